@@ -1,0 +1,73 @@
+//! The only door to files: a small trait, so that a crash is a value a test can hold.
+
+pub mod disk;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file opened for reading at positions; its length is fixed.
+pub trait ReadAt: Send + Sync + std::fmt::Debug {
+    /// Length in bytes.
+    fn len(&self) -> u64;
+    /// Fills `target` from `offset`; an early end is `UnexpectedEof`.
+    fn read_exact_at(&self, target: &mut [u8], offset: u64) -> io::Result<()>;
+    /// True for a file of no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A new file written front to back.
+pub trait WriteFile: Send + std::fmt::Debug {
+    /// Appends all of `source`.
+    fn write_all(&mut self, source: &[u8]) -> io::Result<()>;
+    /// Makes what was written durable.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// What a directory entry is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Name without path.
+    pub name: String,
+    /// True for a directory (links are followed by nobody: a link is reported as neither file nor directory and refused).
+    pub is_directory: bool,
+    /// Length in bytes of a file.
+    pub length: u64,
+}
+
+/// A file system. Paths are as the caller gave them.
+pub trait Storage: Send + Sync + std::fmt::Debug {
+    /// Opens a file for reading.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
+    /// Creates a new file (an existing one is an error).
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>>;
+    /// Creates one directory (an existing one is an error).
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Renames a file or directory; a file at the target is replaced.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Makes the entries of a directory durable.
+    fn sync_directory(&self, path: &Path) -> io::Result<()>;
+    /// The entries of a directory, sorted by name.
+    fn list(&self, path: &Path) -> io::Result<Vec<Entry>>;
+    /// Removes a file.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+    /// Removes a directory with all that is in it.
+    fn remove_directory(&self, path: &Path) -> io::Result<()>;
+    /// True if something is there.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Reads a whole small file of at most `limit` bytes (a longer one is an error of kind `FileTooLarge`).
+    fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+        let _ = (path, limit);
+        todo!()
+    }
+}
+
+/// The disk of this machine.
+pub fn disk() -> Arc<dyn Storage> {
+    Arc::new(disk::Disk)
+}
+
+#[expect(dead_code, reason = "skeleton")]
+fn unused(_: PathBuf) {}
