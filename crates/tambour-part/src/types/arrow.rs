@@ -1,7 +1,7 @@
 //! ClickHouse types and Arrow types: what is handed out, and what is taken in.
 
 use super::{DataType, Strings, TYPE_KEY};
-use crate::PartError;
+use crate::{PartError, Place};
 use arrow_schema::{DataType as Arrow, Field, FieldRef, Fields, TimeUnit};
 use std::sync::Arc;
 
@@ -291,9 +291,5 @@ fn named_zone(zone: Option<&str>) -> Option<String> {
 }
 
 fn no_type(field: &Field) -> PartError {
-    PartError::ArrowType {
-        column: field.name().clone(),
-        arrow: field.data_type().to_string(),
-        expected: "any ClickHouse type".to_owned(),
-    }
+    PartError::unsupported(Place::column(field.name()), format!("Arrow type {}", field.data_type()))
 }

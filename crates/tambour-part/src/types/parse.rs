@@ -1,7 +1,7 @@
 //! Parsing ClickHouse's type syntax. Depth and lengths are limited: types come from files and from strangers.
 
 use super::DataType;
-use crate::PartError;
+use crate::{PartError, Place};
 use std::str::FromStr;
 
 /// Deepest nesting of types that is accepted.
@@ -47,8 +47,8 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Result<Self, PartError> {
         if text.len() > TEXT_MAX {
-            let (what, limit) = ("bytes of a type's text", TEXT_MAX as u64);
-            return Err(PartError::Limit { column: String::new(), what, limit, got: text.len() as u64 });
+            let (limit, got) = (TEXT_MAX as u64, text.len() as u64);
+            return Err(PartError::limit(Place::default(), "length of a data type's text", limit, got));
         }
         Ok(Self { text, at: 0 })
     }
@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
     fn error(&self, reason: &str) -> PartError {
         // The whole text of a hostile type may be megabytes.
         let text: String = self.text.chars().take(200).collect();
-        PartError::Type { text, position: self.at, reason: reason.to_owned() }
+        PartError::TypeSyntax { text, position: self.at, reason: reason.to_owned().into() }
     }
 
     fn rest(&self) -> &'a str {
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
     fn nullable(&mut self, depth: usize) -> Result<DataType, PartError> {
         let inner = self.single(depth)?;
         if matches!(inner, DataType::Tuple(_)) {
-            return Err(PartError::UnsupportedType { name: format!("Nullable({inner})") });
+            return Err(unsupported(format!("Nullable({inner})")));
         }
         if !inner.can_be_nullable() {
             return Err(self.error(&format!("{inner} cannot be inside Nullable")));
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
     fn tuple(&mut self, depth: usize) -> Result<DataType, PartError> {
         let elements = self.elements(depth)?;
         if elements.is_empty() {
-            return Err(PartError::UnsupportedType { name: "Tuple()".to_owned() });
+            return Err(unsupported("Tuple()".to_owned()));
         }
         let named = elements.iter().filter(|(name, _)| name.is_some()).count();
         if named != 0 && named != elements.len() {
@@ -448,7 +448,7 @@ impl<'a> Parser<'a> {
         let words = self.words();
         let Some(found) = synonym(&words) else {
             let name = self.text.get(start..self.at).unwrap_or_default().trim();
-            return Err(PartError::UnsupportedType { name: name.chars().take(200).collect() });
+            return Err(unsupported(name.chars().take(200).collect()));
         };
         if self.take('(') {
             self.number()?;
@@ -463,6 +463,10 @@ impl<'a> Parser<'a> {
         }
         Ok(found)
     }
+}
+
+fn unsupported(text: String) -> PartError {
+    PartError::UnknownType { text, reason: "not a type that is supported".into() }
 }
 
 fn narrowed<N: TryFrom<i64>>(values: &[(String, i64)]) -> Option<Vec<(String, N)>> {
