@@ -12,7 +12,7 @@ use tambour_part::PartError;
 pub struct Spot {
     /// The file; `-` is standard input.
     pub path: PathBuf,
-    /// Row, counted from 1, a header not counted.
+    /// Row, counted from 1, a header not counted; 0 is the header.
     pub row: u64,
     /// Line of a text file on which the row's record (or the value) stands, counted from 1.
     pub line: Option<u64>,
@@ -22,7 +22,10 @@ pub struct Spot {
 
 impl fmt::Display for Spot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, row {}", shown(&self.path), self.row)?;
+        match self.row {
+            0 => write!(f, "{}, header", shown(&self.path))?,
+            row => write!(f, "{}, row {row}", shown(&self.path))?,
+        }
         if let Some(line) = self.line {
             write!(f, " (line {line})")?;
         }

@@ -101,11 +101,6 @@ impl Format {
             Self::ArrowIpc => "arrow",
         }
     }
-
-    /// Whether rows are text, so that types have to be inferred and compression may be around them.
-    pub(crate) const fn is_text(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::JsonLines)
-    }
 }
 
 impl fmt::Display for Format {

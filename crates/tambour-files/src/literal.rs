@@ -15,7 +15,8 @@ const BAD_ESCAPE: Reject = Reject::syntax("invalid escape sequence");
 const UNCLOSED: Reject = Reject::syntax("a string is not closed");
 const TOO_DEEP: Reject = Reject::syntax("nested too deeply");
 const TRAILING: Reject = Reject::syntax("text after the end of the value");
-pub(crate) const NOT_SCALAR: Reject = Reject::new("a list or an object where a single value belongs");
+pub(crate) const NOT_SCALAR: Reject =
+    Reject::new("a list or an object where a single value belongs");
 
 /// Which texts are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -377,15 +378,43 @@ mod tests {
     #[test]
     fn json_is_checked() {
         for fine in [
-            "1", "-0.5e+10", "\"a\\u00e9\\n\"", "[]", "[1, 2 ,[3]]", "{}", "{\"a\":{\"b\":null}}",
-            "true", "\"\\ud83d\\ude00\"", "NaN",
+            "1",
+            "-0.5e+10",
+            "\"a\\u00e9\\n\"",
+            "[]",
+            "[1, 2 ,[3]]",
+            "{}",
+            "{\"a\":{\"b\":null}}",
+            "true",
+            "\"\\ud83d\\ude00\"",
+            "NaN",
         ] {
             assert_eq!(skip(fine, Syntax::Json), Ok(()), "{fine}");
         }
         for bad in [
-            "", "01", "1.", "+1", "tru", "'a'", "\"a", "\"\\x\"", "[1,]", "[1 2]", "{a:1}",
-            "{\"a\"}", "{\"a\":1,}", "(1)", "1 2", "\"\\ud83d\"", "\"\\u12\"", "[", "{\"a\":",
-            "nul", "1e", "NULL", "\"\\",
+            "",
+            "01",
+            "1.",
+            "+1",
+            "tru",
+            "'a'",
+            "\"a",
+            "\"\\x\"",
+            "[1,]",
+            "[1 2]",
+            "{a:1}",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "(1)",
+            "1 2",
+            "\"\\ud83d\"",
+            "\"\\u12\"",
+            "[",
+            "{\"a\":",
+            "nul",
+            "1e",
+            "NULL",
+            "\"\\",
         ] {
             assert!(skip(bad, Syntax::Json).is_err(), "{bad}");
         }

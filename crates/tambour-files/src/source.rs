@@ -58,6 +58,12 @@ impl Source {
         Ok(Self { path: path.to_owned(), reader, compression, offset: 0 })
     }
 
+    /// Bytes in memory, of a file that is named for messages.
+    pub(crate) fn of_bytes(path: &Path, bytes: Vec<u8>) -> Self {
+        let reader = Box::new(io::Cursor::new(bytes));
+        Self { path: path.to_owned(), reader, compression: None, offset: 0 }
+    }
+
     /// The same stream with bytes put back in front.
     pub(crate) fn preceded_by(self, head: Vec<u8>) -> Self {
         let offset = self.offset.saturating_sub(head.len() as u64);

@@ -9,12 +9,18 @@ pub(crate) enum Class {
     /// `true` or `false`; never 0 and 1.
     Bool,
     /// An integer of up to 64 bits, without leading zeros.
-    Int { negative: bool, magnitude: u64 },
+    Int {
+        negative: bool,
+        magnitude: u64,
+    },
     /// An integer of more digits; no float, since that would lose some.
     LongInt,
     Float,
     /// A date, or a date and time if the moment has one; read in the first of the possible orders.
-    Date { orders: Orders, moment: Moment },
+    Date {
+        orders: Orders,
+        moment: Moment,
+    },
     Uuid,
     /// What stands for NULL in columns of numbers and dates, and is a word elsewhere.
     Marker,

@@ -39,6 +39,18 @@ impl Distinct {
         }
     }
 
+    fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.full |= other.full;
+        if !self.full {
+            self.values.extend(other.values.iter().cloned());
+            self.full = self.values.len() > DISTINCT_MAX;
+        }
+        if self.full {
+            self.values = HashSet::new();
+        }
+    }
+
     /// Whether a dictionary of the values pays.
     pub(crate) fn pays(&self) -> bool {
         let distinct = self.values.len() as u64;
@@ -175,9 +187,26 @@ impl Evidence {
         }
     }
 
-    /// Whether there was a value other than NULL and emptiness.
-    pub(crate) fn is_blank(&self) -> bool {
-        self.seen == 0 && self.quoted_empties == 0
+    /// Whether a text was among the values (as long as there were not too many to remember).
+    pub(crate) fn has_seen(&self, text: &[u8]) -> bool {
+        self.distinct.values.contains(text)
+    }
+
+    /// Adds what was seen of the same column elsewhere.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.nulls += other.nulls;
+        self.empties += other.empties;
+        self.quoted_empties += other.quoted_empties;
+        self.markers += other.markers;
+        self.seen |= other.seen;
+        self.negative_max = self.negative_max.max(other.negative_max);
+        self.positive_max = self.positive_max.max(other.positive_max);
+        self.orders = self.orders.intersect(other.orders);
+        self.days = (self.days.0.min(other.days.0), self.days.1.max(other.days.1));
+        self.seconds = (self.seconds.0.min(other.seconds.0), self.seconds.1.max(other.seconds.1));
+        self.digits = self.digits.max(other.digits);
+        self.zoned |= other.zoned;
+        self.distinct.merge(&other.distinct);
     }
 
     /// The order of dates, if one alone is possible.

@@ -1,10 +1,12 @@
 //! Types from values: what a person who looks at the data would call each column.
 //!
 //! [`class`] says what one text looks like, [`evidence`] collects that over a column and decides, [`tree`] does the same for
-//! JSON, whose values nest, and [`unify`] joins what several files say.
+//! JSON, whose values nest, and [`schema`] joins what
+//! several files say, with [`unify`] for types that differ.
 
 pub(crate) mod class;
 pub(crate) mod evidence;
+pub(crate) mod schema;
 pub(crate) mod tree;
 pub(crate) mod unify;
 

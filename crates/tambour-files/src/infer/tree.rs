@@ -1,8 +1,11 @@
 //! Types from JSON, whose values nest.
 
 use super::evidence::{Decision, Evidence, nullable};
+use crate::FileError;
 use crate::error::Reject;
 use crate::literal::{Cursor, Token};
+use crate::options::COLUMNS_MAX;
+use crate::text::block::Block;
 use crate::value::time::DateOrder;
 use std::collections::HashMap;
 use tambour_part::DataType;
@@ -50,6 +53,21 @@ impl Fields {
         };
         self.next = at + 1;
         &mut self.trees[at]
+    }
+
+    /// What was seen under a key.
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&Tree> {
+        self.index.get(name).map(|&at| &self.trees[at])
+    }
+
+    /// More keys than a table may have columns.
+    pub(crate) fn check(&self, block: &Block) -> Result<(), FileError> {
+        if self.names.len() <= COLUMNS_MAX {
+            return Ok(());
+        }
+        let spot = Box::new(block.spot(block.rows().saturating_sub(1), None));
+        let what = "the number of different keys";
+        Err(FileError::Limit { spot, what, limit: COLUMNS_MAX as u64 })
     }
 
     /// Looks at an object that has just been opened.

@@ -255,14 +255,16 @@ pub(crate) struct Clock {
     pub(crate) order: DateOrder,
     /// The zone of times that name none; `None` is UTC.
     pub(crate) zone: Option<Tz>,
-    /// Digits of a second's fraction.
+    /// Digits of a second's fraction that are kept.
     pub(crate) precision: u8,
+    /// Digits of a tick: a power of ten at least as fine as the precision.
+    pub(crate) tick: u8,
     /// Refuse finer fractions, and bare numbers.
     pub(crate) strict: bool,
 }
 
 impl Clock {
-    /// Ticks (of the precision) since 1970-01-01 00:00:00 UTC.
+    /// Ticks since 1970-01-01 00:00:00 UTC.
     pub(crate) fn ticks(&self, text: &[u8]) -> Result<i64, Reject> {
         let Some(moment) = iso_or(text, self.order) else {
             return if self.strict { Err(NOT_TIME) } else { self.number(text) };
@@ -278,8 +280,9 @@ impl Clock {
             (None, Some(zone)) => utc(local, zone).ok_or(OUT_OF_RANGE)?,
         };
         let fraction = (nanoseconds % 1_000_000_000) as i64;
-        let fraction = fraction / 10_i64.pow(9 - u32::from(self.precision.min(9)));
-        let unit = 10_i64.pow(u32::from(self.precision));
+        let dropped = 10_i64.pow(9 - u32::from(self.precision.min(9)));
+        let fraction = fraction / dropped * dropped / 10_i64.pow(9 - u32::from(self.tick.min(9)));
+        let unit = 10_i64.pow(u32::from(self.tick));
         let whole = seconds.checked_mul(unit).ok_or(OUT_OF_RANGE)?;
         whole.checked_add(fraction).ok_or(OUT_OF_RANGE)
     }
@@ -287,7 +290,9 @@ impl Clock {
     /// A bare number counts seconds since 1970, as in ClickHouse.
     fn number(&self, text: &[u8]) -> Result<i64, Reject> {
         let ticks = super::number::decimal128(text, 38, self.precision).or(Err(NOT_TIME))?;
-        i64::try_from(ticks).or(Err(OUT_OF_RANGE))
+        let factor = 10_i64.pow(u32::from(self.tick.saturating_sub(self.precision)));
+        let ticks = i64::try_from(ticks).or(Err(OUT_OF_RANGE))?;
+        ticks.checked_mul(factor).ok_or(OUT_OF_RANGE)
     }
 }
 
@@ -363,8 +368,13 @@ mod tests {
 
     #[test]
     fn ticks_of_times() {
-        let clock =
-            |zone, precision| Clock { order: DateOrder::Iso, zone, precision, strict: false };
+        let clock = |zone, precision| Clock {
+            order: DateOrder::Iso,
+            zone,
+            precision,
+            tick: precision,
+            strict: false,
+        };
         let berlin = Some(Tz::Europe__Berlin);
         assert_eq!(clock(None, 0).ticks(b"1970-01-01 00:00:01"), Ok(1));
         assert_eq!(clock(None, 3).ticks(b"1969-12-31 23:59:59.5"), Ok(-500));
@@ -376,6 +386,9 @@ mod tests {
         assert_eq!(clock(None, 0).ticks(b"1585445400"), Ok(1_585_445_400));
         assert_eq!(clock(None, 3).ticks(b"1.5"), Ok(1_500));
         assert_eq!(clock(None, 0).ticks(b"yesterday"), Err(NOT_TIME));
+        let coarse = Clock { tick: 3, ..clock(None, 2) };
+        assert_eq!(coarse.ticks(b"1970-01-01 00:00:00.129"), Ok(120));
+        assert_eq!(coarse.ticks(b"0.12"), Ok(120));
         let strict = Clock { strict: true, ..clock(None, 3) };
         assert_eq!(strict.ticks(b"2020-01-01 00:00:00.1234"), Err(TOO_FINE));
         assert_eq!(strict.ticks(b"12"), Err(NOT_TIME));
