@@ -8,6 +8,7 @@
     reason = "kernels use vector loads and stores; each block states why it is sound"
 )]
 
+mod copy;
 pub mod hash;
 pub mod lz4;
 pub mod variant;
