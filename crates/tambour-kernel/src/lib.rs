@@ -7,6 +7,10 @@
     unsafe_code,
     reason = "kernels use vector loads and stores; each block states why it is sound"
 )]
+#![expect(
+    clippy::inline_always,
+    reason = "steps of a loop must land in the function that enables the instruction set"
+)]
 
 mod copy;
 pub mod hash;

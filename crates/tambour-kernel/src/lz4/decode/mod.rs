@@ -43,7 +43,7 @@ pub fn decode(source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
 
 impl Runnable<Decode> {
     /// Decodes one block into exactly `target.len()` bytes. On an error the target holds unspecified bytes.
-    pub fn decode(&self, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
+    pub fn decode(self, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
         let run = self.run();
         // SAFETY: the only condition is the instruction set, and a `Runnable` exists only after its check.
         unsafe { run(source, target) }

@@ -154,10 +154,7 @@ impl Cells for Far {
     unsafe fn hash(source: &[u8], at: usize) -> usize {
         // SAFETY: the caller keeps 8 bytes.
         let value = u64::from_le(unsafe { load(source, at) });
-        let hash = (value << 24).wrapping_mul(889_523_592_379) >> (64 - Self::BITS);
-        #[expect(clippy::cast_possible_truncation, reason = "twelve bits are left")]
-        let hash = hash as usize;
-        hash
+        ((value << 24).wrapping_mul(889_523_592_379) >> (64 - Self::BITS)) as usize
     }
 }
 
