@@ -22,6 +22,17 @@ fn decode(source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
 
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
+fn short_sequences(
+    proof: Avx2,
+    source: &[u8],
+    target: &mut [u8],
+    position: Position,
+) -> Position {
+    plain::short_sequences(proof, source, target, position)
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn sequence(proof: Avx2, source: &[u8], target: &mut [u8], position: Position) -> Outcome {
     careful::sequence(proof, source, target, position)
 }
@@ -94,6 +105,12 @@ impl Engine for Avx2 {
             unsafe { store(target, at + covered + stride - 16, pattern) };
             covered += stride;
         }
+    }
+
+    #[inline(always)]
+    fn short_sequences(self, source: &[u8], target: &mut [u8], position: Position) -> Position {
+        // SAFETY: `self` proves AVX2.
+        unsafe { short_sequences(self, source, target, position) }
     }
 
     #[inline(always)]

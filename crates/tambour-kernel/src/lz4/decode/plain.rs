@@ -28,7 +28,10 @@ pub(super) trait Engine: Repeat {
     /// `1 <= offset <= at` and `at + length + 16 <= target.len()`, and `at + 32 <= target.len()`.
     unsafe fn repeat(self, target: &mut [u8], at: usize, offset: usize, length: usize);
 
-    /// [`super::careful::sequence`], kept out of line so that the loop stays small.
+    /// [`short_sequences`], compiled for the instruction set.
+    fn short_sequences(self, source: &[u8], target: &mut [u8], position: Position) -> Position;
+
+    /// [`super::careful::sequence`], compiled for the instruction set.
     fn sequence(self, source: &[u8], target: &mut [u8], position: Position) -> Outcome;
 }
 
@@ -39,21 +42,34 @@ pub(super) fn decode<E: Engine>(
     source: &[u8],
     target: &mut [u8],
 ) -> Result<(), Malformed> {
-    let source_limit = source.len().saturating_sub(SOURCE_MARGIN);
-    let target_limit = target.len().saturating_sub(TARGET_MARGIN);
     let mut position = Position::default();
     loop {
-        while position.i < source_limit && position.o < target_limit {
-            // SAFETY: just compared; a buffer shorter than its margin has the limit 0.
-            let Some(next) = (unsafe { step(engine, source, target, position) }) else { break };
-            position = next;
-        }
+        position = engine.short_sequences(source, target, position);
         match engine.sequence(source, target, position) {
             Outcome::Next(next) => position = next,
             Outcome::Done => return Ok(()),
             Outcome::Broken => return Err(fault(source, target.len())),
         }
     }
+}
+
+/// Decodes sequences as long as they are short and both buffers have their margins left. This is a function of its own so
+/// that nothing but the loop needs registers.
+#[inline(always)]
+pub(super) fn short_sequences<E: Engine>(
+    engine: E,
+    source: &[u8],
+    target: &mut [u8],
+    mut position: Position,
+) -> Position {
+    let source_limit = source.len().saturating_sub(SOURCE_MARGIN);
+    let target_limit = target.len().saturating_sub(TARGET_MARGIN);
+    while position.i < source_limit && position.o < target_limit {
+        // SAFETY: just compared; a buffer shorter than its margin has the limit 0.
+        let Some(next) = (unsafe { step(engine, source, target, position) }) else { break };
+        position = next;
+    }
+    position
 }
 
 /// One sequence with at most [`SHORT_MAX`] literals and a match as short. `None` for longer and for malformed ones; some
