@@ -173,7 +173,11 @@ impl Fixed for Seconds {
                 Some(second) => target.extend_from_slice(&second.to_le_bytes()),
                 None if values.is_null(row) => target.extend_from_slice(&[0; 4]),
                 None => {
-                    return Err(out_of_range(values, row, "DateTime (whole seconds, 1970 to 2106)"));
+                    return Err(out_of_range(
+                        values,
+                        row,
+                        "DateTime (whole seconds, 1970 to 2106)",
+                    ));
                 }
             }
         }
