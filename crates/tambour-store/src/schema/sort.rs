@@ -49,7 +49,7 @@ pub fn sort_form(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, St
         DataType::Map(..) => {
             return Err(StoreError::Refused {
                 clause: format!("sorting by {data_type}"),
-                reason: "maps have no order".to_owned(),
+                reason: "rows cannot be sorted by a Map".to_owned(),
             });
         }
         _ => values.clone(),
