@@ -12,6 +12,7 @@ use arrow_array::types::{
     TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, RecordBatch};
+use arrow_cast::cast;
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{SchemaRef, SortOptions, TimeUnit};
 use std::cmp::Ordering;
@@ -25,6 +26,8 @@ const ORDER: SortOptions = SortOptions { descending: false, nulls_first: false }
 pub(super) struct Key {
     expressions: Vec<Expression>,
     types: Vec<DataType>,
+    /// Arrow types of the sort forms.
+    arrow: Vec<arrow_schema::DataType>,
     form: Form,
 }
 
@@ -80,8 +83,10 @@ impl Key {
             .iter()
             .map(|expression| expression.data_type(columns))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut key = Self { expressions: expressions.to_vec(), types, form: Form::None };
+        let expressions = expressions.to_vec();
+        let mut key = Self { expressions, types, arrow: Vec::new(), form: Form::None };
         let example = key.sort_forms(&RecordBatch::new_empty(SchemaRef::clone(schema)))?;
+        key.arrow = example.iter().map(|array| array.data_type().clone()).collect();
         key.form = form(&example, &key.types)?;
         Ok(key)
     }
@@ -129,20 +134,45 @@ impl Key {
         Ok(keys)
     }
 
+    /// Keys of values of the expressions that were read from somewhere else than rows.
+    pub(super) fn of_values(&self, values: &[ArrayRef]) -> Result<Keys, StoreError> {
+        let rows = values.first().map_or(0, |array| array.len());
+        let mut keys = self.keys(rows);
+        let mut forms = Vec::with_capacity(values.len());
+        for ((array, data_type), arrow) in values.iter().zip(&self.types).zip(&self.arrow) {
+            let form = sort_form(array, data_type)?;
+            forms.push(if form.data_type() == arrow {
+                form
+            } else {
+                cast(&form, arrow).map_err(StoreError::arrow("comparing key values"))?
+            });
+        }
+        self.append_forms(&mut keys, &forms, rows)?;
+        Ok(keys)
+    }
+
     /// Appends the keys of the rows of a batch to keys made by [`Key::keys`].
     pub(super) fn append(&self, keys: &mut Keys, batch: &RecordBatch) -> Result<(), StoreError> {
+        self.append_forms(keys, &self.sort_forms(batch)?, batch.num_rows())
+    }
+
+    fn append_forms(
+        &self,
+        keys: &mut Keys,
+        forms: &[ArrayRef],
+        rows: usize,
+    ) -> Result<(), StoreError> {
         match (&self.form, keys) {
-            (Form::None, Keys::None(rows)) => *rows += batch.num_rows(),
+            (Form::None, Keys::None(target)) => *target += rows,
             (Form::Packed { fields, .. }, Keys::Small(target)) => {
-                let words = pack(&self.sort_forms(batch)?, fields, batch.num_rows())?;
                 #[expect(clippy::cast_possible_truncation, reason = "the fields have 64 bits or less")]
-                target.extend(words.iter().map(|word| *word as u64));
+                target.extend(pack(forms, fields, rows)?.iter().map(|word| *word as u64));
             }
             (Form::Packed { fields, .. }, Keys::Large(target)) => {
-                target.extend(pack(&self.sort_forms(batch)?, fields, batch.num_rows())?);
+                target.extend(pack(forms, fields, rows)?);
             }
-            (Form::Rows(converter), Keys::Rows(rows)) => converter
-                .append(rows, &self.sort_forms(batch)?)
+            (Form::Rows(converter), Keys::Rows(target)) => converter
+                .append(target, forms)
                 .map_err(StoreError::arrow("making rows of key values"))?,
             _ => unreachable!("keys of another key"),
         }

@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat;
 use arrow_select::take::take;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tambour_part::types::DataType;
@@ -152,6 +153,41 @@ impl RangeColumns {
         Ok(())
     }
 
+    /// Compares ranges with recorded ones (two values each): equal, within them (`Less`), or not (`Greater`); `None` where
+    /// there is no record.
+    pub(super) fn compare(
+        &self,
+        ranges: &Ranges,
+        mut recorded: impl FnMut(&str) -> Result<Option<ArrayRef>, StoreError>,
+    ) -> Result<Vec<(&str, Option<Ordering>)>, StoreError> {
+        let mut result = Vec::with_capacity(self.columns.len());
+        for (column, [low, high]) in self.columns.iter().zip(&ranges.ends) {
+            // ClickHouse leaves NaN out of ranges, we do not: either is right.
+            let is_float = matches!(
+                values_type(&column.data_type),
+                DataType::Float32 | DataType::Float64 | DataType::BFloat16
+            );
+            if is_float {
+                continue;
+            }
+            let order = match recorded(&column.name)? {
+                None => None,
+                Some(values) if values.len() != 2 => Some(Ordering::Greater),
+                Some(values) => {
+                    let keys = column.key.of_values(&[values])?;
+                    let below = keys.compare_owned(0, &low.0);
+                    Some(match (below, keys.compare_owned(1, &high.0)) {
+                        (Ordering::Equal, Ordering::Equal) => Ordering::Equal,
+                        (Ordering::Greater, _) | (_, Ordering::Less) => Ordering::Greater,
+                        _ => Ordering::Less,
+                    })
+                }
+            };
+            result.push((column.name.as_str(), order));
+        }
+        Ok(result)
+    }
+
     /// The partition as parts record it.
     pub(super) fn partition(&self, values: &Values, ranges: &Ranges) -> Result<Partition, StoreError> {
         let mut partition = Partition { values: values.clone(), ranges: Vec::new() };
@@ -161,6 +197,13 @@ impl RangeColumns {
             partition.ranges.push((column.name.clone(), column.data_type.clone(), both));
         }
         Ok(partition)
+    }
+}
+
+fn values_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Nullable(inner) | DataType::LowCardinality(inner) => values_type(inner),
+        _ => data_type,
     }
 }
 

@@ -227,3 +227,100 @@ impl Iterator for Tournament<'_> {
         self.step().transpose()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Sorted, Tournament};
+    use crate::schema::expression::Expression;
+    use crate::table::key::Key;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{UInt32Type, UInt64Type};
+    use arrow_array::{ArrayRef, RecordBatch, StringViewArray, UInt32Array, UInt64Array};
+    use proptest::prelude::{ProptestConfig, any, prop, proptest};
+    use std::sync::Arc;
+    use tambour_part::types::{Column, DataType};
+
+    /// Columns: the key as number and as text, the source, the position in the source.
+    fn batch(source: usize, first: usize, keys: &[u64]) -> RecordBatch {
+        let number: ArrayRef = Arc::new(UInt64Array::from(keys.to_vec()));
+        let texts = keys.iter().map(|key| format!("a long common prefix {key:020}"));
+        let text: ArrayRef = Arc::new(StringViewArray::from_iter_values(texts));
+        let sources: ArrayRef = Arc::new(UInt64Array::from(vec![source as u64; keys.len()]));
+        let rows = (first..first + keys.len()).map(|row| u32::try_from(row).unwrap());
+        let positions: ArrayRef = Arc::new(UInt32Array::from_iter_values(rows));
+        let columns = [("k", number), ("s", text), ("source", sources), ("position", positions)];
+        RecordBatch::try_from_iter(columns).unwrap()
+    }
+
+    fn merge(key: &str, sources: &[Vec<Vec<u64>>], rows_max: usize) -> Vec<(u64, u64, u32)> {
+        let columns = [
+            Column { name: "k".to_owned(), data_type: DataType::UInt64 },
+            Column { name: "s".to_owned(), data_type: DataType::String },
+        ];
+        let schema = batch(0, 0, &[]).schema();
+        let key = Key::new(&Expression::parse_key(key).unwrap(), &columns, &schema).unwrap();
+        let sorted = |(number, batches): (usize, &Vec<Vec<u64>>)| {
+            let mut first = 0;
+            let mut result = Vec::new();
+            for keys in batches.iter().filter(|keys| !keys.is_empty()) {
+                let batch = batch(number, first, keys);
+                first += keys.len();
+                let keys = key.evaluate(&batch).unwrap();
+                result.push(Ok((batch, keys)));
+            }
+            Box::new(result.into_iter()) as Sorted<'static>
+        };
+        let sources = sources.iter().enumerate().map(sorted).collect();
+        let mut rows = Vec::new();
+        for batch in Tournament::new(sources, rows_max) {
+            let batch = batch.unwrap();
+            assert!((1..=rows_max).contains(&batch.num_rows()));
+            let number = |column: usize| batch.column(column).as_primitive::<UInt64Type>().values();
+            let positions = batch.column(3).as_primitive::<UInt32Type>().values();
+            for row in 0..batch.num_rows() {
+                rows.push((number(0)[row], number(2)[row], positions[row]));
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn no_sources_and_empty_sources_give_nothing() {
+        assert!(merge("k", &[], 10).is_empty());
+        assert!(merge("k", &[vec![], vec![vec![]]], 10).is_empty());
+    }
+
+    #[test]
+    fn without_a_key_sources_follow_each_other() {
+        let sources = [vec![vec![3, 1], vec![2]], vec![vec![1]]];
+        assert_eq!(merge("tuple()", &sources, 2), [(3, 0, 0), (1, 0, 1), (2, 0, 2), (1, 1, 0)]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        /// The result is what a stable sort of all rows gives, however the rows are cut into batches.
+        #[test]
+        fn merging_is_a_stable_sort(
+            sources in prop::collection::vec(
+                (prop::collection::vec(0_u64..60, 0..300), 1_usize..90, any::<bool>()), 0..9),
+            rows_max in 1_usize..200,
+            by_text in any::<bool>(),
+        ) {
+            let mut expected = Vec::new();
+            let mut cut = Vec::new();
+            for (number, (mut keys, batch_rows, is_far)) in sources.into_iter().enumerate() {
+                keys.sort_unstable();
+                if is_far {
+                    // Runs that do not overlap with those of other sources.
+                    keys.iter_mut().for_each(|key| *key += 1000 * number as u64);
+                }
+                let rows = keys.iter().enumerate();
+                expected.extend(rows.map(|(row, key)| (*key, number as u64, u32::try_from(row).unwrap())));
+                cut.push(keys.chunks(batch_rows).map(<[u64]>::to_vec).collect::<Vec<_>>());
+            }
+            expected.sort_unstable();
+            assert_eq!(merge(if by_text { "s" } else { "k" }, &cut, rows_max), expected);
+        }
+    }
+}
