@@ -179,6 +179,32 @@ pub enum StoreError {
         /// What differs.
         problem: String,
     },
+    /// A part is no longer what a scan was planned for.
+    #[error("table {table:?}, part {part:?} has changed: {problem}")]
+    Changed {
+        /// The table's directory.
+        table: PathBuf,
+        /// The part's name.
+        part: String,
+        /// How it differs.
+        problem: String,
+    },
+    /// The primary index of a part does not fit the table's key.
+    #[error("table {table:?}, part {part:?}, primary index: {problem}")]
+    Index {
+        /// The table's directory.
+        table: PathBuf,
+        /// The part's name.
+        part: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A scan that makes no sense.
+    #[error("scan: {problem}")]
+    Scan {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A limit on memory or size would be exceeded.
     #[error("{what} needs {wanted} bytes, the limit is {limit}")]
     Memory {
@@ -204,16 +230,30 @@ impl StoreError {
             | Self::Value { .. }
             | Self::Zone { .. }
             | Self::Arrow { .. }
-            | Self::Mismatch { .. } => Kind::Argument,
+            | Self::Mismatch { .. }
+            | Self::Scan { .. } => Kind::Argument,
             Self::Nesting { .. } | Self::Memory { .. } => Kind::Limit,
             Self::Refused { .. } => Kind::Unsupported,
             Self::Type { cause, .. } | Self::Part { cause, .. } => cause.kind(),
             Self::Codec { cause, .. } => cause.kind(),
             Self::File { cause, .. } => kind_of_io(cause),
             Self::NotATable { .. } => Kind::NotFound,
-            Self::Exists { .. } | Self::Locked { .. } => Kind::Conflict,
-            Self::Sidecar { .. } => Kind::Corrupt,
+            Self::Exists { .. } | Self::Locked { .. } | Self::Changed { .. } => Kind::Conflict,
+            Self::Sidecar { .. } | Self::Index { .. } => Kind::Corrupt,
         }
+    }
+    /// The same error, with the table filled in where a layer below did not know it.
+    pub(crate) fn in_part(mut self, table: &crate::Table, name: &tambour_part::Part) -> Self {
+        match &mut self {
+            Self::Part { table: path, part, .. } | Self::Index { table: path, part, .. }
+                if path.as_os_str().is_empty() =>
+            {
+                table.path().clone_into(path);
+                name.name().clone_into(part);
+            }
+            _ => {}
+        }
+        self
     }
 }
 

@@ -7,8 +7,11 @@
 
 pub mod insert;
 pub mod merge;
+mod ordinal;
 pub mod predicate;
+mod prune;
 pub mod scan;
+mod span;
 
 use crate::StoreError;
 use crate::schema::TableDefinition;
