@@ -9,9 +9,9 @@ use crate::StoreError;
 use crate::schema::expression::sort_form;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowDictionaryKeyType, ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
     Array, ArrayRef, BinaryViewArray, BooleanArray, DictionaryArray, FixedSizeBinaryArray,
@@ -204,7 +204,7 @@ pub(super) fn constant_array(constants: &[&Constant], data_type: &DataType) -> O
             }
             Arc::new(FixedSizeBinaryArray::try_from_iter(values.into_iter()).ok()?)
         }
-        ArrowType::Dictionary(..) => enumeration(constants, data_type)?,
+        ArrowType::Dictionary(key, _) => enumeration(constants, data_type, key)?,
         _ => return None,
     })
 }
@@ -273,35 +273,30 @@ fn bytes<'a>(constant: &'a Constant) -> Option<&'a [u8]> {
 }
 
 /// Names of an enum as a dictionary array with the type's own dictionary.
-fn enumeration(constants: &[&Constant], data_type: &DataType) -> Option<ArrayRef> {
-    fn keys<K>(constants: &[&Constant], names: &[&str]) -> Option<PrimitiveArray<K>>
+fn enumeration(constants: &[&Constant], data_type: &DataType, key: &ArrowType) -> Option<ArrayRef> {
+    fn array<K>(constants: &[&Constant], names: Vec<&str>) -> Option<ArrayRef>
     where
-        K: ArrowPrimitiveType,
+        K: ArrowDictionaryKeyType,
         K::Native: TryFrom<usize>,
     {
-        let keys: Option<Vec<K::Native>> = constants
-            .iter()
-            .map(|constant| {
-                let text = bytes(constant)?;
-                let position = names.iter().position(|name| name.as_bytes() == text)?;
-                K::Native::try_from(position).ok()
-            })
-            .collect();
-        Some(PrimitiveArray::from_iter_values(keys?))
+        let position = |constant: &&Constant| {
+            let text = bytes(constant)?;
+            let position = names.iter().position(|name| name.as_bytes() == text)?;
+            K::Native::try_from(position).ok()
+        };
+        let keys: Option<Vec<K::Native>> = constants.iter().map(position).collect();
+        let keys = PrimitiveArray::<K>::from_iter_values(keys?);
+        Some(Arc::new(DictionaryArray::try_new(keys, Arc::new(StringArray::from(names))).ok()?))
     }
-    match data_type {
-        DataType::Enum8(values) => {
-            let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
-            let keys = keys::<Int8Type>(constants, &names)?;
-            let names = Arc::new(StringArray::from(names));
-            Some(Arc::new(DictionaryArray::try_new(keys, names).ok()?))
-        }
-        DataType::Enum16(values) => {
-            let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
-            let keys = keys::<Int16Type>(constants, &names)?;
-            let names = Arc::new(StringArray::from(names));
-            Some(Arc::new(DictionaryArray::try_new(keys, names).ok()?))
-        }
+    let names: Vec<&str> = match data_type {
+        DataType::Enum8(values) => values.iter().map(|(name, _)| name.as_str()).collect(),
+        DataType::Enum16(values) => values.iter().map(|(name, _)| name.as_str()).collect(),
+        _ => return None,
+    };
+    match key {
+        ArrowType::Int8 => array::<Int8Type>(constants, names),
+        ArrowType::Int16 => array::<Int16Type>(constants, names),
+        ArrowType::Int32 => array::<Int32Type>(constants, names),
         _ => None,
     }
 }
