@@ -4,6 +4,7 @@
 //! partition: the parts are found by name, checked against the content hashes, and read granule by granule.
 
 use super::Table;
+use super::ordinal;
 use super::predicate::Predicate;
 use super::prune::{End, Key, Pruner};
 use super::span::Ends;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::part::{PartReader, ReadRequest};
 use tambour_part::storage::Storage;
-use tambour_part::types::{Column, Strings};
+use tambour_part::types::{Column, DataType, Strings};
 use tambour_part::{Part, PartError};
 
 /// A part as a scan names it.
@@ -327,6 +328,11 @@ fn column_named<'a>(table: &'a Table, name: &str) -> Result<&'a Column, StoreErr
     })
 }
 
+/// True if ClickHouse sorts values of this type as Arrow sorts their Arrow form (ascending, NULL last).
+pub fn sorts_like_arrow(data_type: &DataType) -> bool {
+    ordinal::order(data_type) == ordinal::Order::Same
+}
+
 /// Where the wanted columns are in a part; all must be there, and of the table's type.
 fn columns_in(part: &Part, wanted: &[&Column]) -> Result<Vec<usize>, StoreError> {
     let find = |column: &&Column| {
@@ -350,11 +356,11 @@ fn columns_in(part: &Part, wanted: &[&Column]) -> Result<Vec<usize>, StoreError>
 
 /// A predicate compiled for a table's partition key and primary key.
 struct Pruning {
-    partition_types: Vec<tambour_part::DataType>,
+    partition_types: Vec<DataType>,
     /// Columns with min-max files.
     extremes: Vec<Column>,
     by_part: Pruner,
-    key_types: Vec<tambour_part::DataType>,
+    key_types: Vec<DataType>,
     by_key: Pruner,
 }
 
