@@ -92,7 +92,7 @@ impl Ordinal {
         if order(data_type) == Order::None {
             return Ok(None);
         }
-        let arrow = data_type.field("", Strings::Binary).data_type().clone();
+        let arrow = data_type.arrow(Strings::Binary);
         let form = normal_form(&new_empty_array(&arrow), data_type)?;
         let last = SortOptions { descending: false, nulls_first: false };
         let field = SortField::new_with_options(form.data_type().clone(), last);
@@ -125,7 +125,7 @@ impl Ordinal {
 }
 
 fn encoding(cause: ArrowError) -> StoreError {
-    StoreError::Arrow { operation: "encode key values", cause }
+    StoreError::arrow("encode key values")(cause)
 }
 
 /// The sort form with strings as bytes and without dictionaries, so that every source of values gives the same rows.
@@ -153,7 +153,7 @@ fn normal_form(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Stor
 /// Constants as an array in the Arrow form of a type; `None` if one of them is no value of it.
 pub(super) fn constant_array(constants: &[&Constant], data_type: &DataType) -> Option<ArrayRef> {
     let data_type = bare(data_type);
-    let arrow = data_type.field("", Strings::Binary).data_type().clone();
+    let arrow = data_type.arrow(Strings::Binary);
     Some(match &arrow {
         ArrowType::Boolean => {
             let values: Option<BooleanArray> = constants

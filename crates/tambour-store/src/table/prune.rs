@@ -508,7 +508,7 @@ fn evaluate(
     values: &ArrayRef,
     data_type: &DataType,
 ) -> Result<ArrayRef, StoreError> {
-    let arrow = |cause| StoreError::Arrow { operation: "evaluate a key expression", cause };
+    let arrow = |cause| StoreError::arrow("evaluate a key expression")(cause);
     let values = match values.data_type() {
         ArrowType::BinaryView => arrow_cast::cast(values, &ArrowType::Utf8View).map_err(arrow)?,
         _ => Arc::clone(values),

@@ -17,10 +17,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tambour_part::Part;
 use tambour_part::part::{PartReader, ReadRequest};
 use tambour_part::storage::Storage;
 use tambour_part::types::{Column, DataType, Strings};
-use tambour_part::{Part, PartError};
 
 /// A part as a scan names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,11 +112,11 @@ impl Scan {
         let mut pruned = Pruned::default();
         let (mut parts, mut left) = (Vec::new(), Vec::new());
         let pruning = Pruning::new(table, &request.predicate)?;
-        for part in table.parts() {
+        for (part, name) in table.parts().iter().zip(table.part_names()) {
             let granules = part.granules();
             pruned.parts_total += 1;
             pruned.granules_total += granules.len();
-            let ranges = pruning.granules(part).map_err(|error| error.in_part(table, part))?;
+            let ranges = pruning.granules(part, name)?;
             if ranges.is_empty() {
                 continue;
             }
@@ -124,7 +124,7 @@ impl Scan {
             pruned.granules_left += ranges.iter().map(ExactSizeIterator::len).sum::<usize>();
             left.push(ranges);
             parts.push(ScanPart {
-                name: part.name().to_owned(),
+                name: name.clone(),
                 content_hash: part.content_hash(),
                 rows: part.rows(),
                 granules: granules.len(),
@@ -193,22 +193,22 @@ impl Scan {
         let columns = columns?;
         let fields: Vec<_> =
             columns.iter().map(|column| column.data_type.field(&column.name, strings)).collect();
-        let mut reads: VecDeque<(Arc<Part>, ReadRequest)> = VecDeque::new();
+        let mut reads: VecDeque<(Arc<Part>, String, ReadRequest)> = VecDeque::new();
         let mut last = None;
         for range in ranges {
-            if let (Some((_, request)), true) = (reads.back_mut(), last == Some(range.part)) {
+            if let (Some((_, _, request)), true) = (reads.back_mut(), last == Some(range.part)) {
                 request.granules.push(range.start..range.end);
                 continue;
             }
             last = Some(range.part);
-            let part = self.part(table, range.part)?;
+            let (part, name) = self.part(table, range.part)?;
             let request = ReadRequest {
-                columns: columns_in(part, &columns).map_err(|error| error.in_part(table, part))?,
+                columns: columns_in(part, &columns)?,
                 granules: std::iter::once(range.start..range.end).collect(),
                 batch_rows: self.batch_rows,
                 strings,
             };
-            reads.push_back((Arc::clone(part), request));
+            reads.push_back((Arc::clone(part), name.to_owned(), request));
         }
         Ok(ScanReader {
             table: table.path().to_owned(),
@@ -227,33 +227,42 @@ impl Scan {
         self.limit.map_or(rows, |limit| rows.min(limit))
     }
 
-    /// A part by its index, found in the table and checked.
-    fn part<'a>(&self, table: &'a Table, index: usize) -> Result<&'a Arc<Part>, StoreError> {
-        let changed = |part: &str, problem: String| StoreError::Changed {
-            table: table.path().to_owned(),
-            part: part.to_owned(),
-            problem,
-        };
+    /// A part by its index, found in the table and checked, and its name.
+    fn part<'a>(
+        &self,
+        table: &'a Table,
+        index: usize,
+    ) -> Result<(&'a Arc<Part>, &'a str), StoreError> {
         let Some(wanted) = self.parts.get(index) else {
             return Err(StoreError::Scan { problem: format!("it has no part {index}") });
         };
-        let Some(part) = table.parts().iter().find(|part| part.name() == wanted.name) else {
-            return Err(changed(&wanted.name, "it is no longer a part of the table".to_owned()));
+        let changed = |field, expected: &dyn ToString, got: &dyn ToString| StoreError::Changed {
+            table: table.path().to_owned(),
+            part: wanted.name.clone(),
+            field,
+            expected: expected.to_string(),
+            got: got.to_string(),
+        };
+        let mut parts = table.parts().iter().zip(table.part_names());
+        let Some((part, name)) = parts.find(|(_, name)| **name == wanted.name) else {
+            return Err(changed("name", &wanted.name, &"no such part"));
         };
         let hash = part.content_hash();
         if hash != wanted.content_hash {
-            let problem = format!("its content hash is {hash}, expected {}", wanted.content_hash);
-            return Err(changed(&wanted.name, problem));
+            return Err(changed("content hash", &wanted.content_hash, &hash));
         }
-        if part.granules().len() != wanted.granules || part.rows() != wanted.rows {
-            return Err(changed(&wanted.name, "it has other granules".to_owned()));
+        if part.rows() != wanted.rows {
+            return Err(changed("rows", &wanted.rows, &part.rows()));
         }
-        Ok(part)
+        if part.granules().len() != wanted.granules {
+            return Err(changed("granules", &wanted.granules, &part.granules().len()));
+        }
+        Ok((part, name))
     }
 
     /// The rows of the granules of each part.
     fn granule_rows<'a>(&self, table: &'a Table) -> Result<Vec<&'a [u64]>, StoreError> {
-        (0..self.parts.len()).map(|index| Ok(self.part(table, index)?.granules())).collect()
+        (0..self.parts.len()).map(|index| Ok(self.part(table, index)?.0.granules())).collect()
     }
 
     /// Cuts the granules that are left of each part into partitions.
@@ -333,29 +342,22 @@ pub fn sorts_like_arrow(data_type: &DataType) -> bool {
     ordinal::order(data_type) == ordinal::Order::Same
 }
 
-/// Where the wanted columns are in a part; all must be there, and of the table's type.
+/// Where the wanted columns are in a part. That it has the table's columns was checked when the table was opened.
 fn columns_in(part: &Part, wanted: &[&Column]) -> Result<Vec<usize>, StoreError> {
     let find = |column: &&Column| {
-        let refused = |reason| StoreError::Refused {
-            clause: format!("column `{}` of part {:?}", column.name, part.name()),
-            reason,
-        };
-        let index = part.columns().iter().position(|it| it.name == column.name);
-        let Some(index) = index else {
-            return Err(refused("the part was written before the column was added".to_owned()));
-        };
-        let data_type = &part.columns()[index].data_type;
-        if *data_type != column.data_type {
-            let expected = &column.data_type;
-            return Err(refused(format!("its type is {data_type}, the table has {expected}")));
-        }
-        Ok(index)
+        part.columns().iter().position(|it| it.name == column.name).ok_or_else(|| {
+            StoreError::UnknownColumn {
+                clause: format!("part {:?}", part.name()),
+                name: column.name.clone(),
+            }
+        })
     };
     wanted.iter().map(find).collect()
 }
 
 /// A predicate compiled for a table's partition key and primary key.
-struct Pruning {
+struct Pruning<'a> {
+    table: &'a Path,
     partition_types: Vec<DataType>,
     /// Columns with min-max files.
     extremes: Vec<Column>,
@@ -364,8 +366,8 @@ struct Pruning {
     by_key: Pruner,
 }
 
-impl Pruning {
-    fn new(table: &Table, predicate: &Predicate) -> Result<Self, StoreError> {
+impl<'a> Pruning<'a> {
+    fn new(table: &'a Table, predicate: &Predicate) -> Result<Self, StoreError> {
         let columns = table.columns();
         let keys = |expressions: &[Expression]| -> Result<Vec<Key>, StoreError> {
             let key = |expression: &Expression| {
@@ -392,6 +394,7 @@ impl Pruning {
             ends: Ends::Loose,
         }));
         Ok(Self {
+            table: table.path(),
             partition_types,
             extremes,
             by_part: Pruner::new(predicate, columns, by_part)?,
@@ -401,52 +404,56 @@ impl Pruning {
     }
 
     /// The granules of a part that may hold a match.
-    fn granules(&self, part: &Part) -> Result<Vec<Range<usize>>, StoreError> {
+    fn granules(&self, part: &Part, name: &str) -> Result<Vec<Range<usize>>, StoreError> {
         let count = part.granules().len();
-        if count == 0 || !self.may_match(part)? {
+        if count == 0 || !self.may_match(part, name)? {
             return Ok(Vec::new());
         }
         if self.by_key.is_idle() || !part.has_primary_index() {
             return Ok(std::iter::once(0..count).collect());
         }
-        let entries = part.primary_index(&self.key_types).map_err(|cause| unplaced(part, cause))?;
+        let entries =
+            part.primary_index(&self.key_types).map_err(StoreError::part(self.table, name))?;
         let length = entries.first().map_or(0, |keys| keys.len());
         if length < count {
-            return Err(StoreError::Index {
-                table: PathBuf::new(),
-                part: part.name().to_owned(),
-                problem: format!("{length} entries for {count} granules"),
+            return Err(StoreError::PartDiffers {
+                table: self.table.to_owned(),
+                part: name.to_owned(),
+                field: "entries of the primary index",
+                expected: count.to_string(),
+                got: length.to_string(),
             });
         }
         let encoded = self.by_key.encode(&entries)?;
         if let Some(entry) = encoded.disorder(length) {
-            return Err(StoreError::Index {
-                table: PathBuf::new(),
-                part: part.name().to_owned(),
-                problem: format!("entry {entry} is below the one before it: not this table's key"),
+            return Err(StoreError::IndexUnsorted {
+                table: self.table.to_owned(),
+                part: name.to_owned(),
+                entry,
             });
         }
         Ok(encoded.granules(count, length))
     }
 
     /// May the part hold a match, by its partition and the extremes of its columns?
-    fn may_match(&self, part: &Part) -> Result<bool, StoreError> {
+    fn may_match(&self, part: &Part, name: &str) -> Result<bool, StoreError> {
         if self.by_part.is_idle() {
             return Ok(true);
         }
         let mut entries = if self.partition_types.is_empty() {
             Vec::new()
         } else {
-            part.partition_values(&self.partition_types).map_err(|cause| unplaced(part, cause))?
+            part.partition_values(&self.partition_types)
+                .map_err(StoreError::part(self.table, name))?
         };
         let mut ends = vec![(End::At(0), End::At(0)); entries.len()];
         for column in &self.extremes {
-            if let Some(values) = part.minmax(&column.name).map_err(|it| unplaced(part, it))? {
+            let minmax = part.minmax(&column.name).map_err(StoreError::part(self.table, name))?;
+            if let Some(values) = minmax {
                 entries.push(values);
                 ends.push((End::At(0), End::At(1)));
             } else {
-                let arrow = column.data_type.field("", Strings::Binary).data_type().clone();
-                entries.push(new_null_array(&arrow, 2));
+                entries.push(new_null_array(&column.data_type.arrow(Strings::Binary), 2));
                 ends.push((End::Open, End::Open));
             }
         }
@@ -454,18 +461,14 @@ impl Pruning {
     }
 }
 
-/// An error of a part; the table is filled in by [`StoreError::in_part`].
-fn unplaced(part: &Part, cause: PartError) -> StoreError {
-    StoreError::Part { table: PathBuf::new(), part: part.name().to_owned(), cause }
-}
-
 /// Batches of one partition.
 #[derive(Debug)]
 pub struct ScanReader {
     table: PathBuf,
     schema: SchemaRef,
-    reads: VecDeque<(Arc<Part>, ReadRequest)>,
-    current: Option<(Arc<Part>, PartReader)>,
+    reads: VecDeque<(Arc<Part>, String, ReadRequest)>,
+    /// The part that is being read, by name.
+    current: Option<(String, PartReader)>,
     bytes_read: u64,
     /// Rows that are still wanted.
     left: u64,
@@ -483,27 +486,19 @@ impl ScanReader {
 
     fn advance(&mut self) -> Result<Option<RecordBatch>, StoreError> {
         while self.left > 0 {
-            if let Some((part, reader)) = &mut self.current {
+            if let Some((name, reader)) = &mut self.current {
                 let Some(batch) = reader.next() else {
                     self.bytes_read += reader.bytes_read();
                     self.current = None;
                     continue;
                 };
-                let batch = batch.map_err(|cause| StoreError::Part {
-                    table: self.table.clone(),
-                    part: part.name().to_owned(),
-                    cause,
-                })?;
+                let batch = batch.map_err(StoreError::part(&self.table, name))?;
                 if batch.num_rows() > 0 {
                     return self.shaped(&batch).map(Some);
                 }
-            } else if let Some((part, request)) = self.reads.pop_front() {
-                let reader = part.read(request).map_err(|cause| StoreError::Part {
-                    table: self.table.clone(),
-                    part: part.name().to_owned(),
-                    cause,
-                })?;
-                self.current = Some((part, reader));
+            } else if let Some((part, name, request)) = self.reads.pop_front() {
+                let reader = part.read(request).map_err(StoreError::part(&self.table, &name))?;
+                self.current = Some((name, reader));
             } else {
                 break;
             }
@@ -519,7 +514,7 @@ impl ScanReader {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let columns = batch.columns().to_vec();
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-            .map_err(|cause| StoreError::Arrow { operation: "read a batch", cause })
+            .map_err(StoreError::arrow("read a batch"))
     }
 }
 
@@ -537,11 +532,7 @@ impl Iterator for ScanReader {
 
 /// The URL of a directory.
 fn url_of(path: &Path) -> Result<String, StoreError> {
-    let path = std::path::absolute(path).map_err(|cause| StoreError::File {
-        operation: "find",
-        path: path.to_owned(),
-        cause,
-    })?;
+    let path = std::path::absolute(path).map_err(StoreError::file("find", path))?;
     let mut url = "file://".to_owned();
     for &byte in path.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
