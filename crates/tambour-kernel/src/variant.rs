@@ -74,8 +74,8 @@ impl Isa {
 
     /// The highest level of this CPU.
     pub fn best() -> Self {
-        let available = Self::ALL.iter().copied().filter(|isa| isa.is_available());
-        available.last().unwrap_or(Self::Scalar)
+        let mut available = Self::ALL.iter().copied().filter(|isa| isa.is_available());
+        available.next_back().unwrap_or(Self::Scalar)
     }
 
     const fn rank(self) -> u8 {
@@ -115,6 +115,12 @@ pub struct Variant<F: Copy + 'static> {
     pub(crate) isa: Isa,
     /// The code; often an `unsafe fn`, since it needs the level.
     pub(crate) run: F,
+}
+
+impl<F: Copy + 'static> fmt::Debug for Variant<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Variant").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// The table of all variants of one kernel that the target architecture has.
@@ -163,32 +169,25 @@ impl<F: Copy + 'static> fmt::Debug for Variants<F> {
 }
 
 /// A variant whose CPU check has passed. Made only by [`Variants`].
+#[derive(Clone, Copy)]
 pub struct Runnable<F: Copy + 'static>(&'static Variant<F>);
 
 impl<F: Copy + 'static> Runnable<F> {
     /// Name of the variant, unique within its table.
-    pub fn name(&self) -> &'static str {
+    pub fn name(self) -> &'static str {
         self.0.name
     }
 
     /// The level that the variant needs.
-    pub fn isa(&self) -> Isa {
+    pub fn isa(self) -> Isa {
         self.0.isa
     }
 
     /// The code. When it is an `unsafe fn` for the sake of its instruction set, that condition holds.
-    pub(crate) fn run(&self) -> F {
+    pub(crate) fn run(self) -> F {
         self.0.run
     }
 }
-
-impl<F: Copy + 'static> Clone for Runnable<F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F: Copy + 'static> Copy for Runnable<F> {}
 
 impl<F: Copy + 'static> fmt::Debug for Runnable<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

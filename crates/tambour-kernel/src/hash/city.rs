@@ -78,6 +78,7 @@ fn short(source: &[u8]) -> u64 {
 }
 
 /// Fewer than 128 bytes.
+#[expect(clippy::many_single_char_names, reason = "the names of the published algorithm")]
 fn murmur(source: &[u8], seed: Hash128) -> Hash128 {
     let n = source.len();
     let (mut a, mut b) = (seed.low, seed.high);
@@ -106,6 +107,7 @@ fn murmur(source: &[u8], seed: Hash128) -> Hash128 {
 }
 
 /// The 56 bytes of state of the long form.
+#[derive(Clone, Copy)]
 struct State {
     x: u64,
     y: u64,
