@@ -20,6 +20,8 @@ mod open;
 mod partition;
 pub mod predicate;
 mod run;
+mod ordinal;
+mod prune;
 pub mod scan;
 mod shape;
 mod sidecar;
@@ -27,6 +29,7 @@ mod spill;
 #[cfg(test)]
 mod tests;
 mod tournament;
+mod span;
 pub mod verify;
 
 pub use name::PartName;
