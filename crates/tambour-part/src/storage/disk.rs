@@ -27,6 +27,12 @@ impl super::Storage for Disk {
     fn remove_directory(&self, _: &std::path::Path) -> std::io::Result<()> {
         todo!()
     }
+    fn sync_file(&self, path: &std::path::Path) -> std::io::Result<()> {
+        std::fs::File::open(path)?.sync_all()
+    }
+    fn lock(&self, path: &std::path::Path, note: &str) -> std::io::Result<Box<dyn super::Lock>> {
+        super::flock::lock(path, note)
+    }
     fn exists(&self, _: &std::path::Path) -> std::io::Result<bool> {
         todo!()
     }

@@ -1,6 +1,7 @@
 //! The only door to files: a small trait, so that a crash is a value a test can hold.
 
 pub mod disk;
+mod flock;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,9 @@ pub struct Entry {
     pub length: u64,
 }
 
+/// An exclusive lock that all writers respect; dropping it gives it back.
+pub trait Lock: Send + std::fmt::Debug {}
+
 /// A file system. Paths are as the caller gave them.
 pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Opens a file for reading.
@@ -57,6 +61,17 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// True if something is there.
     fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Makes the contents of a file durable that was written and closed before.
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    /// Takes the lock that the file at `path` stands for (made if it is not there) and writes `note` into it, for whoever
+    /// finds it taken; `WouldBlock`, at once, if somebody else has it.
+    fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
+        let _ = (path, note);
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Reads a whole small file of at most `limit` bytes (a longer one is an error of kind `FileTooLarge`).
     fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let _ = (path, limit);
