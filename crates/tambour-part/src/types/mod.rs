@@ -15,16 +15,25 @@
 //! | String | Utf8View, or BinaryView on request | views into the decompressed block |
 //! | FixedString(N), UUID, IPv6 | FixedSizeBinary | UUID in textual byte order |
 //! | IPv4 | UInt32 | |
-//! | Enum8, Enum16 | Dictionary(Int8 or Int16, Utf8) | values in the order of the type |
+//! | Enum8, Enum16 | Dictionary(Int8, Int16 or Int32, Utf8) | values in the order of their numbers; the narrowest key that counts them |
 //! | Nullable(T) | T, nullable | |
-//! | LowCardinality(String), (FixedString) | Dictionary(Int32, Utf8 or FixedSizeBinary) | |
+//! | LowCardinality(String), (FixedString) | Dictionary(Int32, Utf8 or FixedSizeBinary) | Binary on request |
 //! | LowCardinality(other) | T | |
 //! | Array(T), Tuple, Map | List, Struct, Map | |
 //!
-//! Every Arrow field carries the exact ClickHouse type in its metadata under [`TYPE_KEY`], so that a round trip keeps it.
+//! Every Arrow field of a column carries the exact ClickHouse type in its metadata under [`TYPE_KEY`], so that a round
+//! trip keeps it. (Only the column's own field: metadata on the fields inside lists and structs would make Arrow types
+//! unequal that are the same.)
 
-use crate::PartError;
-use arrow_schema::{Field, Schema};
+mod arrow;
+mod element;
+mod parse;
+mod print;
+#[cfg(test)]
+mod tests;
+
+use arrow_schema::Schema;
+pub use parse::nested_elements;
 
 /// Metadata key of an Arrow field that holds the ClickHouse type as text.
 pub const TYPE_KEY: &str = "clickhouse.type";
@@ -79,40 +88,6 @@ pub enum Strings {
     Binary,
 }
 
-impl DataType {
-    /// The Arrow field for a column of this type, with [`TYPE_KEY`] set.
-    pub fn field(&self, _name: &str, _strings: Strings) -> Field {
-        todo!()
-    }
-    /// The ClickHouse type of an Arrow field: its metadata if that names a type which fits, else the nearest one.
-    pub fn from_field(_field: &Field) -> Result<Self, PartError> {
-        todo!()
-    }
-    /// Bytes of one value in the data stream, if that is constant.
-    pub fn fixed_width(&self) -> Option<usize> {
-        todo!()
-    }
-    /// What codecs learn of the data stream of this type (its innermost values).
-    pub fn element(&self) -> tambour_codec::codec::Element {
-        todo!()
-    }
-}
-
-impl std::str::FromStr for DataType {
-    type Err = PartError;
-    /// Parses ClickHouse's type syntax, synonyms included (`DOUBLE`, `Decimal64(2)`, `Point`, `SimpleAggregateFunction(f, T)` as T).
-    fn from_str(_text: &str) -> Result<Self, PartError> {
-        todo!()
-    }
-}
-
-impl std::fmt::Display for DataType {
-    /// Prints the canonical form: `Decimal(9, 2)`, `Enum8('a' = 1)`, `DateTime('UTC')`.
-    fn fmt(&self, _f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        todo!()
-    }
-}
-
 /// A named, typed column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -123,6 +98,8 @@ pub struct Column {
 }
 
 /// The Arrow schema of columns.
-pub fn arrow_schema(_columns: &[Column], _strings: Strings) -> Schema {
-    todo!()
+pub fn arrow_schema(columns: &[Column], strings: Strings) -> Schema {
+    Schema::new(
+        columns.iter().map(|column| column.data_type.field(&column.name, strings)).collect::<Vec<_>>(),
+    )
 }
