@@ -44,20 +44,16 @@ impl Exit {
 
     /// The class of an error: that of the first thing in its chain which has one.
     pub(crate) fn of(error: &(dyn Error + 'static)) -> Self {
-        let mut link = Some(error);
-        while let Some(error) = link {
-            if let Some(failure) = error.downcast_ref::<Failure>() {
-                return failure.exit();
-            }
-            if let Some(kind) = tambour::kind_of_link(error) {
-                return kind.into();
-            }
-            if is_out_of_memory(error) {
-                return Self::Limit;
-            }
-            link = error.source();
+        tambour::chain(error).find_map(Self::of_link).unwrap_or(Self::Error)
+    }
+
+    fn of_link(error: &(dyn Error + 'static)) -> Option<Self> {
+        if let Some(failure) = error.downcast_ref::<Failure>() {
+            return Some(failure.exit());
         }
-        Self::Error
+        tambour::kind_of_link(error)
+            .map(Self::from)
+            .or_else(|| is_out_of_memory(error).then_some(Self::Limit))
     }
 }
 
@@ -93,9 +89,14 @@ pub(crate) enum Failure {
     /// Something we do not do.
     #[error("{0}")]
     Unsupported(String),
-    /// Damage that was reported already.
-    #[error("{0}")]
-    Damaged(String),
+    /// Errors that were listed on standard output already; the exit code is that of the worst.
+    #[error("{summary}")]
+    Listed {
+        /// How many.
+        summary: String,
+        /// Their class.
+        exit: Exit,
+    },
     /// The user said stop.
     #[error("interrupted")]
     Interrupted,
@@ -107,7 +108,7 @@ impl Failure {
             Self::Usage(_) => Exit::Usage,
             Self::NotFound(_) | Self::Conflict(_) => Exit::Error,
             Self::Unsupported(_) => Exit::Unsupported,
-            Self::Damaged(_) => Exit::Corrupt,
+            Self::Listed { exit, .. } => *exit,
             Self::Interrupted => Exit::Interrupted,
         }
     }
@@ -126,7 +127,7 @@ mod tests {
             Box::new(DataFusionError::External(Box::new(inner))),
         );
         assert_eq!(Exit::of(&wrapped), Exit::Unsupported);
-        let arrow = datafusion::arrow::error::ArrowError::ExternalError(Box::new(wrapped));
+        let arrow = arrow::error::ArrowError::ExternalError(Box::new(wrapped));
         assert_eq!(Exit::of(&arrow), Exit::Unsupported);
         let shared = DataFusionError::Shared(std::sync::Arc::new(DataFusionError::from(arrow)));
         assert_eq!(Exit::of(&shared), Exit::Unsupported);

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod argument;
+mod blocks;
 mod cli;
 mod clock;
 mod command;
@@ -46,7 +47,7 @@ fn run(command: Command, console: Console) -> anyhow::Result<()> {
         Command::Sql(arguments) => command::sql::run(arguments, console),
         Command::Optimize(arguments) => command::optimize::run(&arguments, console),
         Command::Verify(arguments) => command::verify::run(&arguments, console),
-        Command::Inspect(arguments) => command::inspect::run(&arguments, console),
+        Command::Inspect(arguments) => command::inspect::run(&arguments),
         Command::AttachScript(arguments) => command::attach_script::run(&arguments),
         Command::Codecs(arguments) => command::codecs::run(&arguments),
         Command::Completions(arguments) => command::manual::completions(&arguments),
@@ -86,7 +87,10 @@ fn end(error: &anyhow::Error, json: bool) -> Exit {
     if output::stdout::is_closed() && exit == Exit::Error {
         return Exit::Ok;
     }
-    if json {
+    let told = matches!(error.downcast_ref(), Some(exit::Failure::Listed { .. }));
+    if json && told {
+        // The object on standard output has it all.
+    } else if json {
         output::report_json(error.as_ref());
     } else {
         output::report(error.as_ref());

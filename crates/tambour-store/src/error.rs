@@ -2,7 +2,7 @@
 
 use arrow_schema::ArrowError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tambour_codec::{CodecError, Kind};
 use tambour_part::PartError;
 
@@ -149,7 +149,7 @@ pub enum StoreError {
         /// The directory.
         path: PathBuf,
         /// What is missing.
-        problem: String,
+        problem: &'static str,
     },
     /// A table that exists already.
     #[error("table {path:?} exists already")]
@@ -157,19 +157,145 @@ pub enum StoreError {
         /// The directory.
         path: PathBuf,
     },
+    /// A directory that holds something else than a table.
+    #[error("{path:?} is neither empty nor a table: it holds {found:?}")]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+        /// One of the things in it.
+        found: String,
+    },
     /// Somebody else is writing to the table.
-    #[error("table {path:?} is being written to by another process")]
+    #[error("table {path:?}: {holder} is writing to it")]
     Locked {
         /// The directory.
         path: PathBuf,
+        /// Who: `process 4711`.
+        holder: String,
     },
     /// The sidecar is damaged.
-    #[error("sidecar {path:?}: {problem}")]
+    #[error("{path:?}: {field}: expected {expected}, got {got}")]
     Sidecar {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
+        /// Which field, or what of it.
+        field: &'static str,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        got: String,
+    },
+    /// The sidecar is no JSON of the right shape.
+    #[error("{path:?} is no sidecar of a table")]
+    SidecarSyntax {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// Something of the table is of a version or kind that is not supported.
+    #[error("{path:?}: {what} is not supported")]
+    Unsupported {
+        /// The file or directory.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+    },
+    /// A live part is not there.
+    #[error("table {table:?}, part {part:?}: the directory is missing")]
+    PartMissing {
+        /// The table's directory.
+        table: PathBuf,
+        /// The part's name.
+        part: String,
+    },
+    /// A part is not what its table, or the rest of the part, says it is.
+    #[error("table {table:?}, part {part:?}: {field}: expected {expected}, got {got}")]
+    PartDiffers {
+        /// The table's directory.
+        table: PathBuf,
+        /// The part's name.
+        part: String,
+        /// What differs.
+        field: &'static str,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        got: String,
+    },
+    /// Two parts claim the same block numbers.
+    #[error("table {table:?}: parts {part:?} and {other:?} overlap, and neither covers the other")]
+    PartsOverlap {
+        /// The table's directory.
+        table: PathBuf,
+        /// A part's name.
+        part: String,
+        /// Another part's name.
+        other: String,
+    },
+    /// Rows of a part are not in the order of the sorting key.
+    #[error("table {table:?}, part {part:?}: row {row} is out of the order of the sorting key")]
+    Unsorted {
+        /// The table's directory.
+        table: PathBuf,
+        /// The part's name.
+        part: String,
+        /// The first row that belongs before the one in front of it.
+        row: u64,
+    },
+    /// The definition given is not the table's.
+    #[error("table {table:?}: {clause} differs: the table has {expected}, given is {got}")]
+    DefinitionDiffers {
+        /// The table's directory.
+        table: PathBuf,
+        /// What differs: columns, ORDER BY, ….
+        clause: &'static str,
+        /// The table's.
+        expected: String,
+        /// The one given.
+        got: String,
+    },
+    /// Something needs the table's definition, which no file in the directory holds.
+    #[error(
+        "table {table:?}: {operation} needs the sorting key, which parts do not record; \
+         put the CREATE TABLE statement into create.sql beside them"
+    )]
+    DefinitionUnknown {
+        /// The table's directory.
+        table: PathBuf,
+        /// What was wanted.
+        operation: &'static str,
+    },
+    /// Rows to insert do not have the columns of the table.
+    #[error("rows to insert: {field}: expected {expected}, got {got}")]
+    Rows {
+        /// What differs.
+        field: &'static str,
+        /// The table's.
+        expected: String,
+        /// What was given.
+        got: String,
+    },
+    /// One insert would make too many partitions.
+    #[error("the rows fall into more than {limit} partitions; partition by something coarser")]
+    Partitions {
+        /// The most that are allowed.
+        limit: usize,
+    },
+    /// An insert that failed before cannot go on.
+    #[error("an earlier error stopped this insert")]
+    Stopped,
+    /// A commit failed, and it is open whether it took place; nothing that either outcome needs was removed.
+    #[error(
+        "table {table:?}: it is not known whether the commit took place; the next writer settles it"
+    )]
+    CommitUncertain {
+        /// The table's directory.
+        table: PathBuf,
+        /// What failed.
+        #[source]
+        cause: Box<StoreError>,
     },
     /// Rows or another definition do not fit the table.
     #[error("table {table:?}: {problem}")]
@@ -204,16 +330,53 @@ impl StoreError {
             | Self::Value { .. }
             | Self::Zone { .. }
             | Self::Arrow { .. }
-            | Self::Mismatch { .. } => Kind::Argument,
-            Self::Nesting { .. } | Self::Memory { .. } => Kind::Limit,
-            Self::Refused { .. } => Kind::Unsupported,
-            Self::Type { cause, .. } | Self::Part { cause, .. } => cause.kind(),
+            | Self::Mismatch { .. }
+            | Self::DefinitionUnknown { .. }
+            | Self::Rows { .. } => Kind::Argument,
+            Self::Nesting { .. } | Self::Memory { .. } | Self::Partitions { .. } => Kind::Limit,
+            Self::Refused { .. } | Self::Unsupported { .. } => Kind::Unsupported,
+            Self::Type { cause, .. } => cause.kind(),
+            // The table says that the part is there: a file of it that is not found is damage.
+            Self::Part { cause, .. } => match cause.kind() {
+                Kind::NotFound => Kind::Corrupt,
+                kind => kind,
+            },
             Self::Codec { cause, .. } => cause.kind(),
             Self::File { cause, .. } => kind_of_io(cause),
             Self::NotATable { .. } => Kind::NotFound,
-            Self::Exists { .. } | Self::Locked { .. } => Kind::Conflict,
-            Self::Sidecar { .. } => Kind::Corrupt,
+            Self::Exists { .. }
+            | Self::Occupied { .. }
+            | Self::Locked { .. }
+            | Self::DefinitionDiffers { .. } => Kind::Conflict,
+            Self::Sidecar { .. }
+            | Self::SidecarSyntax { .. }
+            | Self::PartMissing { .. }
+            | Self::PartDiffers { .. }
+            | Self::PartsOverlap { .. }
+            | Self::Unsorted { .. } => Kind::Corrupt,
+            Self::CommitUncertain { cause, .. } => cause.kind(),
+            Self::Stopped => Kind::Io,
         }
+    }
+
+    /// A [`StoreError::File`] made from what an operation on a path answered.
+    pub(crate) fn file(
+        operation: &'static str,
+        path: &Path,
+    ) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |cause| Self::File { operation, path, cause }
+    }
+
+    /// A [`StoreError::Part`] for a part of a table.
+    pub(crate) fn part(table: &Path, part: &str) -> impl FnOnce(PartError) -> Self + use<> {
+        let (table, part) = (table.to_owned(), part.to_owned());
+        move |cause| Self::Part { table, part, cause }
+    }
+
+    /// A [`StoreError::Arrow`].
+    pub(crate) fn arrow(operation: &'static str) -> impl FnOnce(ArrowError) -> Self {
+        move |cause| Self::Arrow { operation, cause }
     }
 }
 

@@ -1,20 +1,18 @@
 //! Errors as people and programs read them.
 
 use crate::exit::Exit;
-use datafusion::arrow::error::ArrowError;
+use arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
 use serde_json::json;
 use std::error::Error;
+use tambour::sql::SqlError;
 
 /// The messages of an error and its causes, outermost first, without wrappers that say nothing and without repetition
 /// (some libraries print the cause as part of the message, too).
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
     let mut messages: Vec<String> = Vec::new();
-    let mut link = Some(error);
-    while let Some(error) = link {
-        link = error.source();
-        let Some(message) = message(error) else { continue };
+    for message in tambour::chain(error).filter_map(message) {
         let told = messages.last().is_some_and(|last| last.contains(&message));
         if !told && !message.is_empty() {
             messages.push(message);
@@ -28,6 +26,9 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
 
 /// What one link of a chain says by itself; `None` for a wrapper.
 fn message(error: &(dyn Error + 'static)) -> Option<String> {
+    if matches!(error.downcast_ref(), Some(SqlError::Query(_))) {
+        return None;
+    }
     if let Some(error) = error.downcast_ref::<DataFusionError>() {
         return engine_message(error);
     }
@@ -78,20 +79,29 @@ pub(crate) fn excerpt(statement: &str, (line, column): (usize, usize), width: us
     Some(format!("  {shown}\n  {}^", " ".repeat(before - start)))
 }
 
-/// An error as one JSON object; the fields of our own errors by name.
-pub(crate) fn to_json(error: &(dyn Error + 'static)) -> serde_json::Value {
+/// What programs want to know of an error; the fields of our own errors by name.
+pub(crate) fn fields(error: &(dyn Error + 'static)) -> serde_json::Value {
     let messages = chain(error);
     let place = tambour::place_of(error);
     json!({
-        "schema": "tambour/error/1",
-        "exit": Exit::of(error).code(),
         "kind": tambour::kind_of(error).map(|kind| format!("{kind:?}").to_ascii_lowercase()),
         "message": messages.join(": "),
         "chain": messages,
         "path": place.map(|place| place.path.display().to_string()),
         "column": place.and_then(|place| place.column.clone()),
+        "row": place.and_then(|place| place.row),
         "offset": place.and_then(|place| place.offset),
     })
+}
+
+/// An error as one JSON object on its own.
+pub(crate) fn to_json(error: &(dyn Error + 'static)) -> serde_json::Value {
+    let mut object = fields(error);
+    if let Some(object) = object.as_object_mut() {
+        object.insert("schema".to_owned(), json!("tambour/error/1"));
+        object.insert("exit".to_owned(), json!(Exit::of(error).code()));
+    }
+    object
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Values as people read them in tables.
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
@@ -15,6 +15,12 @@ pub(crate) fn rows(batch: &RecordBatch) -> anyhow::Result<Vec<Vec<String>>> {
     (0..batch.num_rows())
         .map(|row| columns.iter().map(|column| Ok(column.value(row).try_to_string()?)).collect())
         .collect()
+}
+
+/// One value.
+pub(crate) fn one(column: &ArrayRef, row: usize) -> anyhow::Result<String> {
+    let options = FormatOptions::default().with_null("NULL");
+    Ok(ArrayFormatter::try_new(column.as_ref(), &options)?.value(row).try_to_string()?)
 }
 
 /// For each column, whether it holds numbers (which stand to the right).

@@ -100,6 +100,9 @@ pub struct Column {
 /// The Arrow schema of columns.
 pub fn arrow_schema(columns: &[Column], strings: Strings) -> Schema {
     Schema::new(
-        columns.iter().map(|column| column.data_type.field(&column.name, strings)).collect::<Vec<_>>(),
+        columns
+            .iter()
+            .map(|column| column.data_type.field(&column.name, strings))
+            .collect::<Vec<_>>(),
     )
 }

@@ -1,0 +1,390 @@
+//! Opening a table: which parts are live, where they are, and whether they agree.
+
+use super::Table;
+use super::locked::live_part;
+use super::name::PartName;
+use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
+use crate::StoreError;
+use crate::commit::exists;
+use crate::schema::TableDefinition;
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tambour_part::Part;
+use tambour_part::storage::Storage;
+use tambour_part::types::Column;
+
+/// How often a reader starts again because a writer changed the table under it.
+const ATTEMPTS_MAX: usize = 32;
+
+/// Most bytes of a .sql file.
+const STATEMENT_MAX: u64 = 1 << 20;
+
+/// Columns of a part that are ClickHouse's own and no columns of the table.
+const SYSTEM_COLUMNS: [&str; 3] = ["_row_exists", "_block_number", "_block_offset"];
+
+/// Files by which a part is told from a table.
+const PART_FILES: [&str; 3] = ["columns.txt", "count.txt", "checksums.txt"];
+
+/// What can come of opening a part that a sidecar names.
+enum Opened {
+    Part(Arc<Part>),
+    /// Neither of its names exists.
+    Gone,
+}
+
+/// Opens whatever is at `path`: a table with a sidecar, a directory of parts, or a single part.
+pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, StoreError> {
+    if let Some(table) = open_with_sidecar(storage, path)? {
+        return Ok(table);
+    }
+    let entries = storage.list(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            StoreError::NotATable { path: path.to_owned(), problem: "there is no such directory" }
+        }
+        ErrorKind::NotADirectory => {
+            StoreError::NotATable { path: path.to_owned(), problem: "it is a file" }
+        }
+        _ => StoreError::file("list", path)(error),
+    })?;
+    if entries.iter().any(|entry| PART_FILES.contains(&entry.name.as_str())) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let part = Part::open(storage, path).map_err(StoreError::part(path, &name))?;
+        return assemble(storage, path, None, vec![(name, Arc::new(part))]);
+    }
+    let directories = entries.iter().filter(|entry| entry.is_directory);
+    let (live, _) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
+    let files = entries.iter().filter(|entry| !entry.is_directory);
+    let definition = definition_beside(storage, path, files.map(|entry| entry.name.as_str()))?;
+    let looks_like_table = entries.iter().any(|entry| entry.name == "format_version.txt");
+    if live.is_empty() && !(looks_like_table && definition.is_some()) {
+        let problem = "it holds neither tambour.json nor parts";
+        return Err(StoreError::NotATable { path: path.to_owned(), problem });
+    }
+    refuse_old_syntax(storage, path)?;
+    let names: Vec<String> = live.iter().map(ToString::to_string).collect();
+    let opened = in_parallel(&names, |name| {
+        Part::open(storage, &path.join(name)).map_err(StoreError::part(path, name)).map(Arc::new)
+    })?;
+    assemble(storage, path, definition, names.into_iter().zip(opened).collect())
+}
+
+/// Describes a directory of parts without a sidecar as the sidecar that it would have; covered parts become `removed`.
+pub(super) fn adopt(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+) -> Result<(Sidecar, Option<TableDefinition>), StoreError> {
+    let table = open(storage, path)?;
+    let entries = storage.list(path).map_err(StoreError::file("list", path))?;
+    let directories = entries.iter().filter(|entry| entry.is_directory);
+    let (live, covered) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
+    let statement = table.definition().map(ToString::to_string).unwrap_or_default();
+    let mut sidecar = Sidecar::new(statement);
+    for (name, part) in live.iter().zip(table.parts()) {
+        sidecar.parts.push(live_part(name, None, part.content_hash(), part.rows()));
+        sidecar.next_block = sidecar.next_block.max(name.block_max.saturating_add(1));
+    }
+    sidecar.removed = covered.iter().map(ToString::to_string).collect();
+    Ok((sidecar, table.definition().cloned()))
+}
+
+/// The sidecar of a table, if it has one.
+pub(super) fn load_sidecar(
+    storage: &dyn Storage,
+    path: &Path,
+) -> Result<Option<Sidecar>, StoreError> {
+    let file = path.join(SIDECAR);
+    match storage.read(&file, SIZE_MAX) {
+        Ok(bytes) => Sidecar::from_bytes(&file, &bytes).map(Some),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(StoreError::file("read", &file)(error)),
+    }
+}
+
+fn open_with_sidecar(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Table>, StoreError> {
+    let Some(mut sidecar) = load_sidecar(storage.as_ref(), path)? else { return Ok(None) };
+    for attempt in 1.. {
+        let result = open_live(storage, path, &sidecar);
+        let Err(error) = result else { return result.map(Some) };
+        // A writer may have renamed or removed parts since the sidecar was read; then there is a new sidecar now, or a
+        // part is found under its other name.
+        let Some(now) = load_sidecar(storage.as_ref(), path)? else { return Err(error) };
+        let is_moving = sidecar.parts.iter().any(|part| part.directory.is_some());
+        if attempt == ATTEMPTS_MAX || (now == sidecar && !(is_moving && attempt < 3)) {
+            return Err(error);
+        }
+        sidecar = now;
+    }
+    Ok(None)
+}
+
+fn open_live(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    sidecar: &Sidecar,
+) -> Result<Table, StoreError> {
+    let definition = TableDefinition::parse(&sidecar.statement)?;
+    let opened = in_parallel(&sidecar.parts, |live| open_live_part(storage, path, live))?;
+    let names = sidecar.parts.iter().map(|live| live.name.clone());
+    assemble(storage, path, Some(definition), names.zip(opened).collect())
+}
+
+/// Opens a part that the sidecar names, under either name, and compares it with what the sidecar says.
+pub(super) fn open_live_part(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    live: &LivePart,
+) -> Result<Arc<Part>, StoreError> {
+    let candidates = std::iter::once(&live.name).chain(&live.directory);
+    for directory in candidates {
+        match open_candidate(storage, path, &live.name, directory)? {
+            Opened::Gone => {}
+            Opened::Part(part) => {
+                compare(path, live, &part)?;
+                return Ok(part);
+            }
+        }
+    }
+    Err(StoreError::PartMissing { table: path.to_owned(), part: live.name.clone() })
+}
+
+fn open_candidate(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    name: &str,
+    directory: &str,
+) -> Result<Opened, StoreError> {
+    let directory = path.join(directory);
+    if !exists(storage.as_ref(), &directory)? {
+        return Ok(Opened::Gone);
+    }
+    match Part::open(storage, &directory) {
+        Ok(part) => Ok(Opened::Part(Arc::new(part))),
+        // Renamed or removed while we were reading it: not damaged, but elsewhere.
+        Err(_) if !exists(storage.as_ref(), &directory)? => Ok(Opened::Gone),
+        Err(error) => Err(StoreError::part(path, name)(error)),
+    }
+}
+
+fn compare(path: &Path, live: &LivePart, part: &Part) -> Result<(), StoreError> {
+    let differs = |field, expected: String, got: String| {
+        let (table, part) = (path.to_owned(), live.name.clone());
+        Err(StoreError::PartDiffers { table, part, field, expected, got })
+    };
+    if part.rows() != live.rows {
+        return differs("rows", live.rows.to_string(), part.rows().to_string());
+    }
+    let hash = part.content_hash();
+    if hash != live.hash { differs("content hash", live.hash.clone(), hash) } else { Ok(()) }
+}
+
+/// Puts a table together from parts that must agree about the columns.
+fn assemble(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    definition: Option<TableDefinition>,
+    parts: Vec<(String, Arc<Part>)>,
+) -> Result<Table, StoreError> {
+    let columns = match (&definition, parts.first()) {
+        (Some(definition), _) => definition.plain_columns(),
+        (None, Some((_, part))) => part
+            .columns()
+            .iter()
+            .filter(|column| !SYSTEM_COLUMNS.contains(&column.name.as_str()))
+            .cloned()
+            .collect(),
+        (None, None) => Vec::new(),
+    };
+    for (name, part) in &parts {
+        check_columns(path, name, &columns, part.columns())?;
+    }
+    let rows = parts.iter().map(|(_, part)| part.rows()).sum();
+    let (names, parts) = parts.into_iter().unzip();
+    let (storage, path) = (Arc::clone(storage), path.to_owned());
+    Ok(Table { storage, path, definition, columns, names, parts, rows })
+}
+
+/// The part must have exactly the table's columns, in any order.
+fn check_columns(
+    table: &Path,
+    name: &str,
+    expected: &[Column],
+    got: &[Column],
+) -> Result<(), StoreError> {
+    let differs = |expected: String, got: String| {
+        let (table, part) = (table.to_owned(), name.to_owned());
+        Err(StoreError::PartDiffers { table, part, field: "columns", expected, got })
+    };
+    let by_name: HashMap<_, _> =
+        got.iter().map(|column| (column.name.as_str(), &column.data_type)).collect();
+    for column in expected {
+        let wanted = format!("{} {}", column.name, column.data_type);
+        match by_name.get(column.name.as_str()) {
+            Some(data_type) if **data_type == column.data_type => {}
+            Some(data_type) => return differs(wanted, format!("{} {data_type}", column.name)),
+            None => return differs(wanted, "no such column".to_owned()),
+        }
+    }
+    let is_known = |name: &str| {
+        SYSTEM_COLUMNS.contains(&name) || expected.iter().any(|column| column.name == name)
+    };
+    match got.iter().find(|column| !is_known(&column.name)) {
+        Some(column) => differs("no other column".to_owned(), column.name.clone()),
+        None => Ok(()),
+    }
+}
+
+/// Live parts among directory names, in order, and those that they cover.
+fn live_set<'a>(
+    path: &Path,
+    directories: impl Iterator<Item = &'a str>,
+) -> Result<(Vec<PartName>, Vec<PartName>), StoreError> {
+    let mut names = Vec::new();
+    for directory in directories {
+        if directory.starts_with("patch-") {
+            let what = format!("the patch part {directory:?}");
+            return Err(StoreError::Unsupported { path: path.to_owned(), what });
+        }
+        names.extend(PartName::parse(directory));
+    }
+    // By partition and first block, the widest first: a part that is covered comes right behind one that covers it.
+    names.sort_by(|left, right| {
+        (&left.partition, left.block_min, right.block_max, right.level, right.mutation).cmp(&(
+            &right.partition,
+            right.block_min,
+            left.block_max,
+            left.level,
+            left.mutation,
+        ))
+    });
+    let mut live: Vec<PartName> = Vec::new();
+    let mut covered = Vec::new();
+    for name in names {
+        match live.last() {
+            Some(last) if last.covers(&name) => covered.push(name),
+            Some(last) if last.overlaps(&name) => {
+                let (part, other) = (last.to_string(), name.to_string());
+                return Err(StoreError::PartsOverlap { table: path.to_owned(), part, other });
+            }
+            _ => live.push(name),
+        }
+    }
+    Ok((live, covered))
+}
+
+/// The statement in create.sql, or in the only .sql file.
+fn definition_beside<'a>(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    files: impl Iterator<Item = &'a str>,
+) -> Result<Option<TableDefinition>, StoreError> {
+    let statements: Vec<&str> = files
+        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "sql"))
+        .collect();
+    let name = match statements.as_slice() {
+        [only] => only,
+        several if several.contains(&"create.sql") => "create.sql",
+        _ => return Ok(None),
+    };
+    let file = path.join(name);
+    let bytes = storage.read(&file, STATEMENT_MAX).map_err(StoreError::file("read", &file))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let cause = std::io::Error::new(ErrorKind::InvalidData, error);
+        StoreError::file("read", &file)(cause)
+    })?;
+    TableDefinition::parse(&text).map(Some)
+}
+
+fn refuse_old_syntax(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), StoreError> {
+    let file = path.join("format_version.txt");
+    match storage.read(&file, 16) {
+        Ok(text) if text.trim_ascii() != b"1" => {
+            let what = format!("format version {:?}", String::from_utf8_lossy(&text));
+            Err(StoreError::Unsupported { path: file, what })
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(StoreError::file("read", &file)(error)),
+    }
+}
+
+/// Runs `work` for every item on a few threads; results in order, or the error of the first item that failed.
+pub(super) fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, StoreError> + Sync,
+) -> Result<Vec<R>, StoreError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len() / 4);
+    if threads <= 1 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let mut results: Vec<(usize, Result<R, StoreError>)> = Vec::with_capacity(items.len());
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut done = Vec::new();
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(item) = items.get(index) else { return done };
+                        done.push((index, work(item)));
+                    }
+                })
+            })
+            .collect();
+        for worker in workers {
+            match worker.join() {
+                Ok(done) => results.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::live_set;
+    use std::path::Path;
+    use tambour_codec::Kind;
+
+    fn live(names: &[&str]) -> Result<Vec<String>, crate::StoreError> {
+        let (live, _) = live_set(Path::new("t"), names.iter().copied())?;
+        Ok(live.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn covering_parts_replace_covered_ones() {
+        let names = [
+            "all_1_1_0",
+            "all_1_3_1",
+            "all_2_2_0",
+            "all_3_3_0",
+            "all_4_4_0",
+            "all_4_4_0_9",
+            "detached",
+            "tmp_merge_all_1_4_2",
+            "delete_tmp_all_9_9_0",
+            "broken_all_7_7_0",
+        ];
+        assert_eq!(live(&names).unwrap(), ["all_1_3_1", "all_4_4_0_9"]);
+        assert_eq!(
+            live(&["202402_2_2_0", "202401_1_3_1"]).unwrap(),
+            ["202401_1_3_1", "202402_2_2_0"]
+        );
+        assert_eq!(live(&["all_1_9_2", "all_2_8_1", "all_3_3_0"]).unwrap(), ["all_1_9_2"]);
+        assert!(live(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_settled_is_refused() {
+        assert_eq!(live(&["all_1_3_1", "all_2_4_1"]).unwrap_err().kind(), Kind::Corrupt);
+        let patch = "patch-21818ffeee1ae033898614f81c7c3c75-all_1_1_0";
+        assert_eq!(live(&["all_1_1_0", patch]).unwrap_err().kind(), Kind::Unsupported);
+    }
+}
