@@ -3,6 +3,7 @@
 
 pub mod column;
 mod error;
+pub mod name;
 pub mod part;
 pub mod storage;
 pub mod types;
