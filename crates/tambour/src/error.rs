@@ -76,11 +76,11 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
 }
 
 /// The place in a part that a chain of errors names: the innermost, which knows most.
-pub fn place_of(error: &(dyn StdError + 'static)) -> Option<&Place> {
+pub fn place_of<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Place> {
     chain(error).filter_map(|link| place_of_link(link)).last()
 }
 
-fn place_of_link(error: &(dyn StdError + 'static)) -> Option<&Place> {
+fn place_of_link<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Place> {
     match error.downcast_ref::<Error>() {
         Some(Error::Part(error)) => error.place(),
         Some(_) => None,
@@ -90,13 +90,17 @@ fn place_of_link(error: &(dyn StdError + 'static)) -> Option<&Place> {
 
 /// An error and its causes, outermost first. Unlike [`StdError::source`] alone, this looks into an [`std::io::Error`] that
 /// wraps another error.
-pub fn chain(
-    error: &(dyn StdError + 'static),
-) -> impl Iterator<Item = &(dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |error| match error.downcast_ref::<std::io::Error>() {
+pub fn chain<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error| cause(*error))
+}
+
+fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
+    match error.downcast_ref::<std::io::Error>() {
         Some(wrapper) => wrapper.get_ref().map(|inner| inner as &(dyn StdError + 'static)),
         None => error.source(),
-    })
+    }
 }
 
 #[cfg(test)]
