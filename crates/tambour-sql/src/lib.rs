@@ -6,7 +6,11 @@
 #![forbid(unsafe_code)]
 
 pub mod context;
+pub mod exec;
+pub mod provider;
+pub mod pushdown;
 mod error;
+mod statistics;
 
 pub use context::{Execution, Query, Session, SessionOptions};
 pub use error::SqlError;

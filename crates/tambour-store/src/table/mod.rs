@@ -13,9 +13,12 @@ mod locked;
 pub mod merge;
 mod name;
 mod open;
+mod ordinal;
 pub mod predicate;
+mod prune;
 pub mod scan;
 mod sidecar;
+mod span;
 pub mod verify;
 
 pub use name::PartName;
