@@ -1,7 +1,7 @@
 //! A file of blocks, walked over from its start.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use tambour::Place;
 use tambour::codec::CodecError;

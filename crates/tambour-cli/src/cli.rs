@@ -11,7 +11,6 @@ use std::path::PathBuf;
     version,
     max_term_width = 80,
     propagate_version = true,
-    disable_help_subcommand = true,
     after_help = EXIT_CODES,
 )]
 pub(crate) struct Cli {
@@ -163,13 +162,6 @@ pub(crate) struct ImportArguments {
     /// The first line of CSV and TSV files is data already
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_header: bool,
-    /// Text of NULL in CSV and TSV files [default: empty, \N, NULL]
-    #[arg(long, value_name = "TEXT", help_heading = "Reading")]
-    pub(crate) null: Option<String>,
-    /// Strings must be UTF-8, or may hold any bytes
-    #[arg(long, value_name = "KIND", default_value = "utf8", hide_possible_values = true)]
-    #[arg(help_heading = "Reading")]
-    pub(crate) strings: StringsName,
     /// Longest line or record that is accepted
     #[arg(long, value_name = "SIZE", default_value = "64MiB", help_heading = "Reading")]
     pub(crate) record_max: ByteSize,
@@ -280,6 +272,9 @@ pub(crate) struct SqlArguments {
     /// Threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
+    /// Strings must be UTF-8, or may hold any bytes
+    #[arg(long, value_name = "KIND", default_value = "utf8", hide_possible_values = true)]
+    pub(crate) strings: StringsName,
     /// The same result, rows in the same order, every time
     #[arg(long)]
     pub(crate) deterministic: bool,

@@ -3,7 +3,11 @@
 use crate::exit::{Exit, Failure};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use tokio::sync::Notify;
+
+/// Time for an orderly end. Stores stand a sudden one: what is not committed rolls back when they are opened next.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether the user said stop.
 #[derive(Clone, Debug, Default)]
@@ -12,12 +16,13 @@ pub(crate) struct Interrupt(Arc<State>);
 #[derive(Debug, Default)]
 struct State {
     raised: AtomicBool,
+    patient: AtomicBool,
     notify: Notify,
 }
 
 impl Interrupt {
-    /// Listens from now on. The first Ctrl-C asks for an orderly end, a second one before that ends the process at once
-    /// (stores stand that: they roll back when they are opened next).
+    /// Listens from now on. The first Ctrl-C asks for an orderly end; a second one, or a while without that end, ends the
+    /// process at once.
     pub(crate) fn listen() -> Self {
         static LISTENER: OnceLock<Interrupt> = OnceLock::new();
         LISTENER
@@ -33,6 +38,11 @@ impl Interrupt {
             .clone()
     }
 
+    /// From now on only a second Ctrl-C ends the process: a shell goes on after a query that was cancelled.
+    pub(crate) fn be_patient(&self) {
+        self.0.patient.store(true, Ordering::SeqCst);
+    }
+
     fn forward(&self) {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
             return;
@@ -43,6 +53,11 @@ impl Interrupt {
                     at_once();
                 }
                 self.0.notify.notify_waiters();
+                if !self.0.patient.load(Ordering::SeqCst) {
+                    // Either way the time is up.
+                    let _ = tokio::time::timeout(PATIENCE, tokio::signal::ctrl_c()).await;
+                    at_once();
+                }
             }
         });
     }
@@ -69,7 +84,7 @@ impl Interrupt {
     }
 }
 
-#[expect(clippy::exit, reason = "a second Ctrl-C means now")]
+#[expect(clippy::exit, reason = "the user does not want to wait any longer")]
 fn at_once() -> ! {
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }

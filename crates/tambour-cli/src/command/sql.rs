@@ -1,7 +1,7 @@
 //! `tambour sql`: queries from the command line, a file, a pipe, or the shell.
 
 use super::threads;
-use crate::cli::{ResultFormat, SqlArguments};
+use crate::cli::{ResultFormat, SqlArguments, StringsName};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{Console, stdout, terminal_width};
@@ -136,6 +136,7 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
     let session = Session::new(&SessionOptions {
         threads,
         deterministic: arguments.deterministic,
+        binary_strings: arguments.strings == StringsName::Binary,
         ..SessionOptions::default()
     })?;
     for Named { name, path } in tables {

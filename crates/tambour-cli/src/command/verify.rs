@@ -21,6 +21,7 @@ use tambour::store::table::verify::verify;
 /// Verifies and lists the damage.
 pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Result<()> {
     let path = arguments.path.as_path();
+    let _interrupt = Interrupt::listen();
     let target = Target::identify(path)?;
     let (report, time) = match target {
         Target::Table => verify_table(path, console)?,
@@ -141,12 +142,10 @@ fn verify_part(path: &Path, console: Console) -> anyhow::Result<(Report, Duratio
 }
 
 fn verify_blocks(path: &Path, console: Console) -> anyhow::Result<(Report, Duration)> {
-    let interrupt = Interrupt::listen();
     let file = BlockFile::open(path, Depth::Contents)?;
     let mut progress = console.progress("verify", Total::Bytes(file.length()));
     let mut report = Report { files: 1, bytes: file.length(), ..Report::default() };
     for entry in file {
-        interrupt.check()?;
         match entry {
             Ok(entry) => {
                 report.blocks += 1;

@@ -67,11 +67,6 @@ fn say(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// Something that is not right, but no reason to stop.
-pub(crate) fn warn(text: impl Display) {
-    say(format_args!("{} {text}", "warning:".style(Style::new().yellow().bold())));
-}
-
 /// Reports an error: the chain of its causes in one line, outermost first.
 pub(crate) fn report(error: &(dyn Error + 'static)) {
     say(format_args!("{} {}", "error:".style(Style::new().red().bold()), failure::chain(error).join(": ")));

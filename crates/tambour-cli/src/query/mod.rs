@@ -14,7 +14,8 @@ use sink::Sink;
 use std::io::Write;
 use std::pin::pin;
 use std::time::Duration;
-use tambour::sql::{Execution, ScanStatistics, Session};
+use tambour::sql::context::ScanStatistics;
+use tambour::sql::{Execution, Session};
 
 /// How results look.
 #[derive(Clone, Copy, Debug)]

@@ -31,6 +31,7 @@ pub(crate) fn run(
     interrupt: &Interrupt,
     console: Console,
 ) -> anyhow::Result<()> {
+    interrupt.be_patient();
     let mut settings = Settings { style, timing: !console.is_quiet() };
     let mut editor = editor(session)?;
     let history = history_path();

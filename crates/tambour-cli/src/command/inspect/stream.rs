@@ -22,10 +22,7 @@ pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
         summary.write(path, &mut target)?;
         target.flush()?;
     }
-    match summary.damage {
-        Some(error) => Err(error.into()),
-        None => Ok(()),
-    }
+    summary.check()
 }
 
 /// Shows the blocks of every stream of a part.
@@ -34,9 +31,7 @@ pub(super) fn write_part(part: &Part, target: &mut dyn Write) -> anyhow::Result<
         let summary = Summary::read(&path, true)?;
         writeln!(target)?;
         summary.write(&path, target)?;
-        if let Some(error) = summary.damage {
-            return Err(error.into());
-        }
+        summary.check()?;
     }
     Ok(())
 }
@@ -74,7 +69,7 @@ struct Summary {
     codecs: Vec<CodecSum>,
     /// All blocks, if they were asked for.
     entries: Option<Vec<Entry>>,
-    /// The first thing that is wrong.
+    /// Why the walk ended before the end of the file.
     damage: Option<PartError>,
 }
 
@@ -94,6 +89,12 @@ impl Summary {
             }
         }
         Ok(summary)
+    }
+
+    /// An error if anything was found to be wrong.
+    fn check(self) -> anyhow::Result<()> {
+        let damaged = self.entries.into_iter().flatten().find_map(|entry| entry.damage);
+        damaged.or(self.damage).map_or(Ok(()), |error| Err(error.into()))
     }
 
     fn add(&mut self, entry: Entry) {
