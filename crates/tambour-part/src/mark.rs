@@ -99,6 +99,11 @@ impl Marks {
         Ok(parsed)
     }
 
+    /// Marks in a record.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     /// Number of records.
     pub(crate) fn records(&self) -> usize {
         self.marks.len().checked_div(self.width).unwrap_or(self.rows.len())
@@ -119,12 +124,7 @@ impl Marks {
 
     /// Checks that each stream's marks lie in a file of `length` bytes and go forward. The final record may be written
     /// in either of two forms for the same place, so it only has to lie in the file.
-    pub(crate) fn check(
-        &self,
-        path: &Path,
-        length: u64,
-        granules: usize,
-    ) -> Result<(), PartError> {
+    pub(crate) fn check(&self, path: &Path, length: u64, granules: usize) -> Result<(), PartError> {
         for stream in 0..self.width {
             let mut before = Mark::default();
             for (record, mark) in self.of_stream(stream).enumerate() {

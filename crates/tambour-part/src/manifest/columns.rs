@@ -71,10 +71,7 @@ mod tests {
             Column { name: "a`b\\".to_owned(), data_type: DataType::String },
         ];
         let text = print(columns.iter());
-        assert_eq!(
-            text,
-            "columns format version: 1\n2 columns:\n`k` UInt32\n`a\\`b\\\\` String\n"
-        );
+        assert_eq!(text, "columns format version: 1\n2 columns:\n`k` UInt32\n`a\\`b\\\\` String\n");
         let lines = parse(Path::new("columns.txt"), text.as_bytes()).unwrap();
         assert_eq!(lines[1].name, "a`b\\");
         assert_eq!(lines[1].type_text, "String");

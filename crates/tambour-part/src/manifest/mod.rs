@@ -13,17 +13,17 @@ use crate::{PartError, Place};
 use std::path::Path;
 
 /// Largest `columns.txt`, `serialization.json` or `columns_substreams.txt` in bytes.
-pub const TEXT_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const TEXT_BYTES_MAX: u64 = 64 << 20;
 /// Largest `checksums.txt` in bytes, and largest body in it.
-pub const CHECKSUMS_BYTES_MAX: u64 = 128 << 20;
+pub(crate) const CHECKSUMS_BYTES_MAX: u64 = 128 << 20;
 /// Largest `count.txt` in bytes: the digits of a `u64`.
-pub const COUNT_BYTES_MAX: u64 = 20;
+pub(crate) const COUNT_BYTES_MAX: u64 = 20;
 /// Largest `partition.dat` or `minmax_*.idx` in bytes.
-pub const VALUES_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const VALUES_BYTES_MAX: u64 = 64 << 20;
 /// Largest mark file in bytes, before and after decompression.
-pub const MARKS_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const MARKS_BYTES_MAX: u64 = 256 << 20;
 /// Largest primary index in bytes, before and after decompression.
-pub const INDEX_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const INDEX_BYTES_MAX: u64 = 256 << 20;
 
 /// A position in a small file; every step checks and every error names the offset.
 #[derive(Debug)]
@@ -225,7 +225,10 @@ mod tests {
     #[test]
     fn var_uints_have_at_most_64_bits() {
         let parse = |bytes: &[u8]| Cursor::new(Path::new("x"), bytes).var_uint();
-        assert_eq!(parse(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40]).unwrap(), 1 << 62);
+        assert_eq!(
+            parse(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40]).unwrap(),
+            1 << 62
+        );
         let mut largest = [0xff; 10];
         largest[9] = 1;
         assert_eq!(parse(&largest).unwrap(), u64::MAX);

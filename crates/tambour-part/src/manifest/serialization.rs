@@ -53,8 +53,8 @@ impl Serialization {
         let mut columns = BTreeMap::new();
         for info in &document.columns {
             let name = info.name.clone();
-            let name = name
-                .ok_or_else(|| PartError::malformed(Place::file(path), "column has no name"))?;
+            let name =
+                name.ok_or_else(|| PartError::malformed(Place::file(path), "column has no name"))?;
             let place = Place::file(path).of_column(&name);
             if columns.insert(name, layout(info, &plain, 0)).is_some() {
                 return Err(PartError::malformed(place, "column is listed twice"));

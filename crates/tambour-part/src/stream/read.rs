@@ -6,7 +6,7 @@ use crate::{PartError, Place};
 use arrow_buffer::{Buffer, MutableBuffer};
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tambour_codec::CodecError;
@@ -27,7 +27,6 @@ const WINDOWS_BYTES: usize = 64 << 20;
 pub(crate) struct Shared {
     decoder: Arc<Mutex<Decoder>>,
     bytes: Arc<AtomicU64>,
-    blocks: Arc<AtomicU64>,
 }
 
 impl Shared {
@@ -35,13 +34,8 @@ impl Shared {
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
-    /// Blocks read so far.
-    pub(crate) fn blocks(&self) -> u64 {
-        self.blocks.load(Ordering::Relaxed)
-    }
     fn count(&self, header: &Header) {
         self.bytes.fetch_add(header.block_bytes() as u64, Ordering::Relaxed);
-        self.blocks.fetch_add(1, Ordering::Relaxed);
     }
     fn decode(&self, block: &Block<'_>, target: &mut [u8]) -> Result<(), CodecError> {
         // The decoder holds scratch memory only; a panic elsewhere leaves nothing half done in it.
@@ -109,8 +103,9 @@ impl StreamReader {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// Names another column in errors from now on.
+    pub(crate) fn set_column(&mut self, column: &str) {
+        column.clone_into(&mut self.column);
     }
 
     /// Sets the end of reading ahead: where the last wanted block can end.

@@ -8,17 +8,26 @@
 //! The way of the rows: [`insert::Insert`] collects batches, sorts and spills them as parts, merges the spilled parts and
 //! commits; [`merge::optimize`] merges what several inserts left; [`verify::verify`] reads everything and checks it.
 
+mod chunk;
+mod draft;
 pub mod insert;
+mod intake;
+mod key;
 mod locked;
 pub mod merge;
 mod name;
 mod open;
 mod ordinal;
+mod partition;
 pub mod predicate;
 mod prune;
+mod run;
 pub mod scan;
+mod shape;
 mod sidecar;
 mod span;
+mod spill;
+mod tournament;
 pub mod verify;
 
 pub use name::PartName;

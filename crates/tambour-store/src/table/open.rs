@@ -35,11 +35,54 @@ enum Opened {
     Gone,
 }
 
+/// What a directory without a sidecar turned out to be.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// A part by itself, of this name.
+    Part(String),
+    /// Parts, and perhaps a definition beside them.
+    Parts(FoundParts),
+}
+
+/// Parts in a directory without a sidecar.
+#[derive(Debug)]
+pub(super) struct FoundParts {
+    /// Live ones, by partition and block number.
+    pub live: Vec<PartName>,
+    /// Those that live ones replace.
+    pub covered: Vec<PartName>,
+    /// What a .sql file says.
+    pub definition: Option<TableDefinition>,
+}
+
 /// Opens whatever is at `path`: a table with a sidecar, a directory of parts, or a single part.
 pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, StoreError> {
     if let Some(table) = open_with_sidecar(storage, path)? {
         return Ok(table);
     }
+    match find(storage, path)? {
+        Found::Part(name) => {
+            let part = Part::open(storage, path).map_err(StoreError::part(path, &name))?;
+            assemble(storage, path, None, vec![(name, Arc::new(part))])
+        }
+        Found::Parts(found) => open_parts(storage, path, found),
+    }
+}
+
+fn open_parts(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    found: FoundParts,
+) -> Result<Table, StoreError> {
+    let names: Vec<String> = found.live.iter().map(ToString::to_string).collect();
+    let opened = in_parallel(&names, |name| {
+        Part::open(storage, &path.join(name)).map_err(StoreError::part(path, name)).map(Arc::new)
+    })?;
+    assemble(storage, path, found.definition, names.into_iter().zip(opened).collect())
+}
+
+/// Finds the parts of a directory that has no sidecar.
+pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, StoreError> {
     let entries = storage.list(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             StoreError::NotATable { path: path.to_owned(), problem: "there is no such directory" }
@@ -51,12 +94,11 @@ pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, Sto
     })?;
     if entries.iter().any(|entry| PART_FILES.contains(&entry.name.as_str())) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let part = Part::open(storage, path).map_err(StoreError::part(path, &name))?;
-        return assemble(storage, path, None, vec![(name, Arc::new(part))]);
+        return Ok(Found::Part(name));
     }
     let directories = entries.iter().filter(|entry| entry.is_directory);
-    let (live, _) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
-    let files = entries.iter().filter(|entry| !entry.is_directory);
+    let (live, covered) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
+    let files = entries.iter().filter(|entry| entry.is_file);
     let definition = definition_beside(storage, path, files.map(|entry| entry.name.as_str()))?;
     let looks_like_table = entries.iter().any(|entry| entry.name == "format_version.txt");
     if live.is_empty() && !(looks_like_table && definition.is_some()) {
@@ -64,11 +106,7 @@ pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, Sto
         return Err(StoreError::NotATable { path: path.to_owned(), problem });
     }
     refuse_old_syntax(storage, path)?;
-    let names: Vec<String> = live.iter().map(ToString::to_string).collect();
-    let opened = in_parallel(&names, |name| {
-        Part::open(storage, &path.join(name)).map_err(StoreError::part(path, name)).map(Arc::new)
-    })?;
-    assemble(storage, path, definition, names.into_iter().zip(opened).collect())
+    Ok(Found::Parts(FoundParts { live, covered, definition }))
 }
 
 /// Describes a directory of parts without a sidecar as the sidecar that it would have; covered parts become `removed`.
@@ -76,17 +114,24 @@ pub(super) fn adopt(
     storage: &Arc<dyn Storage>,
     path: &Path,
 ) -> Result<(Sidecar, Option<TableDefinition>), StoreError> {
-    let table = open(storage, path)?;
-    let entries = storage.list(path).map_err(StoreError::file("list", path))?;
-    let directories = entries.iter().filter(|entry| entry.is_directory);
-    let (live, covered) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
+    let found = match find(storage, path)? {
+        Found::Parts(found) => found,
+        Found::Part(_) => {
+            let problem = "it is a single part";
+            return Err(StoreError::NotATable { path: path.to_owned(), problem });
+        }
+    };
+    let (live, covered) = (found.live.clone(), found.covered.clone());
+    let table = open_parts(storage, path, found)?;
     let statement = table.definition().map(ToString::to_string).unwrap_or_default();
     let mut sidecar = Sidecar::new(statement);
     for (name, part) in live.iter().zip(table.parts()) {
         sidecar.parts.push(live_part(name, None, part.content_hash(), part.rows()));
-        sidecar.next_block = sidecar.next_block.max(name.block_max.saturating_add(1));
     }
+    let blocks = live.iter().chain(&covered).map(|name| name.block_max.saturating_add(1));
+    sidecar.next_block = blocks.max().unwrap_or(1).max(1);
     sidecar.removed = covered.iter().map(ToString::to_string).collect();
+    sidecar.sort_parts();
     Ok((sidecar, table.definition().cloned()))
 }
 
@@ -209,7 +254,7 @@ fn assemble(
 }
 
 /// The part must have exactly the table's columns, in any order.
-fn check_columns(
+pub(super) fn check_columns(
     table: &Path,
     name: &str,
     expected: &[Column],
