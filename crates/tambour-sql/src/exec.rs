@@ -317,10 +317,7 @@ impl ScanStream {
 
 impl Stream for ScanStream {
     type Item = Result<RecordBatch>;
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        _context: &mut Context<'_>,
-    ) -> Poll<Option<Self::Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let time = self.baseline.elapsed_compute().clone();
         let timer = time.timer();
         let item = self.advance();

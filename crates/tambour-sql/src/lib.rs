@@ -6,11 +6,12 @@
 #![forbid(unsafe_code)]
 
 pub mod context;
+mod error;
 pub mod exec;
 pub mod provider;
 pub mod pushdown;
-mod error;
 mod statistics;
+pub mod system;
 
-pub use context::{Execution, Query, Session, SessionOptions};
+pub use context::{Execution, Query, ScanStatistics, Session, SessionOptions};
 pub use error::SqlError;

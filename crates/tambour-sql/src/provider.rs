@@ -70,8 +70,7 @@ impl TambourTable {
             strings: self.strings,
         };
         let planned = Scan::plan(&self.table, &request);
-        let (scan, pruned) =
-            planned.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let (scan, pruned) = planned.map_err(|error| DataFusionError::External(Box::new(error)))?;
         let all = Arc::new(self.all_statistics().clone().project(Some(&projection)));
         Ok(TambourScanExec::new(Arc::clone(&self.table), scan, pruned, schema, all))
     }

@@ -44,9 +44,7 @@ impl Pushdown<'_> {
             Expr::IsTrue(inner) if !negated => self.convert(inner, false),
             Expr::Alias(alias) => self.convert(&alias.expr, negated),
             Expr::BinaryExpr(binary) => self.binary(binary, negated),
-            Expr::IsNull(inner) => {
-                Some(Predicate::IsNull(self.side(inner)?.expression, negated))
-            }
+            Expr::IsNull(inner) => Some(Predicate::IsNull(self.side(inner)?.expression, negated)),
             Expr::IsNotNull(inner) => {
                 Some(Predicate::IsNull(self.side(inner)?.expression, !negated))
             }
@@ -279,8 +277,8 @@ fn constant(literal: &ScalarValue, compared: &ArrowType) -> Option<Constant> {
     if let ScalarValue::Dictionary(_, inner) = literal {
         return constant(inner, compared);
     }
-    let is_same = literal.data_type() == *compared
-        || (is_bytes(&literal.data_type()) && is_bytes(compared));
+    let is_same =
+        literal.data_type() == *compared || (is_bytes(&literal.data_type()) && is_bytes(compared));
     if literal.is_null() {
         return Some(Constant::Null);
     }
@@ -304,9 +302,7 @@ fn constant(literal: &ScalarValue, compared: &ArrowType) -> Option<Constant> {
         | ScalarValue::TimestampSecond(Some(value), _)
         | ScalarValue::TimestampMillisecond(Some(value), _)
         | ScalarValue::TimestampMicrosecond(Some(value), _)
-        | ScalarValue::TimestampNanosecond(Some(value), _) => {
-            Constant::Integer(i128::from(*value))
-        }
+        | ScalarValue::TimestampNanosecond(Some(value), _) => Constant::Integer(i128::from(*value)),
         ScalarValue::UInt8(Some(value)) => Constant::Integer(i128::from(*value)),
         ScalarValue::UInt16(Some(value)) => Constant::Integer(i128::from(*value)),
         ScalarValue::UInt32(Some(value)) => Constant::Integer(i128::from(*value)),

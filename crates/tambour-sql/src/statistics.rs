@@ -104,8 +104,8 @@ fn from_minmax(
 ) -> Option<(Precision<ScalarValue>, Precision<ScalarValue>)> {
     // A file that cannot be read is reported by whoever needs it.
     let values = part.minmax(name).ok()??;
-    let is_fresh = PartName::parse(part.name())
-        .is_some_and(|name| name.level == 0 && name.mutation.is_none());
+    let is_fresh =
+        PartName::parse(part.name()).is_some_and(|name| name.level == 0 && name.mutation.is_none());
     let precision = |row| {
         let value = value_at(&values, row, arrow);
         value.map_or(Precision::Absent, |value| {
@@ -149,7 +149,12 @@ fn value_at(values: &ArrayRef, row: usize, arrow: &ArrowType) -> Option<ScalarVa
 }
 
 /// Statistics of a scan that reads `rows` rows, given those of all rows. A part of the rows keeps bounds, but not exact ones.
-pub(crate) fn of_some_rows(all: &Statistics, rows: u64, is_exact: bool, is_all: bool) -> Statistics {
+pub(crate) fn of_some_rows(
+    all: &Statistics,
+    rows: u64,
+    is_exact: bool,
+    is_all: bool,
+) -> Statistics {
     if is_all {
         return all.clone();
     }
