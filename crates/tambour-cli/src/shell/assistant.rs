@@ -61,10 +61,10 @@ impl Assistant {
     }
 }
 
-/// A name as SQL takes it: in quotes unless it is lower-case letters, digits and underscores.
+/// A name as SQL takes it: in quotes unless it is letters, digits and underscores.
 fn quoted(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
