@@ -90,14 +90,6 @@ impl Chunk {
 }
 
 impl Order {
-    /// How many rows.
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Range(range) => range.len(),
-            Self::Rows(rows) => rows.len(),
-        }
-    }
-
     /// First and last row, unless there are none.
     pub(super) fn ends(&self) -> Option<(usize, usize)> {
         match self {

@@ -4,6 +4,7 @@ use super::intake::Intake;
 use super::locked::{Contents, LockedTable, contents, live_part};
 use super::merge::{Merge, estimate_row_bytes};
 use super::name::PartName;
+use super::open::open_part;
 use super::run::{Run, Segment};
 use super::shape::Shape;
 use super::sidecar::Sidecar;
@@ -15,7 +16,6 @@ use crossbeam_channel::Sender;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use tambour_part::Part;
 use tambour_part::storage::Storage;
 use tambour_part::write::{Dialect, Partition};
 
@@ -62,9 +62,6 @@ impl Default for InsertOptions {
 /// Rows that wait take at most one part in so many of the memory; then there are the rows being sorted and written, their
 /// keys, and the blocks being filled.
 const CHUNK_SHARE: u64 = 4;
-
-/// Fewest bytes of a chunk, however little memory there may be.
-const CHUNK_BYTES_MIN: u64 = 64 << 10;
 
 /// An insert in progress: owns the table's lock and a temporary directory. Dropped without `commit`: nothing happened.
 #[derive(Debug)]
@@ -130,7 +127,7 @@ impl Insert {
                     table: Some(table),
                     stage: Some(Stage::new(spiller, shape.threads)),
                     intake: Intake::new(&shape.columns()),
-                    chunk_bytes: (memory / CHUNK_SHARE).max(CHUNK_BYTES_MIN),
+                    chunk_bytes: memory / CHUNK_SHARE,
                     shape,
                     definition: definition.clone(),
                     options,
@@ -279,7 +276,7 @@ impl Insert {
     /// Adds a part, which gets the next block number.
     fn add(&mut self, partition: &str, segment: &Segment) -> Result<(), StoreError> {
         let path = self.shape.path.join(&segment.directory);
-        let part = Part::open(&self.shape.storage, &path)
+        let part = open_part(&self.shape.storage, &path, Some(self.shape.granularity()))
             .map_err(StoreError::part(&self.shape.path, &segment.directory))?;
         let block = self.next.next_block;
         let name = PartName {

@@ -3,7 +3,7 @@
 use super::key::Key;
 use super::locked::{LockedTable, live_part};
 use super::name::PartName;
-use super::open::open_live_part;
+use super::open::{check_columns, open_live_part, open_part};
 use super::partition::{RangeColumns, Values};
 use super::run::{Run, RunReader, RunRequest, RunWriter};
 use super::shape::Shape;
@@ -133,7 +133,15 @@ fn merge_parts(
 ) -> Result<(Option<LivePart>, u64), StoreError> {
     let (storage, path) = (table.storage(), table.path());
     let open = |(_, live): &(PartName, LivePart)| {
-        Ok((live.name.clone(), open_live_part(storage, path, live)?))
+        let granularity = Some(definition.index_granularity());
+        let part = open_live_part(storage, path, live, granularity)?;
+        let expected = definition.plain_columns();
+        check_columns(path, &live.name, &expected, &part)?;
+        if let Some(column) = part.unreadable_columns().first() {
+            let what = format!("column {:?} of part {:?}", column.name, live.name);
+            return Err(StoreError::Unsupported { path: path.to_owned(), what });
+        }
+        Ok((live.name.clone(), part))
     };
     let parts: Parts = group.iter().map(open).collect::<Result<_, StoreError>>()?;
     let is_old = parts.iter().all(|(_, part)| part.mark_extension() == "mrk");
@@ -151,7 +159,8 @@ fn merge_parts(
         what: "a part of a level above 4294967295".to_owned(),
     })?;
     let [segment] = run.segments.as_slice() else { return Ok((None, 0)) };
-    let part = Part::open(storage, &path.join(&segment.directory))
+    let granularity = Some(definition.index_granularity());
+    let part = open_part(storage, &path.join(&segment.directory), granularity)
         .map_err(StoreError::part(path, &segment.directory))?;
     let directory = Some(segment.directory.clone());
     let live = live_part(&name, directory, part.content_hash(), part.rows());

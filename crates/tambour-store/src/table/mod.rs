@@ -27,6 +27,8 @@ mod shape;
 mod sidecar;
 mod span;
 mod spill;
+#[cfg(test)]
+mod tests;
 mod tournament;
 pub mod verify;
 
@@ -86,9 +88,13 @@ impl Table {
     pub fn part_names(&self) -> &[String] {
         &self.names
     }
-    /// Rows of all live parts.
+    /// Rows of all live parts; those that lightweight deletes hide are counted too, see [`Table::has_deleted_rows`].
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+    /// True if readers may get fewer rows than [`Table::rows`].
+    pub fn has_deleted_rows(&self) -> bool {
+        self.parts.iter().any(|part| part.has_deleted_rows())
     }
     /// The storage it lives on.
     pub fn storage(&self) -> &Arc<dyn Storage> {

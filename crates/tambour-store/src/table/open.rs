@@ -7,23 +7,21 @@ use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
 use crate::StoreError;
 use crate::commit::exists;
 use crate::schema::TableDefinition;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tambour_part::Part;
+use tambour_part::part::OpenOptions;
 use tambour_part::storage::Storage;
 use tambour_part::types::Column;
+use tambour_part::{Part, PartError};
 
 /// How often a reader starts again because a writer changed the table under it.
 const ATTEMPTS_MAX: usize = 32;
 
 /// Most bytes of a .sql file.
 const STATEMENT_MAX: u64 = 1 << 20;
-
-/// Columns of a part that are ClickHouse's own and no columns of the table.
-const SYSTEM_COLUMNS: [&str; 3] = ["_row_exists", "_block_number", "_block_offset"];
 
 /// Files by which a part is told from a table.
 const PART_FILES: [&str; 3] = ["columns.txt", "count.txt", "checksums.txt"];
@@ -33,6 +31,16 @@ enum Opened {
     Part(Arc<Part>),
     /// Neither of its names exists.
     Gone,
+}
+
+/// Opens a part, with what its table knows of it.
+pub(super) fn open_part(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    granularity: Option<usize>,
+) -> Result<Arc<Part>, PartError> {
+    let options = OpenOptions { index_granularity: granularity.map(|rows| rows as u64) };
+    Part::open_with(storage, path, &options).map(Arc::new)
 }
 
 /// What a directory without a sidecar turned out to be.
@@ -62,8 +70,8 @@ pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, Sto
     }
     match find(storage, path)? {
         Found::Part(name) => {
-            let part = Part::open(storage, path).map_err(StoreError::part(path, &name))?;
-            assemble(storage, path, None, vec![(name, Arc::new(part))])
+            let part = open_part(storage, path, None).map_err(StoreError::part(path, &name))?;
+            assemble(storage, path, None, vec![(name, part)])
         }
         Found::Parts(found) => open_parts(storage, path, found),
     }
@@ -75,8 +83,9 @@ fn open_parts(
     found: FoundParts,
 ) -> Result<Table, StoreError> {
     let names: Vec<String> = found.live.iter().map(ToString::to_string).collect();
+    let granularity = found.definition.as_ref().map(TableDefinition::index_granularity);
     let opened = in_parallel(&names, |name| {
-        Part::open(storage, &path.join(name)).map_err(StoreError::part(path, name)).map(Arc::new)
+        open_part(storage, &path.join(name), granularity).map_err(StoreError::part(path, name))
     })?;
     assemble(storage, path, found.definition, names.into_iter().zip(opened).collect())
 }
@@ -173,7 +182,9 @@ fn open_live(
     sidecar: &Sidecar,
 ) -> Result<Table, StoreError> {
     let definition = TableDefinition::parse(&sidecar.statement)?;
-    let opened = in_parallel(&sidecar.parts, |live| open_live_part(storage, path, live))?;
+    let granularity = Some(definition.index_granularity());
+    let opened =
+        in_parallel(&sidecar.parts, |live| open_live_part(storage, path, live, granularity))?;
     let names = sidecar.parts.iter().map(|live| live.name.clone());
     assemble(storage, path, Some(definition), names.zip(opened).collect())
 }
@@ -183,10 +194,11 @@ pub(super) fn open_live_part(
     storage: &Arc<dyn Storage>,
     path: &Path,
     live: &LivePart,
+    granularity: Option<usize>,
 ) -> Result<Arc<Part>, StoreError> {
     let candidates = std::iter::once(&live.name).chain(&live.directory);
     for directory in candidates {
-        match open_candidate(storage, path, &live.name, directory)? {
+        match open_candidate(storage, path, (&live.name, directory), granularity)? {
             Opened::Gone => {}
             Opened::Part(part) => {
                 compare(path, live, &part)?;
@@ -200,15 +212,15 @@ pub(super) fn open_live_part(
 fn open_candidate(
     storage: &Arc<dyn Storage>,
     path: &Path,
-    name: &str,
-    directory: &str,
+    (name, directory): (&str, &str),
+    granularity: Option<usize>,
 ) -> Result<Opened, StoreError> {
     let directory = path.join(directory);
     if !exists(storage.as_ref(), &directory)? {
         return Ok(Opened::Gone);
     }
-    match Part::open(storage, &directory) {
-        Ok(part) => Ok(Opened::Part(Arc::new(part))),
+    match open_part(storage, &directory, granularity) {
+        Ok(part) => Ok(Opened::Part(part)),
         // Renamed or removed while we were reading it: not damaged, but elsewhere.
         Err(_) if !exists(storage.as_ref(), &directory)? => Ok(Opened::Gone),
         Err(error) => Err(StoreError::part(path, name)(error)),
@@ -236,16 +248,11 @@ fn assemble(
 ) -> Result<Table, StoreError> {
     let columns = match (&definition, parts.first()) {
         (Some(definition), _) => definition.plain_columns(),
-        (None, Some((_, part))) => part
-            .columns()
-            .iter()
-            .filter(|column| !SYSTEM_COLUMNS.contains(&column.name.as_str()))
-            .cloned()
-            .collect(),
+        (None, Some((_, part))) => part.columns().to_vec(),
         (None, None) => Vec::new(),
     };
     for (name, part) in &parts {
-        check_columns(path, name, &columns, part.columns())?;
+        check_columns(path, name, &columns, part)?;
     }
     let rows = parts.iter().map(|(_, part)| part.rows()).sum();
     let (names, parts) = parts.into_iter().unzip();
@@ -258,14 +265,15 @@ pub(super) fn check_columns(
     table: &Path,
     name: &str,
     expected: &[Column],
-    got: &[Column],
+    part: &Part,
 ) -> Result<(), StoreError> {
     let differs = |expected: String, got: String| {
         let (table, part) = (table.to_owned(), name.to_owned());
         Err(StoreError::PartDiffers { table, part, field: "columns", expected, got })
     };
+    let columns = part.columns().iter();
     let by_name: HashMap<_, _> =
-        got.iter().map(|column| (column.name.as_str(), &column.data_type)).collect();
+        columns.map(|column| (column.name.as_str(), &column.data_type)).collect();
     for column in expected {
         let wanted = format!("{} {}", column.name, column.data_type);
         match by_name.get(column.name.as_str()) {
@@ -274,11 +282,9 @@ pub(super) fn check_columns(
             None => return differs(wanted, "no such column".to_owned()),
         }
     }
-    let is_known = |name: &str| {
-        SYSTEM_COLUMNS.contains(&name) || expected.iter().any(|column| column.name == name)
-    };
-    match got.iter().find(|column| !is_known(&column.name)) {
-        Some(column) => differs("no other column".to_owned(), column.name.clone()),
+    let expected: HashSet<_> = expected.iter().map(|column| column.name.as_str()).collect();
+    match by_name.keys().find(|name| !expected.contains(*name)) {
+        Some(other) => differs("no other column".to_owned(), (*other).to_owned()),
         None => Ok(()),
     }
 }

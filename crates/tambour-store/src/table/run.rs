@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, Durability};
 use super::key::{Key, Keys, OwnedKey};
+use super::open::open_part;
 use super::partition::{RangeColumns, Ranges, Values};
 use super::shape::Shape;
 use crate::StoreError;
@@ -51,9 +52,9 @@ impl Run {
     pub(super) fn open(&self, shape: &Shape) -> Result<Vec<(String, Arc<Part>)>, StoreError> {
         let open = |segment: &Segment| {
             let path = shape.path.join(&segment.directory);
-            let part = Part::open(&shape.storage, &path)
+            let part = open_part(&shape.storage, &path, Some(shape.granularity()))
                 .map_err(StoreError::part(&shape.path, &segment.directory))?;
-            Ok((segment.directory.clone(), Arc::new(part)))
+            Ok((segment.directory.clone(), part))
         };
         self.segments.iter().map(open).collect()
     }

@@ -2,7 +2,7 @@
 
 use super::key::{Key, Keys};
 use super::name::PartName;
-use super::open::{self, Found, check_columns, load_sidecar, open_live_part};
+use super::open::{self, Found, check_columns, load_sidecar, open_live_part, open_part};
 use super::partition::{RangeColumns, Ranges};
 use super::run::{RunReader, RunRequest};
 use super::sidecar::LivePart;
@@ -60,9 +60,6 @@ enum Candidate {
 
 /// Rows read at a time when order and partition are checked.
 const BATCH_ROWS: usize = 65_536;
-
-/// Column of lightweight deletes: rows are missing from what is read, so granules cannot be counted off.
-const ROW_MASK: &str = "_row_exists";
 
 /// Reads and checks everything: the sidecar, every live part with all its files, the order of the rows, the primary index
 /// against the rows, the partition values against the rows. Damage is collected, not returned as an error; an error means
@@ -157,13 +154,15 @@ fn look(
     candidate: &Candidate,
 ) -> TableVerification {
     let mut seen = TableVerification { parts: 1, ..TableVerification::default() };
+    let granularity = definition.map(TableDefinition::index_granularity);
     let open_at = |path_of_part: &Path, name: &String| {
-        let part = Part::open(storage, path_of_part).map_err(StoreError::part(path, name));
-        part.map(|part| (name.clone(), Arc::new(part)))
+        let part = open_part(storage, path_of_part, granularity);
+        part.map(|part| (name.clone(), part)).map_err(StoreError::part(path, name))
     };
     let opened = match candidate {
         Candidate::Live(live) => {
-            open_live_part(storage, path, live).map(|part| (live.name.clone(), part))
+            let part = open_live_part(storage, path, live, granularity);
+            part.map(|part| (live.name.clone(), part))
         }
         Candidate::Named(name) => open_at(&path.join(name), name),
         Candidate::Itself(name) => open_at(path, name),
@@ -216,7 +215,7 @@ fn compare_rows(
     definition: &TableDefinition,
 ) -> Result<(), StoreError> {
     let columns = definition.plain_columns();
-    check_columns(path, name, &columns, part.columns())?;
+    check_columns(path, name, &columns, part)?;
     let mut needed = Vec::new();
     for expressions in [&definition.order_by, &definition.primary_key, &definition.partition_by] {
         for column in expressions.iter().flat_map(Expression::columns) {
@@ -274,7 +273,8 @@ impl Comparison<'_> {
         let place = StoreError::part(self.path, self.name);
         let values = part.primary_index(self.primary.types()).map_err(place)?;
         let keys = self.primary.of_values(&values)?;
-        if part.columns().iter().any(|column| column.name == ROW_MASK) {
+        if part.has_deleted_rows() {
+            // Rows are missing from what is read, so granules cannot be counted off.
             return Ok(None);
         }
         let mut rows = Vec::with_capacity(keys.len());
@@ -336,7 +336,7 @@ impl Comparison<'_> {
             }
         }
         // After a lightweight delete the ranges may be wider than the rows that are left.
-        let is_masked = part.columns().iter().any(|column| column.name == ROW_MASK);
+        let is_masked = part.has_deleted_rows();
         for (column, is_covered) in self.ranges.compare(&self.seen_ranges, |column| {
             part.minmax(column).map_err(place())
         })? {
