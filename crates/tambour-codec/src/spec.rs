@@ -1,18 +1,27 @@
 //! `CODEC(Delta(4), ZSTD(3))`: parsing and printing.
+//!
+//! A specification says what a user wrote; whether the codecs can be built is for [`crate::block::Encoder::new`] to say.
 
 use crate::CodecError;
+use crate::codec::{Named, Scope};
 
 /// One codec call of a chain: a family's name and its arguments as written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CodecCall {
-    /// Canonical name of the family (`LZ4`, `ZSTD`).
+    /// Canonical name of the family (`LZ4`, `ZSTD`); as written when no such codec is known.
     pub name: String,
     /// Arguments, in order: numbers or quoted texts.
     pub arguments: Vec<String>,
 }
 
+impl CodecCall {
+    fn bare(name: &str) -> Self {
+        Self { name: name.to_owned(), arguments: Vec::new() }
+    }
+}
+
 /// A chain of codecs in the order of application. Parses and prints ClickHouse's syntax.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CodecSpec {
     /// The calls in the order in which they are applied on writing; never empty.
     pub calls: Vec<CodecCall>,
@@ -21,25 +30,227 @@ pub struct CodecSpec {
 impl CodecSpec {
     /// `LZ4`, the default of every column.
     pub fn lz4() -> Self {
-        todo!()
+        Self { calls: vec![CodecCall::bare("LZ4")] }
     }
+
     /// Only the general-purpose members of the chain, as helper streams (null maps, sizes) use them; `NONE` if there are none.
+    #[must_use]
     pub fn generic_only(&self) -> Self {
-        todo!()
+        let generic = |call: &&CodecCall| {
+            Named::find(&call.name).is_some_and(|named| named.scope() == Scope::Generic)
+        };
+        let mut calls: Vec<_> = self.calls.iter().filter(generic).cloned().collect();
+        if calls.is_empty() {
+            calls.push(CodecCall::bare("NONE"));
+        }
+        Self { calls }
     }
 }
 
 impl std::str::FromStr for CodecSpec {
     type Err = CodecError;
+
     /// Accepts `LZ4`, `ZSTD(3)`, `Delta(4), LZ4` and the same inside `CODEC(…)`; names in any case.
-    fn from_str(_text: &str) -> Result<Self, CodecError> {
-        todo!()
+    fn from_str(text: &str) -> Result<Self, CodecError> {
+        let mut parser = Parser { rest: text };
+        parser.spec().map_err(|reason| {
+            // An argument may be a whole file; the message needs only its start.
+            let spec = text.chars().take(SHOWN_CHARS_MAX).collect();
+            CodecError::Spec { spec, reason: reason.to_owned() }
+        })
     }
 }
 
 impl std::fmt::Display for CodecSpec {
     /// Prints without `CODEC(…)`: `Delta(4), ZSTD(3)`.
-    fn fmt(&self, _f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        todo!()
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (k, call) in self.calls.iter().enumerate() {
+            let comma = if k == 0 { "" } else { ", " };
+            write!(f, "{comma}{call}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for CodecCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        if !self.arguments.is_empty() {
+            write!(f, "({})", self.arguments.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// So much of a wrong specification is shown.
+const SHOWN_CHARS_MAX: usize = 200;
+/// Longest chain; ClickHouse stores the number of codecs in one byte.
+const CALLS_MAX: usize = 255;
+
+/// A parser by descent. Errors are what to tell the user.
+struct Parser<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Parser<'a> {
+    /// The whole text: calls, or `CODEC(` calls `)`.
+    fn spec(&mut self) -> Result<CodecSpec, &'static str> {
+        let start = self.rest;
+        let wrapped =
+            self.word().is_some_and(|word| word.eq_ignore_ascii_case("CODEC")) && self.take('(');
+        if !wrapped {
+            self.rest = start;
+        }
+        let calls = self.calls()?;
+        if wrapped && !self.take(')') {
+            return Err("a closing parenthesis is missing");
+        }
+        if self.rest.trim().is_empty() {
+            Ok(CodecSpec { calls })
+        } else {
+            Err("text behind the end")
+        }
+    }
+
+    fn calls(&mut self) -> Result<Vec<CodecCall>, &'static str> {
+        let mut calls = Vec::new();
+        loop {
+            calls.push(self.call()?);
+            if !self.take(',') {
+                return Ok(calls);
+            }
+            if calls.len() == CALLS_MAX {
+                return Err("more than 255 codecs");
+            }
+        }
+    }
+
+    fn call(&mut self) -> Result<CodecCall, &'static str> {
+        let written = self.word().ok_or("a codec name is missing")?;
+        let name = Named::find(written).map_or(written, |named| named.name()).to_owned();
+        let mut arguments = Vec::new();
+        if self.take('(') && !self.take(')') {
+            loop {
+                arguments.push(self.argument()?);
+                if self.take(')') {
+                    break;
+                }
+                if !self.take(',') {
+                    return Err("expected a comma or a closing parenthesis");
+                }
+            }
+        }
+        Ok(CodecCall { name, arguments })
+    }
+
+    /// A number or a quoted text, kept as written.
+    fn argument(&mut self) -> Result<String, &'static str> {
+        self.rest = self.rest.trim_start();
+        let length = if self.rest.starts_with('\'') {
+            quoted_length(self.rest).ok_or("a quote is not closed")?
+        } else {
+            self.rest.find(|c: char| !matches!(c, '0'..='9' | '.' | '-')).unwrap_or(self.rest.len())
+        };
+        let (argument, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        if argument.is_empty() {
+            return Err("an argument is a number or a quoted text");
+        }
+        Ok(argument.to_owned())
+    }
+
+    /// A name: letters, digits and underscores, not a digit first.
+    fn word(&mut self) -> Option<&'a str> {
+        let text = self.rest.trim_start();
+        let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let (word, rest) = text.split_at(end.unwrap_or(text.len()));
+        if word.is_empty() || word.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        self.rest = rest;
+        Some(word)
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        let rest = self.rest.trim_start().strip_prefix(wanted);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+}
+
+/// Length of the quoted text at the start, both quotes included; a backslash takes the next character with it.
+fn quoted_length(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    let close = text.char_indices().skip(1).find(|&(_, c)| {
+        let closes = c == '\'' && !escaped;
+        escaped = c == '\\' && !escaped;
+        closes
+    });
+    close.map(|(at, _)| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CodecSpec;
+    use crate::{CodecError, Kind};
+
+    fn parse(text: &str) -> Result<CodecSpec, CodecError> {
+        text.parse()
+    }
+
+    #[test]
+    fn accepts_what_clickhouse_accepts() {
+        for (text, printed) in [
+            ("LZ4", "LZ4"),
+            ("CODEC(LZ4)", "LZ4"),
+            ("codec ( delta ( 4 ) , zstd(3) ) ", "Delta(4), ZSTD(3)"),
+            ("Delta(4),LZ4", "Delta(4), LZ4"),
+            ("T64('bit'), ZSTD", "T64('bit'), ZSTD"),
+            ("ZSTD()", "ZSTD"),
+            ("doubledelta, lz4hc(9)", "DoubleDelta, LZ4HC(9)"),
+            ("ZSTD_QAT(1)", "ZSTD_QAT(1)"),
+            ("Novel(1, 'it\\'s')", "Novel(1, 'it\\'s')"),
+            ("codec", "codec"),
+        ] {
+            let spec = parse(text).unwrap();
+            assert_eq!(spec.to_string(), printed, "{text}");
+            assert_eq!(parse(printed).unwrap(), spec, "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_the_rest() {
+        for text in [
+            "",
+            " ",
+            "(",
+            "CODEC()",
+            "CODEC(LZ4",
+            "CODEC(LZ4))",
+            "LZ4,",
+            ",LZ4",
+            "LZ4 ZSTD",
+            "ZSTD(",
+            "ZSTD(3",
+            "ZSTD(3,)",
+            "ZSTD(,3)",
+            "ZSTD(x)",
+            "4",
+            "T64('bit)",
+            "T64(bit')",
+            "Zstd((3))",
+        ] {
+            let error = parse(text).expect_err(text);
+            assert_eq!(error.kind(), Kind::Argument, "{text}");
+        }
+    }
+
+    #[test]
+    fn helper_streams_keep_the_generic_members() {
+        let generic = |text: &str| parse(text).unwrap().generic_only().to_string();
+        assert_eq!(generic("Delta(4), LZ4"), "LZ4");
+        assert_eq!(generic("Delta(4)"), "NONE");
+        assert_eq!(generic("Delta(4), LZ4HC(9), ZSTD(3)"), "LZ4HC(9), ZSTD(3)");
+        assert_eq!(generic("Novel"), "NONE");
     }
 }

@@ -7,7 +7,12 @@
     unsafe_code,
     reason = "kernels use vector loads and stores; each block states why it is sound"
 )]
+#![expect(
+    clippy::inline_always,
+    reason = "steps of a loop must land in the function that enables the instruction set"
+)]
 
+mod copy;
 pub mod hash;
 pub mod lz4;
 pub mod variant;

@@ -3,9 +3,16 @@
 
 pub mod column;
 mod error;
+mod manifest;
+mod mark;
+pub mod name;
 pub mod part;
+mod partition;
+mod read;
 pub mod storage;
+mod stream;
 pub mod types;
+mod verify;
 pub mod write;
 
 pub use error::{PartError, Place};

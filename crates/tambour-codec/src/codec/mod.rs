@@ -1,4 +1,53 @@
 //! The registry of codec families.
+//!
+//! Adding a codec is one file here with a [`Family`], and its two lines below: the module and the entry in [`FAMILIES`].
+//! Everything else (blocks, specifications, tests, listings) walks the registry.
+
+use crate::CodecError;
+
+mod lz4;
+mod none;
+mod zstd;
+/// Every family that this version encodes and decodes.
+pub const FAMILIES: &[&Family] = &[&lz4::FAMILY, &none::FAMILY, &zstd::FAMILY];
+
+/// A codec before its arguments: what the registry knows of it.
+#[derive(Debug)]
+pub struct Family {
+    /// Name in ClickHouse's `CODEC(…)`.
+    pub name: &'static str,
+    /// The byte that names it in a block.
+    pub method: u8,
+    /// What it works on.
+    pub scope: Scope,
+    /// So many bytes of output, at most, come from one byte of payload: a header that claims more is refused before
+    /// anything is allocated.
+    pub expansion_max: u64,
+    /// Makes a codec. Without arguments it can decode whatever the family wrote.
+    pub build: Build,
+}
+
+/// Makes a codec from its arguments as written, for a stream of such elements.
+pub type Build = fn(&[String], Element) -> Result<Box<dyn Codec>, CodecError>;
+
+/// What a codec works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Any bytes: helper streams (null maps, sizes) use such codecs, too.
+    Generic,
+    /// Values of the column's type.
+    Values,
+}
+
+/// A reversible transform of a block's bytes. Keeps contexts and scratch memory between calls.
+pub trait Codec: Send + std::fmt::Debug {
+    /// Appends the payload for `source` to `target`.
+    fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError>;
+
+    /// Decodes a payload into exactly `target.len()` bytes, which the caller has checked against the limits. On an error
+    /// the target holds unspecified bytes.
+    fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError>;
+}
 
 /// All that a codec learns of the column whose bytes it encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,4 +74,122 @@ pub enum Class {
 impl Element {
     /// A stream of bytes that are no numbers.
     pub const BYTES: Self = Self { width: 1, class: Class::Bytes };
+}
+
+/// A codec of ClickHouse that this version does not have.
+struct Foreign {
+    name: &'static str,
+    /// The byte that names it in a block; families may share one.
+    method: u8,
+    scope: Scope,
+}
+
+const fn foreign(name: &'static str, method: u8, scope: Scope) -> Foreign {
+    Foreign { name, method, scope }
+}
+
+/// What ClickHouse knows and this version does not. A codec that arrives leaves this list.
+const FOREIGN: &[Foreign] = &[
+    foreign("Multiple", 0x91, Scope::Values),
+    foreign("Delta", 0x92, Scope::Values),
+    foreign("T64", 0x93, Scope::Values),
+    foreign("DoubleDelta", 0x94, Scope::Values),
+    foreign("Gorilla", 0x95, Scope::Values),
+    foreign("AES_128_GCM_SIV", 0x96, Scope::Values),
+    foreign("AES_256_GCM_SIV", 0x97, Scope::Values),
+    foreign("FPC", 0x98, Scope::Values),
+    foreign("DEFLATE_QPL", 0x99, Scope::Generic),
+    foreign("GCD", 0x9a, Scope::Values),
+    foreign("ZSTD_QAT", 0x9b, Scope::Generic),
+    foreign("ALP", 0x9c, Scope::Values),
+    foreign("Quantized", 0x9e, Scope::Values),
+    foreign("ZXC", 0x9f, Scope::Generic),
+];
+
+/// Reads as LZ4; only its encoder is missing.
+const LZ4HC: Foreign = foreign("LZ4HC", lz4::FAMILY.method, Scope::Generic);
+
+const _: () = assert!(methods_are_distinct(), "two codecs share a method byte");
+
+const fn methods_are_distinct() -> bool {
+    let mut seen = [false; 256];
+    let mut k = 0;
+    while k < FAMILIES.len() + FOREIGN.len() {
+        let method = if k < FAMILIES.len() {
+            FAMILIES[k].method
+        } else {
+            FOREIGN[k - FAMILIES.len()].method
+        };
+        if seen[method as usize] {
+            return false;
+        }
+        seen[method as usize] = true;
+        k += 1;
+    }
+    true
+}
+
+/// The family of a method byte.
+pub fn family(method: u8) -> Result<&'static Family, CodecError> {
+    let known = FAMILIES.iter().copied().find(|family| family.method == method);
+    known.ok_or(CodecError::UnsupportedMethod { method, name: method_name(method) })
+}
+
+/// ClickHouse's name for a method byte, `unknown` if it has none.
+pub fn method_name(method: u8) -> &'static str {
+    let ours = FAMILIES.iter().map(|family| (family.method, family.name));
+    let theirs = FOREIGN.iter().map(|foreign| (foreign.method, foreign.name));
+    ours.chain(theirs).find(|entry| entry.0 == method).map_or("unknown", |entry| entry.1)
+}
+
+/// The codec with this name.
+pub(crate) enum Named {
+    /// One of [`FAMILIES`].
+    Family(&'static Family),
+    /// A codec of ClickHouse that this version does not have.
+    Foreign(&'static str, Scope),
+}
+
+impl Named {
+    /// Looks a name up, in any case.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        if let Some(family) = FAMILIES.iter().find(|family| family.name.eq_ignore_ascii_case(name))
+        {
+            return Some(Self::Family(family));
+        }
+        let mut foreign = FOREIGN.iter().chain([&LZ4HC]);
+        let found = foreign.find(|foreign| foreign.name.eq_ignore_ascii_case(name))?;
+        Some(Self::Foreign(found.name, found.scope))
+    }
+
+    /// The name as ClickHouse writes it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Family(family) => family.name,
+            Self::Foreign(name, _) => name,
+        }
+    }
+
+    /// What the codec works on.
+    pub(crate) fn scope(&self) -> Scope {
+        match self {
+            Self::Family(family) => family.scope,
+            Self::Foreign(_, scope) => *scope,
+        }
+    }
+}
+
+/// An error about the arguments of a codec.
+pub(crate) fn argument_error(name: &str, arguments: &[String], reason: &str) -> CodecError {
+    let spec = format!("{name}({})", arguments.join(", "));
+    CodecError::Spec { spec, reason: reason.to_owned() }
+}
+
+/// Refuses arguments.
+pub(crate) fn no_arguments(name: &str, arguments: &[String]) -> Result<(), CodecError> {
+    if arguments.is_empty() {
+        Ok(())
+    } else {
+        Err(argument_error(name, arguments, "takes no arguments"))
+    }
 }

@@ -1,4 +1,15 @@
 //! Hashes that formats of others prescribe.
+//!
+//! [`city_hash_128`] is the checksum of a compressed block, [`FileHasher`] that of a file in `checksums.txt`, and
+//! [`sip_hash_128`] makes partition ids and shortens file names.
+
+mod city;
+mod file;
+mod sip;
+
+pub use city::{city_hash_128, city_hash_128_seeded};
+pub use file::FileHasher;
+pub use sip::sip_hash_128;
 
 /// A 128-bit hash. On disk: `low` little-endian, then `high` little-endian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,49 +22,90 @@ pub struct Hash128 {
 
 impl Hash128 {
     /// The 16 bytes as stored.
-    pub fn to_bytes(self) -> [u8; 16] {
-        todo!()
+    pub const fn to_bytes(self) -> [u8; 16] {
+        (self.low as u128 | (self.high as u128) << 64).to_le_bytes()
     }
+
     /// Reads the 16 bytes as stored.
-    pub fn from_bytes(_bytes: [u8; 16]) -> Self {
-        todo!()
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        let both = u128::from_le_bytes(bytes);
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
+        let low = both as u64;
+        Self { low, high: (both >> 64) as u64 }
     }
 }
 
-/// CityHash128 1.0.2.
-pub fn city_hash_128(_source: &[u8]) -> Hash128 {
-    todo!()
-}
-
-/// CityHash128 1.0.2 with a seed.
-pub fn city_hash_128_seeded(_source: &[u8], _seed: Hash128) -> Hash128 {
-    todo!()
-}
-
-/// `SipHash` 2-4 with zero key and 128-bit result as ClickHouse computes it (partition ids, long file names).
-pub fn sip_hash_128(_source: &[u8]) -> [u8; 16] {
-    todo!()
-}
-
-/// The running hash of `checksums.txt`: the seeded CityHash128 chained over pieces of 2048 bytes.
-#[derive(Clone, Debug)]
-pub struct FileHasher {
-    // state, and up to 2047 pending bytes in a fixed array
-}
-
-impl Default for FileHasher {
-    fn default() -> Self {
-        todo!()
+/// Prints the bytes as stored, in hexadecimal.
+impl std::fmt::Display for Hash128 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.to_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
-impl FileHasher {
-    /// Adds bytes; how they are cut over calls does not matter.
-    pub fn update(&mut self, _source: &[u8]) {
-        todo!()
+#[cfg(test)]
+mod tests {
+    use super::{FileHasher, Hash128, city_hash_128, sip_hash_128};
+
+    /// The input of every vector: 00 01 02 … repeating.
+    fn counting(length: usize) -> Vec<u8> {
+        (0..=255).cycle().take(length).collect()
     }
-    /// The hash of everything so far (zero for an empty input).
-    pub fn finish(&self) -> Hash128 {
-        todo!()
+
+    fn file_hash(source: &[u8], cut: usize) -> Hash128 {
+        let mut hasher = FileHasher::default();
+        source.chunks(cut).for_each(|piece| hasher.update(piece));
+        hasher.finish()
+    }
+
+    #[test]
+    fn city_hash_vectors() {
+        for (length, expected) in [
+            (0, "2b9ac064fc9df03d291ee592c340b53c"),
+            (3, "c20a85b02619dc106f0edd5cad0dc280"),
+            (8, "82861e4e98e8bfd011c67fcfa0415156"),
+            (12, "3f87120e38602718c20c93712b6ca989"),
+            (16, "45f9c277e6adce17dcfec87506d69e57"),
+            (17, "f10f31fb30e8128137d74fc609ad72c9"),
+            (40, "abdca2f867361920f3ed11ac71746928"),
+            (127, "c6eecaaca0ef9c6e18a7e666ba8b8156"),
+            (128, "905592545b03ef7d3890ca4a5c7634de"),
+            (143, "5b0d29c2f4db632d84b5ce1784cc125c"),
+            (144, "fcd003c9eeecbda6bcc1126962796bc5"),
+            (200, "fdb6239e697457279c28e7eb01ef8256"),
+            (1000, "d98f2d551e2d94e3000299f6224a6b86"),
+        ] {
+            assert_eq!(city_hash_128(&counting(length)).to_string(), expected, "length {length}");
+        }
+    }
+
+    #[test]
+    fn file_hash_vectors() {
+        for (length, expected) in [
+            (0, "00000000000000000000000000000000"),
+            (5, "245e14b77717f0affc87eea7348ce441"),
+            (2047, "9be637e3bd3b212f729a36ca9040afc3"),
+            (2048, "f286ffc61754f5da0197c3009d4d1fad"),
+            (2049, "f7d77c7892230b206ed6fd8f2c4b9152"),
+            (5000, "524b738260824b73bc020913a0876ab5"),
+        ] {
+            for cut in [1, 7, 2047, 2048, 2049, 10_000] {
+                let hash = file_hash(&counting(length), cut);
+                assert_eq!(hash.to_string(), expected, "length {length}, cut {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn sip_hash_vectors() {
+        let hex = |bytes: [u8; 16]| Hash128::from_bytes(bytes).to_string();
+        assert_eq!(hex(sip_hash_128(&counting(0))), "32b5c1db56a683e9e5b5b6a8cbed11f7");
+        assert_eq!(hex(sip_hash_128(&counting(20))), "7a95a47fae5484ed9f031656648fcfa0");
+    }
+
+    #[test]
+    fn bytes_go_both_ways() {
+        let hash = Hash128 { low: 0x0706_0504_0302_0100, high: 0x0f0e_0d0c_0b0a_0908 };
+        assert_eq!(hash.to_bytes().as_slice(), counting(16));
+        assert_eq!(Hash128::from_bytes(hash.to_bytes()), hash);
     }
 }

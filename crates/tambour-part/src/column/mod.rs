@@ -1,15 +1,61 @@
-//! Columns ⇄ streams: how the values of each type are laid out (format document in docs/format/part.md).
+//! Columns ⇄ streams: how the values of each type are laid out (`docs/format/part-columns.md`).
 //!
 //! A column of a part is one or more streams. This module turns arrays into the bytes of streams and back, granule by
 //! granule; where the bytes come from and go to (blocks, marks, wide or compact files) is behind [`Sources`] and [`Sinks`].
+//!
+//! One file per type family. `tree.rs` walks a type and puts the families together; all types of a constant width are
+//! one family with a small file per conversion, listed in `fixed.rs`. To add a type: a file and its two lines there.
 
-use crate::PartError;
+mod array;
+mod boolean;
+mod bytes;
+mod coerce;
+mod date;
+mod decimal;
+mod enumeration;
+mod fault;
+mod fixed;
+mod intern;
+mod join;
+mod low_cardinality;
+mod low_cardinality_write;
+mod map;
+mod memory;
+mod nested;
+mod nullable;
+mod number;
+mod opaque;
+mod path;
+mod single;
+mod sparse;
+mod string;
+mod string_write;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod tuple;
+mod wide;
+
 use crate::types::{DataType, Strings};
-use arrow_array::ArrayRef;
+use crate::{PartError, Place};
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::Buffer;
+use fault::{Fault, Way};
+use tree::{Context, Decode, Encode, Nulls};
 
-/// Identifies a stream of a column: the file stem behind the escaped column name, e.g. ``, `.null`, `.size0`, `%2Ea.dict`;
-/// and the whole stem, since Nested columns share their `.size0` (named after the part before the dot).
+pub use join::concat;
+pub use nested::{check_shared_sizes, shared_sizes};
+pub use path::escaped;
+pub use single::{read_single, write_single};
+
+#[cfg(not(target_endian = "little"))]
+compile_error!("parts are little-endian, and values are copied as they are");
+
+/// The u64 at the start of each dictionary stream of a wide part, and of each dictionary prefix of a compact one.
+pub const DICTIONARY_VERSION: u64 = 1;
+
+/// Identifies a stream of a column: the whole file stem, escaped column name included (`v`, `v.null`, `v.size0`,
+/// `t%2Ea.dict`). It is the whole stem because Nested columns share their sizes: `nest.x` has `nest.size0` and `nest%2Ex`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StreamName(pub String);
 
@@ -40,7 +86,7 @@ pub struct Stream {
 pub struct Layout {
     /// The column (or this tuple element) is sparse.
     pub sparse: bool,
-    /// Layouts of the elements of a Tuple, in order; empty if all are default.
+    /// Layouts of the elements of a Tuple, in order; empty if all are default. Only their `sparse` and `elements` count.
     pub elements: Vec<Layout>,
     /// Top-level strings have a size stream.
     pub string_sizes: bool,
@@ -52,14 +98,15 @@ pub struct Layout {
     pub compact: bool,
 }
 
-/// The streams of a column in the order of writing (state prefixes first, then depth-first).
-pub fn streams(_column: &str, _data_type: &DataType, _layout: &Layout) -> Vec<Stream> {
-    todo!()
+/// The streams of a column in the order of writing (state prefixes first, then depth-first). In a compact part a
+/// LowCardinality has three, as `columns_substreams.txt` lists them: `.dict_prefix`, `.dict` (empty), and the indexes.
+pub fn streams(column: &str, data_type: &DataType, layout: &Layout) -> Vec<Stream> {
+    tree::streams(column, data_type, layout)
 }
 
 /// A positioned source of one stream's decompressed bytes.
 pub trait Source {
-    /// Fills `target`; whole blocks are decompressed straight into it.
+    /// Fills `target`; whole blocks are decompressed straight into it. An early end is an error.
     fn read_exact(&mut self, target: &mut [u8]) -> Result<(), PartError>;
     /// The rest of the current block (the next one is loaded if it is used up) with the position in it;
     /// `None` at the end of the stream. Shared, so that views may keep pointing into it.
@@ -72,43 +119,76 @@ pub trait Source {
 
 /// The streams of one column in a granule, by name.
 pub trait Sources {
-    /// The source of a stream, positioned where the last read of this granule left it (or at the granule's mark).
+    /// The source of a stream, positioned where the last read left it (or at the granule's mark after a jump).
     fn stream(&mut self, name: &StreamName) -> Result<&mut dyn Source, PartError>;
-    /// The source of a LowCardinality dictionary, positioned at the dictionary that the current granule needs
-    /// (wide parts: behind the u64 version, at the granule's mark).
+    /// The source of a LowCardinality dictionary (wide parts only). When it is first asked for in a granule it is
+    /// positioned at the granule's mark; further calls find it where the last read left it.
     fn dictionary(&mut self, name: &StreamName) -> Result<&mut dyn Source, PartError>;
+    /// The mark of the current granule in the stream of a LowCardinality dictionary. A column that still has the
+    /// dictionary of that mark does not read it again after a jump; `None`: it always does.
+    fn dictionary_mark(&mut self, _name: &StreamName) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 /// Reads one column; keeps what must be kept between granules (dictionaries).
 #[derive(Debug)]
-pub struct ColumnReader {}
+pub struct ColumnReader {
+    column: String,
+    compact: bool,
+    by_granule: bool,
+    root: Box<dyn Decode>,
+}
 
 impl ColumnReader {
     /// A reader for a column of a part with this layout.
     pub fn new(
-        _column: &str,
-        _data_type: &DataType,
-        _layout: &Layout,
-        _strings: Strings,
+        column: &str,
+        data_type: &DataType,
+        layout: &Layout,
+        strings: Strings,
     ) -> Result<Self, PartError> {
-        todo!()
+        let root = tree::decoder(column, data_type, &Context::new(layout, strings))
+            .map_err(|fault| fault.into_error(column, 0, Way::Read))?;
+        let by_granule = layout.compact || tree::has_dictionaries(data_type);
+        Ok(Self { column: column.to_owned(), compact: layout.compact, by_granule, root })
     }
+
     /// Reads the next granules, which follow each other in the part: `rows[i]` rows each. Sources are positioned at the
-    /// first of them; `before_granule` is called before each further granule when the layout needs it.
+    /// first of them; the others follow in each stream, so that nothing has to be positioned again.
+    ///
+    /// Rows in errors count from the first row of this read.
+    ///
+    /// # Panics
+    /// If several granules are asked for where [`ColumnReader::by_granule`] says one at a time.
     pub fn read(
         &mut self,
-        _sources: &mut dyn Sources,
-        _rows: &[usize],
+        sources: &mut dyn Sources,
+        rows: &[usize],
     ) -> Result<ArrayRef, PartError> {
-        todo!()
+        assert!(!self.by_granule || rows.len() <= 1, "this column is read by granule");
+        self.read_inner(sources, rows).map_err(|fault| fault.into_error(&self.column, 0, Way::Read))
     }
-    /// True if granules must be read one at a time (compact parts, LowCardinality, sparse).
+
+    fn read_inner(&mut self, sources: &mut dyn Sources, rows: &[usize]) -> Result<ArrayRef, Fault> {
+        if self.compact && !rows.is_empty() {
+            self.root.prefix(sources)?;
+        }
+        let total = tree::sum(rows)?;
+        let array = self.root.read(sources, rows, None)?;
+        assert_eq!(array.len(), total, "a column reads as many rows as it was asked for");
+        Ok(array)
+    }
+
+    /// True if granules must be read one at a time: in compact parts, where other columns lie between them, and with
+    /// LowCardinality, where each granule has its mark in the stream of dictionaries.
     pub fn by_granule(&self) -> bool {
-        todo!()
+        self.by_granule
     }
-    /// Forgets what was kept, after a jump to another granule.
+
+    /// To be called after a jump to another granule: what was kept holds no longer.
     pub fn seek(&mut self) {
-        todo!()
+        self.root.seek();
     }
 }
 
@@ -120,43 +200,47 @@ pub trait Sinks {
 
 /// Writes one column of a wide part; collects LowCardinality keys over the whole part.
 #[derive(Debug)]
-pub struct ColumnWriter {}
+pub struct ColumnWriter {
+    column: String,
+    data_type: DataType,
+    root: Box<dyn Encode>,
+    rows: u64,
+}
 
 impl ColumnWriter {
     /// A writer; strings are written inline (layout version 0).
-    pub fn new(_column: &str, _data_type: &DataType) -> Result<Self, PartError> {
-        todo!()
+    pub fn new(column: &str, data_type: &DataType) -> Result<Self, PartError> {
+        let root = tree::encoder(column, data_type)
+            .map_err(|fault| fault.into_error(column, 0, Way::Write))?;
+        Ok(Self { column: column.to_owned(), data_type: data_type.clone(), root, rows: 0 })
     }
+
     /// Appends the state prefixes; before the first granule's marks.
-    pub fn prefix(&mut self, _sinks: &mut dyn Sinks) -> Result<(), PartError> {
-        todo!()
+    pub fn prefix(&mut self, sinks: &mut dyn Sinks) -> Result<(), PartError> {
+        self.root.prefix(sinks);
+        Ok(())
     }
-    /// Appends one granule (a slice of an array of any Arrow type that fits, see [`crate::types`]).
-    pub fn granule(&mut self, _values: &ArrayRef, _sinks: &mut dyn Sinks) -> Result<(), PartError> {
-        todo!()
+
+    /// Appends one granule (a slice of an array of any Arrow type that fits, see [`DataType::accepts`]). After an error
+    /// the sinks hold a part of the granule: the column cannot be completed.
+    ///
+    /// Rows in errors count from the first row ever given to this writer.
+    pub fn granule(&mut self, values: &ArrayRef, sinks: &mut dyn Sinks) -> Result<(), PartError> {
+        if !self.data_type.accepts(values.data_type()) {
+            let reason =
+                format!("Arrow type {} does not fit {}", values.data_type(), self.data_type);
+            return Err(PartError::value(Place::column(&self.column), reason));
+        }
+        self.root
+            .write(values, Nulls::Refused, sinks)
+            .map_err(|fault| fault.into_error(&self.column, self.rows, Way::Write))?;
+        self.rows += values.len() as u64;
+        Ok(())
     }
+
     /// Appends what comes at the end of the part (LowCardinality dictionaries).
-    pub fn finish(&mut self, _sinks: &mut dyn Sinks) -> Result<(), PartError> {
-        todo!()
+    pub fn finish(&mut self, sinks: &mut dyn Sinks) -> Result<(), PartError> {
+        self.root.finish(sinks);
+        Ok(())
     }
-}
-
-/// Appends one value in the single value binary form of primary.idx, partition.dat and minmax files (format document §7).
-pub fn write_single(
-    _values: &ArrayRef,
-    _row: usize,
-    _data_type: &DataType,
-    _target: &mut Vec<u8>,
-) -> Result<(), PartError> {
-    todo!()
-}
-
-/// Reads `rows` x `types` values in single value form, row after row, into one array per type; all of `source` must be used.
-pub fn read_single(
-    _source: &[u8],
-    _types: &[DataType],
-    _rows: usize,
-    _strings: Strings,
-) -> Result<Vec<ArrayRef>, PartError> {
-    todo!()
 }

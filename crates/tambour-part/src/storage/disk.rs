@@ -1,33 +1,182 @@
 //! The disk of this machine.
+
+use super::{Entry, Lock, ReadAt, Storage, WriteFile, flock};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Permissions of a new file, before the process's umask.
+const FILE_MODE: u32 = 0o644;
+
 /// The disk of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
-impl super::Storage for Disk {
-    fn open(&self, _: &std::path::Path) -> std::io::Result<std::sync::Arc<dyn super::ReadAt>> {
-        todo!()
+
+/// An open file and its length at that moment.
+#[derive(Debug)]
+struct DiskFile {
+    file: File,
+    length: u64,
+}
+
+impl ReadAt for DiskFile {
+    fn len(&self) -> u64 {
+        self.length
     }
-    fn create(&self, _: &std::path::Path) -> std::io::Result<Box<dyn super::WriteFile>> {
-        todo!()
+    fn read_exact_at(&self, target: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(target, offset)
     }
-    fn create_directory(&self, _: &std::path::Path) -> std::io::Result<()> {
-        todo!()
+}
+
+/// A file being written; every write goes to the system at once, the callers write large pieces.
+#[derive(Debug)]
+struct DiskWriter {
+    file: File,
+}
+
+impl WriteFile for DiskWriter {
+    fn write_all(&mut self, source: &[u8]) -> io::Result<()> {
+        self.file.write_all(source)
     }
-    fn rename(&self, _: &std::path::Path, _: &std::path::Path) -> std::io::Result<()> {
-        todo!()
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data()
     }
-    fn sync_directory(&self, _: &std::path::Path) -> std::io::Result<()> {
-        todo!()
+}
+
+impl Storage for Disk {
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not an ordinary file"));
+        }
+        Ok(Arc::new(DiskFile { file, length: metadata.len() }))
     }
-    fn list(&self, _: &std::path::Path) -> std::io::Result<Vec<super::Entry>> {
-        todo!()
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
+        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)?;
+        Ok(Box::new(DiskWriter { file }))
     }
-    fn remove_file(&self, _: &std::path::Path) -> std::io::Result<()> {
-        todo!()
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir(path)
     }
-    fn remove_directory(&self, _: &std::path::Path) -> std::io::Result<()> {
-        todo!()
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
     }
-    fn exists(&self, _: &std::path::Path) -> std::io::Result<bool> {
-        todo!()
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            // The metadata of the entry itself: a link stays a link.
+            let metadata = entry.metadata()?;
+            let is_file = metadata.is_file();
+            entries.push(Entry {
+                name: entry.file_name().to_string_lossy().into_owned(),
+                is_directory: metadata.is_dir(),
+                is_file,
+                length: if is_file { metadata.len() } else { 0 },
+            });
+        }
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir_all(path)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        match fs::symlink_metadata(path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
+        flock::lock(path, note)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// A directory of this test, removed again by the test itself.
+    fn scratch(name: &str) -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("tambour-disk-{name}-{}", std::process::id()));
+        drop(fs::remove_dir_all(&path));
+        fs::create_dir(&path).unwrap();
+        path
+    }
+
+    #[test]
+    fn files_are_new_readable_and_never_replaced_by_create() {
+        let directory = scratch("create");
+        let path = directory.join("a.bin");
+        let mut file = Disk.create(&path).unwrap();
+        file.write_all(b"hello ").unwrap();
+        file.write_all(b"world").unwrap();
+        file.sync().unwrap();
+        assert_eq!(Disk.create(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode & !FILE_MODE, 0);
+
+        let open = Disk.open(&path).unwrap();
+        let mut target = [0; 5];
+        open.read_exact_at(&mut target, 6).unwrap();
+        assert_eq!((open.len(), &target), (11, b"world"));
+        assert_eq!(
+            open.read_exact_at(&mut target, 7).unwrap_err().kind(),
+            io::ErrorKind::UnexpectedEof
+        );
+        assert_eq!(Disk.read(&path, 11).unwrap(), b"hello world");
+        assert_eq!(Disk.read(&path, 10).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert!(Disk.open(&directory).is_err());
+        Disk.sync_directory(&directory).unwrap();
+        Disk.remove_directory(&directory).unwrap();
+        assert!(!Disk.exists(&directory).unwrap());
+    }
+
+    #[test]
+    fn a_link_is_listed_as_neither_file_nor_directory() {
+        let directory = scratch("link");
+        fs::write(directory.join("b"), "12").unwrap();
+        fs::create_dir(directory.join("c")).unwrap();
+        symlink("b", directory.join("a")).unwrap();
+        symlink("nowhere", directory.join("d")).unwrap();
+        let seen: Vec<_> = Disk
+            .list(&directory)
+            .unwrap()
+            .into_iter()
+            .map(|entry| (entry.name, entry.is_file, entry.is_directory, entry.length))
+            .collect();
+        let entry =
+            |name: &str, file, directory, length| (name.to_owned(), file, directory, length);
+        assert_eq!(
+            seen,
+            [
+                entry("a", false, false, 0),
+                entry("b", true, false, 2),
+                entry("c", false, true, 0),
+                entry("d", false, false, 0)
+            ]
+        );
+        assert!(Disk.exists(&directory.join("d")).unwrap());
+        Disk.remove_directory(&directory).unwrap();
     }
 }

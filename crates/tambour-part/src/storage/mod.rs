@@ -1,9 +1,11 @@
 //! The only door to files: a small trait, so that a crash is a value a test can hold.
 
 pub mod disk;
+mod flock;
+pub mod memory;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A file opened for reading at positions; its length is fixed.
@@ -26,16 +28,22 @@ pub trait WriteFile: Send + std::fmt::Debug {
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// What a directory entry is.
+/// What a directory entry is. One that is neither file nor directory (a link, a device) is followed by nobody and
+/// refused by whoever needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Name without path.
+    /// Name without path. Bytes that are no UTF-8 are replaced, so that such a file is seen but cannot be opened.
     pub name: String,
-    /// True for a directory (links are followed by nobody: a link is reported as neither file nor directory and refused).
+    /// True for a directory, not for a link to one.
     pub is_directory: bool,
-    /// Length in bytes of a file.
+    /// True for an ordinary file, not for a link to one.
+    pub is_file: bool,
+    /// Length in bytes of a file, else 0.
     pub length: u64,
 }
+
+/// An exclusive lock that all writers respect; dropping it gives it back.
+pub trait Lock: Send + std::fmt::Debug {}
 
 /// A file system. Paths are as the caller gave them.
 pub trait Storage: Send + Sync + std::fmt::Debug {
@@ -55,12 +63,25 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn remove_file(&self, path: &Path) -> io::Result<()>;
     /// Removes a directory with all that is in it.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
-    /// True if something is there.
+    /// True if something is there, a link that leads nowhere included.
     fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Takes the lock that the file at `path` stands for (made if it is not there) and writes `note` into it, for whoever
+    /// finds it taken; `WouldBlock`, at once, if somebody else has it.
+    fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>>;
     /// Reads a whole small file of at most `limit` bytes (a longer one is an error of kind `FileTooLarge`).
     fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        let _ = (path, limit);
-        todo!()
+        let file = self.open(path)?;
+        let too_large = || {
+            let text = format!("file has {} bytes, limit {limit}", file.len());
+            io::Error::new(io::ErrorKind::FileTooLarge, text)
+        };
+        if file.len() > limit {
+            return Err(too_large());
+        }
+        let length = usize::try_from(file.len()).map_err(|_| too_large())?;
+        let mut bytes = vec![0; length];
+        file.read_exact_at(&mut bytes, 0)?;
+        Ok(bytes)
     }
 }
 
@@ -68,6 +89,3 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
 pub fn disk() -> Arc<dyn Storage> {
     Arc::new(disk::Disk)
 }
-
-#[expect(dead_code, reason = "skeleton")]
-fn unused(_: PathBuf) {}

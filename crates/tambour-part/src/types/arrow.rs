@@ -38,7 +38,9 @@ impl DataType {
             Self::Float64 => Arrow::Float64,
             Self::Decimal { precision, scale } => decimal(*precision, *scale),
             Self::Date | Self::Date32 => Arrow::Date32,
-            Self::DateTime { zone } => Arrow::Timestamp(TimeUnit::Second, zone_or_utc(zone.as_deref())),
+            Self::DateTime { zone } => {
+                Arrow::Timestamp(TimeUnit::Second, zone_or_utc(zone.as_deref()))
+            }
             Self::DateTime64 { precision, zone } => {
                 Arrow::Timestamp(unit(*precision), zone_or_utc(zone.as_deref()))
             }
@@ -46,7 +48,9 @@ impl DataType {
                 Strings::Utf8 => Arrow::Utf8View,
                 Strings::Binary => Arrow::BinaryView,
             },
-            Self::FixedString(width) => Arrow::FixedSizeBinary(i32::try_from(*width).unwrap_or(i32::MAX)),
+            Self::FixedString(width) => {
+                Arrow::FixedSizeBinary(i32::try_from(*width).unwrap_or(i32::MAX))
+            }
             Self::Uuid | Self::Ipv6 => Arrow::FixedSizeBinary(16),
             Self::Enum8(values) => dictionary(enum_key(values.len(), Arrow::Int8), Arrow::Utf8),
             Self::Enum16(values) => dictionary(enum_key(values.len(), Arrow::Int16), Arrow::Utf8),
@@ -88,12 +92,16 @@ impl DataType {
         match (self, arrow) {
             (Self::Nullable(inner), _) => *arrow == Arrow::Null || inner.accepts(arrow),
             (Self::LowCardinality(inner), _) => inner.accepts(arrow),
-            (Self::Array(inner), Arrow::List(item) | Arrow::LargeList(item) | Arrow::FixedSizeList(item, _)) => {
-                inner.accepts(item.data_type())
-            }
+            (
+                Self::Array(inner),
+                Arrow::List(item) | Arrow::LargeList(item) | Arrow::FixedSizeList(item, _),
+            ) => inner.accepts(item.data_type()),
             (Self::Tuple(elements), Arrow::Struct(fields)) => {
                 elements.len() == fields.len()
-                    && elements.iter().zip(fields).all(|((_, inner), field)| inner.accepts(field.data_type()))
+                    && elements
+                        .iter()
+                        .zip(fields)
+                        .all(|((_, inner), field)| inner.accepts(field.data_type()))
             }
             (Self::Map(key, value), Arrow::Map(entries, _)) => match entries.data_type() {
                 Arrow::Struct(fields) if fields.len() == 2 => {
@@ -120,7 +128,9 @@ impl DataType {
             | Self::Int64 => arrow.is_integer(),
             Self::Int128 | Self::UInt128 => arrow.is_integer() || is_whole_decimal(arrow),
             Self::Int256 | Self::UInt256 => {
-                arrow.is_integer() || is_whole_decimal(arrow) || *arrow == Arrow::FixedSizeBinary(32)
+                arrow.is_integer()
+                    || is_whole_decimal(arrow)
+                    || *arrow == Arrow::FixedSizeBinary(32)
             }
             Self::Float32 | Self::Float64 => arrow.is_floating(),
             Self::BFloat16 => matches!(arrow, Arrow::Float16 | Arrow::Float32),
@@ -140,7 +150,11 @@ impl DataType {
             Self::Uuid | Self::Ipv6 => *arrow == Arrow::FixedSizeBinary(16),
             Self::Ipv4 => *arrow == Arrow::UInt32,
             Self::Enum8(_) | Self::Enum16(_) => is_bytes(arrow),
-            Self::Nullable(_) | Self::LowCardinality(_) | Self::Array(_) | Self::Tuple(_) | Self::Map(..) => false,
+            Self::Nullable(_)
+            | Self::LowCardinality(_)
+            | Self::Array(_)
+            | Self::Tuple(_)
+            | Self::Map(..) => false,
         }
     }
 }
@@ -173,7 +187,11 @@ fn is_whole_decimal(arrow: &Arrow) -> bool {
 
 fn decimal(precision: u8, scale: u8) -> Arrow {
     let scale = i8::try_from(scale).unwrap_or(i8::MAX);
-    if precision <= 38 { Arrow::Decimal128(precision, scale) } else { Arrow::Decimal256(precision, scale) }
+    if precision <= 38 {
+        Arrow::Decimal128(precision, scale)
+    } else {
+        Arrow::Decimal256(precision, scale)
+    }
 }
 
 /// DateTime without a zone is UTC: a part does not say what the server's zone was.
@@ -215,7 +233,10 @@ pub(crate) fn tuple_fields(elements: &[(Option<String>, DataType)], strings: Str
 
 /// The field of a map's entries.
 pub(crate) fn map_entries(key: &DataType, value: &DataType, strings: Strings) -> FieldRef {
-    let fields = vec![key.inner_field("keys", strings).with_nullable(false), value.inner_field("values", strings)];
+    let fields = vec![
+        key.inner_field("keys", strings).with_nullable(false),
+        value.inner_field("values", strings),
+    ];
     Arc::new(Field::new("entries", Arrow::Struct(fields.into()), false))
 }
 
@@ -243,7 +264,9 @@ fn nearest(field: &Field) -> Result<DataType, PartError> {
         Arrow::FixedSizeBinary(width @ 1..) => DataType::FixedString(width.unsigned_abs() as usize),
         Arrow::Date32 => DataType::Date32,
         Arrow::Date64 => DataType::DateTime64 { precision: 3, zone: None },
-        Arrow::Timestamp(TimeUnit::Second, zone) => DataType::DateTime { zone: named_zone(zone.as_deref()) },
+        Arrow::Timestamp(TimeUnit::Second, zone) => {
+            DataType::DateTime { zone: named_zone(zone.as_deref()) }
+        }
         Arrow::Timestamp(unit, zone) => {
             let precision = match unit {
                 TimeUnit::Second => 0,
@@ -262,14 +285,22 @@ fn nearest(field: &Field) -> Result<DataType, PartError> {
         },
         Arrow::Dictionary(_, value) => {
             let inner = nearest(&Field::new(field.name(), value.as_ref().clone(), false))?;
-            if inner.can_be_low_cardinality() { DataType::LowCardinality(Box::new(inner)) } else { inner }
+            if inner.can_be_low_cardinality() {
+                DataType::LowCardinality(Box::new(inner))
+            } else {
+                inner
+            }
         }
         Arrow::List(item) | Arrow::LargeList(item) | Arrow::FixedSizeList(item, _) => {
             DataType::Array(Box::new(of(item)?))
         }
         Arrow::Struct(fields) if !fields.is_empty() => {
-            let numbered = fields.iter().enumerate().all(|(index, field)| *field.name() == (index + 1).to_string());
-            let element = |field: &FieldRef| Ok(((!numbered).then(|| field.name().clone()), of(field)?));
+            let numbered = fields
+                .iter()
+                .enumerate()
+                .all(|(index, field)| *field.name() == (index + 1).to_string());
+            let element =
+                |field: &FieldRef| Ok(((!numbered).then(|| field.name().clone()), of(field)?));
             let elements = fields.iter().map(element).collect::<Result<Vec<_>, PartError>>()?;
             // Through the parser, which knows what names and types may be together.
             DataType::Tuple(elements).to_string().parse()?

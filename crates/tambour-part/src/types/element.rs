@@ -9,7 +9,12 @@ impl DataType {
         Some(match self {
             Self::Bool | Self::UInt8 | Self::Int8 | Self::Enum8(_) => 1,
             Self::UInt16 | Self::Int16 | Self::BFloat16 | Self::Date | Self::Enum16(_) => 2,
-            Self::UInt32 | Self::Int32 | Self::Float32 | Self::Date32 | Self::DateTime { .. } | Self::Ipv4 => 4,
+            Self::UInt32
+            | Self::Int32
+            | Self::Float32
+            | Self::Date32
+            | Self::DateTime { .. }
+            | Self::Ipv4 => 4,
             Self::UInt64 | Self::Int64 | Self::Float64 | Self::DateTime64 { .. } => 8,
             Self::UInt128 | Self::Int128 | Self::Uuid | Self::Ipv6 => 16,
             Self::UInt256 | Self::Int256 => 32,
@@ -21,7 +26,11 @@ impl DataType {
             },
             Self::FixedString(width) => *width,
             Self::Nullable(inner) => return inner.fixed_width(),
-            Self::String | Self::LowCardinality(_) | Self::Array(_) | Self::Tuple(_) | Self::Map(..) => return None,
+            Self::String
+            | Self::LowCardinality(_)
+            | Self::Array(_)
+            | Self::Tuple(_)
+            | Self::Map(..) => return None,
         })
     }
 
@@ -52,8 +61,12 @@ impl DataType {
             | Self::Enum16(_) => Class::Signed,
             Self::Float32 | Self::Float64 | Self::BFloat16 => Class::Float,
             Self::Uuid | Self::Ipv6 => Class::Bytes,
-            Self::Nullable(inner) | Self::LowCardinality(inner) | Self::Array(inner) => return inner.element(),
-            Self::String | Self::FixedString(_) | Self::Tuple(_) | Self::Map(..) => return Element::BYTES,
+            Self::Nullable(inner) | Self::LowCardinality(inner) | Self::Array(inner) => {
+                return inner.element();
+            }
+            Self::String | Self::FixedString(_) | Self::Tuple(_) | Self::Map(..) => {
+                return Element::BYTES;
+            }
         };
         let width = self.fixed_width().and_then(|width| u8::try_from(width).ok()).unwrap_or(1);
         Element { width, class }
@@ -80,7 +93,11 @@ impl DataType {
     pub fn can_be_nullable(&self) -> bool {
         !matches!(
             self,
-            Self::Nullable(_) | Self::LowCardinality(_) | Self::Array(_) | Self::Tuple(_) | Self::Map(..)
+            Self::Nullable(_)
+                | Self::LowCardinality(_)
+                | Self::Array(_)
+                | Self::Tuple(_)
+                | Self::Map(..)
         )
     }
 
@@ -88,7 +105,9 @@ impl DataType {
     pub fn can_be_low_cardinality(&self) -> bool {
         match self {
             Self::Nullable(inner) => inner.can_be_low_cardinality(),
-            Self::Decimal { .. } | Self::DateTime64 { .. } | Self::Enum8(_) | Self::Enum16(_) => false,
+            Self::Decimal { .. } | Self::DateTime64 { .. } | Self::Enum8(_) | Self::Enum16(_) => {
+                false
+            }
             other => other.can_be_nullable(),
         }
     }

@@ -32,6 +32,7 @@ mod print;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arrow::{WIDE_PRECISION, map_entries, tuple_fields, unit};
 use arrow_schema::Schema;
 pub use parse::nested_elements;
 
@@ -100,6 +101,9 @@ pub struct Column {
 /// The Arrow schema of columns.
 pub fn arrow_schema(columns: &[Column], strings: Strings) -> Schema {
     Schema::new(
-        columns.iter().map(|column| column.data_type.field(&column.name, strings)).collect::<Vec<_>>(),
+        columns
+            .iter()
+            .map(|column| column.data_type.field(&column.name, strings))
+            .collect::<Vec<_>>(),
     )
 }

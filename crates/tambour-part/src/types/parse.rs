@@ -48,7 +48,12 @@ impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Result<Self, PartError> {
         if text.len() > TEXT_MAX {
             let (limit, got) = (TEXT_MAX as u64, text.len() as u64);
-            return Err(PartError::limit(Place::default(), "length of a data type's text", limit, got));
+            return Err(PartError::limit(
+                Place::default(),
+                "length of a data type's text",
+                limit,
+                got,
+            ));
         }
         Ok(Self { text, at: 0 })
     }
@@ -88,7 +93,8 @@ impl<'a> Parser<'a> {
     fn word(&mut self) -> Option<&'a str> {
         self.space();
         let rest = self.rest();
-        let length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let length =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let word = rest.get(..length).filter(|word| !word.is_empty())?;
         self.at += length;
         Some(word)
@@ -128,10 +134,15 @@ impl<'a> Parser<'a> {
             }
             match characters.next() {
                 Some((_, 'x')) => {
-                    let digits: String = characters.by_ref().take(2).map(|(_, digit)| digit).collect();
+                    let digits: String =
+                        characters.by_ref().take(2).map(|(_, digit)| digit).collect();
                     match u8::from_str_radix(&digits, 16) {
                         Ok(byte) if byte < 0x80 && digits.len() == 2 => text.push(char::from(byte)),
-                        _ => return Err(self.error("`\\x` needs two digits that make an ASCII character")),
+                        _ => {
+                            return Err(
+                                self.error("`\\x` needs two digits that make an ASCII character")
+                            );
+                        }
                     }
                 }
                 Some((_, escaped)) => text.push(unescape(escaped)),
@@ -250,7 +261,11 @@ impl<'a> Parser<'a> {
         for quote in ['`', '"'] {
             if self.rest().starts_with(quote) {
                 let name = self.quoted(quote)?;
-                return if name.is_empty() { Err(self.error("a name is empty")) } else { Ok(Some(name)) };
+                return if name.is_empty() {
+                    Err(self.error("a name is empty"))
+                } else {
+                    Ok(Some(name))
+                };
             }
         }
         let start = self.at;
@@ -366,7 +381,9 @@ impl<'a> Parser<'a> {
             (Ok(precision @ 1..=76), Ok(scale)) if scale <= precision => {
                 Ok(DataType::Decimal { precision, scale })
             }
-            _ => Err(self.error("a Decimal has 1 to 76 digits and at most as many behind the point")),
+            _ => {
+                Err(self.error("a Decimal has 1 to 76 digits and at most as many behind the point"))
+            }
         }
     }
 
@@ -381,7 +398,9 @@ impl<'a> Parser<'a> {
             } else {
                 match u8::try_from(self.number()?) {
                     Ok(digits @ 0..=9) => precision = Some(digits),
-                    _ => return Err(self.error("a DateTime64 has 0 to 9 digits behind the seconds")),
+                    _ => {
+                        return Err(self.error("a DateTime64 has 0 to 9 digits behind the seconds"));
+                    }
                 }
                 if self.take(',') {
                     self.space();
@@ -455,7 +474,11 @@ impl<'a> Parser<'a> {
             self.expect(')')?;
             let sign = self.words();
             return match (sign.as_str(), &found) {
-                ("", _) | ("SIGNED", DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64) => Ok(found),
+                ("", _)
+                | (
+                    "SIGNED",
+                    DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64,
+                ) => Ok(found),
                 ("UNSIGNED", _) => synonym(&format!("{words} UNSIGNED"))
                     .ok_or_else(|| self.error("UNSIGNED does not belong here")),
                 _ => Err(self.error("something follows the type")),
@@ -530,7 +553,9 @@ fn synonym(words: &str) -> Option<DataType> {
         "TINYINT UNSIGNED" | "INT1 UNSIGNED" => DataType::UInt8,
         "SMALLINT" | "SMALLINT SIGNED" => DataType::Int16,
         "SMALLINT UNSIGNED" | "YEAR" => DataType::UInt16,
-        "INT" | "INTEGER" | "MEDIUMINT" | "INT SIGNED" | "INTEGER SIGNED" | "MEDIUMINT SIGNED" => DataType::Int32,
+        "INT" | "INTEGER" | "MEDIUMINT" | "INT SIGNED" | "INTEGER SIGNED" | "MEDIUMINT SIGNED" => {
+            DataType::Int32
+        }
         "INT UNSIGNED" | "INTEGER UNSIGNED" | "MEDIUMINT UNSIGNED" => DataType::UInt32,
         "BIGINT" | "SIGNED" | "BIGINT SIGNED" => DataType::Int64,
         "BIGINT UNSIGNED" | "UNSIGNED" | "BIT" | "SET" => DataType::UInt64,
@@ -538,12 +563,36 @@ fn synonym(words: &str) -> Option<DataType> {
         "DOUBLE" | "DOUBLE PRECISION" => DataType::Float64,
         "INET4" => DataType::Ipv4,
         "INET6" => DataType::Ipv6,
-        "CHAR" | "VARCHAR" | "CHARACTER" | "NCHAR" | "NVARCHAR" | "VARCHAR2" | "TEXT" | "TINYTEXT"
-        | "MEDIUMTEXT" | "LONGTEXT" | "BLOB" | "TINYBLOB" | "MEDIUMBLOB" | "LONGBLOB" | "CLOB" | "BYTEA"
-        | "VARBINARY" | "CHAR VARYING" | "CHARACTER VARYING" | "CHAR LARGE OBJECT"
-        | "CHARACTER LARGE OBJECT" | "NCHAR VARYING" | "NCHAR LARGE OBJECT" | "NATIONAL CHAR"
-        | "NATIONAL CHARACTER" | "NATIONAL CHAR VARYING" | "NATIONAL CHARACTER VARYING"
-        | "NATIONAL CHARACTER LARGE OBJECT" | "BINARY VARYING" | "BINARY LARGE OBJECT" => DataType::String,
+        "CHAR"
+        | "VARCHAR"
+        | "CHARACTER"
+        | "NCHAR"
+        | "NVARCHAR"
+        | "VARCHAR2"
+        | "TEXT"
+        | "TINYTEXT"
+        | "MEDIUMTEXT"
+        | "LONGTEXT"
+        | "BLOB"
+        | "TINYBLOB"
+        | "MEDIUMBLOB"
+        | "LONGBLOB"
+        | "CLOB"
+        | "BYTEA"
+        | "VARBINARY"
+        | "CHAR VARYING"
+        | "CHARACTER VARYING"
+        | "CHAR LARGE OBJECT"
+        | "CHARACTER LARGE OBJECT"
+        | "NCHAR VARYING"
+        | "NCHAR LARGE OBJECT"
+        | "NATIONAL CHAR"
+        | "NATIONAL CHARACTER"
+        | "NATIONAL CHAR VARYING"
+        | "NATIONAL CHARACTER VARYING"
+        | "NATIONAL CHARACTER LARGE OBJECT"
+        | "BINARY VARYING"
+        | "BINARY LARGE OBJECT" => DataType::String,
         _ => return None,
     })
 }

@@ -48,7 +48,11 @@ impl Display for DataType {
     }
 }
 
-fn enumeration<N: Display>(f: &mut Formatter<'_>, name: &str, values: &[(String, N)]) -> fmt::Result {
+fn enumeration<N: Display>(
+    f: &mut Formatter<'_>,
+    name: &str,
+    values: &[(String, N)],
+) -> fmt::Result {
     write!(f, "{name}(")?;
     for (index, (value, number)) in values.iter().enumerate() {
         let comma = if index == 0 { "" } else { ", " };
@@ -86,7 +90,8 @@ impl Display for Quoted<'_> {
 struct Name<'a>(&'a str);
 
 /// Identifiers that ClickHouse quotes all the same, since they could be read as something else.
-const QUOTED_ALWAYS: [&str; 8] = ["distinct", "all", "table", "select", "from", "null", "order", "limit"];
+const QUOTED_ALWAYS: [&str; 8] =
+    ["distinct", "all", "table", "select", "from", "null", "order", "limit"];
 
 impl Display for Name<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

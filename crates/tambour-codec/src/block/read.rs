@@ -1,0 +1,86 @@
+//! Reading one block: the checksum always, then the codec that the method byte names.
+
+use super::{HASH_BYTES, Header, PREFIX_BYTES};
+use crate::CodecError;
+use crate::codec::{Codec, Element, FAMILIES, family};
+use tambour_kernel::hash::city_hash_128;
+
+/// One whole block whose checksum was verified.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// Its header.
+    pub header: Header,
+    /// The payload behind the header.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Block<'a> {
+    /// The block at the start of `source` (which may go on behind it). Verifies sizes and checksum.
+    pub fn parse(source: &'a [u8]) -> Result<Self, CodecError> {
+        let header = Header::parse(source)?;
+        let needed = header.block_bytes();
+        let Some(block) = source.get(..needed) else {
+            return Err(CodecError::Truncated { needed, got: source.len() });
+        };
+        let got = city_hash_128(&block[HASH_BYTES..]);
+        if got != header.hash {
+            return Err(CodecError::Checksum { expected: header.hash, got });
+        }
+        Ok(Self { header, payload: &block[PREFIX_BYTES..] })
+    }
+
+    /// Bytes of the whole block on disk, checksum included.
+    pub fn block_bytes(&self) -> usize {
+        self.header.block_bytes()
+    }
+}
+
+/// Decodes blocks of any known method; keeps scratch memory and contexts between blocks. One per thread.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// One codec per entry of [`FAMILIES`], made on its first use.
+    codecs: [Option<Box<dyn Codec>>; FAMILIES.len()],
+}
+
+impl Decoder {
+    /// A decoder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decodes into exactly `uncompressed_size` bytes. On an error the target holds unspecified bytes.
+    pub fn decode(&mut self, block: &Block<'_>, target: &mut [u8]) -> Result<(), CodecError> {
+        let expected = block.header.uncompressed_size as usize;
+        if target.len() != expected {
+            return Err(CodecError::Target { expected, got: target.len() });
+        }
+        self.codec(block.header.method)?.decode(block.payload, target)
+    }
+
+    /// Decodes into the end of `target`, which grows by `uncompressed_size` bytes, or not at all on an error.
+    pub fn decode_append(
+        &mut self,
+        block: &Block<'_>,
+        target: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let start = target.len();
+        target.resize(start + block.header.uncompressed_size as usize, 0);
+        let result = self.decode(block, &mut target[start..]);
+        if result.is_err() {
+            target.truncate(start);
+        }
+        result
+    }
+
+    fn codec(&mut self, method: u8) -> Result<&mut Box<dyn Codec>, CodecError> {
+        let family = family(method)?;
+        let families = FAMILIES.iter().zip(&mut self.codecs);
+        let slot =
+            families.filter(|(entry, _)| entry.method == method).map(|(_, slot)| slot).next();
+        match slot {
+            Some(Some(codec)) => Ok(codec),
+            Some(slot) => Ok(slot.insert((family.build)(&[], Element::BYTES)?)),
+            None => Err(CodecError::UnsupportedMethod { method, name: family.name }),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Writing blocks.
+
+use super::{HASH_BYTES, HEADER_BYTES, Header, PREFIX_BYTES, SIZE_MAX};
+use crate::CodecError;
+use crate::codec::{Codec, Element, Named};
+use crate::spec::CodecSpec;
+use tambour_kernel::hash::{Hash128, city_hash_128};
+
+/// Encodes blocks with one codec; keeps contexts between blocks. One per stream.
+#[derive(Debug)]
+pub struct Encoder {
+    method: u8,
+    codec: Box<dyn Codec>,
+}
+
+impl Encoder {
+    /// An encoder for a specification; see [`Element`] for what a codec learns of the column.
+    ///
+    /// Chains of several codecs and codecs of ClickHouse that this version does not have are
+    /// [`CodecError::UnsupportedCodec`].
+    pub fn new(spec: &CodecSpec, element: Element) -> Result<Self, CodecError> {
+        let [call] = &spec.calls[..] else {
+            return Err(CodecError::UnsupportedCodec { name: spec.to_string() });
+        };
+        match Named::find(&call.name) {
+            Some(Named::Family(family)) => {
+                let codec = (family.build)(&call.arguments, element)?;
+                Ok(Self { method: family.method, codec })
+            }
+            Some(Named::Foreign(name, _)) => {
+                Err(CodecError::UnsupportedCodec { name: name.to_owned() })
+            }
+            None => {
+                let reason = "there is no such codec".to_owned();
+                Err(CodecError::Spec { spec: spec.to_string(), reason })
+            }
+        }
+    }
+
+    /// Appends one block that holds `source` (at most [`SIZE_MAX`] bytes). On an error `target` is as before.
+    pub fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+        let uncompressed_size = limited("uncompressed block", source.len())?;
+        let start = target.len();
+        target.extend_from_slice(&[0; PREFIX_BYTES]);
+        let result = self
+            .codec
+            .encode(source, target)
+            .and_then(|()| limited("compressed block", target.len() - start - HASH_BYTES));
+        match result {
+            Ok(compressed_size) => {
+                self.seal(&mut target[start..], compressed_size, uncompressed_size);
+                Ok(())
+            }
+            Err(error) => {
+                target.truncate(start);
+                Err(error)
+            }
+        }
+    }
+
+    /// Fills in header and checksum in front of a payload.
+    fn seal(&self, block: &mut [u8], compressed_size: u32, uncompressed_size: u32) {
+        let hash = Hash128::default();
+        let mut header = Header { hash, method: self.method, compressed_size, uncompressed_size };
+        block[..PREFIX_BYTES].copy_from_slice(&header.to_bytes());
+        header.hash = city_hash_128(&block[HASH_BYTES..]);
+        block[..HASH_BYTES].copy_from_slice(&header.hash.to_bytes());
+        debug_assert!(block.len() == header.block_bytes() && block.len() >= HEADER_BYTES);
+    }
+}
+
+/// A size that fits the header.
+fn limited(what: &'static str, size: usize) -> Result<u32, CodecError> {
+    let fits = u32::try_from(size).ok().filter(|&size| size <= SIZE_MAX);
+    fits.ok_or(CodecError::Limit { what, got: size as u64, max: u64::from(SIZE_MAX) })
+}

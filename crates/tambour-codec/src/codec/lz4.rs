@@ -1,0 +1,58 @@
+//! `LZ4`, method 0x82: the payload is one LZ4 block, without frame and without a size in front.
+//!
+//! An incompressible block grows by up to one byte in 255; it is stored so, as ClickHouse does. `LZ4HC` writes the same
+//! format under the same method byte.
+
+use super::{Codec, Family, Scope, no_arguments};
+use crate::{CodecError, kernels};
+use tambour_kernel::lz4;
+use tambour_kernel::variant::Runnable;
+
+pub(super) const FAMILY: Family = Family {
+    name: "LZ4",
+    method: 0x82,
+    scope: Scope::Generic,
+    // A byte that extends a match stands for 255 bytes; nothing in a block stands for more.
+    expansion_max: 255,
+    build: |arguments, _| {
+        no_arguments("LZ4", arguments)?;
+        Ok(Box::new(Lz4 { decode: kernels::lz4_decode()?, encode: None }))
+    },
+};
+
+/// Trades size for speed; 1 is LZ4's default.
+const ACCELERATION: u32 = 1;
+
+#[derive(Debug)]
+struct Lz4 {
+    decode: Runnable<lz4::Decode>,
+    /// Made on the first use: most instances only decode.
+    encode: Option<Box<Encode>>,
+}
+
+#[derive(Debug, Default)]
+struct Encode {
+    table: lz4::Table,
+    /// Room for the bound of the largest source so far.
+    scratch: Vec<u8>,
+}
+
+impl Codec for Lz4 {
+    fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+        let Encode { table, scratch } = &mut **self.encode.get_or_insert_default();
+        let bound = lz4::bound(source.len());
+        if scratch.len() < bound {
+            scratch.resize(bound, 0);
+        }
+        let Some(size) = lz4::encode(source, scratch, table, ACCELERATION) else {
+            let (got, max) = (source.len() as u64, lz4::SOURCE_BYTES_MAX as u64);
+            return Err(CodecError::Limit { what: "LZ4 source", got, max });
+        };
+        target.extend_from_slice(&scratch[..size]);
+        Ok(())
+    }
+
+    fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
+        Ok(self.decode.decode(source, target)?)
+    }
+}

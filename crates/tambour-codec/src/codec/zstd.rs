@@ -1,0 +1,209 @@
+//! `ZSTD`, method 0x90: the payload is one zstd frame. The codec is libzstd; contexts are kept between blocks.
+//!
+//! Before libzstd sees a payload, the frame header is checked here: one frame that fills the payload, a window of at most
+//! [`WINDOW_BYTES_MAX`], and the content size of the block's header, if the frame states one.
+
+use super::{Codec, Family, Scope, argument_error};
+use crate::{CodecError, Kind};
+use std::io::Cursor;
+use zstd_safe::{CCtx, CParameter, DCtx, ErrorCode};
+
+pub(super) const FAMILY: Family = Family {
+    name: "ZSTD",
+    method: 0x90,
+    scope: Scope::Generic,
+    // A block of 128 KiB takes at least four bytes: three of header and one that is repeated.
+    expansion_max: (128 << 10) / 4,
+    build: |arguments, _| {
+        let level = match arguments {
+            [] => LEVEL_DEFAULT,
+            [level] => level
+                .parse()
+                .ok()
+                .filter(|level| (1..=LEVEL_MAX).contains(level))
+                .ok_or_else(|| argument_error("ZSTD", arguments, "the level is 1 to 22"))?,
+            _ => return Err(argument_error("ZSTD", arguments, "takes one argument, the level")),
+        };
+        Ok(Box::new(Zstd { level, encode: None, decode: None }))
+    },
+};
+
+/// Level of `ZSTD` without an argument, as in ClickHouse.
+const LEVEL_DEFAULT: i32 = 1;
+const LEVEL_MAX: i32 = 22;
+/// Largest window that is decoded; what the `zstd` program accepts without being asked for more.
+const WINDOW_BYTES_MAX: u64 = 128 << 20;
+/// The first four bytes of a frame.
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+struct Zstd {
+    level: i32,
+    /// Both made on their first use.
+    encode: Option<CCtx<'static>>,
+    decode: Option<DCtx<'static>>,
+}
+
+impl std::fmt::Debug for Zstd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Zstd").field("level", &self.level).finish_non_exhaustive()
+    }
+}
+
+fn no_memory() -> CodecError {
+    CodecError::Zstd { reason: "no memory for a context", kind: Kind::Limit }
+}
+
+fn refused(code: ErrorCode, kind: Kind) -> CodecError {
+    CodecError::Zstd { reason: zstd_safe::get_error_name(code), kind }
+}
+
+impl Zstd {
+    fn encoder(&mut self) -> Result<&mut CCtx<'static>, CodecError> {
+        if self.encode.is_none() {
+            let mut context = CCtx::try_create().ok_or_else(no_memory)?;
+            context
+                .set_parameter(CParameter::CompressionLevel(self.level))
+                .map_err(|code| refused(code, Kind::Argument))?;
+            self.encode = Some(context);
+        }
+        self.encode.as_mut().ok_or_else(no_memory)
+    }
+
+    fn decoder(&mut self) -> Result<&mut DCtx<'static>, CodecError> {
+        if self.decode.is_none() {
+            self.decode = DCtx::try_create();
+        }
+        self.decode.as_mut().ok_or_else(no_memory)
+    }
+}
+
+impl Codec for Zstd {
+    fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+        let start = target.len();
+        target.reserve(zstd_safe::compress_bound(source.len()));
+        let mut cursor = Cursor::new(target);
+        cursor.set_position(start as u64);
+        let result = self.encoder()?.compress2(&mut cursor, source);
+        result.map(drop).map_err(|code| refused(code, Kind::Limit))
+    }
+
+    fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
+        check_frame(source, target.len() as u64)?;
+        let written = self
+            .decoder()?
+            .decompress(target, source)
+            .map_err(|code| refused(code, Kind::Corrupt))?;
+        check_content_size(written as u64, target.len() as u64)
+    }
+}
+
+/// Refuses anything but one frame of acceptable window that, as far as it says, holds `expected` bytes.
+fn check_frame(source: &[u8], expected: u64) -> Result<(), CodecError> {
+    if !source.starts_with(&MAGIC) {
+        return Err(CodecError::Frame { reason: "no zstd magic" });
+    }
+    let window = declared_window(source).ok_or(CodecError::Frame { reason: "header cut short" })?;
+    if window > WINDOW_BYTES_MAX {
+        let max = WINDOW_BYTES_MAX;
+        return Err(CodecError::Limit { what: "zstd window", got: window, max });
+    }
+    let content = zstd_safe::get_frame_content_size(source);
+    if let Some(size) = content.map_err(|_| CodecError::Frame { reason: "header cut short" })? {
+        check_content_size(size, expected)?;
+    }
+    match zstd_safe::find_frame_compressed_size(source) {
+        Ok(size) if size == source.len() => Ok(()),
+        Ok(_) => Err(CodecError::Frame { reason: "bytes behind the frame" }),
+        Err(code) => Err(refused(code, Kind::Corrupt)),
+    }
+}
+
+fn check_content_size(got: u64, expected: u64) -> Result<(), CodecError> {
+    if got == expected {
+        Ok(())
+    } else {
+        Err(CodecError::Size { field: "zstd content size", got, min: expected, max: expected })
+    }
+}
+
+/// The window that a frame header declares. A single-segment frame declares none (its window is its content, which the
+/// block's limits cover): 0. `None` when the header is cut short.
+fn declared_window(source: &[u8]) -> Option<u64> {
+    let descriptor = *source.get(MAGIC.len())?;
+    let single_segment = descriptor & 0x20 != 0;
+    let window = *source.get(MAGIC.len() + 1)?;
+    if single_segment {
+        return Some(0);
+    }
+    // The upper five bits are an exponent above 1 KiB, the lower three add eighths.
+    let base = 1_u64 << (10 + (window >> 3));
+    Some(base + base / 8 * u64::from(window & 7))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Codec, FAMILY, declared_window};
+    use crate::codec::Element;
+    use crate::{CodecError, Kind};
+
+    fn codec(arguments: &[&str]) -> Result<Box<dyn Codec>, CodecError> {
+        let arguments: Vec<_> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        (FAMILY.build)(&arguments, Element::BYTES)
+    }
+
+    #[test]
+    fn levels_are_1_to_22() {
+        for level in ["1", "22"] {
+            assert!(codec(&[level]).is_ok());
+        }
+        for arguments in [&["0"][..], &["23"], &["-1"], &["x"], &["3", "24"]] {
+            assert_eq!(codec(arguments).unwrap_err().kind(), Kind::Argument);
+        }
+    }
+
+    #[test]
+    fn appends_and_round_trips() {
+        let mut codec = codec(&["3"]).unwrap();
+        let source = b"drum drum drum drum".repeat(100);
+        let mut target = b"before".to_vec();
+        codec.encode(&source, &mut target).unwrap();
+        codec.encode(&source, &mut target).unwrap();
+        let size = (target.len() - 6) / 2;
+        for payload in target[6..].chunks(size) {
+            let mut decoded = vec![0; source.len()];
+            codec.decode(payload, &mut decoded).unwrap();
+            assert_eq!(decoded, source);
+        }
+        assert!(target.starts_with(b"before"));
+    }
+
+    #[test]
+    fn only_one_whole_frame_of_the_right_size_is_taken() {
+        let mut codec = codec(&[]).unwrap();
+        let source = [7; 1000];
+        let mut frame = Vec::new();
+        codec.encode(&source, &mut frame).unwrap();
+        let mut refuse = |payload: &[u8], room: usize| {
+            codec.decode(payload, &mut vec![0; room]).unwrap_err().kind()
+        };
+        assert_eq!(refuse(&frame, 999), Kind::Corrupt);
+        assert_eq!(refuse(&frame, 1001), Kind::Corrupt);
+        assert_eq!(refuse(&[&frame[..], &frame].concat(), 2000), Kind::Corrupt);
+        assert_eq!(refuse(&[&frame[..], b"x"].concat(), 1000), Kind::Corrupt);
+        for cut in 0..frame.len() {
+            assert_eq!(refuse(&frame[..cut], 1000), Kind::Corrupt);
+        }
+    }
+
+    #[test]
+    fn a_window_over_the_limit_is_refused() {
+        // Magic, no flags, window exponent 21 (2 GiB), one last raw block of one byte.
+        let frame = |window: u8| [0x28, 0xb5, 0x2f, 0xfd, 0, window, 9, 0, 0, b'x'];
+        assert_eq!(declared_window(&frame(21 << 3)), Some(2 << 30));
+        let mut codec = codec(&[]).unwrap();
+        let error = codec.decode(&frame(21 << 3), &mut [0]).unwrap_err();
+        assert!(matches!(error, CodecError::Limit { .. }), "{error}");
+        assert!(codec.decode(&frame(17 << 3), &mut [0]).is_ok());
+        assert!(codec.decode(&frame((17 << 3) + 1), &mut [0]).is_err());
+    }
+}

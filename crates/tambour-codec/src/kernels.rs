@@ -1,0 +1,78 @@
+//! The kernel variants in use: the best of this CPU, capped by `TAMBOUR_ISA`.
+//!
+//! `TAMBOUR_ISA=avx2` makes each kernel take its best variant at or below that level. The variable is read once, on first
+//! use; a level that does not exist or that this CPU lacks is an error, never a silent fallback. Empty counts as not set.
+
+use crate::CodecError;
+use std::sync::LazyLock;
+use tambour_kernel::lz4;
+use tambour_kernel::variant::{Isa, Runnable};
+
+/// Name of the environment variable that caps the level.
+pub const ISA_VARIABLE: &str = "TAMBOUR_ISA";
+
+/// One runnable per kernel.
+#[derive(Clone, Copy, Debug)]
+struct Kernels {
+    isa: Isa,
+    lz4_decode: Runnable<lz4::Decode>,
+}
+
+/// Why the variable was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Refusal {
+    value: String,
+    reason: &'static str,
+}
+
+static KERNELS: LazyLock<Result<Kernels, Refusal>> = LazyLock::new(|| {
+    let value = std::env::var_os(ISA_VARIABLE);
+    let isa = level(value.as_deref().map(|value| value.to_string_lossy()).as_deref())?;
+    Ok(Kernels { isa, lz4_decode: lz4::DECODE_VARIANTS.best_at_most(isa) })
+});
+
+/// The level that the variable's value asks for.
+fn level(value: Option<&str>) -> Result<Isa, Refusal> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(Isa::best()) };
+    let refusal = |reason| Refusal { value: value.to_owned(), reason };
+    let Some(isa) = Isa::named(value) else {
+        return Err(refusal("unknown level; there are scalar, ssse3, avx2, avx512 and neon"));
+    };
+    if isa.is_available() { Ok(isa) } else { Err(refusal("this CPU does not have that level")) }
+}
+
+fn kernels() -> Result<&'static Kernels, CodecError> {
+    KERNELS.as_ref().map_err(|refusal| {
+        let Refusal { value, reason } = refusal.clone();
+        CodecError::Isa { value, reason }
+    })
+}
+
+/// The level in use: the best of this CPU, or `TAMBOUR_ISA`. Programs call it at their start to report a wrong level early.
+pub fn isa() -> Result<Isa, CodecError> {
+    Ok(kernels()?.isa)
+}
+
+/// The LZ4 decoder in use.
+pub fn lz4_decode() -> Result<Runnable<lz4::Decode>, CodecError> {
+    Ok(kernels()?.lz4_decode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Isa, level};
+
+    #[test]
+    fn no_value_means_the_best() {
+        assert_eq!(level(None), Ok(Isa::best()));
+        assert_eq!(level(Some("")), Ok(Isa::best()));
+    }
+
+    #[test]
+    fn a_level_is_taken_or_refused() {
+        for &isa in Isa::ALL {
+            assert_eq!(level(Some(isa.name())).ok(), isa.is_available().then_some(isa));
+        }
+        assert!(level(Some("mmx")).is_err_and(|refusal| refusal.value == "mmx"));
+    }
+}

@@ -1,0 +1,88 @@
+//! Unaligned loads and stores at a position of a slice: the verbs of an LZ loop.
+//!
+//! These are the only raw memory accesses of the LZ kernels. They take slices and positions instead of pointers, so that a
+//! build with debug assertions (every test build) checks each access against the bounds of its buffer.
+
+/// A value that any bytes make: an integer or a vector register.
+///
+/// # Safety
+/// Every bit pattern of the type's size is a valid value, and the type has no padding.
+pub(crate) unsafe trait Plain: Copy {}
+
+// SAFETY: integers have neither padding nor forbidden bit patterns.
+unsafe impl Plain for u8 {}
+// SAFETY: as above.
+unsafe impl Plain for u16 {}
+// SAFETY: as above.
+unsafe impl Plain for u32 {}
+// SAFETY: as above.
+unsafe impl Plain for u64 {}
+#[cfg(target_arch = "x86_64")]
+// SAFETY: a register of bytes has neither padding nor forbidden bit patterns.
+unsafe impl Plain for core::arch::x86_64::__m128i {}
+
+/// The value in the bytes of `buffer` from `at` on, in native byte order.
+///
+/// # Safety
+/// `at + size_of::<T>() <= buffer.len()`.
+#[inline(always)]
+pub(crate) unsafe fn load<T: Plain>(buffer: &[u8], at: usize) -> T {
+    debug_assert!(at <= buffer.len() && size_of::<T>() <= buffer.len() - at);
+    // SAFETY: the caller keeps `at` within the buffer.
+    let place = unsafe { buffer.as_ptr().add(at) };
+    // SAFETY: the caller keeps all bytes of the value within the buffer; any bytes make a `T`.
+    unsafe { place.cast::<T>().read_unaligned() }
+}
+
+/// Writes a value to the bytes of `buffer` from `at` on, in native byte order.
+///
+/// # Safety
+/// `at + size_of::<T>() <= buffer.len()`.
+#[inline(always)]
+pub(crate) unsafe fn store<T: Plain>(buffer: &mut [u8], at: usize, value: T) {
+    debug_assert!(at <= buffer.len() && size_of::<T>() <= buffer.len() - at);
+    // SAFETY: the caller keeps `at` within the buffer.
+    let place = unsafe { buffer.as_mut_ptr().add(at) };
+    // SAFETY: the caller keeps all bytes of the value within the buffer; a `T` has no padding to leave bytes undefined.
+    unsafe { place.cast::<T>().write_unaligned(value) }
+}
+
+/// Copies `size_of::<T>()` bytes between two buffers.
+///
+/// # Safety
+/// `from + size_of::<T>() <= source.len()` and `to + size_of::<T>() <= target.len()`.
+#[inline(always)]
+pub(crate) unsafe fn copy<T: Plain>(source: &[u8], from: usize, target: &mut [u8], to: usize) {
+    // SAFETY: the caller keeps `from` far enough from the end.
+    let value = unsafe { load::<T>(source, from) };
+    // SAFETY: the caller keeps `to` far enough from the end.
+    unsafe { store(target, to, value) }
+}
+
+/// Copies `size_of::<T>()` bytes inside one buffer; all are read before any is written.
+///
+/// # Safety
+/// `from + size_of::<T>()` and `to + size_of::<T>()` are at most `buffer.len()`.
+#[inline(always)]
+pub(crate) unsafe fn copy_inside<T: Plain>(buffer: &mut [u8], from: usize, to: usize) {
+    // SAFETY: the caller keeps `from` far enough from the end.
+    let value = unsafe { load::<T>(buffer, from) };
+    // SAFETY: the caller keeps `to` far enough from the end.
+    unsafe { store(buffer, to, value) }
+}
+
+/// The value, by a way that the optimiser cannot see through: it then keeps the order of additions that the source has.
+#[inline(always)]
+pub(crate) fn opaque(value: usize) -> usize {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    {
+        let mut value = value;
+        // SAFETY: an empty instruction sequence that touches neither memory nor flags.
+        unsafe {
+            core::arch::asm!("/* {0} */", inout(reg) value, options(pure, nomem, nostack, preserves_flags));
+        }
+        value
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    value
+}

@@ -1,0 +1,267 @@
+//! Reading strings: views that point into the decompressed blocks.
+//!
+//! Nothing is copied but what Arrow keeps inside a view anyway (12 bytes and less) and strings that straddle two blocks.
+
+use super::bytes::{append_bytes, read_values, read_varint, varint};
+use super::fault::Fault;
+use super::tree::{self, Decode};
+use super::{Source, Sources, StreamName};
+use crate::types::Strings;
+use arrow_array::{ArrayRef, BinaryViewArray, StringViewArray};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use std::sync::Arc;
+
+/// The longest string that a view can hold.
+const BYTES_MAX: usize = i32::MAX as usize;
+/// The longest string that is kept inside its view.
+const INLINE_MAX: usize = 12;
+/// Views that are allocated before any string was seen.
+const UNSEEN_MAX: usize = 1 << 18;
+
+#[derive(Debug)]
+pub(super) struct Reader {
+    name: StreamName,
+    sizes: Option<StreamName>,
+    strings: Strings,
+}
+
+impl Reader {
+    pub(super) fn new(name: StreamName, sizes: Option<StreamName>, strings: Strings) -> Self {
+        Self { name, sizes, strings }
+    }
+}
+
+impl Decode for Reader {
+    fn read(
+        &mut self,
+        sources: &mut dyn Sources,
+        rows: &[usize],
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef, Fault> {
+        let total = tree::sum(rows)?;
+        let mut views = Views::new(total);
+        if total > 0 {
+            match &self.sizes {
+                None => views.read_inline(sources.stream(&self.name)?)?,
+                Some(sizes) => {
+                    let sizes = read_values(sources.stream(sizes)?, total, 8)?;
+                    views.read_sized(sources.stream(&self.name)?, sizes.typed_data())?;
+                }
+            }
+        }
+        views.finish(self.strings, nulls)
+    }
+
+    fn default(&self) -> Result<ArrayRef, Fault> {
+        let mut views = Views::new(1);
+        views.views.push(0);
+        views.finish(self.strings, None)
+    }
+}
+
+/// Views under construction.
+struct Views {
+    wanted: usize,
+    views: Vec<u128>,
+    buffers: Vec<Buffer>,
+}
+
+impl Views {
+    fn new(wanted: usize) -> Self {
+        Self { wanted, views: Vec::with_capacity(wanted.min(UNSEEN_MAX)), buffers: Vec::new() }
+    }
+
+    /// A length before each string.
+    fn read_inline(&mut self, source: &mut dyn Source) -> Result<(), Fault> {
+        while self.views.len() < self.wanted {
+            let (block, start) = next_block(source)?;
+            let (used, rest) = self.whole_strings(block, start);
+            source.consume(used);
+            if self.views.len() < self.wanted && rest > 0 {
+                // The next string straddles blocks, or its length is no good.
+                let length = read_varint(source)?;
+                self.straddling(source, length)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the strings that lie in the block as a whole; says how many bytes they are and how many are left.
+    fn whole_strings(&mut self, block: &Buffer, start: usize) -> (usize, usize) {
+        let bytes = &block.as_slice()[start..];
+        let index = self.buffers.len() as u128;
+        let mut at = 0;
+        let mut pointed = false;
+        while self.views.len() < self.wanted {
+            let (length, head) = match bytes.get(at) {
+                Some(&length) if length < 0x80 => (usize::from(length), 1),
+                Some(_) => match varint(&bytes[at..]) {
+                    Some((length, head)) if length <= BYTES_MAX as u64 => (length as usize, head),
+                    _ => break,
+                },
+                None => break,
+            };
+            let value = at + head;
+            if bytes.len() - value < length {
+                break;
+            }
+            pointed |= length > INLINE_MAX;
+            self.views.push(view(bytes, value, length, index, start));
+            at = value + length;
+        }
+        if pointed {
+            self.buffers.push(block.clone());
+        }
+        (at, bytes.len() - at)
+    }
+
+    /// All lengths first, in a stream of their own.
+    fn read_sized(&mut self, source: &mut dyn Source, sizes: &[u64]) -> Result<(), Fault> {
+        let mut sizes = sizes.iter().copied().peekable();
+        while let Some(&size) = sizes.peek() {
+            if size == 0 {
+                // Behind the last byte there need not be a block.
+                self.views.push(0);
+                sizes.next();
+                continue;
+            }
+            let (block, start) = next_block(source)?;
+            let bytes = &block.as_slice()[start..];
+            let index = self.buffers.len() as u128;
+            let (mut at, mut pointed) = (0, false);
+            while let Some(size) =
+                sizes.next_if(|&size| size <= (bytes.len() - at).min(BYTES_MAX) as u64)
+            {
+                let length = size as usize;
+                pointed |= length > INLINE_MAX;
+                self.views.push(view(bytes, at, length, index, start));
+                at += length;
+            }
+            if pointed {
+                self.buffers.push(block.clone());
+            }
+            let rest = bytes.len() - at;
+            source.consume(at);
+            if rest > 0
+                && let Some(size) = sizes.next()
+            {
+                self.straddling(source, size)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One string of which the bytes come next, wherever the block ends.
+    fn straddling(&mut self, source: &mut dyn Source, length: u64) -> Result<(), Fault> {
+        let length = length_of(length)?;
+        let mut bytes = Vec::new();
+        append_bytes(source, length, &mut bytes)?;
+        self.views.push(view(&bytes, 0, length, self.buffers.len() as u128, 0));
+        if length > INLINE_MAX {
+            self.buffers.push(Buffer::from_vec(bytes));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, Fault> {
+        if let Some(nulls) = &nulls {
+            // What stands under a NULL is nobody's text.
+            for (view, valid) in self.views.iter_mut().zip(nulls) {
+                if !valid {
+                    *view = 0;
+                }
+            }
+        }
+        let (views, buffers) =
+            (ScalarBuffer::from(self.views), Arc::<[Buffer]>::from(self.buffers));
+        if strings == Strings::Binary {
+            return Ok(Arc::new(BinaryViewArray::try_new(views, buffers, nulls)?));
+        }
+        match StringViewArray::try_new(views.clone(), Arc::clone(&buffers), nulls) {
+            Ok(text) => Ok(Arc::new(text)),
+            Err(other) => {
+                let bytes = BinaryViewArray::try_new(views, buffers, None)?;
+                let wrong = |value: &[u8]| simdutf8::basic::from_utf8(value).is_err();
+                match bytes.bytes_iter().position(wrong) {
+                    Some(row) => Err(Fault::Utf8 { row }),
+                    None => Err(other.into()),
+                }
+            }
+        }
+    }
+}
+
+/// The rest of the current block, which is never empty.
+fn next_block(source: &mut dyn Source) -> Result<(&Buffer, usize), Fault> {
+    if !source.block()?.is_some_and(|(block, start)| start < block.len()) {
+        return Err(source.corrupt("the stream ends before its last string").into());
+    }
+    match source.block()? {
+        Some(found) => Ok(found),
+        None => Err(Fault::Other { reason: "a block vanished".to_owned() }),
+    }
+}
+
+/// A length from a stream, if strings can be as long.
+fn length_of(length: u64) -> Result<usize, Fault> {
+    let over = Fault::Limit { field: "length of a string", limit: BYTES_MAX as u64, got: length };
+    usize::try_from(length).ok().filter(|&length| length <= BYTES_MAX).ok_or(over)
+}
+
+/// The view of `bytes[at..at + length]`, where `bytes` starts at `origin` in buffer `index`.
+#[inline]
+fn view(bytes: &[u8], at: usize, length: usize, index: u128, origin: usize) -> u128 {
+    if length <= INLINE_MAX {
+        let inline = match bytes.get(at..at + 16) {
+            // Whatever follows is cut off: a load and a mask cost less than a copy of unknown length.
+            Some(sixteen) => {
+                let loaded = u128::from_le_bytes(sixteen.try_into().unwrap_or_default());
+                loaded & !(u128::MAX << (8 * length))
+            }
+            None => {
+                let mut sixteen = [0; 16];
+                sixteen[..length].copy_from_slice(&bytes[at..at + length]);
+                u128::from_le_bytes(sixteen)
+            }
+        };
+        return inline << 32 | length as u128;
+    }
+    let prefix = bytes[at..at + 4].try_into().unwrap_or_default();
+    let prefix = u128::from(u32::from_le_bytes(prefix));
+    length as u128 | prefix << 32 | index << 64 | ((origin + at) as u128) << 96
+}
+
+/// Strings with their lengths before them, as one run of bytes and the offsets of each: the keys of a dictionary.
+pub(super) fn read_run(
+    source: &mut dyn Source,
+    count: usize,
+) -> Result<(Vec<i32>, Vec<u8>), Fault> {
+    let mut offsets = Vec::with_capacity(count.min(UNSEEN_MAX) + 1);
+    offsets.push(0);
+    let mut run = Vec::new();
+    for _ in 0..count {
+        let known = match source.block()? {
+            Some((block, start)) => {
+                let bytes = &block.as_slice()[start..];
+                varint(bytes).and_then(|(length, head)| {
+                    let value = bytes.get(head..head + usize::try_from(length).ok()?)?;
+                    run.extend_from_slice(value);
+                    Some(head + value.len())
+                })
+            }
+            None => None,
+        };
+        match known {
+            Some(used) => source.consume(used),
+            None => {
+                let length = length_of(read_varint(source)?)?;
+                append_bytes(source, length, &mut run)?;
+            }
+        }
+        match i32::try_from(run.len()) {
+            Ok(offset) => offsets.push(offset),
+            Err(_) => return Err(Fault::limit("bytes of a dictionary", BYTES_MAX, run.len())),
+        }
+    }
+    Ok((offsets, run))
+}

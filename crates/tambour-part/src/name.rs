@@ -1,0 +1,104 @@
+//! Names of files: escaping, and what becomes of a name that is too long.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use tambour_kernel::hash::sip_hash_128;
+
+/// Longest stem of a stream's file in bytes; a longer one is replaced by its hash. ClickHouse's `max_file_name_length`.
+pub const STEM_BYTES_MAX: usize = 127;
+
+/// Escapes a column's name for use in file names: letters, digits and `_` stay, all other bytes become `%XX`.
+pub fn escape(name: &str) -> String {
+    let mut escaped = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || byte == b'_' {
+            escaped.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+    }
+    escaped
+}
+
+/// The name behind an escaped one; `None` if it is no valid escape of UTF-8.
+pub fn unescape(escaped: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(escaped.len());
+    let mut rest = escaped.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        if byte == b'%' {
+            let (digits, tail) = tail.split_at_checked(2)?;
+            bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+            rest = tail;
+        } else {
+            bytes.push(byte);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The stem under which a stream's files are written: the stream's name, or its hash if that is too long.
+pub fn file_stem(stream: &str) -> Cow<'_, str> {
+    if stream.len() <= STEM_BYTES_MAX { Cow::Borrowed(stream) } else { Cow::Owned(hashed(stream)) }
+}
+
+/// The hash that stands for a long name: `SipHash128`, bytes reversed, lower-case hex.
+pub fn hashed(stream: &str) -> String {
+    let mut bytes = sip_hash_128(stream.as_bytes());
+    bytes.reverse();
+    hex(&bytes)
+}
+
+/// Lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// True for a name that can only be a file or directory inside the part: not empty, no separator, no `.` or `..`, no NUL.
+pub(crate) fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', '\0'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_byte_by_byte() {
+        for (name, escaped) in [
+            ("plain_Name9", "plain_Name9"),
+            ("nest.x", "nest%2Ex"),
+            ("\u{fc}", "%C3%BC"),
+            ("a b/..", "a%20b%2F%2E%2E"),
+        ] {
+            assert_eq!(escape(name), escaped);
+            assert_eq!(unescape(escaped).as_deref(), Some(name));
+        }
+        assert_eq!(unescape("%2"), None);
+        assert_eq!(unescape("%zz"), None);
+        assert_eq!(unescape("%FF"), None);
+    }
+
+    #[test]
+    fn a_long_name_is_replaced_by_its_reversed_hash() {
+        let escaped = escape(&"\u{e9}".repeat(30));
+        assert_eq!(escaped.len(), 180);
+        assert!(file_stem(&escaped).starts_with("84d14789"));
+        assert_eq!(file_stem(&"x".repeat(127)), "x".repeat(127));
+        assert_eq!(file_stem(&"x".repeat(128)).len(), 32);
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_not_plain() {
+        for name in ["", ".", "..", "a/b", "../x", "a\0", "a\\b"] {
+            assert!(!is_plain(name), "{name:?}");
+        }
+        assert!(is_plain("..a") && is_plain("k.bin"));
+    }
+}

@@ -1,0 +1,198 @@
+//! The files of a part: what is there, what `checksums.txt` says of them, and reading them with both compared.
+
+use crate::manifest::CHECKSUMS_BYTES_MAX;
+use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums, FileSum};
+use crate::manifest::columns::COLUMNS_FILE;
+use crate::manifest::substreams::SUBSTREAMS_FILE;
+use crate::name::{hashed, hex, is_plain};
+use crate::storage::{ReadAt, Storage};
+use crate::{PartError, Place};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tambour_kernel::hash::{FileHasher, Hash128};
+
+/// Files that `checksums.txt` never lists.
+const UNLISTED: [&str; 8] = [
+    CHECKSUMS_FILE,
+    COLUMNS_FILE,
+    SUBSTREAMS_FILE,
+    "default_compression_codec.txt",
+    "metadata_version.txt",
+    "txn_version.txt",
+    "delete-on-destroy.txt",
+    "invalidated_system_columns.txt",
+];
+/// Suffix of the directory of a projection.
+pub(crate) const PROJECTION_SUFFIX: &str = ".proj";
+
+/// The files of a part.
+#[derive(Debug)]
+pub(crate) struct PartFiles {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) path: PathBuf,
+    /// Names and lengths.
+    pub(crate) lengths: BTreeMap<String, u64>,
+    pub(crate) directories: Vec<String>,
+    pub(crate) sums: Option<Checksums>,
+    /// Hash of `checksums.txt`'s bytes.
+    sums_hash: Option<Hash128>,
+}
+
+/// The hash that `checksums.txt` lists for these bytes.
+pub(crate) fn file_hash(bytes: &[u8]) -> Hash128 {
+    let mut hasher = FileHasher::default();
+    hasher.update(bytes);
+    hasher.finish()
+}
+
+impl PartFiles {
+    /// Lists a directory. Anything but files and directories is refused.
+    pub(crate) fn list(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, PartError> {
+        let entries = storage.list(path).map_err(|cause| PartError::io(path, "list", cause))?;
+        let mut lengths = BTreeMap::new();
+        let mut directories = Vec::new();
+        for entry in entries {
+            if entry.is_directory {
+                directories.push(entry.name);
+            } else if entry.is_file && is_plain(&entry.name) {
+                lengths.insert(entry.name, entry.length);
+            } else {
+                let place = Place::file(path.join(&entry.name));
+                let reason = "neither a file nor a directory (links are not followed)";
+                return Err(PartError::malformed(place, reason));
+            }
+        }
+        let (storage, path) = (Arc::clone(storage), path.to_owned());
+        Ok(Self { storage, path, lengths, directories, sums: None, sums_hash: None })
+    }
+
+    /// Reads `checksums.txt`, if there is one.
+    pub(crate) fn load_sums(&mut self) -> Result<(), PartError> {
+        if self.has(CHECKSUMS_FILE) {
+            let bytes = self.read(CHECKSUMS_FILE, CHECKSUMS_BYTES_MAX)?;
+            self.sums = Some(Checksums::parse(&self.path_of(CHECKSUMS_FILE), &bytes)?);
+            self.sums_hash = Some(file_hash(&bytes));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn path_of(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+    pub(crate) fn place(&self, name: &str) -> Place {
+        Place::file(self.path_of(name))
+    }
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.lengths.contains_key(name)
+    }
+    pub(crate) fn length(&self, name: &str) -> u64 {
+        self.lengths.get(name).copied().unwrap_or(0)
+    }
+    /// What `checksums.txt` lists for a file.
+    pub(crate) fn sum(&self, name: &str) -> Option<&FileSum> {
+        self.sums.as_ref().and_then(|sums| sums.files.get(name))
+    }
+    /// True for a file that belongs into no `checksums.txt`.
+    pub(crate) fn is_never_listed(name: &str) -> bool {
+        UNLISTED.contains(&name)
+    }
+
+    /// All listed files, with what is wrong with their presence or size.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = (&str, &FileSum, Result<(), PartError>)> {
+        let files = self.sums.iter().flat_map(|sums| &sums.files);
+        files.map(|(name, sum)| (name.as_str(), sum, self.check_presence(name, sum)))
+    }
+
+    fn check_presence(&self, name: &str, sum: &FileSum) -> Result<(), PartError> {
+        let missing = || PartError::Missing { place: Box::new(self.place(name)) };
+        if name.ends_with(PROJECTION_SUFFIX) {
+            let there = self.directories.iter().any(|directory| directory == name);
+            return if there { Ok(()) } else { Err(missing()) };
+        }
+        let length = *self.lengths.get(name).ok_or_else(missing)?;
+        if length == sum.size {
+            return Ok(());
+        }
+        Err(PartError::mismatch(self.place(name), "size", sum.size, length))
+    }
+
+    /// Checks that a file is there and, where there is a list, in it.
+    pub(crate) fn require(&self, name: &str) -> Result<(), PartError> {
+        let place = || Box::new(self.place(name));
+        if !self.has(name) {
+            return Err(PartError::Missing { place: place() });
+        }
+        let listed = self.sums.is_none() || self.sum(name).is_some() || Self::is_never_listed(name);
+        if listed { Ok(()) } else { Err(PartError::Unlisted { place: place() }) }
+    }
+
+    pub(crate) fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>, PartError> {
+        self.require(name)?;
+        let path = self.path_of(name);
+        let file = self.storage.open(&path).map_err(|cause| PartError::io(&path, "open", cause))?;
+        // The part is immutable: a file that has another length by now is not the one that was listed.
+        let expected = self.length(name);
+        if file.len() == expected {
+            return Ok(file);
+        }
+        Err(PartError::mismatch(self.place(name), "size", expected, file.len()))
+    }
+
+    /// Reads a file of at most `limit` bytes and checks its hash where one is listed.
+    pub(crate) fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>, PartError> {
+        let file = self.open(name)?;
+        if file.len() > limit {
+            return Err(PartError::limit(self.place(name), "size", limit, file.len()));
+        }
+        let mut bytes = vec![0; usize::try_from(file.len()).unwrap_or(0)];
+        let answer = file.read_exact_at(&mut bytes, 0);
+        answer.map_err(|cause| PartError::io(&self.path_of(name), "read", cause))?;
+        if let Some(sum) = self.sum(name) {
+            self.check_hash(name, "hash", sum.hash, file_hash(&bytes))?;
+        }
+        Ok(bytes)
+    }
+
+    pub(crate) fn check_hash(
+        &self,
+        name: &str,
+        what: &'static str,
+        expected: Hash128,
+        got: Hash128,
+    ) -> Result<(), PartError> {
+        if expected == got {
+            return Ok(());
+        }
+        let place = Box::new(self.place(name));
+        Err(PartError::Checksum { place, what, expected, got })
+    }
+
+    /// The stem of a stream's files: its name, or the hash of it if that is how the part has it.
+    pub(crate) fn stem(&self, stream: &str) -> String {
+        if !self.has(&format!("{stream}.bin")) {
+            let hashed = hashed(stream);
+            if self.has(&format!("{hashed}.bin")) {
+                return hashed;
+            }
+        }
+        stream.to_owned()
+    }
+
+    /// A hash of the contents: `checksums.txt` and `columns.txt` where there is a list, else names and lengths.
+    pub(crate) fn content_hash(&self, columns_file: &[u8]) -> String {
+        let mut hasher = FileHasher::default();
+        match self.sums_hash {
+            Some(hash) => hasher.update(&hash.to_bytes()),
+            None => {
+                for (name, length) in &self.lengths {
+                    hasher.update(&(name.len() as u64).to_le_bytes());
+                    hasher.update(name.as_bytes());
+                    hasher.update(&length.to_le_bytes());
+                }
+            }
+        }
+        hasher.update(columns_file);
+        hex(&hasher.finish().to_bytes())
+    }
+}

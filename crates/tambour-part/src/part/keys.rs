@@ -1,0 +1,95 @@
+//! What prunes a part: partition values, ranges of columns, the primary index.
+
+use super::Part;
+use crate::column::read_single;
+use crate::manifest::INDEX_BYTES_MAX;
+use crate::name::escape;
+use crate::partition::{self, PARTITION_FILE, minmax_file};
+use crate::stream::whole;
+use crate::types::{DataType, Strings};
+use crate::write::Partition;
+use crate::{PartError, Place};
+use arrow_array::ArrayRef;
+use std::sync::PoisonError;
+
+/// Names of the primary index, uncompressed and compressed.
+const INDEX_FILES: [(&str, bool); 2] = [("primary.idx", false), ("primary.cidx", true)];
+
+impl Part {
+    /// The values in partition.dat, given the types of the partition key; one row each, strings as `BinaryView`. Checks
+    /// that they make up the partition id in the directory's name.
+    pub fn partition_values(&self, types: &[DataType]) -> Result<Vec<ArrayRef>, PartError> {
+        let bytes = self.values.get(PARTITION_FILE).map_or(&[][..], Vec::as_slice);
+        let values = read_single(bytes, types, 1, Strings::Binary)
+            .map_err(|error| self.located(error, PARTITION_FILE))?;
+        if let Some(stated) = partition::id_of_name(self.name()) {
+            let pairs = types.iter().cloned().zip(values.iter().cloned());
+            let computed = Partition { values: pairs.collect(), ranges: Vec::new() }.id()?;
+            if computed != stated {
+                let reason = format!("values make up partition {computed}, the name says {stated}");
+                return Err(PartError::malformed(self.files.place(PARTITION_FILE), reason));
+            }
+        }
+        Ok(values)
+    }
+
+    /// Minimum and maximum of a column in the part (two rows, strings as `BinaryView`), if minmax_<column>.idx exists.
+    pub fn minmax(&self, column: &str) -> Result<Option<ArrayRef>, PartError> {
+        let name = minmax_file(&escape(column));
+        let known = self.columns().iter().find(|known| known.name == column);
+        let (Some(bytes), Some(known)) = (self.values.get(&name), known) else { return Ok(None) };
+        let types = std::slice::from_ref(&known.data_type);
+        let values = read_single(bytes, types, 2, Strings::Binary)
+            .map_err(|error| self.located(error, &name))?;
+        Ok(values.into_iter().next())
+    }
+
+    /// The primary index: one array per key column, one row per granule, and one more for the last row of the part if
+    /// [`Part::has_final_mark`]. Loaded once, on first use. `types` are those of the key expressions; strings come as
+    /// `BinaryView`.
+    pub fn primary_index(&self, types: &[DataType]) -> Result<Vec<ArrayRef>, PartError> {
+        let mut loaded = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, arrays)) = loaded.as_ref() {
+            if known == types {
+                return Ok(arrays.clone());
+            }
+        }
+        let (name, bytes) = self.index_bytes()?;
+        let arrays = read_single(&bytes, types, self.granules.records(), Strings::Binary)
+            .map_err(|error| self.located(error, name))?;
+        *loaded = Some((types.to_vec(), arrays.clone()));
+        Ok(arrays)
+    }
+
+    /// The decoded contents of the primary index, and the name of its file.
+    pub(crate) fn index_bytes(&self) -> Result<(&'static str, Vec<u8>), PartError> {
+        let mut found = INDEX_FILES.into_iter().filter(|(name, _)| self.files.has(name));
+        let Some((name, compressed)) = found.next() else {
+            let place = Box::new(self.files.place(INDEX_FILES[0].0));
+            return Err(PartError::Missing { place });
+        };
+        if found.next().is_some() {
+            let reason = "there is both a primary.idx and a primary.cidx";
+            return Err(PartError::malformed(Place::file(self.path()), reason));
+        }
+        let bytes = self.files.read(name, INDEX_BYTES_MAX)?;
+        if !compressed {
+            return Ok((name, bytes));
+        }
+        let path = self.files.path_of(name);
+        Ok((name, whole::decode(&path, &bytes, 0, INDEX_BYTES_MAX)?))
+    }
+
+    /// True if there is a primary.idx or primary.cidx.
+    pub fn has_primary_index(&self) -> bool {
+        INDEX_FILES.iter().any(|(name, _)| self.files.has(name))
+    }
+
+    /// Names the file in an error that was made without knowing it.
+    fn located(&self, mut error: PartError, name: &str) -> PartError {
+        if let Some(place) = error.place_mut().filter(|place| place.path.as_os_str().is_empty()) {
+            place.path = self.files.path_of(name);
+        }
+        error
+    }
+}

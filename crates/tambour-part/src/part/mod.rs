@@ -1,0 +1,222 @@
+//! An opened part: its metadata, all of it checked, and readers of its columns.
+
+mod files;
+mod keys;
+mod marks;
+mod open;
+mod sizes;
+
+pub(crate) use files::{PROJECTION_SUFFIX, PartFiles, file_hash};
+
+use crate::PartError;
+use crate::column::{Layout, Stream};
+use crate::mark::{Granules, MarkFormat, Marks};
+use crate::storage::Storage;
+use crate::types::{Column, DataType, Strings};
+use arrow_array::ArrayRef;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+
+pub use crate::read::PartReader;
+pub use crate::verify::{Damage, Verification};
+
+/// How the data of a part is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A file per stream.
+    Wide,
+    /// One data.bin.
+    Compact,
+}
+
+/// Sizes of one column in bytes. A stream that Nested columns share counts for the first of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnSize {
+    /// Its `.bin` files (in a compact part: its share of data.bin).
+    pub compressed: u64,
+    /// The same after decoding.
+    pub uncompressed: u64,
+    /// Its mark files (in a compact part: its share of the one).
+    pub marks: u64,
+    /// The codecs that its blocks really use, as `CODEC(…)` texts without duplicates, most blocks first.
+    pub codecs: Vec<String>,
+}
+
+/// A column that is there but cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableColumn {
+    /// Its name, unescaped.
+    pub name: String,
+    /// Its type as columns.txt has it.
+    pub type_text: String,
+    /// What is not supported.
+    pub reason: String,
+}
+
+/// What a caller knows of a part that the part does not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// The table's `index_granularity`. Parts with `.mrk` or `.cmrk` do not record it; without it, it is taken from the
+    /// marks of a column whose values have a fixed width, or else assumed to be ClickHouse's default of 8192.
+    pub index_granularity: Option<u64>,
+}
+
+/// A column and how it lies in the part.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredColumn {
+    pub(crate) column: Column,
+    pub(crate) layout: Layout,
+    /// Its place in columns.txt.
+    pub(crate) position: usize,
+    pub(crate) streams: Vec<Stream>,
+}
+
+/// What only compact parts have.
+#[derive(Debug)]
+pub(crate) struct CompactLayout {
+    pub(crate) marks: Marks,
+    /// First mark of each column of columns.txt in a record.
+    pub(crate) bases: Vec<usize>,
+    /// Substreams of each column, if marks are per substream.
+    pub(crate) substreams: Option<Vec<Vec<String>>>,
+}
+
+/// Name of the data file of a compact part.
+pub(crate) const COMPACT_FILE: &str = "data.bin";
+
+/// An immutable directory of sorted rows.
+#[derive(Debug)]
+pub struct Part {
+    pub(crate) files: PartFiles,
+    name: String,
+    content_hash: String,
+    rows: u64,
+    /// Readable columns that users see, and how they lie.
+    columns: Vec<Column>,
+    pub(crate) stored: Vec<StoredColumn>,
+    /// The mask of lightweight deletes.
+    pub(crate) row_exists: Option<StoredColumn>,
+    unreadable: Vec<UnreadableColumn>,
+    pub(crate) format: MarkFormat,
+    pub(crate) granules: Granules,
+    pub(crate) compact: Option<CompactLayout>,
+    /// Marks of streams that were read so far, by stem.
+    marks: Mutex<HashMap<String, Arc<Marks>>>,
+    /// `partition.dat` and `minmax_*.idx`.
+    values: BTreeMap<String, Vec<u8>>,
+    index: Mutex<Option<LoadedIndex>>,
+    sizes: OnceLock<Vec<ColumnSize>>,
+}
+
+/// The primary index and the types it was decoded with.
+type LoadedIndex = (Vec<DataType>, Vec<ArrayRef>);
+
+impl Part {
+    /// Opens a part and checks its metadata: every small file against its hash in checksums.txt, every listed file's size,
+    /// marks against count.txt, the partition id in the directory's name against partition.dat. Mark files and the
+    /// primary index are checked when they are first used.
+    pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, PartError> {
+        Self::open_with(storage, path, &OpenOptions::default())
+    }
+    /// The same, with what the caller knows of the table.
+    pub fn open_with(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        options: &OpenOptions,
+    ) -> Result<Self, PartError> {
+        open::open(storage, path, options)
+    }
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.files.path
+    }
+    /// The directory's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// Wide or compact.
+    pub fn form(&self) -> Form {
+        if self.format.is_compact() { Form::Compact } else { Form::Wide }
+    }
+    /// Rows stored. Rows that lightweight deletes hide are counted too, see [`Part::has_deleted_rows`].
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+    /// True if the part has a mask of lightweight deletes, so that readers may hand out fewer than [`Part::rows`].
+    pub fn has_deleted_rows(&self) -> bool {
+        self.row_exists.is_some()
+    }
+    /// The readable columns, in the order of columns.txt. ClickHouse's own (`_row_exists`, `_block_number`,
+    /// `_block_offset`) are not among them.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+    /// Columns whose type or serialization this version does not know.
+    pub fn unreadable_columns(&self) -> &[UnreadableColumn] {
+        &self.unreadable
+    }
+    /// Rows of each granule (the final mark is dropped).
+    pub fn granules(&self) -> &[u64] {
+        &self.granules.rows
+    }
+    /// True if the primary index has an entry for the part's last row.
+    pub fn has_final_mark(&self) -> bool {
+        self.granules.final_mark
+    }
+    /// Extension of its mark files (`mrk2`, `cmrk4`, …).
+    pub fn mark_extension(&self) -> &str {
+        self.format.extension
+    }
+    /// Bytes of all its files (projections left out).
+    pub fn bytes_on_disk(&self) -> u64 {
+        self.files.lengths.values().sum()
+    }
+    /// Its files with their sizes, sorted by name.
+    pub fn files(&self) -> Vec<(String, u64)> {
+        self.files.lengths.iter().map(|(name, length)| (name.clone(), *length)).collect()
+    }
+    /// Sizes and codecs per column (reads the block headers of its files, not the payloads). Computed once.
+    pub fn column_sizes(&self) -> Result<Vec<ColumnSize>, PartError> {
+        if let Some(sizes) = self.sizes.get() {
+            return Ok(sizes.clone());
+        }
+        let sizes = sizes::column_sizes(self)?;
+        Ok(self.sizes.get_or_init(|| sizes).clone())
+    }
+    /// A hash of the contents (hex): of checksums.txt and columns.txt where there is a checksums.txt, else of names and
+    /// sizes.
+    pub fn content_hash(&self) -> String {
+        self.content_hash.clone()
+    }
+    /// A reader of some columns over ranges of granules. Lightweight deletes (`_row_exists`) are applied.
+    pub fn read(self: &Arc<Self>, request: ReadRequest) -> Result<PartReader, PartError> {
+        PartReader::new(self, request)
+    }
+    /// Reads and checks everything: hashes of all files, all blocks, all marks, all values of all columns.
+    pub fn verify(self: &Arc<Self>) -> Verification {
+        crate::verify::verify(self)
+    }
+    /// The same for a part that may be too damaged to be opened: what can be checked without opening it is.
+    pub fn verify_at(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        options: &OpenOptions,
+    ) -> Verification {
+        crate::verify::verify_at(storage, path, options)
+    }
+}
+
+/// What to read of a part.
+#[derive(Clone, Debug)]
+pub struct ReadRequest {
+    /// Indexes into [`Part::columns`], in the order in which they are wanted. May be empty: batches with a row count only.
+    pub columns: Vec<usize>,
+    /// Ranges of granules, ascending, not overlapping.
+    pub granules: Vec<Range<usize>>,
+    /// Rows that a batch should have at least (whole granules are read; the last batch may be shorter).
+    pub batch_rows: usize,
+    /// How `String` columns are handed out.
+    pub strings: Strings,
+}

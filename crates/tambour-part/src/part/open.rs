@@ -1,0 +1,343 @@
+//! Opening: reads the small files in the order in which each makes the next one checkable.
+
+use super::marks::{check_compact, fixed_granules, has_rows, load};
+use super::{
+    COMPACT_FILE, CompactLayout, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn,
+    file_hash,
+};
+use crate::column::streams;
+use crate::manifest::columns::{self, COLUMNS_FILE, ColumnLine};
+use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
+use crate::manifest::serialization::{SERIALIZATION_FILE, Serialization};
+use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
+use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, VALUES_BYTES_MAX, parse_count};
+use crate::mark::{FORMATS, Granules, MarkFormat, MarkShape};
+use crate::partition::{self, PARTITION_FILE};
+use crate::storage::Storage;
+use crate::types::{Column, DataType};
+use crate::{PartError, Place};
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Name of the file with the number of rows.
+const COUNT_FILE: &str = "count.txt";
+/// Name of the one file of packed part storage.
+const PACKED_FILE: &str = "data.packed";
+/// Start of the directory name of a patch part.
+const PATCH_PREFIX: &str = "patch-";
+/// Start of the file names of skip indexes.
+const SKIP_INDEX_PREFIX: &str = "skp_idx";
+/// The mask of lightweight deletes.
+const ROW_EXISTS: &str = "_row_exists";
+/// Columns of ClickHouse's own that no user asked for.
+const SYSTEM_COLUMNS: [&str; 3] = [ROW_EXISTS, "_block_number", "_block_offset"];
+
+/// The columns of a part, sorted by what can be done with them.
+#[derive(Debug, Default)]
+struct Columns {
+    stored: Vec<StoredColumn>,
+    row_exists: Option<StoredColumn>,
+    unreadable: Vec<UnreadableColumn>,
+    /// Names of all, in the order of columns.txt.
+    names: Vec<String>,
+}
+
+impl Columns {
+    /// All whose streams are known.
+    fn known(&self) -> impl Iterator<Item = &StoredColumn> {
+        self.stored.iter().chain(&self.row_exists)
+    }
+}
+
+pub(super) fn open(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    options: &OpenOptions,
+) -> Result<Part, PartError> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
+    let mut files = PartFiles::list(storage, path)?;
+    refuse_foreign(&files, &name)?;
+    files.load_sums()?;
+    for (_, _, presence) in files.listed() {
+        presence?;
+    }
+    let columns_file = files.read(COLUMNS_FILE, TEXT_BYTES_MAX)?;
+    let lines = columns::parse(&files.path_of(COLUMNS_FILE), &columns_file)?;
+    let guard = read_guard(&files, &columns_file)?;
+    let count_file = files.read(COUNT_FILE, COUNT_BYTES_MAX)?;
+    let rows = parse_count(&files.path_of(COUNT_FILE), &count_file)?;
+    let values = read_values(&files, &name)?;
+
+    let format = find_format(&files)?;
+    let mut columns = sort_columns(&files, lines, format)?;
+    let (granules, compact) = if format.is_compact() {
+        let (granules, compact) = open_compact(&files, format, &columns, rows)?;
+        (granules, Some(compact))
+    } else {
+        let stated = options.index_granularity.or(guard.map(|guard| guard.index_granularity));
+        (open_wide(&files, format, &columns, rows, stated)?, None)
+    };
+    Ok(Part {
+        content_hash: files.content_hash(&columns_file),
+        files,
+        name,
+        rows,
+        columns: columns.stored.iter().map(|stored| stored.column.clone()).collect(),
+        stored: std::mem::take(&mut columns.stored),
+        row_exists: columns.row_exists,
+        unreadable: columns.unreadable,
+        format,
+        granules,
+        compact,
+        marks: Mutex::new(HashMap::new()),
+        values,
+        index: Mutex::new(None),
+        sizes: OnceLock::new(),
+    })
+}
+
+/// Refuses what looks like a part but is read in other ways.
+fn refuse_foreign(files: &PartFiles, name: &str) -> Result<(), PartError> {
+    let place = || Place::file(&files.path);
+    if name.starts_with(PATCH_PREFIX) {
+        return Err(PartError::unsupported(place(), "a patch part"));
+    }
+    if files.has(PACKED_FILE) {
+        return Err(PartError::unsupported(place(), "packed part storage"));
+    }
+    if partition::is_old_name(name) && !files.has(PARTITION_FILE) {
+        return Err(PartError::unsupported(place(), "the old MergeTree syntax (format version 0)"));
+    }
+    Ok(())
+}
+
+/// Reads `partition.dat` and the ranges; compares the partition with the directory's name.
+fn read_values(files: &PartFiles, name: &str) -> Result<BTreeMap<String, Vec<u8>>, PartError> {
+    let mut values = BTreeMap::new();
+    for file in files.lengths.keys() {
+        let extension = Path::new(file).extension();
+        let range = file.starts_with("minmax_") && extension.is_some_and(|e| e == "idx");
+        if range || file == PARTITION_FILE {
+            values.insert(file.clone(), files.read(file, VALUES_BYTES_MAX)?);
+        }
+    }
+    if let Some(id) = partition::id_of_name(name) {
+        let stored = values.get(PARTITION_FILE).map(Vec::as_slice);
+        if !partition::id_fits(id, stored) {
+            let reason = format!("partition.dat does not belong to partition {id} of the name");
+            return Err(PartError::malformed(files.place(PARTITION_FILE), reason));
+        }
+    }
+    Ok(values)
+}
+
+/// Reads `tambour.txt`; if the part is as Tambour wrote it, `columns.txt` must be so too.
+fn read_guard(files: &PartFiles, columns_file: &[u8]) -> Result<Option<Guard>, PartError> {
+    let Some(sums) = files.sums.as_ref().filter(|_| files.has(GUARD_FILE)) else { return Ok(None) };
+    let bytes = files.read(GUARD_FILE, GUARD_BYTES_MAX)?;
+    let guard = Guard::parse(&files.path_of(GUARD_FILE), &bytes)?;
+    if guard.files != files_hash(sums) {
+        return Ok(None);
+    }
+    files.check_hash(COLUMNS_FILE, "hash", guard.columns_file, file_hash(columns_file))?;
+    Ok(Some(guard))
+}
+
+/// Finds the one form of marks that the part has.
+fn find_format(files: &PartFiles) -> Result<MarkFormat, PartError> {
+    let compact = files.has(COMPACT_FILE)
+        && FORMATS.iter().any(|f| f.is_compact() && files.has(&compact_marks(*f)));
+    let present = |format: &MarkFormat| {
+        if format.is_compact() {
+            return files.has(&compact_marks(*format));
+        }
+        // Skip indexes of compact parts have wide marks of their own.
+        !compact
+            && files.lengths.keys().any(|name| {
+                !name.starts_with(SKIP_INDEX_PREFIX)
+                    && name.rsplit_once('.').is_some_and(|(_, e)| e == format.extension)
+            })
+    };
+    let mut found = FORMATS.into_iter().filter(present);
+    let Some(format) = found.next() else {
+        return Err(PartError::malformed(Place::file(&files.path), "there are no mark files"));
+    };
+    if let Some(other) = found.next() {
+        let reason = format!("there are both .{} and .{} files", format.extension, other.extension);
+        return Err(PartError::malformed(Place::file(&files.path), reason));
+    }
+    Ok(format)
+}
+
+fn compact_marks(format: MarkFormat) -> String {
+    format!("data.{}", format.extension)
+}
+
+/// Parses types and layouts; a column that is not understood does not hinder the others.
+fn sort_columns(
+    files: &PartFiles,
+    lines: Vec<ColumnLine>,
+    format: MarkFormat,
+) -> Result<Columns, PartError> {
+    let serialization = if files.has(SERIALIZATION_FILE) {
+        let bytes = files.read(SERIALIZATION_FILE, TEXT_BYTES_MAX)?;
+        Serialization::parse(&files.path_of(SERIALIZATION_FILE), &bytes)?
+    } else {
+        Serialization::default()
+    };
+    if lines.is_empty() {
+        return Err(PartError::malformed(files.place(COLUMNS_FILE), "there are no columns"));
+    }
+    let mut columns = Columns::default();
+    for (position, line) in lines.into_iter().enumerate() {
+        columns.names.push(line.name.clone());
+        let data_type: Result<DataType, _> = line.type_text.parse();
+        let understood = match (data_type, serialization.layout(&line.name)) {
+            (Ok(data_type), Ok(layout)) => Ok((data_type, layout)),
+            (Err(error), _) => Err(error.to_string()),
+            (_, Err(kind)) => Err(format!("serialization kind {kind:?} is not supported")),
+        };
+        let (data_type, mut layout) = match understood {
+            Ok(understood) => understood,
+            Err(reason) => {
+                let unreadable =
+                    UnreadableColumn { name: line.name, type_text: line.type_text, reason };
+                if unreadable.name == ROW_EXISTS {
+                    let place = Place::column(ROW_EXISTS).at(0);
+                    return Err(PartError::unsupported(place, unreadable.type_text));
+                }
+                columns.unreadable.push(unreadable);
+                continue;
+            }
+        };
+        layout.compact = format.is_compact();
+        let stored = StoredColumn {
+            streams: streams(&line.name, &data_type, &layout),
+            column: Column { name: line.name, data_type },
+            layout,
+            position,
+        };
+        if stored.column.name == ROW_EXISTS {
+            if stored.column.data_type != DataType::UInt8 {
+                let place = files.place(COLUMNS_FILE).of_column(ROW_EXISTS);
+                return Err(PartError::malformed(place, "the mask is not a UInt8"));
+            }
+            columns.row_exists = Some(stored);
+        } else if !SYSTEM_COLUMNS.contains(&stored.column.name.as_str()) {
+            columns.stored.push(stored);
+        }
+    }
+    if let Some(name) = serialization.names().find(|n| !columns.names.iter().any(|c| c == n)) {
+        let place = files.place(SERIALIZATION_FILE).of_column(name);
+        return Err(PartError::malformed(place, "column is not in columns.txt"));
+    }
+    Ok(columns)
+}
+
+fn open_wide(
+    files: &PartFiles,
+    format: MarkFormat,
+    columns: &Columns,
+    rows: u64,
+    index_granularity: Option<u64>,
+) -> Result<Granules, PartError> {
+    let marks_name = |stem: &str| format!("{stem}.{}", format.extension);
+    let stems: Vec<String> = columns
+        .known()
+        .flat_map(|column| &column.streams)
+        .map(|stream| files.stem(&stream.name.0))
+        .collect();
+    for stem in &stems {
+        files.require(&format!("{stem}.bin"))?;
+        files.require(&marks_name(stem))?;
+    }
+    let granules = if has_rows(format) {
+        let extension = |name: &&String| {
+            name.rsplit_once('.').is_some_and(|(_, e)| e == format.extension)
+                && !name.starts_with(SKIP_INDEX_PREFIX)
+        };
+        // A part without any readable column still has rows.
+        let first = stems.first().map(|stem| marks_name(stem));
+        let first = first.or_else(|| files.lengths.keys().find(extension).cloned());
+        let first = first.unwrap_or_default();
+        let marks = load(files, &first, format, 1)?;
+        Granules::adaptive(&files.path_of(&first), &marks.rows, rows)?
+    } else {
+        let known: Vec<StoredColumn> = columns.known().cloned().collect();
+        let marks_of = |stem: &str| load(files, &marks_name(stem), format, 1);
+        fixed_granules(files, &known, marks_of, rows, index_granularity)?
+    };
+    check_mark_sizes(files, format, &granules, stems.iter().map(|stem| marks_name(stem)))?;
+    Ok(granules)
+}
+
+/// Every mark file has a record per granule. Those of compressed ones are known only where checksums.txt has the size.
+fn check_mark_sizes(
+    files: &PartFiles,
+    format: MarkFormat,
+    granules: &Granules,
+    names: impl Iterator<Item = String>,
+) -> Result<(), PartError> {
+    let expected = granules.records() as u64 * format.record_bytes(1);
+    for name in names {
+        let size = if format.compressed {
+            let contents = files.sum(&name).and_then(|sum| sum.contents);
+            contents.map_or(expected, |(size, _)| size)
+        } else {
+            files.length(&name)
+        };
+        if size != expected {
+            return Err(PartError::mismatch(files.place(&name), "size", expected, size));
+        }
+    }
+    Ok(())
+}
+
+fn open_compact(
+    files: &PartFiles,
+    format: MarkFormat,
+    columns: &Columns,
+    rows: u64,
+) -> Result<(Granules, CompactLayout), PartError> {
+    files.require(COMPACT_FILE)?;
+    let (bases, width, substreams) = if format.shape == MarkShape::PerSubstream {
+        let substreams = read_substreams(files, columns)?;
+        let mut bases = Vec::new();
+        let mut width = 0;
+        for streams in &substreams {
+            bases.push(width);
+            width += streams.len();
+        }
+        (bases, width, Some(substreams))
+    } else {
+        ((0..columns.names.len()).collect(), columns.names.len(), None)
+    };
+    let name = compact_marks(format);
+    let marks = load(files, &name, format, width)?;
+    let granules = Granules::adaptive(&files.path_of(&name), &marks.rows, rows)?;
+    let compact = CompactLayout { marks, bases, substreams };
+    check_compact(files, &name, &compact, &granules, files.length(COMPACT_FILE))?;
+    Ok((granules, compact))
+}
+
+/// The substreams of all columns in the order of columns.txt, checked against what the types have.
+fn read_substreams(files: &PartFiles, columns: &Columns) -> Result<Vec<Vec<String>>, PartError> {
+    let bytes = files.read(SUBSTREAMS_FILE, TEXT_BYTES_MAX)?;
+    let listed = substreams::parse(&files.path_of(SUBSTREAMS_FILE), &bytes)?;
+    let place = || files.place(SUBSTREAMS_FILE);
+    if !listed.iter().map(|(name, _)| name).eq(&columns.names) {
+        return Err(PartError::malformed(place(), "columns are not those of columns.txt"));
+    }
+    let substreams: Vec<Vec<String>> = listed.into_iter().map(|(_, streams)| streams).collect();
+    for column in columns.known() {
+        let listed = substreams.get(column.position).map_or(&[][..], Vec::as_slice);
+        if !column.streams.iter().map(|stream| &stream.name.0).eq(listed) {
+            let place = place().of_column(&column.column.name);
+            let reason = format!("streams are {listed:?}, other than its type has");
+            return Err(PartError::malformed(place, reason));
+        }
+    }
+    Ok(substreams)
+}

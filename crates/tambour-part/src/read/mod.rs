@@ -1,0 +1,326 @@
+//! Reads batches of whole granules of an opened part.
+
+mod sources;
+
+use crate::column::ColumnReader;
+use crate::part::{Part, ReadRequest, StoredColumn};
+use crate::stream::read::{Shared, window_bytes};
+use crate::types::{Column, Strings, arrow_schema};
+use crate::{PartError, Place};
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt8Type;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat;
+use arrow_select::filter::FilterBuilder;
+use sources::{CompactSources, WideSources};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Granules that follow each other and go into one batch.
+type Run = Range<usize>;
+
+/// A column being read.
+#[derive(Debug)]
+struct ColumnCursor {
+    stored: StoredColumn,
+    reader: ColumnReader,
+    /// Its streams, in a wide part.
+    wide: Option<WideSources>,
+}
+
+/// Reads batches of whole granules; an iterator of `Result<RecordBatch, PartError>`. The first error is the last item.
+#[derive(Debug)]
+pub struct PartReader {
+    part: Arc<Part>,
+    schema: SchemaRef,
+    columns: Vec<ColumnCursor>,
+    /// Place of the mask of lightweight deletes among `columns`.
+    mask: Option<usize>,
+    compact: Option<CompactSources>,
+    runs: VecDeque<Run>,
+    batch_rows: u64,
+    shared: Shared,
+    /// Where the streams stand: behind this granule.
+    position: Option<usize>,
+}
+
+impl PartReader {
+    pub(crate) fn new(part: &Arc<Part>, request: ReadRequest) -> Result<Self, PartError> {
+        let mut wanted = Vec::new();
+        for &index in &request.columns {
+            let stored = part.stored.get(index).ok_or_else(|| {
+                PartError::argument(format!("there is no column {index} in the part"))
+            })?;
+            wanted.push(stored.clone());
+        }
+        let schema = visible_schema(&wanted, request.strings);
+        let mask = part.row_exists.as_ref().map(|mask| {
+            wanted.push(mask.clone());
+            wanted.len() - 1
+        });
+        let runs = coalesce(&request.granules, part.granules().len())?;
+        let mut reader = Self::over(part, wanted, request.strings, runs, request.batch_rows)?;
+        reader.schema = schema;
+        reader.mask = mask;
+        Ok(reader)
+    }
+
+    /// A reader that hands out every stored row, the deleted ones too.
+    pub(crate) fn unmasked(
+        part: &Arc<Part>,
+        column: StoredColumn,
+        strings: Strings,
+        batch_rows: usize,
+    ) -> Result<Self, PartError> {
+        let all = 0..part.granules().len();
+        let runs = coalesce(std::slice::from_ref(&all), all.end)?;
+        Self::over(part, vec![column], strings, runs, batch_rows)
+    }
+
+    fn over(
+        part: &Arc<Part>,
+        wanted: Vec<StoredColumn>,
+        strings: Strings,
+        runs: VecDeque<Run>,
+        batch_rows: usize,
+    ) -> Result<Self, PartError> {
+        let shared = Shared::default();
+        let schema = visible_schema(&wanted, strings);
+        let streams = wanted.iter().map(|stored| stored.streams.len()).sum();
+        let window = window_bytes(streams);
+        let mut columns = Vec::with_capacity(wanted.len());
+        for stored in wanted {
+            let Column { name, data_type } = &stored.column;
+            let reader = ColumnReader::new(name, data_type, &stored.layout, strings)?;
+            let wide = match part.compact {
+                Some(_) => None,
+                None => Some(WideSources::open(part, &stored, &shared, window)?),
+            };
+            columns.push(ColumnCursor { stored, reader, wide });
+        }
+        let compact = match &part.compact {
+            Some(_) if !columns.is_empty() => Some(CompactSources::open(part, &shared)?),
+            _ => None,
+        };
+        Ok(Self {
+            part: Arc::clone(part),
+            schema,
+            columns,
+            mask: None,
+            compact,
+            runs,
+            batch_rows: (batch_rows as u64).max(1),
+            shared,
+            position: None,
+        })
+    }
+
+    /// Compressed bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.shared.bytes()
+    }
+
+    /// The schema of all batches.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Takes the next granules for a batch off the list; `None` at the end.
+    fn next_run(&mut self) -> Option<(Run, Run)> {
+        let range = self.runs.front_mut()?;
+        let mut rows = 0;
+        let mut end = range.start;
+        while end < range.end && rows < self.batch_rows {
+            rows += self.part.granules().get(end).copied().unwrap_or(0);
+            end += 1;
+        }
+        let run = range.start..end;
+        let whole = range.start..range.end;
+        range.start = end;
+        if range.start == range.end {
+            self.runs.pop_front();
+        }
+        Some((run, whole))
+    }
+
+    fn batch(&mut self, run: &Run, whole: &Run) -> Result<RecordBatch, PartError> {
+        let rows: Vec<usize> = self
+            .part
+            .granules()
+            .get(run.clone())
+            .unwrap_or_default()
+            .iter()
+            .map(|rows| usize::try_from(*rows).unwrap_or(usize::MAX))
+            .collect();
+        let jumped = self.position != Some(run.start);
+        self.position = Some(run.end);
+        let arrays = if self.compact.is_some() {
+            self.read_compact(run, &rows)?
+        } else {
+            let part = Arc::clone(&self.part);
+            let columns = self.columns.iter_mut();
+            columns
+                .map(|column| {
+                    let array = column.read_wide(run, whole, &rows, jumped);
+                    array.map_err(|error| relocate(error, &part, column, run.start))
+                })
+                .collect::<Result<_, _>>()?
+        };
+        self.assemble(arrays, rows.iter().sum())
+    }
+
+    /// Granule by granule, column by column, as the data lies in the file.
+    fn read_compact(&mut self, run: &Run, rows: &[usize]) -> Result<Vec<ArrayRef>, PartError> {
+        let mut pieces: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.columns.len()];
+        let Some(sources) = &mut self.compact else { return Ok(Vec::new()) };
+        for (granule, rows) in run.clone().zip(rows) {
+            for (column, pieces) in self.columns.iter_mut().zip(&mut pieces) {
+                column.reader.seek();
+                sources.enter(&column.stored, granule);
+                let array = column.reader.read(sources, std::slice::from_ref(rows));
+                let array = array.and_then(|array| checked(array, *rows, &column.stored));
+                match array {
+                    Ok(array) => pieces.push(array),
+                    Err(error) => return Err(relocate(error, &self.part, column, granule)),
+                }
+            }
+        }
+        let columns = self.columns.iter();
+        pieces.into_iter().zip(columns).map(|(pieces, c)| join(pieces, &c.stored)).collect()
+    }
+
+    fn assemble(&self, mut arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, PartError> {
+        let mask = self.mask.map(|index| arrays.swap_remove(index));
+        let mut count = rows;
+        if let Some(mask) = mask {
+            let kept = kept_rows(&mask)?;
+            count = kept.true_count();
+            if count < rows {
+                let filter = FilterBuilder::new(&kept).optimize().build();
+                for array in &mut arrays {
+                    *array = filter.filter(array).map_err(|e| unexpected(&e.to_string()))?;
+                }
+            }
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)
+            .map_err(|error| unexpected(&error.to_string()))
+    }
+}
+
+impl Iterator for PartReader {
+    type Item = Result<RecordBatch, PartError>;
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (run, whole) = self.next_run()?;
+            let batch = self.batch(&run, &whole);
+            match &batch {
+                Err(_) => self.runs.clear(),
+                // All rows are deleted.
+                Ok(batch) if batch.num_rows() == 0 => continue,
+                Ok(_) => {}
+            }
+            return Some(batch);
+        }
+    }
+}
+
+impl ColumnCursor {
+    /// Reads granules of a wide part. `whole` is the range that will be read in the end, for reading ahead.
+    fn read_wide(
+        &mut self,
+        run: &Run,
+        whole: &Run,
+        rows: &[usize],
+        jumped: bool,
+    ) -> Result<ArrayRef, PartError> {
+        let Some(sources) = &mut self.wide else {
+            return Err(unexpected("a column of a wide part has no streams"));
+        };
+        if jumped {
+            self.reader.seek();
+            sources.jump(run.start, whole.end)?;
+        }
+        let array = self.reader.read(sources, rows)?;
+        sources.leave(run.end)?;
+        checked(array, rows.iter().sum(), &self.stored)
+    }
+}
+
+/// One array of several.
+fn join(pieces: Vec<ArrayRef>, stored: &StoredColumn) -> Result<ArrayRef, PartError> {
+    match pieces.as_slice() {
+        [piece] => Ok(Arc::clone(piece)),
+        pieces => {
+            let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+            concat(&pieces).map_err(|error| {
+                PartError::value(Place::column(&stored.column.name), error.to_string())
+            })
+        }
+    }
+}
+
+/// The array, if it has as many rows as were asked for.
+fn checked(array: ArrayRef, rows: usize, stored: &StoredColumn) -> Result<ArrayRef, PartError> {
+    if array.len() == rows {
+        return Ok(array);
+    }
+    let place = Place::column(&stored.column.name);
+    Err(PartError::mismatch(place, "number of rows", rows as u64, array.len() as u64))
+}
+
+/// Adds to an error what its maker could not know: the part, the column, the row in the part.
+fn relocate(mut error: PartError, part: &Part, column: &ColumnCursor, granule: usize) -> PartError {
+    if let Some(place) = error.place_mut() {
+        if place.path.as_os_str().is_empty() {
+            part.path().clone_into(&mut place.path);
+        }
+        place.column.get_or_insert_with(|| column.stored.column.name.clone());
+        if let Some(row) = &mut place.row {
+            *row += part.granules.start(granule);
+        }
+    }
+    error
+}
+
+/// The rows that were not deleted.
+fn kept_rows(mask: &ArrayRef) -> Result<BooleanArray, PartError> {
+    let mask = mask.as_primitive_opt::<UInt8Type>();
+    let values = mask.ok_or_else(|| unexpected("the mask of deleted rows is no UInt8"))?.values();
+    let kept = BooleanBuffer::collect_bool(values.len(), |row| {
+        values.get(row).is_some_and(|value| *value != 0)
+    });
+    Ok(BooleanArray::new(kept, None))
+}
+
+/// Arrays that do not make up a batch: readers of columns and this one disagree.
+fn unexpected(reason: &str) -> PartError {
+    PartError::value(Place::default(), reason.to_owned())
+}
+
+fn visible_schema(columns: &[StoredColumn], strings: Strings) -> SchemaRef {
+    let columns: Vec<Column> = columns.iter().map(|stored| stored.column.clone()).collect();
+    Arc::new(arrow_schema(&columns, strings))
+}
+
+/// Checks the ranges and joins those that touch.
+fn coalesce(ranges: &[Run], granules: usize) -> Result<VecDeque<Run>, PartError> {
+    let mut runs: VecDeque<Run> = VecDeque::new();
+    let mut end = 0;
+    for range in ranges {
+        if range.start < end || range.end < range.start || range.end > granules {
+            let reason = format!("granules {range:?} of {granules} are out of order or range");
+            return Err(PartError::argument(reason));
+        }
+        end = range.end;
+        match runs.back_mut() {
+            _ if range.is_empty() => {}
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => runs.push_back(range.clone()),
+        }
+    }
+    Ok(runs)
+}

@@ -1,0 +1,646 @@
+//! A file system in memory that models a crash, for tests of every layer above.
+//!
+//! It keeps two images. The *live* one is what the process sees. The *durable* one is what a power cut leaves: contents
+//! of a file as of its last sync, entries of a directory as of its last sync, and of everything since then any part may
+//! have reached the disk or not ([`Fate`] chooses). What this model does not promise is what POSIX does not promise:
+//! syncing a file does not make its name durable, and entries reach the disk in any order. A rename is atomic.
+//!
+//! Errors are injected by call number, so that a test can walk over every call of an operation.
+
+use super::{Entry, Lock, ReadAt, Storage, WriteFile};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Error number of a full disk.
+pub const ENOSPC: i32 = 28;
+/// Error number of a device that fails.
+pub const EIO: i32 = 5;
+
+/// What a power cut does to that which was not synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// All of it is gone.
+    Lost,
+    /// All of it reached the disk.
+    Kept,
+    /// Each piece is kept or lost by a generator with this seed; unsynced ends of files are cut anywhere, and what is
+    /// beyond the cut may be there as zeros.
+    Drawn(u64),
+}
+
+/// Which calls are counted by [`Memory::fail_at`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// Calls that change something: create, write, sync, rename, remove.
+    Writes,
+    /// Calls that read: open, read, list, exists.
+    Reads,
+}
+
+/// A file system in memory. Clones share the same state.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    state: Arc<Mutex<State>>,
+}
+
+type NodeId = usize;
+
+#[derive(Clone, Debug)]
+enum Node {
+    File { live: Arc<Vec<u8>>, durable: Arc<Vec<u8>> },
+    Directory { live: BTreeMap<String, NodeId>, durable: BTreeMap<String, NodeId> },
+}
+
+/// Entries that change together: directory, name, what the name is from then on.
+type Change = Vec<(NodeId, String, Option<NodeId>)>;
+
+#[derive(Debug)]
+struct Injection {
+    calls: Calls,
+    at: u64,
+    error: i32,
+    sticky: bool,
+}
+
+#[derive(Debug)]
+struct State {
+    nodes: Vec<Node>,
+    /// Changes of directories that no sync has made durable yet, oldest first.
+    pending: Vec<Change>,
+    writes: u64,
+    reads: u64,
+    injections: Vec<Injection>,
+    /// Files whose lock is taken; a crash gives all of them back.
+    locks: BTreeSet<PathBuf>,
+}
+
+const ROOT: NodeId = 0;
+
+impl Default for State {
+    fn default() -> Self {
+        let root = Node::Directory { live: BTreeMap::new(), durable: BTreeMap::new() };
+        Self {
+            nodes: vec![root],
+            pending: Vec::new(),
+            writes: 0,
+            reads: 0,
+            injections: Vec::new(),
+            locks: BTreeSet::new(),
+        }
+    }
+}
+
+fn not_found(path: &Path) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("{}: no such file", path.display()))
+}
+
+fn exists_already(path: &Path) -> io::Error {
+    io::Error::new(io::ErrorKind::AlreadyExists, format!("{}: exists already", path.display()))
+}
+
+impl State {
+    /// Counts a call; an error if one was injected for it.
+    fn count(&mut self, calls: Calls) -> io::Result<()> {
+        let counter = match calls {
+            Calls::Writes => &mut self.writes,
+            Calls::Reads => &mut self.reads,
+        };
+        let number = *counter;
+        *counter += 1;
+        let hit = self.injections.iter().find(|injection| {
+            injection.calls == calls
+                && (injection.at == number || injection.sticky && number > injection.at)
+        });
+        hit.map_or(Ok(()), |injection| Err(io::Error::from_raw_os_error(injection.error)))
+    }
+
+    fn children(&self, node: NodeId) -> Option<&BTreeMap<String, NodeId>> {
+        match self.nodes.get(node) {
+            Some(Node::Directory { live, .. }) => Some(live),
+            _ => None,
+        }
+    }
+
+    fn find(&self, path: &Path) -> Option<NodeId> {
+        let mut node = ROOT;
+        for component in path.components() {
+            if let Component::Normal(name) = component {
+                node = *self.children(node)?.get(name.to_str()?)?;
+            }
+        }
+        Some(node)
+    }
+
+    /// The directory that holds `path`, and the name in it.
+    fn parent(&self, path: &Path) -> io::Result<(NodeId, String)> {
+        let name = path.file_name().and_then(OsStr::to_str).ok_or_else(|| not_found(path))?;
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let node = self.find(parent).ok_or_else(|| not_found(parent))?;
+        if self.children(node).is_none() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok((node, name.to_owned()))
+    }
+
+    /// Applies a change to the live image and remembers it for the durable one.
+    fn change(&mut self, change: Change) {
+        for (directory, name, node) in &change {
+            if let Some(Node::Directory { live, .. }) = self.nodes.get_mut(*directory) {
+                set(live, name, *node);
+            }
+        }
+        self.pending.push(change);
+    }
+
+    fn settle(&mut self, change: &Change) {
+        for (directory, name, node) in change {
+            if let Some(Node::Directory { durable, .. }) = self.nodes.get_mut(*directory) {
+                set(durable, name, *node);
+            }
+        }
+    }
+
+    fn remove_tree(&mut self, directory: NodeId) -> io::Result<()> {
+        let children = self.children(directory).cloned().unwrap_or_default();
+        for (name, node) in children {
+            if self.children(node).is_some() {
+                self.remove_tree(node)?;
+            }
+            self.count(Calls::Writes)?;
+            self.change(vec![(directory, name, None)]);
+        }
+        Ok(())
+    }
+}
+
+fn set(entries: &mut BTreeMap<String, NodeId>, name: &str, node: Option<NodeId>) {
+    match node {
+        Some(node) => entries.insert(name.to_owned(), node),
+        None => entries.remove(name),
+    };
+}
+
+/// `SplitMix64`: enough to draw fates from.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % sides.max(1)
+    }
+}
+
+/// Contents of a file after a power cut.
+fn survive(live: &[u8], durable: &[u8], fate: Fate, dice: &mut Dice) -> Vec<u8> {
+    match fate {
+        Fate::Lost => durable.to_vec(),
+        Fate::Kept => live.to_vec(),
+        Fate::Drawn(_) => {
+            let unsynced = (live.len().saturating_sub(durable.len()) as u64).saturating_add(1);
+            let kept = durable.len() + usize::try_from(dice.roll(unsynced)).unwrap_or(0);
+            let mut bytes = live.get(..kept).unwrap_or(live).to_vec();
+            if dice.roll(4) == 0 {
+                bytes.resize(live.len(), 0);
+            }
+            bytes
+        }
+    }
+}
+
+impl Memory {
+    /// An empty file system; the root directory exists, others must be created.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counted calls that changed something, so far.
+    pub fn writes(&self) -> u64 {
+        self.state().writes
+    }
+
+    /// Counted calls that read, so far.
+    pub fn reads(&self) -> u64 {
+        self.state().reads
+    }
+
+    /// Makes one call fail with an error number ([`ENOSPC`], [`EIO`]): the one before which `calls_before` calls of this
+    /// sort happen from now on. A failing write leaves half of its bytes.
+    pub fn fail_at(&self, calls: Calls, calls_before: u64, error: i32) {
+        self.inject(calls, calls_before, error, false);
+    }
+
+    /// The same, and every later call of this sort fails as well: a disk that stays full, or a process that was killed.
+    pub fn fail_from(&self, calls: Calls, calls_before: u64, error: i32) {
+        self.inject(calls, calls_before, error, true);
+    }
+
+    fn inject(&self, calls: Calls, calls_before: u64, error: i32, sticky: bool) {
+        let mut state = self.state();
+        let done = match calls {
+            Calls::Writes => state.writes,
+            Calls::Reads => state.reads,
+        };
+        state.injections.push(Injection { calls, at: done + calls_before, error, sticky });
+    }
+
+    /// Forgets all injected errors.
+    pub fn heal(&self) {
+        self.state().injections.clear();
+    }
+
+    /// The file system as a power cut at this moment leaves it. This one stays as it is, so that a test can cut the
+    /// power many times at the same place.
+    #[must_use]
+    pub fn crash(&self, fate: Fate) -> Self {
+        let state = self.state();
+        let mut dice = Dice(if let Fate::Drawn(seed) = fate { seed } else { 0 });
+        let mut after = State { nodes: state.nodes.clone(), ..State::default() };
+        for change in &state.pending {
+            let kept = match fate {
+                Fate::Lost => false,
+                Fate::Kept => true,
+                Fate::Drawn(_) => dice.roll(2) == 0,
+            };
+            if kept {
+                after.settle(change);
+            }
+        }
+        for node in &mut after.nodes {
+            match node {
+                Node::Directory { live, durable } => live.clone_from(durable),
+                Node::File { live, durable } => {
+                    *live = Arc::new(survive(live, durable, fate, &mut dice));
+                    *durable = Arc::clone(live);
+                }
+            }
+        }
+        drop(state);
+        Self { state: Arc::new(Mutex::new(after)) }
+    }
+
+    /// Sets a file's contents, live and durable, creating it and its directories if needed. Counts no call.
+    pub fn put(&self, path: &Path, contents: &[u8]) {
+        let mut state = self.state();
+        let mut directory = ROOT;
+        let components: Vec<_> = path
+            .components()
+            .filter_map(|component| match component {
+                Component::Normal(name) => name.to_str(),
+                _ => None,
+            })
+            .collect();
+        let Some((name, directories)) = components.split_last() else { return };
+        for step in directories {
+            let known = state.children(directory).and_then(|children| children.get(*step)).copied();
+            directory = known.unwrap_or_else(|| {
+                let node = Node::Directory { live: BTreeMap::new(), durable: BTreeMap::new() };
+                state.add(directory, step, node)
+            });
+        }
+        let contents = Arc::new(contents.to_vec());
+        let node = Node::File { live: Arc::clone(&contents), durable: contents };
+        state.add(directory, name, node);
+    }
+
+    /// Copies a directory with all that is in it from another storage (the disk).
+    pub fn copy_from(&self, source: &dyn Storage, from: &Path, to: &Path) -> io::Result<()> {
+        for entry in source.list(from)? {
+            let (from, to) = (from.join(&entry.name), to.join(&entry.name));
+            if entry.is_directory {
+                self.copy_from(source, &from, &to)?;
+            } else {
+                self.put(&to, &source.read(&from, u64::MAX)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Adds or replaces an entry in both images.
+    fn add(&mut self, directory: NodeId, name: &str, node: Node) -> NodeId {
+        let id = self.nodes.len();
+        self.nodes.push(node);
+        let change = vec![(directory, name.to_owned(), Some(id))];
+        self.settle(&change);
+        if let Some(Node::Directory { live, .. }) = self.nodes.get_mut(directory) {
+            live.insert(name.to_owned(), id);
+        }
+        id
+    }
+}
+
+/// A file opened for reading: its contents when it was opened.
+#[derive(Debug)]
+struct MemoryFile {
+    memory: Memory,
+    contents: Arc<Vec<u8>>,
+}
+
+impl ReadAt for MemoryFile {
+    fn len(&self) -> u64 {
+        self.contents.len() as u64
+    }
+    fn read_exact_at(&self, target: &mut [u8], offset: u64) -> io::Result<()> {
+        self.memory.state().count(Calls::Reads)?;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let end = start.checked_add(target.len());
+        let source = end.and_then(|end| self.contents.get(start..end));
+        target.copy_from_slice(source.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// A file being written.
+#[derive(Debug)]
+struct MemoryWriter {
+    memory: Memory,
+    node: NodeId,
+}
+
+impl WriteFile for MemoryWriter {
+    fn write_all(&mut self, source: &[u8]) -> io::Result<()> {
+        let mut state = self.memory.state();
+        let answer = state.count(Calls::Writes);
+        let written = if answer.is_ok() { source } else { &source[..source.len() / 2] };
+        if let Some(Node::File { live, .. }) = state.nodes.get_mut(self.node) {
+            Arc::make_mut(live).extend_from_slice(written);
+        }
+        answer
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.memory.state();
+        state.count(Calls::Writes)?;
+        if let Some(Node::File { live, durable }) = state.nodes.get_mut(self.node) {
+            *durable = Arc::clone(live);
+        }
+        Ok(())
+    }
+}
+
+impl Storage for Memory {
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>> {
+        let mut state = self.state();
+        state.count(Calls::Reads)?;
+        let node = state.find(path).ok_or_else(|| not_found(path))?;
+        match state.nodes.get(node) {
+            Some(Node::File { live, .. }) => {
+                Ok(Arc::new(MemoryFile { memory: self.clone(), contents: Arc::clone(live) }))
+            }
+            _ => Err(io::ErrorKind::IsADirectory.into()),
+        }
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
+        let mut state = self.state();
+        state.count(Calls::Writes)?;
+        let (parent, name) = state.parent(path)?;
+        if state.find(path).is_some() {
+            return Err(exists_already(path));
+        }
+        let node = state.nodes.len();
+        state.nodes.push(Node::File { live: Arc::default(), durable: Arc::default() });
+        state.change(vec![(parent, name, Some(node))]);
+        Ok(Box::new(MemoryWriter { memory: self.clone(), node }))
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.count(Calls::Writes)?;
+        let (parent, name) = state.parent(path)?;
+        if state.find(path).is_some() {
+            return Err(exists_already(path));
+        }
+        let node = state.nodes.len();
+        state.nodes.push(Node::Directory { live: BTreeMap::new(), durable: BTreeMap::new() });
+        state.change(vec![(parent, name, Some(node))]);
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.count(Calls::Writes)?;
+        let node = state.find(from).ok_or_else(|| not_found(from))?;
+        let (from_parent, from_name) = state.parent(from)?;
+        let (to_parent, to_name) = state.parent(to)?;
+        if let Some(target) = state.find(to).and_then(|target| state.children(target)) {
+            if state.children(node).is_none() {
+                return Err(io::ErrorKind::IsADirectory.into());
+            }
+            if !target.is_empty() {
+                return Err(io::ErrorKind::DirectoryNotEmpty.into());
+            }
+        }
+        state.change(vec![(from_parent, from_name, None), (to_parent, to_name, Some(node))]);
+        Ok(())
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.count(Calls::Writes)?;
+        let directory = state.find(path).ok_or_else(|| not_found(path))?;
+        if state.children(directory).is_none() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let (settled, pending) = std::mem::take(&mut state.pending)
+            .into_iter()
+            .partition(|change: &Change| change.iter().any(|(node, ..)| *node == directory));
+        state.pending = pending;
+        let settled: Vec<Change> = settled;
+        for change in &settled {
+            state.settle(change);
+        }
+        Ok(())
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
+        let mut state = self.state();
+        state.count(Calls::Reads)?;
+        let directory = state.find(path).ok_or_else(|| not_found(path))?;
+        let children = state.children(directory).ok_or(io::ErrorKind::NotADirectory)?;
+        let entry = |(name, node): (&String, &NodeId)| {
+            let length = match state.nodes.get(*node) {
+                Some(Node::File { live, .. }) => Some(live.len() as u64),
+                _ => None,
+            };
+            Entry {
+                name: name.clone(),
+                is_directory: length.is_none(),
+                is_file: length.is_some(),
+                length: length.unwrap_or(0),
+            }
+        };
+        Ok(children.iter().map(entry).collect())
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.count(Calls::Writes)?;
+        let node = state.find(path).ok_or_else(|| not_found(path))?;
+        if state.children(node).is_some() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let (parent, name) = state.parent(path)?;
+        state.change(vec![(parent, name, None)]);
+        Ok(())
+    }
+
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        let directory = state.find(path).ok_or_else(|| not_found(path))?;
+        if state.children(directory).is_none() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let (parent, name) = state.parent(path)?;
+        state.remove_tree(directory)?;
+        state.count(Calls::Writes)?;
+        state.change(vec![(parent, name, None)]);
+        Ok(())
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        let mut state = self.state();
+        state.count(Calls::Reads)?;
+        Ok(state.find(path).is_some())
+    }
+
+    fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
+        let mut state = self.state();
+        state.count(Calls::Writes)?;
+        let (parent, name) = state.parent(path)?;
+        if !state.locks.insert(path.to_owned()) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let node = state.find(path).unwrap_or_else(|| {
+            let node = state.nodes.len();
+            state.nodes.push(Node::File { live: Arc::default(), durable: Arc::default() });
+            state.change(vec![(parent, name, Some(node))]);
+            node
+        });
+        if let Some(Node::File { live, .. }) = state.nodes.get_mut(node) {
+            *live = Arc::new(note.as_bytes().to_vec());
+        }
+        Ok(Box::new(MemoryLock { memory: self.clone(), path: path.to_owned() }))
+    }
+}
+
+/// Gives the lock back when it is dropped.
+#[derive(Debug)]
+struct MemoryLock {
+    memory: Memory,
+    path: PathBuf,
+}
+
+impl Lock for MemoryLock {}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        self.memory.state().locks.remove(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(memory: &Memory, path: &str, contents: &[u8], sync: bool) {
+        let mut file = memory.create(Path::new(path)).unwrap();
+        file.write_all(contents).unwrap();
+        if sync {
+            file.sync().unwrap();
+        }
+    }
+
+    fn contents(memory: &Memory, path: &str) -> Option<Vec<u8>> {
+        memory.read(Path::new(path), u64::MAX).ok()
+    }
+
+    #[test]
+    fn a_name_needs_its_directory_synced_and_contents_need_the_file_synced() {
+        let memory = Memory::new();
+        memory.create_directory(Path::new("t")).unwrap();
+        write(&memory, "t/a", b"aaaa", true);
+        write(&memory, "t/b", b"bbbb", false);
+        assert_eq!(contents(&memory.crash(Fate::Lost), "t/a"), None);
+        assert_eq!(contents(&memory.crash(Fate::Kept), "t/b").unwrap(), b"bbbb");
+        memory.sync_directory(Path::new("t")).unwrap();
+        assert!(!memory.crash(Fate::Lost).exists(Path::new("t")).unwrap());
+        memory.sync_directory(Path::new("")).unwrap();
+        let after = memory.crash(Fate::Lost);
+        assert_eq!(contents(&after, "t/a").unwrap(), b"aaaa");
+        assert_eq!(contents(&after, "t/b").unwrap(), b"");
+    }
+
+    #[test]
+    fn a_rename_is_atomic_whatever_the_fate() {
+        let memory = Memory::new();
+        memory.put(Path::new("t/old"), b"1");
+        write(&memory, "t/new", b"2", true);
+        memory.sync_directory(Path::new("t")).unwrap();
+        memory.rename(Path::new("t/new"), Path::new("t/old")).unwrap();
+        let mut seen = std::collections::BTreeSet::new();
+        for seed in 0..32 {
+            let after = memory.crash(Fate::Drawn(seed));
+            seen.insert((contents(&after, "t/old").unwrap(), contents(&after, "t/new")));
+        }
+        let kept = (b"2".to_vec(), None);
+        let lost = (b"1".to_vec(), Some(b"2".to_vec()));
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [lost, kept]);
+    }
+
+    #[test]
+    fn drawn_fates_keep_what_was_synced() {
+        let memory = Memory::new();
+        let mut file = memory.create(Path::new("log")).unwrap();
+        file.write_all(b"durable").unwrap();
+        file.sync().unwrap();
+        file.write_all(b" and not").unwrap();
+        memory.sync_directory(Path::new("/")).unwrap();
+        for seed in 0..100 {
+            let after = contents(&memory.crash(Fate::Drawn(seed)), "log").unwrap();
+            assert!(after.starts_with(b"durable") && after.len() <= 15);
+        }
+    }
+
+    #[test]
+    fn errors_come_at_the_call_that_was_asked_for() {
+        let memory = Memory::new();
+        memory.fail_at(Calls::Writes, 1, ENOSPC);
+        let mut file = memory.create(Path::new("a")).unwrap();
+        let error = file.write_all(b"12345678").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(contents(&memory, "a").unwrap(), b"1234");
+        file.write_all(b"x").unwrap();
+        memory.fail_from(Calls::Reads, 0, EIO);
+        assert!(memory.open(Path::new("a")).is_err() && memory.list(Path::new("")).is_err());
+        memory.heal();
+        assert_eq!(contents(&memory, "a").unwrap(), b"1234x");
+    }
+
+    #[test]
+    fn it_behaves_like_a_disk() {
+        let memory = Memory::new();
+        memory.put(Path::new("/t/p/a"), b"1");
+        memory.put(Path::new("/t/p/b"), b"22");
+        let path = Path::new("/t/p");
+        let names: Vec<_> =
+            memory.list(path).unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(memory.create_directory(path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        memory.rename(path, Path::new("/t/q")).unwrap();
+        assert!(!memory.exists(path).unwrap());
+        memory.remove_directory(Path::new("/t/q")).unwrap();
+        assert!(memory.list(Path::new("/t")).unwrap().is_empty());
+        assert_eq!(memory.open(path).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

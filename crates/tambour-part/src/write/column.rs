@@ -1,0 +1,148 @@
+//! Encodes one column of a part into its streams.
+
+use crate::column::{
+    ColumnWriter, Layout, Sinks, Stream, StreamKind, StreamName, shared_sizes, streams,
+};
+use crate::manifest::checksums::FileSum;
+use crate::storage::Storage;
+use crate::stream::write::StreamWriter;
+use crate::types::Column;
+use crate::{PartError, Place};
+use arrow_array::ArrayRef;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use tambour_codec::block::Encoder;
+use tambour_codec::spec::CodecSpec;
+
+/// Rows of a call that belong to one granule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// First row in the batch.
+    pub(crate) start: usize,
+    pub(crate) rows: usize,
+    /// The granule starts here.
+    pub(crate) opens: bool,
+}
+
+#[derive(Debug)]
+struct ColumnSinks {
+    streams: Vec<(StreamName, StreamWriter)>,
+    /// Takes what a writer gives to a stream that it did not announce; must stay empty.
+    stray: Vec<u8>,
+}
+
+impl Sinks for ColumnSinks {
+    fn stream(&mut self, name: &StreamName) -> &mut Vec<u8> {
+        let known = self.streams.iter_mut().find(|(known, _)| known == name);
+        known.map_or(&mut self.stray, |(_, writer)| &mut writer.pending)
+    }
+}
+
+/// A column being written.
+#[derive(Debug)]
+pub(crate) struct ColumnEncoder {
+    name: String,
+    writer: ColumnWriter,
+    sinks: ColumnSinks,
+    started: bool,
+}
+
+impl ColumnEncoder {
+    /// `owners` knows the streams that other columns write already; those of this column are added.
+    pub(crate) fn new(
+        storage: &Arc<dyn Storage>,
+        directory: &Path,
+        column: &Column,
+        codec: &CodecSpec,
+        owners: &mut HashMap<StreamName, String>,
+    ) -> Result<Self, PartError> {
+        let Column { name, data_type } = column;
+        // The first column of a Nested writes the sizes of all.
+        let shared = shared_sizes(name, data_type).filter(|sizes| owners.contains_key(sizes));
+        let mut written = Vec::new();
+        for stream in streams(name, data_type, &Layout::default()) {
+            if shared.as_ref() == Some(&stream.name) {
+                continue;
+            }
+            if let Some(owner) = owners.insert(stream.name.clone(), name.clone()) {
+                let reason = format!("its file {:?} is that of column `{owner}`", stream.name.0);
+                return Err(PartError::value(Place::column(name), reason));
+            }
+            let encoder = encoder(column, codec, &stream)?;
+            let writer = StreamWriter::new(storage, directory, &stream.name, name, encoder);
+            written.push((stream.name, writer));
+        }
+        let writer = match shared {
+            Some(_) => ColumnWriter::without_shared_sizes(name, data_type)?,
+            None => ColumnWriter::new(name, data_type)?,
+        };
+        let sinks = ColumnSinks { streams: written, stray: Vec::new() };
+        Ok(Self { name: name.clone(), writer, sinks, started: false })
+    }
+
+    /// Appends the pieces of a batch.
+    pub(crate) fn write(&mut self, values: &ArrayRef, pieces: &[Piece]) -> Result<(), PartError> {
+        if !self.started {
+            self.writer.prefix(&mut self.sinks)?;
+            self.started = true;
+        }
+        for piece in pieces {
+            if piece.opens {
+                for (_, stream) in &mut self.sinks.streams {
+                    stream.begin_granule()?;
+                }
+            }
+            if piece.start == 0 && piece.rows == values.len() {
+                self.writer.granule(values, &mut self.sinks)?;
+            } else {
+                let slice = values.slice(piece.start, piece.rows);
+                self.writer.granule(&slice, &mut self.sinks)?;
+            }
+            self.cut()?;
+        }
+        Ok(())
+    }
+
+    /// Closes the blocks that are full.
+    fn cut(&mut self) -> Result<(), PartError> {
+        for (_, stream) in &mut self.sinks.streams {
+            stream.cut()?;
+        }
+        if self.sinks.stray.is_empty() {
+            return Ok(());
+        }
+        let place = Place::column(&self.name);
+        Err(PartError::value(place, "the column's writer used a stream that it did not announce"))
+    }
+
+    /// Closes all streams, with rows and a final mark if `rows` of the granules are given; the sums of the files.
+    pub(crate) fn finish(
+        mut self,
+        storage: &Arc<dyn Storage>,
+        directory: &Path,
+        extension: &str,
+        rows: Option<&[u64]>,
+    ) -> Result<Vec<(String, FileSum)>, PartError> {
+        if self.started {
+            self.writer.finish(&mut self.sinks)?;
+            self.cut()?;
+        }
+        let mut files = Vec::new();
+        for (_, stream) in self.sinks.streams {
+            files.extend(stream.finish(storage, directory, extension, rows)?);
+        }
+        Ok(files)
+    }
+}
+
+fn encoder(column: &Column, codec: &CodecSpec, stream: &Stream) -> Result<Encoder, PartError> {
+    let built = match stream.kind {
+        StreamKind::Values => Encoder::new(codec, stream.element),
+        StreamKind::Helper | StreamKind::Keys => {
+            Encoder::new(&codec.generic_only(), stream.element)
+        }
+    };
+    let place = || Box::new(Place::column(&column.name));
+    built.map_err(|cause| PartError::Block { place: place(), cause })
+}

@@ -1,0 +1,399 @@
+//! Writing a wide part: rows are cut into granules, each column is encoded by itself, files are hashed on the way.
+
+mod column;
+mod cost;
+
+use crate::column::{check_shared_sizes, write_single};
+use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums};
+use crate::manifest::columns::{self, COLUMNS_FILE};
+use crate::manifest::guard::{GUARD_FILE, Guard, files_hash};
+use crate::name::escape;
+use crate::part::file_hash;
+use crate::partition;
+use crate::storage::Storage;
+use crate::stream::write::write_file;
+use crate::types::{Column, DataType};
+use crate::{PartError, Place};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use column::{ColumnEncoder, Piece};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tambour_codec::spec::CodecSpec;
+
+/// Most bytes of a granule before compression in the new dialect; ClickHouse's `index_granularity_bytes`.
+pub const GRANULE_BYTES_MAX: u64 = 10 << 20;
+/// Fewest rows of a call for which threads are worth their start.
+const PARALLEL_ROWS_MIN: usize = 4096;
+/// Codecs that ClickHouse 18.16 reads.
+const OLD_CODECS: [&str; 4] = ["NONE", "LZ4", "LZ4HC", "ZSTD"];
+
+/// Which ClickHouse versions can attach what is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// `.mrk2`, final mark (ClickHouse 19.11 and later).
+    #[default]
+    New,
+    /// `.mrk`, no final mark, only NONE, LZ4 and ZSTD (18.16 and everything later).
+    Old,
+}
+
+impl Dialect {
+    /// Extension of the mark files.
+    fn extension(self) -> &'static str {
+        match self {
+            Self::New => "mrk2",
+            Self::Old => "mrk",
+        }
+    }
+}
+
+/// What a part to be written is like.
+#[derive(Clone, Debug)]
+pub struct PartSpec {
+    /// Columns with their codecs.
+    pub columns: Vec<(Column, CodecSpec)>,
+    /// Types of the primary key expressions; empty for `tuple()`.
+    pub key_types: Vec<DataType>,
+    /// Rows of a granule. In the new dialect a granule of wide rows has fewer, so that it stays under
+    /// [`GRANULE_BYTES_MAX`].
+    pub index_granularity: usize,
+    /// The dialect.
+    pub dialect: Dialect,
+    /// Threads that may encode columns at the same time (1 = none besides the caller's).
+    pub threads: usize,
+}
+
+impl PartSpec {
+    fn check(&self) -> Result<(), PartError> {
+        if self.columns.is_empty() {
+            return Err(PartError::argument("a part needs a column"));
+        }
+        if self.index_granularity == 0 {
+            return Err(PartError::argument("index_granularity must be at least 1"));
+        }
+        let mut names = std::collections::HashSet::new();
+        for (column, codec) in &self.columns {
+            let place = || Place::column(&column.name);
+            if column.name.is_empty() || !names.insert(&column.name) {
+                return Err(PartError::value(place(), "column has no name of its own"));
+            }
+            let old = codec.calls.len() == 1
+                && codec.calls.iter().all(|call| OLD_CODECS.contains(&call.name.as_str()));
+            if self.dialect == Dialect::Old && !old {
+                let reason = format!("the old dialect has no CODEC({codec})");
+                return Err(PartError::value(place(), reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The partition of a part: key values, and ranges of its source columns.
+#[derive(Clone, Debug, Default)]
+pub struct Partition {
+    /// Type and one-row array per PARTITION BY expression; empty for none.
+    pub values: Vec<(DataType, ArrayRef)>,
+    /// Column name, its type, and a two-row array: minimum and maximum.
+    pub ranges: Vec<(String, DataType, ArrayRef)>,
+}
+
+impl Partition {
+    /// The partition id as ClickHouse names it (`all`, `202402`, `202402--5`, 32 hex digits); docs/format/part.md.
+    pub fn id(&self) -> Result<String, PartError> {
+        let mut values = Vec::new();
+        for (data_type, array) in &self.values {
+            let mut bytes = Vec::new();
+            write_single(array, 0, data_type, &mut bytes)?;
+            values.push((data_type, bytes));
+        }
+        partition::id(values.iter().map(|(data_type, bytes)| (*data_type, bytes.as_slice())))
+    }
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartSummary {
+    /// Rows.
+    pub rows: u64,
+    /// Granules.
+    pub granules: u64,
+    /// Bytes of all files.
+    pub bytes_on_disk: u64,
+    /// Bytes of the columns before compression.
+    pub uncompressed: u64,
+}
+
+/// The granule that is open.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenGranule {
+    rows: usize,
+    bytes: u64,
+}
+
+/// Writes a part into a new directory (which the caller renames when all is durable). After an error only
+/// [`PartWriter::abort`] makes sense; dropping it leaves the directory as it is.
+#[derive(Debug)]
+pub struct PartWriter {
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    spec: PartSpec,
+    columns: Vec<ColumnEncoder>,
+    /// The columns of the spec.
+    schema: Vec<Column>,
+    open: OpenGranule,
+    /// Rows of all granules, the open one included.
+    granules: Vec<u64>,
+    rows: u64,
+    index: Vec<u8>,
+    /// Key of the last row so far.
+    last_key: Vec<u8>,
+    failed: bool,
+}
+
+impl PartWriter {
+    /// Creates the directory and prepares the streams.
+    pub fn create(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        spec: PartSpec,
+    ) -> Result<Self, PartError> {
+        spec.check()?;
+        let mut owners = HashMap::new();
+        let columns = spec
+            .columns
+            .iter()
+            .map(|(column, codec)| ColumnEncoder::new(storage, path, column, codec, &mut owners))
+            .collect::<Result<_, _>>()?;
+        let schema = spec.columns.iter().map(|(column, _)| column.clone()).collect();
+        let created = storage.create_directory(path);
+        created.map_err(|cause| PartError::io(path, "create directory", cause))?;
+        Ok(Self {
+            storage: Arc::clone(storage),
+            path: path.to_owned(),
+            spec,
+            columns,
+            schema,
+            open: OpenGranule::default(),
+            granules: Vec::new(),
+            rows: 0,
+            index: Vec::new(),
+            last_key: Vec::new(),
+            failed: false,
+        })
+    }
+
+    /// Appends rows, already sorted. `batch` has the columns of the spec in their order; `keys` the values of the primary
+    /// key expressions for the same rows. How rows are cut into calls makes no difference to the granules.
+    pub fn write(&mut self, batch: &RecordBatch, keys: &[ArrayRef]) -> Result<(), PartError> {
+        self.check_input(batch, keys)?;
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        self.failed = true;
+        check_shared_sizes(&self.schema, batch.columns(), self.rows)?;
+        let pieces = self.cut(batch);
+        self.write_keys(keys, &pieces, batch.num_rows() - 1)?;
+        let threads = if batch.num_rows() < PARALLEL_ROWS_MIN { 1 } else { self.spec.threads };
+        let jobs = self.columns.iter_mut().zip(batch.columns());
+        in_parallel(threads, jobs, |(column, values)| column.write(values, &pieces))?;
+        self.rows += batch.num_rows() as u64;
+        self.failed = false;
+        Ok(())
+    }
+
+    fn check_input(&self, batch: &RecordBatch, keys: &[ArrayRef]) -> Result<(), PartError> {
+        if self.failed {
+            return Err(PartError::argument("the part's writer failed before"));
+        }
+        if batch.num_columns() != self.columns.len() {
+            let wanted = self.columns.len();
+            let reason = format!("batch has {} columns, the part {wanted}", batch.num_columns());
+            return Err(PartError::argument(reason));
+        }
+        let fits = keys.len() == self.spec.key_types.len()
+            && keys.iter().all(|key| key.len() == batch.num_rows());
+        if fits { Ok(()) } else { Err(PartError::argument("keys do not fit the batch")) }
+    }
+
+    /// Cuts a batch into pieces of granules.
+    fn cut(&mut self, batch: &RecordBatch) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let mut start = 0;
+        while start < batch.num_rows() {
+            let opens = self.open.rows == 0;
+            let room = self.spec.index_granularity - self.open.rows;
+            let wanted = room.min(batch.num_rows() - start);
+            let (rows, bytes) = match self.spec.dialect {
+                Dialect::Old => (wanted, 0),
+                Dialect::New => {
+                    let budget = GRANULE_BYTES_MAX.saturating_sub(self.open.bytes);
+                    cost::rows_that_fit(batch, start, wanted, budget, opens)
+                }
+            };
+            if rows == 0 {
+                self.open = OpenGranule::default();
+                continue;
+            }
+            pieces.push(Piece { start, rows, opens });
+            if opens {
+                self.granules.push(0);
+            }
+            if let Some(granule) = self.granules.last_mut() {
+                *granule += rows as u64;
+            }
+            self.open.rows += rows;
+            self.open.bytes += bytes;
+            if self.open.rows == self.spec.index_granularity {
+                self.open = OpenGranule::default();
+            }
+            start += rows;
+        }
+        pieces
+    }
+
+    fn write_keys(
+        &mut self,
+        keys: &[ArrayRef],
+        pieces: &[Piece],
+        last: usize,
+    ) -> Result<(), PartError> {
+        let types = &self.spec.key_types;
+        for piece in pieces.iter().filter(|piece| piece.opens) {
+            for (key, data_type) in keys.iter().zip(types) {
+                write_single(key, piece.start, data_type, &mut self.index)?;
+            }
+        }
+        self.last_key.clear();
+        for (key, data_type) in keys.iter().zip(types) {
+            write_single(key, last, data_type, &mut self.last_key)?;
+        }
+        Ok(())
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Writes index, partition, count and checksums, and syncs every file and the directory. (The directory's own name
+    /// becomes durable when the caller syncs the parent.)
+    pub fn finish(self, partition: &Partition) -> Result<PartSummary, PartError> {
+        if self.failed {
+            return Err(PartError::argument("the part's writer failed before"));
+        }
+        let (storage, path, dialect) = (&self.storage, &self.path, self.spec.dialect);
+        let rows = (dialect == Dialect::New).then_some(self.granules.as_slice());
+        let done = Mutex::new(Vec::new());
+        in_parallel(self.spec.threads, self.columns.into_iter(), |column| {
+            let files = column.finish(storage, path, dialect.extension(), rows)?;
+            done.lock().unwrap_or_else(PoisonError::into_inner).push(files);
+            Ok(())
+        })?;
+        let finished = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = Checksums::default();
+        sums.files.extend(finished.into_iter().flatten());
+        let uncompressed = sums.files.values().filter_map(|sum| sum.contents).map(|c| c.0).sum();
+
+        let mut small = partition_files(partition, self.rows)?;
+        small.push(("count.txt".to_owned(), self.rows.to_string().into_bytes()));
+        if !self.spec.key_types.is_empty() {
+            let mut index = self.index;
+            if dialect == Dialect::New {
+                index.extend_from_slice(&self.last_key);
+            }
+            small.push(("primary.idx".to_owned(), index));
+        }
+        for (name, contents) in small {
+            let sum = write_file(storage, path.join(&name), &contents)?;
+            sums.files.insert(name, sum);
+        }
+        let mut bytes_on_disk: u64 = sums.files.values().map(|sum| sum.size).sum();
+        let columns = columns::print(self.spec.columns.iter().map(|(column, _)| column));
+        let guard = Guard {
+            columns_file: file_hash(columns.as_bytes()),
+            files: files_hash(&sums),
+            index_granularity: self.spec.index_granularity as u64,
+        };
+        let sum = write_file(storage, path.join(GUARD_FILE), guard.print().as_bytes())?;
+        bytes_on_disk += sum.size;
+        sums.files.insert(GUARD_FILE.to_owned(), sum);
+        let list = sums.print().map_err(|cause| PartError::Block {
+            place: Box::new(Place::file(path.join(CHECKSUMS_FILE))),
+            cause,
+        })?;
+        for (name, contents) in [(COLUMNS_FILE, columns.as_bytes()), (CHECKSUMS_FILE, &list)] {
+            bytes_on_disk += write_file(storage, path.join(name), contents)?.size;
+        }
+        let synced = storage.sync_directory(path);
+        synced.map_err(|cause| PartError::io(path, "sync directory", cause))?;
+        let granules = self.granules.len() as u64;
+        Ok(PartSummary { rows: self.rows, granules, bytes_on_disk, uncompressed })
+    }
+
+    /// Gives up: removes the directory.
+    pub fn abort(self) -> Result<(), PartError> {
+        let Self { storage, path, columns, .. } = self;
+        drop(columns);
+        let removed = storage.remove_directory(&path);
+        removed.map_err(|cause| PartError::io(&path, "remove directory", cause))
+    }
+}
+
+/// `partition.dat` and the `minmax_*.idx` (which an empty part does not have).
+fn partition_files(partition: &Partition, rows: u64) -> Result<Vec<(String, Vec<u8>)>, PartError> {
+    let mut files = Vec::new();
+    if !partition.values.is_empty() {
+        let mut contents = Vec::new();
+        for (data_type, array) in &partition.values {
+            write_single(array, 0, data_type, &mut contents)?;
+        }
+        files.push((partition::PARTITION_FILE.to_owned(), contents));
+    }
+    for (column, data_type, array) in &partition.ranges {
+        if rows == 0 {
+            break;
+        }
+        let mut contents = Vec::new();
+        write_single(array, 0, data_type, &mut contents)?;
+        write_single(array, 1, data_type, &mut contents)?;
+        files.push((partition::minmax_file(&escape(column)), contents));
+    }
+    Ok(files)
+}
+
+/// Runs jobs on up to `threads` threads, the caller's among them; the first error that is met.
+fn in_parallel<J: Send>(
+    threads: usize,
+    jobs: impl ExactSizeIterator<Item = J> + Send,
+    run: impl Fn(J) -> Result<(), PartError> + Sync,
+) -> Result<(), PartError> {
+    let threads = threads.clamp(1, jobs.len().max(1));
+    if threads == 1 {
+        for job in jobs {
+            run(job)?;
+        }
+        return Ok(());
+    }
+    let queue = Mutex::new(jobs);
+    let failure = Mutex::new(None);
+    let work = || {
+        loop {
+            let job = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(job) = job else { break };
+            if failure.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                break;
+            }
+            if let Err(error) = run(job) {
+                failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(&work);
+        }
+        work();
+    });
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}

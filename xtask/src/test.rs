@@ -1,0 +1,117 @@
+//! The everyday tests, in the order in which they say most: Rust, laws per ISA level, oracle, tour.
+
+use crate::{Outcome, output, root, run, run_with, tour};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crates whose results may depend on the instruction set.
+const DISPATCHED: [&str; 4] = ["tambour-kernel", "tambour-codec", "tambour-part", "tambour-check"];
+
+/// All of it.
+pub(crate) fn all() -> Outcome {
+    let python = virtual_environment()?;
+    run("cargo", &["test", "--workspace", "--locked"])?;
+    isa_levels()?;
+    oracle(&python)?;
+    tour::smoke(&binary("debug"))
+}
+
+/// The laws once per level of `TAMBOUR_ISA` that this machine has.
+pub(crate) fn isa_levels() -> Outcome {
+    for level in levels() {
+        // The same packages and features as in the first run, so that nothing is built again.
+        let mut arguments = vec!["test", "--workspace", "--locked", "--lib", "--tests", "--quiet"];
+        for name in others()?.leak() {
+            arguments.extend(["--exclude", name.as_str()]);
+        }
+        run_with("cargo", &arguments, &[("TAMBOUR_ISA", level)])?;
+    }
+    Ok(())
+}
+
+/// Workspace members that [`isa_levels`] leaves out.
+fn others() -> Result<Vec<String>, String> {
+    let mut names = vec!["xtask".to_owned()];
+    let crates = fs::read_dir(root().join("crates")).map_err(|error| format!("crates: {error}"))?;
+    for entry in crates {
+        let entry = entry.map_err(|error| format!("crates: {error}"))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !DISPATCHED.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Levels below the best one, which the plain run has tested.
+#[cfg(target_arch = "x86_64")]
+fn levels() -> Vec<&'static str> {
+    let mut levels = vec!["scalar"];
+    if is_x86_feature_detected!("avx2") {
+        levels.push("avx2");
+    }
+    levels
+}
+
+/// Levels below the best one, which the plain run has tested.
+#[cfg(not(target_arch = "x86_64"))]
+fn levels() -> Vec<&'static str> {
+    vec!["scalar"]
+}
+
+/// Where cargo put a binary of ours.
+pub(crate) fn binary(profile: &str) -> PathBuf {
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    target.join(profile).join("tambour")
+}
+
+/// The tests against ClickHouse itself (chdb), through the command line.
+fn oracle(python: &Path) -> Outcome {
+    let python = python.to_string_lossy();
+    let tambour = binary("debug");
+    let tambour = tambour.to_string_lossy();
+    run_with(&python, &["-m", "pytest", "-q", "oracle"], &[("TAMBOUR", &tambour)])
+}
+
+/// The measurements of docs/benchmarks.md at their full size: 10 million rows and TPC-H scale 1, beside chdb.
+pub(crate) fn scale(arguments: &[&str]) -> Outcome {
+    let python = virtual_environment()?;
+    run("cargo", &["build", "--release", "--locked", "--package", "tambour-cli"])?;
+    let python = python.to_string_lossy();
+    let tambour = binary("release");
+    let tambour = tambour.to_string_lossy();
+    let mut words = vec!["oracle/scale.py"];
+    words.extend(arguments);
+    run_with(&python, &words, &[("TAMBOUR", &tambour)])
+}
+
+/// `.venv` with the pinned packages of oracle/requirements.txt; made or mended if it differs.
+fn virtual_environment() -> Result<PathBuf, String> {
+    let directory = root().join(".venv");
+    let python = directory.join("bin/python");
+    let wanted = root().join("oracle/requirements.txt");
+    let wanted =
+        fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
+    let stamp = directory.join("installed.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+    println!(
+        "making .venv with the packages of oracle/requirements.txt (ClickHouse as a library: about 550 MB)"
+    );
+    output("python3", &["-m", "venv", ".venv"])?;
+    let pip = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "-r",
+        "oracle/requirements.txt",
+    ];
+    output(&python.to_string_lossy(), &pip)?;
+    fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
+    Ok(python)
+}
