@@ -48,7 +48,7 @@ pub struct PartReader {
 }
 
 impl PartReader {
-    pub(crate) fn new(part: &Arc<Part>, request: ReadRequest) -> Result<Self, PartError> {
+    pub(crate) fn new(part: &Arc<Part>, request: &ReadRequest) -> Result<Self, PartError> {
         let mut wanted = Vec::new();
         for &index in &request.columns {
             let stored = part.stored.get(index).ok_or_else(|| {
@@ -189,7 +189,7 @@ impl PartReader {
             }
         }
         let columns = self.columns.iter();
-        pieces.into_iter().zip(columns).map(|(pieces, c)| join(pieces, &c.stored)).collect()
+        pieces.into_iter().zip(columns).map(|(pieces, c)| join(&pieces, &c.stored)).collect()
     }
 
     fn assemble(&self, mut arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, PartError> {
@@ -251,8 +251,8 @@ impl ColumnCursor {
 }
 
 /// One array of several.
-fn join(pieces: Vec<ArrayRef>, stored: &StoredColumn) -> Result<ArrayRef, PartError> {
-    match pieces.as_slice() {
+fn join(pieces: &[ArrayRef], stored: &StoredColumn) -> Result<ArrayRef, PartError> {
+    match pieces {
         [piece] => Ok(Arc::clone(piece)),
         pieces => {
             let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
