@@ -244,9 +244,28 @@ impl ColumnCursor {
             self.reader.seek();
             sources.jump(run.start, whole.end)?;
         }
-        let array = self.reader.read(sources, rows)?;
-        sources.leave(run.end)?;
-        checked(array, rows.iter().sum(), &self.stored)
+        if !self.reader.by_granule() {
+            sources.enter(run.start);
+            let array = self.reader.read(sources, rows)?;
+            sources.leave(run.end)?;
+            return checked(array, rows.iter().sum(), &self.stored);
+        }
+        let mut pieces = Vec::with_capacity(rows.len());
+        let mut before = 0;
+        for (granule, rows) in run.clone().zip(rows) {
+            sources.enter(granule);
+            let array = self.reader.read(sources, std::slice::from_ref(rows));
+            let array = array.map_err(|mut error| {
+                if let Some(row) = error.place_mut().and_then(|place| place.row.as_mut()) {
+                    *row += before;
+                }
+                error
+            })?;
+            sources.leave(granule + 1)?;
+            pieces.push(checked(array, *rows, &self.stored)?);
+            before += *rows as u64;
+        }
+        join(&pieces, &self.stored)
     }
 }
 
