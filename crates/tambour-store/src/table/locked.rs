@@ -128,11 +128,6 @@ impl LockedTable {
         Err(StoreError::NotATable { path, problem: "the directory is removed again and again" })
     }
 
-    /// What is committed.
-    pub(super) fn sidecar(&self) -> Option<&Sidecar> {
-        self.sidecar.as_ref()
-    }
-
     /// The directory.
     pub(super) fn path(&self) -> &Path {
         &self.path

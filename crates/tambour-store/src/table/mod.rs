@@ -8,17 +8,28 @@
 //! The way of the rows: [`insert::Insert`] collects batches, sorts and spills them as parts, merges the spilled parts and
 //! commits; [`merge::optimize`] merges what several inserts left; [`verify::verify`] reads everything and checks it.
 
+mod chunk;
+mod draft;
 pub mod insert;
+mod intake;
+mod key;
 mod locked;
 pub mod merge;
 mod name;
 mod open;
 mod ordinal;
+mod partition;
 pub mod predicate;
 mod prune;
+mod run;
 pub mod scan;
+mod shape;
 mod sidecar;
 mod span;
+mod spill;
+#[cfg(test)]
+mod tests;
+mod tournament;
 pub mod verify;
 
 pub use name::PartName;
@@ -77,9 +88,13 @@ impl Table {
     pub fn part_names(&self) -> &[String] {
         &self.names
     }
-    /// Rows of all live parts.
+    /// Rows of all live parts; those that lightweight deletes hide are counted too, see [`Table::has_deleted_rows`].
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+    /// True if readers may get fewer rows than [`Table::rows`].
+    pub fn has_deleted_rows(&self) -> bool {
+        self.parts.iter().any(|part| part.has_deleted_rows())
     }
     /// The storage it lives on.
     pub fn storage(&self) -> &Arc<dyn Storage> {

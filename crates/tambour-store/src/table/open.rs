@@ -7,23 +7,21 @@ use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
 use crate::StoreError;
 use crate::commit::exists;
 use crate::schema::TableDefinition;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tambour_part::Part;
+use tambour_part::part::OpenOptions;
 use tambour_part::storage::Storage;
 use tambour_part::types::Column;
+use tambour_part::{Part, PartError};
 
 /// How often a reader starts again because a writer changed the table under it.
 const ATTEMPTS_MAX: usize = 32;
 
 /// Most bytes of a .sql file.
 const STATEMENT_MAX: u64 = 1 << 20;
-
-/// Columns of a part that are ClickHouse's own and no columns of the table.
-const SYSTEM_COLUMNS: [&str; 3] = ["_row_exists", "_block_number", "_block_offset"];
 
 /// Files by which a part is told from a table.
 const PART_FILES: [&str; 3] = ["columns.txt", "count.txt", "checksums.txt"];
@@ -35,11 +33,65 @@ enum Opened {
     Gone,
 }
 
+/// Opens a part, with what its table knows of it.
+pub(super) fn open_part(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    granularity: Option<usize>,
+) -> Result<Arc<Part>, PartError> {
+    let options = OpenOptions { index_granularity: granularity.map(|rows| rows as u64) };
+    Part::open_with(storage, path, &options).map(Arc::new)
+}
+
+/// What a directory without a sidecar turned out to be.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// A part by itself, of this name.
+    Part(String),
+    /// Parts, and perhaps a definition beside them.
+    Parts(FoundParts),
+}
+
+/// Parts in a directory without a sidecar.
+#[derive(Debug)]
+pub(super) struct FoundParts {
+    /// Live ones, by partition and block number.
+    pub live: Vec<PartName>,
+    /// Those that live ones replace.
+    pub covered: Vec<PartName>,
+    /// What a .sql file says.
+    pub definition: Option<TableDefinition>,
+}
+
 /// Opens whatever is at `path`: a table with a sidecar, a directory of parts, or a single part.
 pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, StoreError> {
     if let Some(table) = open_with_sidecar(storage, path)? {
         return Ok(table);
     }
+    match find(storage, path)? {
+        Found::Part(name) => {
+            let part = open_part(storage, path, None).map_err(StoreError::part(path, &name))?;
+            assemble(storage, path, None, vec![(name, part)])
+        }
+        Found::Parts(found) => open_parts(storage, path, found),
+    }
+}
+
+fn open_parts(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    found: FoundParts,
+) -> Result<Table, StoreError> {
+    let names: Vec<String> = found.live.iter().map(ToString::to_string).collect();
+    let granularity = found.definition.as_ref().map(TableDefinition::index_granularity);
+    let opened = in_parallel(&names, |name| {
+        open_part(storage, &path.join(name), granularity).map_err(StoreError::part(path, name))
+    })?;
+    assemble(storage, path, found.definition, names.into_iter().zip(opened).collect())
+}
+
+/// Finds the parts of a directory that has no sidecar.
+pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, StoreError> {
     let entries = storage.list(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             StoreError::NotATable { path: path.to_owned(), problem: "there is no such directory" }
@@ -51,12 +103,11 @@ pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, Sto
     })?;
     if entries.iter().any(|entry| PART_FILES.contains(&entry.name.as_str())) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let part = Part::open(storage, path).map_err(StoreError::part(path, &name))?;
-        return assemble(storage, path, None, vec![(name, Arc::new(part))]);
+        return Ok(Found::Part(name));
     }
     let directories = entries.iter().filter(|entry| entry.is_directory);
-    let (live, _) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
-    let files = entries.iter().filter(|entry| !entry.is_directory);
+    let (live, covered) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
+    let files = entries.iter().filter(|entry| entry.is_file);
     let definition = definition_beside(storage, path, files.map(|entry| entry.name.as_str()))?;
     let looks_like_table = entries.iter().any(|entry| entry.name == "format_version.txt");
     if live.is_empty() && !(looks_like_table && definition.is_some()) {
@@ -64,11 +115,7 @@ pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, Sto
         return Err(StoreError::NotATable { path: path.to_owned(), problem });
     }
     refuse_old_syntax(storage, path)?;
-    let names: Vec<String> = live.iter().map(ToString::to_string).collect();
-    let opened = in_parallel(&names, |name| {
-        Part::open(storage, &path.join(name)).map_err(StoreError::part(path, name)).map(Arc::new)
-    })?;
-    assemble(storage, path, definition, names.into_iter().zip(opened).collect())
+    Ok(Found::Parts(FoundParts { live, covered, definition }))
 }
 
 /// Describes a directory of parts without a sidecar as the sidecar that it would have; covered parts become `removed`.
@@ -76,17 +123,24 @@ pub(super) fn adopt(
     storage: &Arc<dyn Storage>,
     path: &Path,
 ) -> Result<(Sidecar, Option<TableDefinition>), StoreError> {
-    let table = open(storage, path)?;
-    let entries = storage.list(path).map_err(StoreError::file("list", path))?;
-    let directories = entries.iter().filter(|entry| entry.is_directory);
-    let (live, covered) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
+    let found = match find(storage, path)? {
+        Found::Parts(found) => found,
+        Found::Part(_) => {
+            let problem = "it is a single part";
+            return Err(StoreError::NotATable { path: path.to_owned(), problem });
+        }
+    };
+    let (live, covered) = (found.live.clone(), found.covered.clone());
+    let table = open_parts(storage, path, found)?;
     let statement = table.definition().map(ToString::to_string).unwrap_or_default();
     let mut sidecar = Sidecar::new(statement);
     for (name, part) in live.iter().zip(table.parts()) {
         sidecar.parts.push(live_part(name, None, part.content_hash(), part.rows()));
-        sidecar.next_block = sidecar.next_block.max(name.block_max.saturating_add(1));
     }
+    let blocks = live.iter().chain(&covered).map(|name| name.block_max.saturating_add(1));
+    sidecar.next_block = blocks.max().unwrap_or(1).max(1);
     sidecar.removed = covered.iter().map(ToString::to_string).collect();
+    sidecar.sort_parts();
     Ok((sidecar, table.definition().cloned()))
 }
 
@@ -128,7 +182,9 @@ fn open_live(
     sidecar: &Sidecar,
 ) -> Result<Table, StoreError> {
     let definition = TableDefinition::parse(&sidecar.statement)?;
-    let opened = in_parallel(&sidecar.parts, |live| open_live_part(storage, path, live))?;
+    let granularity = Some(definition.index_granularity());
+    let opened =
+        in_parallel(&sidecar.parts, |live| open_live_part(storage, path, live, granularity))?;
     let names = sidecar.parts.iter().map(|live| live.name.clone());
     assemble(storage, path, Some(definition), names.zip(opened).collect())
 }
@@ -138,10 +194,11 @@ pub(super) fn open_live_part(
     storage: &Arc<dyn Storage>,
     path: &Path,
     live: &LivePart,
+    granularity: Option<usize>,
 ) -> Result<Arc<Part>, StoreError> {
     let candidates = std::iter::once(&live.name).chain(&live.directory);
     for directory in candidates {
-        match open_candidate(storage, path, &live.name, directory)? {
+        match open_candidate(storage, path, (&live.name, directory), granularity)? {
             Opened::Gone => {}
             Opened::Part(part) => {
                 compare(path, live, &part)?;
@@ -155,15 +212,15 @@ pub(super) fn open_live_part(
 fn open_candidate(
     storage: &Arc<dyn Storage>,
     path: &Path,
-    name: &str,
-    directory: &str,
+    (name, directory): (&str, &str),
+    granularity: Option<usize>,
 ) -> Result<Opened, StoreError> {
     let directory = path.join(directory);
     if !exists(storage.as_ref(), &directory)? {
         return Ok(Opened::Gone);
     }
-    match Part::open(storage, &directory) {
-        Ok(part) => Ok(Opened::Part(Arc::new(part))),
+    match open_part(storage, &directory, granularity) {
+        Ok(part) => Ok(Opened::Part(part)),
         // Renamed or removed while we were reading it: not damaged, but elsewhere.
         Err(_) if !exists(storage.as_ref(), &directory)? => Ok(Opened::Gone),
         Err(error) => Err(StoreError::part(path, name)(error)),
@@ -191,16 +248,11 @@ fn assemble(
 ) -> Result<Table, StoreError> {
     let columns = match (&definition, parts.first()) {
         (Some(definition), _) => definition.plain_columns(),
-        (None, Some((_, part))) => part
-            .columns()
-            .iter()
-            .filter(|column| !SYSTEM_COLUMNS.contains(&column.name.as_str()))
-            .cloned()
-            .collect(),
+        (None, Some((_, part))) => part.columns().to_vec(),
         (None, None) => Vec::new(),
     };
     for (name, part) in &parts {
-        check_columns(path, name, &columns, part.columns())?;
+        check_columns(path, name, &columns, part)?;
     }
     let rows = parts.iter().map(|(_, part)| part.rows()).sum();
     let (names, parts) = parts.into_iter().unzip();
@@ -209,18 +261,19 @@ fn assemble(
 }
 
 /// The part must have exactly the table's columns, in any order.
-fn check_columns(
+pub(super) fn check_columns(
     table: &Path,
     name: &str,
     expected: &[Column],
-    got: &[Column],
+    part: &Part,
 ) -> Result<(), StoreError> {
     let differs = |expected: String, got: String| {
         let (table, part) = (table.to_owned(), name.to_owned());
         Err(StoreError::PartDiffers { table, part, field: "columns", expected, got })
     };
+    let columns = part.columns().iter();
     let by_name: HashMap<_, _> =
-        got.iter().map(|column| (column.name.as_str(), &column.data_type)).collect();
+        columns.map(|column| (column.name.as_str(), &column.data_type)).collect();
     for column in expected {
         let wanted = format!("{} {}", column.name, column.data_type);
         match by_name.get(column.name.as_str()) {
@@ -229,11 +282,9 @@ fn check_columns(
             None => return differs(wanted, "no such column".to_owned()),
         }
     }
-    let is_known = |name: &str| {
-        SYSTEM_COLUMNS.contains(&name) || expected.iter().any(|column| column.name == name)
-    };
-    match got.iter().find(|column| !is_known(&column.name)) {
-        Some(column) => differs("no other column".to_owned(), column.name.clone()),
+    let expected: HashSet<_> = expected.iter().map(|column| column.name.as_str()).collect();
+    match by_name.keys().find(|name| !expected.contains(*name)) {
+        Some(other) => differs("no other column".to_owned(), (*other).to_owned()),
         None => Ok(()),
     }
 }

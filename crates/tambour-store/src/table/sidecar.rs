@@ -74,6 +74,11 @@ impl Sidecar {
         }
     }
 
+    /// Puts the parts into the order of their names.
+    pub(super) fn sort_parts(&mut self) {
+        self.parts.sort_by_cached_key(|part| PartName::parse(&part.name));
+    }
+
     /// The bytes of the file.
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
         let body = Self { check: String::new(), ..self.clone() };
