@@ -17,19 +17,19 @@ mod locked;
 pub mod merge;
 mod name;
 mod open;
+mod ordinal;
 mod partition;
 pub mod predicate;
-mod run;
-mod ordinal;
 mod prune;
+mod run;
 pub mod scan;
 mod shape;
 mod sidecar;
+mod span;
 mod spill;
 #[cfg(test)]
 mod tests;
 mod tournament;
-mod span;
 pub mod verify;
 
 pub use name::PartName;

@@ -92,8 +92,8 @@ impl Ordinal {
         if order(data_type) == Order::None {
             return Ok(None);
         }
-        let arrow = data_type.arrow(Strings::Binary);
-        let form = normal_form(&new_empty_array(&arrow), data_type)?;
+        let Some(none) = constant_array(&[], data_type) else { return Ok(None) };
+        let form = normal_form(&none, data_type)?;
         let last = SortOptions { descending: false, nulls_first: false };
         let field = SortField::new_with_options(form.data_type().clone(), last);
         let converter = RowConverter::new(vec![field]).map_err(encoding)?;

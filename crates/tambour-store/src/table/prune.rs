@@ -479,9 +479,28 @@ fn follows(function: &Expression, argument: &DataType, result: &DataType) -> boo
                 | DataType::Int32
                 | DataType::Int64
         ),
+        // Other functions take integers for days or seconds, or wrap around.
+        DataType::UInt8
+        | DataType::UInt16
+        | DataType::UInt32
+        | DataType::UInt64
+        | DataType::Int8
+        | DataType::Int16
+        | DataType::Int32
+        | DataType::Int64 => is_division(function),
         _ => false,
     };
     is_small && order(result) == Order::Same && function.is_monotonic()
+}
+
+/// True if the only functions are whole divisions.
+fn is_division(expression: &Expression) -> bool {
+    match expression {
+        Expression::Column(_) | Expression::Literal(_) => true,
+        Expression::Call { function, arguments } => {
+            function == "intDiv" && arguments.iter().all(is_division)
+        }
+    }
 }
 
 /// Seconds by which the argument of a monotonic function of times may be out of order in local time.
@@ -523,3 +542,6 @@ fn evaluate(
     let batch = RecordBatch::try_new_with_options(schema, vec![values], &options).map_err(arrow)?;
     function.evaluate(&batch)
 }
+
+#[cfg(test)]
+mod tests;
