@@ -285,6 +285,17 @@ impl FileError {
         }
     }
 
+    /// The same error when the first record turns out to be a header.
+    pub(crate) fn behind_header(mut self) -> Self {
+        match &mut self {
+            Self::Ragged { spot, .. } | Self::Quote { spot, .. } | Self::Limit { spot, .. } => {
+                spot.row = spot.row.saturating_sub(1);
+            }
+            _ => {}
+        }
+        self
+    }
+
     pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { path: path.to_owned(), action, source }
     }

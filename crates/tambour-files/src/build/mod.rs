@@ -41,6 +41,11 @@ pub(crate) trait Build: Send {
         false
     }
 
+    /// Whether texts are literals with escapes of their own: then those of the field around them are not resolved first.
+    fn takes_literals(&self) -> bool {
+        false
+    }
+
     /// The value at the cursor.
     fn literal(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Reject> {
         match cursor.scalar()? {
@@ -52,11 +57,14 @@ pub(crate) trait Build: Send {
     /// A column of a block; with a refusal comes the row.
     fn cells(&mut self, cells: Cells<'_>) -> Result<(), (usize, Reject)> {
         let any_text = self.takes_any_text();
+        let literals = self.takes_literals();
         let mut scratch = Vec::new();
         for row in 0..cells.rows() {
             let field = cells.field(row);
             let outcome = if field.is_null(any_text, cells.empty_is_null) {
                 self.null()
+            } else if literals && field.has_backslashes() {
+                self.text(field.raw)
             } else {
                 field
                     .value(&mut scratch)

@@ -74,6 +74,10 @@ impl Build for List {
         self.offsets.push(last);
     }
 
+    fn takes_literals(&self) -> bool {
+        true
+    }
+
     fn literal(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Reject> {
         match cursor.token()? {
             Token::Null => return self.null(),
@@ -156,6 +160,10 @@ impl Build for Tuple {
         self.values.iter_mut().for_each(|value| value.blank());
     }
 
+    fn takes_literals(&self) -> bool {
+        true
+    }
+
     fn literal(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Reject> {
         match cursor.token()? {
             Token::Null => return self.null(),
@@ -196,6 +204,10 @@ impl Build for Map {
     fn blank(&mut self) {
         let last = self.offsets[self.offsets.len() - 1];
         self.offsets.push(last);
+    }
+
+    fn takes_literals(&self) -> bool {
+        true
     }
 
     fn literal(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Reject> {

@@ -15,6 +15,8 @@ use tambour_part::{DataType, PartError};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) nulls: bool,
+    /// NULLs among the values whose texts were looked at.
+    null_count: u64,
     /// Least and greatest day (or second, for timestamps of seconds).
     pub(crate) range: Option<(i64, i64)>,
     pub(crate) distinct: Distinct,
@@ -93,6 +95,7 @@ impl Facts {
         // Whatever kind of text it is; what is not UTF-8 is an error when it is read.
         let Ok(texts) = cast(array, &Arrow::Utf8) else { return };
         let texts: &StringArray = texts.as_string();
+        self.null_count += texts.null_count() as u64;
         for text in texts.iter().flatten() {
             self.distinct.observe(text.as_bytes());
         }
@@ -146,7 +149,8 @@ impl Facts {
         let named = DataType::from_field(&refined)?;
         let decided = match named.unwrapped() {
             DataType::String
-                if self.distinct.pays() && !matches!(named, DataType::LowCardinality(_)) =>
+                if self.distinct.pays(self.null_count)
+                    && !matches!(named, DataType::LowCardinality(_)) =>
             {
                 DataType::LowCardinality(Box::new(named))
             }

@@ -51,12 +51,13 @@ impl Distinct {
         }
     }
 
-    /// Whether a dictionary of the values pays.
-    pub(crate) fn pays(&self) -> bool {
+    /// Whether a dictionary of the values pays, if there are so many NULLs besides them.
+    pub(crate) fn pays(&self, nulls: u64) -> bool {
         let distinct = self.values.len() as u64;
+        let rows = self.rows + nulls;
         !self.full
-            && self.rows >= DICTIONARY_ROWS_MIN
-            && distinct.saturating_mul(ROWS_PER_VALUE_MIN) <= self.rows
+            && rows >= DICTIONARY_ROWS_MIN
+            && distinct.saturating_mul(ROWS_PER_VALUE_MIN) <= rows
     }
 }
 
@@ -237,7 +238,7 @@ impl Evidence {
         // Who writes "" for the empty string means NULL when there is nothing at all.
         let empty_is_null = self.empties > 0 && self.quoted_empties > 0;
         let data_type = nullable(DataType::String, self.nulls > 0 || empty_is_null);
-        let data_type = if self.distinct.pays() {
+        let data_type = if self.distinct.pays(self.nulls) {
             DataType::LowCardinality(Box::new(data_type))
         } else {
             data_type

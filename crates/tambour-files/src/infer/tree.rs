@@ -113,7 +113,9 @@ impl Tree {
             empty_is_null: false,
         };
         match (self.scalars > 0, self.lists > 0, self.objects > 0) {
-            (_, false, false) => self.scalar_type(null, top),
+            (_, false, false) => {
+                self.scalar_type(self.nulls + expected.saturating_sub(self.values), top)
+            }
             (false, true, false) => match &self.element {
                 Some(element) => {
                     let inner = element.decide(element.values, false);
@@ -132,13 +134,13 @@ impl Tree {
         }
     }
 
-    fn scalar_type(&self, null: bool, top: bool) -> Decision {
+    fn scalar_type(&self, nulls: u64, top: bool) -> Decision {
         let mut evidence = self.scalar.clone();
-        evidence.nulls += u64::from(null);
+        evidence.nulls += nulls;
         let mut decision = evidence.decide();
         // The order of days and months is not guessed in JSON: its writers know ISO dates.
         if decision.order != DateOrder::Iso {
-            decision.data_type = nullable(DataType::String, null);
+            decision.data_type = nullable(DataType::String, nulls > 0);
             decision.order = DateOrder::Iso;
         }
         if !top && let DataType::LowCardinality(inner) = decision.data_type {

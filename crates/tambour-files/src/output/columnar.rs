@@ -12,7 +12,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows of a row group.
 const GROUP_ROWS: usize = 1 << 20;
@@ -23,11 +23,15 @@ type Target<'a> = Box<dyn Write + Send + 'a>;
 
 /// A Parquet file. The schema with the ClickHouse types goes along in Arrow's form.
 pub(super) struct Parquet<'a> {
-    writer: ArrowWriter<Target<'a>>,
+    writer: ArrowWriter<Watched<'a>>,
+    failure: Failure,
 }
 
 impl<'a> Parquet<'a> {
     pub(super) fn new(target: Target<'a>, schema: &SchemaRef) -> Result<Self, FileError> {
+        let failure = Failure::default();
+        let target = Watched { target, failure: Arc::clone(&failure) };
+        let parquet = |error| parquet(&failure, error);
         let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(parquet)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
@@ -35,33 +39,61 @@ impl<'a> Parquet<'a> {
             .build();
         let schema = Arc::clone(schema);
         let writer = ArrowWriter::try_new(target, schema, Some(properties)).map_err(parquet)?;
-        Ok(Self { writer })
+        Ok(Self { writer, failure })
     }
 }
 
-/// Tells a full disk from rows that Parquet cannot hold.
-fn parquet(error: ParquetError) -> FileError {
-    match error {
-        ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
-            Ok(source) => FileError::Write { source: *source },
-            Err(cause) => {
-                FileError::Encode { format: "Parquet", source: ArrowError::ExternalError(cause) }
-            }
-        },
-        other => {
-            let source = ArrowError::ExternalError(Box::new(other));
-            FileError::Encode { format: "Parquet", source }
-        }
+/// What the target said when it failed. The writers of both formats turn that into text.
+type Failure = Arc<Mutex<Option<std::io::Error>>>;
+
+/// A target whose failure is remembered.
+struct Watched<'a> {
+    target: Target<'a>,
+    failure: Failure,
+}
+
+impl Watched<'_> {
+    fn watch<R>(&self, outcome: std::io::Result<R>) -> std::io::Result<R> {
+        outcome.map_err(|error| {
+            let kind = error.kind();
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            kind.into()
+        })
     }
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let outcome = self.target.write(bytes);
+        self.watch(outcome)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let outcome = self.target.flush();
+        self.watch(outcome)
+    }
+}
+
+/// Tells a full disk from rows that the format cannot hold.
+fn refused(failure: &Failure, format: &'static str, source: ArrowError) -> FileError {
+    match failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(source) => FileError::Write { source },
+        None => FileError::Encode { format, source },
+    }
+}
+
+fn parquet(failure: &Failure, error: ParquetError) -> FileError {
+    refused(failure, "Parquet", ArrowError::ExternalError(Box::new(error)))
 }
 
 impl Output for Parquet<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
-        self.writer.write(batch).map_err(parquet)
+        self.writer.write(batch).map_err(|error| parquet(&self.failure, error))
     }
 
     fn finish(self: Box<Self>) -> Result<(), FileError> {
-        let mut target = self.writer.into_inner().map_err(parquet)?;
+        let target = self.writer.into_inner();
+        let mut target = target.map_err(|error| parquet(&self.failure, error))?;
         target.flush().map_err(|source| FileError::Write { source })
     }
 }
@@ -69,16 +101,20 @@ impl Output for Parquet<'_> {
 /// An Arrow IPC file that older readers understand: plain strings instead of views, and no dictionaries that grow from
 /// batch to batch (the file format has no place for them).
 pub(super) struct Arrow<'a> {
-    writer: FileWriter<Target<'a>>,
+    writer: FileWriter<Watched<'a>>,
     schema: SchemaRef,
+    failure: Failure,
 }
 
 impl<'a> Arrow<'a> {
     pub(super) fn new(target: Target<'a>, schema: &SchemaRef) -> Result<Self, FileError> {
         let fields: Fields = schema.fields().iter().map(|field| plain_field(field)).collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
-        let writer = FileWriter::try_new(target, &schema).map_err(arrow)?;
-        Ok(Self { writer, schema })
+        let failure = Failure::default();
+        let target = Watched { target, failure: Arc::clone(&failure) };
+        let writer = FileWriter::try_new(target, &schema);
+        let writer = writer.map_err(|error| refused(&failure, "Arrow", error))?;
+        Ok(Self { writer, schema, failure })
     }
 
     fn plain(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
@@ -95,13 +131,6 @@ impl<'a> Arrow<'a> {
     }
 }
 
-fn arrow(error: ArrowError) -> FileError {
-    match error {
-        ArrowError::IoError(_, source) => FileError::Write { source },
-        source => FileError::Encode { format: "Arrow", source },
-    }
-}
-
 impl Output for Arrow<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
         // 32-bit offsets count no more than two gibibytes of text.
@@ -110,12 +139,13 @@ impl Output for Arrow<'_> {
             self.write(&batch.slice(0, half))?;
             return self.write(&batch.slice(half, batch.num_rows() - half));
         }
-        let plain = self.plain(batch).map_err(arrow)?;
-        self.writer.write(&plain).map_err(arrow)
+        let plain = self.plain(batch);
+        let plain = plain.map_err(|error| refused(&self.failure, "Arrow", error))?;
+        self.writer.write(&plain).map_err(|error| refused(&self.failure, "Arrow", error))
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), FileError> {
-        self.writer.finish().map_err(arrow)?;
+        self.writer.finish().map_err(|error| refused(&self.failure, "Arrow", error))?;
         self.writer.get_mut().flush().map_err(|source| FileError::Write { source })
     }
 }

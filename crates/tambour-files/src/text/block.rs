@@ -132,6 +132,11 @@ impl<'a> Field<'a> {
         Ok(scratch)
     }
 
+    /// Whether backslashes in the field escape something.
+    pub(crate) fn has_backslashes(&self) -> bool {
+        self.escaped && self.escape == Escape::Backslash
+    }
+
     /// Whether the field says NULL in a column of text, or of values with a form.
     #[inline]
     pub(crate) fn is_null(&self, text: bool, empty_is_null: bool) -> bool {
@@ -139,7 +144,8 @@ impl<'a> Field<'a> {
             return false;
         }
         match self.raw {
-            [] => !text || empty_is_null,
+            // In TSV nothing is the empty string: NULL has a mark of its own there.
+            [] => !text || empty_is_null && self.escape == Escape::Quotes,
             b"\\N" => true,
             raw => !text && is_marker(raw.trim_ascii()),
         }

@@ -52,14 +52,9 @@ fn width(head: &[u8], delimiter: u8) -> Option<usize> {
 
 /// Whether the first record holds names; `columns` has seen the records behind it.
 pub(crate) fn has_header(first: &[Vec<u8>], columns: &[Evidence], rows: u64) -> bool {
-    let mut names = HashSet::new();
-    for field in first.iter().map(|field| field.trim_ascii()).filter(|field| !field.is_empty()) {
-        let word = matches!(classify(field), Class::Text);
-        if !word || !names.insert(field) {
-            return false;
-        }
-    }
-    if names.is_empty() {
+    let fields = || first.iter().map(|field| field.trim_ascii()).filter(|field| !field.is_empty());
+    let words = fields().all(|field| matches!(classify(field), Class::Text));
+    if !words || fields().next().is_none() {
         return false;
     }
     let named = |(field, column): (&Vec<u8>, &Evidence)| {
@@ -68,8 +63,13 @@ pub(crate) fn has_header(first: &[Vec<u8>], columns: &[Evidence], rows: u64) -> 
     if rows == 0 || first.iter().zip(columns).any(named) {
         return true;
     }
-    // All is text: names do not come again below themselves.
-    !first.iter().zip(columns).any(|(field, column)| !field.is_empty() && column.has_seen(field))
+    // All is text: names are distinct and do not come again below themselves.
+    let mut names = HashSet::new();
+    fields().all(|field| names.insert(field))
+        && !first
+            .iter()
+            .zip(columns)
+            .any(|(field, column)| !field.is_empty() && column.has_seen(field))
 }
 
 /// Whether the first record holds the names of given columns.

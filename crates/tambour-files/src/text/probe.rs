@@ -64,10 +64,16 @@ pub(crate) fn fields(
     let mut columns = vec![Evidence::default(); block.width];
     let mut rows = (block.rows() - 1) as u64;
     observe(&block, 1, &mut columns);
-    while let Some(block) = records.next_block()? {
-        rows += block.rows() as u64;
-        observe(&block, 0, &mut columns);
-    }
+    let outcome = loop {
+        match records.next_block() {
+            Ok(Some(block)) => {
+                rows += block.rows() as u64;
+                observe(&block, 0, &mut columns);
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        }
+    };
     let header = options.header.unwrap_or_else(|| match &options.columns {
         Some(given) => {
             let names = given.iter().map(|column| column.name.as_str());
@@ -75,6 +81,7 @@ pub(crate) fn fields(
         }
         None => dialect::has_header(&first, &columns, rows),
     });
+    outcome.map_err(|error| if header { error.behind_header() } else { error })?;
     if !header {
         observe_first(&block, &mut columns);
     }

@@ -1,6 +1,6 @@
 //! Reads a text file block by block: whole records, counted and checked, never more in memory than a block and a record.
 
-use super::block::{BLOCK_BYTES_MAX, Block, Span};
+use super::block::{BLOCK_BYTES_MAX, Block, Escape, Span};
 use super::split::{Splitter, Step};
 use crate::error::Spot;
 use crate::options::COLUMNS_MAX;
@@ -139,7 +139,16 @@ impl Records {
                         spans.truncate(before);
                     }
                 }
-                Step::Blank(next) => *at = next,
+                Step::Blank(next) => {
+                    // In TSV with one column an empty line is the empty string.
+                    if self.splitter.escape() == Escape::Backslash
+                        && self.width == Some(1)
+                        && self.skip == 0
+                    {
+                        spans.push(Span::new(*at, *at, false, false));
+                    }
+                    *at = next;
+                }
                 Step::Incomplete => {
                     spans.truncate(before);
                     return Ok(false);
@@ -215,7 +224,8 @@ impl Records {
         if unfinished > self.record_bytes_max {
             return Err(self.too_long(at, rows));
         }
-        let wanted = READ_BYTES.max(unfinished).min(self.record_bytes_max + 1 - unfinished).max(1);
+        let step = self.sample.map_or(READ_BYTES, |sample| sample.clamp(1, READ_BYTES));
+        let wanted = step.max(unfinished).min(self.record_bytes_max + 1 - unfinished).max(1);
         let read = self.source.fill(&mut self.buffer, wanted)?;
         if self.taken == 0 && self.buffer.starts_with(b"\xef\xbb\xbf") {
             self.buffer.drain(..3);

@@ -111,8 +111,8 @@ fn long_records() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_line_of_ten_gigabytes() {
-    for name in ["a.csv", "a.tsv", "a.jsonl"] {
-        let file = scratch(name, b"a,b\n\"");
+    for (name, start) in [("a.csv", "a,b\n\""), ("a.tsv", "a\tb\n"), ("a.jsonl", "{\"a\":1}\n{")] {
+        let file = scratch(name, start.as_bytes());
         let sparse = std::fs::OpenOptions::new().write(true).open(&file.path).unwrap();
         sparse.set_len(10 << 30).unwrap();
         let refused = read(&file.path, options()).unwrap_err();

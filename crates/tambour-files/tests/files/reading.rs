@@ -103,7 +103,7 @@ fn tsv_as_clickhouse_writes_it() {
     assert_eq!(read.rows[0], "1|a\\tb\\n\\\\|[\\'x\\',\\'y\\'z\\']");
     let columns =
         given(&[("id", "UInt8"), ("text", "Nullable(String)"), ("list", "Array(String)")]);
-    let read = read_text("a.tsv", text.replace("y\\'z", "y\\\\'z"), columns).unwrap();
+    let read = read_text("a.tsv", text, columns).unwrap();
     assert_eq!(read.rows, ["1|a\\tb\\n\\\\|['x','y\\'z']", "2|\\N|[]"]);
 }
 
@@ -159,13 +159,16 @@ fn compressed_text() {
     gz.write_all(text.as_bytes()).unwrap();
     let read = read_text("a.csv.gz", gz.finish().unwrap(), options()).unwrap();
     assert_eq!(read.rows.len(), 100_001);
-    let mut frame = vec![0; zstd_safe::compress_bound(text.len())];
-    let written = zstd_safe::compress(&mut frame[..], text.as_bytes(), 1).unwrap();
-    frame.truncate(written);
-    // Two frames behind each other are one file; so is a name that says nothing.
-    let twice = [frame.clone(), frame].concat();
+    let frame = |text: &str| {
+        let mut frame = vec![0; zstd_safe::compress_bound(text.len())];
+        let written = zstd_safe::compress(&mut frame[..], text.as_bytes(), 1).unwrap();
+        frame.truncate(written);
+        frame
+    };
+    // Two frames behind each other are one file; the name says nothing here.
+    let twice = [frame(&text), frame("3,y\n")].concat();
     let read = read_text("strange", twice, options()).unwrap();
-    assert_eq!((read.columns[0].as_str(), read.rows.len()), ("a String", 200_003));
+    assert_eq!((read.columns[0].as_str(), read.rows.len()), ("a Int64", 100_002));
 }
 
 #[test]
