@@ -68,7 +68,7 @@ impl MarkFormat {
 pub(crate) struct Marks {
     /// Marks in a record.
     width: usize,
-    marks: Vec<Mark>,
+    places: Vec<Mark>,
     /// Rows of each record; empty for [`MarkShape::Fixed`].
     pub(crate) rows: Vec<u64>,
 }
@@ -90,7 +90,7 @@ impl Marks {
             for _ in 0..width {
                 let block = u64::from_le_bytes(cursor.array()?);
                 let offset = u64::from_le_bytes(cursor.array()?);
-                parsed.marks.push(Mark { block, offset });
+                parsed.places.push(Mark { block, offset });
             }
             if format.shape != MarkShape::Fixed {
                 parsed.rows.push(u64::from_le_bytes(cursor.array()?));
@@ -106,7 +106,7 @@ impl Marks {
 
     /// Number of records.
     pub(crate) fn records(&self) -> usize {
-        self.marks.len().checked_div(self.width).unwrap_or(self.rows.len())
+        self.places.len().checked_div(self.width).unwrap_or(self.rows.len())
     }
 
     /// The mark of a stream in a record.
@@ -114,12 +114,12 @@ impl Marks {
         if stream >= self.width {
             return None;
         }
-        self.marks.get(record.checked_mul(self.width)? + stream).copied()
+        self.places.get(record.checked_mul(self.width)? + stream).copied()
     }
 
     /// The marks of one stream, record after record.
     pub(crate) fn of_stream(&self, stream: usize) -> impl Iterator<Item = Mark> {
-        self.marks.iter().skip(stream).step_by(self.width.max(1)).copied()
+        self.places.iter().skip(stream).step_by(self.width.max(1)).copied()
     }
 
     /// Checks that each stream's marks lie in a file of `length` bytes and go forward. The final record may be written

@@ -191,8 +191,9 @@ impl Part {
         self.content_hash.clone()
     }
     /// A reader of some columns over ranges of granules. Lightweight deletes (`_row_exists`) are applied.
+    #[expect(clippy::needless_pass_by_value, reason = "a request is made for one read")]
     pub fn read(self: &Arc<Self>, request: ReadRequest) -> Result<PartReader, PartError> {
-        PartReader::new(self, request)
+        PartReader::new(self, &request)
     }
     /// Reads and checks everything: hashes of all files, all blocks, all marks, all values of all columns.
     pub fn verify(self: &Arc<Self>) -> Verification {

@@ -48,7 +48,7 @@ pub struct PartReader {
 }
 
 impl PartReader {
-    pub(crate) fn new(part: &Arc<Part>, request: ReadRequest) -> Result<Self, PartError> {
+    pub(crate) fn new(part: &Arc<Part>, request: &ReadRequest) -> Result<Self, PartError> {
         let mut wanted = Vec::new();
         for &index in &request.columns {
             let stored = part.stored.get(index).ok_or_else(|| {
@@ -189,7 +189,7 @@ impl PartReader {
             }
         }
         let columns = self.columns.iter();
-        pieces.into_iter().zip(columns).map(|(pieces, c)| join(pieces, &c.stored)).collect()
+        pieces.into_iter().zip(columns).map(|(pieces, c)| join(&pieces, &c.stored)).collect()
     }
 
     fn assemble(&self, mut arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, PartError> {
@@ -244,15 +244,34 @@ impl ColumnCursor {
             self.reader.seek();
             sources.jump(run.start, whole.end)?;
         }
-        let array = self.reader.read(sources, rows)?;
-        sources.leave(run.end)?;
-        checked(array, rows.iter().sum(), &self.stored)
+        if !self.reader.by_granule() {
+            sources.enter(run.start);
+            let array = self.reader.read(sources, rows)?;
+            sources.leave(run.end)?;
+            return checked(array, rows.iter().sum(), &self.stored);
+        }
+        let mut pieces = Vec::with_capacity(rows.len());
+        let mut before = 0;
+        for (granule, rows) in run.clone().zip(rows) {
+            sources.enter(granule);
+            let array = self.reader.read(sources, std::slice::from_ref(rows));
+            let array = array.map_err(|mut error| {
+                if let Some(row) = error.place_mut().and_then(|place| place.row.as_mut()) {
+                    *row += before;
+                }
+                error
+            })?;
+            sources.leave(granule + 1)?;
+            pieces.push(checked(array, *rows, &self.stored)?);
+            before += *rows as u64;
+        }
+        join(&pieces, &self.stored)
     }
 }
 
 /// One array of several.
-fn join(pieces: Vec<ArrayRef>, stored: &StoredColumn) -> Result<ArrayRef, PartError> {
-    match pieces.as_slice() {
+fn join(pieces: &[ArrayRef], stored: &StoredColumn) -> Result<ArrayRef, PartError> {
+    match pieces {
         [piece] => Ok(Arc::clone(piece)),
         pieces => {
             let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
