@@ -114,7 +114,12 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// A field of CSV or TSV.
+    /// A field of CSV or TSV that says NULL.
+    pub(crate) fn observe_null(&mut self) {
+        self.nulls += 1;
+    }
+
+    /// A field of CSV or TSV, escapes resolved.
     pub(crate) fn observe_field(&mut self, text: &[u8], quoted: bool) {
         if text.is_empty() {
             if quoted {
@@ -123,8 +128,6 @@ impl Evidence {
                 self.empties += 1;
             }
             self.distinct.observe(text);
-        } else if !quoted && text == b"\\N" {
-            self.nulls += 1;
         } else if self.is_text() {
             self.distinct.observe(text);
         } else {
@@ -251,7 +254,7 @@ impl Evidence {
         const DATE_OR_TIME: u8 = seen::DATE | seen::TIME;
         match self.seen {
             seen::BOOL => Some(DataType::Bool),
-            seen::INT if self.positive_max <= i64::MAX as u64 => Some(DataType::Int64),
+            seen::INT if i64::try_from(self.positive_max).is_ok() => Some(DataType::Int64),
             seen::INT if self.negative_max == 0 => Some(DataType::UInt64),
             seen::UUID => Some(DataType::Uuid),
             kinds if kinds & seen::FLOAT != 0 && kinds & !number_kinds() == 0 => {
@@ -322,6 +325,7 @@ mod tests {
         for field in fields {
             match field.strip_prefix('"') {
                 Some(rest) => evidence.observe_field(rest.trim_end_matches('"').as_bytes(), true),
+                None if *field == "\\N" => evidence.observe_null(),
                 None => evidence.observe_field(field.as_bytes(), false),
             }
         }
