@@ -22,6 +22,8 @@ pub(crate) const DATE_DAYS: std::ops::RangeInclusive<i32> = 0..=65_535;
 pub(crate) struct Distinct {
     values: HashSet<Box<[u8]>>,
     rows: u64,
+    /// Rows that were not looked at.
+    passed: u64,
     full: bool,
 }
 
@@ -39,8 +41,15 @@ impl Distinct {
         }
     }
 
+    /// Counts a value without looking at it.
+    fn pass(&mut self) {
+        self.rows += 1;
+        self.passed += 1;
+    }
+
     fn merge(&mut self, other: &Self) {
         self.rows += other.rows;
+        self.passed += other.passed;
         self.full |= other.full;
         if !self.full {
             self.values.extend(other.values.iter().cloned());
@@ -53,9 +62,10 @@ impl Distinct {
 
     /// Whether a dictionary of the values pays, if there are so many NULLs besides them.
     pub(crate) fn pays(&self, nulls: u64) -> bool {
-        let distinct = self.values.len() as u64;
+        let distinct = self.values.len() as u64 + self.passed;
         let rows = self.rows + nulls;
         !self.full
+            && distinct <= DISTINCT_MAX as u64
             && rows >= DICTIONARY_ROWS_MIN
             && distinct.saturating_mul(ROWS_PER_VALUE_MIN) <= rows
     }
@@ -128,26 +138,36 @@ impl Evidence {
                 self.empties += 1;
             }
             self.distinct.observe(text);
-        } else if self.is_text() {
+        } else {
+            if !self.is_text() {
+                self.count(classify(text.trim_ascii()), quoted);
+            }
+            self.tell_apart(text);
+        }
+    }
+
+    /// Counts distinct texts. Numbers and the like are only counted: each as a value of its own, should the column turn out
+    /// to be text after all.
+    fn tell_apart(&mut self, text: &[u8]) {
+        if self.is_text() {
             self.distinct.observe(text);
         } else {
-            self.distinct.observe(text);
-            self.count(classify(text.trim_ascii()), quoted);
+            self.distinct.pass();
         }
     }
 
     /// A bare value of JSON: a number or a truth value.
     pub(crate) fn observe_bare(&mut self, text: &[u8]) {
-        self.distinct.observe(text);
         self.count(classify(text), false);
+        self.tell_apart(text);
     }
 
     /// A string of JSON.
     pub(crate) fn observe_string(&mut self, text: &[u8]) {
-        self.distinct.observe(text);
         if !self.is_text() {
             self.count(classify_quoted(text), true);
         }
+        self.tell_apart(text);
     }
 
     fn is_text(&self) -> bool {

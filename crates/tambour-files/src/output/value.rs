@@ -125,7 +125,7 @@ impl<'a> Text<'a> {
                 style.formed(target, |target| number::uuid(array.value(row), target));
             }
             Values::Ipv4(values) => {
-                style.formed(target, |target| number::ipv4(values[row], target))
+                style.formed(target, |target| number::ipv4(values[row], target));
             }
             Values::Ipv6(array) => {
                 style.formed(target, |target| number::ipv6(array.value(row), target));

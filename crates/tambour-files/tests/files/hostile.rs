@@ -26,6 +26,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "reads better at the calls")]
 fn expect(found: (Kind, String), kind: Kind, part: &str) {
     assert_eq!(found.0, kind, "{}", found.1);
     assert!(found.1.contains(part), "{} does not say {part:?}", found.1);
