@@ -27,6 +27,7 @@
 
 mod arrow;
 mod element;
+mod names;
 mod parse;
 mod print;
 #[cfg(test)]

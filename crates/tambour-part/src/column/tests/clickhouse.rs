@@ -287,7 +287,7 @@ fn scalars_are_read_and_written_byte_for_byte() {
 
 #[test]
 fn keys_of_a_primary_index_are_read() {
-    // ORDER BY (s String, n Nullable(Int32)), two granules and the final row; format document §7.
+    // ORDER BY (s String, n Nullable(Int32)): two granules and the final row.
     let bytes = hex("0130 01  0132 00 02000000  0132 00 02000000");
     let types = [data_type("String"), data_type("Nullable(Int32)")];
     let keys = crate::column::read_single(&bytes, &types, 3, Strings::Utf8).unwrap();

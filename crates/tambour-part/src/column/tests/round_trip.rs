@@ -101,9 +101,9 @@ fn every_form_of_strings_is_written_alike() {
         Some(""),
         Some("long enough not to be inline"),
         None,
-        Some("é"),
+        Some("\u{e9}"),
         Some("b"),
-        Some("é"),
+        Some("\u{e9}"),
         None,
     ];
     let forms = [
