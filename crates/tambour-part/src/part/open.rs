@@ -196,6 +196,7 @@ fn sort_columns(
         let data_type: Result<DataType, _> = line.type_text.parse();
         let understood = match (data_type, serialization.layout(&line.name)) {
             (Ok(data_type), Ok(layout)) => Ok((data_type, layout)),
+            (Err(PartError::UnknownType { reason, .. }), _) => Err(reason.into_owned()),
             (Err(error), _) => Err(error.to_string()),
             (_, Err(kind)) => Err(format!("serialization kind {kind:?} is not supported")),
         };

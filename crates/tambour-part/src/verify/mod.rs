@@ -148,7 +148,7 @@ fn check_file(
 fn check_part(part: &Arc<Part>, blocks: &FileBlocks, seen: &mut Verification) {
     for column in part.unreadable_columns() {
         let place = Place::file(part.path()).of_column(&column.name);
-        let what = format!("type {}: {}", column.type_text, column.reason);
+        let what = format!("type {} as it lies in the part", column.type_text);
         seen.note::<()>(Err(PartError::unsupported(place, what)));
     }
     check_substreams(part, seen);
