@@ -1,6 +1,6 @@
 //! What is opened, what is refused, and how little hinders the rest.
 
-use super::support::{Writing, contents, memory, read_all};
+use super::support::{Writing, contents, memory, one, read_all, read_granules};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type};
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt8Array, UInt32Array};
@@ -91,7 +91,7 @@ fn lightweight_deletes_are_honoured() {
     assert_eq!((part.rows(), part.columns()), (3, &[column("b", "UInt32")][..]));
     let read = read_all(&part).unwrap();
     assert_eq!(read.column(0).as_primitive::<UInt32Type>().values(), &[10, 20]);
-    let counted = super::support::read_granules(&part, vec![], vec![0..1, 1..3], 1).unwrap();
+    let counted = read_granules(&part, vec![], vec![0..1, 1..3], 1).unwrap();
     assert_eq!(counted.num_rows(), 2);
     assert!(part.verify().damage.is_empty());
 }
@@ -149,7 +149,7 @@ fn marks_must_be_of_one_form_and_agree() {
     let error = part
         .read(tambour_part::part::ReadRequest {
             columns: vec![0, 1],
-            granules: vec![0..3],
+            granules: one(0, 3),
             batch_rows: 1,
             strings: tambour_part::types::Strings::Utf8,
         })
@@ -241,4 +241,24 @@ fn contents_have_a_hash_that_tells_them_apart() {
     assert_eq!(open(&memory).unwrap().content_hash(), first);
     put(&memory, "metadata_version.txt", b"1");
     assert_ne!(open(&memory).unwrap().content_hash(), first);
+}
+
+#[test]
+fn many_columns_are_no_hindrance() {
+    let columns: Vec<Column> = (0..2000).map(|k| column(&format!("c{k}"), "UInt8")).collect();
+    let arrays = columns.iter().map(|column| {
+        let values: ArrayRef = Arc::new(UInt8Array::from(vec![1, 2, 3]));
+        (column.name.clone(), values)
+    });
+    let batch = RecordBatch::try_from_iter(arrays).unwrap();
+    let (_, storage) = memory();
+    let writing = Writing::new(&columns, Dialect::New);
+    writing.write(&storage, Path::new(PATH), &batch, &Partition::default()).unwrap();
+    let part = Arc::new(Part::open(&storage, Path::new(PATH)).unwrap());
+    assert_eq!(
+        read_all(&part).unwrap(),
+        read_granules(&part, (0..2000).collect(), one(0, 1), 1).unwrap()
+    );
+    assert_eq!(part.column_sizes().unwrap().len(), 2000);
+    assert!(part.verify().damage.is_empty());
 }

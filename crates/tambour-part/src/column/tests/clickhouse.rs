@@ -65,7 +65,13 @@ impl Table {
                 ColumnReader::new(&column.name, &column.data_type, &layout, Strings::Utf8).unwrap();
             let granules: Vec<usize> =
                 (0..rows).step_by(4).map(|start| 4.min(rows - start)).collect();
-            let array = reader.read(&mut sources, &granules).unwrap();
+            let array = if reader.by_granule() {
+                let pieces =
+                    granules.iter().map(|&rows| reader.read(&mut sources, &[rows]).unwrap());
+                crate::column::concat("c", &pieces.collect::<Vec<_>>()).unwrap()
+            } else {
+                reader.read(&mut sources, &granules).unwrap()
+            };
             for stream in streams(&column.name, &column.data_type, &layout) {
                 let left = sources.stream(&stream.name).unwrap().block().unwrap().map(|(_, at)| at);
                 assert_eq!(left, None, "{:?} is read to its end", stream.name);

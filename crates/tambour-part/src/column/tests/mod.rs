@@ -97,6 +97,10 @@ impl<'a> MarkedSources<'a> {
 
     pub(super) fn jump(&mut self, granule: usize) {
         self.open.clear();
+        self.enter(granule);
+    }
+
+    pub(super) fn enter(&mut self, granule: usize) {
         self.granule = granule;
         self.dictionaries.clear();
     }
@@ -163,8 +167,19 @@ pub(super) fn read_on(
     granules: Range<usize>,
 ) -> Result<ArrayRef, PartError> {
     let rows = &sources.written.rows[granules.clone()];
-    let array = reader.read(sources, rows)?;
-    sources.check(granules.end);
-    sources.granule = granules.end;
-    Ok(array)
+    if !reader.by_granule() {
+        let array = reader.read(sources, rows)?;
+        sources.check(granules.end);
+        return Ok(array);
+    }
+    let mut pieces = Vec::new();
+    for (granule, rows) in granules.zip(rows) {
+        sources.enter(granule);
+        pieces.push(reader.read(sources, &[*rows])?);
+        sources.check(granule + 1);
+    }
+    if pieces.is_empty() {
+        pieces.push(reader.read(sources, &[])?);
+    }
+    super::concat("c", &pieces)
 }
