@@ -16,6 +16,7 @@ class ClickHouse:
 
     def __init__(self, path):
         self.session = chdb_session.Session(str(path))
+        self.run("SET allow_suspicious_low_cardinality_types = 1")
 
     def run(self, sql):
         return self.session.query(sql, "TabSeparated").bytes().decode("utf-8", "surrogateescape")

@@ -91,7 +91,7 @@ ZOO = [
 ]
 
 # What ClickHouse 18.16 knows, for dialect `old`.
-NEW_TYPES = ("Bool", "128", "256", "BFloat16", "Date32", "DateTime64", "IPv", "Map", "Decimal(76", "Tuple(a", "Tuple(x", "Tuple(p", "LowCardinality(Date", "LowCardinality(UInt32")
+NEW_TYPES = ("Bool", "Int128", "Int256", "BFloat16", "Date32", "DateTime64", "IPv", "Map", "Decimal(76", "Tuple(a", "Tuple(x", "Tuple(p", "LowCardinality(Date", "LowCardinality(UInt32")
 
 
 def quoted(name):
@@ -104,5 +104,6 @@ def create(table, columns, tail):
 
 
 def select(columns, rows, start=0):
-    values = ", ".join(f"{expression} AS {quoted(name)}" for name, _, expression in columns)
+    # The casts matter: the difference of two UInt256 is an Int256.
+    values = ", ".join(f"CAST({expression} AS {kind}) AS {quoted(name)}" for name, kind, expression in columns)
     return f"SELECT toUInt64(number) AS k, {values} FROM numbers({start}, {rows})"

@@ -81,7 +81,7 @@ fn copy(
 
 /// What was learned too late, if that is all that is wrong.
 fn widening(error: &anyhow::Error) -> Option<&FileError> {
-    error.downcast_ref::<FileError>().filter(|error| false && matches!(error, FileError::Value { .. }))
+    error.downcast_ref::<FileError>().filter(|error| matches!(error, FileError::Widen { .. }))
 }
 
 fn open(arguments: &ImportArguments, given: Option<&TableDefinition>) -> anyhow::Result<Input> {
@@ -97,9 +97,12 @@ fn open(arguments: &ImportArguments, given: Option<&TableDefinition>) -> anyhow:
             columns: given.map(TableDefinition::plain_columns),
             batch_rows: BATCH_ROWS,
             record_bytes_max: usize::try_from(arguments.record_max.0).unwrap_or(usize::MAX),
+            header,
+            delimiter: arguments.delimiter.map(|delimiter| delimiter.0),
+            threads: threads(arguments.threads),
+            ..ReadOptions::default()
         },
     )?;
-    let _ = header;
     Ok(input)
 }
 
