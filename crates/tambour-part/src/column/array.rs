@@ -34,7 +34,7 @@ impl Sizes {
         offsets.push(0_i32);
         let mut elements = Vec::with_capacity(rows.len());
         let mut end = 0_usize;
-        for &rows in rows.iter() {
+        for &rows in rows {
             let start = end;
             if rows > 0 {
                 let sizes = read_values(sources.stream(name)?, rows, 8)?;
@@ -100,12 +100,13 @@ impl Decode for Reader {
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    sizes: StreamName,
+    sizes: Option<StreamName>,
     elements: Box<dyn Encode>,
 }
 
 impl Writer {
-    pub(super) fn new(sizes: StreamName, elements: Box<dyn Encode>) -> Self {
+    /// Without `sizes` another column of the Nested writes them.
+    pub(super) fn new(sizes: Option<StreamName>, elements: Box<dyn Encode>) -> Self {
         Self { sizes, elements }
     }
 
@@ -115,7 +116,7 @@ impl Writer {
         sinks: &mut dyn Sinks,
     ) -> Result<(), Fault> {
         let offsets = list.value_offsets();
-        put_sizes(&self.sizes, offsets, sinks);
+        put_sizes(self.sizes.as_ref(), offsets, sinks);
         let elements = elements_of(list.values(), offsets);
         let written = self.elements.write(&elements, Nulls::Refused, sinks);
         written.map_err(|fault| fault.map_row(|element| row_of(offsets, element)))
@@ -124,10 +125,11 @@ impl Writer {
 
 /// Appends the lengths between offsets.
 pub(super) fn put_sizes<O: OffsetSizeTrait>(
-    name: &StreamName,
+    name: Option<&StreamName>,
     offsets: &[O],
     sinks: &mut dyn Sinks,
 ) {
+    let Some(name) = name else { return };
     let target = sinks.stream(name);
     target.reserve(8 * offsets.len());
     for pair in offsets.windows(2) {
@@ -168,7 +170,7 @@ impl Encode for Writer {
                 let list = values.as_fixed_size_list();
                 let size = size.unsigned_abs() as usize;
                 let offsets: Vec<i64> = (0..=list.len()).map(|row| (row * size) as i64).collect();
-                put_sizes(&self.sizes, &offsets, sinks);
+                put_sizes(self.sizes.as_ref(), &offsets, sinks);
                 let written = self.elements.write(list.values(), Nulls::Refused, sinks);
                 written.map_err(|fault| fault.map_row(|element| row_of(&offsets, element)))
             }

@@ -69,11 +69,9 @@ struct Kept {
     keys: Option<ArrayRef>,
     /// The mark that led to it.
     mark: Option<(u64, u64)>,
-    /// There was a jump since it was used.
+    /// There was a jump, and no record asked for a dictionary since.
     stale: bool,
-    /// No record of the granule asked for a dictionary yet.
-    untouched: bool,
-    /// It was kept from an earlier granule: the source still stands before it.
+    /// It was kept over a jump: the source still stands before it.
     unread: bool,
 }
 
@@ -89,7 +87,7 @@ impl Reader {
             strings: context.strings,
             nullable: inner.is_nullable(),
             compact: context.compact(),
-            kept: Kept::default(),
+            kept: Kept { stale: true, ..Kept::default() },
         })
     }
 
@@ -132,27 +130,34 @@ impl Reader {
             let source = sources.stream(&self.indexes)?;
             return Err(source.corrupt("a shared dictionary in a compact part").into());
         }
-        if std::mem::take(&mut self.kept.untouched) {
-            // The granule's mark leads to the dictionary of this record, whether that is a new one or not.
-            let stale = std::mem::take(&mut self.kept.stale);
+        if std::mem::take(&mut self.kept.stale) {
             let mark = sources.dictionary_mark(&self.dictionary);
             let same = mark.is_some() && mark == self.kept.mark;
             self.kept.mark = mark;
-            if let Some(keys) = self.kept.keys.as_ref().filter(|_| same || !(stale || new)) {
-                self.kept.unread = true;
-                return Ok(Arc::clone(keys));
-            }
-            self.kept.unread = false;
-        } else {
-            if let Some(keys) = self.kept.keys.as_ref().filter(|_| !new) {
-                return Ok(Arc::clone(keys));
-            }
-            // The dictionary of the record before comes first, if it is not read yet.
-            if std::mem::take(&mut self.kept.unread) {
-                self.read_keys(sources.dictionary(&self.dictionary)?, row)?;
-            }
-            self.kept.mark = None;
+            // The source is moved to the mark even if nothing is read: what follows is read from there.
+            sources.dictionary(&self.dictionary)?;
+            self.kept.unread = same && self.kept.keys.is_some();
+            return match self.kept.keys.as_ref().filter(|_| same) {
+                Some(keys) => Ok(Arc::clone(keys)),
+                None => self.next_dictionary(sources, row),
+            };
         }
+        if let Some(keys) = self.kept.keys.as_ref().filter(|_| !new) {
+            return Ok(Arc::clone(keys));
+        }
+        if std::mem::take(&mut self.kept.unread) {
+            self.read_keys(sources.dictionary(&self.dictionary)?, row)?;
+        }
+        self.kept.mark = None;
+        self.next_dictionary(sources, row)
+    }
+
+    fn next_dictionary(
+        &mut self,
+        sources: &mut dyn Sources,
+        row: usize,
+    ) -> Result<ArrayRef, Fault> {
+        self.kept.keys = None;
         let keys = self.read_keys(sources.dictionary(&self.dictionary)?, row)?;
         self.kept.keys = Some(Arc::clone(&keys));
         Ok(keys)
@@ -208,10 +213,12 @@ impl Reader {
     fn array(&self, piece: Piece) -> Result<ArrayRef, Fault> {
         let keys = join(&piece.keys)?;
         let mut indexes = piece.indexes;
-        let nulls = indexes.iter().any(|&index| index == NULL).then(|| {
+        let nulls = indexes.contains(&NULL).then(|| {
             let valid = |row: usize| indexes[row] != NULL;
             let nulls = NullBuffer::new(BooleanBuffer::collect_bool(indexes.len(), valid));
-            indexes.iter_mut().for_each(|index| *index = (*index).max(0));
+            for index in &mut indexes {
+                *index = (*index).max(0);
+            }
             nulls
         });
         let indexes = Int32Array::try_new(indexes.into(), nulls)?;
@@ -326,7 +333,6 @@ impl Decode for Reader {
         let mut row = 0;
         for &rows in rows {
             // Records end with their granules.
-            self.kept.untouched = true;
             let end = row + rows;
             while row < end {
                 row += self.record(sources, row, end - row, &mut pieces)?;

@@ -44,7 +44,7 @@ impl Table {
         let mut sources = MemorySources::default();
         for (stem, bytes) in &self.streams {
             // A dictionary stands behind the version at its first mark.
-            let bytes = if stem.ends_with(".dict") { &bytes[8..] } else { bytes };
+            let bytes = if stem.contains(".dict") { &bytes[8..] } else { bytes };
             sources.insert(name(stem), MemorySource::cut(bytes, cuts));
         }
         sources
@@ -65,16 +65,7 @@ impl Table {
                 ColumnReader::new(&column.name, &column.data_type, &layout, Strings::Utf8).unwrap();
             let granules: Vec<usize> =
                 (0..rows).step_by(4).map(|start| 4.min(rows - start)).collect();
-            let array = if reader.by_granule() {
-                let pieces: Vec<ArrayRef> = granules
-                    .iter()
-                    .map(|&rows| reader.read(&mut sources, &[rows]).unwrap())
-                    .collect();
-                let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-                arrow_select::concat::concat(&pieces).unwrap()
-            } else {
-                reader.read(&mut sources, &granules).unwrap()
-            };
+            let array = reader.read(&mut sources, &granules).unwrap();
             for stream in streams(&column.name, &column.data_type, &layout) {
                 let left = sources.stream(&stream.name).unwrap().block().unwrap().map(|(_, at)| at);
                 assert_eq!(left, None, "{:?} is read to its end", stream.name);

@@ -107,7 +107,10 @@ pub(super) fn types() -> impl Strategy<Value = DataType> {
 /// An array of the type in its own Arrow form.
 pub(super) fn array(data_type: &DataType, rows: usize, random: &mut Random) -> ArrayRef {
     match data_type {
-        DataType::Nullable(inner) => with_nulls(array(inner, rows, random), random),
+        DataType::Nullable(inner) => {
+            let values = array(inner, rows, random);
+            with_nulls(&values, random)
+        }
         DataType::LowCardinality(inner) => low_cardinality(data_type, inner, rows, random),
         DataType::Array(inner) => {
             let offsets = sizes(rows, random);
@@ -135,10 +138,10 @@ pub(super) fn array(data_type: &DataType, rows: usize, random: &mut Random) -> A
 }
 
 /// Random validity over an array; what stands under the NULLs stays.
-fn with_nulls(array: ArrayRef, random: &mut Random) -> ArrayRef {
+fn with_nulls(array: &ArrayRef, random: &mut Random) -> ArrayRef {
     let share = [0, 1, 4, 8][random.below(4)];
     let mask: BooleanArray = (0..array.len()).map(|_| Some(random.below(8) < share)).collect();
-    arrow_select::nullif::nullif(&array, &mask).unwrap()
+    arrow_select::nullif::nullif(array, &mask).unwrap()
 }
 
 fn sizes(rows: usize, random: &mut Random) -> OffsetBuffer<i32> {
@@ -176,7 +179,7 @@ fn low_cardinality(
         }
         other => array(other, rows, random),
     };
-    let values = if inner.is_nullable() { with_nulls(values, random) } else { values };
+    let values = if inner.is_nullable() { with_nulls(&values, random) } else { values };
     arrow_cast::cast(&values, &data_type.arrow(Strings::Utf8)).unwrap()
 }
 
