@@ -1,7 +1,7 @@
 //! Prints a part as ClickHouse's TSV: `dump PATH [COLUMN]…`. With `--verify` in front, verifies it and prints what is
 //! wrong; with `--info`, prints what it is made of.
 
-#[path = "../tests/support/tsv.rs"]
+#[path = "../tests/parts/support/tsv.rs"]
 mod tsv;
 
 use std::error::Error;

@@ -6,7 +6,7 @@ mod marks;
 mod open;
 mod sizes;
 
-pub(crate) use files::{PROJECTION_SUFFIX, PartFiles};
+pub(crate) use files::{PROJECTION_SUFFIX, PartFiles, file_hash};
 
 use crate::PartError;
 use crate::column::{Layout, Stream};

@@ -75,8 +75,9 @@ impl PartReader {
         strings: Strings,
         batch_rows: usize,
     ) -> Result<Self, PartError> {
-        let all = VecDeque::from([0..part.granules().len()]);
-        Self::over(part, vec![column], strings, all, batch_rows)
+        let all = 0..part.granules().len();
+        let runs = coalesce(std::slice::from_ref(&all), all.end)?;
+        Self::over(part, vec![column], strings, runs, batch_rows)
     }
 
     fn over(

@@ -137,6 +137,7 @@ fn scalar(array: &ArrayRef, row: usize, data_type: &DataType, nested: bool, out:
         Arrow::Utf8View => string(array.as_string_view().value(row).as_bytes(), nested, out),
         Arrow::BinaryView => string(array.as_binary_view().value(row), nested, out),
         Arrow::Utf8 => string(array.as_string::<i32>().value(row).as_bytes(), nested, out),
+        Arrow::Binary => string(array.as_binary::<i32>().value(row), nested, out),
         Arrow::FixedSizeBinary(_) => string(array.as_fixed_size_binary().value(row), nested, out),
         Arrow::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary();
