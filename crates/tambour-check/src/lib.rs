@@ -1,1 +1,17 @@
-//! Stub.
+//! The laws that Tambour keeps, as functions.
+//!
+//! A law takes an input and panics when it does not hold. Property tests (`tests/` of this crate), fuzz targets (`fuzz/`)
+//! and the replay of a corpus call the same function, so that a law is written once and holds for every variant and codec
+//! that is registered: the laws walk the tables.
+//!
+//! - [`generate`]: data as columns have it, and hostile blocks; deterministic
+//! - [`oracle`]: other implementations to compare with, and a naive one of our own
+//! - [`lz4`]: laws of the LZ4 kernels
+//! - [`block`]: laws of compressed blocks and codecs
+//! - [`spec`]: laws of codec specifications
+
+pub mod block;
+pub mod generate;
+pub mod lz4;
+pub mod oracle;
+pub mod spec;

@@ -197,7 +197,7 @@ impl<F: Copy + 'static> fmt::Debug for Runnable<F> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Isa, Variant, Variants};
+    use super::{Isa, Runnable, Variant, Variants};
 
     static TABLE: Variants<u8> = Variants::new(&[
         Variant { name: "wide", isa: Isa::Avx512, run: 3 },
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn only_what_the_cpu_has_is_runnable() {
         assert!(TABLE.available().all(|runnable| runnable.isa().is_available()));
-        assert_eq!(TABLE.available().last().map(|runnable| runnable.run()), Some(0));
+        assert_eq!(TABLE.available().last().map(Runnable::run), Some(0));
         assert!(TABLE.named("nothing").is_none());
     }
 }

@@ -2,6 +2,7 @@
 //! KEYS are columns of the primary key, with commas between them.
 
 use std::error::Error;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_part::part::ReadRequest;
@@ -54,6 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (Some(known), Some(range)) = (known, range) else { return Err("no range".into()) };
         target.ranges.push((column.clone(), known.data_type.clone(), range));
     }
-    println!("partition {}, {:?}", target.id()?, writer.finish(&target)?);
+    let id = target.id()?;
+    writeln!(std::io::stdout(), "partition {id}, {:?}", writer.finish(&target)?)?;
     Ok(())
 }

@@ -5,6 +5,8 @@
 
 mod decode;
 mod encode;
+#[cfg(test)]
+mod tests;
 
 pub use decode::{Decode, VARIANTS as DECODE_VARIANTS, decode};
 pub use encode::{SOURCE_BYTES_MAX, Table, bound, encode};

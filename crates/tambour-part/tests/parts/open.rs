@@ -1,6 +1,6 @@
 //! What is opened, what is refused, and how little hinders the rest.
 
-use super::support::{Writing, contents, memory, read_all};
+use super::support::{Writing, contents, memory, one, read_all, read_granules};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type};
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt8Array, UInt32Array};
@@ -91,7 +91,7 @@ fn lightweight_deletes_are_honoured() {
     assert_eq!((part.rows(), part.columns()), (3, &[column("b", "UInt32")][..]));
     let read = read_all(&part).unwrap();
     assert_eq!(read.column(0).as_primitive::<UInt32Type>().values(), &[10, 20]);
-    let counted = super::support::read_granules(&part, vec![], vec![0..1, 1..3], 1).unwrap();
+    let counted = read_granules(&part, vec![], vec![0..1, 1..3], 1).unwrap();
     assert_eq!(counted.num_rows(), 2);
     assert!(part.verify().damage.is_empty());
 }
@@ -149,7 +149,7 @@ fn marks_must_be_of_one_form_and_agree() {
     let error = part
         .read(tambour_part::part::ReadRequest {
             columns: vec![0, 1],
-            granules: vec![0..3],
+            granules: one(0, 3),
             batch_rows: 1,
             strings: tambour_part::types::Strings::Utf8,
         })

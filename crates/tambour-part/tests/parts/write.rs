@@ -1,6 +1,6 @@
 //! What is written is read again, byte for byte as the format says.
 
-use super::support::{Writing, contents, memory, read_all, read_granules, zoo};
+use super::support::{Writing, contents, memory, one, read_all, read_granules, zoo};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, Date32Array, RecordBatch, StringArray, UInt32Array};
@@ -140,7 +140,7 @@ fn neither_calls_nor_threads_change_a_byte() {
     let rows = rows.project(&plain).unwrap();
     let write = |rows_per_call, threads| {
         let (memory, storage) = memory();
-        let writing = Writing { rows_per_call, threads, ..Writing::new(&columns, Dialect::New) };
+        let writing = Writing { threads, rows_per_call, ..Writing::new(&columns, Dialect::New) };
         writing.write(&storage, path, &rows, &Partition::default()).unwrap();
         contents(&memory, path)
     };
@@ -189,8 +189,7 @@ fn any_granules_and_columns_can_be_read() {
         writing.write(&storage, path, &rows, &Partition::default()).unwrap();
         let part = Arc::new(Part::open(&storage, path).unwrap());
         let all: Vec<usize> = (0..columns.len()).collect();
-        for ranges in
-            [vec![0..1], vec![9..10], vec![3..7], vec![0..2, 2..4, 8..10], vec![1..1, 5..6]]
+        for ranges in [one(0, 1), one(9, 10), one(3, 7), vec![0..2, 2..4, 8..10], vec![1..1, 5..6]]
         {
             for batch_rows in [1, 150, 10_000] {
                 let read = read_granules(&part, all.clone(), ranges.clone(), batch_rows).unwrap();
@@ -203,14 +202,14 @@ fn any_granules_and_columns_can_be_read() {
                 assert_eq!(read, expected, "{ranges:?} {batch_rows}");
             }
         }
-        let swapped = read_granules(&part, vec![5, 0], vec![2..3], 1).unwrap();
+        let swapped = read_granules(&part, vec![5, 0], one(2, 3), 1).unwrap();
         assert_eq!(swapped, rows.project(&[5, 0]).unwrap().slice(200, 100));
         let counted = read_granules(&part, vec![], vec![2..3, 9..10], 1).unwrap();
         assert_eq!((counted.num_rows(), counted.num_columns()), (200, 0));
-        for bad in [vec![0..11], vec![3..4, 1..2], vec![0..5, 4..6]] {
+        for bad in [one(0, 11), vec![3..4, 1..2], vec![0..5, 4..6]] {
             assert!(read_granules(&part, vec![0], bad, 1).is_err());
         }
-        assert!(read_granules(&part, vec![99], vec![0..1], 1).is_err());
+        assert!(read_granules(&part, vec![99], one(0, 1), 1).is_err());
     }
 }
 
@@ -229,7 +228,7 @@ fn granules_of_wide_rows_are_small_and_the_same_however_rows_come() {
         let part = Arc::new(Part::open(&storage, Path::new("t/p")).unwrap());
         assert_eq!(part.granules(), [3, 3, 4], "10 MiB hold three rows of 3 MiB");
         assert!(!part.has_primary_index());
-        let read = read_granules(&part, vec![0], vec![1..3], 1).unwrap();
+        let read = read_granules(&part, vec![0], one(1, 3), 1).unwrap();
         assert_eq!(read.column(0).as_binary_view().value(0).len(), 3 << 20);
         assert_eq!(read.column(0).as_binary_view().value(6), b"short");
     }
@@ -360,4 +359,27 @@ fn arrays_of_a_nested_must_agree() {
     let names: Vec<String> =
         contents(&memory, Path::new("t/p")).into_iter().map(|(name, _)| name).collect();
     assert!(names.contains(&"n.size0.bin".to_owned()) && names.contains(&"n%2Ey.bin".to_owned()));
+}
+
+#[test]
+fn batches_of_wide_rows_stay_small() {
+    let long = "x".repeat(1 << 20);
+    let texts: StringArray = (0..200).map(|_| Some(long.as_str())).collect();
+    let batch = RecordBatch::try_from_iter([("s", Arc::new(texts) as ArrayRef)]).unwrap();
+    let columns = [column("s", DataType::String)];
+    let (_, storage) = memory();
+    let mut writing = Writing::new(&columns, Dialect::New);
+    writing.keys.clear();
+    writing.write(&storage, Path::new("t/p"), &batch, &Partition::default()).unwrap();
+    let part = Arc::new(Part::open(&storage, Path::new("t/p")).unwrap());
+    let request = tambour_part::part::ReadRequest {
+        columns: vec![0],
+        granules: one(0, part.granules().len()),
+        batch_rows: 8192,
+        strings: tambour_part::types::Strings::Utf8,
+    };
+    let rows: Vec<usize> =
+        part.read(request).unwrap().map(|batch| batch.unwrap().num_rows()).collect();
+    assert_eq!(rows.iter().sum::<usize>(), 200);
+    assert!(rows.iter().all(|rows| *rows <= 72), "{rows:?}");
 }

@@ -22,6 +22,12 @@ fn decode(source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
 
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
+fn short_sequences(proof: Avx2, source: &[u8], target: &mut [u8], position: Position) -> Position {
+    plain::short_sequences(proof, source, target, position)
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
 fn sequence(proof: Avx2, source: &[u8], target: &mut [u8], position: Position) -> Outcome {
     careful::sequence(proof, source, target, position)
 }
@@ -50,10 +56,11 @@ impl Repeat for Avx2 {
     #[inline(always)]
     fn pattern(self, target: &[u8], at: usize, offset: usize) -> [u8; 32] {
         let from = at - offset;
-        if offset >= 16 || target.len() - from < 16 {
+        if offset >= 16 {
             return careful::pattern(target, at, offset);
         }
-        // SAFETY: the target was just found to have 16 bytes from there on.
+        assert!(at + 32 <= target.len(), "a pattern is for matches of 32 bytes and more");
+        // SAFETY: `from` lies before `at`, and 32 bytes follow that.
         let seed = unsafe { load::<__m128i>(target, from) };
         // SAFETY: `self` proves AVX2.
         unsafe { pattern(seed, offset) }
@@ -77,23 +84,29 @@ impl Engine for Avx2 {
 
     #[inline(always)]
     unsafe fn repeat(self, target: &mut [u8], at: usize, offset: usize, length: usize) {
-        // SAFETY: `at - offset + 16 <= at + 32`, which the caller keeps within the target.
+        // SAFETY: `at - offset + 16 <= at + 16`, which the caller keeps within the target.
         let seed = unsafe { load::<__m128i>(target, at - offset) };
         // SAFETY: rows have 32 bytes, and the mask keeps the row within the table.
         let indices = unsafe { load::<__m128i>(&PERIODS[offset & 15], 0) };
         // SAFETY: `self` proves AVX2, which includes SSSE3.
         let pattern = unsafe { _mm_shuffle_epi8(seed, indices) };
         let stride = usize::from(STRIDES[offset & 15]);
-        // SAFETY: the caller has 32 bytes of room.
+        // SAFETY: the caller has more room than that.
         unsafe { store(target, at, pattern) };
-        // SAFETY: the stride is at most 16, and the caller has 32 bytes of room.
+        // SAFETY: the stride is at most 16, and the caller has more room than that.
         unsafe { store(target, at + stride, pattern) };
         let mut covered = stride + 16;
         while covered < length {
-            // SAFETY: `covered < length` and `stride <= 16`, so the store ends before `length + 16`.
+            // SAFETY: `covered < length` and `stride <= 16`, so the store ends less than 16 bytes behind the match.
             unsafe { store(target, at + covered + stride - 16, pattern) };
             covered += stride;
         }
+    }
+
+    #[inline(always)]
+    fn short_sequences(self, source: &[u8], target: &mut [u8], position: Position) -> Position {
+        // SAFETY: `self` proves AVX2.
+        unsafe { short_sequences(self, source, target, position) }
     }
 
     #[inline(always)]

@@ -26,7 +26,7 @@ pub(super) enum Outcome {
 
 /// How an instruction set repeats a short pattern.
 pub(super) trait Repeat: Copy {
-    /// 32 bytes that repeat the `offset` bytes (1 to 31) before `at`.
+    /// 32 bytes that repeat the `offset` bytes (1 to 31) before `at`; 32 bytes follow there.
     fn pattern(self, target: &[u8], at: usize, offset: usize) -> [u8; 32];
 }
 
@@ -151,6 +151,12 @@ pub(super) fn chunk<const N: usize>(target: &mut [u8], from: usize, to: usize) {
 fn fill_pattern(target: &mut [u8], pattern: [u8; 32], offset: usize, length: usize) {
     // The largest multiple of the period that one store covers.
     let stride = 32 - 32 % offset;
+    if stride == 32 {
+        let (pieces, rest) = target[..length].as_chunks_mut();
+        pieces.fill(pattern);
+        rest.copy_from_slice(&pattern[..rest.len()]);
+        return;
+    }
     let mut k = 0;
     while length - k > 32 {
         target[k..k + 32].copy_from_slice(&pattern);
@@ -166,10 +172,46 @@ fn fill_pattern(target: &mut [u8], pattern: [u8; 32], offset: usize, length: usi
 /// [`Repeat::pattern`] for every machine.
 #[inline(always)]
 pub(super) fn pattern(target: &[u8], at: usize, offset: usize) -> [u8; 32] {
-    let period = &target[at - offset..at];
-    let mut pattern = [0; 32];
-    for (byte, &value) in pattern.iter_mut().zip(period.iter().cycle()) {
-        *byte = value;
+    let mut buffer = [0; 64];
+    if offset < 8 {
+        let word = repeat_word(target, at, offset).to_le_bytes();
+        for k in (0..32).step_by(WORD_STRIDES[offset]) {
+            buffer[k..k + 8].copy_from_slice(&word);
+        }
+    } else {
+        // Each piece overwrites what the one before has copied behind the period.
+        let from = at - offset;
+        for k in (0..32).step_by(offset) {
+            buffer[k..k + 32].copy_from_slice(&target[from..from + 32]);
+        }
     }
+    let mut pattern = [0; 32];
+    pattern.copy_from_slice(&buffer[..32]);
     pattern
+}
+
+/// `WORD_STRIDES[n]`: the largest multiple of `n` that is at most 8.
+pub(super) static WORD_STRIDES: [usize; 8] = [8, 8, 8, 6, 8, 5, 6, 7];
+
+/// A little-endian word that repeats the `offset` bytes (1 to 7) before `at`; 7 bytes follow there.
+#[inline(always)]
+pub(super) fn repeat_word(target: &[u8], at: usize, offset: usize) -> u64 {
+    /// One bit at the start of each repetition: a product with it repeats what is below `8 * n` bits.
+    const ONES: [u64; 8] = {
+        let mut ones = [0; 8];
+        let mut n = 1;
+        while n < 8 {
+            let mut shift = 0;
+            while shift < 64 {
+                ones[n] |= 1 << shift;
+                shift += 8 * n;
+            }
+            n += 1;
+        }
+        ones
+    };
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&target[at - offset..at - offset + 8]);
+    let period = u64::from_le_bytes(bytes) & ((1 << (8 * offset)) - 1);
+    period.wrapping_mul(ONES[offset])
 }

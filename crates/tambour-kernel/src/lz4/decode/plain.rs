@@ -25,10 +25,13 @@ pub(super) trait Engine: Repeat {
     /// Writes a match with `offset` 1 to 15 and at most [`SHORT_MAX`] bytes; may write up to 16 bytes more.
     ///
     /// # Safety
-    /// `1 <= offset <= at` and `at + length + 16 <= target.len()`, and `at + 32 <= target.len()`.
+    /// `1 <= offset <= at` and `at + SHORT_MAX + 16 <= target.len()`.
     unsafe fn repeat(self, target: &mut [u8], at: usize, offset: usize, length: usize);
 
-    /// [`super::careful::sequence`], kept out of line so that the loop stays small.
+    /// [`short_sequences`], compiled for the instruction set.
+    fn short_sequences(self, source: &[u8], target: &mut [u8], position: Position) -> Position;
+
+    /// [`super::careful::sequence`], compiled for the instruction set.
     fn sequence(self, source: &[u8], target: &mut [u8], position: Position) -> Outcome;
 }
 
@@ -39,21 +42,34 @@ pub(super) fn decode<E: Engine>(
     source: &[u8],
     target: &mut [u8],
 ) -> Result<(), Malformed> {
-    let source_limit = source.len().saturating_sub(SOURCE_MARGIN);
-    let target_limit = target.len().saturating_sub(TARGET_MARGIN);
     let mut position = Position::default();
     loop {
-        while position.i < source_limit && position.o < target_limit {
-            // SAFETY: just compared; a buffer shorter than its margin has the limit 0.
-            let Some(next) = (unsafe { step(engine, source, target, position) }) else { break };
-            position = next;
-        }
+        position = engine.short_sequences(source, target, position);
         match engine.sequence(source, target, position) {
             Outcome::Next(next) => position = next,
             Outcome::Done => return Ok(()),
             Outcome::Broken => return Err(fault(source, target.len())),
         }
     }
+}
+
+/// Decodes sequences as long as they are short and both buffers have their margins left. This is a function of its own so
+/// that nothing but the loop needs registers.
+#[inline(always)]
+pub(super) fn short_sequences<E: Engine>(
+    engine: E,
+    source: &[u8],
+    target: &mut [u8],
+    mut position: Position,
+) -> Position {
+    let source_limit = source.len().saturating_sub(SOURCE_MARGIN);
+    let target_limit = target.len().saturating_sub(TARGET_MARGIN);
+    while position.i < source_limit && position.o < target_limit {
+        // SAFETY: just compared; a buffer shorter than its margin has the limit 0.
+        let Some(next) = (unsafe { step(engine, source, target, position) }) else { break };
+        position = next;
+    }
+    position
 }
 
 /// One sequence with at most [`SHORT_MAX`] literals and a match as short. `None` for longer and for malformed ones; some
@@ -93,23 +109,25 @@ unsafe fn step<E: Engine>(
     // SAFETY: at most `SHORT_MAX` literals were skipped, so the offset is within the margin.
     let offset = usize::from(u16::from_le(unsafe { load::<u16>(source, i - 2) }));
     let mut length = (token & 15) + MATCH_MIN;
+    // One comparison for both: an offset of zero wraps around.
+    let broken = offset.wrapping_sub(1) >= o;
     if token & 15 == NIBBLE_MAX {
         // SAFETY: the length byte behind the offset is the last byte of the margin.
         length += usize::from(unsafe { load::<u8>(source, i) });
         i += 1;
-    }
-    // One comparison for both: an offset of zero wraps around.
-    if length > SHORT_MAX || offset.wrapping_sub(1) >= o {
-        cold_path();
-        return None;
-    }
-    if offset >= 16 {
-        // SAFETY: `from` is in the target since `offset <= o`; the margin holds `SHORT_MAX` bytes of match.
-        unsafe { copy_match::<E::Wide>(target, o - offset, o, length) };
-    } else {
-        cold_path();
+        if length > SHORT_MAX || broken {
+            cold_path();
+            return None;
+        }
         // SAFETY: `1 <= offset <= o` as just checked; the margin holds `SHORT_MAX + 16` bytes of match.
-        unsafe { engine.repeat(target, o, offset, length) };
+        unsafe { copy_long_match(engine, target, o, offset, length) };
+    } else {
+        if broken {
+            cold_path();
+            return None;
+        }
+        // SAFETY: as above.
+        unsafe { copy_short_match(engine, target, o, offset, length) };
     }
     Some(Position { i, o: o + length })
 }
@@ -139,22 +157,73 @@ unsafe fn copy_to_64<W: Plain>(
     }
 }
 
-/// Copies a match of at most 64 bytes, rounded up to 32 or 64.
+/// Writes a match of 4 to 18 bytes, the lengths that fit into a token; may write up to 16 bytes more.
+///
+/// Pieces of eight bytes: the bytes of a near match were written a moment ago, by stores no wider than that, and a load can
+/// only be served from a store that covers it.
 ///
 /// # Safety
-/// `from + 16 <= to` and `to + 64 <= target.len()`.
+/// `1 <= offset <= at` and `at + SHORT_MAX + 16 <= target.len()`.
 #[inline(always)]
-unsafe fn copy_match<W: Plain>(target: &mut [u8], from: usize, to: usize, length: usize) {
-    const { assert!(size_of::<W>() == 16) };
-    // SAFETY: the first 16 of 64 bytes.
-    unsafe { copy_inside::<W>(target, from, to) };
-    // SAFETY: the second 16 of 64 bytes.
-    unsafe { copy_inside::<W>(target, from + 16, to + 16) };
-    if length > 32 {
+unsafe fn copy_short_match<E: Engine>(
+    engine: E,
+    target: &mut [u8],
+    at: usize,
+    offset: usize,
+    length: usize,
+) {
+    if offset >= 8 {
+        let from = at - offset;
+        // SAFETY: the first 8 of `SHORT_MAX` bytes; `from` lies before.
+        unsafe { copy_inside::<u64>(target, from, at) };
+        // SAFETY: the second 8 of `SHORT_MAX` bytes.
+        unsafe { copy_inside::<u64>(target, from + 8, at + 8) };
+        if length > 16 {
+            cold_path();
+            // SAFETY: the next 2 of `SHORT_MAX` bytes.
+            unsafe { copy_inside::<u16>(target, from + 16, at + 16) };
+        }
+    } else {
         cold_path();
-        // SAFETY: the third 16 of 64 bytes.
-        unsafe { copy_inside::<W>(target, from + 32, to + 32) };
-        // SAFETY: the fourth 16 of 64 bytes.
-        unsafe { copy_inside::<W>(target, from + 48, to + 48) };
+        // SAFETY: the same conditions.
+        unsafe { engine.repeat(target, at, offset, length) };
+    }
+}
+
+/// Writes a match of 19 to [`SHORT_MAX`] bytes; may write up to [`SHORT_MAX`] bytes, and up to 16 more than the match.
+///
+/// # Safety
+/// `1 <= offset <= at` and `at + SHORT_MAX + 16 <= target.len()`.
+#[inline(always)]
+unsafe fn copy_long_match<E: Engine>(
+    engine: E,
+    target: &mut [u8],
+    at: usize,
+    offset: usize,
+    length: usize,
+) {
+    const { assert!(size_of::<E::Wide>() == 16) };
+    let from = at - offset;
+    if offset >= 16 {
+        // SAFETY: the first 16 of `SHORT_MAX` bytes; `from` lies before.
+        unsafe { copy_inside::<E::Wide>(target, from, at) };
+        // SAFETY: the second 16 of `SHORT_MAX` bytes.
+        unsafe { copy_inside::<E::Wide>(target, from + 16, at + 16) };
+        if length > 32 {
+            // SAFETY: the third 16 of `SHORT_MAX` bytes.
+            unsafe { copy_inside::<E::Wide>(target, from + 32, at + 32) };
+            // SAFETY: the fourth 16 of `SHORT_MAX` bytes.
+            unsafe { copy_inside::<E::Wide>(target, from + 48, at + 48) };
+        }
+    } else if offset >= 8 {
+        cold_path();
+        for k in (0..length).step_by(8) {
+            // SAFETY: `k < length`, so the piece ends less than 8 bytes behind the match.
+            unsafe { copy_inside::<u64>(target, from + k, at + k) };
+        }
+    } else {
+        cold_path();
+        // SAFETY: the same conditions.
+        unsafe { engine.repeat(target, at, offset, length) };
     }
 }

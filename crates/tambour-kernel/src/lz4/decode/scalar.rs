@@ -1,6 +1,8 @@
 //! The decoder for every machine: safe Rust, no vector instructions asked for.
 
-use super::careful::{Outcome, Position, Repeat, chunk, pattern, sequence};
+use super::careful::{
+    Outcome, Position, Repeat, WORD_STRIDES, chunk, pattern, repeat_word, sequence,
+};
 use super::fault::fault;
 use super::{Decode, Malformed};
 use crate::lz4::{MATCH_MIN, NIBBLE_MAX};
@@ -11,8 +13,8 @@ pub(super) const VARIANT: Variant<Decode> =
 
 /// While so much is left, [`step`] reads nothing past the source: token, 16 bytes of literals, offset, one length byte.
 const SOURCE_MARGIN: usize = 1 + 16 + 2 + 1;
-/// While so much is left, [`step`] writes nothing past the target: 14 literals, 24 bytes of match in pieces of 16.
-const TARGET_MARGIN: usize = 14 + 32;
+/// While so much is left, [`step`] writes nothing past the target: 14 literals, a match, and a word past its end.
+const TARGET_MARGIN: usize = 14 + STEP_MATCH_MAX + 8;
 /// Longest match that [`step`] takes.
 const STEP_MATCH_MAX: usize = 32;
 
@@ -28,15 +30,27 @@ impl Repeat for Portable {
 fn decode(source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
     let mut position = Position::default();
     loop {
-        while let Some(next) = step(source, target, position) {
-            position = next;
-        }
-        match sequence(Portable, source, target, position) {
+        position = short_sequences(source, target, position);
+        match long_sequence(source, target, position) {
             Outcome::Next(next) => position = next,
             Outcome::Done => return Ok(()),
             Outcome::Broken => return Err(fault(source, target.len())),
         }
     }
+}
+
+/// A function of its own so that nothing but the loop needs registers.
+#[inline(never)]
+fn short_sequences(source: &[u8], target: &mut [u8], mut position: Position) -> Position {
+    while let Some(next) = step(source, target, position) {
+        position = next;
+    }
+    position
+}
+
+#[inline(never)]
+fn long_sequence(source: &[u8], target: &mut [u8], position: Position) -> Outcome {
+    sequence(Portable, source, target, position)
 }
 
 /// One short sequence. `None` near the ends, for long sequences and for malformed ones: the careful code takes over.
@@ -82,7 +96,9 @@ fn copy_match(target: &mut [u8], o: usize, offset: usize, length: usize) {
             chunk::<8>(target, from + k, o + k);
         }
     } else {
-        let pattern = pattern(target, o, offset);
-        target[o..o + 32].copy_from_slice(&pattern);
+        let word = repeat_word(target, o, offset).to_le_bytes();
+        for k in (0..length).step_by(WORD_STRIDES[offset]) {
+            target[o + k..o + k + 8].copy_from_slice(&word);
+        }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod tsv;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_select::concat::concat_batches;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
@@ -19,16 +20,21 @@ pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/clickhouse-18.16").join(name)
 }
 
+/// One range of granules.
+pub(crate) fn one(start: usize, end: usize) -> Vec<Range<usize>> {
+    std::iter::once(start..end).collect()
+}
+
 /// All rows of a part.
 pub(crate) fn read_all(part: &Arc<Part>) -> Result<RecordBatch, PartError> {
-    let all = 0..part.granules().len();
-    read_granules(part, (0..part.columns().len()).collect(), vec![all], 1 << 20)
+    let all = one(0, part.granules().len());
+    read_granules(part, (0..part.columns().len()).collect(), all, 1 << 20)
 }
 
 pub(crate) fn read_granules(
     part: &Arc<Part>,
     columns: Vec<usize>,
-    granules: Vec<std::ops::Range<usize>>,
+    granules: Vec<Range<usize>>,
     batch_rows: usize,
 ) -> Result<RecordBatch, PartError> {
     let strings = Strings::Binary;

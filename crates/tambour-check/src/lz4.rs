@@ -1,0 +1,160 @@
+//! Laws of the LZ4 kernels.
+
+use crate::oracle;
+use tambour_kernel::lz4::{self, DECODE_VARIANTS, Malformed};
+
+/// What every variant makes of a block: the error, or the bytes.
+///
+/// Law: all variants accept the same blocks, return the bytes of the naive decoder and report the same error; nothing of
+/// what was in the target before can be seen in an accepted result.
+pub fn decode_alike(source: &[u8], length: usize) -> Result<Vec<u8>, Malformed> {
+    let expected = oracle::naive_lz4_decode(source, length);
+    let mut verdict = None;
+    for variant in DECODE_VARIANTS.available() {
+        for stale in [0xaa, 0x55] {
+            let mut target = vec![stale; length];
+            let result = variant.decode(source, &mut target);
+            let name = variant.name();
+            match &expected {
+                Some(bytes) => {
+                    assert_eq!(result, Ok(()), "{name} refuses a good block");
+                    assert!(*bytes == target, "{name} decodes wrongly");
+                }
+                None => assert!(result.is_err(), "{name} accepts a malformed block"),
+            }
+            assert_eq!(*verdict.get_or_insert(result), result, "{name} reports another error");
+        }
+    }
+    match verdict {
+        Some(Err(malformed)) => Err(malformed),
+        _ => Ok(expected.unwrap_or_default()),
+    }
+}
+
+/// Law: as [`decode_alike`], and C lz4 and `lz4_flex` agree, apart from the known differences.
+///
+/// We take blocks that break the rules for the end of a block, which C lz4 may refuse; we refuse offset 0, which others may
+/// take.
+pub fn decode_like_others(source: &[u8], length: usize) {
+    let ours = decode_alike(source, length);
+    let mut target = vec![0; length];
+    if oracle::c_lz4_decode(source, &mut target) {
+        compare(&ours, &target, "C lz4");
+    }
+    let mut target = vec![0; length];
+    if lz4_flex::block::decompress_into(source, &mut target).is_ok_and(|written| written == length)
+    {
+        compare(&ours, &target, "lz4_flex");
+    }
+}
+
+fn compare(ours: &Result<Vec<u8>, Malformed>, theirs: &[u8], name: &str) {
+    match ours {
+        Ok(bytes) => assert!(bytes == theirs, "{name} decodes otherwise"),
+        Err(malformed) => {
+            let known = matches!(malformed, Malformed::Offset { offset: 0, .. });
+            assert!(known, "{name} accepts a block that we refuse: {malformed}");
+        }
+    }
+}
+
+/// Encodes with our encoder.
+pub fn encode(source: &[u8], acceleration: u32) -> Vec<u8> {
+    let mut target = vec![0xaa; lz4::bound(source.len())];
+    let size = lz4::encode(source, &mut target, &mut lz4::Table::new(), acceleration);
+    target.truncate(size.unwrap_or_default());
+    assert!(!target.is_empty(), "a target of the bound is refused");
+    target
+}
+
+/// Law: what we encode, everybody decodes to the source; what others encode, we do.
+pub fn round_trip(source: &[u8]) {
+    for acceleration in [1, 2, 40] {
+        let block = encode(source, acceleration);
+        check_block(&block, source);
+        check_end(&block, source.len());
+    }
+    check_block(&lz4_flex::block::compress(source), source);
+    let mut block = vec![0; lz4::bound(source.len())];
+    for acceleration in [1, 40] {
+        let size = oracle::c_lz4_encode(source, &mut block, acceleration);
+        check_block(&block[..size], source);
+    }
+    check_block(&oracle::c_lz4_encode_high(source, 9), source);
+}
+
+/// A block decodes to the source, by us and by others.
+fn check_block(block: &[u8], source: &[u8]) {
+    let decoded = decode_alike(block, source.len());
+    assert!(decoded.as_deref() == Ok(source), "decodes otherwise: {:?}", decoded.err());
+    let mut target = vec![0; source.len()];
+    assert!(oracle::c_lz4_decode(block, &mut target) && target == source, "C lz4 disagrees");
+    let result = lz4_flex::block::decompress_into(block, &mut target);
+    let whole = result.is_ok_and(|written| written == source.len());
+    assert!(whole && target == source, "lz4_flex disagrees");
+}
+
+/// Law: the last five bytes of a block are literals, and the last match starts twelve bytes before the end or earlier.
+fn check_end(block: &[u8], length: usize) {
+    let (mut at, mut written) = (0, 0);
+    loop {
+        let token = block[at];
+        let literals = walk_length(block, &mut at, token >> 4);
+        at += literals;
+        written += literals;
+        if at == block.len() {
+            assert!(literals == length || literals >= 5, "the last literals are {literals}");
+            return;
+        }
+        assert!(written + 12 <= length, "a match starts at {written} of {length}");
+        at += 1;
+        written += walk_length(block, &mut at, token & 15) + 4;
+    }
+}
+
+/// Walks over the byte at `at` and those that extend the length.
+fn walk_length(block: &[u8], at: &mut usize, half: u8) -> usize {
+    *at += 1;
+    let mut length = usize::from(half);
+    if half == 15 {
+        loop {
+            let byte = block[*at];
+            *at += 1;
+            length += usize::from(byte);
+            if byte != 255 {
+                break;
+            }
+        }
+    }
+    length
+}
+
+/// Law: a block of a source is refused when it is cut anywhere, and when the target is one byte too long or too short.
+pub fn refuse_cut(source: &[u8]) {
+    let block = encode(source, 1);
+    for cut in 0..block.len() {
+        assert!(decode_alike(&block[..cut], source.len()).is_err(), "cut at {cut} is accepted");
+    }
+    assert!(decode_alike(&block, source.len() + 1).is_err(), "too long a target is accepted");
+    if let Some(short) = source.len().checked_sub(1) {
+        assert!(decode_alike(&block, short).is_err(), "too short a target is accepted");
+    }
+}
+
+/// Law: whichever bit of a block is flipped, all variants agree on what it is now.
+pub fn survive_flips(source: &[u8]) {
+    let mut block = encode(source, 1);
+    for bit in 0..8 * block.len() {
+        block[bit / 8] ^= 1 << (bit % 8);
+        decode_like_others(&block, source.len());
+        block[bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+/// The law for a fuzzer: two bytes of length, then the block.
+pub fn fuzz_decode(input: &[u8]) {
+    if let Some((length, block)) = input.split_first_chunk::<2>() {
+        decode_like_others(block, usize::from(u16::from_le_bytes(*length)));
+    }
+    round_trip(input);
+}

@@ -1,0 +1,83 @@
+//! Other implementations to compare with, and a naive one of our own.
+
+use std::ffi::{c_char, c_int};
+
+/// Decodes an LZ4 block byte by byte, in the most obvious way. `None` when it is malformed or does not fill exactly
+/// `length` bytes.
+pub fn naive_lz4_decode(source: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut input = source.iter().copied();
+    let mut output = Vec::new();
+    loop {
+        let token = input.next()?;
+        for _ in 0..naive_length(token >> 4, &mut input)? {
+            output.push(input.next()?);
+            if output.len() > length {
+                return None;
+            }
+        }
+        if input.len() == 0 {
+            return (output.len() == length).then_some(output);
+        }
+        let offset = usize::from(input.next()?) + 256 * usize::from(input.next()?);
+        for _ in 0..naive_length(token & 15, &mut input)? + 4 {
+            let from = output.len().checked_sub(offset).filter(|_| offset > 0)?;
+            output.push(output[from]);
+            if output.len() > length {
+                return None;
+            }
+        }
+    }
+}
+
+fn naive_length(half: u8, input: &mut impl Iterator<Item = u8>) -> Option<usize> {
+    let mut length = usize::from(half);
+    if half == 15 {
+        loop {
+            let byte = input.next()?;
+            length += usize::from(byte);
+            if byte != 255 {
+                break;
+            }
+        }
+    }
+    Some(length)
+}
+
+/// Decodes with the C library into exactly `target.len()` bytes; whether it accepted the block.
+pub fn c_lz4_decode(source: &[u8], target: &mut [u8]) -> bool {
+    // The C library writes nothing to an empty target, but wants a pointer that is not null; a slice's never is.
+    let (length, room) = (c_length(source.len()), c_length(target.len()));
+    let (from, to) = (source.as_ptr().cast::<c_char>(), target.as_mut_ptr().cast::<c_char>());
+    #[expect(unsafe_code, reason = "the C library is an oracle")]
+    // SAFETY: both pointers come with the lengths of their slices.
+    let written = unsafe { lz4_sys::LZ4_decompress_safe(from, to, length, room) };
+    written == room
+}
+
+/// Encodes with the C library's `LZ4_compress_fast`.
+pub fn c_lz4_encode(source: &[u8], target: &mut [u8], acceleration: u16) -> usize {
+    let (length, room) = (c_length(source.len()), c_length(target.len()));
+    let (from, to) = (source.as_ptr().cast::<c_char>(), target.as_mut_ptr().cast::<c_char>());
+    let acceleration = c_int::from(acceleration);
+    #[expect(unsafe_code, reason = "the C library is an oracle")]
+    // SAFETY: both pointers come with the lengths of their slices.
+    let written = unsafe { lz4_sys::LZ4_compress_fast(from, to, length, room, acceleration) };
+    usize::try_from(written).unwrap_or(0)
+}
+
+/// Encodes with the C library's high compression.
+pub fn c_lz4_encode_high(source: &[u8], level: u8) -> Vec<u8> {
+    let mut target = vec![0; tambour_kernel::lz4::bound(source.len())];
+    let (length, room) = (c_length(source.len()), c_length(target.len()));
+    let (from, to) = (source.as_ptr().cast::<c_char>(), target.as_mut_ptr().cast::<c_char>());
+    let level = c_int::from(level);
+    #[expect(unsafe_code, reason = "the C library is an oracle")]
+    // SAFETY: both pointers come with the lengths of their slices.
+    let written = unsafe { lz4_sys::LZ4_compress_HC(from, to, length, room, level) };
+    target.truncate(usize::try_from(written).unwrap_or(0));
+    target
+}
+
+fn c_length(length: usize) -> c_int {
+    c_int::try_from(length).unwrap_or(c_int::MAX)
+}

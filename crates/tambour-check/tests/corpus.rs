@@ -1,0 +1,32 @@
+//! The seeds of the fuzz targets, and inputs that once broke a law, on the stable toolchain.
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    /// Calls a law with every file of a target's seeds.
+    fn replay(target: &str, law: fn(&[u8])) {
+        let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+        let mut count = 0;
+        for entry in std::fs::read_dir(seeds).unwrap() {
+            law(&std::fs::read(entry.unwrap().path()).unwrap());
+            count += 1;
+        }
+        assert!(count > 0, "{target} has no seeds");
+    }
+
+    #[test]
+    fn lz4_decode() {
+        replay("lz4_decode", tambour_check::lz4::fuzz_decode);
+    }
+
+    #[test]
+    fn block_read() {
+        replay("block_read", tambour_check::block::fuzz_read);
+    }
+
+    #[test]
+    fn codec_spec() {
+        replay("codec_spec", tambour_check::spec::fuzz_spec);
+    }
+}

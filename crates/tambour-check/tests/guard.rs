@@ -1,0 +1,123 @@
+//! Every variant between inaccessible pages: a read or write of one byte outside a buffer ends the test process.
+#![cfg(unix)]
+#![cfg(test)]
+#![expect(unsafe_code, reason = "maps pages")]
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use std::ffi::c_void;
+
+/// Pages that can be written, between two that cannot be touched.
+struct Guarded {
+    map: *mut u8,
+    /// Bytes of one page at least; the protected pieces at both ends have this size.
+    edge: usize,
+    /// Bytes between them.
+    inner: usize,
+}
+
+impl Guarded {
+    fn new(inner: usize) -> Self {
+        // A multiple of every usual page size.
+        let edge = 64 << 10;
+        let inner = inner.next_multiple_of(edge);
+        let (read_write, private) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // SAFETY: a new anonymous mapping touches no memory of others.
+        let map =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), inner + 2 * edge, read_write, private) };
+        let map = map.unwrap().cast::<u8>();
+        for start in [0, edge + inner] {
+            let page = map.wrapping_add(start).cast::<c_void>();
+            // SAFETY: within the mapping just made, to which no reference exists.
+            unsafe { mprotect(page, edge, MprotectFlags::empty()) }.unwrap();
+        }
+        Self { map, edge, inner }
+    }
+
+    /// `length` bytes that start right behind the first guard, or end right before the second.
+    fn bytes(&mut self, length: usize, at_end: bool) -> &mut [u8] {
+        assert!(length <= self.inner);
+        let start = self.edge + if at_end { self.inner - length } else { 0 };
+        let start = self.map.wrapping_add(start);
+        // SAFETY: within the accessible pages, borrowed as long as `self`.
+        unsafe { std::slice::from_raw_parts_mut(start, length) }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let length = self.inner + 2 * self.edge;
+        // SAFETY: the whole mapping, to which no reference is left.
+        unsafe { munmap(self.map.cast(), length) }.unwrap();
+    }
+}
+
+mod tests {
+    use super::Guarded;
+    use tambour_check::generate::{Random, Shape, bytes, hostile_lz4};
+    use tambour_check::lz4::encode;
+    use tambour_kernel::lz4::{self, DECODE_VARIANTS};
+
+    struct Buffers {
+        source: Guarded,
+        target: Guarded,
+    }
+
+    impl Buffers {
+        fn new() -> Self {
+            Self { source: Guarded::new(600_000), target: Guarded::new(600_000) }
+        }
+
+        /// Decodes with every variant, source and target at every combination of ends.
+        fn decode(&mut self, block: &[u8], length: usize) {
+            for (source_end, target_end) in
+                [(true, true), (true, false), (false, true), (false, false)]
+            {
+                let source = self.source.bytes(block.len(), source_end);
+                source.copy_from_slice(block);
+                for variant in DECODE_VARIANTS.available() {
+                    let target = self.target.bytes(length, target_end);
+                    let _verdict = variant.decode(source, target);
+                }
+            }
+        }
+
+        /// Encodes from a source between guards into a target of just the bound.
+        fn encode(&mut self, data: &[u8]) {
+            for at_end in [true, false] {
+                let source = self.source.bytes(data.len(), at_end);
+                source.copy_from_slice(data);
+                let target = self.target.bytes(lz4::bound(data.len()), at_end);
+                let size = lz4::encode(source, target, &mut lz4::Table::new(), 1).unwrap();
+                assert_eq!(encode(data, 1), target[..size]);
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_blocks_stay_inside() {
+        let mut buffers = Buffers::new();
+        for seed in 0..20_000 {
+            let (block, length) = hostile_lz4(1_000_000 + seed);
+            buffers.decode(&block, length);
+        }
+    }
+
+    #[test]
+    fn good_and_damaged_blocks_stay_inside() {
+        let mut buffers = Buffers::new();
+        let mut random = Random::new(5);
+        for &shape in Shape::ALL {
+            for length in (0..300).chain([1000, 5000, 65_536, 70_000, 200_000]) {
+                let source = bytes(shape, length, length as u64);
+                buffers.encode(&source);
+                let mut block = encode(&source, 1);
+                buffers.decode(&block, length);
+                buffers.decode(&block[..random.below(block.len())], length);
+                buffers.decode(&block, length.saturating_sub(1 + random.below(40)));
+                let bit = random.below(8 * block.len());
+                block[bit / 8] ^= 1 << (bit % 8);
+                buffers.decode(&block, length);
+            }
+        }
+    }
+}

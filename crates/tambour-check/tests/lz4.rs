@@ -1,0 +1,75 @@
+//! The laws of the LZ4 kernels on generated data.
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, proptest};
+    use tambour_check::generate::{Shape, bytes, data, hostile_lz4, small_data};
+    use tambour_check::{lz4, oracle};
+
+    proptest! {
+        #[test]
+        fn round_trip(source in data()) {
+            lz4::round_trip(&source);
+        }
+
+        #[test]
+        fn cut_blocks_are_refused(source in small_data()) {
+            lz4::refuse_cut(&source);
+        }
+
+        #[test]
+        fn flipped_bits_are_survived(source in small_data()) {
+            lz4::survive_flips(&source);
+        }
+
+        #[test]
+        fn random_bytes_are_survived(source in any::<Vec<u8>>(), length in 0..2000_usize) {
+            lz4::decode_like_others(&source, length);
+        }
+    }
+
+    /// Every small length and every shape, so that no alignment of the end is left out.
+    #[test]
+    fn small_lengths_round_trip() {
+        for &shape in Shape::ALL {
+            for length in 0..400 {
+                lz4::round_trip(&bytes(shape, length, length as u64));
+            }
+        }
+    }
+
+    /// Around the longest source with 16-bit positions, and around the window.
+    #[test]
+    fn window_lengths_round_trip() {
+        for &shape in Shape::ALL {
+            for length in [65_534, 65_535, 65_536, 65_546, 65_547, 65_548, 65_549, 1 << 20] {
+                lz4::round_trip(&bytes(shape, length, 7));
+            }
+        }
+    }
+
+    #[test]
+    fn hostile_blocks_are_survived() {
+        let mut accepted = 0;
+        for seed in 0..6000 {
+            let (block, length) = hostile_lz4(seed);
+            lz4::decode_like_others(&block, length);
+            accepted += usize::from(oracle::naive_lz4_decode(&block, length).is_some());
+        }
+        assert!((2000..5800).contains(&accepted), "{accepted} of 6000 are good: one-sided");
+    }
+
+    /// Our blocks may be 2 % larger than those of C lz4.
+    #[test]
+    fn size_is_that_of_c_lz4() {
+        for &shape in Shape::ALL {
+            for length in [1000, 65_536, 300_000] {
+                let source = bytes(shape, length, 3);
+                let ours = lz4::encode(&source, 1).len();
+                let mut target = vec![0; tambour_kernel::lz4::bound(length)];
+                let theirs = oracle::c_lz4_encode(&source, &mut target, 1);
+                assert!(ours * 100 <= theirs * 102, "{shape:?} {length}: {ours} against {theirs}");
+            }
+        }
+    }
+}

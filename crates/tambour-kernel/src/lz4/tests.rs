@@ -1,0 +1,124 @@
+//! Short tests of all variants, small enough for Miri; the laws in `tambour-check` are the long ones.
+#![expect(clippy::cast_possible_truncation, reason = "bytes are what is wanted")]
+
+use super::{DECODE_VARIANTS, Malformed, Table, bound, encode};
+
+/// What every variant makes of a block; they agree, also on what is written.
+fn decode(block: &[u8], length: usize) -> Result<Vec<u8>, Malformed> {
+    let attempts: Vec<_> = DECODE_VARIANTS
+        .available()
+        .map(|variant| {
+            let mut target = vec![0xaa; length];
+            variant.decode(block, &mut target).map(|()| target)
+        })
+        .collect();
+    assert!(attempts.iter().all(|attempt| *attempt == attempts[0]));
+    attempts[0].clone()
+}
+
+fn encoded(source: &[u8]) -> Vec<u8> {
+    let mut target = vec![0; bound(source.len())];
+    let size = encode(source, &mut target, &mut Table::new(), 1).unwrap();
+    target.truncate(size);
+    target
+}
+
+/// Bytes without repetition.
+fn distinct(length: usize) -> Vec<u8> {
+    (0..length).map(|k| (k * k + k / 3 + k / 256) as u8).collect()
+}
+
+#[test]
+fn every_fault_has_its_error() {
+    use Malformed::{
+        LiteralsPastSource, LiteralsPastTarget, MatchPastTarget, Offset, Short, Truncated,
+    };
+    for (block, length, expected) in [
+        (&b""[..], 0, Truncated { at: 0 }),
+        (b"\xf0", 20, Truncated { at: 1 }),
+        (b"\xf0\xff", 2000, Truncated { at: 2 }),
+        (b"\x30ab", 3, LiteralsPastSource { at: 1, length: 3 }),
+        (b"\xf0\xff\x01ab", 300, LiteralsPastSource { at: 3, length: 271 }),
+        (b"\x20ab", 1, LiteralsPastTarget { at: 1, length: 2 }),
+        (b"\x20ab", 3, Short { written: 2, expected: 3 }),
+        (b"\x20ab\x01", 9, Truncated { at: 4 }),
+        (b"\x20ab\x00\x00\x10x", 7, Offset { at: 3, offset: 0, written: 2 }),
+        (b"\x20ab\x03\x00\x10x", 7, Offset { at: 3, offset: 3, written: 2 }),
+        (b"\x20ab\x02\x00", 6, Truncated { at: 5 }),
+        (b"\x2fab\x02\x00", 60, Truncated { at: 5 }),
+        (b"\x20ab\x02\x00\x10x", 5, MatchPastTarget { at: 3, length: 4 }),
+        (b"\x2fab\x02\x00\xff\x03\x10x", 99, MatchPastTarget { at: 3, length: 277 }),
+        (b"\x20ab\x02\x00\x10x", 8, Short { written: 7, expected: 8 }),
+    ] {
+        assert_eq!(decode(block, length), Err(expected), "{block:x?}");
+    }
+}
+
+#[test]
+fn the_smallest_blocks_decode() {
+    assert_eq!(decode(b"\0", 0), Ok(vec![]));
+    assert_eq!(decode(b"\x20ab\x02\x00\x10x", 7), Ok(b"abababx".to_vec()));
+}
+
+/// Every offset up to two registers, every length around the limits of the loops, in the middle of a block and at its end.
+#[test]
+fn overlapping_matches_repeat() {
+    let step = if cfg!(miri) { 13 } else { 1 };
+    for offset in (1..80).step_by(step) {
+        for length in (4..150).chain([255, 300, 1000]).step_by(step) {
+            for rest in [0, 5, 300] {
+                let literals = distinct(90);
+                let mut block = vec![0xff, 90 - 15];
+                block.extend(&literals);
+                block.extend([offset as u8, 0]);
+                let mut left = match length - 4 {
+                    short @ 0..15 => {
+                        block[0] = 0xf0 + short as u8;
+                        None
+                    }
+                    long => Some(long - 15),
+                };
+                while let Some(extension) = left {
+                    block.push(extension.min(255) as u8);
+                    left = (extension >= 255).then(|| extension - 255);
+                }
+                block.extend(&encoded(&distinct(rest))[..]);
+                let mut expected = literals;
+                (0..length).for_each(|_| expected.push(expected[expected.len() - offset]));
+                expected.extend(distinct(rest));
+                assert_eq!(decode(&block, expected.len()), Ok(expected), "{offset} {length}");
+            }
+        }
+    }
+}
+
+#[test]
+fn encoded_bytes_decode() {
+    let lengths: &[usize] =
+        if cfg!(miri) { &[0, 1, 12, 13, 14, 40, 700] } else { &[0, 13, 70_000] };
+    for &length in lengths {
+        let ramp: Vec<u8> = (0_u32..).flat_map(|k| (k / 3).to_le_bytes()).take(length).collect();
+        for source in [vec![9; length], ramp, distinct(length)] {
+            assert_eq!(decode(&encoded(&source), length), Ok(source));
+        }
+    }
+    assert_eq!(encoded(b""), [0]);
+}
+
+#[test]
+fn a_short_target_is_refused() {
+    let source = distinct(100);
+    let mut target = vec![0; bound(100) - 1];
+    assert_eq!(encode(&source, &mut target, &mut Table::new(), 1), None);
+}
+
+/// What a table holds from another source must not matter.
+#[test]
+fn a_table_can_be_reused() {
+    let (first, second) = (distinct(500), b"drum ".repeat(70));
+    let mut table = Table::new();
+    let mut target = vec![0; bound(500)];
+    encode(&first, &mut target, &mut table, 1).unwrap();
+    let size = encode(&second, &mut target, &mut table, 1).unwrap();
+    assert_eq!(target[..size], encoded(&second));
+}
