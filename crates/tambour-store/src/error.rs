@@ -305,6 +305,36 @@ pub enum StoreError {
         /// What differs.
         problem: String,
     },
+    /// A part is no longer what a scan was planned for.
+    #[error("table {table:?}, part {part:?} has changed: {field}: expected {expected}, got {got}")]
+    Changed {
+        /// The table's directory.
+        table: PathBuf,
+        /// The part's name.
+        part: String,
+        /// What differs.
+        field: &'static str,
+        /// What it was.
+        expected: String,
+        /// What it is.
+        got: String,
+    },
+    /// The primary index of a part is not in the order of the table's key: it may have been built for another one.
+    #[error("table {table:?}, part {part:?}: entry {entry} of the primary index is out of order")]
+    IndexUnsorted {
+        /// The table's directory.
+        table: PathBuf,
+        /// The part's name.
+        part: String,
+        /// The first entry that is below the one before it.
+        entry: usize,
+    },
+    /// A scan that makes no sense.
+    #[error("scan: {problem}")]
+    Scan {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A limit on memory or size would be exceeded.
     #[error("{what} needs {wanted} bytes, the limit is {limit}")]
     Memory {
@@ -331,6 +361,7 @@ impl StoreError {
             | Self::Zone { .. }
             | Self::Arrow { .. }
             | Self::Mismatch { .. }
+            | Self::Scan { .. }
             | Self::DefinitionUnknown { .. }
             | Self::Rows { .. } => Kind::Argument,
             Self::Nesting { .. } | Self::Memory { .. } | Self::Partitions { .. } => Kind::Limit,
@@ -347,8 +378,10 @@ impl StoreError {
             Self::Exists { .. }
             | Self::Occupied { .. }
             | Self::Locked { .. }
+            | Self::Changed { .. }
             | Self::DefinitionDiffers { .. } => Kind::Conflict,
             Self::Sidecar { .. }
+            | Self::IndexUnsorted { .. }
             | Self::SidecarSyntax { .. }
             | Self::PartMissing { .. }
             | Self::PartDiffers { .. }

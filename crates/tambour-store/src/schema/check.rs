@@ -92,7 +92,10 @@ impl Key {
                 );
                 Err(wrong(clause, problem))
             }
-            DataType::Map(..) => Err(wrong(clause, format!("`{expression}` is a Map, which has no order"))),
+            DataType::Map(..) => Err(StoreError::Refused {
+                clause: format!("{clause} {expression}"),
+                reason: "rows cannot be sorted by a Map".to_owned(),
+            }),
             DataType::Array(_) | DataType::Tuple(_) if clause == "PARTITION BY" => {
                 Err(StoreError::Refused {
                     clause: format!("PARTITION BY {expression}"),

@@ -49,7 +49,7 @@ pub fn sort_form(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, St
         DataType::Map(..) => {
             return Err(StoreError::Refused {
                 clause: format!("sorting by {data_type}"),
-                reason: "maps have no order".to_owned(),
+                reason: "rows cannot be sorted by a Map".to_owned(),
             });
         }
         _ => values.clone(),
@@ -59,6 +59,10 @@ pub fn sort_form(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, St
 /// Keys are positions in the type; the numbers at these positions are what is ordered.
 fn enum_numbers(values: &ArrayRef, numbers: &[i16]) -> ArrayRef {
     let Some(dictionary) = values.as_any_dictionary_opt() else { return values.clone() };
+    if dictionary.values().is_empty() {
+        // There is no key: every value is NULL, if there are any.
+        return Arc::new(Int16Array::new_null(values.len()));
+    }
     let keys = dictionary.normalized_keys();
     let found = keys.into_iter().map(|key| numbers.get(key).copied().unwrap_or(i16::MAX)).collect();
     Arc::new(Int16Array::new(found, dictionary.keys().nulls().cloned()))

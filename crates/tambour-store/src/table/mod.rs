@@ -17,12 +17,15 @@ mod locked;
 pub mod merge;
 mod name;
 mod open;
+mod ordinal;
 mod partition;
 pub mod predicate;
+mod prune;
 mod run;
 pub mod scan;
 mod shape;
 mod sidecar;
+mod span;
 mod spill;
 #[cfg(test)]
 mod tests;

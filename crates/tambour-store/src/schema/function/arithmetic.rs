@@ -21,7 +21,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("intDiv", int_div_type, |c| divide(c, OnZero::Error)).monotonic(),
     Function::new("intDivOrZero", int_div_type, |c| divide(c, OnZero::Zero)),
     Function::new("modulo", modulo_type, remainder).aliases(&["mod"]),
-    Function::new("moduloLegacy", modulo_legacy_type, remainder),
+    Function::new("moduloLegacy", modulo_legacy_type, remainder_legacy),
 ];
 
 /// Width in bits and signedness of an integer type of at most 64 bits.
@@ -98,7 +98,7 @@ fn wide_type(name: &'static str, s: &[Signature], always_signed: bool) -> Result
 
 fn plus_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
     match s {
-        [Signature { data_type: time @ (DataType::Date | DataType::DateTime { .. }), .. }, right]
+        [Signature { data_type: time @ (DataType::Date | DataType::Date32 | DataType::DateTime { .. }), .. }, right]
             if integer(&right.data_type).is_some() =>
         {
             Ok(time.clone())
@@ -112,7 +112,9 @@ fn minus_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreErro
         [Signature { data_type: DataType::Date, .. }, Signature { data_type: DataType::Date, .. }] => {
             Ok(DataType::Int32)
         }
-        [Signature { data_type: DataType::Date | DataType::DateTime { .. }, .. }, _] => plus_type(name, s),
+        [Signature { data_type: DataType::Date | DataType::Date32 | DataType::DateTime { .. }, .. }, _] => {
+            plus_type(name, s)
+        }
         _ => wide_type(name, s, true),
     }
 }
@@ -148,7 +150,7 @@ fn modulo_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreErr
             Ok(Integer { bits: (right.bits * 2).min(64), is_signed: true }.data_type())
         }
         (Some(_), Some(right)) => Ok(Integer { is_signed: false, ..right }.data_type()),
-        _ => Err(refuse(name, s)),
+        _ => wide_type(name, s, false),
     }
 }
 
@@ -208,6 +210,7 @@ fn narrow(call: &Call, values: Vec<i64>) -> Result<ArrayRef, StoreError> {
         DataType::Int32 => typed::<Int32Type>(&values, |v| v as i32),
         DataType::Int64 => Arc::new(PrimitiveArray::<Int64Type>::new(values.into(), None)),
         DataType::Date => typed::<Date32Type>(&values, |v| i32::from(v as u16)),
+        DataType::Date32 => typed::<Date32Type>(&values, |v| v as i32),
         DataType::DateTime { .. } => {
             let instants = values.iter().map(|value| i64::from(*value as u32));
             let instants = PrimitiveArray::<TimestampSecondType>::from_iter_values(instants);
@@ -319,7 +322,7 @@ fn divide(call: &Call, on_zero: OnZero) -> Result<ArrayRef, StoreError> {
         });
     }
     checked(call, &left, &right, |left, right| {
-        let (left, right) = (as_signed(left, a.bits), as_signed(right, b.bits));
+        let (left, right) = (as_signed(left, a.bits), as_signed(right, a.bits.max(b.bits)));
         if right == 0 || right == -1 && left == least(a.bits) {
             return failed;
         }
@@ -327,8 +330,38 @@ fn divide(call: &Call, on_zero: OnZero) -> Result<ArrayRef, StoreError> {
     })
 }
 
+/// The remainder of C++: both sides converted to their common type first, so that negative numbers beside wide unsigned
+/// ones become large.
+fn remainder_legacy(call: &Call) -> Result<ArrayRef, StoreError> {
+    let (left, right) = operands(call)?;
+    let (Some(a), Some(b)) = (integer(&left.data_type), integer(&right.data_type)) else {
+        return Err(wrong(call.name, "it takes integers"));
+    };
+    let is_unsigned = |of: Integer, other: Integer| {
+        !of.is_signed && of.bits >= 32 && (!other.is_signed || of.bits >= other.bits)
+    };
+    let (left, right) = (bits(left)?, bits(right)?);
+    if is_unsigned(a, b) || is_unsigned(b, a) {
+        let width = a.bits.max(b.bits);
+        let common = |value: i64| if width == 32 { u64::from(value as u32) } else { value as u64 };
+        return checked(call, &left, &right, |left, right| {
+            common(left).checked_rem(common(right)).map(|rest| rest as i64)
+        });
+    }
+    checked(call, &left, &right, |left, right| {
+        if right == 0 || right == -1 && a.is_signed && left == least(a.bits) {
+            return None;
+        }
+        Some(left % right)
+    })
+}
+
 fn remainder(call: &Call) -> Result<ArrayRef, StoreError> {
     let (left, right) = operands(call)?;
+    if matches!(call.result, DataType::Float64) {
+        let values = pair(call, &floats(left)?, &floats(right)?, |left, right| left % right);
+        return Ok(Arc::new(PrimitiveArray::<Float64Type>::new(values.into(), None)));
+    }
     let (Some(a), Some(b)) = (integer(&left.data_type), integer(&right.data_type)) else {
         return Err(wrong(call.name, "it takes integers"));
     };

@@ -155,10 +155,7 @@ pub(super) fn with_zone(
     values: PrimitiveArray<TimestampSecondType>,
     data_type: &DataType,
 ) -> Result<ArrayRef, StoreError> {
-    super::cast(
-        &(Arc::new(values) as ArrayRef),
-        data_type.field("", tambour_part::types::Strings::Utf8).data_type(),
-    )
+    from_ticks(values.reinterpret_cast(), data_type)
 }
 
 /// Ticks as the array of a `DateTime64` type.

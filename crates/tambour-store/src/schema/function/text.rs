@@ -15,6 +15,8 @@ use tambour_part::types::DataType;
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("lower", same_type, |c| case(c, u8::to_ascii_lowercase)).any_case().aliases(&["lcase"]),
     Function::new("upper", same_type, |c| case(c, u8::to_ascii_uppercase)).any_case().aliases(&["ucase"]),
+    Function::new("lowerUTF8", |n, s| text_type(n, s, 1, DataType::String), |c| case_utf8(c, str::to_lowercase)),
+    Function::new("upperUTF8", |n, s| text_type(n, s, 1, DataType::String), |c| case_utf8(c, str::to_uppercase)),
     Function::new("length", |n, s| sized_type(n, s, DataType::UInt64), |c| sizes::<UInt64Type>(c, |n| n as u64))
         .any_case()
         .aliases(&["octet_length"]),
@@ -182,6 +184,14 @@ fn case(call: &Call, change: fn(&u8) -> u8) -> Result<ArrayRef, StoreError> {
     }
     // Only ASCII letters change, so valid UTF-8 stays valid.
     Ok(texts.map_texts(|text, out| out.extend(text.iter().map(change))))
+}
+
+/// Letters of all scripts; bytes that are no text stay as they are.
+fn case_utf8(call: &Call, change: fn(&str) -> String) -> Result<ArrayRef, StoreError> {
+    Ok(Texts::of(&call.values(0)?).map_texts(|text, out| match std::str::from_utf8(text) {
+        Ok(text) => out.extend_from_slice(change(text).as_bytes()),
+        Err(_) => out.extend_from_slice(text),
+    }))
 }
 
 fn sizes<T: ArrowPrimitiveType>(

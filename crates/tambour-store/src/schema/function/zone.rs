@@ -118,15 +118,11 @@ impl Clock for &Days {
     }
     #[inline]
     fn round_down(&self, instant: i64, seconds: i64) -> i64 {
-        if (self.whole_hours || (self.whole_minutes && seconds <= 60)) && instant >= 0 {
-            return instant - instant % seconds;
+        if self.whole_hours || self.whole_minutes && seconds < 3600 {
+            return instant.saturating_sub(instant.rem_euclid(seconds));
         }
-        let day = self.days[self.index(instant)];
-        let time = instant.saturating_sub(day.start).max(0);
-        let change = i64::from(day.change_by) * CHANGE_UNIT;
-        if seconds == 3600 && change != 0 && time >= i64::from(day.change_at) * CHANGE_UNIT {
-            return instant - (time + change) % seconds;
-        }
+        // From the day's start on, without regard to changes of the clock: what ClickHouse does.
+        let time = instant.saturating_sub(self.days[self.index(instant)].start).max(0);
         instant - time % seconds
     }
 }
@@ -310,7 +306,9 @@ fn change_within(segments: &[Segment], at: usize, start: i64, midnight: i64) -> 
         return (0, 0);
     };
     let shown = before.end + before.offset - midnight;
-    if !(0..DAY).contains(&shown) {
+    // Later than midnight: where the clock is set back across midnight, the change is this day's. Elsewhere the day is
+    // over before it.
+    if !(0..2 * DAY).contains(&shown) {
         return (0, 0);
     }
     let by = ((after.offset - before.offset) / CHANGE_UNIT).clamp(-96, 96);
