@@ -51,12 +51,12 @@ mod tests {
     #[test]
     fn hostile_blocks_are_survived() {
         let mut accepted = 0;
-        for seed in 0..30_000 {
+        for seed in 0..6000 {
             let (block, length) = hostile_lz4(seed);
             lz4::decode_like_others(&block, length);
             accepted += usize::from(oracle::naive_lz4_decode(&block, length).is_some());
         }
-        assert!((10_000..29_000).contains(&accepted), "{accepted} of 30000 are good: one-sided");
+        assert!((2000..5800).contains(&accepted), "{accepted} of 6000 are good: one-sided");
     }
 
     /// Our blocks may be 2 % larger than those of C lz4.

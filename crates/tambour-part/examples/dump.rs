@@ -1,7 +1,12 @@
 //! Prints a part as ClickHouse's TSV: `dump PATH [COLUMN]…`. With `--verify` in front, verifies it and prints what is
 //! wrong; with `--info`, prints what it is made of.
 
-#[path = "../tests/support/tsv.rs"]
+#[expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a value of another type is a mistake in the printer"
+)]
+#[path = "../tests/parts/support/tsv.rs"]
 mod tsv;
 
 use std::error::Error;
@@ -35,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut line = damage.error.to_string();
             let mut source = damage.error.source();
             while let Some(cause) = source {
-                line.push_str(&format!(": {cause}"));
+                line = format!("{line}: {cause}");
                 source = cause.source();
             }
             writeln!(out, "{line}")?;

@@ -97,8 +97,8 @@ pub enum PartError {
         #[source]
         cause: io::Error,
     },
-    /// A file does not have the hash that checksums.txt lists.
-    #[error("{place}: {what} does not match checksums.txt: expected {:016x}{:016x}, got {:016x}{:016x}", expected.high, expected.low, got.high, got.low)]
+    /// A file does not have the hash that is listed for it.
+    #[error("{place}: {what} is not the one that was written: expected {:016x}{:016x}, got {:016x}{:016x}", expected.high, expected.low, got.high, got.low)]
     Checksum {
         /// Where.
         place: Box<Place>,

@@ -47,6 +47,9 @@ pub(crate) const FORMATS: [MarkFormat; 8] = [
     MarkFormat { extension: "cmrk4", compressed: true, shape: MarkShape::PerSubstream },
 ];
 
+/// Most rows of a granule: a reader allocates for all of them before it sees whether they are there.
+pub(crate) const GRANULE_ROWS_MAX: u64 = 1 << 24;
+
 /// Bytes of a mark in a record.
 const MARK_BYTES: u64 = 16;
 /// Bytes of the row count in a record.
@@ -68,7 +71,7 @@ impl MarkFormat {
 pub(crate) struct Marks {
     /// Marks in a record.
     width: usize,
-    marks: Vec<Mark>,
+    places: Vec<Mark>,
     /// Rows of each record; empty for [`MarkShape::Fixed`].
     pub(crate) rows: Vec<u64>,
 }
@@ -90,7 +93,7 @@ impl Marks {
             for _ in 0..width {
                 let block = u64::from_le_bytes(cursor.array()?);
                 let offset = u64::from_le_bytes(cursor.array()?);
-                parsed.marks.push(Mark { block, offset });
+                parsed.places.push(Mark { block, offset });
             }
             if format.shape != MarkShape::Fixed {
                 parsed.rows.push(u64::from_le_bytes(cursor.array()?));
@@ -106,7 +109,7 @@ impl Marks {
 
     /// Number of records.
     pub(crate) fn records(&self) -> usize {
-        self.marks.len().checked_div(self.width).unwrap_or(self.rows.len())
+        self.places.len().checked_div(self.width).unwrap_or(self.rows.len())
     }
 
     /// The mark of a stream in a record.
@@ -114,12 +117,12 @@ impl Marks {
         if stream >= self.width {
             return None;
         }
-        self.marks.get(record.checked_mul(self.width)? + stream).copied()
+        self.places.get(record.checked_mul(self.width)? + stream).copied()
     }
 
     /// The marks of one stream, record after record.
     pub(crate) fn of_stream(&self, stream: usize) -> impl Iterator<Item = Mark> {
-        self.marks.iter().skip(stream).step_by(self.width.max(1)).copied()
+        self.places.iter().skip(stream).step_by(self.width.max(1)).copied()
     }
 
     /// Checks that each stream's marks lie in a file of `length` bytes and go forward. The final record may be written
@@ -143,6 +146,14 @@ impl Marks {
     }
 }
 
+fn check_rows(path: &Path, rows: u64) -> Result<(), PartError> {
+    if rows <= GRANULE_ROWS_MAX {
+        return Ok(());
+    }
+    let place = crate::Place::file(path);
+    Err(PartError::limit(place, "number of rows in a granule", GRANULE_ROWS_MAX, rows))
+}
+
 /// The granules of a part: rows of each, and where each starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Granules {
@@ -164,6 +175,7 @@ impl Granules {
                 let reason = format!("granule {granule} has no rows");
                 return Err(PartError::malformed(crate::Place::file(path), reason));
             }
+            check_rows(path, count)?;
             sum = sum.saturating_add(count);
             starts.push(sum);
         }
@@ -189,6 +201,7 @@ impl Granules {
             );
             return Err(PartError::malformed(place, reason));
         }
+        check_rows(path, granularity.min(part_rows))?;
         let mut starts = vec![0];
         let mut rows = Vec::new();
         for granule in 0..records as u64 {
@@ -235,6 +248,9 @@ mod tests {
         assert!(Granules::adaptive(path, &marks.rows, 19999).is_err());
         assert!(Granules::adaptive(path, &[1, 0, 1], 2).is_err());
         assert!(Granules::adaptive(path, &[u64::MAX, 2], 1).is_err());
+        let error = Granules::adaptive(path, &[1 << 40], 1 << 40).unwrap_err();
+        assert_eq!(error.kind(), tambour_codec::Kind::Limit);
+        assert!(Granules::fixed(path, 1, 1 << 40, 1 << 40).is_err());
         let compact = Marks::parse(path, &source, FORMATS[4], 1).unwrap();
         assert_eq!(compact.records(), 4);
         assert!(Marks::parse(path, &source[1..], FORMATS[1], 1).is_err());

@@ -57,7 +57,9 @@ pub(crate) fn id<'a>(
         return Ok(texts.join("-"));
     }
     let mut input = Vec::new();
-    values.iter().for_each(|value| value.hash_input(&mut input));
+    for value in &values {
+        value.hash_input(&mut input);
+    }
     Ok(hex(&sip_hash_128(&input)))
 }
 

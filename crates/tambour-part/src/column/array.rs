@@ -100,13 +100,12 @@ impl Decode for Reader {
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    sizes: Option<StreamName>,
+    sizes: StreamName,
     elements: Box<dyn Encode>,
 }
 
 impl Writer {
-    /// Without `sizes` another column of the Nested writes them.
-    pub(super) fn new(sizes: Option<StreamName>, elements: Box<dyn Encode>) -> Self {
+    pub(super) fn new(sizes: StreamName, elements: Box<dyn Encode>) -> Self {
         Self { sizes, elements }
     }
 
@@ -116,7 +115,7 @@ impl Writer {
         sinks: &mut dyn Sinks,
     ) -> Result<(), Fault> {
         let offsets = list.value_offsets();
-        put_sizes(self.sizes.as_ref(), offsets, sinks);
+        put_sizes(&self.sizes, offsets, sinks);
         let elements = elements_of(list.values(), offsets);
         let written = self.elements.write(&elements, Nulls::Refused, sinks);
         written.map_err(|fault| fault.map_row(|element| row_of(offsets, element)))
@@ -125,11 +124,10 @@ impl Writer {
 
 /// Appends the lengths between offsets.
 pub(super) fn put_sizes<O: OffsetSizeTrait>(
-    name: Option<&StreamName>,
+    name: &StreamName,
     offsets: &[O],
     sinks: &mut dyn Sinks,
 ) {
-    let Some(name) = name else { return };
     let target = sinks.stream(name);
     target.reserve(8 * offsets.len());
     for pair in offsets.windows(2) {
@@ -170,7 +168,7 @@ impl Encode for Writer {
                 let list = values.as_fixed_size_list();
                 let size = size.unsigned_abs() as usize;
                 let offsets: Vec<i64> = (0..=list.len()).map(|row| (row * size) as i64).collect();
-                put_sizes(self.sizes.as_ref(), &offsets, sinks);
+                put_sizes(&self.sizes, &offsets, sinks);
                 let written = self.elements.write(list.values(), Nulls::Refused, sinks);
                 written.map_err(|fault| fault.map_row(|element| row_of(&offsets, element)))
             }

@@ -3,6 +3,7 @@
 use super::bytes::{read_u64, read_values};
 use super::fault::Fault;
 use super::fixed::{self, Fixed};
+use super::join::join;
 use super::path::Path;
 use super::string::read_run;
 use super::tree::{Context, Decode};
@@ -12,7 +13,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, DictionaryArray, Int32Array, StringArray, new_empty_array,
 };
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer};
 use arrow_schema::DataType as Arrow;
 use std::sync::Arc;
 
@@ -66,10 +67,13 @@ pub(super) struct Reader {
 #[derive(Debug, Default)]
 struct Kept {
     keys: Option<ArrayRef>,
+    /// The mark that led to it.
     mark: Option<(u64, u64)>,
-    /// There was a jump, and no dictionary was asked for since.
+    /// There was a jump since it was used.
     stale: bool,
-    /// The source stands before this dictionary, since it was kept over a jump.
+    /// No record of the granule asked for a dictionary yet.
+    untouched: bool,
+    /// It was kept from an earlier granule: the source still stands before it.
     unread: bool,
 }
 
@@ -85,7 +89,7 @@ impl Reader {
             strings: context.strings,
             nullable: inner.is_nullable(),
             compact: context.compact(),
-            kept: Kept { stale: true, ..Kept::default() },
+            kept: Kept::default(),
         })
     }
 
@@ -128,26 +132,26 @@ impl Reader {
             let source = sources.stream(&self.indexes)?;
             return Err(source.corrupt("a shared dictionary in a compact part").into());
         }
-        let stale = std::mem::take(&mut self.kept.stale);
-        if let Some(keys) = &self.kept.keys {
-            let same = stale
-                && self.kept.mark.is_some()
-                && sources.dictionary_mark(&self.dictionary) == self.kept.mark;
-            if same {
+        if std::mem::take(&mut self.kept.untouched) {
+            // The granule's mark leads to the dictionary of this record, whether that is a new one or not.
+            let stale = std::mem::take(&mut self.kept.stale);
+            let mark = sources.dictionary_mark(&self.dictionary);
+            let same = mark.is_some() && mark == self.kept.mark;
+            self.kept.mark = mark;
+            if let Some(keys) = self.kept.keys.as_ref().filter(|_| same || !(stale || new)) {
                 self.kept.unread = true;
-            }
-            if same || (!stale && !new) {
                 return Ok(Arc::clone(keys));
             }
-        }
-        if stale {
-            self.kept.mark = sources.dictionary_mark(&self.dictionary);
             self.kept.unread = false;
         } else {
+            if let Some(keys) = self.kept.keys.as_ref().filter(|_| !new) {
+                return Ok(Arc::clone(keys));
+            }
+            // The dictionary of the record before comes first, if it is not read yet.
+            if std::mem::take(&mut self.kept.unread) {
+                self.read_keys(sources.dictionary(&self.dictionary)?, row)?;
+            }
             self.kept.mark = None;
-        }
-        if std::mem::take(&mut self.kept.unread) {
-            self.read_keys(sources.dictionary(&self.dictionary)?, row)?;
         }
         let keys = self.read_keys(sources.dictionary(&self.dictionary)?, row)?;
         self.kept.keys = Some(Arc::clone(&keys));
@@ -166,9 +170,8 @@ impl Reader {
         let flags = read_u64(source)?;
         let known = WIDTH | DICTIONARY | ADDITIONAL_KEYS | NEW_DICTIONARY;
         if flags & !known != 0 || flags & WIDTH > 3 || flags & (DICTIONARY | ADDITIONAL_KEYS) == 0 {
-            return Err(source
-                .corrupt(&format!("flags {flags:#x} of a LowCardinality record"))
-                .into());
+            let reason = format!("flags {flags:#x} of a LowCardinality record");
+            return Err(source.corrupt(&reason).into());
         }
         let additional = match flags & ADDITIONAL_KEYS {
             0 => None,
@@ -178,72 +181,128 @@ impl Reader {
             0 => None,
             _ => Some(self.dictionary(sources, flags & NEW_DICTIONARY != 0, row)?),
         };
-        let keys = match (shared, additional) {
-            (Some(shared), Some(additional)) => {
-                arrow_select::concat::concat(&[shared.as_ref(), additional.as_ref()])?
-            }
-            (Some(keys), None) | (None, Some(keys)) => keys,
-            (None, None) => new_empty_array(&self.arrow),
-        };
-        if keys.len() > KEYS_MAX {
-            return Err(Fault::limit("keys of a dictionary", KEYS_MAX, keys.len()));
-        }
         let source = sources.stream(&self.indexes)?;
         let claimed = read_u64(source)?;
         let Some(rows) = usize::try_from(claimed).ok().filter(|&rows| rows <= left) else {
-            return Err(source
-                .corrupt(&format!(
-                    "a LowCardinality record of {claimed} rows where {left} are left"
-                ))
-                .into());
+            let reason = format!("a LowCardinality record of {claimed} rows where {left} are left");
+            return Err(source.corrupt(&reason).into());
         };
         let width = 1 << (flags & WIDTH);
         let bytes = read_values(source, rows, width)?;
-        let indexes = match width {
-            1 => Self::indexes(bytes.as_slice(), keys.len()),
-            2 => Self::indexes(bytes.typed_data::<u16>(), keys.len()),
-            4 => Self::indexes(bytes.typed_data::<u32>(), keys.len()),
-            _ => Self::indexes(bytes.typed_data::<u64>(), keys.len()),
-        };
-        let indexes = indexes.map_err(|fault| fault.map_row(|at| row + at))?;
-        match pieces.last_mut().filter(|last| Arc::ptr_eq(&last.keys, &keys)) {
-            Some(last) => last.indexes.extend_from_slice(&indexes),
-            None => pieces.push(Piece { keys, indexes }),
+        if !pieces.last().is_some_and(|last| last.refers_to(shared.as_ref())) {
+            pieces.push(Piece::new(shared, self.nullable));
         }
+        let Some(piece) = pieces.last_mut() else { return Ok(0) };
+        let keys = piece.add_keys(additional)?;
+        let added = match width {
+            1 => piece.add_indexes(bytes.as_slice(), &keys),
+            2 => piece.add_indexes(bytes.typed_data::<u16>(), &keys),
+            4 => piece.add_indexes(bytes.typed_data::<u32>(), &keys),
+            _ => piece.add_indexes(bytes.typed_data::<u64>(), &keys),
+        };
+        added.map_err(|fault| fault.map_row(|at| row + at))?;
         Ok(rows)
     }
 
-    fn indexes<T: Copy + Into<u64>>(found: &[T], keys: usize) -> Result<Vec<i32>, Fault> {
-        let wrong = |&index: &T| index.into() >= keys as u64;
-        if let Some(at) = found.iter().position(wrong) {
-            let index = found[at].into();
-            return Err(Fault::value(
-                at,
-                format!("index {index} into a dictionary of {keys} keys"),
-            ));
-        }
-        Ok(found.iter().map(|&index| index.into() as i32).collect())
-    }
-
-    /// The array of a run of rows with the same keys.
+    /// The array of rows with the same dictionary.
     fn array(&self, piece: Piece) -> Result<ArrayRef, Fault> {
-        // Key 0 of a nullable column is NULL.
-        let nulls = self
-            .nullable
-            .then(|| NullBuffer::from_iter(piece.indexes.iter().map(|&index| index != 0)));
-        let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
-        let indexes = Int32Array::try_new(piece.indexes.into(), nulls)?;
+        let keys = join(&piece.keys)?;
+        let mut indexes = piece.indexes;
+        let nulls = indexes.iter().any(|&index| index == NULL).then(|| {
+            let valid = |row: usize| indexes[row] != NULL;
+            let nulls = NullBuffer::new(BooleanBuffer::collect_bool(indexes.len(), valid));
+            indexes.iter_mut().for_each(|index| *index = (*index).max(0));
+            nulls
+        });
+        let indexes = Int32Array::try_new(indexes.into(), nulls)?;
         if matches!(self.arrow, Arrow::Dictionary(..)) {
-            return Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(indexes, piece.keys)?));
+            return Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(indexes, keys)?));
         }
-        Ok(arrow_select::take::take(&piece.keys, &indexes, None)?)
+        Ok(arrow_select::take::take(&keys, &indexes, None)?)
     }
 }
 
-/// Rows with the same keys.
+/// Stands for NULL among the indexes of a piece.
+const NULL: i32 = -1;
+
+/// Rows of records that refer to the same dictionary, or to none.
 struct Piece {
-    keys: ArrayRef,
+    /// The dictionary, if there is one; then the additional keys of each record.
+    keys: Vec<ArrayRef>,
+    has_dictionary: bool,
+    /// Keys of the dictionary.
+    shared: usize,
+    /// All keys.
+    count: usize,
+    nullable: bool,
     indexes: Vec<i32>,
+}
+
+/// What the indexes of one record mean.
+struct RecordKeys {
+    /// Keys to which the record can refer.
+    count: usize,
+    /// What is added to an index that is not one of the dictionary.
+    shift: usize,
+}
+
+impl Piece {
+    fn new(shared: Option<ArrayRef>, nullable: bool) -> Self {
+        let count = shared.as_ref().map_or(0, Array::len);
+        Self {
+            has_dictionary: shared.is_some(),
+            keys: shared.into_iter().collect(),
+            shared: count,
+            count,
+            nullable,
+            indexes: Vec::new(),
+        }
+    }
+
+    fn refers_to(&self, shared: Option<&ArrayRef>) -> bool {
+        match (self.keys.first().filter(|_| self.has_dictionary), shared) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    fn add_keys(&mut self, additional: Option<ArrayRef>) -> Result<RecordKeys, Fault> {
+        let shift = self.count - self.shared;
+        let Some(additional) = additional else {
+            return Ok(RecordKeys { count: self.shared, shift });
+        };
+        let count = self.count + additional.len();
+        if count > KEYS_MAX {
+            return Err(Fault::limit("keys of dictionaries", KEYS_MAX, count));
+        }
+        self.count = count;
+        let count = self.shared + additional.len();
+        self.keys.push(additional);
+        Ok(RecordKeys { count, shift })
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "an index is below the number of keys")]
+    fn add_indexes<T: Copy + Into<u64>>(
+        &mut self,
+        found: &[T],
+        keys: &RecordKeys,
+    ) -> Result<(), Fault> {
+        if let Some(at) = found.iter().position(|&index| index.into() >= keys.count as u64) {
+            let index = found[at].into();
+            let reason = format!("index {index} into a dictionary of {} keys", keys.count);
+            return Err(Fault::value(at, reason));
+        }
+        // Key 0 of a nullable column is NULL.
+        let null = if self.nullable { 0 } else { u64::MAX };
+        let (shared, shift) = (self.shared as u64, keys.shift as u64);
+        self.indexes.extend(found.iter().map(|&index| match index.into() {
+            index if index == null => NULL,
+            index if index < shared => index as i32,
+            index => (index + shift) as i32,
+        }));
+        Ok(())
+    }
 }
 
 impl Decode for Reader {
@@ -267,21 +326,17 @@ impl Decode for Reader {
         let mut row = 0;
         for &rows in rows {
             // Records end with their granules.
+            self.kept.untouched = true;
             let end = row + rows;
             while row < end {
                 row += self.record(sources, row, end - row, &mut pieces)?;
             }
         }
-        let arrays =
-            pieces.into_iter().map(|piece| self.array(piece)).collect::<Result<Vec<_>, Fault>>()?;
-        match arrays.as_slice() {
-            [] => Ok(new_empty_array(&self.arrow)),
-            [one] => Ok(Arc::clone(one)),
-            several => {
-                let several: Vec<&dyn Array> = several.iter().map(AsRef::as_ref).collect();
-                Ok(arrow_select::concat::concat(&several)?)
-            }
+        if pieces.is_empty() {
+            return Ok(new_empty_array(&self.arrow));
         }
+        let arrays = pieces.into_iter().map(|piece| self.array(piece));
+        join(&arrays.collect::<Result<Vec<_>, Fault>>()?)
     }
 
     fn seek(&mut self) {

@@ -58,6 +58,11 @@ impl Known {
         Ok(Self { values: Arc::clone(values), indexes: vec![UNKNOWN; ends.len()], bytes, ends })
     }
 
+    /// The same array, or one that shares its bytes.
+    fn is_of(&self, values: &ArrayRef) -> bool {
+        Arc::ptr_eq(&self.values, values) || self.values.to_data().ptr_eq(&values.to_data())
+    }
+
     fn index(&mut self, key: usize, interner: &mut Interner) -> u32 {
         if self.indexes[key] == UNKNOWN {
             let start = if key == 0 { 0 } else { self.ends[key - 1] };
@@ -106,7 +111,7 @@ impl Writer {
                         == *dictionary.values().data_type() =>
                 {
                     let known = match self.known.take() {
-                        Some(known) if Arc::ptr_eq(&known.values, dictionary.values()) => known,
+                        Some(known) if known.is_of(dictionary.values()) => known,
                         _ => Known::new(dictionary.values())?,
                     };
                     let known = self.known.insert(known);

@@ -67,17 +67,13 @@ impl Decode for Reader {
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    sizes: Option<StreamName>,
+    sizes: StreamName,
     keys: Box<dyn Encode>,
     values: Box<dyn Encode>,
 }
 
 impl Writer {
-    pub(super) fn new(
-        sizes: Option<StreamName>,
-        keys: Box<dyn Encode>,
-        values: Box<dyn Encode>,
-    ) -> Self {
+    pub(super) fn new(sizes: StreamName, keys: Box<dyn Encode>, values: Box<dyn Encode>) -> Self {
         Self { sizes, keys, values }
     }
 }
@@ -101,7 +97,7 @@ impl Encode for Writer {
             });
         };
         let offsets = map.value_offsets();
-        put_sizes(self.sizes.as_ref(), offsets, sinks);
+        put_sizes(&self.sizes, offsets, sinks);
         for (writer, column) in [(&mut self.keys, map.keys()), (&mut self.values, map.values())] {
             let written = writer.write(&elements_of(column, offsets), Nulls::Refused, sinks);
             written.map_err(|fault| fault.map_row(|element| row_of(offsets, element)))?;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// A stream that lies in memory as a number of blocks.
 #[derive(Clone, Debug, Default)]
-pub struct MemorySource {
+pub(super) struct MemorySource {
     blocks: Vec<Buffer>,
     block: usize,
     at: usize,
@@ -15,12 +15,12 @@ pub struct MemorySource {
 
 impl MemorySource {
     /// A stream of one block.
-    pub fn new(bytes: Vec<u8>) -> Self {
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
         Self::cut(&bytes, &[])
     }
 
     /// A stream that is cut into blocks of these sizes, over and over; zeros make empty blocks.
-    pub fn cut(bytes: &[u8], sizes: &[usize]) -> Self {
+    pub(super) fn cut(bytes: &[u8], sizes: &[usize]) -> Self {
         let mut blocks = Vec::new();
         let mut rest = bytes;
         let mut sizes =
@@ -34,7 +34,8 @@ impl MemorySource {
     }
 
     /// Bytes that were not read.
-    pub fn remaining(&self) -> usize {
+    #[cfg(test)]
+    pub(super) fn remaining(&self) -> usize {
         self.blocks.iter().skip(self.block).map(Buffer::len).sum::<usize>() - self.at
     }
 }
@@ -78,19 +79,14 @@ impl Source for MemorySource {
 
 /// Streams in memory, by name. A stream that is not there is empty.
 #[derive(Clone, Debug, Default)]
-pub struct MemorySources {
+pub(super) struct MemorySources {
     streams: HashMap<StreamName, MemorySource>,
 }
 
 impl MemorySources {
     /// Adds a stream.
-    pub fn insert(&mut self, name: StreamName, source: MemorySource) {
+    pub(super) fn insert(&mut self, name: StreamName, source: MemorySource) {
         self.streams.insert(name, source);
-    }
-
-    /// Bytes that were not read, in all streams.
-    pub fn remaining(&self) -> usize {
-        self.streams.values().map(MemorySource::remaining).sum()
     }
 }
 
@@ -106,16 +102,9 @@ impl Sources for MemorySources {
 
 /// Takes streams in memory, by name.
 #[derive(Clone, Debug, Default)]
-pub struct MemorySinks {
+pub(super) struct MemorySinks {
     /// What was written, by name of the stream.
-    pub streams: HashMap<StreamName, Vec<u8>>,
-}
-
-impl MemorySinks {
-    /// What was written to a stream.
-    pub fn bytes(&self, name: &str) -> &[u8] {
-        self.streams.get(&StreamName(name.to_owned())).map_or(&[], Vec::as_slice)
-    }
+    pub(super) streams: HashMap<StreamName, Vec<u8>>,
 }
 
 impl Sinks for MemorySinks {

@@ -16,10 +16,11 @@ mod enumeration;
 mod fault;
 mod fixed;
 mod intern;
+mod join;
 mod low_cardinality;
 mod low_cardinality_write;
 mod map;
-pub mod memory;
+mod memory;
 mod nested;
 mod nullable;
 mod number;
@@ -42,8 +43,8 @@ use arrow_buffer::Buffer;
 use fault::{Fault, Way};
 use tree::{Context, Decode, Encode, Nulls};
 
+pub use join::concat;
 pub use nested::{check_shared_sizes, shared_sizes};
-pub use path::escaped;
 pub use single::{read_single, write_single};
 
 #[cfg(not(target_endian = "little"))]
@@ -119,12 +120,11 @@ pub trait Source {
 pub trait Sources {
     /// The source of a stream, positioned where the last read left it (or at the granule's mark after a jump).
     fn stream(&mut self, name: &StreamName) -> Result<&mut dyn Source, PartError>;
-    /// The source of a LowCardinality dictionary (wide parts only). After a jump (which [`ColumnReader::seek`] tells the
-    /// column) it is positioned at the mark of the granule that is about to be read; later calls find it where the last
-    /// read left it, as with any stream.
+    /// The source of a LowCardinality dictionary (wide parts only). When it is first asked for in a granule it is
+    /// positioned at the granule's mark; further calls find it where the last read left it.
     fn dictionary(&mut self, name: &StreamName) -> Result<&mut dyn Source, PartError>;
-    /// Where in its file the dictionary starts that [`Sources::dictionary`] would hand out after a jump (its mark). A
-    /// column that still has the dictionary of that mark does not read it again; `None`: it always does.
+    /// The mark of the current granule in the stream of a LowCardinality dictionary. A column that still has the
+    /// dictionary of that mark does not read it again after a jump; `None`: it always does.
     fn dictionary_mark(&mut self, _name: &StreamName) -> Option<(u64, u64)> {
         None
     }
@@ -135,6 +135,7 @@ pub trait Sources {
 pub struct ColumnReader {
     column: String,
     compact: bool,
+    by_granule: bool,
     root: Box<dyn Decode>,
 }
 
@@ -148,11 +149,12 @@ impl ColumnReader {
     ) -> Result<Self, PartError> {
         let root = tree::decoder(column, data_type, &Context::new(layout, strings))
             .map_err(|fault| fault.into_error(column, 0, Way::Read))?;
-        Ok(Self { column: column.to_owned(), compact: layout.compact, root })
+        let by_granule = layout.compact || tree::has_dictionaries(data_type);
+        Ok(Self { column: column.to_owned(), compact: layout.compact, by_granule, root })
     }
 
     /// Reads the next granules, which follow each other in the part: `rows[i]` rows each. Sources are positioned at the
-    /// first of them; in wide parts the others follow in each stream, so that nothing has to be positioned again.
+    /// first of them; the others follow in each stream, so that nothing has to be positioned again.
     ///
     /// Rows in errors count from the first row of this read.
     ///
@@ -163,7 +165,7 @@ impl ColumnReader {
         sources: &mut dyn Sources,
         rows: &[usize],
     ) -> Result<ArrayRef, PartError> {
-        assert!(!self.compact || rows.len() <= 1, "a compact part is read by granule");
+        assert!(!self.by_granule || rows.len() <= 1, "this column is read by granule");
         self.read_inner(sources, rows).map_err(|fault| fault.into_error(&self.column, 0, Way::Read))
     }
 
@@ -177,9 +179,10 @@ impl ColumnReader {
         Ok(array)
     }
 
-    /// True if granules must be read one at a time: in compact parts, where other columns lie between them.
+    /// True if granules must be read one at a time: in compact parts, where other columns lie between them, and with
+    /// LowCardinality, where each granule has its mark in the stream of dictionaries.
     pub fn by_granule(&self) -> bool {
-        self.compact
+        self.by_granule
     }
 
     /// To be called after a jump to another granule: what was kept holds no longer.
@@ -206,17 +209,7 @@ pub struct ColumnWriter {
 impl ColumnWriter {
     /// A writer; strings are written inline (layout version 0).
     pub fn new(column: &str, data_type: &DataType) -> Result<Self, PartError> {
-        Self::build(column, data_type, true)
-    }
-
-    /// A writer that leaves out the sizes which another column of the same Nested writes ([`shared_sizes`]); all columns
-    /// of the Nested must agree in them ([`check_shared_sizes`]).
-    pub fn without_shared_sizes(column: &str, data_type: &DataType) -> Result<Self, PartError> {
-        Self::build(column, data_type, false)
-    }
-
-    fn build(column: &str, data_type: &DataType, sizes: bool) -> Result<Self, PartError> {
-        let root = tree::encoder(column, data_type, sizes)
+        let root = tree::encoder(column, data_type)
             .map_err(|fault| fault.into_error(column, 0, Way::Write))?;
         Ok(Self { column: column.to_owned(), data_type: data_type.clone(), root, rows: 0 })
     }

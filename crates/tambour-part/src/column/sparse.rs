@@ -9,6 +9,8 @@ use arrow_buffer::NullBuffer;
 
 /// Marks the number of defaults behind a granule's last value.
 const END: u64 = 1 << 62;
+/// The most rows of one read: nine bytes can claim any number of them.
+const ROWS_MAX: usize = 1 << 26;
 
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -64,12 +66,8 @@ impl Decode for Reader {
         _nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef, Fault> {
         let total = tree::sum(rows)?;
-        if u32::try_from(total).is_err() {
-            return Err(Fault::limit(
-                "rows of a sparse column read at once",
-                u32::MAX as usize,
-                total,
-            ));
+        if total > ROWS_MAX {
+            return Err(Fault::limit("rows of a sparse column read at once", ROWS_MAX, total));
         }
         let mut positions = Vec::new();
         let mut counts = Vec::with_capacity(rows.len());

@@ -192,20 +192,25 @@ fn fixed(data_type: &DataType) -> Result<Box<dyn fixed::Fixed>, Fault> {
     })
 }
 
-/// `sizes`: whether the sizes that columns of a Nested share are written.
-pub(super) fn encoder(
-    column: &str,
-    data_type: &DataType,
-    sizes: bool,
-) -> Result<Box<dyn Encode>, Fault> {
-    encode(&Path::new(column), data_type, sizes)
+/// True if there is a LowCardinality in it.
+pub(super) fn has_dictionaries(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::LowCardinality(_) => true,
+        DataType::Nullable(inner) | DataType::Array(inner) => has_dictionaries(inner),
+        DataType::Map(key, value) => has_dictionaries(key) || has_dictionaries(value),
+        DataType::Tuple(elements) => elements.iter().any(|(_, inner)| has_dictionaries(inner)),
+        _ => false,
+    }
 }
 
-fn encode(path: &Path, data_type: &DataType, sizes: bool) -> Result<Box<dyn Encode>, Fault> {
-    let own_sizes = sizes.then(|| path.sizes());
+pub(super) fn encoder(column: &str, data_type: &DataType) -> Result<Box<dyn Encode>, Fault> {
+    encode(&Path::new(column), data_type)
+}
+
+fn encode(path: &Path, data_type: &DataType) -> Result<Box<dyn Encode>, Fault> {
     Ok(match data_type {
         DataType::Nullable(inner) if inner.can_be_nullable() => {
-            let values = encode(path, inner, true)?;
+            let values = encode(path, inner)?;
             Box::new(nullable::Writer::new(
                 path.helper(".null"),
                 values,
@@ -216,17 +221,17 @@ fn encode(path: &Path, data_type: &DataType, sizes: bool) -> Result<Box<dyn Enco
             Box::new(low_cardinality_write::Writer::new(path, inner)?)
         }
         DataType::Array(inner) => {
-            Box::new(array::Writer::new(own_sizes, encode(&path.elements(), inner, true)?))
+            Box::new(array::Writer::new(path.sizes(), encode(&path.elements(), inner)?))
         }
         DataType::Map(key, value) => {
             let inner = path.elements();
-            let keys = encode(&inner.member(Some("keys"), 0), key, true)?;
-            let values = encode(&inner.member(Some("values"), 1), value, true)?;
-            Box::new(map::Writer::new(own_sizes, keys, values))
+            let keys = encode(&inner.member(Some("keys"), 0), key)?;
+            let values = encode(&inner.member(Some("values"), 1), value)?;
+            Box::new(map::Writer::new(path.sizes(), keys, values))
         }
         DataType::Tuple(elements) if !elements.is_empty() => {
             let element = |(index, (name, inner)): (usize, &(Option<String>, DataType))| {
-                encode(&path.member(name.as_deref(), index), inner, true)
+                encode(&path.member(name.as_deref(), index), inner)
             };
             Box::new(tuple::Writer::new(
                 elements.iter().enumerate().map(element).collect::<Result<Vec<_>, Fault>>()?,

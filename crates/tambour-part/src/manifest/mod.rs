@@ -1,11 +1,12 @@
 //! The small files that say what a part is: `columns.txt`, `count.txt`, `checksums.txt`, `serialization.json`,
-//! `columns_substreams.txt`.
+//! `columns_substreams.txt`, and our own `tambour.txt`.
 //!
 //! They are parsed strictly: what the format does not allow is an error with its offset, since most of these files are
 //! not protected by any checksum of ClickHouse's.
 
 pub(crate) mod checksums;
 pub(crate) mod columns;
+pub(crate) mod guard;
 pub(crate) mod serialization;
 pub(crate) mod substreams;
 

@@ -49,10 +49,8 @@ impl Part {
     /// `BinaryView`.
     pub fn primary_index(&self, types: &[DataType]) -> Result<Vec<ArrayRef>, PartError> {
         let mut loaded = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, arrays)) = loaded.as_ref() {
-            if known == types {
-                return Ok(arrays.clone());
-            }
+        if let Some((_, arrays)) = loaded.as_ref().filter(|(known, _)| known == types) {
+            return Ok(arrays.clone());
         }
         let (name, bytes) = self.index_bytes()?;
         let arrays = read_single(&bytes, types, self.granules.records(), Strings::Binary)

@@ -2,6 +2,7 @@
 
 use super::{CompactLayout, Part, PartFiles, StoredColumn};
 use crate::PartError;
+use crate::column::StreamKind;
 use crate::manifest::MARKS_BYTES_MAX;
 use crate::mark::{Granules, MarkFormat, MarkShape, Marks};
 use crate::stream::headers::Headers;
@@ -72,7 +73,7 @@ pub(super) fn fixed_granules(
     rows: u64,
     wanted: Option<u64>,
 ) -> Result<Granules, PartError> {
-    let measured = columns.iter().find_map(|column| measurable(column));
+    let measured = columns.iter().find_map(measurable);
     let Some((stream, width)) = measured else {
         let Some(stream) = columns.iter().find_map(|column| column.streams.first()) else {
             return Ok(Granules::default());
@@ -115,11 +116,9 @@ fn measurable(column: &StoredColumn) -> Option<(String, u64)> {
         // The null map has one byte per row, the sizes of arrays eight.
         DataType::Nullable(_) => 1,
         DataType::Array(_) | DataType::Map(_, _) if column.streams.len() > 1 => {
-            return column
-                .streams
-                .iter()
-                .find(|stream| stream.name.0.ends_with(".size0"))
-                .map(|stream| (stream.name.0.clone(), 8));
+            // Sizes come first, behind the prefixes of dictionaries.
+            let sizes = column.streams.iter().find(|stream| stream.kind == StreamKind::Helper)?;
+            return Some((sizes.name.0.clone(), 8));
         }
         DataType::LowCardinality(_) => return None,
         other => other.fixed_width()? as u64,

@@ -6,7 +6,7 @@ mod marks;
 mod open;
 mod sizes;
 
-pub(crate) use files::{PROJECTION_SUFFIX, PartFiles};
+pub(crate) use files::{PROJECTION_SUFFIX, PartFiles, file_hash};
 
 use crate::PartError;
 use crate::column::{Layout, Stream};
@@ -191,8 +191,9 @@ impl Part {
         self.content_hash.clone()
     }
     /// A reader of some columns over ranges of granules. Lightweight deletes (`_row_exists`) are applied.
+    #[expect(clippy::needless_pass_by_value, reason = "a request is made for one read")]
     pub fn read(self: &Arc<Self>, request: ReadRequest) -> Result<PartReader, PartError> {
-        PartReader::new(self, request)
+        PartReader::new(self, &request)
     }
     /// Reads and checks everything: hashes of all files, all blocks, all marks, all values of all columns.
     pub fn verify(self: &Arc<Self>) -> Verification {
@@ -215,7 +216,8 @@ pub struct ReadRequest {
     pub columns: Vec<usize>,
     /// Ranges of granules, ascending, not overlapping.
     pub granules: Vec<Range<usize>>,
-    /// Rows that a batch should have at least (whole granules are read; the last batch may be shorter).
+    /// Rows that a batch should have at least (whole granules are read; the last batch of a range may be shorter, and
+    /// so is one of rows so wide that it would take more than about 64 MiB).
     pub batch_rows: usize,
     /// How `String` columns are handed out.
     pub strings: Strings,

@@ -3,9 +3,11 @@
 use super::marks::{check_compact, fixed_granules, has_rows, load};
 use super::{
     COMPACT_FILE, CompactLayout, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn,
+    file_hash,
 };
 use crate::column::streams;
 use crate::manifest::columns::{self, COLUMNS_FILE, ColumnLine};
+use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::manifest::serialization::{SERIALIZATION_FILE, Serialization};
 use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, VALUES_BYTES_MAX, parse_count};
@@ -63,6 +65,7 @@ pub(super) fn open(
     }
     let columns_file = files.read(COLUMNS_FILE, TEXT_BYTES_MAX)?;
     let lines = columns::parse(&files.path_of(COLUMNS_FILE), &columns_file)?;
+    let guard = read_guard(&files, &columns_file)?;
     let count_file = files.read(COUNT_FILE, COUNT_BYTES_MAX)?;
     let rows = parse_count(&files.path_of(COUNT_FILE), &count_file)?;
     let values = read_values(&files, &name)?;
@@ -73,7 +76,8 @@ pub(super) fn open(
         let (granules, compact) = open_compact(&files, format, &columns, rows)?;
         (granules, Some(compact))
     } else {
-        (open_wide(&files, format, &columns, rows, options)?, None)
+        let stated = options.index_granularity.or(guard.map(|guard| guard.index_granularity));
+        (open_wide(&files, format, &columns, rows, stated)?, None)
     };
     Ok(Part {
         content_hash: files.content_hash(&columns_file),
@@ -127,6 +131,18 @@ fn read_values(files: &PartFiles, name: &str) -> Result<BTreeMap<String, Vec<u8>
         }
     }
     Ok(values)
+}
+
+/// Reads `tambour.txt`; if the part is as Tambour wrote it, `columns.txt` must be so too.
+fn read_guard(files: &PartFiles, columns_file: &[u8]) -> Result<Option<Guard>, PartError> {
+    let Some(sums) = files.sums.as_ref().filter(|_| files.has(GUARD_FILE)) else { return Ok(None) };
+    let bytes = files.read(GUARD_FILE, GUARD_BYTES_MAX)?;
+    let guard = Guard::parse(&files.path_of(GUARD_FILE), &bytes)?;
+    if guard.files != files_hash(sums) {
+        return Ok(None);
+    }
+    files.check_hash(COLUMNS_FILE, "hash", guard.columns_file, file_hash(columns_file))?;
+    Ok(Some(guard))
 }
 
 /// Finds the one form of marks that the part has.
@@ -225,7 +241,7 @@ fn open_wide(
     format: MarkFormat,
     columns: &Columns,
     rows: u64,
-    options: &OpenOptions,
+    index_granularity: Option<u64>,
 ) -> Result<Granules, PartError> {
     let marks_name = |stem: &str| format!("{stem}.{}", format.extension);
     let stems: Vec<String> = columns
@@ -251,7 +267,7 @@ fn open_wide(
     } else {
         let known: Vec<StoredColumn> = columns.known().cloned().collect();
         let marks_of = |stem: &str| load(files, &marks_name(stem), format, 1);
-        fixed_granules(files, &known, marks_of, rows, options.index_granularity)?
+        fixed_granules(files, &known, marks_of, rows, index_granularity)?
     };
     check_mark_sizes(files, format, &granules, stems.iter().map(|stem| marks_name(stem)))?;
     Ok(granules)

@@ -52,10 +52,9 @@ fn codec_text(block: &BlockInfo) -> String {
         name => name.to_owned(),
     };
     let mut names = vec![name(block.header.method)];
-    if block.header.method == METHOD_MULTIPLE {
-        if let Some((count, rest)) = block.payload.split_first() {
-            names = rest.iter().take(usize::from(*count)).map(|method| name(*method)).collect();
-        }
+    let chain = block.payload.split_first().filter(|_| block.header.method == METHOD_MULTIPLE);
+    if let Some((count, methods)) = chain {
+        names = methods.iter().take(usize::from(*count)).map(|method| name(*method)).collect();
     }
     format!("CODEC({})", names.join(", "))
 }

@@ -3,7 +3,7 @@
 mod sources;
 
 use crate::column::ColumnReader;
-use crate::part::{Part, ReadRequest, StoredColumn};
+use crate::part::{COMPACT_FILE, Part, ReadRequest, StoredColumn};
 use crate::stream::read::{Shared, window_bytes};
 use crate::types::{Column, Strings, arrow_schema};
 use crate::{PartError, Place};
@@ -18,6 +18,9 @@ use sources::{CompactSources, WideSources};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Bytes of a batch, about, above which it gets no further granule, however few rows it has.
+const BATCH_BYTES: u64 = 64 << 20;
 
 /// Granules that follow each other and go into one batch.
 type Run = Range<usize>;
@@ -48,7 +51,7 @@ pub struct PartReader {
 }
 
 impl PartReader {
-    pub(crate) fn new(part: &Arc<Part>, request: ReadRequest) -> Result<Self, PartError> {
+    pub(crate) fn new(part: &Arc<Part>, request: &ReadRequest) -> Result<Self, PartError> {
         let mut wanted = Vec::new();
         for &index in &request.columns {
             let stored = part.stored.get(index).ok_or_else(|| {
@@ -75,8 +78,9 @@ impl PartReader {
         strings: Strings,
         batch_rows: usize,
     ) -> Result<Self, PartError> {
-        let all = VecDeque::from([0..part.granules().len()]);
-        Self::over(part, vec![column], strings, all, batch_rows)
+        let all = 0..part.granules().len();
+        let runs = coalesce(std::slice::from_ref(&all), all.end)?;
+        Self::over(part, vec![column], strings, runs, batch_rows)
     }
 
     fn over(
@@ -86,6 +90,7 @@ impl PartReader {
         runs: VecDeque<Run>,
         batch_rows: usize,
     ) -> Result<Self, PartError> {
+        let batch_rows = (batch_rows as u64).min(rows_for(part, &wanted, BATCH_BYTES)).max(1);
         let shared = Shared::default();
         let schema = visible_schema(&wanted, strings);
         let streams = wanted.iter().map(|stored| stored.streams.len()).sum();
@@ -111,7 +116,7 @@ impl PartReader {
             mask: None,
             compact,
             runs,
-            batch_rows: (batch_rows as u64).max(1),
+            batch_rows,
             shared,
             position: None,
         })
@@ -188,7 +193,7 @@ impl PartReader {
             }
         }
         let columns = self.columns.iter();
-        pieces.into_iter().zip(columns).map(|(pieces, c)| join(pieces, &c.stored)).collect()
+        pieces.into_iter().zip(columns).map(|(pieces, c)| join(&pieces, &c.stored)).collect()
     }
 
     fn assemble(&self, mut arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, PartError> {
@@ -243,15 +248,49 @@ impl ColumnCursor {
             self.reader.seek();
             sources.jump(run.start, whole.end)?;
         }
-        let array = self.reader.read(sources, rows)?;
-        sources.leave(run.end)?;
-        checked(array, rows.iter().sum(), &self.stored)
+        if !self.reader.by_granule() {
+            sources.enter(run.start);
+            let array = self.reader.read(sources, rows)?;
+            sources.leave(run.end)?;
+            return checked(array, rows.iter().sum(), &self.stored);
+        }
+        let mut pieces = Vec::with_capacity(rows.len());
+        let mut before = 0;
+        for (granule, rows) in run.clone().zip(rows) {
+            sources.enter(granule);
+            let array = self.reader.read(sources, std::slice::from_ref(rows));
+            let array = array.map_err(|mut error| {
+                if let Some(row) = error.place_mut().and_then(|place| place.row.as_mut()) {
+                    *row += before;
+                }
+                error
+            })?;
+            sources.leave(granule + 1)?;
+            pieces.push(checked(array, *rows, &self.stored)?);
+            before += *rows as u64;
+        }
+        join(&pieces, &self.stored)
     }
 }
 
+/// Rows of these columns that take so many bytes, by their average.
+fn rows_for(part: &Part, columns: &[StoredColumn], bytes: u64) -> u64 {
+    let sizes = columns.iter().flat_map(|column| &column.streams).map(|stream| {
+        let name = format!("{}.bin", part.files.stem(&stream.name.0));
+        let contents = part.files.sum(&name).and_then(|sum| sum.contents);
+        contents.map_or(part.files.length(&name), |(size, _)| size)
+    });
+    let total = match part.compact {
+        Some(_) => part.files.length(COMPACT_FILE),
+        None => sizes.fold(0, u64::saturating_add),
+    };
+    let rows = u128::from(bytes) * u128::from(part.rows()) / u128::from(total.max(1));
+    u64::try_from(rows).unwrap_or(u64::MAX)
+}
+
 /// One array of several.
-fn join(pieces: Vec<ArrayRef>, stored: &StoredColumn) -> Result<ArrayRef, PartError> {
-    match pieces.as_slice() {
+fn join(pieces: &[ArrayRef], stored: &StoredColumn) -> Result<ArrayRef, PartError> {
+    match pieces {
         [piece] => Ok(Arc::clone(piece)),
         pieces => {
             let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();

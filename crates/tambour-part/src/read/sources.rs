@@ -15,7 +15,7 @@ struct WideStream {
     marks: Arc<Marks>,
     /// Holds keys: read on request, not granule after granule.
     is_dictionary: bool,
-    /// There was a jump, and no dictionary was asked for since.
+    /// The dictionary of the current granule was not asked for yet.
     fresh: bool,
 }
 
@@ -60,18 +60,23 @@ impl WideSources {
             } else {
                 stream.reader.set_limit(u64::MAX);
             }
-            stream.fresh = true;
             if !stream.is_dictionary {
                 stream.reader.seek(mark(&stream.marks, granule, 0, &stream.reader)?)?;
             }
         }
-        self.granule = granule;
         Ok(())
     }
 
-    /// Checks that reading went exactly up to the start of a granule, or to the end of the stream behind the last one.
-    pub(super) fn leave(&mut self, granule: usize) -> Result<(), PartError> {
+    /// Notes that a granule (or the first of several) is read next; streams stand there already.
+    pub(super) fn enter(&mut self, granule: usize) {
         self.granule = granule;
+        for stream in &mut self.streams {
+            stream.fresh = true;
+        }
+    }
+
+    /// Checks that reading went exactly up to the start of a granule, or to the end of the stream behind the last one.
+    pub(super) fn leave(&self, granule: usize) -> Result<(), PartError> {
         for stream in self.streams.iter().filter(|stream| !stream.is_dictionary) {
             let there = if granule >= self.granules {
                 stream.reader.is_at_end()

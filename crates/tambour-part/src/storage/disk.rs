@@ -1,6 +1,6 @@
 //! The disk of this machine.
 
-use super::{Entry, Lock, ReadAt, Storage, WriteFile, flock};
+use super::{Entry, ReadAt, Storage, WriteFile};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -104,10 +104,6 @@ impl Storage for Disk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
-    }
-
-    fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
-        flock::lock(path, note)
     }
 }
 

@@ -42,7 +42,8 @@ pub(crate) fn scan(
     let mut blocks = Vec::new();
     let mut decoder = Decoder::new();
     let mut decoded = Vec::new();
-    for block in Headers::new(file, path, 0).take_while(|_| has_blocks) {
+    let start = if has_blocks { 0 } else { file.len() };
+    for block in Headers::new(file, path, start) {
         let block = match block {
             Ok(block) => block,
             Err(error) => {

@@ -67,17 +67,15 @@ pub(crate) fn verify_at(
 ) -> Verification {
     let mut seen = Verification::default();
     let opened = Part::open_with(storage, path, options).map(Arc::new);
-    match seen.note(opened) {
-        Some(part) => verify(&part),
-        None => {
-            // What kept the part from being opened is noted; the blocks of its files can still be looked at.
-            if let Ok(mut files) = PartFiles::list(storage, path) {
-                drop(files.load_sums());
-                check_files(&files, &mut seen);
-            }
-            seen
-        }
+    if let Some(part) = seen.note(opened) {
+        return verify(&part);
     }
+    // What kept the part from being opened is noted; the blocks of its files can still be looked at.
+    if let Ok(mut files) = PartFiles::list(storage, path) {
+        drop(files.load_sums());
+        check_files(&files, &mut seen);
+    }
+    seen
 }
 
 /// Checks presence, sizes and hashes of all files and the blocks in them.

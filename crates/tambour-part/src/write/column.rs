@@ -28,6 +28,10 @@ pub(crate) struct Piece {
 #[derive(Debug)]
 struct ColumnSinks {
     streams: Vec<(StreamName, StreamWriter)>,
+    /// The sizes of a Nested, if another column writes them.
+    shared: Option<StreamName>,
+    /// Takes those sizes; they are the same (the part's writer checks that), so they are dropped.
+    dropped: Vec<u8>,
     /// Takes what a writer gives to a stream that it did not announce; must stay empty.
     stray: Vec<u8>,
 }
@@ -35,7 +39,11 @@ struct ColumnSinks {
 impl Sinks for ColumnSinks {
     fn stream(&mut self, name: &StreamName) -> &mut Vec<u8> {
         let known = self.streams.iter_mut().find(|(known, _)| known == name);
-        known.map_or(&mut self.stray, |(_, writer)| &mut writer.pending)
+        match known {
+            Some((_, writer)) => &mut writer.pending,
+            None if self.shared.as_ref() == Some(name) => &mut self.dropped,
+            None => &mut self.stray,
+        }
     }
 }
 
@@ -73,11 +81,9 @@ impl ColumnEncoder {
             let writer = StreamWriter::new(storage, directory, &stream.name, name, encoder);
             written.push((stream.name, writer));
         }
-        let writer = match shared {
-            Some(_) => ColumnWriter::without_shared_sizes(name, data_type)?,
-            None => ColumnWriter::new(name, data_type)?,
-        };
-        let sinks = ColumnSinks { streams: written, stray: Vec::new() };
+        let writer = ColumnWriter::new(name, data_type)?;
+        let (dropped, stray) = (Vec::new(), Vec::new());
+        let sinks = ColumnSinks { streams: written, shared, dropped, stray };
         Ok(Self { name: name.clone(), writer, sinks, started: false })
     }
 
@@ -109,6 +115,7 @@ impl ColumnEncoder {
         for (_, stream) in &mut self.sinks.streams {
             stream.cut()?;
         }
+        self.sinks.dropped.clear();
         if self.sinks.stray.is_empty() {
             return Ok(());
         }

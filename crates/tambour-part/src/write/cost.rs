@@ -3,6 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{Array, DictionaryArray, OffsetSizeTrait, RecordBatch};
+use arrow_data::ByteView;
 use arrow_schema::DataType;
 
 /// Bytes of the length in front of a string, about.
@@ -90,7 +91,7 @@ fn ends<O: OffsetSizeTrait>(offsets: &[O], start: usize, rows: usize) -> (usize,
 
 fn viewed(views: &[u128], start: usize, rows: usize) -> u64 {
     let views = views.get(start..start + rows).unwrap_or_default();
-    let lengths: u64 = views.iter().map(|view| view & u128::from(u32::MAX)).map(|n| n as u64).sum();
+    let lengths: u64 = views.iter().map(|view| u64::from(ByteView::from(*view).length)).sum();
     lengths + LENGTH_BYTES * rows as u64
 }
 

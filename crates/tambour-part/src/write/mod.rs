@@ -6,7 +6,9 @@ mod cost;
 use crate::column::{check_shared_sizes, write_single};
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums};
 use crate::manifest::columns::{self, COLUMNS_FILE};
+use crate::manifest::guard::{GUARD_FILE, Guard, files_hash};
 use crate::name::escape;
+use crate::part::file_hash;
 use crate::partition;
 use crate::storage::Storage;
 use crate::stream::write::write_file;
@@ -308,6 +310,14 @@ impl PartWriter {
         }
         let mut bytes_on_disk: u64 = sums.files.values().map(|sum| sum.size).sum();
         let columns = columns::print(self.spec.columns.iter().map(|(column, _)| column));
+        let guard = Guard {
+            columns_file: file_hash(columns.as_bytes()),
+            files: files_hash(&sums),
+            index_granularity: self.spec.index_granularity as u64,
+        };
+        let sum = write_file(storage, path.join(GUARD_FILE), guard.print().as_bytes())?;
+        bytes_on_disk += sum.size;
+        sums.files.insert(GUARD_FILE.to_owned(), sum);
         let list = sums.print().map_err(|cause| PartError::Block {
             place: Box::new(Place::file(path.join(CHECKSUMS_FILE))),
             cause,
@@ -381,7 +391,7 @@ fn in_parallel<J: Send>(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(&work);
+            scope.spawn(work);
         }
         work();
     });

@@ -3,7 +3,11 @@
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::{as_date, as_datetime, as_datetime_with_timezone};
 use arrow_array::timezone::Tz;
-use arrow_array::types::*;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType as Arrow, TimeUnit};
 use std::fmt::Write;
@@ -81,12 +85,8 @@ fn list(
 fn scalar(array: &ArrayRef, row: usize, data_type: &DataType, nested: bool, out: &mut String) {
     match data_type {
         DataType::Uuid => {
-            let hex: String = array
-                .as_fixed_size_binary()
-                .value(row)
-                .iter()
-                .map(|b| format!("{b:02x}"))
-                .collect();
+            let bytes: [u8; 16] = array.as_fixed_size_binary().value(row).try_into().unwrap();
+            let hex = format!("{:032x}", u128::from_be_bytes(bytes));
             let groups = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
             return quoted(&groups.join("-"), nested, out);
         }
@@ -123,20 +123,23 @@ fn scalar(array: &ArrayRef, row: usize, data_type: &DataType, nested: bool, out:
         Arrow::Float64 => number!(Float64Type),
         Arrow::Decimal128(_, scale) => {
             let raw = array.as_primitive::<Decimal128Type>().value(row);
-            out.push_str(&decimal(raw.to_string(), *scale));
+            out.push_str(&decimal(&raw.to_string(), *scale));
         }
         Arrow::Decimal256(_, scale) => {
             let raw = array.as_primitive::<Decimal256Type>().value(row);
-            out.push_str(&decimal(raw.to_string(), *scale));
+            out.push_str(&decimal(&raw.to_string(), *scale));
         }
         Arrow::Date32 => {
             let days = i64::from(array.as_primitive::<Date32Type>().value(row));
             quoted(&as_date::<Date32Type>(days).unwrap().to_string(), nested, out);
         }
-        Arrow::Timestamp(unit, zone) => quoted(&timestamp(array, row, *unit, zone), nested, out),
+        Arrow::Timestamp(unit, zone) => {
+            quoted(&timestamp(array, row, *unit, zone.as_deref()), nested, out);
+        }
         Arrow::Utf8View => string(array.as_string_view().value(row).as_bytes(), nested, out),
         Arrow::BinaryView => string(array.as_binary_view().value(row), nested, out),
         Arrow::Utf8 => string(array.as_string::<i32>().value(row).as_bytes(), nested, out),
+        Arrow::Binary => string(array.as_binary::<i32>().value(row), nested, out),
         Arrow::FixedSizeBinary(_) => string(array.as_fixed_size_binary().value(row), nested, out),
         Arrow::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary();
@@ -147,13 +150,8 @@ fn scalar(array: &ArrayRef, row: usize, data_type: &DataType, nested: bool, out:
     }
 }
 
-fn timestamp(
-    array: &ArrayRef,
-    row: usize,
-    unit: TimeUnit,
-    zone: &Option<std::sync::Arc<str>>,
-) -> String {
-    let zone: Tz = zone.as_deref().unwrap_or("UTC").parse().unwrap();
+fn timestamp(array: &ArrayRef, row: usize, unit: TimeUnit, zone: Option<&str>) -> String {
+    let zone: Tz = zone.unwrap_or("UTC").parse().unwrap();
     macro_rules! at {
         ($t:ty) => {{
             let ticks = array.as_primitive::<$t>().value(row);
@@ -176,9 +174,9 @@ fn timestamp(
 }
 
 /// ClickHouse leaves trailing zeros of a fraction out.
-fn decimal(raw: String, scale: i8) -> String {
+fn decimal(raw: &str, scale: i8) -> String {
     let scale = usize::try_from(scale).unwrap();
-    let (sign, digits) = raw.strip_prefix('-').map_or(("", raw.as_str()), |digits| ("-", digits));
+    let (sign, digits) = raw.strip_prefix('-').map_or(("", raw), |digits| ("-", digits));
     let digits = format!("{digits:0>width$}", width = scale + 1);
     let (whole, fraction) = digits.split_at(digits.len() - scale);
     let fraction = fraction.trim_end_matches('0');

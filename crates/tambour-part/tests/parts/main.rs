@@ -1,0 +1,14 @@
+//! Tests of whole parts, against bytes of ClickHouse, on a disk in memory that fails, and with every bit flipped.
+
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod flips;
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+mod open;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod write;
