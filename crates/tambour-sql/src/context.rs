@@ -1,6 +1,8 @@
 //! Sessions: the tables, functions and settings that queries run with.
 
 use crate::SqlError;
+use crate::dialect::{self, Prepared};
+use crate::functions;
 use crate::exec::{self, TambourScanExec};
 use crate::provider::TambourTable;
 use crate::system::{self, Registry, SystemTable};
@@ -77,6 +79,7 @@ impl Session {
     /// A session without tables; `system` is there.
     pub fn new(options: &SessionOptions) -> Result<Self, SqlError> {
         let context = SessionContext::new_with_config_rt(config(options), runtime(options)?);
+        functions::register(&context)?;
         let registry = Registry::default();
         let schema = MemorySchemaProvider::new();
         for kind in system::Kind::ALL {
@@ -113,10 +116,10 @@ impl Session {
     }
     /// Parses and plans one statement, ClickHouse's dialect included.
     pub async fn sql(&self, statement: &str) -> Result<Query, SqlError> {
-        let (text, format) = (statement, None);
-        let plan = self.context.state().create_logical_plan(text).await?;
+        let Prepared { statement, format, notes } = dialect::prepare(statement)?;
+        let plan = self.context.state().statement_to_plan(statement).await?;
         let frame = self.context.execute_logical_plan(plan).await?;
-        Ok(Query { frame, format })
+        Ok(Query { frame, format, notes })
     }
     /// Names of all functions, for completion.
     pub fn function_names(&self) -> Vec<String> {
@@ -124,6 +127,7 @@ impl Session {
         let mut names: Vec<String> = state.scalar_functions().keys().cloned().collect();
         names.extend(state.aggregate_functions().keys().cloned());
         names.extend(state.window_functions().keys().cloned());
+        names.extend(functions::names().into_iter().map(str::to_owned));
         names.sort_unstable();
         names.dedup();
         names
@@ -169,6 +173,7 @@ fn runtime(options: &SessionOptions) -> Result<Arc<RuntimeEnv>, SqlError> {
 pub struct Query {
     frame: DataFrame,
     format: Option<String>,
+    notes: Vec<String>,
 }
 
 impl Query {
@@ -179,6 +184,10 @@ impl Query {
     /// The format of a trailing `FORMAT …` clause.
     pub fn format(&self) -> Option<&str> {
         self.format.as_deref()
+    }
+    /// What was understood but has no effect (`SETTINGS …`).
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
     /// Starts it.
     pub async fn execute(self) -> Result<Execution, SqlError> {

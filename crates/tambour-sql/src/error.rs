@@ -21,6 +21,22 @@ pub enum SqlError {
         #[source]
         cause: StoreError,
     },
+    /// Something in a statement is understood but cannot be done.
+    #[error("{clause} is not supported: {reason}")]
+    Refused {
+        /// The clause or function as written.
+        clause: String,
+        /// Why, and what to do instead.
+        reason: String,
+    },
+    /// A statement is larger than it may be.
+    #[error("the {what} exceed the limit of {limit}")]
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
     /// Two tables of a session have the same name.
     #[error("two tables are named {name:?}")]
     Duplicate {
@@ -41,6 +57,8 @@ impl SqlError {
         match self {
             Self::Query(error) => query_kind(error),
             Self::Table { cause, .. } => cause.kind(),
+            Self::Refused { .. } => Kind::Unsupported,
+            Self::Limit { .. } => Kind::Limit,
             Self::Duplicate { .. } => Kind::Conflict,
             Self::Session { .. } => Kind::Argument,
         }

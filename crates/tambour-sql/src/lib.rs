@@ -6,8 +6,10 @@
 #![forbid(unsafe_code)]
 
 pub mod context;
+pub mod dialect;
 mod error;
 pub mod exec;
+pub mod functions;
 pub mod provider;
 pub mod pushdown;
 mod statistics;
