@@ -6,7 +6,7 @@ use super::merge::{Merge, estimate_row_bytes};
 use super::name::PartName;
 use super::open::open_part;
 use super::run::{Run, Segment};
-use super::shape::Shape;
+use super::shape::{Shape, Work};
 use super::sidecar::Sidecar;
 use super::spill::{PartitionRuns, Spiller};
 use crate::StoreError;
@@ -164,8 +164,8 @@ impl Insert {
         };
         let place = (table.storage(), table.path());
         let (dialect, threads) = (options.dialect, options.threads);
-        let shape = Shape::new(place, definition, dialect, threads, next.next_block)?;
-        let shape = Arc::new(shape);
+        let work = Work::begin(table.storage().as_ref(), table.path(), next.next_block);
+        let shape = Arc::new(Shape::new(place, definition, dialect, threads, &work)?);
         // Finds expressions that cannot be evaluated before rows are read for an hour.
         Merge::new(&shape, definition, options.memory_bytes)?;
         Ok((next, shape))
@@ -252,6 +252,7 @@ impl Insert {
             }
         }
         self.next.sort_parts();
+        self.shape.work().sync(&self.shape.path)?;
         let table = self.table.as_mut().ok_or(StoreError::Stopped)?;
         table.commit(self.next.clone())?;
         Ok(summary)

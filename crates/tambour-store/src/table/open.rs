@@ -7,6 +7,9 @@ use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
 use crate::StoreError;
 use crate::commit::exists;
 use crate::schema::TableDefinition;
+use arrow_array::ArrayRef;
+use arrow_cast::cast;
+use arrow_schema::DataType as ArrowType;
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -14,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tambour_part::part::OpenOptions;
 use tambour_part::storage::Storage;
-use tambour_part::types::Column;
+use tambour_part::types::{Column, DataType};
 use tambour_part::{Part, PartError};
 
 /// How often a reader starts again because a writer changed the table under it.
@@ -277,9 +280,12 @@ pub(super) fn check_columns(
     for column in expected {
         let wanted = format!("{} {}", column.name, column.data_type);
         match by_name.get(column.name.as_str()) {
-            Some(data_type) if **data_type == column.data_type => {}
+            Some(data_type) if is_same_data(data_type, &column.data_type) => {}
             Some(data_type) => return differs(wanted, format!("{} {data_type}", column.name)),
-            None => return differs(wanted, "no such column".to_owned()),
+            None => {
+                let what = format!("column `{}` missing in part {name:?}", column.name);
+                return Err(StoreError::Unsupported { path: table.to_owned(), what });
+            }
         }
     }
     let expected: HashSet<_> = expected.iter().map(|column| column.name.as_str()).collect();
@@ -287,6 +293,36 @@ pub(super) fn check_columns(
         Some(other) => differs("no other column".to_owned(), (*other).to_owned()),
         None => Ok(()),
     }
+}
+
+/// True if values of both types are stored alike: the zone of a time is only shown, and old servers leave it out.
+fn is_same_data(left: &DataType, right: &DataType) -> bool {
+    match (left, right) {
+        (DataType::DateTime { .. }, DataType::DateTime { .. }) => true,
+        (DataType::DateTime64 { precision: one, .. }, DataType::DateTime64 { precision, .. }) => {
+            one == precision
+        }
+        (DataType::Nullable(one), DataType::Nullable(other))
+        | (DataType::LowCardinality(one), DataType::LowCardinality(other))
+        | (DataType::Array(one), DataType::Array(other)) => is_same_data(one, other),
+        (DataType::Tuple(one), DataType::Tuple(other)) => {
+            let mut pairs = one.iter().zip(other);
+            one.len() == other.len()
+                && pairs.all(|(one, other)| one.0 == other.0 && is_same_data(&one.1, &other.1))
+        }
+        (DataType::Map(key, value), DataType::Map(other_key, other_value)) => {
+            is_same_data(key, other_key) && is_same_data(value, other_value)
+        }
+        _ => left == right,
+    }
+}
+
+/// Gives an array the Arrow type that its column has in the table: the same values, another zone.
+pub(super) fn conform(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, StoreError> {
+    if array.data_type() == wanted {
+        return Ok(Arc::clone(array));
+    }
+    cast(array, wanted).map_err(StoreError::arrow("giving times the zone of the table"))
 }
 
 /// Live parts among directory names, in order, and those that they cover.

@@ -10,13 +10,14 @@ use crate::StoreError;
 use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
 use arrow_array::{ArrayRef, RecordBatch};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tambour_codec::Kind;
 use tambour_part::Part;
 use tambour_part::storage::Storage;
-use tambour_part::types::{DataType, Strings, arrow_schema};
+use tambour_part::types::{Column, DataType, Strings, arrow_schema};
 use tambour_part::write::Partition;
 
 /// What a verification has done so far.
@@ -216,14 +217,11 @@ fn compare_rows(
 ) -> Result<(), StoreError> {
     let columns = definition.plain_columns();
     check_columns(path, name, &columns, part)?;
-    let mut needed = Vec::new();
-    for expressions in [&definition.order_by, &definition.primary_key, &definition.partition_by] {
-        for column in expressions.iter().flat_map(Expression::columns) {
-            if !needed.iter().any(|known| known == column) {
-                needed.push(column.to_owned());
-            }
-        }
-    }
+    let keys = [&definition.order_by, &definition.primary_key, &definition.partition_by];
+    let names: HashSet<&str> =
+        keys.into_iter().flatten().flat_map(|expression| expression.columns()).collect();
+    let needed = columns.iter().filter(|column| names.contains(column.name.as_str()));
+    let needed: Vec<Column> = needed.cloned().collect();
     let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
     let key = |expressions: &[Expression]| Key::new(expressions, &columns, &schema);
     let mut comparison = Comparison {
