@@ -29,9 +29,19 @@ pub fn output<'a>(
     schema: &SchemaRef,
     target: Box<dyn Write + Send + 'a>,
 ) -> Result<Box<dyn Output + 'a>, FileError> {
+    output_with(format, schema, true, target)
+}
+
+/// [`output`] with or without the line of names that CSV and TSV start with.
+pub fn output_with<'a>(
+    format: Format,
+    schema: &SchemaRef,
+    header: bool,
+    target: Box<dyn Write + Send + 'a>,
+) -> Result<Box<dyn Output + 'a>, FileError> {
     Ok(match format {
-        Format::Csv => Box::new(rows::Rows::delimited(target, schema, Style::Csv)?),
-        Format::Tsv => Box::new(rows::Rows::delimited(target, schema, Style::Tsv)?),
+        Format::Csv => Box::new(rows::Rows::delimited(target, schema, header, Style::Csv)?),
+        Format::Tsv => Box::new(rows::Rows::delimited(target, schema, header, Style::Tsv)?),
         Format::JsonLines => Box::new(rows::Rows::json(target, schema)),
         Format::Parquet => Box::new(columnar::Parquet::new(target, schema)?),
         Format::ArrowIpc => Box::new(columnar::Arrow::new(target, schema)?),

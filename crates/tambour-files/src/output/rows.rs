@@ -23,10 +23,11 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// CSV or TSV with a line of names.
+    /// CSV or TSV, with a line of names if `header`.
     pub(super) fn delimited(
         target: Box<dyn Write + Send + 'a>,
         schema: &SchemaRef,
+        header: bool,
         style: Style,
     ) -> Result<Self, FileError> {
         let delimiter = if style == Style::Tsv { b'\t' } else { b',' };
@@ -38,6 +39,9 @@ impl<'a> Rows<'a> {
             style.string(field.name().as_bytes(), &mut buffer);
         }
         buffer.push(b'\n');
+        if !header {
+            buffer.clear();
+        }
         let keys = vec![Vec::new(); schema.fields().len()];
         let mut rows = Self { target, schema: schema.clone(), style, delimiter, keys, buffer };
         rows.flush(0)?;
