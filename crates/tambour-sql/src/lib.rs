@@ -1,1 +1,19 @@
-//! Stub.
+//! SQL over tables: Apache DataFusion on a provider that scans parts.
+//!
+//! The way of a query: [`context`] prepares the text and plans it, [`provider`] offers a table's schema, statistics and
+//! scans, [`pushdown`] turns filters into predicates the store can prune with, and [`exec`] is the plan node that runs a
+//! [`tambour_store::table::scan::Scan`]. [`system`] shows parts, columns and codecs as tables.
+#![forbid(unsafe_code)]
+
+pub mod context;
+pub mod dialect;
+mod error;
+pub mod exec;
+pub mod functions;
+pub mod provider;
+pub mod pushdown;
+mod statistics;
+pub mod system;
+
+pub use context::{Execution, Query, ScanStatistics, Session, SessionOptions};
+pub use error::SqlError;

@@ -1,7 +1,10 @@
 //! Stores: what owns directories, locks, commits and recovery. Today: tables of `MergeTree` parts.
 #![forbid(unsafe_code)]
 
+mod commit;
 mod error;
+mod lock;
+mod recover;
 pub mod schema;
 pub mod table;
 

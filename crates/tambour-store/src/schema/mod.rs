@@ -1,6 +1,16 @@
 //! What a table is: columns, codecs, keys, settings; ClickHouse's CREATE TABLE, parsed and printed.
+//!
+//! A statement goes from [`token`] (words with their places) through [`create`] (clauses) and [`check`] (does it make
+//! sense) to a [`TableDefinition`]; [`print`] is the way back. Keys are [`expression::Expression`]s, computed by the
+//! functions of [`function`].
 
+mod check;
+mod create;
 pub mod expression;
+pub mod function;
+mod print;
+mod sort;
+mod token;
 
 use crate::StoreError;
 use expression::Expression;
@@ -16,6 +26,33 @@ pub struct ColumnDefinition {
     pub codec: Option<CodecSpec>,
     /// Its comment.
     pub comment: Option<String>,
+    /// Clauses that do not concern the parts.
+    pub clauses: ColumnClauses,
+}
+
+impl ColumnDefinition {
+    /// A column without any clause.
+    pub fn new(name: impl Into<String>, data_type: DataType) -> Self {
+        Self {
+            column: Column { name: name.into(), data_type },
+            codec: None,
+            comment: None,
+            clauses: ColumnClauses::default(),
+        }
+    }
+}
+
+/// Clauses of a column that are kept as written and printed again, but mean nothing here: parts hold every value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnClauses {
+    /// The expression of DEFAULT.
+    pub default: Option<String>,
+    /// What stands in STATISTICS(…).
+    pub statistics: Option<String>,
+    /// The expression of TTL.
+    pub ttl: Option<String>,
+    /// What stands in SETTINGS (…).
+    pub settings: Option<String>,
 }
 
 /// A table definition: the contents of a CREATE TABLE statement.
@@ -33,32 +70,74 @@ pub struct TableDefinition {
     pub partition_by: Vec<Expression>,
     /// SETTINGS in order, as written (`index_granularity` = `8192`).
     pub settings: Vec<(String, String)>,
+    /// Clauses that do not concern the parts.
+    pub clauses: TableClauses,
+}
+
+/// Clauses of a table that are kept as written and printed again, but mean nothing here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableClauses {
+    /// The engine with its arguments, if it is not plain `MergeTree`.
+    pub engine: Option<String>,
+    /// `INDEX …`, `CONSTRAINT …` and `PROJECTION …` of the column list.
+    pub elements: Vec<String>,
+    /// The expression of SAMPLE BY.
+    pub sample_by: Option<String>,
+    /// The expressions of TTL.
+    pub ttl: Option<String>,
+    /// The comment.
+    pub comment: Option<String>,
 }
 
 impl TableDefinition {
-    /// Parses `CREATE TABLE … ENGINE = MergeTree …` (also ATTACH TABLE, IF NOT EXISTS, UUID clause, and *MergeTree* relatives
-    /// whose parts have the same format; DEFAULT/TTL/INDEX clauses that do not change the parts are refused with a clear
-    /// message or kept where harmless).
-    pub fn parse(_sql: &str) -> Result<Self, StoreError> {
-        todo!()
+    /// Parses `CREATE TABLE … ENGINE = MergeTree …`.
+    ///
+    /// Also `ATTACH TABLE`, `IF NOT EXISTS`, `UUID '…'`, `ON CLUSTER …` (these leave no trace in the definition), and all
+    /// `*MergeTree` engines: their parts have the same format. `DEFAULT`, `TTL`, `STATISTICS`, `INDEX`, `CONSTRAINT`,
+    /// `PROJECTION` and `SAMPLE BY` are kept as written; `MATERIALIZED`, `ALIAS` and `EPHEMERAL` columns, descending keys,
+    /// other engines and the engine syntax of before 2018 are refused. `Nested(a T)` becomes columns `n.a Array(T)`.
+    pub fn parse(sql: &str) -> Result<Self, StoreError> {
+        let definition = create::parse(sql)?;
+        definition.check()?;
+        Ok(definition)
     }
+
+    /// A table of these columns without keys.
+    pub fn new(name: impl Into<String>, columns: Vec<ColumnDefinition>) -> Self {
+        Self {
+            name: name.into(),
+            columns,
+            order_by: Vec::new(),
+            primary_key: Vec::new(),
+            partition_by: Vec::new(),
+            settings: Vec::new(),
+            clauses: TableClauses::default(),
+        }
+    }
+
+    /// Says what is wrong with a definition that was put together by hand; [`TableDefinition::parse`] has done it.
+    pub fn check(&self) -> Result<(), StoreError> {
+        check::check(self)
+    }
+
+    /// The value of a setting, the last one if there are several.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
     /// `index_granularity`, 8192 if not set.
     pub fn index_granularity(&self) -> usize {
-        todo!()
+        self.setting("index_granularity").and_then(|value| value.parse().ok()).unwrap_or(8192)
     }
+
     /// Types of the primary key expressions.
     pub fn primary_key_types(&self) -> Result<Vec<DataType>, StoreError> {
-        todo!()
+        let columns = self.plain_columns();
+        self.primary_key.iter().map(|expression| expression.data_type(&columns)).collect()
     }
+
     /// Just the columns.
     pub fn plain_columns(&self) -> Vec<Column> {
-        todo!()
-    }
-}
-
-impl std::fmt::Display for TableDefinition {
-    /// Prints a statement that [`TableDefinition::parse`] and ClickHouse both take.
-    fn fmt(&self, _f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        todo!()
+        self.columns.iter().map(|definition| definition.column.clone()).collect()
     }
 }

@@ -4,90 +4,100 @@
 //! sync, rename, sync the directory) *is* the commit. Live parts may still carry their temporary directory name: recovery
 //! rolls the renames forward. A directory without a sidecar is a copy of a ClickHouse table directory: its live parts are
 //! found by the covering logic over the directory names, its columns in their columns.txt.
+//!
+//! The way of the rows: [`insert::Insert`] collects batches, sorts and spills them as parts, merges the spilled parts and
+//! commits; [`merge::optimize`] merges what several inserts left; [`verify::verify`] reads everything and checks it.
 
+mod chunk;
+mod draft;
 pub mod insert;
+mod intake;
+mod key;
+mod locked;
 pub mod merge;
+mod name;
+mod open;
+mod ordinal;
+mod partition;
 pub mod predicate;
+mod prune;
+mod run;
 pub mod scan;
+mod shape;
+mod sidecar;
+mod span;
+mod spill;
+#[cfg(test)]
+mod tests;
+mod tournament;
+pub mod verify;
+
+pub use name::PartName;
+pub use sidecar::SIDECAR;
 
 use crate::StoreError;
 use crate::schema::TableDefinition;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::Part;
-use tambour_part::storage::Storage;
+use tambour_part::storage::{self, Storage};
 use tambour_part::types::Column;
-
-/// Name of the sidecar file.
-pub const SIDECAR: &str = "tambour.json";
-
-/// A directory name of a part: `<partition id>_<min block>_<max block>_<level>[_<mutation>]`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PartName {
-    /// Partition id.
-    pub partition: String,
-    /// First block number.
-    pub block_min: u64,
-    /// Last block number.
-    pub block_max: u64,
-    /// How often it was merged.
-    pub level: u32,
-    /// Block number of the last mutation.
-    pub mutation: Option<u64>,
-}
-
-impl PartName {
-    /// Parses a directory name; `None` if it is none of a part.
-    pub fn parse(_name: &str) -> Option<Self> {
-        todo!()
-    }
-    /// True if this part replaces `other` (same partition, its block range contains the other's).
-    pub fn covers(&self, _other: &Self) -> bool {
-        todo!()
-    }
-}
 
 /// An opened table: a snapshot of its definition and live parts. Reading takes no lock.
 #[derive(Debug)]
 pub struct Table {
-    // storage, path, definition, parts
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    definition: Option<TableDefinition>,
+    columns: Vec<Column>,
+    names: Vec<String>,
+    parts: Vec<Arc<Part>>,
+    rows: u64,
 }
 
 impl Table {
-    /// Opens a table directory: one with a sidecar, or a directory of ClickHouse parts.
-    pub fn open(_path: &Path) -> Result<Self, StoreError> {
-        todo!()
+    /// Opens a table directory: one with a sidecar, a directory of ClickHouse parts, or a single part.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_on(&storage::disk(), path)
     }
     /// The same over any storage.
-    pub fn open_on(_storage: &Arc<dyn Storage>, _path: &Path) -> Result<Self, StoreError> {
-        todo!()
+    pub fn open_on(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, StoreError> {
+        open::open(storage, path)
     }
     /// The directory.
     pub fn path(&self) -> &Path {
-        todo!()
+        &self.path
     }
     /// The directory's name: the table's name in SQL.
     pub fn name(&self) -> &str {
-        todo!()
+        self.path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or("table")
     }
     /// Its definition, if there is a sidecar (or a .sql file beside the parts).
     pub fn definition(&self) -> Option<&TableDefinition> {
-        todo!()
+        self.definition.as_ref()
     }
     /// Its columns: of the definition, else of the parts (which must agree).
     pub fn columns(&self) -> &[Column] {
-        todo!()
+        &self.columns
     }
     /// Live parts, by partition and block number.
     pub fn parts(&self) -> &[Arc<Part>] {
-        todo!()
+        &self.parts
     }
-    /// Rows of all live parts.
+    /// Names of the live parts, in the order of [`Table::parts`]. A part's directory may still have another name.
+    pub fn part_names(&self) -> &[String] {
+        &self.names
+    }
+    /// Rows of all live parts; those that lightweight deletes hide are counted too, see [`Table::has_deleted_rows`].
     pub fn rows(&self) -> u64 {
-        todo!()
+        self.rows
+    }
+    /// True if readers may get fewer rows than [`Table::rows`].
+    pub fn has_deleted_rows(&self) -> bool {
+        self.parts.iter().any(|part| part.has_deleted_rows())
     }
     /// The storage it lives on.
     pub fn storage(&self) -> &Arc<dyn Storage> {
-        todo!()
+        &self.storage
     }
 }

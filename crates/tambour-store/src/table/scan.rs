@@ -1,13 +1,26 @@
 //! A scan is a value: it names what is read, and can be run later, in another process, on another machine.
+//!
+//! Planning prunes (see [`super::prune`]) and cuts what is left into partitions, the same way every time. Running opens one
+//! partition: the parts are found by name, checked against the content hashes, and read granule by granule.
 
 use super::Table;
+use super::ordinal;
 use super::predicate::Predicate;
+use super::prune::{End, Key, Pruner};
+use super::span::Ends;
 use crate::StoreError;
-use arrow_array::RecordBatch;
+use crate::schema::expression::Expression;
+use arrow_array::{Array, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::{Schema, SchemaRef};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tambour_part::Part;
+use tambour_part::part::{PartReader, ReadRequest};
 use tambour_part::storage::Storage;
-use tambour_part::types::Strings;
+use tambour_part::types::{Column, DataType, Strings};
 
 /// A part as a scan names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +44,8 @@ pub struct ScanRange {
     pub start: usize,
     /// One past the last granule.
     pub end: usize,
+    /// Rows in them.
+    pub rows: u64,
 }
 
 /// What to read of a table: location, parts with content hashes, columns, filters, granule ranges, partitions.
@@ -42,7 +57,7 @@ pub struct Scan {
     pub columns: Vec<String>,
     /// What was pushed down; granules that cannot match are already left out of `partitions`.
     pub predicate: Predicate,
-    /// Rows that suffice, if the query has a bare LIMIT.
+    /// Rows that suffice of each partition, if the query has a bare LIMIT.
     pub limit: Option<u64>,
     /// Strings as text or bytes (true = bytes).
     pub binary_strings: bool,
@@ -61,7 +76,7 @@ pub struct Scan {
 pub struct Pruned {
     /// Parts and granules of the table.
     pub parts_total: usize,
-    /// Parts left after partition and min-max pruning.
+    /// Parts left after partition and min-max pruning, and with a granule left.
     pub parts_left: usize,
     /// Granules of the table.
     pub granules_total: usize,
@@ -88,40 +103,488 @@ pub struct ScanRequest {
     pub strings: Strings,
 }
 
+impl Default for ScanRequest {
+    /// All rows in one partition; the columns remain to be named.
+    fn default() -> Self {
+        Self {
+            columns: Vec::new(),
+            predicate: Predicate::Unknown,
+            limit: None,
+            partitions: 1,
+            ordered: false,
+            batch_rows: 8192,
+            strings: Strings::default(),
+        }
+    }
+}
+
 impl Scan {
     /// Plans a scan: prunes and cuts the rest into partitions of about equal rows, deterministically.
-    pub fn plan(_table: &Table, _request: &ScanRequest) -> Result<(Self, Pruned), StoreError> {
-        todo!()
+    pub fn plan(table: &Table, request: &ScanRequest) -> Result<(Self, Pruned), StoreError> {
+        for name in &request.columns {
+            column_named(table, name)?;
+        }
+        let mut pruned = Pruned::default();
+        let (mut parts, mut left) = (Vec::new(), Vec::new());
+        let pruning = Pruning::new(table, &request.predicate)?;
+        for (part, name) in table.parts().iter().zip(table.part_names()) {
+            let granules = part.granules();
+            pruned.parts_total += 1;
+            pruned.granules_total += granules.len();
+            let ranges = pruning.granules(part, name)?;
+            if ranges.is_empty() {
+                continue;
+            }
+            pruned.parts_left += 1;
+            pruned.granules_left += ranges.iter().map(ExactSizeIterator::len).sum::<usize>();
+            left.push(ranges);
+            parts.push(ScanPart {
+                name: name.clone(),
+                content_hash: part.content_hash(),
+                rows: part.rows(),
+                granules: granules.len(),
+            });
+        }
+        let mut scan = Self {
+            table: url_of(table.path())?,
+            columns: request.columns.clone(),
+            predicate: request.predicate.clone(),
+            limit: request.limit,
+            binary_strings: request.strings == Strings::Binary,
+            batch_rows: request.batch_rows.max(1),
+            parts,
+            partitions: Vec::new(),
+            ordered: false,
+        };
+        let sizes = scan.granule_rows(table)?;
+        scan.cut(&left, &sizes, request.partitions, request.ordered);
+        Ok((scan, pruned))
     }
+
+    /// The same rows in another number of partitions, or with another wish for order.
+    pub fn repartitioned(
+        &self,
+        table: &Table,
+        partitions: usize,
+        ordered: bool,
+    ) -> Result<Self, StoreError> {
+        let mut left = vec![Vec::new(); self.parts.len()];
+        for range in self.partitions.iter().flatten() {
+            if let Some(ranges) = left.get_mut(range.part) {
+                ranges.push(range.start..range.end);
+            }
+        }
+        for ranges in &mut left {
+            ranges.sort_unstable_by_key(|range| range.start);
+        }
+        let mut scan = self.clone();
+        let sizes = scan.granule_rows(table)?;
+        scan.cut(&left, &sizes, partitions, ordered);
+        Ok(scan)
+    }
+
     /// Opens one partition. `table` may be handed in when it is open already; its parts are checked against the hashes.
     pub fn run(
         &self,
-        _partition: usize,
-        _storage: &Arc<dyn Storage>,
-        _table: Option<&Table>,
+        partition: usize,
+        storage: &Arc<dyn Storage>,
+        table: Option<&Table>,
     ) -> Result<ScanReader, StoreError> {
-        todo!()
+        let opened;
+        let table = if let Some(table) = table {
+            table
+        } else {
+            opened = Table::open_on(storage, &path_of(&self.table)?)?;
+            &opened
+        };
+        let Some(ranges) = self.partitions.get(partition) else {
+            return Err(StoreError::Scan {
+                problem: format!("partition {partition} of {}", self.partitions.len()),
+            });
+        };
+        let strings = if self.binary_strings { Strings::Binary } else { Strings::Utf8 };
+        let columns: Result<Vec<&Column>, StoreError> =
+            self.columns.iter().map(|name| column_named(table, name)).collect();
+        let columns = columns?;
+        let fields: Vec<_> =
+            columns.iter().map(|column| column.data_type.field(&column.name, strings)).collect();
+        let mut reads: VecDeque<(Arc<Part>, String, ReadRequest)> = VecDeque::new();
+        let mut last = None;
+        for range in ranges {
+            if let (Some((_, _, request)), true) = (reads.back_mut(), last == Some(range.part)) {
+                request.granules.push(range.start..range.end);
+                continue;
+            }
+            last = Some(range.part);
+            let (part, name) = self.part(table, range.part)?;
+            let request = ReadRequest {
+                columns: columns_in(part, &columns)?,
+                granules: std::iter::once(range.start..range.end).collect(),
+                batch_rows: self.batch_rows,
+                strings,
+            };
+            reads.push_back((Arc::clone(part), name.to_owned(), request));
+        }
+        Ok(ScanReader {
+            table: table.path().to_owned(),
+            schema: Arc::new(Schema::new(fields)),
+            reads,
+            current: None,
+            bytes_read: 0,
+            left: self.limit.unwrap_or(u64::MAX),
+        })
     }
-    /// Rows in one partition (before filters).
-    pub fn partition_rows(&self, _partition: usize, _table: &Table) -> u64 {
-        todo!()
+
+    /// Rows that one partition will yield.
+    pub fn partition_rows(&self, partition: usize) -> u64 {
+        let ranges = self.partitions.get(partition).map_or(&[][..], Vec::as_slice);
+        let rows = ranges.iter().map(|range| range.rows).sum::<u64>();
+        self.limit.map_or(rows, |limit| rows.min(limit))
+    }
+
+    /// A part by its index, found in the table and checked, and its name.
+    fn part<'a>(
+        &self,
+        table: &'a Table,
+        index: usize,
+    ) -> Result<(&'a Arc<Part>, &'a str), StoreError> {
+        let Some(wanted) = self.parts.get(index) else {
+            return Err(StoreError::Scan { problem: format!("it has no part {index}") });
+        };
+        let changed = |field, expected: &dyn ToString, got: &dyn ToString| StoreError::Changed {
+            table: table.path().to_owned(),
+            part: wanted.name.clone(),
+            field,
+            expected: expected.to_string(),
+            got: got.to_string(),
+        };
+        let mut parts = table.parts().iter().zip(table.part_names());
+        let Some((part, name)) = parts.find(|(_, name)| **name == wanted.name) else {
+            return Err(changed("name", &wanted.name, &"no such part"));
+        };
+        let hash = part.content_hash();
+        if hash != wanted.content_hash {
+            return Err(changed("content hash", &wanted.content_hash, &hash));
+        }
+        if part.rows() != wanted.rows {
+            return Err(changed("rows", &wanted.rows, &part.rows()));
+        }
+        if part.granules().len() != wanted.granules {
+            return Err(changed("granules", &wanted.granules, &part.granules().len()));
+        }
+        Ok((part, name))
+    }
+
+    /// The rows of the granules of each part.
+    fn granule_rows<'a>(&self, table: &'a Table) -> Result<Vec<&'a [u64]>, StoreError> {
+        (0..self.parts.len()).map(|index| Ok(self.part(table, index)?.0.granules())).collect()
+    }
+
+    /// Cuts the granules that are left of each part into partitions.
+    fn cut(&mut self, left: &[Vec<Range<usize>>], sizes: &[&[u64]], wanted: usize, ordered: bool) {
+        let batch = self.batch_rows as u64;
+        let rows_of = |part: usize| -> u64 {
+            left[part].iter().flat_map(|range| &sizes[part][range.clone()]).sum()
+        };
+        let total: u64 = (0..left.len()).map(rows_of).sum();
+        // A partition of less than a batch is not worth its task.
+        let count = (total / batch.max(1)).clamp(1, wanted.max(1) as u64);
+        self.partitions = if ordered {
+            let mut partitions = Vec::new();
+            for part in 0..left.len() {
+                let share = (u128::from(rows_of(part)) * u128::from(count) * 2 + u128::from(total))
+                    / (u128::from(total) * 2).max(1);
+                let share = u64::try_from(share).unwrap_or(1).max(1);
+                partitions.extend(split(part..part + 1, left, sizes, rows_of(part), share));
+            }
+            partitions
+        } else {
+            split(0..left.len(), left, sizes, total, count)
+        };
+        self.partitions.retain(|ranges| !ranges.is_empty());
+        if self.partitions.is_empty() {
+            self.partitions.push(Vec::new());
+        }
+        let is_run = |ranges: &Vec<ScanRange>| {
+            ranges
+                .windows(2)
+                .all(|pair| pair[0].part == pair[1].part && pair[0].end <= pair[1].start)
+        };
+        self.ordered = self.partitions.iter().all(is_run);
+    }
+}
+
+/// Cuts the granules of some parts into `count` runs of about equal rows.
+fn split(
+    parts: Range<usize>,
+    left: &[Vec<Range<usize>>],
+    sizes: &[&[u64]],
+    total: u64,
+    count: u64,
+) -> Vec<Vec<ScanRange>> {
+    let mut partitions = vec![Vec::new(); usize::try_from(count).unwrap_or(1)];
+    let last = partitions.len() - 1;
+    let mut before = 0_u64;
+    for part in parts {
+        for granule in left[part].iter().cloned().flatten() {
+            let rows = sizes[part][granule];
+            // A granule goes where its middle row falls.
+            let middle = u128::from(before) + u128::from(rows / 2);
+            let target = middle * u128::from(count) / u128::from(total.max(1));
+            let target = usize::try_from(target).unwrap_or(last).min(last);
+            before += rows;
+            let ranges: &mut Vec<ScanRange> = &mut partitions[target];
+            match ranges.last_mut() {
+                Some(range) if range.part == part && range.end == granule => {
+                    range.end += 1;
+                    range.rows += rows;
+                }
+                _ => ranges.push(ScanRange { part, start: granule, end: granule + 1, rows }),
+            }
+        }
+    }
+    partitions
+}
+
+fn column_named<'a>(table: &'a Table, name: &str) -> Result<&'a Column, StoreError> {
+    table.columns().iter().find(|column| column.name == name).ok_or_else(|| {
+        StoreError::UnknownColumn { clause: "scan".to_owned(), name: name.to_owned() }
+    })
+}
+
+/// True if ClickHouse sorts values of this type as Arrow sorts their Arrow form (ascending, NULL last).
+pub fn sorts_like_arrow(data_type: &DataType) -> bool {
+    ordinal::order(data_type) == ordinal::Order::Same
+}
+
+/// Where the wanted columns are in a part. That it has the table's columns was checked when the table was opened.
+fn columns_in(part: &Part, wanted: &[&Column]) -> Result<Vec<usize>, StoreError> {
+    let find = |column: &&Column| {
+        part.columns().iter().position(|it| it.name == column.name).ok_or_else(|| {
+            StoreError::UnknownColumn {
+                clause: format!("part {:?}", part.name()),
+                name: column.name.clone(),
+            }
+        })
+    };
+    wanted.iter().map(find).collect()
+}
+
+/// A predicate compiled for a table's partition key and primary key.
+struct Pruning<'a> {
+    table: &'a Path,
+    partition_types: Vec<DataType>,
+    /// Columns with min-max files.
+    extremes: Vec<Column>,
+    by_part: Pruner,
+    key_types: Vec<DataType>,
+    by_key: Pruner,
+}
+
+impl<'a> Pruning<'a> {
+    fn new(table: &'a Table, predicate: &Predicate) -> Result<Self, StoreError> {
+        let columns = table.columns();
+        let keys = |expressions: &[Expression]| -> Result<Vec<Key>, StoreError> {
+            let key = |expression: &Expression| {
+                Ok(Key {
+                    expression: expression.clone(),
+                    data_type: expression.data_type(columns)?,
+                    ends: Ends::Strict,
+                })
+            };
+            expressions.iter().map(key).collect()
+        };
+        let (mut by_part, by_key) = match table.definition() {
+            Some(definition) => (keys(&definition.partition_by)?, keys(&definition.primary_key)?),
+            None => (Vec::new(), Vec::new()),
+        };
+        let types = |keys: &[Key]| keys.iter().map(|key| key.data_type.clone()).collect();
+        let (partition_types, key_types) = (types(&by_part), types(&by_key));
+        let named = predicate.columns();
+        let extremes: Vec<Column> =
+            columns.iter().filter(|it| named.contains(&it.name.as_str())).cloned().collect();
+        by_part.extend(extremes.iter().map(|column| Key {
+            expression: Expression::Column(column.name.clone()),
+            data_type: column.data_type.clone(),
+            ends: Ends::Loose,
+        }));
+        Ok(Self {
+            table: table.path(),
+            partition_types,
+            extremes,
+            by_part: Pruner::new(predicate, columns, by_part)?,
+            key_types,
+            by_key: Pruner::new(predicate, columns, by_key)?,
+        })
+    }
+
+    /// The granules of a part that may hold a match.
+    fn granules(&self, part: &Part, name: &str) -> Result<Vec<Range<usize>>, StoreError> {
+        let count = part.granules().len();
+        if count == 0 || !self.may_match(part, name)? {
+            return Ok(Vec::new());
+        }
+        if self.by_key.is_idle() || !part.has_primary_index() {
+            return Ok(std::iter::once(0..count).collect());
+        }
+        let entries =
+            part.primary_index(&self.key_types).map_err(StoreError::part(self.table, name))?;
+        let length = entries.first().map_or(0, |keys| keys.len());
+        if length < count {
+            return Err(StoreError::PartDiffers {
+                table: self.table.to_owned(),
+                part: name.to_owned(),
+                field: "entries of the primary index",
+                expected: count.to_string(),
+                got: length.to_string(),
+            });
+        }
+        let encoded = self.by_key.encode(&entries)?;
+        if let Some(entry) = encoded.disorder(length) {
+            return Err(StoreError::IndexUnsorted {
+                table: self.table.to_owned(),
+                part: name.to_owned(),
+                entry,
+            });
+        }
+        Ok(encoded.granules(count, length))
+    }
+
+    /// May the part hold a match, by its partition and the extremes of its columns?
+    fn may_match(&self, part: &Part, name: &str) -> Result<bool, StoreError> {
+        if self.by_part.is_idle() {
+            return Ok(true);
+        }
+        let mut entries = if self.partition_types.is_empty() {
+            Vec::new()
+        } else {
+            part.partition_values(&self.partition_types)
+                .map_err(StoreError::part(self.table, name))?
+        };
+        let mut ends = vec![(End::At(0), End::At(0)); entries.len()];
+        for column in &self.extremes {
+            let minmax = part.minmax(&column.name).map_err(StoreError::part(self.table, name))?;
+            if let Some(values) = minmax {
+                entries.push(values);
+                ends.push((End::At(0), End::At(1)));
+            } else {
+                entries.push(new_null_array(&column.data_type.arrow(Strings::Binary), 2));
+                ends.push((End::Open, End::Open));
+            }
+        }
+        Ok(self.by_part.encode(&entries)?.ranges(&ends))
     }
 }
 
 /// Batches of one partition.
 #[derive(Debug)]
-pub struct ScanReader {}
+pub struct ScanReader {
+    table: PathBuf,
+    schema: SchemaRef,
+    reads: VecDeque<(Arc<Part>, String, ReadRequest)>,
+    /// The part that is being read, by name.
+    current: Option<(String, PartReader)>,
+    bytes_read: u64,
+    /// Rows that are still wanted.
+    left: u64,
+}
 
 impl ScanReader {
     /// Compressed bytes read so far.
     pub fn bytes_read(&self) -> u64 {
-        todo!()
+        self.bytes_read + self.current.as_ref().map_or(0, |(_, reader)| reader.bytes_read())
+    }
+    /// The schema of its batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn advance(&mut self) -> Result<Option<RecordBatch>, StoreError> {
+        while self.left > 0 {
+            if let Some((name, reader)) = &mut self.current {
+                let Some(batch) = reader.next() else {
+                    self.bytes_read += reader.bytes_read();
+                    self.current = None;
+                    continue;
+                };
+                let batch = batch.map_err(StoreError::part(&self.table, name))?;
+                if batch.num_rows() > 0 {
+                    return self.shaped(&batch).map(Some);
+                }
+            } else if let Some((part, name, request)) = self.reads.pop_front() {
+                let reader = part.read(request).map_err(StoreError::part(&self.table, &name))?;
+                self.current = Some((name, reader));
+            } else {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The batch under the scan's schema, not longer than is wanted.
+    fn shaped(&mut self, batch: &RecordBatch) -> Result<RecordBatch, StoreError> {
+        let rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(batch.num_rows());
+        self.left -= rows as u64;
+        let batch = batch.slice(0, rows);
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let columns = batch.columns().to_vec();
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(StoreError::arrow("read a batch"))
     }
 }
 
 impl Iterator for ScanReader {
     type Item = Result<RecordBatch, StoreError>;
     fn next(&mut self) -> Option<Self::Item> {
-        todo!()
+        let item = self.advance().transpose();
+        if matches!(item, Some(Err(_))) {
+            // Nothing follows an error.
+            self.left = 0;
+        }
+        item
     }
+}
+
+/// The URL of a directory.
+fn url_of(path: &Path) -> Result<String, StoreError> {
+    let path = std::path::absolute(path).map_err(StoreError::file("find", path))?;
+    let mut url = "file://".to_owned();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            url.push(char::from(byte));
+        } else {
+            let _ = std::fmt::Write::write_fmt(&mut url, format_args!("%{byte:02X}"));
+        }
+    }
+    Ok(url)
+}
+
+/// The directory that a URL names.
+fn path_of(url: &str) -> Result<PathBuf, StoreError> {
+    let bad = |problem: &str| StoreError::Scan { problem: format!("{problem}: {url}") };
+    let rest = url.strip_prefix("file://").ok_or_else(|| bad("not a file URL"))?;
+    let mut bytes = Vec::with_capacity(rest.len());
+    let mut source = rest.bytes();
+    while let Some(byte) = source.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || source.next().and_then(|it| char::from(it).to_digit(16));
+        let value = digit().zip(digit()).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        bytes.push(value.ok_or_else(|| bad("a percent sign without two hexadecimal digits"))?);
+    }
+    os_path(bytes).ok_or_else(|| bad("not a path of this system"))
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems' paths are not bytes")]
+fn os_path(bytes: Vec<u8>) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
+}
+
+#[cfg(not(unix))]
+fn os_path(bytes: Vec<u8>) -> Option<PathBuf> {
+    String::from_utf8(bytes).ok().map(PathBuf::from)
 }

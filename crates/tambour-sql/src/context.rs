@@ -1,0 +1,263 @@
+//! Sessions: the tables, functions and settings that queries run with.
+
+use crate::SqlError;
+use crate::dialect::{self, Prepared};
+use crate::functions;
+use crate::exec::{self, TambourScanExec};
+use crate::provider::TambourTable;
+use crate::system::{self, Registry, SystemTable};
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
+use datafusion::common::TableReference;
+use datafusion::config::Dialect;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use futures::StreamExt;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+use tambour_part::types::Strings;
+use tambour_store::Table;
+
+/// How a session runs its queries.
+#[derive(Clone, Debug)]
+pub struct SessionOptions {
+    /// Partitions that may run at the same time.
+    pub threads: usize,
+    /// Bytes that sorts, joins and groups may hold before they spill; `None`: no limit.
+    pub memory_bytes: Option<u64>,
+    /// Where to spill; `None`: the system's directory for temporary files.
+    pub spill_directory: Option<PathBuf>,
+    /// Rows per batch of a scan at least.
+    pub batch_rows: usize,
+    /// Results that depend on nothing but data and query: one partition, so neither the order of rows without ORDER BY nor
+    /// sums of floats vary.
+    pub deterministic: bool,
+    /// Strings as bytes instead of text: also those that are not UTF-8 can be read.
+    pub binary_strings: bool,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: None,
+            spill_directory: None,
+            batch_rows: 8192,
+            deterministic: false,
+            binary_strings: false,
+        }
+    }
+}
+
+/// Name of the only catalog.
+const CATALOG: &str = "tambour";
+/// Bytes that a merge of sorted runs may read ahead, all runs together.
+const READ_AHEAD: usize = 64 << 20;
+/// Consumers of memory that are named when a query runs out of it.
+const NAMED_CONSUMERS: usize = 3;
+
+/// A set of tables to query.
+pub struct Session {
+    context: SessionContext,
+    registry: Registry,
+    batch_rows: usize,
+    strings: Strings,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session without tables; `system` is there.
+    pub fn new(options: &SessionOptions) -> Result<Self, SqlError> {
+        let context = SessionContext::new_with_config_rt(config(options), runtime(options)?);
+        functions::register(&context)?;
+        let registry = Registry::default();
+        let schema = MemorySchemaProvider::new();
+        for kind in system::Kind::ALL {
+            let table = SystemTable::new(kind, Arc::clone(&registry)).map_err(|cause| {
+                SqlError::Table { name: format!("{}.{}", system::SCHEMA, kind.name()), cause }
+            })?;
+            schema.register_table(kind.name().to_owned(), Arc::new(table))?;
+        }
+        if let Some(catalog) = context.catalog(CATALOG) {
+            catalog.register_schema(system::SCHEMA, Arc::new(schema))?;
+        }
+        let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
+        Ok(Self { context, registry, batch_rows: options.batch_rows.max(1), strings })
+    }
+    /// Adds a table under its own name; `t` and `default.t` both find it.
+    pub fn register(&self, table: Arc<Table>) -> Result<(), SqlError> {
+        let name = table.name().to_owned();
+        self.register_as(&name, table)
+    }
+    /// Adds a table under another name.
+    pub fn register_as(&self, name: &str, table: Arc<Table>) -> Result<(), SqlError> {
+        let mut registered = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        if registered.iter().any(|(other, _)| other == name) {
+            return Err(SqlError::Duplicate { name: name.to_owned() });
+        }
+        let provider = TambourTable::new(Arc::clone(&table), self.strings, self.batch_rows);
+        self.context.register_table(TableReference::bare(name), Arc::new(provider))?;
+        registered.push((name.to_owned(), table));
+        Ok(())
+    }
+    /// The tables in the order of registration, with their names.
+    pub fn tables(&self) -> Vec<(String, Arc<Table>)> {
+        system::registered(&self.registry)
+    }
+    /// Parses and plans one statement, ClickHouse's dialect included.
+    pub async fn sql(&self, statement: &str) -> Result<Query, SqlError> {
+        let Prepared { statement, format, notes } = dialect::prepare(statement)?;
+        let plan = self.context.state().statement_to_plan(statement).await?;
+        let frame = self.context.execute_logical_plan(plan).await?;
+        Ok(Query { frame, format, notes })
+    }
+    /// Names of all functions, for completion.
+    pub fn function_names(&self) -> Vec<String> {
+        let state = self.context.state();
+        let mut names: Vec<String> = state.scalar_functions().keys().cloned().collect();
+        names.extend(state.aggregate_functions().keys().cloned());
+        names.extend(state.window_functions().keys().cloned());
+        names.extend(functions::names().into_iter().map(str::to_owned));
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+    /// DataFusion's own context, for what is not covered here.
+    pub fn context(&self) -> &SessionContext {
+        &self.context
+    }
+}
+
+fn config(options: &SessionOptions) -> SessionConfig {
+    let partitions = if options.deterministic { 1 } else { options.threads.max(1) };
+    let mut config = SessionConfig::new()
+        .with_target_partitions(partitions)
+        .with_information_schema(true)
+        .with_default_catalog_and_schema(CATALOG, system::DATABASE);
+    let settings = config.options_mut();
+    settings.sql_parser.dialect = Dialect::ClickHouse;
+    // ClickHouse's names of columns and functions differ by case.
+    settings.sql_parser.enable_ident_normalization = false;
+    "nulls_last".clone_into(&mut settings.sql_parser.default_null_ordering);
+    settings.execution.sort_pushdown_buffer_capacity = READ_AHEAD;
+    config
+}
+
+fn runtime(options: &SessionOptions) -> Result<Arc<RuntimeEnv>, SqlError> {
+    let mut builder = RuntimeEnvBuilder::new();
+    if let Some(bytes) = options.memory_bytes {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let names = NonZeroUsize::new(NAMED_CONSUMERS).unwrap_or(NonZeroUsize::MIN);
+        // Every sort, join and group gets a fair share: those that come late can spill too.
+        let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), names);
+        builder = builder.with_memory_pool(Arc::new(pool));
+    }
+    if let Some(directory) = &options.spill_directory {
+        builder = builder.with_temp_file_path(directory);
+    }
+    Ok(builder.build_arc()?)
+}
+
+/// A planned statement.
+#[derive(Debug)]
+pub struct Query {
+    frame: DataFrame,
+    format: Option<String>,
+    notes: Vec<String>,
+}
+
+impl Query {
+    /// Columns of the result; fields that are plain columns of a table keep their ClickHouse type as metadata.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(self.frame.schema().inner())
+    }
+    /// The format of a trailing `FORMAT …` clause.
+    pub fn format(&self) -> Option<&str> {
+        self.format.as_deref()
+    }
+    /// What was understood but has no effect (`SETTINGS …`).
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+    /// Starts it.
+    pub async fn execute(self) -> Result<Execution, SqlError> {
+        let task = Arc::new(self.frame.task_ctx());
+        let plan = self.frame.create_physical_plan().await?;
+        let stream = execute_stream(Arc::clone(&plan), task)?;
+        Ok(Execution { stream, plan })
+    }
+}
+
+/// What the scans of a query have read so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScanStatistics {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes after decompression.
+    pub bytes: u64,
+    /// Bytes before decompression.
+    pub compressed: u64,
+    /// Granules of the tables, and those that were left after pruning.
+    pub granules: (u64, u64),
+    /// Parts of the tables, and those that were left after pruning.
+    pub parts: (u64, u64),
+}
+
+/// A running statement.
+pub struct Execution {
+    /// Its batches.
+    pub stream: SendableRecordBatchStream,
+    plan: Arc<dyn ExecutionPlan>,
+}
+
+impl Execution {
+    /// The next batch.
+    pub async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        Ok(self.stream.next().await.transpose()?)
+    }
+    /// All batches.
+    pub async fn collect(&mut self) -> Result<Vec<RecordBatch>, SqlError> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next().await? {
+            batches.push(batch);
+        }
+        Ok(batches)
+    }
+    /// What was read so far; may be asked at any time.
+    pub fn statistics(&self) -> ScanStatistics {
+        let mut total = ScanStatistics::default();
+        let mut waiting: Vec<&Arc<dyn ExecutionPlan>> = vec![&self.plan];
+        while let Some(plan) = waiting.pop() {
+            waiting.extend(plan.children());
+            let Some(scan) = plan.downcast_ref::<TambourScanExec>() else { continue };
+            let metrics = scan.metrics().unwrap_or_default();
+            let count = |value: Option<usize>| value.map_or(0, |value| value as u64);
+            let named = |name| count(metrics.sum_by_name(name).map(|value| value.as_usize()));
+            total.rows += count(metrics.output_rows());
+            total.bytes += named(exec::DECODED);
+            total.compressed += named(exec::COMPRESSED);
+            let pruned = scan.pruned();
+            total.granules.0 += pruned.granules_total as u64;
+            total.granules.1 += pruned.granules_left as u64;
+            total.parts.0 += pruned.parts_total as u64;
+            total.parts.1 += pruned.parts_left as u64;
+        }
+        total
+    }
+}
+
+impl std::fmt::Debug for Execution {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Execution").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}

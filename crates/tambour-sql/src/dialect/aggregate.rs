@@ -1,0 +1,189 @@
+//! Aggregates that DataFusion has under other names or in another syntax, the combinator `-If`, and parameters.
+
+use super::call::{arguments, call, name, rename, set_arguments};
+use super::refused;
+use super::rewrite::condition_of;
+use crate::SqlError;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, NullTreatment, OrderByExpr, OrderByOptions, Value,
+};
+
+/// Aggregates of ClickHouse that are rewritten here; each also with `If` behind it.
+pub(super) const NAMES: &[&str] = &[
+    "count", "uniq", "uniqExact", "uniqCombined", "uniqCombined64", "uniqHLL12", "uniqTheta", "any", "anyLast", "argMin",
+    "argMax", "groupArray", "groupUniqArray", "quantile", "quantiles", "median", "quantileExact", "quantilesExact",
+    "medianExact", "quantileTDigest", "sumIf", "countIf", "avgIf", "minIf", "maxIf",
+];
+
+/// Aggregates that take `If` besides those above.
+const PLAIN: &[&str] = &[
+    "sum", "avg", "min", "max", "stddevPop", "stddevSamp", "varPop", "varSamp", "groupBitAnd", "groupBitOr", "groupBitXor",
+];
+
+/// Rewrites a call if it is one of an aggregate; what replaces it, if it is not a call any more.
+pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<Expr>, SqlError> {
+    if let Some(base) = base_of_if(written) {
+        let mut list = arguments(function).unwrap_or_default();
+        let Some(condition) = list.pop() else {
+            return Err(refused(format!("{written}()"), "the condition is missing"));
+        };
+        set_arguments(function, list);
+        add_filter(function, condition_of(condition));
+        rename(function, base);
+        let replaced = rewrite(function, base)?;
+        if replaced.is_none() && name(function) == Some(base) {
+            // Not one of those below: a plain aggregate, by ClickHouse's name.
+            super::call::rewrite_plain(function, base);
+        }
+        return Ok(replaced);
+    }
+    match written {
+        "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => distinct(function, written)?,
+        "any" => rename(function, "any_value"),
+        "anyLast" => {
+            rename(function, "last_value");
+            function.null_treatment = Some(NullTreatment::IgnoreNulls);
+        }
+        "argMin" | "argMax" => extreme(function, written)?,
+        "groupArray" => group_array(function, None)?,
+        "groupUniqArray" => group_array(function, Some(DuplicateTreatment::Distinct))?,
+        "quantile" | "quantileTDigest" | "quantileExact" => return quantile(function, written).map(Some),
+        "median" | "medianExact" => return quantile(function, written).map(Some),
+        "quantiles" | "quantilesExact" => return quantile(function, written).map(Some),
+        _ if written.eq_ignore_ascii_case("count") => count(function),
+        _ => {}
+    }
+    Ok(None)
+}
+
+/// `sum` of `sumIf`.
+fn base_of_if(written: &str) -> Option<&'static str> {
+    let base = written.strip_suffix("If")?;
+    NAMES.iter().chain(PLAIN).find(|name| **name == base).copied()
+}
+
+/// Rows must meet this condition too.
+fn add_filter(function: &mut Function, condition: Expr) {
+    function.filter = Some(Box::new(match function.filter.take() {
+        Some(filter) => {
+            let (left, right) = (Box::new(Expr::Nested(filter)), Box::new(Expr::Nested(Box::new(condition))));
+            Expr::BinaryOp { left, op: BinaryOperator::And, right }
+        }
+        None => condition,
+    }));
+}
+
+/// `count()` is `count(*)`.
+fn count(function: &mut Function) {
+    rename(function, "count");
+    if let FunctionArguments::List(list) = &mut function.args
+        && list.args.is_empty()
+    {
+        list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Wildcard));
+    }
+}
+
+fn distinct(function: &mut Function, written: &str) -> Result<(), SqlError> {
+    let list = arguments(function).unwrap_or_default();
+    if list.len() != 1 {
+        return Err(refused(format!("{written} of {} arguments", list.len()), "it takes one here"));
+    }
+    set_arguments(function, list);
+    function.parameters = FunctionArguments::None;
+    rename(function, "count");
+    set_distinct(function);
+    Ok(())
+}
+
+fn set_distinct(function: &mut Function) {
+    if let FunctionArguments::List(list) = &mut function.args {
+        list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
+    }
+}
+
+fn not_null(expr: &Expr) -> Expr {
+    Expr::IsNotNull(Box::new(Expr::Nested(Box::new(expr.clone()))))
+}
+
+/// `argMin(a, b)`: the first `a` in the order of `b`, rows with NULLs left out.
+fn extreme(function: &mut Function, written: &str) -> Result<(), SqlError> {
+    let list = arguments(function).unwrap_or_default();
+    let Ok([value, by]) = <[Expr; 2]>::try_from(list) else {
+        return Err(refused(format!("{written} with these arguments"), "it takes two"));
+    };
+    add_filter(function, not_null(&value));
+    add_filter(function, not_null(&by));
+    set_arguments(function, vec![value]);
+    rename(function, "first_value");
+    let options = OrderByOptions { asc: Some(written == "argMin"), nulls_first: Some(false) };
+    let order = OrderByExpr { expr: by, options, with_fill: None };
+    if let FunctionArguments::List(list) = &mut function.args {
+        list.clauses.push(FunctionArgumentClause::OrderBy(vec![order]));
+    }
+    Ok(())
+}
+
+/// Arrays of groups hold no NULLs.
+fn group_array(function: &mut Function, duplicates: Option<DuplicateTreatment>) -> Result<(), SqlError> {
+    if !matches!(function.parameters, FunctionArguments::None) {
+        return Err(refused("groupArray with a limit", "it is not there yet"));
+    }
+    let list = arguments(function).unwrap_or_default();
+    let Ok([value]) = <[Expr; 1]>::try_from(list) else {
+        return Err(refused("groupArray with these arguments", "it takes one"));
+    };
+    add_filter(function, not_null(&value));
+    set_arguments(function, vec![value]);
+    rename(function, "array_agg");
+    if duplicates.is_some() {
+        set_distinct(function);
+    }
+    Ok(())
+}
+
+/// `quantile(0.9)(x)` is `percentile_cont(x, 0.9)`, `quantiles(0.5, 0.9)(x)` an array of them.
+fn quantile(function: &mut Function, written: &str) -> Result<Expr, SqlError> {
+    let levels = levels(function, written)?;
+    let list = arguments(function).unwrap_or_default();
+    let Ok([value]) = <[Expr; 1]>::try_from(list) else {
+        return Err(refused(format!("{written} with these arguments"), "it takes one besides its parameters"));
+    };
+    let is_exact = written.ends_with("Exact");
+    let one = |level: String| {
+        let level = Expr::value(Value::Number(level, false));
+        let name = if is_exact { "quantileExact" } else { "percentile_cont" };
+        let mut single = call(name, vec![value.clone(), level]);
+        single.filter.clone_from(&function.filter);
+        single.over.clone_from(&function.over);
+        Expr::Function(single)
+    };
+    let mut values: Vec<Expr> = levels.into_iter().map(one).collect();
+    if written.starts_with("quantiles") {
+        return Ok(Expr::Function(call("make_array", values)));
+    }
+    match (values.pop(), values.pop()) {
+        (Some(only), None) => Ok(only),
+        _ => Err(refused(format!("{written} with several levels"), "use quantiles(…)")),
+    }
+}
+
+/// The levels in the first parentheses; 0.5 if there are none.
+fn levels(function: &mut Function, written: &str) -> Result<Vec<String>, SqlError> {
+    let wrong = || refused(format!("{written} with these parameters"), "levels are numbers from 0 to 1");
+    match std::mem::replace(&mut function.parameters, FunctionArguments::None) {
+        FunctionArguments::None => Ok(vec!["0.5".to_owned()]),
+        FunctionArguments::List(list) if !list.args.is_empty() => list
+            .args
+            .iter()
+            .map(|argument| {
+                let text = argument.to_string();
+                match text.parse::<f64>() {
+                    Ok(level) if (0.0..=1.0).contains(&level) => Ok(format!("{level:?}")),
+                    _ => Err(wrong()),
+                }
+            })
+            .collect(),
+        _ => Err(wrong()),
+    }
+}

@@ -1,0 +1,283 @@
+//! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
+
+use super::rewrite::condition_of;
+use super::{aggregate, refused};
+use crate::SqlError;
+use crate::functions;
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, CaseWhen, DataType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, ObjectNamePart, UnaryOperator, Value,
+};
+
+/// Functions that DataFusion has under another name.
+const RENAMED: &[(&str, &str)] = &[
+    ("ifNull", "coalesce"),
+    ("nullIf", "nullif"),
+    ("has", "array_has"),
+    ("today", "current_date"),
+    ("replaceAll", "replace"),
+    ("match", "regexp_like"),
+    ("tuple", "struct"),
+    ("array", "make_array"),
+    ("substringUTF8", "substr"),
+    ("reverseUTF8", "reverse"),
+    ("trimLeft", "ltrim"),
+    ("trimRight", "rtrim"),
+    ("trimBoth", "btrim"),
+    ("generateUUIDv4", "uuid"),
+    ("toTypeName", "arrow_typeof"),
+    ("stddevPop", "stddev_pop"),
+    ("stddevSamp", "stddev"),
+    ("varPop", "var_pop"),
+    ("varSamp", "var"),
+    ("covarPop", "covar_pop"),
+    ("covarSamp", "covar_samp"),
+    ("groupBitAnd", "bit_and"),
+    ("groupBitOr", "bit_or"),
+    ("groupBitXor", "bit_xor"),
+];
+
+/// Functions that become syntax.
+const SYNTAX: &[&str] = &[
+    "if", "multiIf", "isNull", "isNotNull", "not", "toIntervalSecond", "toIntervalMinute", "toIntervalHour",
+    "toIntervalDay", "toIntervalWeek", "toIntervalMonth", "toIntervalYear", "yesterday",
+];
+
+/// Names of functions that are rewritten.
+pub(crate) fn renamed() -> impl Iterator<Item = &'static str> {
+    let names = RENAMED.iter().map(|(name, _)| *name);
+    names.chain(SYNTAX.iter().copied()).chain(aggregate::NAMES.iter().copied())
+}
+
+/// Rewrites an expression whose parts are rewritten already.
+pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
+    match expr {
+        Expr::Function(function) => {
+            if let Some(replacement) = rewrite_function(function)? {
+                *expr = replacement;
+            }
+        }
+        Expr::Cast { expr: inner, data_type, .. } => {
+            if let Some((name, arguments)) = conversion(data_type) {
+                let mut all = vec![take(inner)];
+                all.extend(arguments);
+                *expr = Expr::Function(call(name, all));
+            }
+        }
+        // DataFusion's own POSITION counts characters and looks the other way round.
+        Expr::Position { expr: needle, r#in } => {
+            *expr = Expr::Function(call("position", vec![take(r#in), take(needle)]));
+        }
+        Expr::BinaryOp { left, op, right } if *op == BinaryOperator::MyIntegerDivide => {
+            *expr = Expr::Function(call("intDiv", vec![take(left), take(right)]));
+        }
+        Expr::Interval(interval) => quote_interval(interval),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Takes an expression out of its place.
+pub(super) fn take(expr: &mut Expr) -> Expr {
+    std::mem::replace(expr, Expr::Identifier(Ident::new("")))
+}
+
+/// A call of a function by its exact name.
+pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Function {
+    Function {
+        name: ObjectName(vec![ObjectNamePart::Identifier(Ident::with_quote('"', name))]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: arguments.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).collect(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    }
+}
+
+/// The name of a function that is not qualified.
+pub(super) fn name(function: &Function) -> Option<&str> {
+    match function.name.0.as_slice() {
+        [ObjectNamePart::Identifier(ident)] => Some(&ident.value),
+        _ => None,
+    }
+}
+
+/// Renames a function to what is registered.
+pub(super) fn rename(function: &mut Function, name: &str) {
+    function.name = ObjectName(vec![ObjectNamePart::Identifier(Ident::with_quote('"', name))]);
+}
+
+/// Takes the arguments out of a call if they are all plain expressions.
+pub(super) fn arguments(function: &mut Function) -> Option<Vec<Expr>> {
+    let FunctionArguments::List(list) = &mut function.args else { return None };
+    let is_plain = |arg: &FunctionArg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(_)));
+    if !list.args.iter().all(is_plain) {
+        return None;
+    }
+    let taken = std::mem::take(&mut list.args).into_iter();
+    Some(
+        taken
+            .filter_map(|arg| match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+                _ => None,
+            })
+            .collect(),
+    )
+}
+
+/// Replaces the arguments of a call.
+pub(super) fn set_arguments(function: &mut Function, expressions: Vec<Expr>) {
+    if let FunctionArguments::List(list) = &mut function.args {
+        list.args = expressions.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).collect();
+    }
+}
+
+fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
+    let Some(written) = name(function).map(str::to_owned) else { return Ok(None) };
+    if let Some(replacement) = aggregate::rewrite(function, &written)? {
+        return Ok(Some(replacement));
+    }
+    if !matches!(function.parameters, FunctionArguments::None) {
+        return Err(refused(format!("the parametric function {written}"), "it is not there yet"));
+    }
+    if rewrite_plain(function, &written) {
+        return Ok(None);
+    }
+    if let Some(syntax) = syntax(function, &written)? {
+        return Ok(Some(syntax));
+    }
+    if let Some(canonical) = functions::canonical(&written) {
+        rename(function, canonical);
+    }
+    Ok(None)
+}
+
+/// Renames a function that DataFusion has under another name.
+pub(super) fn rewrite_plain(function: &mut Function, written: &str) -> bool {
+    let found = RENAMED.iter().find(|(name, _)| *name == written);
+    if let Some((_, other)) = found {
+        rename(function, other);
+    }
+    found.is_some()
+}
+
+/// Functions that are syntax for DataFusion.
+fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, SqlError> {
+    let is_if = name.eq_ignore_ascii_case("if") || name == "multiIf";
+    if !is_if && !SYNTAX.contains(&name) {
+        return Ok(None);
+    }
+    let arguments = arguments(function).unwrap_or_default();
+    if is_if {
+        return case(name, arguments).map(Some);
+    }
+    if name == "yesterday" {
+        let day = interval("1", DateTimeField::Day);
+        let today = Expr::Function(call("current_date", Vec::new()));
+        return Ok(Some(binary(today, BinaryOperator::Minus, day)));
+    }
+    let Ok([argument]) = <[Expr; 1]>::try_from(arguments) else {
+        return Err(refused(format!("{name} with these arguments"), "it takes one"));
+    };
+    Ok(Some(match name {
+        "isNull" => Expr::IsNull(Box::new(argument)),
+        "isNotNull" => Expr::IsNotNull(Box::new(argument)),
+        "not" => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(condition_of(argument)) },
+        _ => interval_of(name, &argument)?,
+    }))
+}
+
+fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }))
+}
+
+/// `if(c, a, b)`, `multiIf(c1, a1, c2, a2, b)`
+fn case(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, SqlError> {
+    let is_well_formed = arguments.len() >= 3 && arguments.len() % 2 == 1 && (name == "multiIf" || arguments.len() == 3);
+    let Some(otherwise) = arguments.pop().filter(|_| is_well_formed) else {
+        return Err(refused(format!("{name} with these arguments"), "it takes conditions with results, and one result more"));
+    };
+    let mut conditions = Vec::new();
+    let mut rest = arguments.into_iter();
+    while let (Some(condition), Some(result)) = (rest.next(), rest.next()) {
+        conditions.push(CaseWhen { condition: condition_of(condition), result });
+    }
+    Ok(Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions,
+        else_result: Some(Box::new(otherwise)),
+    })
+}
+
+fn interval(value: &str, unit: DateTimeField) -> Expr {
+    Expr::Interval(Interval {
+        value: Box::new(Expr::value(Value::SingleQuotedString(value.to_owned()))),
+        leading_field: Some(unit),
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    })
+}
+
+/// `toIntervalDay(7)` is `INTERVAL '7' DAY`; intervals of columns have no literal.
+fn interval_of(name: &str, argument: &Expr) -> Result<Expr, SqlError> {
+    let unit = match name {
+        "toIntervalSecond" => DateTimeField::Second,
+        "toIntervalMinute" => DateTimeField::Minute,
+        "toIntervalHour" => DateTimeField::Hour,
+        "toIntervalDay" => DateTimeField::Day,
+        "toIntervalWeek" => DateTimeField::Week(None),
+        "toIntervalMonth" => DateTimeField::Month,
+        _ => DateTimeField::Year,
+    };
+    match argument.to_string() {
+        number if number.parse::<i64>().is_ok() => Ok(interval(&number, unit)),
+        other => Err(refused(format!("{name}({other})"), "the length of an interval must be a number")),
+    }
+}
+
+/// `INTERVAL 1 DAY` as `INTERVAL '1' DAY`.
+fn quote_interval(interval: &mut Interval) {
+    let text = interval.value.to_string();
+    if text.parse::<i64>().is_ok() {
+        interval.value = Box::new(Expr::value(Value::SingleQuotedString(text)));
+    }
+}
+
+/// The conversion function for a type of ClickHouse, with its other arguments.
+fn conversion(data_type: &DataType) -> Option<(&'static str, Vec<Expr>)> {
+    let text = |zone: &String| Expr::value(Value::SingleQuotedString(zone.clone()));
+    let number = |number: u64| Expr::value(Value::Number(number.to_string(), false));
+    let plain = |name| Some((name, Vec::new()));
+    match data_type {
+        DataType::Nullable(inner) | DataType::LowCardinality(inner) => conversion(inner),
+        DataType::UInt8 => plain("toUInt8"),
+        DataType::UInt16 => plain("toUInt16"),
+        DataType::UInt32 => plain("toUInt32"),
+        DataType::UInt64 => plain("toUInt64"),
+        DataType::Int8(_) => plain("toInt8"),
+        DataType::Int16 => plain("toInt16"),
+        DataType::Int32 => plain("toInt32"),
+        DataType::Int64 => plain("toInt64"),
+        DataType::Float32 => plain("toFloat32"),
+        DataType::Float64 | DataType::Double(ExactNumberInfo::None) => plain("toFloat64"),
+        DataType::String(None) => plain("toString"),
+        DataType::Date => plain("toDate"),
+        DataType::Date32 => plain("toDate32"),
+        DataType::Datetime(None) => plain("toDateTime"),
+        DataType::Datetime64(precision, zone) => {
+            let zone = zone.as_ref().map(text);
+            Some(("toDateTime64", std::iter::once(number(*precision)).chain(zone).collect()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,128 @@
+//! ClickHouse's query language on DataFusion: a statement is parsed as ClickHouse's, and what DataFusion cannot plan is
+//! rewritten ([`rewrite`], [`call`], [`aggregate`]) or refused with a reason.
+//!
+//! ```
+//! let prepared = tambour_sql::dialect::prepare("SELECT uniq(a) FROM t PREWHERE b > 0 FORMAT TSV")?;
+//! assert_eq!(prepared.statement.to_string(), r#"SELECT count(DISTINCT a) AS "uniq(a)" FROM t WHERE b > 0"#);
+//! assert_eq!(prepared.format.as_deref(), Some("TSV"));
+//! # Ok::<(), tambour_sql::SqlError>(())
+//! ```
+
+mod aggregate;
+mod call;
+mod rewrite;
+
+use crate::SqlError;
+use datafusion::sql::parser::{DFParserBuilder, Statement};
+use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql, VisitMut};
+use datafusion::sql::sqlparser::dialect::ClickHouseDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use std::ops::ControlFlow;
+
+pub(crate) use call::renamed;
+
+/// Most bytes of a statement.
+const STATEMENT_MAX: usize = 8 << 20;
+/// Most operators of a statement: a chain of them is a tree as deep as it is long.
+const OPERATORS_MAX: usize = 1_000;
+
+/// A statement that DataFusion can plan.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The statement.
+    pub statement: Statement,
+    /// The format of a trailing `FORMAT …` clause, as written.
+    pub format: Option<String>,
+    /// What was understood but has no effect, for the user to know.
+    pub notes: Vec<String>,
+}
+
+/// Prepares one statement; a semicolon may stand behind it.
+pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
+    let mut statements = prepare_all(sql)?.into_iter();
+    match (statements.next(), statements.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(refused("an empty statement", "there is nothing to do")),
+        (Some(_), Some(_)) => Err(refused("more than one statement", "one is expected here")),
+    }
+}
+
+/// Prepares statements that are separated by semicolons.
+pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
+    check_limits(sql)?;
+    let dialect = ClickHouseDialect {};
+    let described = with_table_keyword(sql);
+    let mut parser = DFParserBuilder::new(described.as_deref().unwrap_or(sql)).with_dialect(&dialect).build()?;
+    parser.parse_statements()?.into_iter().map(rewritten).collect()
+}
+
+fn rewritten(mut statement: Statement) -> Result<Prepared, SqlError> {
+    let mut rewriter = rewrite::Rewriter::default();
+    let mut format = None;
+    if let Some(sql) = innermost(&mut statement) {
+        format = outer_query(sql).and_then(|query| query.format_clause.take()).map(|clause| match clause {
+            FormatClause::Identifier(name) => name.value,
+            FormatClause::Null => "Null".to_owned(),
+        });
+        if let ControlFlow::Break(error) = sql.visit(&mut rewriter) {
+            return Err(error);
+        }
+    }
+    Ok(Prepared { statement, format, notes: rewriter.notes })
+}
+
+/// The SQL statement inside of EXPLAIN, or the statement itself.
+fn innermost(statement: &mut Statement) -> Option<&mut Sql> {
+    match statement {
+        Statement::Statement(sql) => match sql.as_mut() {
+            Sql::Explain { statement, .. } => Some(statement),
+            other => Some(other),
+        },
+        Statement::Explain(explain) => innermost(&mut explain.statement),
+        _ => None,
+    }
+}
+
+fn outer_query(sql: &mut Sql) -> Option<&mut Query> {
+    match sql {
+        Sql::Query(query) => Some(query),
+        _ => None,
+    }
+}
+
+/// The parser knows `DESCRIBE TABLE t` only; ClickHouse takes `DESCRIBE t` and `DESC t` too.
+fn with_table_keyword(sql: &str) -> Option<String> {
+    let mut words = sql.split_whitespace();
+    let (first, second) = (words.next()?, words.next()?);
+    let is_describe = ["DESCRIBE", "DESC"].iter().any(|word| word.eq_ignore_ascii_case(first));
+    if !is_describe || second.eq_ignore_ascii_case("TABLE") {
+        return None;
+    }
+    let rest = sql.trim_start().get(first.len()..)?;
+    Some(format!("DESCRIBE TABLE {rest}"))
+}
+
+/// Refuses what would make trees too deep for the stack.
+fn check_limits(sql: &str) -> Result<(), SqlError> {
+    if sql.len() > STATEMENT_MAX {
+        return Err(SqlError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
+    }
+    let dialect = ClickHouseDialect {};
+    // What cannot be cut into tokens is for the parser to explain.
+    let tokens = Tokenizer::new(&dialect, sql).tokenize().unwrap_or_default();
+    let is_word = |token: &Token, word: &str| matches!(token, Token::Word(it) if it.value.eq_ignore_ascii_case(word));
+    let operators = tokens.iter().filter(|token| match token {
+        Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat | Token::Period => true,
+        Token::DoubleColon | Token::Eq | Token::LBracket => true,
+        word => ["AND", "OR", "NOT", "UNION", "EXCEPT", "INTERSECT"].iter().any(|it| is_word(word, it)),
+    });
+    if operators.count() > OPERATORS_MAX {
+        return Err(SqlError::Limit { what: "operators of a statement", limit: OPERATORS_MAX });
+    }
+    Ok(())
+}
+
+/// An error about something that is understood but cannot be done.
+fn refused(clause: impl Into<String>, reason: impl Into<String>) -> SqlError {
+    SqlError::Refused { clause: clause.into(), reason: reason.into() }
+}

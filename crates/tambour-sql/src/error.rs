@@ -1,0 +1,92 @@
+//! Errors of queries.
+
+use datafusion::error::DataFusionError;
+use tambour_codec::Kind;
+use tambour_part::PartError;
+use tambour_store::StoreError;
+
+/// An error of a query or of its preparation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SqlError {
+    /// A statement cannot be parsed, planned or executed.
+    #[error("query")]
+    Query(#[source] DataFusionError),
+    /// A table cannot be opened or registered.
+    #[error("table {name:?}")]
+    Table {
+        /// Its name in SQL.
+        name: String,
+        /// Why.
+        #[source]
+        cause: StoreError,
+    },
+    /// Something in a statement is understood but cannot be done.
+    #[error("{clause} is not supported: {reason}")]
+    Refused {
+        /// The clause or function as written.
+        clause: String,
+        /// Why, and what to do instead.
+        reason: String,
+    },
+    /// A statement is larger than it may be.
+    #[error("the {what} exceed the limit of {limit}")]
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// Two tables of a session have the same name.
+    #[error("two tables are named {name:?}")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// The session cannot be made as asked.
+    #[error("session: {reason}")]
+    Session {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl SqlError {
+    /// The kind of this error.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Query(error) => query_kind(error),
+            Self::Table { cause, .. } => cause.kind(),
+            Self::Refused { .. } => Kind::Unsupported,
+            Self::Limit { .. } => Kind::Limit,
+            Self::Duplicate { .. } => Kind::Conflict,
+            Self::Session { .. } => Kind::Argument,
+        }
+    }
+}
+
+impl From<DataFusionError> for SqlError {
+    fn from(error: DataFusionError) -> Self {
+        Self::Query(error)
+    }
+}
+
+/// Our own errors keep their kind through DataFusion; the rest is sorted by its variant.
+fn query_kind(error: &DataFusionError) -> Kind {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(current) = cause {
+        if let Some(ours) = current.downcast_ref::<StoreError>() {
+            return ours.kind();
+        }
+        if let Some(ours) = current.downcast_ref::<PartError>() {
+            return ours.kind();
+        }
+        cause = current.source();
+    }
+    match error.find_root() {
+        DataFusionError::ResourcesExhausted(_) => Kind::Limit,
+        DataFusionError::NotImplemented(_) => Kind::Unsupported,
+        DataFusionError::IoError(_) => Kind::Io,
+        _ => Kind::Argument,
+    }
+}

@@ -1,0 +1,111 @@
+//! Sizes and quantities as people read them: `formatReadableSize`, `formatReadableDecimalSize`,
+//! `formatReadableQuantity`.
+
+use arrow::array::{Array, ArrayRef, StringViewBuilder, cast::AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType as ArrowType, Float64Type};
+use datafusion::common::ScalarValue;
+use datafusion::error::Result;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+use std::sync::Arc;
+
+/// One of the functions.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Readable {
+    name: &'static str,
+    step: u16,
+    units: &'static [&'static str],
+    aliases: Vec<String>,
+    signature: Signature,
+}
+
+const SIZES: &[&str] =
+    &[" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB"];
+const DECIMAL_SIZES: &[&str] = &[" B", " KB", " MB", " GB", " TB", " PB", " EB", " ZB", " YB"];
+const QUANTITIES: &[&str] = &[
+    "", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion", " sextillion",
+    " septillion", " octillion", " nonillion", " decillion",
+];
+
+const ALL: [(&str, u16, &[&str], &[&str]); 3] = [
+    ("formatReadableSize", 1024, SIZES, &["format_bytes"]),
+    ("formatReadableDecimalSize", 1000, DECIMAL_SIZES, &[]),
+    ("formatReadableQuantity", 1000, QUANTITIES, &[]),
+];
+
+/// All of them.
+pub(super) fn all() -> Vec<Readable> {
+    ALL.iter()
+        .map(|(name, step, units, aliases)| {
+            let lower = std::iter::once(name.to_ascii_lowercase());
+            Readable {
+                name,
+                step: *step,
+                units,
+                aliases: lower.chain(aliases.iter().map(|alias| (*alias).to_owned())).collect(),
+                signature: Signature::any(1, Volatility::Immutable),
+            }
+        })
+        .collect()
+}
+
+/// The name of the function that is called like this.
+pub(super) fn canonical(written: &str) -> Option<&'static str> {
+    let is_it = |aliases: &[&str]| aliases.iter().any(|alias| alias.eq_ignore_ascii_case(written));
+    ALL.iter().find(|(name, .., aliases)| *name == written || is_it(aliases)).map(|(name, ..)| *name)
+}
+
+impl Readable {
+    pub(super) fn canonical_name(&self) -> &'static str {
+        self.name
+    }
+
+    fn text(&self, value: f64) -> String {
+        let step = f64::from(self.step);
+        let mut value = value;
+        let mut unit = 0;
+        while value.abs() >= step && unit + 1 < self.units.len() {
+            value /= step;
+            unit += 1;
+        }
+        if value.is_finite() {
+            format!("{value:.2}{}", self.units[unit])
+        } else {
+            format!("{}{}", value.to_string().to_ascii_lowercase(), self.units[unit])
+        }
+    }
+
+    fn texts(&self, values: &ArrayRef) -> Result<ArrayRef> {
+        let numbers = cast(values, &ArrowType::Float64)?;
+        let mut builder = StringViewBuilder::with_capacity(numbers.len());
+        for number in numbers.as_primitive::<Float64Type>() {
+            builder.append_option(number.map(|number| self.text(number)));
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+}
+
+impl ScalarUDFImpl for Readable {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
+        Ok(ArrowType::Utf8View)
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match args.args.first() {
+            Some(ColumnarValue::Array(values)) => Ok(ColumnarValue::Array(self.texts(values)?)),
+            Some(ColumnarValue::Scalar(value)) => {
+                let texts = self.texts(&value.to_array_of_size(1)?)?;
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&texts, 0)?))
+            }
+            None => datafusion::common::plan_err!("{} takes an argument", self.name),
+        }
+    }
+}

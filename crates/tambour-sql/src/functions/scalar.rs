@@ -1,0 +1,195 @@
+//! A function of the store as a function of DataFusion.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::{ScalarValue, plan_err};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature as Arguments, Volatility,
+};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use tambour_part::types::{DataType, Strings};
+use tambour_store::schema::function::{Function, Growth, Operand, Signature};
+
+/// A function of the store.
+#[derive(Debug)]
+pub(super) struct Wrapped {
+    function: &'static Function,
+    aliases: Vec<String>,
+    signature: Arguments,
+}
+
+impl Wrapped {
+    pub(super) fn new(function: &'static Function) -> Self {
+        // DataFusion's planner writes unquoted function names in lower case.
+        let mut aliases: Vec<String> = function.other_names().iter().map(|n| n.to_ascii_lowercase()).collect();
+        aliases.push(function.name().to_ascii_lowercase());
+        aliases.retain(|alias| alias != function.name());
+        Self { function, aliases, signature: Arguments::variadic_any(Volatility::Immutable) }
+    }
+}
+
+impl PartialEq for Wrapped {
+    fn eq(&self, other: &Self) -> bool {
+        self.function.name() == other.function.name()
+    }
+}
+
+impl Eq for Wrapped {}
+
+impl Hash for Wrapped {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.function.name().hash(state);
+    }
+}
+
+/// Our error inside of DataFusion's, not lost.
+fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+fn is_nullable(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Nullable(_) => true,
+        DataType::LowCardinality(inner) => is_nullable(inner),
+        _ => false,
+    }
+}
+
+fn make_nullable(data_type: DataType) -> DataType {
+    match data_type {
+        nested @ (DataType::Nullable(_) | DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_)) => nested,
+        DataType::LowCardinality(inner) => DataType::LowCardinality(Box::new(make_nullable(*inner))),
+        plain => DataType::Nullable(Box::new(plain)),
+    }
+}
+
+/// The ClickHouse type of an argument. Numbers in a query are 64 bits wide for DataFusion; ClickHouse gives them the
+/// narrowest type.
+fn argument_type(field: &Field, constant: Option<&ScalarValue>) -> Result<DataType> {
+    let narrow = match constant {
+        Some(ScalarValue::Int64(Some(number))) if field.metadata().is_empty() => Some(narrowest(*number)),
+        _ => None,
+    };
+    let data_type = match narrow {
+        Some(data_type) => data_type,
+        None => DataType::from_field(field).map_err(external)?,
+    };
+    // A constant that is there is not NULL.
+    let may_be_null = field.is_nullable() && constant.is_none_or(ScalarValue::is_null);
+    Ok(if may_be_null && !is_nullable(&data_type) { make_nullable(data_type) } else { data_type })
+}
+
+fn narrowest(number: i64) -> DataType {
+    match number {
+        0..=0xff => DataType::UInt8,
+        0x100..=0xffff => DataType::UInt16,
+        0x1_0000..=0xffff_ffff => DataType::UInt32,
+        0x1_0000_0000.. => DataType::UInt64,
+        -0x80..0 => DataType::Int8,
+        -0x8000..0 => DataType::Int16,
+        -0x8000_0000..0 => DataType::Int32,
+        _ => DataType::Int64,
+    }
+}
+
+/// The values of a constant in the Arrow form of its type.
+fn constant(value: &ScalarValue, data_type: &DataType) -> Result<ArrayRef> {
+    let array = value.to_array_of_size(1)?;
+    let wanted = data_type.field("", Strings::Utf8);
+    if array.data_type().is_integer() && wanted.data_type() != array.data_type() && wanted.data_type().is_integer() {
+        return Ok(cast(&array, wanted.data_type())?);
+    }
+    Ok(array)
+}
+
+fn is_bytes(arrow: &ArrowType) -> bool {
+    match arrow {
+        ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => true,
+        ArrowType::Dictionary(_, inner) => is_bytes(inner),
+        _ => false,
+    }
+}
+
+impl ScalarUDFImpl for Wrapped {
+    fn name(&self) -> &str {
+        self.function.name()
+    }
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+    fn signature(&self) -> &Arguments {
+        &self.signature
+    }
+    fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
+        plan_err!("the result type of {} depends on more than the types of its arguments", self.name())
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let arguments: Vec<Signature> = args
+            .arg_fields
+            .iter()
+            .zip(args.scalar_arguments)
+            .map(|(field, value)| {
+                let data_type = argument_type(field, *value)?;
+                let constant = value.map(|value| constant(value, &data_type)).transpose()?;
+                Ok(Signature { data_type, constant })
+            })
+            .collect::<Result<_>>()?;
+        let result = self.function.data_type(&arguments).map_err(external)?;
+        let is_nullable = is_nullable(&result);
+        let result = match result {
+            _ if self.function.is_predicate() && is_nullable => make_nullable(DataType::Bool),
+            _ if self.function.is_predicate() => DataType::Bool,
+            other => other,
+        };
+        let strings = match args.arg_fields.iter().any(|field| is_bytes(field.data_type())) {
+            true => Strings::Binary,
+            false => Strings::Utf8,
+        };
+        let field = result.field(self.name(), strings);
+        let is_nullable = is_nullable || field.is_nullable();
+        Ok(Arc::new(field.with_nullable(is_nullable)))
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let operands: Vec<Operand> = args
+            .args
+            .iter()
+            .zip(&args.arg_fields)
+            .map(|(value, field)| match value {
+                ColumnarValue::Array(values) => {
+                    let data_type = argument_type(field, None)?;
+                    Ok(Operand { data_type, values: Arc::clone(values), is_constant: false })
+                }
+                ColumnarValue::Scalar(value) => {
+                    let data_type = argument_type(field, Some(value))?;
+                    Ok(Operand { values: constant(value, &data_type)?, data_type, is_constant: true })
+                }
+            })
+            .collect::<Result<_>>()?;
+        let result = self.function.evaluate(&operands).map_err(external)?;
+        // What was promised when the query was planned counts, whatever turned out to be constant since.
+        let wanted = args.return_field.data_type();
+        let values = match result.values.data_type() == wanted {
+            true => result.values,
+            false => cast(&result.values, wanted)?,
+        };
+        if result.is_constant {
+            return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?));
+        }
+        Ok(ColumnarValue::Array(values))
+    }
+    /// A monotonic function of a sorted date or time is sorted: groups by it need no hash table.
+    fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
+        let Some((first, others)) = inputs.split_first() else { return Ok(SortProperties::Unordered) };
+        let is_time = matches!(
+            first.range.data_type(),
+            ArrowType::Timestamp(arrow::datatypes::TimeUnit::Second, _)
+        );
+        let is_followed = self.function.growth() == Growth::Monotonic && is_time;
+        let are_constant = others.iter().all(|other| other.sort_properties == SortProperties::Singleton);
+        Ok(if is_followed && are_constant { first.sort_properties } else { SortProperties::Unordered })
+    }
+}

@@ -1,0 +1,185 @@
+//! What the engine may know of a table before reading it.
+//!
+//! "Exact" is a promise: the engine answers `count(*)`, `min` and `max` from it without a scan. So a number is exact only if
+//! nothing can have made it wrong: rows are not, once some are marked as deleted; extremes in min-max files are not, once a
+//! merge may have dropped rows.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::{DataType as ArrowType, Schema};
+use datafusion::common::stats::Precision;
+use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
+use tambour_part::{DataType, Part};
+use tambour_store::schema::expression::Expression;
+use tambour_store::table::scan::sorts_like_arrow;
+use tambour_store::table::{PartName, Table};
+
+/// Granules up to which primary indexes are read for the extremes of the first key column.
+const INDEX_GRANULES: usize = 16_384;
+/// Column that marks deleted rows.
+const ROW_EXISTS: &str = "_row_exists";
+/// How much a column of unknown width grows on decompression, as a guess.
+const GUESSED_RATIO: u64 = 4;
+
+/// True if some rows of the part are deleted and will not be read.
+fn has_deletes(part: &Part) -> bool {
+    part.columns().iter().any(|column| column.name == ROW_EXISTS)
+}
+
+/// True if the rows of this part that are counted are the rows that will be read.
+pub(crate) fn has_exact_rows(table: &Table) -> bool {
+    !table.parts().iter().any(|part| has_deletes(part))
+}
+
+/// Statistics of a whole table, its columns in the order of `schema`.
+pub(crate) fn of_table(table: &Table, schema: &Schema) -> Statistics {
+    let rows = usize::try_from(table.rows()).unwrap_or(usize::MAX);
+    let is_exact = has_exact_rows(table);
+    let rows = if is_exact { Precision::Exact(rows) } else { Precision::Inexact(rows) };
+    let column_statistics = table
+        .columns()
+        .iter()
+        .zip(schema.fields())
+        .map(|(column, field)| {
+            let (min, max) = extremes(table, &column.name, &column.data_type, field.data_type());
+            let soften = |value: Precision<ScalarValue>| {
+                if is_exact { value } else { value.to_inexact() }
+            };
+            let byte_size = field
+                .data_type()
+                .primitive_width()
+                .map_or(Precision::Absent, |width| rows.multiply(&Precision::Exact(width)));
+            ColumnStatistics {
+                null_count: if field.is_nullable() {
+                    Precision::Absent
+                } else {
+                    Precision::Exact(0)
+                },
+                min_value: soften(min),
+                max_value: soften(max),
+                byte_size,
+                ..ColumnStatistics::default()
+            }
+        })
+        .collect();
+    let on_disk: u64 = table.parts().iter().map(|part| part.bytes_on_disk()).sum();
+    let guess = usize::try_from(on_disk.saturating_mul(GUESSED_RATIO)).unwrap_or(usize::MAX);
+    let mut statistics = Statistics {
+        num_rows: rows,
+        total_byte_size: Precision::Inexact(guess),
+        column_statistics,
+    };
+    statistics.calculate_total_byte_size(schema);
+    statistics
+}
+
+/// Minimum and maximum of a column, as far as the parts tell.
+fn extremes(
+    table: &Table,
+    name: &str,
+    data_type: &DataType,
+    arrow: &ArrowType,
+) -> (Precision<ScalarValue>, Precision<ScalarValue>) {
+    let absent = (Precision::Absent, Precision::Absent);
+    if !sorts_like_arrow(data_type) {
+        return absent;
+    }
+    let mut found: Option<(Precision<ScalarValue>, Precision<ScalarValue>)> = None;
+    for part in table.parts().iter().filter(|part| part.rows() > 0) {
+        let of_part = from_index(table, part, name, data_type, arrow)
+            .or_else(|| from_minmax(part, name, arrow));
+        let Some((min, max)) = of_part else { return absent };
+        found = Some(match found {
+            None => (min, max),
+            Some((low, high)) => (low.min(&min), high.max(&max)),
+        });
+    }
+    found.unwrap_or(absent)
+}
+
+/// From the min-max file: exact for parts as they were inserted.
+fn from_minmax(
+    part: &Part,
+    name: &str,
+    arrow: &ArrowType,
+) -> Option<(Precision<ScalarValue>, Precision<ScalarValue>)> {
+    // A file that cannot be read is reported by whoever needs it.
+    let values = part.minmax(name).ok()??;
+    let is_fresh =
+        PartName::parse(part.name()).is_some_and(|name| name.level == 0 && name.mutation.is_none());
+    let precision = |row| {
+        let value = value_at(&values, row, arrow);
+        value.map_or(Precision::Absent, |value| {
+            if is_fresh { Precision::Exact(value) } else { Precision::Inexact(value) }
+        })
+    };
+    Some((precision(0), precision(1)))
+}
+
+/// From the primary index, for its first column: the key of the first row and, with a final mark, that of the last.
+fn from_index(
+    table: &Table,
+    part: &Part,
+    name: &str,
+    data_type: &DataType,
+    arrow: &ArrowType,
+) -> Option<(Precision<ScalarValue>, Precision<ScalarValue>)> {
+    let definition = table.definition()?;
+    let is_first = matches!(
+        definition.primary_key.first(),
+        Some(Expression::Column(column)) if column == name
+    );
+    let granules: usize = table.parts().iter().map(|part| part.granules().len()).sum();
+    if !is_first || granules > INDEX_GRANULES || !part.has_primary_index() {
+        return None;
+    }
+    let types = definition.primary_key_types().ok()?;
+    let entries = part.primary_index(&types).ok()?;
+    let keys = entries.first().filter(|_| types.first() == Some(data_type))?;
+    let exact = |row| value_at(keys, row, arrow).map_or(Precision::Absent, Precision::Exact);
+    let last = keys.len().checked_sub(1)?;
+    Some((exact(0), if part.has_final_mark() { exact(last) } else { Precision::Absent }))
+}
+
+/// A value that is not NULL, in the type of the scan's column.
+fn value_at(values: &ArrayRef, row: usize, arrow: &ArrowType) -> Option<ScalarValue> {
+    if row >= values.len() || values.is_null(row) {
+        return None;
+    }
+    ScalarValue::try_from_array(values, row).ok()?.cast_to(arrow).ok()
+}
+
+/// Statistics of a scan that reads `rows` rows, given those of all rows. A part of the rows keeps bounds, but not exact ones.
+pub(crate) fn of_some_rows(
+    all: &Statistics,
+    rows: u64,
+    is_exact: bool,
+    is_all: bool,
+) -> Statistics {
+    if is_all {
+        return all.clone();
+    }
+    let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+    let num_rows = if is_exact { Precision::Exact(rows) } else { Precision::Inexact(rows) };
+    let total = all.num_rows.get_value().copied().unwrap_or(rows).max(1);
+    let share = |bytes: &Precision<usize>| {
+        bytes.get_value().map_or(Precision::Absent, |bytes| {
+            let share = (*bytes as u128) * (rows as u128) / (total as u128);
+            Precision::Inexact(usize::try_from(share).unwrap_or(usize::MAX))
+        })
+    };
+    let column_statistics = all
+        .column_statistics
+        .iter()
+        .map(|column| ColumnStatistics {
+            null_count: match column.null_count {
+                Precision::Exact(0) => Precision::Exact(0),
+                _ => Precision::Absent,
+            },
+            min_value: column.min_value.clone().to_inexact(),
+            max_value: column.max_value.clone().to_inexact(),
+            byte_size: share(&column.byte_size),
+            ..ColumnStatistics::default()
+        })
+        .collect();
+    Statistics { num_rows, total_byte_size: share(&all.total_byte_size), column_statistics }
+}

@@ -1,0 +1,92 @@
+//! Printing a definition: one canonical statement, which [`TableDefinition::parse`] and ClickHouse both take.
+
+use super::expression::Expression;
+use super::token::quote;
+use super::{ColumnDefinition, TableDefinition};
+use std::fmt::{Display, Formatter, Result};
+
+impl Display for TableDefinition {
+    /// Prints a statement that [`TableDefinition::parse`] and ClickHouse both take.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let name: Vec<String> = self.name.splitn(2, '.').map(|part| quote(part, '`')).collect();
+        writeln!(f, "CREATE TABLE {}\n(", name.join("."))?;
+        let columns = self.columns.iter().map(ToString::to_string);
+        let lines: Vec<String> = columns.chain(self.clauses.elements.iter().cloned()).collect();
+        for (index, line) in lines.iter().enumerate() {
+            writeln!(f, "    {line}{}", if index + 1 < lines.len() { "," } else { "" })?;
+        }
+        write!(f, ")\nENGINE = {}", self.clauses.engine.as_deref().unwrap_or("MergeTree"))?;
+        if !self.partition_by.is_empty() {
+            write!(f, "\nPARTITION BY {}", Key(&self.partition_by))?;
+        }
+        if self.primary_key != self.order_by {
+            write!(f, "\nPRIMARY KEY {}", Key(&self.primary_key))?;
+        }
+        write!(f, "\nORDER BY {}", Key(&self.order_by))?;
+        for (clause, text) in [("SAMPLE BY", &self.clauses.sample_by), ("TTL", &self.clauses.ttl)] {
+            if let Some(text) = text {
+                write!(f, "\n{clause} {text}")?;
+            }
+        }
+        for (index, (setting, value)) in self.settings.iter().enumerate() {
+            f.write_str(if index == 0 { "\nSETTINGS " } else { ", " })?;
+            write!(f, "{setting} = {}", SettingValue(value))?;
+        }
+        if let Some(comment) = &self.clauses.comment {
+            write!(f, "\nCOMMENT {}", quote(comment, '\''))?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for ColumnDefinition {
+    /// Prints the column as in a list of columns.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} {}", quote(&self.column.name, '`'), self.column.data_type)?;
+        if let Some(default) = &self.clauses.default {
+            write!(f, " DEFAULT {default}")?;
+        }
+        if let Some(comment) = &self.comment {
+            write!(f, " COMMENT {}", quote(comment, '\''))?;
+        }
+        if let Some(codec) = &self.codec {
+            write!(f, " CODEC({codec})")?;
+        }
+        if let Some(statistics) = &self.clauses.statistics {
+            write!(f, " STATISTICS({statistics})")?;
+        }
+        if let Some(ttl) = &self.clauses.ttl {
+            write!(f, " TTL {ttl}")?;
+        }
+        if let Some(settings) = &self.clauses.settings {
+            write!(f, " SETTINGS ({settings})")?;
+        }
+        Ok(())
+    }
+}
+
+/// A key: `a`, `(a, b)`, `tuple()`.
+struct Key<'a>(&'a [Expression]);
+
+impl Display for Key<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.0 {
+            [] => f.write_str("tuple()"),
+            [only] => write!(f, "{only}"),
+            several => {
+                let texts: Vec<String> = several.iter().map(ToString::to_string).collect();
+                write!(f, "({})", texts.join(", "))
+            }
+        }
+    }
+}
+
+/// Numbers stand alone, everything else in quotes.
+struct SettingValue<'a>(&'a str);
+
+impl Display for SettingValue<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let is_bare = self.0.parse::<f64>().is_ok_and(f64::is_finite) || matches!(self.0, "true" | "false");
+        if is_bare { f.write_str(self.0) } else { f.write_str(&quote(self.0, '\'')) }
+    }
+}

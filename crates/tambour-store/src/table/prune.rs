@@ -1,0 +1,547 @@
+//! Pruning: which parts and granules may hold a row that a predicate is true for.
+//!
+//! What is known of a part (its partition values, the extremes of the columns behind them) and of a granule (the primary
+//! index entries on both sides of it) are ranges of *keys*: expressions with their types. A predicate is compiled once into a
+//! [`Test`] over such ranges: every condition becomes a set of spans that the matching values lie in, and a range may match if
+//! it meets one of them. A condition can use a key in three ways:
+//!
+//! - the key is the expression of the condition;
+//! - the key is a function of the column in the condition: `t >= x` gives `toYYYYMM(t) >= toYYYYMM(x)`;
+//! - the condition is about a monotonic function of the key: `toYYYYMM(t) = 202402` with the key `t`; then the ends of the
+//!   range go through the function (a *view* of the key).
+//!
+//! Keys of a granule are compared as tuples, so a granule is not one box of ranges but a few: [`Encoded::granule`].
+//! Pruning wrongly loses rows without a word. So what is not understood always "may match", and time zones, in which
+//! local time sometimes goes backward, are given two days of slack.
+
+use super::ordinal::{Order, Ordinal, bare, constant_array, moved, order};
+use super::predicate::{Comparison, Constant, Predicate};
+use super::span::{Condition, Ends, Span, meets, points, spans};
+use crate::StoreError;
+use crate::schema::expression::Expression;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_row::Rows;
+use arrow_schema::{DataType as ArrowType, Schema};
+use std::ops::{Bound, Range};
+use std::sync::Arc;
+use tambour_part::types::{Column, DataType, Strings};
+
+/// Slack for local times that go backward, in seconds: no zone ever set its clocks back by so much.
+const ZONE_SLACK: i64 = 2 * 86_400;
+
+/// A key: an expression whose range is known.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub(super) expression: Expression,
+    pub(super) data_type: DataType,
+    pub(super) ends: Ends,
+}
+
+/// One end of a key's range: entries are rows of the arrays that [`Pruner::encode`] was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Unknown.
+    Open,
+    /// This entry's value, included.
+    At(usize),
+    /// This entry's value, excluded.
+    Past(usize),
+}
+
+/// A predicate over ranges of keys.
+#[derive(Debug)]
+enum Test {
+    /// Anything may match.
+    Maybe,
+    /// Every one must be possible.
+    All(Vec<Test>),
+    /// One must be possible.
+    Any(Vec<Test>),
+    /// The range of a view must meet a span; spans ascend and do not overlap.
+    Meets { view: usize, spans: Vec<Span> },
+}
+
+/// A key, or a monotonic function of one.
+#[derive(Debug)]
+struct View {
+    key: usize,
+    function: Option<Expression>,
+    /// Seconds by which the key may be off against the function's own order.
+    slack: i64,
+    ordinal: Ordinal,
+}
+
+/// A predicate compiled for a set of keys.
+#[derive(Debug)]
+pub(super) struct Pruner {
+    columns: Vec<Column>,
+    keys: Vec<Key>,
+    views: Vec<View>,
+    test: Test,
+    /// Keys that the test looks at: a prefix of this length.
+    used: usize,
+}
+
+impl Pruner {
+    /// Compiles a predicate on a table with these columns.
+    pub(super) fn new(
+        predicate: &Predicate,
+        columns: &[Column],
+        keys: Vec<Key>,
+    ) -> Result<Self, StoreError> {
+        let columns = columns.to_vec();
+        let mut pruner = Self { columns, keys, views: Vec::new(), test: Test::Maybe, used: 0 };
+        pruner.test = pruner.compile(predicate)?;
+        pruner.used = pruner.views.iter().map(|view| view.key + 1).max().unwrap_or(0);
+        // Tuples are compared key by key: those before the last used one are needed too.
+        for key in 0..pruner.used {
+            if pruner.base_view(key).is_none() && pruner.add_view(key, None, 0)?.is_none() {
+                // A key that cannot be ordered ends the usable prefix.
+                pruner.test = Test::Maybe;
+                pruner.used = 0;
+                break;
+            }
+        }
+        Ok(pruner)
+    }
+    /// True if nothing will be pruned.
+    pub(super) fn is_idle(&self) -> bool {
+        matches!(self.test, Test::Maybe)
+    }
+    /// Encodes the entries of the keys (of the used ones at least), one array per key.
+    pub(super) fn encode(&self, entries: &[ArrayRef]) -> Result<Encoded<'_>, StoreError> {
+        let mut rows = Vec::with_capacity(self.views.len());
+        for view in &self.views {
+            let Some(values) = entries.get(view.key) else {
+                return Err(StoreError::Definition {
+                    clause: "primary key".to_owned(),
+                    problem: format!("{} of {} keys given", entries.len(), self.used),
+                });
+            };
+            rows.push(self.encode_view(view, values)?);
+        }
+        Ok(Encoded { pruner: self, rows })
+    }
+
+    fn encode_view(
+        &self,
+        view: &View,
+        values: &ArrayRef,
+    ) -> Result<(Rows, Option<Rows>), StoreError> {
+        let Some(function) = &view.function else {
+            return Ok((view.ordinal.rows(values)?, None));
+        };
+        let key = &self.keys[view.key];
+        let apply = |seconds| {
+            let argument = moved(values, &key.data_type, seconds);
+            let result = evaluate(function, &key.expression, &argument, &key.data_type)?;
+            view.ordinal.rows(&result)
+        };
+        let low = apply(-view.slack)?;
+        let high = if view.slack == 0 { None } else { Some(apply(view.slack)?) };
+        Ok((low, high))
+    }
+
+    fn base_view(&self, key: usize) -> Option<usize> {
+        self.views.iter().position(|view| view.key == key && view.function.is_none())
+    }
+
+    /// The index of a view, which is added if it is new; `None` if its values cannot be ordered.
+    fn add_view(
+        &mut self,
+        key: usize,
+        function: Option<(&Expression, &DataType)>,
+        slack: i64,
+    ) -> Result<Option<usize>, StoreError> {
+        let known = self
+            .views
+            .iter()
+            .position(|view| view.key == key && view.function.as_ref() == function.map(|it| it.0));
+        if known.is_some() {
+            return Ok(known);
+        }
+        let data_type = function.map_or(&self.keys[key].data_type, |it| it.1);
+        let Some(ordinal) = Ordinal::new(data_type)? else { return Ok(None) };
+        let function = function.map(|it| it.0.clone());
+        self.views.push(View { key, function, slack, ordinal });
+        Ok(Some(self.views.len() - 1))
+    }
+
+    fn compile(&mut self, predicate: &Predicate) -> Result<Test, StoreError> {
+        match predicate {
+            Predicate::Unknown => Ok(Test::Maybe),
+            Predicate::And(parts) => {
+                let parts: Result<Vec<_>, _> = parts.iter().map(|it| self.compile(it)).collect();
+                Ok(Test::all(parts?))
+            }
+            Predicate::Or(parts) => {
+                let parts: Result<Vec<_>, _> = parts.iter().map(|it| self.compile(it)).collect();
+                Ok(Test::any(parts?))
+            }
+            Predicate::Compare(expression, comparison, constant) => {
+                self.condition(expression, Condition::Compare(*comparison, constant))
+            }
+            Predicate::In(expression, constants, not) => {
+                self.condition(expression, Condition::In(constants, *not))
+            }
+            Predicate::IsNull(expression, not) => {
+                self.condition(expression, Condition::IsNull(*not))
+            }
+            Predicate::StartsWith(expression, bytes) => {
+                self.condition(expression, Condition::StartsWith(bytes))
+            }
+        }
+    }
+
+    fn condition(
+        &mut self,
+        expression: &Expression,
+        condition: Condition<'_>,
+    ) -> Result<Test, StoreError> {
+        let mut tests = Vec::new();
+        for index in 0..self.keys.len() {
+            let key = self.keys[index].clone();
+            let found = if key.expression == *expression {
+                self.direct(index, condition)?
+            } else if let Some(column) = column_name(expression)
+                && key.expression.columns() == [column]
+            {
+                self.image(index, column, condition)?
+            } else if let Some(column) = column_name(&key.expression)
+                && expression.columns() == [column]
+            {
+                self.derived(index, expression, condition)?
+            } else {
+                None
+            };
+            tests.extend(found.map(|(view, spans)| Test::Meets { view, spans }));
+        }
+        Ok(Test::all(tests))
+    }
+
+    /// The condition is about the key itself.
+    fn direct(
+        &mut self,
+        index: usize,
+        condition: Condition<'_>,
+    ) -> Result<Option<(usize, Vec<Span>)>, StoreError> {
+        let key = &self.keys[index];
+        let (data_type, ends) = (key.data_type.clone(), key.ends);
+        let Some(view) = self.add_view(index, None, 0)? else { return Ok(None) };
+        let spans = spans(&self.views[view].ordinal, &data_type, ends, condition)?;
+        Ok(spans.map(|spans| (view, spans)))
+    }
+
+    /// The condition is about a column that the key is a function of.
+    fn image(
+        &mut self,
+        index: usize,
+        column: &str,
+        condition: Condition<'_>,
+    ) -> Result<Option<(usize, Vec<Span>)>, StoreError> {
+        let key = self.keys[index].clone();
+        let Some(argument) = self.columns.iter().find(|it| it.name == column) else {
+            return Ok(None);
+        };
+        let argument = argument.data_type.clone();
+        if matches!(order(&argument), Order::Float | Order::None) {
+            // The two zeros are equal and may still have different images.
+            return Ok(None);
+        }
+        let is_monotonic = follows(&key.expression, &argument, &key.data_type);
+        let slack = slack(&key.expression, &argument);
+        let (constants, wide): (&[Constant], bool) = match condition {
+            Condition::Compare(_, Constant::Null) => (&[], false),
+            Condition::Compare(Comparison::Equal, constant) => {
+                (std::slice::from_ref(constant), false)
+            }
+            Condition::Compare(Comparison::NotEqual, _)
+            | Condition::IsNull(_)
+            | Condition::StartsWith(_)
+            | Condition::In(_, true) => return Ok(None),
+            Condition::Compare(_, constant) if is_monotonic => {
+                (std::slice::from_ref(constant), true)
+            }
+            Condition::Compare(..) => return Ok(None),
+            Condition::In(constants, false) => (constants, false),
+        };
+        let constants: Vec<&Constant> =
+            constants.iter().filter(|it| **it != Constant::Null).collect();
+        let Some(values) = constant_array(&constants, &argument) else { return Ok(None) };
+        let Some(view) = self.add_view(index, None, 0)? else { return Ok(None) };
+        let ordinal = &self.views[view].ordinal;
+        let column = Expression::Column(column.to_owned());
+        let apply = |seconds: i64| -> Option<Rows> {
+            let values = moved(&values, &argument, seconds);
+            let result = evaluate(&key.expression, &column, &values, bare(&argument)).ok()?;
+            ordinal.rows(&result).ok()
+        };
+        if !wide {
+            return Ok(apply(0).map(|rows| (view, points(&rows))));
+        }
+        let span = match condition {
+            Condition::Compare(Comparison::Less | Comparison::LessOrEqual, _) => apply(slack)
+                .map(|rows| (Bound::Unbounded, Bound::Included(rows.row(0).data().into()))),
+            _ => apply(-slack)
+                .map(|rows| (Bound::Included(rows.row(0).data().into()), Bound::Unbounded)),
+        };
+        Ok(span.map(|span| (view, vec![span])))
+    }
+
+    /// The condition is about a function of the key.
+    fn derived(
+        &mut self,
+        index: usize,
+        expression: &Expression,
+        condition: Condition<'_>,
+    ) -> Result<Option<(usize, Vec<Span>)>, StoreError> {
+        let key = self.keys[index].clone();
+        let Some(name) = column_name(&key.expression) else { return Ok(None) };
+        let column = Column { name: name.to_owned(), data_type: key.data_type.clone() };
+        // An expression that does not fit the column is the SQL engine's to report.
+        let Ok(data_type) = expression.data_type(std::slice::from_ref(&column)) else {
+            return Ok(None);
+        };
+        if matches!(condition, Condition::IsNull(_))
+            || !follows(expression, &key.data_type, &data_type)
+        {
+            return Ok(None);
+        }
+        let slack = slack(expression, &key.data_type);
+        let Some(view) = self.add_view(index, Some((expression, &data_type)), slack)? else {
+            return Ok(None);
+        };
+        let spans = spans(&self.views[view].ordinal, &data_type, key.ends, condition)?;
+        Ok(spans.map(|spans| (view, spans)))
+    }
+}
+
+impl Test {
+    fn all(parts: Vec<Self>) -> Self {
+        let mut parts: Vec<Self> =
+            parts.into_iter().filter(|it| !matches!(it, Self::Maybe)).collect();
+        match parts.len() {
+            0 => Self::Maybe,
+            1 => parts.swap_remove(0),
+            _ => Self::All(parts),
+        }
+    }
+    fn any(parts: Vec<Self>) -> Self {
+        if parts.iter().any(|it| matches!(it, Self::Maybe)) {
+            Self::Maybe
+        } else {
+            Self::Any(parts)
+        }
+    }
+    fn may_match(&self, encoded: &Encoded<'_>, ends: &[(End, End)]) -> bool {
+        match self {
+            Self::Maybe => true,
+            Self::All(parts) => parts.iter().all(|it| it.may_match(encoded, ends)),
+            Self::Any(parts) => parts.iter().any(|it| it.may_match(encoded, ends)),
+            Self::Meets { view, spans } => {
+                let (low, high) = encoded.range(*view, ends);
+                meets(spans, low, high)
+            }
+        }
+    }
+}
+
+/// Entries of the keys, encoded; answers what a pruner wants to know of them.
+#[derive(Debug)]
+pub(super) struct Encoded<'a> {
+    pruner: &'a Pruner,
+    /// Per view the rows for low ends, and those for high ends if they differ.
+    rows: Vec<(Rows, Option<Rows>)>,
+}
+
+impl Encoded<'_> {
+    /// May a row match whose keys lie in these ranges, independently of each other? Keys without a range are open.
+    pub(super) fn ranges(&self, ends: &[(End, End)]) -> bool {
+        self.pruner.test.may_match(self, ends)
+    }
+
+    /// May a row match whose keys, compared as tuples, lie between two entries? Without `right` there is no upper end.
+    pub(super) fn granule(&self, left: usize, right: Option<usize>) -> bool {
+        let mut ends = vec![(End::Open, End::Open); self.pruner.used];
+        let Some(first) = ends.first_mut() else { return true };
+        *first = (End::At(left), right.map_or(End::Open, End::At));
+        // Most granules fail here already.
+        self.ranges(&ends) && self.tuples(0, Some(left), right, &mut ends)
+    }
+
+    /// The granules of a part that may hold a match: granule i lies between entries i and i + 1.
+    pub(super) fn granules(&self, count: usize, entries: usize) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for granule in 0..count {
+            let right = (granule + 1 < entries).then_some(granule + 1);
+            if self.granule(granule, right) {
+                match found.last_mut() {
+                    Some(last) if last.end == granule => last.end = granule + 1,
+                    _ => found.push(granule..granule + 1),
+                }
+            }
+        }
+        found
+    }
+
+    /// The first entry that is smaller than the one before it, if any: then the entries are not those of a sorted part.
+    pub(super) fn disorder(&self, entries: usize) -> Option<usize> {
+        let views: Vec<usize> =
+            (0..self.pruner.used).map_while(|key| self.pruner.base_view(key)).collect();
+        (1..entries).find(|&entry| {
+            let compared = views.iter().map(|&view| {
+                let rows = &self.rows[view].0;
+                rows.row(entry - 1).data().cmp(rows.row(entry).data())
+            });
+            compared.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then).is_gt()
+        })
+    }
+
+    /// Tuples from key `depth` on, between `left` and `right` (either may be missing), as boxes: the inside of the range of
+    /// this key, where the further keys are free, and its two edges, where they are not.
+    fn tuples(
+        &self,
+        depth: usize,
+        left: Option<usize>,
+        right: Option<usize>,
+        ends: &mut [(End, End)],
+    ) -> bool {
+        if depth == ends.len() || (left.is_none() && right.is_none()) {
+            ends[depth..].fill((End::Open, End::Open));
+            return self.ranges(ends);
+        }
+        if depth + 1 == ends.len() {
+            ends[depth] = (left.map_or(End::Open, End::At), right.map_or(End::Open, End::At));
+            return self.ranges(ends);
+        }
+        if let (Some(low), Some(high)) = (left, right)
+            && self.is_equal(depth, low, high)
+        {
+            ends[depth] = (End::At(low), End::At(low));
+            return self.tuples(depth + 1, left, right, ends);
+        }
+        ends[depth] = (left.map_or(End::Open, End::Past), right.map_or(End::Open, End::Past));
+        ends[depth + 1..].fill((End::Open, End::Open));
+        if self.ranges(ends) {
+            return true;
+        }
+        let edge = |entry: usize, left, right, ends: &mut [(End, End)]| {
+            ends[depth] = (End::At(entry), End::At(entry));
+            self.tuples(depth + 1, left, right, ends)
+        };
+        left.is_some_and(|entry| edge(entry, left, None, ends))
+            || right.is_some_and(|entry| edge(entry, None, right, ends))
+    }
+
+    fn is_equal(&self, key: usize, left: usize, right: usize) -> bool {
+        self.pruner.base_view(key).is_some_and(|view| {
+            let rows = &self.rows[view].0;
+            rows.row(left).data() == rows.row(right).data()
+        })
+    }
+
+    /// The range of a view, given those of the keys.
+    fn range(&self, view: usize, ends: &[(End, End)]) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        let key = self.pruner.views[view].key;
+        let (low, high) = ends.get(key).copied().unwrap_or((End::Open, End::Open));
+        let is_function = self.pruner.views[view].function.is_some();
+        let (for_low, for_high) = &self.rows[view];
+        // What lies strictly above a key may have the same image.
+        let bound = |end| match end {
+            End::Open => Bound::Unbounded,
+            End::Past(entry) if !is_function => Bound::Excluded(entry),
+            End::At(entry) | End::Past(entry) => Bound::Included(entry),
+        };
+        let for_high = for_high.as_ref().unwrap_or(for_low);
+        let (low, high) = (bound(low), bound(high));
+        (low.map(|it| for_low.row(it).data()), high.map(|it| for_high.row(it).data()))
+    }
+}
+
+fn column_name(expression: &Expression) -> Option<&str> {
+    match expression {
+        Expression::Column(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// True if the function never decreases (slack aside) over all values of the type.
+fn follows(function: &Expression, argument: &DataType, result: &DataType) -> bool {
+    let is_small = match bare(argument) {
+        // All their values stay in the range of all results.
+        DataType::Date | DataType::DateTime { .. } => true,
+        // Far dates overflow results that are dates themselves.
+        DataType::Date32 | DataType::DateTime64 { .. } => matches!(
+            bare(result),
+            DataType::UInt16
+                | DataType::UInt32
+                | DataType::UInt64
+                | DataType::Int32
+                | DataType::Int64
+        ),
+        // Other functions take integers for days or seconds, or wrap around.
+        DataType::UInt8
+        | DataType::UInt16
+        | DataType::UInt32
+        | DataType::UInt64
+        | DataType::Int8
+        | DataType::Int16
+        | DataType::Int32
+        | DataType::Int64 => is_division(function),
+        _ => false,
+    };
+    is_small && order(result) == Order::Same && function.is_monotonic()
+}
+
+/// True if the only functions are whole divisions.
+fn is_division(expression: &Expression) -> bool {
+    match expression {
+        Expression::Column(_) | Expression::Literal(_) => true,
+        Expression::Call { function, arguments } => {
+            function == "intDiv" && arguments.iter().all(is_division)
+        }
+    }
+}
+
+/// Seconds by which the argument of a monotonic function of times may be out of order in local time.
+fn slack(function: &Expression, argument: &DataType) -> i64 {
+    fn has_literal(expression: &Expression) -> bool {
+        match expression {
+            Expression::Literal(_) => true,
+            Expression::Call { arguments, .. } => arguments.iter().any(has_literal),
+            Expression::Column(_) => false,
+        }
+    }
+    let zone = match bare(argument) {
+        DataType::DateTime { zone } | DataType::DateTime64 { zone, .. } => zone.as_deref(),
+        _ => None,
+    };
+    // A literal may be a zone.
+    if matches!(zone, None | Some("UTC")) && !has_literal(function) { 0 } else { ZONE_SLACK }
+}
+
+/// A function of one column, for these values of it.
+fn evaluate(
+    function: &Expression,
+    column: &Expression,
+    values: &ArrayRef,
+    data_type: &DataType,
+) -> Result<ArrayRef, StoreError> {
+    let arrow = |cause| StoreError::arrow("evaluate a key expression")(cause);
+    let values = match values.data_type() {
+        ArrowType::BinaryView => arrow_cast::cast(values, &ArrowType::Utf8View).map_err(arrow)?,
+        _ => Arc::clone(values),
+    };
+    let name = column_name(column).unwrap_or_default();
+    let field = data_type
+        .field(name, Strings::Utf8)
+        .with_data_type(values.data_type().clone())
+        .with_nullable(true);
+    let options = RecordBatchOptions::new().with_row_count(Some(values.len()));
+    let schema = Arc::new(Schema::new(vec![field]));
+    let batch = RecordBatch::try_new_with_options(schema, vec![values], &options).map_err(arrow)?;
+    function.evaluate(&batch)
+}
+
+#[cfg(test)]
+mod tests;
