@@ -45,7 +45,6 @@ use tree::{Context, Decode, Encode, Nulls};
 
 pub use join::concat;
 pub use nested::{check_shared_sizes, shared_sizes};
-pub use path::escaped;
 pub use single::{read_single, write_single};
 
 #[cfg(not(target_endian = "little"))]

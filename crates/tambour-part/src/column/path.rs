@@ -1,7 +1,7 @@
 //! Names of streams: the way into a type, spelled as ClickHouse spells it.
 
 use super::StreamName;
-use std::fmt::Write;
+use crate::name::escape;
 
 /// Where in a column's type we are.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Path {
 
 impl Path {
     pub(super) fn new(column: &str) -> Self {
-        Self { stem: escaped(column), nested: nested_name(column).map(escaped), depth: 0 }
+        Self { stem: escape(column), nested: nested_name(column).map(escape), depth: 0 }
     }
 
     /// The values themselves.
@@ -42,7 +42,7 @@ impl Path {
 
     /// Into an element of a tuple; `None` stands for the number of an unnamed one.
     pub(super) fn member(&self, name: Option<&str>, index: usize) -> Self {
-        let name = name.map_or_else(|| (index + 1).to_string(), escaped);
+        let name = name.map_or_else(|| (index + 1).to_string(), escape);
         Self { stem: format!("{}%2E{name}", self.stem), nested: None, depth: self.depth }
     }
 }
@@ -53,18 +53,4 @@ pub(super) fn nested_name(column: &str) -> Option<&str> {
         .split_once('.')
         .filter(|(before, after)| !before.is_empty() && !after.is_empty())
         .map(|(before, _)| before)
-}
-
-/// A name as file names have it: all but ASCII letters, digits and `_` as `%` and two hex digits per byte.
-pub fn escaped(name: &str) -> String {
-    let mut text = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            text.push(char::from(byte));
-        } else {
-            // Writing into a String cannot fail.
-            let _ = write!(text, "%{byte:02X}");
-        }
-    }
-    text
 }
