@@ -1,6 +1,6 @@
 //! Directories that are no table of ours, or not yet, or that change while they are read.
 
-use super::{STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, rows};
+use super::{STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, rows, scratch};
 use crate::table::insert::{Existing, InsertOptions};
 use crate::table::verify::verify;
 use crate::table::{SIDECAR, Table};
@@ -127,7 +127,7 @@ fn the_directory_can_be_handed_to_clickhouse() {
 
 #[test]
 fn a_thousand_parts_open_fast() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch();
     let path = directory.path().join("t");
     let definition = definition(
         "CREATE TABLE t (d Date, k UInt32, id UInt64) ENGINE = MergeTree PARTITION BY k ORDER BY id",
@@ -138,14 +138,14 @@ fn a_thousand_parts_open_fast() {
     let table = Table::open(&path).unwrap();
     let took = start.elapsed().unwrap();
     assert_eq!((table.parts().len(), table.rows()), (1000, 1000));
-    // Debug builds on a loaded machine are slow; the figure is in docs/benchmarks.md.
-    assert!(took < std::time::Duration::from_secs(5), "{took:?}");
+    // Well under a second in a release build; debug builds on a loaded machine are slow.
+    assert!(took < std::time::Duration::from_secs(4), "{took:?}");
 }
 
 /// Readers take no lock: while one thread appends and merges, others always see a whole table.
 #[test]
 fn readers_see_whole_tables_while_others_write() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch();
     let path = directory.path().join("t");
     let definition = definition(
         "CREATE TABLE t (d Date, k UInt32, id UInt64) ENGINE = MergeTree PARTITION BY toYYYYMM(d) ORDER BY k",

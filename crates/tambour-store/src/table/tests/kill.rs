@@ -1,6 +1,6 @@
 //! A real process, killed while it writes to a real directory.
 
-use super::{assert_tidy, definition, insert, merge_all, options, read, rows};
+use super::{assert_tidy, definition, insert, merge_all, options, read, rows, scratch};
 use crate::table::insert::InsertOptions;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -40,10 +40,10 @@ fn child() {
 
 #[test]
 fn killed_writers_leave_whole_inserts() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch();
     let path = directory.path().join("t");
     let mut seen_rows = 0;
-    for round in 0..25_u64 {
+    for round in 0..40_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "table::tests::kill::child", "--nocapture"])
             .env(VARIABLE, &path)
@@ -52,7 +52,7 @@ fn killed_writers_leave_whole_inserts() {
             .spawn()
             .unwrap();
         // From the first calls to several inserts and merges later, in no order.
-        std::thread::sleep(Duration::from_millis(5 + round * 7919 % 173));
+        std::thread::sleep(Duration::from_millis(10 + round * 7919 % 691));
         child.kill().unwrap();
         child.wait().unwrap();
         match read(&disk(), &path) {

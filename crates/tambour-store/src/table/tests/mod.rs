@@ -35,6 +35,11 @@ fn definition(statement: &str) -> TableDefinition {
     TableDefinition::parse(statement).unwrap()
 }
 
+/// A real directory, in memory if there is such a place: these tests make very many files, and cut no power.
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 fn options() -> InsertOptions {
     InsertOptions {
         existing: Existing::Append,
