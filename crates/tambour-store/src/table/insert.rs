@@ -172,6 +172,7 @@ impl Insert {
     }
 
     /// Adds rows in any order; columns in the order of the definition.
+    #[expect(clippy::needless_pass_by_value, reason = "the rows are kept")]
     pub fn write(&mut self, batch: RecordBatch) -> Result<(), StoreError> {
         if self.stage.is_none() {
             return Err(StoreError::Stopped);
@@ -269,7 +270,7 @@ impl Insert {
         let row_bytes = estimate_row_bytes(rows, bytes, self.definition.columns.len());
         let opened = runs.iter().map(|run| run.open(&self.shape)).collect::<Result<_, _>>()?;
         let rows_per_part = self.options.rows_per_part;
-        let run = merge.merge(opened, row_bytes, values, rows_per_part, &mut |_| {})?;
+        let run = merge.merge(opened, row_bytes, &values, rows_per_part, &mut |_| {})?;
         runs.iter().try_for_each(|run| run.remove(&self.shape))?;
         Ok(run)
     }

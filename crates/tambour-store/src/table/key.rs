@@ -136,7 +136,7 @@ impl Key {
 
     /// Keys of values of the expressions that were read from somewhere else than rows.
     pub(super) fn of_values(&self, values: &[ArrayRef]) -> Result<Keys, StoreError> {
-        let rows = values.first().map_or(0, |array| array.len());
+        let rows = values.first().map_or(0, Array::len);
         let mut keys = self.keys(rows);
         let mut forms = Vec::with_capacity(values.len());
         for ((array, data_type), arrow) in values.iter().zip(&self.types).zip(&self.arrow) {

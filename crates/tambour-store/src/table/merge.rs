@@ -84,7 +84,7 @@ fn optimize_locked(
     next.statement = definition.to_string();
     let work = Work::begin(table.storage().as_ref(), &path, sidecar.next_block);
     let mut summary = OptimizeSummary::default();
-    for group in by_partition(&sidecar.parts)? {
+    for group in by_partition(&sidecar.parts) {
         if let [(_, only)] = group.as_slice() {
             next.parts.push(only.clone());
             continue;
@@ -110,7 +110,7 @@ fn optimize_locked(
 }
 
 /// Live parts of each partition, oldest first.
-fn by_partition(parts: &[LivePart]) -> Result<Vec<Vec<(PartName, LivePart)>>, StoreError> {
+fn by_partition(parts: &[LivePart]) -> Vec<Vec<(PartName, LivePart)>> {
     let mut groups: Vec<Vec<(PartName, LivePart)>> = Vec::new();
     for part in parts {
         // The names were checked when the sidecar was read.
@@ -122,7 +122,7 @@ fn by_partition(parts: &[LivePart]) -> Result<Vec<Vec<(PartName, LivePart)>>, St
             _ => groups.push(vec![(name, part.clone())]),
         }
     }
-    Ok(groups)
+    groups
 }
 
 /// Merges the parts of one partition into a new one, which is durable in a temporary directory then.
@@ -154,7 +154,7 @@ fn merge_parts(
     let merge = Merge::new(&shape, definition, options.memory_bytes)?;
     let row_bytes = row_bytes(&parts)?;
     let runs = parts.into_iter().map(|part| vec![part]).collect();
-    let run = merge.merge(runs, row_bytes, values, None, progress)?;
+    let run = merge.merge(runs, row_bytes, &values, None, progress)?;
     let names: Vec<PartName> = group.iter().map(|(name, _)| name.clone()).collect();
     let name = PartName::merged(&names).ok_or_else(|| StoreError::Unsupported {
         path: path.to_owned(),
@@ -233,7 +233,7 @@ impl Merge {
         &self,
         mut runs: Vec<Parts>,
         row_bytes: u64,
-        values: Values,
+        values: &Values,
         rows_per_part: Option<u64>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Run, StoreError> {
@@ -245,7 +245,7 @@ impl Merge {
             let mut next_drafts = Vec::new();
             while !runs.is_empty() {
                 let group: Vec<Parts> = runs.drain(..fan_in.min(runs.len())).collect();
-                let writer = self.writer(&values, None, true);
+                let writer = self.writer(values, None, true);
                 let run = self.pass(group, batch_rows, writer, false, &mut |_| {})?;
                 merged.push(run.open(&self.shape)?);
                 next_drafts.push(run);
@@ -253,7 +253,7 @@ impl Merge {
             remove_all(&drafts, &self.shape)?;
             (runs, drafts) = (merged, next_drafts);
         }
-        let writer = self.writer(&values, rows_per_part, false);
+        let writer = self.writer(values, rows_per_part, false);
         let run = self.pass(runs, batch_rows, writer, true, progress)?;
         remove_all(&drafts, &self.shape)?;
         Ok(run)

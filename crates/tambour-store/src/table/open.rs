@@ -52,7 +52,7 @@ pub(super) enum Found {
     /// A part by itself, of this name.
     Part(String),
     /// Parts, and perhaps a definition beside them.
-    Parts(FoundParts),
+    Parts(Box<FoundParts>),
 }
 
 /// Parts in a directory without a sidecar.
@@ -76,7 +76,7 @@ pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, Sto
             let part = open_part(storage, path, None).map_err(StoreError::part(path, &name))?;
             assemble(storage, path, None, vec![(name, part)])
         }
-        Found::Parts(found) => open_parts(storage, path, found),
+        Found::Parts(found) => open_parts(storage, path, *found),
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, Sto
         return Err(StoreError::NotATable { path: path.to_owned(), problem });
     }
     refuse_old_syntax(storage, path)?;
-    Ok(Found::Parts(FoundParts { live, covered, definition }))
+    Ok(Found::Parts(Box::new(FoundParts { live, covered, definition })))
 }
 
 /// Describes a directory of parts without a sidecar as the sidecar that it would have; covered parts become `removed`.
@@ -134,7 +134,7 @@ pub(super) fn adopt(
         }
     };
     let (live, covered) = (found.live.clone(), found.covered.clone());
-    let table = open_parts(storage, path, found)?;
+    let table = open_parts(storage, path, *found)?;
     let statement = table.definition().map(ToString::to_string).unwrap_or_default();
     let mut sidecar = Sidecar::new(statement);
     for (name, part) in live.iter().zip(table.parts()) {
@@ -239,7 +239,7 @@ fn compare(path: &Path, live: &LivePart, part: &Part) -> Result<(), StoreError> 
         return differs("rows", live.rows.to_string(), part.rows().to_string());
     }
     let hash = part.content_hash();
-    if hash != live.hash { differs("content hash", live.hash.clone(), hash) } else { Ok(()) }
+    if hash == live.hash { Ok(()) } else { differs("content hash", live.hash.clone(), hash) }
 }
 
 /// Puts a table together from parts that must agree about the columns.

@@ -313,7 +313,9 @@ mod tests {
                 keys.sort_unstable();
                 if is_far {
                     // Runs that do not overlap with those of other sources.
-                    keys.iter_mut().for_each(|key| *key += 1000 * number as u64);
+                    for key in &mut keys {
+                        *key += 1000 * number as u64;
+                    }
                 }
                 let rows = keys.iter().enumerate();
                 expected.extend(rows.map(|(row, key)| (*key, number as u64, u32::try_from(row).unwrap())));

@@ -253,8 +253,8 @@ impl Comparison<'_> {
     fn differs<T>(
         &self,
         field: &'static str,
-        expected: impl ToString,
-        got: impl ToString,
+        expected: &dyn ToString,
+        got: &dyn ToString,
     ) -> Result<T, StoreError> {
         let (table, part) = (self.path.to_owned(), self.name.to_owned());
         let (expected, got) = (expected.to_string(), got.to_string());
@@ -266,7 +266,7 @@ impl Comparison<'_> {
             return Ok(None);
         }
         if !part.has_primary_index() {
-            return if part.rows() == 0 { Ok(None) } else { self.differs("primary index", "one", "none") };
+            return if part.rows() == 0 { Ok(None) } else { self.differs("primary index", &"one", &"none") };
         }
         let place = StoreError::part(self.path, self.name);
         let values = part.primary_index(self.primary.types()).map_err(place)?;
@@ -285,7 +285,7 @@ impl Comparison<'_> {
             rows.push(start - 1);
         }
         if rows.len() != keys.len() {
-            return self.differs("entries of the primary index", rows.len(), keys.len());
+            return self.differs("entries of the primary index", &rows.len(), &keys.len());
         }
         Ok(Some((keys, rows)))
     }
@@ -299,7 +299,7 @@ impl Comparison<'_> {
                 let at = usize::try_from(row - self.rows).unwrap_or(usize::MAX);
                 if index.compare(self.compared, &keys, at).is_ne() {
                     let entry = format!("the key of row {row} in entry {}", self.compared);
-                    return self.differs("primary index", entry, "another key");
+                    return self.differs("primary index", &entry, &"another key");
                 }
                 self.compared += 1;
             }
@@ -309,7 +309,7 @@ impl Comparison<'_> {
             let first = self.partition_keys.get_or_insert(self.partition.evaluate(&batch.slice(0, 1))?);
             if let Some(row) = (0..keys.len()).find(|row| keys.compare(*row, first, 0).is_ne()) {
                 let got = format!("another one in row {}", self.rows + row as u64);
-                return self.differs("partition", "one for all rows", got);
+                return self.differs("partition", &"one for all rows", &got);
             }
             self.ranges.widen(&mut self.seen_ranges, batch)?;
         }
@@ -324,13 +324,13 @@ impl Comparison<'_> {
         let types = self.partition.types();
         let values = part.partition_values(types).map_err(place())?;
         if self.partition.of_values(&values)?.compare(0, keys, 0).is_ne() {
-            return self.differs("partition.dat", "the partition of the rows", "another one");
+            return self.differs("partition.dat", &"the partition of the rows", &"another one");
         }
         if let Some(name) = PartName::parse(self.name) {
             let values: Vec<(DataType, ArrayRef)> = types.iter().cloned().zip(values).collect();
             let id = Partition { values, ranges: Vec::new() }.id().map_err(place())?;
             if id != name.partition {
-                return self.differs("partition id in the name", id, name.partition);
+                return self.differs("partition id in the name", &id, &name.partition);
             }
         }
         // After a lightweight delete the ranges may be wider than the rows that are left.
@@ -339,10 +339,10 @@ impl Comparison<'_> {
             part.minmax(column).map_err(place())
         })? {
             match is_covered {
-                None => return self.differs("range of a column", column, "no minmax file"),
+                None => return self.differs("range of a column", &column, &"no minmax file"),
                 Some(std::cmp::Ordering::Equal) => {}
                 Some(std::cmp::Ordering::Less) if is_masked => {}
-                Some(_) => return self.differs("range", format!("that of the rows of {column}"), "another"),
+                Some(_) => return self.differs("range", &format!("that of the rows of {column}"), &"another"),
             }
         }
         Ok(())

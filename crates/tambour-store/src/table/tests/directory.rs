@@ -60,7 +60,7 @@ fn a_statement_beside_the_parts_makes_them_mergeable() {
     }
     assert_eq!(read(&storage, path).unwrap(), expected);
     let more = rows(&definition(STATEMENT), 500, &[(0, 3)]);
-    insert(&storage, path, &definition(STATEMENT), options(), &[more.clone()]).unwrap();
+    insert(&storage, path, &definition(STATEMENT), options(), std::slice::from_ref(&more)).unwrap();
     expected.extend(contents(&[more]));
     expected.sort_unstable();
     assert_eq!(read(&storage, path).unwrap(), expected);
@@ -158,7 +158,7 @@ fn readers_see_whole_tables_while_others_write() {
             let (mut reads, mut last) = (0, 0);
             while !is_done.load(Ordering::Acquire) {
                 let rows = Table::open(&path).unwrap().rows();
-                assert!(rows % 4 == 0 && rows >= last, "{rows} after {last}");
+                assert!(rows.is_multiple_of(4) && rows >= last, "{rows} after {last}");
                 (reads, last) = (reads + 1, rows);
             }
             reads

@@ -58,7 +58,7 @@ fn killed_writers_leave_whole_inserts() {
         match read(&disk(), &path) {
             Ok(rows) => {
                 let rows = rows.len() as u64;
-                assert!(rows % ROWS == 0 && rows >= seen_rows, "{rows} rows after {seen_rows}");
+                assert!(rows.is_multiple_of(ROWS) && rows >= seen_rows, "{rows} rows after {seen_rows}");
                 seen_rows = rows;
             }
             Err(error) => {

@@ -21,8 +21,7 @@ fn memory() -> Arc<dyn Storage> {
 /// Numbers that look random and are the same in every run.
 fn seeds(count: u32, partitions: u16, keys: u32) -> Vec<(u16, u32)> {
     let number = |at: u32| at.wrapping_mul(2_654_435_761) >> 7;
-    #[expect(clippy::cast_possible_truncation, reason = "a remainder of 16 bits")]
-    let day = |at: u32| (number(at ^ 0x5555) % u32::from(partitions)) as u16 * 31;
+    let day = |at: u32| u16::try_from(number(at ^ 0x5555) % u32::from(partitions)).unwrap() * 31;
     (0..count).map(|at| (day(at), number(at) % keys)).collect()
 }
 
@@ -153,8 +152,8 @@ fn many_partitions_do_not_mean_many_open_parts() {
          e Enum8('low' = -1, 'high' = 1), id UInt64) ENGINE = MergeTree PARTITION BY d ORDER BY k",
     );
     let (storage, path) = (memory(), Path::new("t"));
-    #[expect(clippy::cast_possible_truncation, reason = "a remainder of 16 bits")]
-    let seeds: Vec<(u16, u32)> = (0..1200_u32).map(|at| ((at * 7 % 300) as u16, at)).collect();
+    let seeds: Vec<(u16, u32)> =
+        (0..1200_u32).map(|at| (u16::try_from(at * 7 % 300).unwrap(), at)).collect();
     let batch = rows(&definition, 0, &seeds);
     let batches: Vec<RecordBatch> = (0..3).map(|at| batch.slice(400 * at, 400)).collect();
     let options = InsertOptions { memory_bytes: 1, ..options() };
@@ -246,7 +245,7 @@ fn a_dropped_or_aborted_insert_leaves_no_trace() {
         drop(first);
         assert!(!storage.exists(path).unwrap());
     }
-    insert(&storage, path, &definition, options(), &[batch.clone()]).unwrap();
+    insert(&storage, path, &definition, options(), std::slice::from_ref(&batch)).unwrap();
     let before = storage.list(path).unwrap();
     let mut second = Insert::begin(&storage, path, &definition, options()).unwrap();
     second.write(batch).unwrap();
@@ -271,7 +270,7 @@ proptest! {
         let definition = definition(STATEMENT);
         let (storage, path) = (memory(), Path::new("t"));
         let dialect = if is_old { Dialect::Old } else { Dialect::New };
-        let options = InsertOptions { memory_bytes, rows_per_part, threads, dialect, ..options() };
+        let options = InsertOptions { dialect, rows_per_part, memory_bytes, threads, ..options() };
         let (mut all, mut id) = (Vec::new(), 0);
         for batches in &inserts {
             let batches: Vec<RecordBatch> = batches.iter().map(|seeds| {
