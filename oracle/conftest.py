@@ -74,8 +74,8 @@ class Tambour:
         return done.stdout.decode("utf-8", "surrogateescape")
 
     def rows(self, table, sql):
-        """Result rows without the line of names."""
-        return self.run("sql", table, "--format", "tsv", sql).splitlines()[1:]
+        """Result rows."""
+        return self.run("sql", table, "--format", "tsv", "--no-header", sql).splitlines()
 
 
 @pytest.fixture(scope="session")

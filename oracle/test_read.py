@@ -49,12 +49,13 @@ def test_partitions(server, tambour, database, settings, partition):
 def test_one_part_directory_is_a_table(server, tambour, database):
     fill(server, database, zoo.SETTINGS["wide"], inserts=1)
     part = parts_of(server.directory(database, "t"))[0]
-    expected = server.rows(f"SELECT count(), sum(u64) FROM {database}.t")
-    assert tambour.rows(part, f"SELECT count(), sum(CAST(u64 AS DECIMAL(38, 0))) % 18446744073709551616 FROM \"{part.name}\"") == expected
+    expected = server.rows(f"SELECT count(), sum(u32) FROM {database}.t")
+    assert tambour.rows(part, f"SELECT count(), sum(u32) FROM \"{part.name}\"") == expected
 
 
 def test_lightweight_delete(server, tambour, database):
     fill(server, database, zoo.SETTINGS["wide"], inserts=1)
+    server.run(f"SYSTEM START MERGES {database}.t")
     server.run(f"DELETE FROM {database}.t WHERE k % 3 = 1 SETTINGS mutations_sync = 2")
     assert_reads_equal(server, tambour, database, server.directory(database, "t"))
 
