@@ -1,6 +1,6 @@
 //! The disk of this machine.
 
-use super::{Entry, ReadAt, Storage, WriteFile};
+use super::{Entry, Lock, ReadAt, Storage, WriteFile, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -104,6 +104,10 @@ impl Storage for Disk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
+        flock::lock(path, note)
     }
 }
 

@@ -7,11 +7,11 @@
 //!
 //! Errors are injected by call number, so that a test can walk over every call of an operation.
 
-use super::{Entry, ReadAt, Storage, WriteFile};
-use std::collections::BTreeMap;
+use super::{Entry, Lock, ReadAt, Storage, WriteFile};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Error number of a full disk.
@@ -73,6 +73,8 @@ struct State {
     writes: u64,
     reads: u64,
     injections: Vec<Injection>,
+    /// Files whose lock is taken; a crash gives all of them back.
+    locks: BTreeSet<PathBuf>,
 }
 
 const ROOT: NodeId = 0;
@@ -80,7 +82,14 @@ const ROOT: NodeId = 0;
 impl Default for State {
     fn default() -> Self {
         let root = Node::Directory { live: BTreeMap::new(), durable: BTreeMap::new() };
-        Self { nodes: vec![root], pending: Vec::new(), writes: 0, reads: 0, injections: Vec::new() }
+        Self {
+            nodes: vec![root],
+            pending: Vec::new(),
+            writes: 0,
+            reads: 0,
+            injections: Vec::new(),
+            locks: BTreeSet::new(),
+        }
     }
 }
 
@@ -503,6 +512,40 @@ impl Storage for Memory {
         let mut state = self.state();
         state.count(Calls::Reads)?;
         Ok(state.find(path).is_some())
+    }
+
+    fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
+        let mut state = self.state();
+        state.count(Calls::Writes)?;
+        let (parent, name) = state.parent(path)?;
+        if !state.locks.insert(path.to_owned()) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let node = state.find(path).unwrap_or_else(|| {
+            let node = state.nodes.len();
+            state.nodes.push(Node::File { live: Arc::default(), durable: Arc::default() });
+            state.change(vec![(parent, name, Some(node))]);
+            node
+        });
+        if let Some(Node::File { live, .. }) = state.nodes.get_mut(node) {
+            *live = Arc::new(note.as_bytes().to_vec());
+        }
+        Ok(Box::new(MemoryLock { memory: self.clone(), path: path.to_owned() }))
+    }
+}
+
+/// Gives the lock back when it is dropped.
+#[derive(Debug)]
+struct MemoryLock {
+    memory: Memory,
+    path: PathBuf,
+}
+
+impl Lock for MemoryLock {}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        self.memory.state().locks.remove(&self.path);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The only door to files: a small trait, so that a crash is a value a test can hold.
 
 pub mod disk;
+mod flock;
 pub mod memory;
 
 use std::io;
@@ -41,6 +42,9 @@ pub struct Entry {
     pub length: u64,
 }
 
+/// An exclusive lock that all writers respect; dropping it gives it back.
+pub trait Lock: Send + std::fmt::Debug {}
+
 /// A file system. Paths are as the caller gave them.
 pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Opens a file for reading.
@@ -61,6 +65,9 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// True if something is there, a link that leads nowhere included.
     fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Takes the lock that the file at `path` stands for (made if it is not there) and writes `note` into it, for whoever
+    /// finds it taken; `WouldBlock`, at once, if somebody else has it.
+    fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>>;
     /// Reads a whole small file of at most `limit` bytes (a longer one is an error of kind `FileTooLarge`).
     fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let file = self.open(path)?;

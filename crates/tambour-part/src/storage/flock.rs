@@ -1,0 +1,79 @@
+//! Locks between processes: `flock` on a file that is only there to be locked.
+//!
+//! The operating system gives the lock back when its holder dies, however it dies, so a stale lock cannot exist; the
+//! file itself stays, and what is written in it means nothing unless the lock is taken.
+
+use super::Lock;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The lock lives as long as the open file.
+#[derive(Debug)]
+struct Flock {
+    #[expect(dead_code, reason = "held for its drop")]
+    file: File,
+}
+
+impl Lock for Flock {}
+
+/// How often a file may be replaced under us before we give up.
+const ATTEMPTS_MAX: usize = 16;
+
+/// Opens or creates the file, locks it, and makes sure that the path still leads to the locked file: the holder before us
+/// may have removed it (with its whole directory) after we opened it.
+pub(super) fn lock(path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
+    for _ in 0..ATTEMPTS_MAX {
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        if is_same_file(&file, path)? {
+            file.set_len(0)?;
+            file.write_all(note.as_bytes())?;
+            return Ok(Box::new(Flock { file }));
+        }
+    }
+    Err(io::Error::other("the lock file is replaced again and again"))
+}
+
+#[cfg(unix)]
+fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let held = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(found) => Ok(held.dev() == found.dev() && held.ino() == found.ino()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_same_file(_file: &File, path: &Path) -> io::Result<bool> {
+    std::fs::exists(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lock;
+    use std::io::ErrorKind;
+
+    #[test]
+    fn second_holder_is_refused_until_the_first_lets_go() {
+        let directory = std::env::temp_dir().join(format!("tambour-flock-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join(".tambour.lock");
+        let first = lock(&path, "1").unwrap();
+        assert_eq!(lock(&path, "2").unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1");
+        drop(first);
+        let second = lock(&path, "22").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "22");
+        std::fs::remove_dir_all(&directory).unwrap();
+        drop(second);
+        assert_eq!(lock(&path, "3").unwrap_err().kind(), ErrorKind::NotFound);
+    }
+}
