@@ -162,6 +162,75 @@ pub(crate) struct ImportArguments {
     /// The first line of CSV and TSV files is data already
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_header: bool,
+    /// Leave out what the files have and the table of --create or --append does not [default: an error]
+    #[arg(long, help_heading = "Reading")]
+    pub(crate) skip_unknown: bool,
+    /// Longest line or record that is accepted
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", help_heading = "Reading")]
+    pub(crate) record_max: ByteSize,
+
+    /// Sort by these columns or expressions
+    #[arg(long, value_name = "KEY", help_heading = "Table")]
+    pub(crate) order_by: Option<String>,
+    /// Index only this prefix of the sorting key
+    #[arg(long, value_name = "KEY", help_heading = "Table")]
+    pub(crate) primary_key: Option<String>,
+    /// One part per value of this, e.g. 'toYYYYMM(time)'
+    #[arg(long, value_name = "KEY", help_heading = "Table")]
+    pub(crate) partition_by: Option<String>,
+    /// The table as a ClickHouse CREATE TABLE statement, or @FILE that holds it; nothing is inferred then
+    #[arg(long, value_name = "SQL", help_heading = "Table")]
+    #[arg(conflicts_with_all = ["order_by", "primary_key", "partition_by", "codec"])]
+    pub(crate) create: Option<String>,
+    /// Codec of all columns or of one: auto, 'ZSTD(3)', 'time=Delta(4),LZ4'; may be repeated. `auto` is LZ4 in this version
+    #[arg(long, value_name = "CODEC", help_heading = "Table")]
+    pub(crate) codec: Vec<CodecChoice>,
+
+    /// Parts for ClickHouse 19.11 and later (new), or 18.16 and later (old)
+    #[arg(long, value_name = "DIALECT", default_value = "new", hide_possible_values = true)]
+    #[arg(help_heading = "Writing")]
+    pub(crate) dialect: DialectName,
+    /// Most rows of a part
+    #[arg(long, value_name = "N", help_heading = "Writing")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rows_per_part: Option<u64>,
+    /// Memory for rows that wait to be sorted and written
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", help_heading = "Writing")]
+    pub(crate) memory: ByteSize,
+    /// Threads [default: all processors]
+    #[arg(long, value_name = "N", help_heading = "Writing")]
+    #[arg(value_parser = thread_count)]
+    pub(crate) threads: Option<usize>,
+}
+
+/// Export a table to a file
+///
+/// Writes every row of a table, in the order of its parts, as CSV, TSV, JSON lines, Parquet or Arrow. The file appears
+/// when it is complete.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour export flights flights.parquet
+  tambour export flights - --format csv | head")]
+pub(crate) struct ExportArguments {
+    /// Directory of the table
+    #[arg(value_name = "TABLE", value_hint = ValueHint::DirPath)]
+    pub(crate) table: PathBuf,
+    /// File to write; `-` is standard output
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Format [default: by the file's name]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<FileFormat>,
+    /// Only these columns, in this order
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) columns: Vec<String>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Leave out what the files have and the table of --create or --append does not [default: an error]
+    #[arg(long, help_heading = "Reading")]
+    pub(crate) skip_unknown: bool,
     /// Longest line or record that is accepted
     #[arg(long, value_name = "SIZE", default_value = "64MiB", help_heading = "Reading")]
     pub(crate) record_max: ByteSize,

@@ -46,4 +46,4 @@ pub use error::{FileError, Spot};
 pub use format::Format;
 pub use input::Input;
 pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES};
-pub use output::{Output, Style, Text, output, write_text};
+pub use output::{Output, Style, Text, named_output, output, write_text};

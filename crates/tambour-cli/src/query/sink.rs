@@ -91,8 +91,7 @@ fn file<'a>(
     header: bool,
     target: &'a mut (dyn Write + Send),
 ) -> anyhow::Result<Form<'a>> {
-    let _ = header;
-    Ok(Form::File(files::output(format, schema, Box::new(target))?))
+    Ok(Form::File(files::named_output(format, schema, header, Box::new(target))?))
 }
 
 /// The first and last rows of a result, for people to look at.

@@ -29,9 +29,19 @@ pub fn output<'a>(
     schema: &SchemaRef,
     target: Box<dyn Write + Send + 'a>,
 ) -> Result<Box<dyn Output + 'a>, FileError> {
+    named_output(format, schema, true, target)
+}
+
+/// The same; `names` says whether CSV and TSV start with a line of names.
+pub fn named_output<'a>(
+    format: Format,
+    schema: &SchemaRef,
+    names: bool,
+    target: Box<dyn Write + Send + 'a>,
+) -> Result<Box<dyn Output + 'a>, FileError> {
     Ok(match format {
-        Format::Csv => Box::new(rows::Rows::delimited(target, schema, Style::Csv)?),
-        Format::Tsv => Box::new(rows::Rows::delimited(target, schema, Style::Tsv)?),
+        Format::Csv => Box::new(rows::Rows::delimited(target, schema, Style::Csv, names)?),
+        Format::Tsv => Box::new(rows::Rows::delimited(target, schema, Style::Tsv, names)?),
         Format::JsonLines => Box::new(rows::Rows::json(target, schema)),
         Format::Parquet => Box::new(columnar::Parquet::new(target, schema)?),
         Format::ArrowIpc => Box::new(columnar::Arrow::new(target, schema)?),

@@ -23,21 +23,24 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// CSV or TSV with a line of names.
+    /// CSV or TSV, with a line of names or without.
     pub(super) fn delimited(
         target: Box<dyn Write + Send + 'a>,
         schema: &SchemaRef,
         style: Style,
+        names: bool,
     ) -> Result<Self, FileError> {
         let delimiter = if style == Style::Tsv { b'\t' } else { b',' };
         let mut buffer = Vec::new();
-        for (index, field) in schema.fields().iter().enumerate() {
-            if index > 0 {
-                buffer.push(delimiter);
+        if names {
+            for (index, field) in schema.fields().iter().enumerate() {
+                if index > 0 {
+                    buffer.push(delimiter);
+                }
+                style.string(field.name().as_bytes(), &mut buffer);
             }
-            style.string(field.name().as_bytes(), &mut buffer);
+            buffer.push(b'\n');
         }
-        buffer.push(b'\n');
         let keys = vec![Vec::new(); schema.fields().len()];
         let mut rows = Self { target, schema: schema.clone(), style, delimiter, keys, buffer };
         rows.flush(0)?;
