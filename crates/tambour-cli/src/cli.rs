@@ -162,6 +162,9 @@ pub(crate) struct ImportArguments {
     /// The first line of CSV and TSV files is data already
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_header: bool,
+    /// Leave out what the files have and the table of --create or --append does not [default: an error]
+    #[arg(long, help_heading = "Reading")]
+    pub(crate) skip_unknown: bool,
     /// Longest line or record that is accepted
     #[arg(long, value_name = "SIZE", default_value = "64MiB", help_heading = "Reading")]
     pub(crate) record_max: ByteSize,

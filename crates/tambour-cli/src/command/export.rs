@@ -15,7 +15,6 @@ use std::sync::Arc;
 use tambour::files::{self, Format};
 use tambour::part::types::{Strings, arrow_schema};
 use tambour::store::Table;
-use tambour::store::table::predicate::Predicate;
 use tambour::store::table::scan::{Scan, ScanRequest};
 use tambour::Column;
 
@@ -82,7 +81,15 @@ fn format(arguments: &ExportArguments) -> anyhow::Result<Format> {
     if arguments.file == Path::new("-") {
         return Err(Failure::Usage("standard output has no name: --format is needed".to_owned()).into());
     }
-    Ok(Format::detect(&arguments.file)?)
+    let name = arguments.file.display();
+    let packed = ["gz", "zst", "zstd"];
+    if arguments.file.extension().is_some_and(|end| packed.iter().any(|known| end == *known)) {
+        let hint = "write to - and pipe into the compressor";
+        return Err(Failure::Unsupported(format!("{name}: compressed files cannot be written: {hint}")).into());
+    }
+    let format = Format::by_extension(&arguments.file);
+    let hint = "csv, tsv, jsonl, parquet, arrow; --format names one";
+    Ok(format.ok_or_else(|| Failure::Unsupported(format!("{name}: no format by that name: {hint}")))?)
 }
 
 /// The columns that were asked for, or all.
@@ -116,12 +123,9 @@ impl Job {
     ) -> anyhow::Result<()> {
         let request = ScanRequest {
             columns: self.columns.iter().map(|column| column.name.clone()).collect(),
-            predicate: Predicate::Unknown,
-            limit: None,
-            partitions: 1,
-            ordered: false,
             batch_rows: BATCH_ROWS,
             strings: self.strings,
+            ..ScanRequest::default()
         };
         let (scan, _) = Scan::plan(&self.table, &request)?;
         let schema = Arc::new(arrow_schema(&self.columns, self.strings));
