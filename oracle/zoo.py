@@ -41,6 +41,7 @@ ZOO = [
     ("dec128", "Decimal(38, 10)", "toDecimal128(cityHash64(number), 10) * -1"),
     ("dec256", "Decimal(76, 20)", "toDecimal256(cityHash64(number), 20) * 123456789"),
     ("date", "Date", "toDate(number % 65536)"),
+    ("day", "Date", "toDate('1972-03-15') + number % 100"),
     ("date32", "Date32", "toDate32('1900-01-01') + number % 100000"),
     ("dt", "DateTime", "toDateTime(cityHash64(number) % 4294967296)"),
     ("dt_utc", "DateTime('UTC')", "toDateTime(number * 100003 % 4294967296, 'UTC')"),
