@@ -1,1 +1,116 @@
-fn main() {}
+//! The project's own tools: `cargo xtask <command>`. Standard library only.
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `test` | every test of the everyday tier: unit, laws per ISA level, docs, oracle (chdb), tour as smoke test |
+//! | `lint` | rustfmt, clippy, tidy, rustdoc, all with warnings as errors |
+//! | `tidy` | dependency order of the layers, file lengths, module docs, links, changelog |
+//! | `tour` | builds a release binary and runs the main job on the files in `data/` |
+//! | `isa` | the laws once per `TAMBOUR_ISA` level (part of `test`) |
+//! | `fuzz [SECONDS]` | every fuzz target for that long (nightly toolchain, cargo-fuzz) |
+//! | `miri` | the kernels' scalar paths and the codecs under Miri (nightly toolchain) |
+//! | `deny` | licences and advisories (cargo-deny) |
+//! | `scale` | the large measurements of docs/benchmarks.md against chdb |
+//!
+//! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
+
+mod test;
+mod tidy;
+mod tour;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What a command returns; the text says what went wrong.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["test"] => test::all(),
+        ["lint"] => lint(),
+        ["tidy"] => tidy::check(&root()),
+        ["tour"] => tour::release(),
+        ["isa"] => test::isa_levels(),
+        ["fuzz", rest @ ..] => fuzz(rest.first().copied().unwrap_or("60")),
+        ["miri"] => miri(),
+        ["deny"] => run("cargo", &["deny", "check"]),
+        ["scale", rest @ ..] => test::scale(rest),
+        _ => {
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|deny|scale".into())
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("xtask: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().map_or_else(|| manifest.to_path_buf(), Path::to_path_buf)
+}
+
+/// Runs a program in the root of the workspace; its output goes where ours goes.
+fn run(program: &str, arguments: &[&str]) -> Outcome {
+    run_with(program, arguments, &[])
+}
+
+/// The same with variables set.
+fn run_with(program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    let line = format!("{program} {}", arguments.join(" "));
+    println!("$ {line}");
+    let status = Command::new(program)
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .current_dir(root())
+        .status()
+        .map_err(|error| format!("{line}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{line}: {status}")) }
+}
+
+/// Runs a program and returns its standard output.
+fn output(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let line = format!("{program} {}", arguments.join(" "));
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .map_err(|error| format!("{line}: {error}"))?;
+    if !output.status.success() {
+        let reason = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{line}: {}: {}", output.status, reason.trim()));
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("{line}: {error}"))
+}
+
+/// What a reviewer would say first, said by tools.
+fn lint() -> Outcome {
+    run("cargo", &["fmt", "--all", "--check"])?;
+    tidy::check(&root())?;
+    run("cargo", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    let deny_warnings = [("RUSTDOCFLAGS", "-D warnings")];
+    run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &deny_warnings)
+}
+
+/// Every fuzz target for some seconds each.
+fn fuzz(seconds: &str) -> Outcome {
+    let targets = output("cargo", &["+nightly", "fuzz", "list"])?;
+    let time = format!("-max_total_time={seconds}");
+    for target in targets.lines() {
+        run("cargo", &["+nightly", "fuzz", "run", target, "--", &time])?;
+    }
+    Ok(())
+}
+
+/// Undefined behaviour in what Miri can run: the scalar kernels and the codecs above them.
+fn miri() -> Outcome {
+    let scalar = [("TAMBOUR_ISA", "scalar"), ("MIRIFLAGS", "-Zmiri-disable-isolation")];
+    run_with("cargo", &["+nightly", "miri", "test", "-p", "tambour-kernel"], &scalar)
+}

@@ -1,1 +1,99 @@
-fn main() {}
+//! The `tambour` command: a thin edge over the library.
+//!
+//! The way of a call: [`cli`] says what may be written, [`command`] has one room per command, [`output`] knows where text
+//! goes and how it looks, [`query`] runs SQL, [`shell`] is its interactive side, [`exit`] says which error ends with which
+//! code.
+#![forbid(unsafe_code)]
+
+mod argument;
+mod blocks;
+mod cli;
+mod clock;
+mod command;
+mod exit;
+mod interrupt;
+mod output;
+mod query;
+mod shell;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use exit::Exit;
+use output::Console;
+use std::process::ExitCode;
+
+/// Imports allocate and free large buffers on many threads; this allocator returns them fastest.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error).into(),
+    };
+    let console = Console::new(&cli.global);
+    let json = wants_json(&cli.command);
+    match check_processor().and_then(|()| run(cli.command, console)) {
+        Ok(()) => Exit::Ok.into(),
+        Err(error) => end(&error, json).into(),
+    }
+}
+
+/// The table of contents.
+fn run(command: Command, console: Console) -> anyhow::Result<()> {
+    match command {
+        Command::Import(arguments) => command::import::run(&arguments, console),
+        Command::Export(arguments) => command::export::run(&arguments, console),
+        Command::Sql(arguments) => command::sql::run(arguments, console),
+        Command::Optimize(arguments) => command::optimize::run(&arguments, console),
+        Command::Verify(arguments) => command::verify::run(&arguments, console),
+        Command::Inspect(arguments) => command::inspect::run(&arguments),
+        Command::AttachScript(arguments) => command::attach_script::run(&arguments),
+        Command::Codecs(arguments) => command::codecs::run(&arguments),
+        Command::Completions(arguments) => command::manual::completions(&arguments),
+        Command::Man(arguments) => command::manual::run(&arguments, console),
+    }
+}
+
+/// Help and version are no errors, all else that clap objects to is.
+fn usage(error: &clap::Error) -> Exit {
+    // A reader that went away has seen enough of the help.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage } else { Exit::Ok }
+}
+
+/// An unknown or unavailable level in TAMBOUR_ISA is a wrong call, not something to find out in the middle of the work.
+fn check_processor() -> anyhow::Result<()> {
+    tambour::codec::kernels::isa()
+        .map(|_| ())
+        .map_err(|error| exit::Failure::Usage(error.to_string()).into())
+}
+
+fn wants_json(command: &Command) -> bool {
+    match command {
+        Command::Import(arguments) => arguments.json,
+        Command::Export(arguments) => arguments.json,
+        Command::Optimize(arguments) => arguments.json,
+        Command::Verify(arguments) => arguments.json,
+        Command::Inspect(arguments) => arguments.json,
+        Command::Codecs(arguments) => arguments.json,
+        Command::Sql(_) | Command::AttachScript(_) | Command::Completions(_) | Command::Man(_) => false,
+    }
+}
+
+/// Reports what went wrong, unless it is only that nobody reads our output any more.
+fn end(error: &anyhow::Error, json: bool) -> Exit {
+    let exit = Exit::of(error.as_ref());
+    if output::stdout::is_closed() && exit == Exit::Error {
+        return Exit::Ok;
+    }
+    let told = matches!(error.downcast_ref(), Some(exit::Failure::Listed { .. }));
+    if json && told {
+        // The object on standard output has it all.
+    } else if json {
+        output::report_json(error.as_ref());
+    } else {
+        output::report(error.as_ref());
+    }
+    exit
+}

@@ -1,1 +1,79 @@
-//! Stub.
+//! Compressed storage for databases: smaller, faster to read, and never silently wrong.
+//!
+//! A table is a directory of `MergeTree` parts, in ClickHouse's own format: ClickHouse attaches what this crate writes, and
+//! this crate reads what ClickHouse writes. Rows travel as Arrow batches.
+//!
+//! ```
+//! use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+//! use std::sync::Arc;
+//! use tambour::part::storage;
+//! use tambour::store::table::scan::{Scan, ScanRequest};
+//! use tambour::{Insert, InsertOptions, Table, TableDefinition};
+//!
+//! # fn main() -> Result<(), tambour::Error> {
+//! # let directory = tempfile::tempdir().unwrap();
+//! # let path = directory.path().join("hits");
+//! let definition = TableDefinition::parse(
+//!     "CREATE TABLE hits (page String, visits Int64 CODEC(ZSTD(3))) ENGINE = MergeTree ORDER BY page",
+//! )?;
+//!
+//! // Insert: rows in any order, visible all at once when the insert commits.
+//! let disk = storage::disk();
+//! let mut insert = Insert::begin(&disk, &path, &definition, InsertOptions::default())?;
+//! let page: ArrayRef = Arc::new(StringArray::from(vec!["/", "/about", "/"]));
+//! let visits: ArrayRef = Arc::new(Int64Array::from(vec![3, 1, 4]));
+//! insert.write(RecordBatch::try_from_iter([("page", page), ("visits", visits)]).unwrap())?;
+//! insert.commit()?;
+//!
+//! // Read back: sorted by the key, only the columns that are asked for.
+//! let table = Table::open(&path)?;
+//! assert_eq!(table.rows(), 3);
+//! let request = ScanRequest { columns: vec!["visits".to_owned()], ..ScanRequest::default() };
+//! let (scan, _pruned) = Scan::plan(&table, &request)?;
+//! let rows: usize = scan
+//!     .run(0, &disk, Some(&table))?
+//!     .map(|batch| Ok::<_, tambour::Error>(batch?.num_rows()))
+//!     .sum::<Result<_, _>>()?;
+//! assert_eq!(rows, 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The layers
+//!
+//! Each is a crate of its own, re-exported here under a short name; a layer knows only those above it in this list.
+//!
+//! | module | turns | into |
+//! |---|---|---|
+//! | [`kernel`] | bytes | bytes: loops without allocation or I/O, in variants per instruction set |
+//! | [`codec`] | blocks | bytes: checksums, LZ4, ZSTD, chains of codecs |
+//! | [`part`] | parts | rows: one immutable directory of sorted columns |
+//! | [`store`] | tables | parts: schema, insert, merge, scan, recovery |
+//! | [`files`] | CSV, TSV, JSON lines, Parquet, Arrow | rows, and back |
+//! | `sql` | queries | rows: Apache DataFusion over the scans (feature `sql`, on by default) |
+//!
+//! # Errors
+//!
+//! Every layer has its own error; [`Error`] holds any of them. [`Error::kind`] says what a caller can do about it, the
+//! message is for people, and the chain of sources tells the place.
+#![forbid(unsafe_code)]
+
+mod error;
+
+pub use error::{Error, chain, kind_of, kind_of_link, place_of};
+
+pub use tambour_codec as codec;
+pub use tambour_files as files;
+pub use tambour_kernel as kernel;
+pub use tambour_part as part;
+#[cfg(feature = "sql")]
+pub use tambour_sql as sql;
+pub use tambour_store as store;
+
+pub use tambour_codec::Kind;
+pub use tambour_codec::spec::CodecSpec;
+pub use tambour_part::types::Column;
+pub use tambour_part::{DataType, Part, Place};
+pub use tambour_store::Table;
+pub use tambour_store::schema::TableDefinition;
+pub use tambour_store::table::insert::{Insert, InsertOptions};

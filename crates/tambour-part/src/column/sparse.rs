@@ -40,12 +40,11 @@ impl Reader {
             let defaults = usize::try_from(group & (END - 1)).unwrap_or(usize::MAX);
             row = row.saturating_add(defaults);
             if group & END != 0 {
-                return match row == rows {
-                    true => Ok(()),
-                    false => Err(source
-                        .corrupt(&format!("sparse offsets make {row} rows of {rows}"))
-                        .into()),
-                };
+                if row == rows {
+                    return Ok(());
+                }
+                let reason = format!("sparse offsets make {row} rows of {rows}");
+                return Err(source.corrupt(&reason).into());
             }
             if row >= rows {
                 return Err(source

@@ -2,7 +2,7 @@
 
 mod sources;
 
-use crate::column::ColumnReader;
+use crate::column::{ColumnReader, concat};
 use crate::part::{COMPACT_FILE, Part, ReadRequest, StoredColumn};
 use crate::stream::read::{Shared, window_bytes};
 use crate::types::{Column, Strings, arrow_schema};
@@ -12,7 +12,6 @@ use arrow_array::types::UInt8Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
-use arrow_select::concat::concat;
 use arrow_select::filter::FilterBuilder;
 use sources::{CompactSources, WideSources};
 use std::collections::VecDeque;
@@ -193,7 +192,11 @@ impl PartReader {
             }
         }
         let columns = self.columns.iter();
-        pieces.into_iter().zip(columns).map(|(pieces, c)| join(&pieces, &c.stored)).collect()
+        pieces
+            .into_iter()
+            .zip(columns)
+            .map(|(pieces, c)| concat(&c.stored.column.name, &pieces))
+            .collect()
     }
 
     fn assemble(&self, mut arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, PartError> {
@@ -269,7 +272,7 @@ impl ColumnCursor {
             pieces.push(checked(array, *rows, &self.stored)?);
             before += *rows as u64;
         }
-        join(&pieces, &self.stored)
+        concat(&self.stored.column.name, &pieces)
     }
 }
 
@@ -286,19 +289,6 @@ fn rows_for(part: &Part, columns: &[StoredColumn], bytes: u64) -> u64 {
     };
     let rows = u128::from(bytes) * u128::from(part.rows()) / u128::from(total.max(1));
     u64::try_from(rows).unwrap_or(u64::MAX)
-}
-
-/// One array of several.
-fn join(pieces: &[ArrayRef], stored: &StoredColumn) -> Result<ArrayRef, PartError> {
-    match pieces {
-        [piece] => Ok(Arc::clone(piece)),
-        pieces => {
-            let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-            concat(&pieces).map_err(|error| {
-                PartError::value(Place::column(&stored.column.name), error.to_string())
-            })
-        }
-    }
 }
 
 /// The array, if it has as many rows as were asked for.

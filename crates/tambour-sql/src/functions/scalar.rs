@@ -184,9 +184,10 @@ impl ScalarUDFImpl for Wrapped {
     /// A monotonic function of a sorted date or time is sorted: groups by it need no hash table.
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
         let Some((first, others)) = inputs.split_first() else { return Ok(SortProperties::Unordered) };
+        // In other zones clocks are set back, and with them what functions of local time return.
         let is_time = matches!(
             first.range.data_type(),
-            ArrowType::Timestamp(arrow::datatypes::TimeUnit::Second, _)
+            ArrowType::Timestamp(arrow::datatypes::TimeUnit::Second, Some(zone)) if &*zone == "UTC"
         );
         let is_followed = self.function.growth() == Growth::Monotonic && is_time;
         let are_constant = others.iter().all(|other| other.sort_properties == SortProperties::Singleton);

@@ -58,6 +58,11 @@ impl Expression {
         Ok(key)
     }
 
+    /// Parses a partition key; see [`Expression::for_partition`].
+    pub fn parse_partition_key(sql: &str) -> Result<Vec<Self>, StoreError> {
+        Ok(Self::parse_key(sql)?.into_iter().map(Self::for_partition).collect())
+    }
+
     /// Reads what stands behind `ORDER BY` or `PARTITION BY`: one expression, a tuple, or `tuple()`.
     pub(super) fn read_key(cursor: &mut Cursor) -> Result<Vec<Self>, StoreError> {
         if cursor.at_word("tuple") && cursor.text(cursor.peek_ahead(1)) == "(" {

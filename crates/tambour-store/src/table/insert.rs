@@ -46,6 +46,19 @@ pub struct InsertOptions {
     pub threads: usize,
 }
 
+impl Default for InsertOptions {
+    /// A new table, the new dialect, 1 GiB of memory, one thread.
+    fn default() -> Self {
+        Self {
+            existing: Existing::default(),
+            dialect: Dialect::default(),
+            rows_per_part: None,
+            memory_bytes: 1 << 30,
+            threads: 1,
+        }
+    }
+}
+
 /// Rows that wait take at most one part in so many of the memory; then there are the rows being sorted and written, their
 /// keys, and the blocks being filled.
 const CHUNK_SHARE: u64 = 4;

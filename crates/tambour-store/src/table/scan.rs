@@ -104,6 +104,21 @@ pub struct ScanRequest {
     pub strings: Strings,
 }
 
+impl Default for ScanRequest {
+    /// All rows in one partition; the columns remain to be named.
+    fn default() -> Self {
+        Self {
+            columns: Vec::new(),
+            predicate: Predicate::Unknown,
+            limit: None,
+            partitions: 1,
+            ordered: false,
+            batch_rows: 8192,
+            strings: Strings::default(),
+        }
+    }
+}
+
 impl Scan {
     /// Plans a scan: prunes and cuts the rest into partitions of about equal rows, deterministically.
     pub fn plan(table: &Table, request: &ScanRequest) -> Result<(Self, Pruned), StoreError> {

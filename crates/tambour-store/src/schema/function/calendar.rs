@@ -89,8 +89,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |c| by_day::<UInt32Type>(c, |day| date_digits(day) as u32),
     )
     .monotonic(),
-    Function::new("toYYYYMMDDhhmmss", |n, s| part_type(n, s, DataType::UInt64), date_time_digits)
-        .monotonic(),
+    // Not monotonic: where the clock is set back, the digits go back too.
+    Function::new("toYYYYMMDDhhmmss", |n, s| part_type(n, s, DataType::UInt64), date_time_digits),
     Function::new(
         "toHour",
         |n, s| instant_type(n, s, DataType::UInt8),

@@ -43,8 +43,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             memchr::memmem::find(text, needle).map_or(0, |at| at as u64 + 1)
         })
     })
-    .any_case()
-    .aliases(&["locate"]),
+    .any_case(),
 ];
 
 /// Texts in any of their Arrow forms.

@@ -1,0 +1,87 @@
+//! `tambour codecs`: what can be written behind CODEC, and what runs it here.
+
+use crate::cli::CodecsArguments;
+use crate::output::grid::{Frame, Grid, Heading};
+use crate::output::stdout;
+use serde_json::json;
+use std::io::Write;
+use tambour::codec::codec::{FAMILIES, Family, Scope};
+use tambour::codec::kernels;
+use tambour::kernel::lz4;
+
+/// Prints the list.
+pub(crate) fn run(arguments: &CodecsArguments) -> anyhow::Result<()> {
+    let isa = kernels::isa()?;
+    if arguments.json {
+        let codecs: Vec<_> = FAMILIES
+            .iter()
+            .map(|family| {
+                json!({
+                    "name": family.name,
+                    "method": family.method,
+                    "suits": suits(family),
+                    "variants": variants(family),
+                    "in_use": in_use(family),
+                })
+            })
+            .collect();
+        let result = json!({ "schema": "tambour/codecs/1", "isa": isa.name(), "codecs": codecs });
+        return Ok(stdout::json(&result)?);
+    }
+    let mut grid = Grid::new(vec![
+        Heading::text("codec"),
+        Heading::text("method"),
+        Heading::text("suits"),
+        Heading::text("variants here (in use)"),
+    ]);
+    for family in FAMILIES {
+        grid.push([
+            family.name.to_owned(),
+            format!("{:#04x}", family.method),
+            suits(family).to_owned(),
+            described_variants(family),
+        ]);
+    }
+    let mut target = stdout::text();
+    if let Some(widths) = grid.widths(Frame::Plain, None) {
+        grid.write(&mut target, Frame::Plain, &widths, None)?;
+    }
+    writeln!(target, "\nInstruction sets up to {isa}; the environment variable TAMBOUR_ISA caps them.")?;
+    target.flush()?;
+    Ok(())
+}
+
+/// What a codec is good for, in a few words.
+fn suits(family: &Family) -> &'static str {
+    match (family.name, family.scope) {
+        ("NONE", _) => "data that does not compress",
+        ("LZ4", _) => "everything; the fastest to read",
+        ("ZSTD", _) => "everything; smaller, slower: ZSTD(1) to ZSTD(22)",
+        (_, Scope::Generic) => "any bytes",
+        (_, Scope::Values) => "numbers",
+    }
+}
+
+/// The variants of the decoder that this processor runs, best first; none where a library does the work.
+fn variants(family: &Family) -> Vec<&'static str> {
+    if family.name == "LZ4" {
+        lz4::DECODE_VARIANTS.available().map(|variant| variant.name()).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+fn in_use(family: &Family) -> Option<&'static str> {
+    if family.name != "LZ4" {
+        return None;
+    }
+    kernels::lz4_decode().ok().map(|variant| variant.name())
+}
+
+fn described_variants(family: &Family) -> String {
+    let names = variants(family);
+    let mark = |name: &&str| {
+        if in_use(family) == Some(*name) { format!("({name})") } else { (*name).to_owned() }
+    };
+    if names.is_empty() { "-".to_owned() } else { names.iter().map(mark).collect::<Vec<_>>().join(" ") }
+}

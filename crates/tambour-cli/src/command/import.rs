@@ -1,0 +1,314 @@
+//! `tambour import`: files into a table, all rows or none.
+
+use super::threads;
+use crate::argument::CodecChoice;
+use crate::cli::ImportArguments;
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::progress::{Progress, Total};
+use crate::output::{Console, quantity, stdout};
+use anyhow::Context;
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+use tambour::files::{FileError, Input, ReadOptions};
+use tambour::part::storage;
+use tambour::part::types::{Column, DataType};
+use tambour::store::Table;
+use tambour::store::schema::expression::Expression;
+use tambour::store::schema::{ColumnDefinition, TableDefinition};
+use tambour::store::table::SIDECAR;
+use tambour::store::table::insert::{Existing, Insert, InsertOptions, InsertSummary};
+
+/// Rows that travel together from the files to the table.
+const BATCH_ROWS: usize = 16_384;
+
+/// Imports and tells what came of it.
+pub(crate) fn run(arguments: &ImportArguments, console: Console) -> anyhow::Result<()> {
+    let interrupt = Interrupt::listen();
+    let given = given_definition(arguments)?;
+    let mut input = open(arguments, given.as_ref())?;
+    let total = input.bytes_total().map_or(Total::Unknown, Total::Bytes);
+    let mut progress = console.progress("import", total);
+    let mut told = false;
+    loop {
+        let definition = match &given {
+            Some(definition) => definition.clone(),
+            None => inferred_definition(arguments, input.columns())?,
+        };
+        if !std::mem::replace(&mut told, true) {
+            tell_schema(&definition, arguments, console);
+        }
+        let mut insert =
+            Insert::begin(&storage::disk(), &arguments.into, &definition, options(arguments))?;
+        match copy(&mut input, &mut insert, &mut progress, &interrupt) {
+            Ok(()) => {
+                progress.phase("writing parts");
+                let summary = insert.commit()?;
+                let time = progress.elapsed();
+                drop(progress);
+                return tell_summary(arguments, &definition, &input, &summary, time, console);
+            }
+            Err(error) => {
+                insert.abort()?;
+                let Some(widen) = widening(&error) else { return Err(error) };
+                console.note(format_args!("{widen}: starting again with wider types"));
+                told = false;
+                input.restart()?;
+            }
+        }
+    }
+}
+
+/// All batches, from the files to the table.
+fn copy(
+    input: &mut Input,
+    insert: &mut Insert,
+    progress: &mut Progress,
+    interrupt: &Interrupt,
+) -> anyhow::Result<()> {
+    let mut rows = 0;
+    while let Some(batch) = input.next_batch() {
+        let batch = batch?;
+        interrupt.check()?;
+        rows += batch.num_rows() as u64;
+        insert.write(batch)?;
+        progress.update(input.bytes_read(), rows);
+    }
+    interrupt.check()?;
+    Ok(())
+}
+
+/// What was learned too late, if that is all that is wrong.
+fn widening(error: &anyhow::Error) -> Option<&FileError> {
+    error.downcast_ref::<FileError>().filter(|error| matches!(error, FileError::Widen { .. }))
+}
+
+fn open(arguments: &ImportArguments, given: Option<&TableDefinition>) -> anyhow::Result<Input> {
+    let header = match (arguments.header, arguments.no_header) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    let options = ReadOptions {
+        format: arguments.format.map(Into::into),
+        columns: given.map(TableDefinition::plain_columns),
+        batch_rows: BATCH_ROWS,
+        record_bytes_max: usize::try_from(arguments.record_max.0).unwrap_or(usize::MAX),
+        header,
+        delimiter: arguments.delimiter.map(|delimiter| delimiter.0),
+        skip_unknown_columns: arguments.skip_unknown,
+        threads: threads(arguments.threads),
+        ..ReadOptions::default()
+    };
+    Ok(Input::open(&arguments.files, options)?)
+}
+
+fn options(arguments: &ImportArguments) -> InsertOptions {
+    InsertOptions {
+        existing: if arguments.append {
+            Existing::Append
+        } else if arguments.force {
+            Existing::Replace
+        } else {
+            Existing::Refuse
+        },
+        dialect: arguments.dialect.into(),
+        rows_per_part: arguments.rows_per_part,
+        memory_bytes: arguments.memory.0,
+        threads: threads(arguments.threads),
+    }
+}
+
+/// The definition that is not to be inferred: of `--create`, or of the table that gets more rows.
+fn given_definition(arguments: &ImportArguments) -> anyhow::Result<Option<TableDefinition>> {
+    let exists = arguments.into.join(SIDECAR).exists();
+    if exists && !arguments.append && !arguments.force {
+        return Err(Failure::Conflict(format!(
+            "table {:?} exists: --append adds rows to it, --force replaces it",
+            arguments.into
+        ))
+        .into());
+    }
+    let created = arguments.create.as_deref().map(create_statement).transpose()?;
+    if created.is_some() || !(exists && arguments.append) {
+        return Ok(created);
+    }
+    if arguments.order_by.is_some()
+        || arguments.primary_key.is_some()
+        || arguments.partition_by.is_some()
+        || !arguments.codec.is_empty()
+    {
+        return Err(Failure::Usage(format!(
+            "table {:?} has its keys and codecs already: --append goes without \
+             --order-by, --primary-key, --partition-by, --codec",
+            arguments.into
+        ))
+        .into());
+    }
+    Ok(Table::open(&arguments.into)?.definition().cloned())
+}
+
+/// The statement itself, or `@FILE`.
+fn create_statement(text: &str) -> anyhow::Result<TableDefinition> {
+    let Some(path) = text.strip_prefix('@') else {
+        return Ok(TableDefinition::parse(text)?);
+    };
+    let statement = std::fs::read_to_string(path).with_context(|| path.to_owned())?;
+    TableDefinition::parse(&statement).with_context(|| path.to_owned())
+}
+
+/// A definition over the columns that the files have.
+fn inferred_definition(
+    arguments: &ImportArguments,
+    columns: &[Column],
+) -> anyhow::Result<TableDefinition> {
+    let key = |flag: &str, text: Option<&String>| -> anyhow::Result<Vec<Expression>> {
+        let Some(text) = text else { return Ok(Vec::new()) };
+        let key = Expression::parse_key(text).with_context(|| flag.to_owned())?;
+        check_columns(flag, &key, columns)?;
+        Ok(key)
+    };
+    let order_by = key("--order-by", arguments.order_by.as_ref())?;
+    let primary_key = match &arguments.primary_key {
+        Some(text) => key("--primary-key", Some(text))?,
+        None => order_by.clone(),
+    };
+    let partition_by = key("--partition-by", arguments.partition_by.as_ref())?;
+    let mut settings = vec![("index_granularity".to_owned(), "8192".to_owned())];
+    if has_nullable(order_by.iter().chain(&partition_by), columns)? {
+        settings.push(("allow_nullable_key".to_owned(), "1".to_owned()));
+    }
+    let mut definition =
+        TableDefinition::new(table_name(&arguments.into), with_codecs(columns, &arguments.codec)?);
+    definition.order_by = order_by;
+    definition.primary_key = primary_key;
+    definition.partition_by = partition_by.into_iter().map(Expression::for_partition).collect();
+    definition.settings = settings;
+    definition.check()?;
+    Ok(definition)
+}
+
+fn table_name(path: &Path) -> String {
+    // `.` and `..` have no name of their own until they are resolved.
+    let resolved = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    resolved.file_name().map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+fn check_columns(flag: &str, key: &[Expression], columns: &[Column]) -> Result<(), Failure> {
+    for name in key.iter().flat_map(Expression::columns) {
+        if !columns.iter().any(|column| column.name == name) {
+            return Err(unknown_column(flag, name, columns));
+        }
+    }
+    Ok(())
+}
+
+fn unknown_column(flag: &str, name: &str, columns: &[Column]) -> Failure {
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    Failure::NotFound(format!("{flag}: no column {name:?}; there are: {}", names.join(", ")))
+}
+
+fn has_nullable<'a>(
+    key: impl Iterator<Item = &'a Expression>,
+    columns: &[Column],
+) -> anyhow::Result<bool> {
+    for expression in key {
+        if expression.data_type(columns)?.is_nullable() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The columns with the codecs that the flags give them; a flag for one column goes before one for all.
+fn with_codecs(columns: &[Column], choices: &[CodecChoice]) -> Result<Vec<ColumnDefinition>, Failure> {
+    for name in choices.iter().filter_map(|choice| choice.column.as_deref()) {
+        if !columns.iter().any(|column| column.name == name) {
+            return Err(unknown_column("--codec", name, columns));
+        }
+    }
+    let choice = |column: &Column| {
+        let own = choices.iter().rev().find(|choice| choice.column.as_ref() == Some(&column.name));
+        own.or_else(|| choices.iter().rev().find(|choice| choice.column.is_none()))
+    };
+    Ok(columns
+        .iter()
+        .map(|column| ColumnDefinition {
+            codec: choice(column).and_then(|choice| choice.codec.clone()),
+            ..ColumnDefinition::new(column.name.clone(), column.data_type.clone())
+        })
+        .collect())
+}
+
+fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, console: Console) {
+    if console.is_verbose() {
+        console.detail(definition);
+        return;
+    }
+    let types = definition.columns.iter().map(|column| &column.column.data_type);
+    let low = types.clone().filter(|kind| matches!(kind, DataType::LowCardinality(_))).count();
+    let nullable = types.filter(|kind| kind.is_nullable()).count();
+    let mut kinds: Vec<String> = Vec::new();
+    if low > 0 {
+        kinds.push(format!("{low} LowCardinality"));
+    }
+    if nullable > 0 {
+        kinds.push(format!("{nullable} Nullable"));
+    }
+    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
+    let order: Vec<String> = definition.order_by.iter().map(ToString::to_string).collect();
+    let order = if order.is_empty() { "unsorted".to_owned() } else { format!("by {}", order.join(", ")) };
+    console.note(format_args!(
+        "{}: {}{kinds}, {order}",
+        arguments.into.display(),
+        quantity::counted(definition.columns.len() as u64, "column", "columns"),
+    ));
+}
+
+fn tell_summary(
+    arguments: &ImportArguments,
+    definition: &TableDefinition,
+    input: &Input,
+    summary: &InsertSummary,
+    time: Duration,
+    console: Console,
+) -> anyhow::Result<()> {
+    let bytes_in = input.bytes_total().unwrap_or_else(|| input.bytes_read());
+    if arguments.json {
+        let columns: Vec<_> = definition.columns.iter().map(column_to_json).collect();
+        stdout::json(&json!({
+            "schema": "tambour/import/1",
+            "table": arguments.into.display().to_string(),
+            "rows": summary.rows,
+            "parts": summary.parts,
+            "bytes_in": bytes_in,
+            "bytes_uncompressed": summary.uncompressed,
+            "bytes_on_disk": summary.compressed,
+            "seconds": time.as_secs_f64(),
+            "columns": columns,
+            "create": definition.to_string(),
+        }))?;
+        return Ok(());
+    }
+    console.note(format_args!(
+        "{}: {} in {}, {} -> {} on disk ({}), {}, {} rows/s",
+        arguments.into.display(),
+        quantity::counted(summary.rows, "row", "rows"),
+        quantity::counted(summary.parts, "part", "parts"),
+        quantity::bytes(bytes_in),
+        quantity::bytes(summary.compressed),
+        quantity::ratio(bytes_in, summary.compressed),
+        quantity::seconds(time),
+        quantity::rate(quantity::per_second(summary.rows, time)),
+    ));
+    Ok(())
+}
+
+fn column_to_json(column: &ColumnDefinition) -> serde_json::Value {
+    json!({
+        "name": column.column.name,
+        "type": column.column.data_type.to_string(),
+        "codec": column.codec.as_ref().map(ToString::to_string),
+    })
+}

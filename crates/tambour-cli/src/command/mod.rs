@@ -1,0 +1,52 @@
+//! The commands, one room each.
+
+pub(crate) mod attach_script;
+pub(crate) mod codecs;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod inspect;
+pub(crate) mod manual;
+pub(crate) mod optimize;
+pub(crate) mod sql;
+pub(crate) mod target;
+pub(crate) mod verify;
+
+use crate::cli::{DialectName, FileFormat, StringsName};
+use tambour::files::Format;
+use tambour::part::types::Strings;
+use tambour::part::write::Dialect;
+
+impl From<FileFormat> for Format {
+    fn from(format: FileFormat) -> Self {
+        match format {
+            FileFormat::Csv => Self::Csv,
+            FileFormat::Tsv => Self::Tsv,
+            FileFormat::Jsonl => Self::JsonLines,
+            FileFormat::Parquet => Self::Parquet,
+            FileFormat::Arrow => Self::ArrowIpc,
+        }
+    }
+}
+
+impl From<DialectName> for Dialect {
+    fn from(name: DialectName) -> Self {
+        match name {
+            DialectName::New => Self::New,
+            DialectName::Old => Self::Old,
+        }
+    }
+}
+
+impl From<StringsName> for Strings {
+    fn from(name: StringsName) -> Self {
+        match name {
+            StringsName::Utf8 => Self::Utf8,
+            StringsName::Binary => Self::Binary,
+        }
+    }
+}
+
+/// Threads to use: as asked, or one per processor.
+fn threads(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}

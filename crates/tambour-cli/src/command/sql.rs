@@ -1,0 +1,173 @@
+//! `tambour sql`: queries from the command line, a file, a pipe, or the shell.
+
+use super::threads;
+use crate::cli::{ResultFormat, SqlArguments, StringsName};
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::{Console, stdout, terminal_width};
+use crate::query::{self, Style, statement};
+use crate::shell;
+use anyhow::Context;
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tambour::sql::{Session, SessionOptions};
+use tambour::store::Table;
+
+/// Runs what was given, or the shell.
+pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<()> {
+    let (tables, query) = tables_and_query(&arguments)?;
+    let threads = threads(arguments.threads);
+    let session = session(&tables, &arguments, threads)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_name("query")
+        .enable_all()
+        .build()?;
+    let interrupt = Interrupt::listen();
+    let style = style(&arguments);
+    let scripts = scripts(&arguments, query)?;
+    if scripts.is_empty() {
+        return shell::run(&session, &runtime, style, &interrupt, console);
+    }
+    for script in &scripts {
+        for statement in statement::split(script) {
+            let mut target = stdout::data();
+            let work = query::run(&session, statement, style, &mut target, &interrupt);
+            let outcome = runtime.block_on(work).map_err(|error| with_excerpt(error, statement))?;
+            target.flush()?;
+            if arguments.stats || (is_for_people(style) && style.width.is_some()) {
+                console.note(query::summary(&outcome, arguments.stats));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_for_people(style: Style) -> bool {
+    matches!(style.format, ResultFormat::Table | ResultFormat::Vertical)
+}
+
+/// A syntax error points at its place; the excerpt goes to standard error ahead of the message.
+fn with_excerpt(error: anyhow::Error, statement: &str) -> anyhow::Error {
+    if let Some(excerpt) = query::excerpt(&error, statement) {
+        let _ = writeln!(anstream::stderr(), "{excerpt}");
+    }
+    error
+}
+
+/// The texts with statements, in the order of running; empty for the shell.
+fn scripts(arguments: &SqlArguments, query: Option<String>) -> anyhow::Result<Vec<String>> {
+    let mut scripts: Vec<String> = query.into_iter().chain(arguments.commands.iter().cloned()).collect();
+    match &arguments.file {
+        Some(path) if path == Path::new("-") => scripts.push(standard_input()?),
+        Some(path) => {
+            scripts.push(std::fs::read_to_string(path).with_context(|| path.display().to_string())?);
+        }
+        None if scripts.is_empty() && !std::io::stdin().is_terminal() => {
+            // A pipe is a script; what comes back must not be taken for "no script".
+            scripts.push(standard_input()?);
+        }
+        None => {}
+    }
+    Ok(scripts)
+}
+
+fn standard_input() -> anyhow::Result<String> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("standard input")?;
+    Ok(text)
+}
+
+fn style(arguments: &SqlArguments) -> Style {
+    let width = terminal_width();
+    let piped = if width.is_some() { ResultFormat::Table } else { ResultFormat::Tsv };
+    Style {
+        format: arguments.format.unwrap_or(piped),
+        header: match (arguments.header, arguments.no_header) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        },
+        rows_max: if arguments.rows_max == 0 { usize::MAX } else { arguments.rows_max },
+        width,
+    }
+}
+
+/// A table to open, and its name in SQL if that is not its directory's.
+#[derive(Debug, PartialEq, Eq)]
+struct Named {
+    name: Option<String>,
+    path: PathBuf,
+}
+
+/// Which arguments are tables, and whether the last one is the query.
+fn tables_and_query(arguments: &SqlArguments) -> Result<(Vec<Named>, Option<String>), Failure> {
+    let scripted = !arguments.commands.is_empty() || arguments.file.is_some();
+    let mut tables = Vec::new();
+    let mut query = None;
+    for (index, argument) in arguments.arguments.iter().enumerate() {
+        let last = index + 1 == arguments.arguments.len();
+        match named_table(argument) {
+            Some(table) => tables.push(table),
+            None if last && !scripted && looks_like_sql(argument) => query = Some(argument.clone()),
+            None => return Err(Failure::NotFound(format!("{argument}: no such directory"))),
+        }
+    }
+    Ok((tables, query))
+}
+
+/// `DIRECTORY` or `NAME=DIRECTORY`, if that is one.
+fn named_table(argument: &str) -> Option<Named> {
+    if Path::new(argument).is_dir() {
+        return Some(Named { name: None, path: argument.into() });
+    }
+    let (name, path) = argument.split_once('=')?;
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (plain && Path::new(path).is_dir()).then(|| Named { name: Some(name.to_owned()), path: path.into() })
+}
+
+/// A query has more than one word; a single word is a table that is not there.
+fn looks_like_sql(argument: &str) -> bool {
+    argument.trim().contains(|c: char| c.is_whitespace() || c == '(' || c == ';')
+}
+
+fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow::Result<Session> {
+    let session = Session::new(&SessionOptions {
+        threads,
+        deterministic: arguments.deterministic,
+        binary_strings: arguments.strings == StringsName::Binary,
+        ..SessionOptions::default()
+    })?;
+    for Named { name, path } in tables {
+        let table = Arc::new(Table::open(path)?);
+        let name = name.clone().unwrap_or_else(|| table.name().to_owned());
+        if session.tables().iter().any(|(taken, _)| *taken == name) {
+            return Err(Failure::Usage(format!(
+                "two tables are named {name:?}: give one another name, like other={}",
+                path.display()
+            ))
+            .into());
+        }
+        session.register_as(&name, table)?;
+    }
+    Ok(session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_and_words() {
+        assert!(looks_like_sql("SELECT 1"));
+        assert!(looks_like_sql("select(1)"));
+        assert!(!looks_like_sql("flihgts"));
+        assert_eq!(named_table("/nonexistent"), None);
+        assert_eq!(
+            named_table("t=/"),
+            Some(Named { name: Some("t".to_owned()), path: PathBuf::from("/") })
+        );
+        assert_eq!(named_table("select 1=/"), None);
+    }
+}

@@ -1,0 +1,159 @@
+//! `tambour verify`: reads everything and tells what is wrong.
+
+use super::target::Target;
+use crate::blocks::{BlockFile, Depth};
+use crate::cli::VerifyArguments;
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::output::progress::Total;
+use crate::output::{Console, failure, quantity, stdout};
+use serde_json::json;
+use std::error::Error;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tambour::Part;
+use tambour::part::storage;
+use tambour::store::Table;
+use tambour::store::table::verify::verify;
+
+/// Verifies and lists the damage.
+pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Result<()> {
+    let path = arguments.path.as_path();
+    let _interrupt = Interrupt::listen();
+    let target = Target::identify(path)?;
+    let (report, time) = match target {
+        Target::Table => verify_table(path, console)?,
+        Target::Part => verify_part(path, console)?,
+        Target::Blocks => verify_blocks(path, console)?,
+    };
+    if arguments.json {
+        stdout::json(&report.to_json(path, target, time))?;
+    } else {
+        let mut lines = stdout::text();
+        for damage in &report.damage {
+            writeln!(lines, "{}", failure::chain(damage.as_ref()).join(": "))?;
+        }
+        lines.flush()?;
+    }
+    report.check(path)?;
+    if !arguments.json {
+        console.note(report.summary(path, time));
+    }
+    Ok(())
+}
+
+/// What was looked at, and what is wrong.
+#[derive(Debug, Default)]
+struct Report {
+    parts: u64,
+    files: u64,
+    blocks: u64,
+    bytes: u64,
+    rows: u64,
+    damage: Vec<Box<dyn Error>>,
+}
+
+impl Report {
+    /// An error if anything was found. What this version cannot read is no damage, unless there is damage as well.
+    fn check(&self, path: &Path) -> Result<(), Failure> {
+        let exits = || self.damage.iter().map(|error| Exit::of(error.as_ref()));
+        let Some(first) = exits().next() else { return Ok(()) };
+        let exit = exits().find(|exit| *exit == Exit::Corrupt).unwrap_or(first);
+        let what = if exit == Exit::Corrupt { "damaged" } else { "cannot be checked" };
+        let places = quantity::counted(self.damage.len() as u64, "place", "places");
+        Err(Failure::Listed { summary: format!("{}: {what} in {places}", path.display()), exit })
+    }
+
+    fn summary(&self, path: &Path, time: Duration) -> String {
+        let mut counts = Vec::new();
+        if self.parts > 0 {
+            counts.push(quantity::counted(self.parts, "part", "parts"));
+        }
+        counts.push(quantity::counted(self.files, "file", "files"));
+        counts.push(quantity::counted(self.blocks, "block", "blocks"));
+        if self.rows > 0 {
+            counts.push(quantity::counted(self.rows, "row", "rows"));
+        }
+        let speed = quantity::byte_rate(quantity::per_second(self.bytes, time));
+        format!(
+            "{}: good; {}, {} in {} ({})",
+            path.display(),
+            counts.join(", "),
+            quantity::bytes(self.bytes),
+            quantity::seconds(time),
+            speed.trim_end_matches('.'),
+        )
+    }
+
+    fn to_json(&self, path: &Path, target: Target, time: Duration) -> serde_json::Value {
+        json!({
+            "schema": "tambour/verify/1",
+            "path": path.display().to_string(),
+            "kind": target.name(),
+            "good": self.damage.is_empty(),
+            "parts": self.parts,
+            "files": self.files,
+            "blocks": self.blocks,
+            "bytes": self.bytes,
+            "rows": self.rows,
+            "seconds": time.as_secs_f64(),
+            "damage": self.damage.iter().map(|error| failure::fields(error.as_ref())).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn verify_table(path: &Path, console: Console) -> anyhow::Result<(Report, Duration)> {
+    // A table that cannot be opened for its parts' sake can still be verified; only the length of the bar is missing.
+    let total = Table::open(path).map_or(Total::Unknown, |table| {
+        Total::Bytes(table.parts().iter().map(|part| part.bytes_on_disk()).sum())
+    });
+    let mut progress = console.progress("verify", total);
+    let seen = verify(&storage::disk(), path, &mut |seen| progress.update(seen.bytes, seen.rows))?;
+    let damage = seen.damage.into_iter().map(|error| Box::new(error) as Box<dyn Error>).collect();
+    let report = Report {
+        parts: seen.parts,
+        files: seen.files,
+        blocks: seen.blocks,
+        bytes: seen.bytes,
+        rows: seen.rows,
+        damage,
+    };
+    Ok((report, progress.elapsed()))
+}
+
+fn verify_part(path: &Path, console: Console) -> anyhow::Result<(Report, Duration)> {
+    let mut progress = console.progress("verify", Total::Unknown);
+    progress.phase("reading the part");
+    let mut report = Report { parts: 1, ..Report::default() };
+    match Part::open(&storage::disk(), path) {
+        Ok(part) => {
+            let seen = Arc::new(part).verify();
+            report.files = seen.files;
+            report.blocks = seen.blocks;
+            report.bytes = seen.bytes;
+            report.rows = seen.rows;
+            report.damage.extend(seen.damage.into_iter().map(|damage| Box::new(damage.error) as Box<dyn Error>));
+        }
+        Err(error) => report.damage.push(Box::new(error)),
+    }
+    Ok((report, progress.elapsed()))
+}
+
+fn verify_blocks(path: &Path, console: Console) -> anyhow::Result<(Report, Duration)> {
+    let file = BlockFile::open(path, Depth::Contents)?;
+    let mut progress = console.progress("verify", Total::Bytes(file.length()));
+    let mut report = Report { files: 1, bytes: file.length(), ..Report::default() };
+    for entry in file {
+        match entry {
+            Ok(entry) => {
+                report.blocks += 1;
+                progress.update(entry.offset + entry.header.block_bytes() as u64, 0);
+                report.damage.extend(entry.damage.map(|error| Box::new(error) as Box<dyn Error>));
+            }
+            Err(error) => report.damage.push(Box::new(error)),
+        }
+    }
+    Ok((report, progress.elapsed()))
+}

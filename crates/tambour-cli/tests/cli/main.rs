@@ -1,0 +1,12 @@
+//! The command line as users and scripts meet it: what it prints, what it refuses, and with which exit code.
+
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod results;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod usage;

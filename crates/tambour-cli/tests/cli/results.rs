@@ -1,0 +1,281 @@
+//! What the commands do when all is well.
+
+use crate::support::Sandbox;
+use std::fs;
+
+const CSV: &str = "\
+id,city,temperature,day
+3,\"St. John's, NL\",-4.5,2024-01-31
+1,Z\u{fc}rich,,2024-01-02
+2,\"say \"\"hi\"\"\",21.25,2024-02-01
+";
+
+fn weather() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("weather.csv", CSV);
+    sandbox.run(&["import", "weather.csv", "--into", "w", "--order-by", "id"]).expect(0);
+    sandbox
+}
+
+#[test]
+fn import_tells_what_it_did() {
+    let sandbox = Sandbox::new();
+    sandbox.file("weather.csv", CSV);
+    let run = sandbox.run(&["import", "weather.csv", "--into", "w", "--order-by", "id"]).expect(0);
+    assert_eq!(run.stdout, "");
+    let run = run.says(&["w: 4 columns", "by id", "3 rows in 1 part"]);
+    assert_eq!(run.stderr.lines().count(), 2, "{}", run.stderr);
+    let run = sandbox.run(&["import", "weather.csv", "--into", "q", "--quiet"]).expect(0);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    sandbox
+        .run(&["import", "weather.csv", "--into", "v", "-v"])
+        .expect(0)
+        .says(&["CREATE TABLE v", "ENGINE = MergeTree"]);
+}
+
+#[test]
+fn import_as_json() {
+    let sandbox = Sandbox::new();
+    sandbox.file("weather.csv", CSV);
+    let call = ["import", "weather.csv", "--into", "w", "--json", "--codec", "ZSTD(3)", "--codec", "id=LZ4"];
+    let result = sandbox.run(&call).expect(0).json();
+    assert_eq!(result["schema"], "tambour/import/1");
+    assert_eq!((&result["rows"], &result["parts"]), (&3.into(), &1.into()));
+    assert_eq!(result["bytes_in"], CSV.len());
+    let codecs: Vec<&str> =
+        result["columns"].as_array().unwrap().iter().map(|column| column["codec"].as_str().unwrap()).collect();
+    assert_eq!(codecs, ["LZ4", "ZSTD(3)", "ZSTD(3)", "ZSTD(3)"]);
+}
+
+#[test]
+fn import_with_a_statement_in_a_file() {
+    let sandbox = Sandbox::new();
+    sandbox.file("weather.csv", CSV);
+    sandbox.file(
+        "w.sql",
+        "CREATE TABLE w (id UInt16, city String, temperature Nullable(Float32), day Date) \
+         ENGINE = MergeTree PARTITION BY toYYYYMM(day) ORDER BY (city, id)",
+    );
+    let call = ["import", "weather.csv", "--into", "w", "--create", "@w.sql", "--json"];
+    let result = sandbox.run(&call).expect(0).json();
+    assert_eq!(result["parts"], 2);
+    assert_eq!(result["columns"][2]["type"], "Nullable(Float32)");
+}
+
+#[test]
+fn import_from_standard_input() {
+    let sandbox = weather();
+    let run = sandbox.shell("$TAMBOUR import - --format csv --into piped --order-by day < weather.csv").expect(0);
+    assert!(run.stderr.contains("3 rows"), "{}", run.stderr);
+    let days = sandbox.run(&["sql", "piped", "SELECT day FROM piped"]).expect(0).stdout;
+    assert_eq!(days, "2024-01-02\n2024-01-31\n2024-02-01\n");
+}
+
+#[test]
+fn import_of_csv_without_names() {
+    let sandbox = Sandbox::new();
+    sandbox.file("x.csv", "1;a\n2;b\n");
+    let call = ["import", "x.csv", "--into", "x", "--delimiter", ";", "--no-header"];
+    sandbox.run(&call).expect(0).says(&["2 columns", "2 rows"]);
+}
+
+#[test]
+fn results_in_every_format() {
+    let sandbox = weather();
+    let query = "SELECT id, city, temperature, day FROM w ORDER BY id";
+    for format in ["table", "vertical", "csv", "tsv", "json", "jsonl", "markdown"] {
+        let run = sandbox.run(&["sql", "w", query, "--format", format]).expect(0);
+        assert_eq!(run.stderr, "", "{format}");
+        insta::assert_snapshot!(format!("result_{format}"), run.stdout);
+    }
+    let run = sandbox.run(&["sql", "w", query, "--format", "null"]).expect(0);
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn results_without_rows() {
+    let sandbox = weather();
+    let query = "SELECT id, city FROM w WHERE id > 100";
+    let run = |format| sandbox.run(&["sql", "w", query, "--format", format]).expect(0).stdout;
+    assert_eq!(run("tsv"), "");
+    assert_eq!(run("csv"), "id,city\n");
+    assert_eq!(run("json"), "[]\n");
+    assert_eq!(run("jsonl"), "");
+    assert!(run("table").contains("id"));
+}
+
+#[test]
+fn binary_results_are_read_back() {
+    let sandbox = weather();
+    for format in ["arrow", "parquet"] {
+        let script = format!("$TAMBOUR sql w 'SELECT * FROM w' --format {format} > back.{format}");
+        sandbox.shell(&script).expect(0);
+        let (file, table) = (format!("back.{format}"), format!("b_{format}"));
+        sandbox.run(&["import", &file, "--into", &table, "--order-by", "id"]).expect(0);
+        let query = format!("SELECT id, city, temperature, day FROM {table}");
+        let rows = sandbox.run(&["sql", &table, &query]).expect(0).stdout;
+        let original = "SELECT id, city, temperature, day FROM w";
+        assert_eq!(rows, sandbox.run(&["sql", "w", original]).expect(0).stdout);
+    }
+}
+
+#[test]
+fn format_clause_of_the_query() {
+    let sandbox = weather();
+    let run = |query: &str| sandbox.run(&["sql", "w", query]).expect(0).stdout;
+    assert_eq!(run("SELECT id FROM w ORDER BY id FORMAT CSV"), "1\n2\n3\n");
+    assert_eq!(run("SELECT id FROM w ORDER BY id FORMAT CSVWithNames"), "id\n1\n2\n3\n");
+    assert_eq!(run("SELECT id FROM w WHERE id = 1 FORMAT JSONEachRow"), "{\"id\":1}\n");
+    assert!(run("SELECT id FROM w FORMAT PrettyCompact").contains('\u{2502}'));
+    assert!(run("SELECT id FROM w WHERE id = 1 FORMAT Vertical").starts_with("Row 1:\nid: 1\n"));
+}
+
+#[test]
+fn statements_from_flags_files_and_pipes() {
+    let sandbox = weather();
+    let run = sandbox.run(&["sql", "w", "-c", "SELECT 1; SELECT 2", "-c", "SELECT ';'"]).expect(0);
+    assert_eq!(run.stdout, "1\n2\n;\n");
+    sandbox.file("q.sql", "-- two of them;\nSELECT count(*) FROM w;\n\nSELECT max(id) FROM w\n");
+    assert_eq!(sandbox.run(&["sql", "w", "-f", "q.sql"]).expect(0).stdout, "3\n3\n");
+    assert_eq!(sandbox.shell("$TAMBOUR sql w < q.sql").expect(0).stdout, "3\n3\n");
+    assert_eq!(sandbox.shell("$TAMBOUR sql w -f - < q.sql").expect(0).stdout, "3\n3\n");
+    assert_eq!(sandbox.run(&["sql", "SELECT 1 + 1"]).expect(0).stdout, "2\n");
+}
+
+#[test]
+fn tables_by_name_and_by_another() {
+    let sandbox = weather();
+    fs::create_dir(sandbox.path().join("other")).unwrap();
+    sandbox.run(&["import", "weather.csv", "--into", "other/w"]).expect(0);
+    let twice = sandbox.run(&["sql", "w", "other/w", "SELECT 1"]).expect(2);
+    twice.says(&["two tables are named \"w\"", "other=other/w"]);
+    let query = "SELECT count(*) FROM w JOIN o ON w.id = o.id";
+    assert_eq!(sandbox.run(&["sql", "w", "o=other/w", query]).expect(0).stdout, "3\n");
+    // A table is also known by an absolute path, with a slash behind it, and as the current directory.
+    assert_eq!(sandbox.run(&["sql", "w/", "SELECT count(*) FROM w"]).expect(0).stdout, "3\n");
+    assert_eq!(sandbox.shell("cd w && $TAMBOUR sql . 'SELECT count(*) FROM w'").expect(0).stdout, "3\n");
+}
+
+#[test]
+fn statistics_on_request() {
+    let sandbox = weather();
+    let run = sandbox.run(&["sql", "w", "SELECT sum(id) FROM w", "--stats"]).expect(0);
+    assert_eq!(run.stdout, "6\n");
+    run.says(&["1 row in set. Elapsed: ", "Processed 3 rows, ", "rows/s.", "1 of 1 part", "1 of 1 granule"]);
+    let quiet = sandbox.run(&["sql", "w", "SELECT sum(id) FROM w"]).expect(0);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn long_results_are_cut_for_people_only() {
+    let sandbox = Sandbox::new();
+    sandbox.table();
+    let query = "SELECT id FROM t ORDER BY id";
+    let table = sandbox.run(&["sql", "t", query, "--format", "table", "--rows-max", "5"]).expect(0).stdout;
+    insta::assert_snapshot!(table);
+    let all = sandbox.run(&["sql", "t", query, "--format", "table", "--rows-max", "0"]).expect(0).stdout;
+    assert_eq!(all.lines().count(), 1004);
+    let csv = sandbox.run(&["sql", "t", query, "--format", "csv", "--rows-max", "5"]).expect(0).stdout;
+    assert_eq!(csv.lines().count(), 1001);
+}
+
+#[test]
+fn export_and_import_again() {
+    let sandbox = weather();
+    let rows = |table: &str| {
+        let query = format!("SELECT id, city, temperature, day FROM {table} ORDER BY id");
+        sandbox.run(&["sql", table, &query]).expect(0).stdout
+    };
+    for extension in ["csv", "tsv", "jsonl", "parquet", "arrow"] {
+        let file = format!("x.{extension}");
+        sandbox.run(&["export", "w", &file]).expect(0).says(&["3 rows"]);
+        let table = format!("back_{extension}");
+        sandbox.run(&["import", &file, "--into", &table]).expect(0);
+        assert_eq!(rows(&table), rows("w"), "{extension}");
+    }
+    let run = sandbox.run(&["export", "w", "-", "--format", "csv", "--columns", "day,id"]).expect(0);
+    assert_eq!(run.stdout, "day,id\n2024-01-02,1\n2024-02-01,2\n2024-01-31,3\n");
+    let json = sandbox.run(&["export", "w", "y.csv", "--json"]).expect(0).json();
+    assert_eq!((&json["schema"], &json["rows"]), (&"tambour/export/1".into(), &3.into()));
+    let names: Vec<_> = fs::read_dir(sandbox.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().ends_with(".tmp")), "{names:?}");
+}
+
+#[test]
+fn optimize_merges() {
+    let sandbox = weather();
+    sandbox.run(&["import", "weather.csv", "--into", "w", "--append"]).expect(0);
+    let result = sandbox.run(&["optimize", "w", "--json"]).expect(0).json();
+    assert_eq!(result["schema"], "tambour/optimize/1");
+    assert_eq!((&result["parts_before"], &result["parts_after"]), (&2.into(), &1.into()));
+    let ids = sandbox.run(&["sql", "w", "SELECT id FROM w"]).expect(0).stdout;
+    assert_eq!(ids, "1\n1\n2\n2\n3\n3\n");
+    sandbox.run(&["optimize", "w"]).expect(0).says(&["nothing to merge"]);
+    sandbox.run(&["verify", "w"]).expect(0);
+}
+
+#[test]
+fn inspect_tells_what_is_there() {
+    let sandbox = weather();
+    let table = sandbox.run(&["inspect", "w", "--json"]).expect(0).json();
+    assert_eq!((&table["schema"], &table["kind"]), (&"tambour/inspect/1".into(), &"table".into()));
+    assert_eq!(table["rows"], 3);
+    assert_eq!(table["columns"][1]["name"], "city");
+    let part = sandbox.part("w");
+    let path = part.to_str().unwrap();
+    let json = sandbox.run(&["inspect", path, "--json", "--blocks"]).expect(0).json();
+    assert_eq!((&json["kind"], &json["form"]), (&"part".into(), &"wide".into()));
+    assert_eq!(json["primary_index"]["entries"][0], "(1)");
+    assert_eq!(json["blocks"]["id.bin"][0]["good"], true);
+    let text = sandbox.run(&["inspect", path]).expect(0).stdout;
+    for word in ["wide", "mrk2", "3 rows in 1 granule", "city", "LZ4", "id.bin", "checksums.txt", "(all)"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let bin = part.join("id.bin");
+    let blocks = sandbox.run(&["inspect", bin.to_str().unwrap(), "--blocks"]).expect(0).stdout;
+    assert!(blocks.contains("1 block") && blocks.contains("good"), "{blocks}");
+    sandbox.file("x.lz4", [0x04, 0x22, 0x4d, 0x18, 0, 0]);
+    sandbox.run(&["inspect", "x.lz4"]).expect(5).says(&["LZ4 frame", "not supported yet"]);
+}
+
+#[test]
+fn errors_as_json() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&["inspect", "nothing", "--json"]).expect(1);
+    let error: serde_json::Value = serde_json::from_str(&run.stderr).unwrap();
+    assert_eq!(error["schema"], "tambour/error/1");
+    assert_eq!(error["exit"], 1);
+    assert!(error["message"].as_str().unwrap().contains("nothing"));
+}
+
+#[test]
+fn attach_scripts() {
+    let sandbox = weather();
+    let script = sandbox.run(&["attach-script", "w"]).expect(0).stdout;
+    let place = sandbox.path().display().to_string();
+    insta::assert_snapshot!("attach_script", script.replace(&place, "/place"));
+    sandbox.shell("$TAMBOUR attach-script w | sh -n").expect(0);
+    let from = sandbox.run(&["attach-script", "w", "--from"]).expect(0).stdout;
+    insta::assert_snapshot!("attach_script_from", from.replace(&place, "/place"));
+    let sql = sandbox.run(&["attach-script", "w", "--sql", "--database", "d-b", "--name", "x"]).expect(0).stdout;
+    insta::assert_snapshot!("attach_script_sql", sql);
+    let hosts = ["attach-script", "w", "--host", "ch1", "--host", "ch2"];
+    let script = sandbox.run(&hosts).expect(0).stdout;
+    assert_eq!(script.matches("clickhouse-client --host ch1 --query").count(), 2, "{script}");
+    assert_eq!(script.matches("clickhouse-client --host ch2 --query").count(), 1, "{script}");
+}
+
+#[test]
+fn the_shell_on_a_terminal() {
+    let sandbox = weather();
+    sandbox.file("typed", ".tables\nSELECT count(*) AS n\nFROM w;\nSELECT broken;\n.mode csv\nSELECT 7 AS x;\n\\d w\n.exit\n");
+    let call = r#"TERM=dumb script -qec '"$TAMBOUR" sql w' /dev/null < typed"#;
+    let screen = sandbox.shell(call).expect(0).stdout;
+    for text in ["1 row in set. Elapsed:", "broken", "x\r\n7\r\n", "CREATE TABLE", "tambour :) "] {
+        assert!(screen.contains(text), "{text:?}: {screen}");
+    }
+    let history = sandbox.path().join(".local/state/tambour/history");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&history).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(fs::read_to_string(history).unwrap().contains("SELECT count"));
+}

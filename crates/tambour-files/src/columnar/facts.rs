@@ -1,0 +1,207 @@
+//! What the values of a columnar file's column are really like, against what its schema allows.
+
+use crate::infer::evidence::{DATE_DAYS, Distinct};
+use crate::value::time::DAYS;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, TimestampSecondType};
+use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_cast::cast;
+use arrow_schema::{DataType as Arrow, Field, Fields, TimeUnit};
+use std::sync::Arc;
+use tambour_part::types::TYPE_KEY;
+use tambour_part::{DataType, PartError};
+
+/// What was seen of a column or of something inside one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) nulls: bool,
+    /// NULLs among the values whose texts were looked at.
+    null_count: u64,
+    /// Least and greatest day (or second, for timestamps of seconds).
+    pub(crate) range: Option<(i64, i64)>,
+    pub(crate) distinct: Distinct,
+    children: Vec<Facts>,
+}
+
+impl Facts {
+    /// What the schema says, where the values cannot be looked at first.
+    pub(crate) fn stated(field: &Field) -> Self {
+        let children = match field.data_type() {
+            Arrow::List(item) | Arrow::LargeList(item) | Arrow::FixedSizeList(item, _) => {
+                vec![Self::stated(item)]
+            }
+            Arrow::Struct(fields) => fields.iter().map(|field| Self::stated(field)).collect(),
+            Arrow::Map(entries, _) => match entries.data_type() {
+                Arrow::Struct(fields) => fields.iter().map(|field| Self::stated(field)).collect(),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        Self { nulls: field.is_nullable(), children, ..Self::default() }
+    }
+
+    /// Widens the range.
+    pub(crate) fn include(&mut self, least: i64, greatest: i64) {
+        let (low, high) = self.range.unwrap_or((least, greatest));
+        self.range = Some((low.min(least), high.max(greatest)));
+    }
+
+    /// Looks at values; at their texts too if `texts`.
+    pub(crate) fn observe(&mut self, array: &ArrayRef, texts: bool) {
+        self.nulls |= array.logical_null_count() > 0;
+        match array.data_type() {
+            Arrow::Date32 => {
+                for day in array.as_primitive::<Date32Type>().iter().flatten() {
+                    self.include(i64::from(day), i64::from(day));
+                }
+            }
+            Arrow::Timestamp(TimeUnit::Second, _) => {
+                for second in array.as_primitive::<TimestampSecondType>().iter().flatten() {
+                    self.include(second, second);
+                }
+            }
+            Arrow::List(_) => self.child(0).observe(array.as_list::<i32>().values(), false),
+            Arrow::LargeList(_) => self.child(0).observe(array.as_list::<i64>().values(), false),
+            Arrow::FixedSizeList(..) => {
+                self.child(0).observe(array.as_fixed_size_list().values(), false);
+            }
+            Arrow::Map(..) => {
+                let map = array.as_map();
+                self.child(0).observe(map.keys(), false);
+                self.child(1).observe(map.values(), false);
+            }
+            Arrow::Struct(_) => {
+                // Where the whole is NULL its elements are.
+                let nulls = array.null_count() > 0;
+                for (index, column) in array.as_struct().columns().iter().enumerate() {
+                    let child = self.child(index);
+                    child.observe(column, false);
+                    child.nulls |= nulls;
+                }
+            }
+            other if texts && is_text(other) => self.observe_texts(array),
+            _ => {}
+        }
+    }
+
+    fn child(&mut self, index: usize) -> &mut Self {
+        if self.children.len() <= index {
+            self.children.resize_with(index + 1, Self::default);
+        }
+        &mut self.children[index]
+    }
+
+    fn observe_texts(&mut self, array: &ArrayRef) {
+        // Whatever kind of text it is; what is not UTF-8 is an error when it is read.
+        let Ok(texts) = cast(array, &Arrow::Utf8) else { return };
+        let texts: &StringArray = texts.as_string();
+        self.null_count += texts.null_count() as u64;
+        for text in texts.iter().flatten() {
+            self.distinct.observe(text.as_bytes());
+        }
+    }
+
+    /// The field as its values are: what is marked nullable and never NULL is not.
+    fn refined(&self, field: &Field) -> Field {
+        let child = |index: usize| self.children.get(index).cloned().unwrap_or_default();
+        let inner = |index: usize, field: &Field| Arc::new(child(index).refined(field));
+        let data_type = match field.data_type() {
+            Arrow::List(item) => Arrow::List(inner(0, item)),
+            Arrow::LargeList(item) => Arrow::LargeList(inner(0, item)),
+            Arrow::FixedSizeList(item, length) => Arrow::FixedSizeList(inner(0, item), *length),
+            Arrow::Struct(fields) => {
+                let fields = fields.iter().enumerate();
+                Arrow::Struct(fields.map(|(index, field)| child(index).refined(field)).collect())
+            }
+            Arrow::Map(entries, sorted) => match entries.data_type() {
+                Arrow::Struct(fields) => {
+                    let fields = fields.iter().enumerate();
+                    let fields: Fields =
+                        fields.map(|(index, field)| child(index).refined(field)).collect();
+                    let entries = entries.as_ref().clone().with_data_type(Arrow::Struct(fields));
+                    Arrow::Map(Arc::new(entries), *sorted)
+                }
+                _ => field.data_type().clone(),
+            },
+            other => other.clone(),
+        };
+        field.clone().with_data_type(data_type).with_nullable(self.nulls)
+    }
+
+    /// The type that a table's column would have.
+    pub(crate) fn decide(&self, field: &Field) -> Result<DataType, PartError> {
+        if field.metadata().contains_key(TYPE_KEY) {
+            return DataType::from_field(field);
+        }
+        let refined = self.refined(field);
+        match refined.data_type() {
+            // ClickHouse has no type without values, and none (that all versions know) for a time of day.
+            Arrow::Null => return Ok(DataType::String.made_nullable()),
+            Arrow::Time32(_) | Arrow::Time64(_) => {
+                return Ok(if self.nulls {
+                    DataType::String.made_nullable()
+                } else {
+                    DataType::String
+                });
+            }
+            _ => {}
+        }
+        let named = DataType::from_field(&refined)?;
+        let decided = match named.unwrapped() {
+            DataType::String
+                if self.distinct.pays(self.null_count)
+                    && !matches!(named, DataType::LowCardinality(_)) =>
+            {
+                DataType::LowCardinality(Box::new(named))
+            }
+            DataType::Date32 => self.date(named),
+            DataType::DateTime { zone } => {
+                let zone = zone.clone();
+                self.date_time(named, zone)
+            }
+            _ => named,
+        };
+        Ok(decided)
+    }
+
+    /// `Date` holds all days that are mostly needed, in half the space.
+    fn date(&self, named: DataType) -> DataType {
+        let fits = |day: i64| i32::try_from(day).is_ok_and(|day| DATE_DAYS.contains(&day));
+        match self.range {
+            Some((least, greatest)) if fits(least) && fits(greatest) => self.again(DataType::Date),
+            _ => named,
+        }
+    }
+
+    /// Seconds outside of what `DateTime` holds.
+    fn date_time(&self, named: DataType, zone: Option<String>) -> DataType {
+        match self.range {
+            Some((least, greatest)) if least < 0 || greatest > i64::from(u32::MAX) => {
+                self.again(DataType::DateTime64 { precision: 0, zone })
+            }
+            _ => named,
+        }
+    }
+
+    fn again(&self, data_type: DataType) -> DataType {
+        if self.nulls { data_type.made_nullable() } else { data_type }
+    }
+}
+
+/// Whether dates of `Date32` are inside what the type holds.
+pub(crate) fn is_date32(day: i32) -> bool {
+    DAYS.contains(&day)
+}
+
+/// Text, of whatever Arrow type, dictionaries apart.
+pub(crate) fn is_text(data_type: &Arrow) -> bool {
+    matches!(
+        data_type,
+        Arrow::Utf8
+            | Arrow::LargeUtf8
+            | Arrow::Utf8View
+            | Arrow::Binary
+            | Arrow::LargeBinary
+            | Arrow::BinaryView
+    )
+}

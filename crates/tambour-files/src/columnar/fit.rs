@@ -1,0 +1,390 @@
+//! Arrays of a file into the form of a table's column, checked value by value where the types differ.
+
+use crate::build::{self, NOT_NULLABLE, NOT_UTF8};
+use crate::columnar::facts::{is_date32, is_text};
+use crate::error::Reject;
+use crate::infer::Reading;
+use crate::infer::evidence::DATE_DAYS;
+use crate::output::{Style, Text};
+use crate::value::time::DateOrder;
+use arrow_array::cast::AsArray;
+use arrow_array::types as arrow;
+use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, UInt32Array, make_array};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{ArrowError, DataType as Arrow, Field, TimeUnit};
+use arrow_select::take::take;
+use std::sync::Arc;
+use tambour_part::DataType;
+use tambour_part::types::Column;
+
+/// Why an array does not become a column.
+#[derive(Debug)]
+pub(crate) enum Misfit {
+    /// This value does not fit.
+    Value { row: usize, reason: Reject, value: Vec<u8> },
+    /// No value of this type would.
+    Type,
+    /// Arrow says no.
+    Arrow(ArrowError),
+}
+
+impl From<ArrowError> for Misfit {
+    fn from(error: ArrowError) -> Self {
+        Self::Arrow(error)
+    }
+}
+
+const OUT_OF_RANGE: Reject = Reject::new("outside the range of the type");
+
+/// Brings an array into the form of `target`, whose Arrow field is `field`.
+pub(crate) fn fit(
+    array: &ArrayRef,
+    from: &Field,
+    target: &DataType,
+    field: &Field,
+) -> Result<ArrayRef, Misfit> {
+    let fitted = convert(array, from, target, field.data_type())?;
+    let nested = matches!(target, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..));
+    if !field.is_nullable() && !nested && fitted.logical_null_count() > 0 {
+        let nulls = fitted.logical_nulls();
+        let row =
+            (0..fitted.len()).find(|&row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)));
+        let value = b"NULL".to_vec();
+        return Err(Misfit::Value { row: row.unwrap_or(0), reason: NOT_NULLABLE, value });
+    }
+    Ok(fitted)
+}
+
+/// A column that the file does not have: NULL, or what is empty.
+pub(crate) fn missing(target: &DataType, rows: usize) -> Result<ArrayRef, Misfit> {
+    let reading = Reading {
+        column: Column { name: String::new(), data_type: target.clone() },
+        order: DateOrder::Iso,
+        empty_is_null: false,
+        inferred: false,
+    };
+    let mut builder = build::builder(&reading, rows)?;
+    for row in 0..rows {
+        let refuse = |reason| Misfit::Value { row, reason, value: Vec::new() };
+        builder.null().map_err(refuse)?;
+    }
+    Ok(builder.finish()?)
+}
+
+fn convert(
+    array: &ArrayRef,
+    from: &Field,
+    target: &DataType,
+    to: &Arrow,
+) -> Result<ArrayRef, Misfit> {
+    match target.unwrapped() {
+        DataType::Array(inner) => list(array, from, inner, to),
+        DataType::Tuple(elements) => tuple(array, from, elements, to),
+        DataType::Map(key, value) => map(array, from, key, value, to),
+        scalar => {
+            let array = self::scalar(array, from, target, scalar, to)?;
+            check_range(&array, scalar)?;
+            Ok(array)
+        }
+    }
+}
+
+/// How a scalar gets from one type to the other.
+enum Way {
+    /// It is there already.
+    Same,
+    /// By Arrow's cast, which makes NULL of what does not fit.
+    Cast,
+    /// By way of its text, with all checks that reading text has.
+    Text,
+    None,
+}
+
+fn scalar(
+    array: &ArrayRef,
+    from: &Field,
+    target: &DataType,
+    scalar: &DataType,
+    to: &Arrow,
+) -> Result<ArrayRef, Misfit> {
+    match way(array.data_type(), from, scalar, to) {
+        Way::Same => Ok(Arc::clone(array)),
+        Way::Cast => {
+            let options = CastOptions { safe: true, ..CastOptions::default() };
+            let cast = cast_with_options(array, to, &options)?;
+            lost(array, &cast)?;
+            Ok(cast)
+        }
+        Way::Text => by_text(array, from, target),
+        Way::None => Err(Misfit::Type),
+    }
+}
+
+fn way(from: &Arrow, field: &Field, scalar: &DataType, to: &Arrow) -> Way {
+    use DataType as T;
+    let value = match from {
+        Arrow::Dictionary(_, value) => value.as_ref(),
+        other => other,
+    };
+    let number = |data_type: &Arrow| data_type.is_integer() || data_type.is_floating();
+    match scalar {
+        T::Enum8(_) | T::Enum16(_) => Way::Text,
+        T::String | T::FixedString(_) if from == to => Way::Same,
+        // UUIDs and big integers are bytes too, but as text they are meant to be read.
+        T::String if is_text(value) && !matches!(field.data_type(), Arrow::FixedSizeBinary(_)) => {
+            Way::Cast
+        }
+        T::Ipv4 | T::Uuid | T::Ipv6 | T::Int256 | T::UInt256 if from == to => Way::Same,
+        T::Ipv4 if from.is_integer() => Way::Cast,
+        T::Date | T::Date32 if *value == Arrow::Date32 => Way::Cast,
+        T::Date | T::Date32 if matches!(value, Arrow::Date64 | Arrow::Timestamp(..)) => Way::Text,
+        T::DateTime { .. } | T::DateTime64 { .. }
+            if matches!(value, Arrow::Timestamp(..) | Arrow::Date32 | Arrow::Date64) =>
+        {
+            Way::Cast
+        }
+        T::Decimal { .. } | T::Int128 | T::UInt128 => match (value, to) {
+            (
+                Arrow::Decimal128(_, a)
+                | Arrow::Decimal256(_, a)
+                | Arrow::Decimal32(_, a)
+                | Arrow::Decimal64(_, a),
+                Arrow::Decimal128(_, b) | Arrow::Decimal256(_, b),
+            ) if a <= b => Way::Cast,
+            (value, _) if value.is_integer() => Way::Cast,
+            _ => Way::Text,
+        },
+        T::BFloat16 => Way::Text,
+        T::Float32 | T::Float64 if value.is_floating() => Way::Cast,
+        T::Float64 if matches!(value, Arrow::Decimal128(..)) => Way::Cast,
+        _ if from == to => Way::Same,
+        _ if to.is_integer() && value.is_integer() => Way::Cast,
+        T::Float32 | T::Float64 if number(value) => Way::Cast,
+        _ if matches!(value, Arrow::Union(..) | Arrow::Duration(_) | Arrow::Interval(_)) => {
+            Way::None
+        }
+        _ if from.is_nested() => Way::None,
+        _ => Way::Text,
+    }
+}
+
+/// The first value that a cast has lost.
+fn lost(before: &ArrayRef, after: &ArrayRef) -> Result<(), Misfit> {
+    if before.logical_null_count() == after.logical_null_count() {
+        return Ok(());
+    }
+    let (old, new) = (before.logical_nulls(), after.logical_nulls());
+    let null =
+        |nulls: &Option<NullBuffer>, row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+    let row = (0..before.len()).find(|&row| !null(&old, row) && null(&new, row)).unwrap_or(0);
+    let field = Field::new("", before.data_type().clone(), true);
+    let value = text(before, &field, row);
+    let reason = if is_text(before.data_type()) { NOT_UTF8 } else { OUT_OF_RANGE };
+    Err(Misfit::Value { row, reason, value })
+}
+
+fn text(array: &ArrayRef, field: &Field, row: usize) -> Vec<u8> {
+    let mut value = Vec::new();
+    if let Ok(texts) = Text::new(array.as_ref(), field, Style::Plain) {
+        texts.write(row, &mut value);
+    }
+    value
+}
+
+/// Reads the values' texts as if they stood in a file of text.
+fn by_text(array: &ArrayRef, from: &Field, target: &DataType) -> Result<ArrayRef, Misfit> {
+    let texts = Text::new(array.as_ref(), from, Style::Plain).map_err(|_| Misfit::Type)?;
+    let data_type = match target {
+        DataType::Nullable(_) | DataType::LowCardinality(_) => target.clone(),
+        // Whether NULL is allowed is checked behind the conversion, for all ways alike.
+        other => other.clone().made_nullable(),
+    };
+    let reading = Reading {
+        column: Column { name: String::new(), data_type },
+        order: DateOrder::Iso,
+        empty_is_null: false,
+        inferred: false,
+    };
+    let mut builder = build::builder(&reading, array.len())?;
+    let mut value = Vec::new();
+    for row in 0..array.len() {
+        let outcome = if texts.is_null(row) {
+            builder.null()
+        } else {
+            value.clear();
+            texts.write(row, &mut value);
+            builder.text(&value)
+        };
+        outcome.map_err(|reason| Misfit::Value { row, reason, value: value.clone() })?;
+    }
+    Ok(builder.finish()?)
+}
+
+/// What Arrow holds and the ClickHouse type does not.
+fn check_range(array: &ArrayRef, scalar: &DataType) -> Result<(), Misfit> {
+    let outside = match scalar {
+        DataType::Date => {
+            first(array.as_primitive::<arrow::Date32Type>().iter(), |day| DATE_DAYS.contains(&day))
+        }
+        DataType::Date32 => first(array.as_primitive::<arrow::Date32Type>().iter(), is_date32),
+        DataType::DateTime { .. } => {
+            first(array.as_primitive::<arrow::TimestampSecondType>().iter(), |second| {
+                u32::try_from(second).is_ok()
+            })
+        }
+        DataType::DateTime64 { .. } => outside_of_days(array),
+        _ => None,
+    };
+    let Some(row) = outside else { return Ok(()) };
+    let field = Field::new("", array.data_type().clone(), true);
+    Err(Misfit::Value { row, reason: OUT_OF_RANGE, value: text(array, &field, row) })
+}
+
+fn first<T>(values: impl Iterator<Item = Option<T>>, fits: impl Fn(T) -> bool) -> Option<usize> {
+    values.enumerate().find_map(|(row, value)| (!fits(value?)).then_some(row))
+}
+
+fn outside_of_days(array: &ArrayRef) -> Option<usize> {
+    let fits = |per_day: i64| {
+        move |ticks: i64| i32::try_from(ticks.div_euclid(per_day)).is_ok_and(is_date32)
+    };
+    match array.data_type() {
+        Arrow::Timestamp(TimeUnit::Second, _) => {
+            first(array.as_primitive::<arrow::TimestampSecondType>().iter(), fits(86_400))
+        }
+        Arrow::Timestamp(TimeUnit::Millisecond, _) => {
+            first(array.as_primitive::<arrow::TimestampMillisecondType>().iter(), fits(86_400_000))
+        }
+        Arrow::Timestamp(TimeUnit::Microsecond, _) => {
+            let values = array.as_primitive::<arrow::TimestampMicrosecondType>();
+            first(values.iter(), fits(86_400_000_000))
+        }
+        // All of its 584 years are inside, but for those before 1900.
+        _ => first(
+            array.as_primitive_opt::<arrow::TimestampNanosecondType>()?.iter(),
+            fits(86_400_000_000_000),
+        ),
+    }
+}
+
+/// Offsets and values of lists, without what NULL lists may hide.
+fn packed(
+    offsets: &[i32],
+    values: &ArrayRef,
+    nulls: Option<&NullBuffer>,
+) -> Result<(OffsetBuffer<i32>, ArrayRef), Misfit> {
+    let (first, last) = match (offsets.first(), offsets.last()) {
+        (Some(&first), Some(&last)) => (first, last),
+        _ => (0, 0),
+    };
+    let hidden = nulls.filter(|nulls| nulls.null_count() > 0);
+    let Some(nulls) = hidden else {
+        let shifted: Vec<i32> = offsets.iter().map(|offset| offset - first).collect();
+        let values = values.slice(first as usize, (last - first) as usize);
+        return Ok((OffsetBuffer::new(ScalarBuffer::from(shifted)), values));
+    };
+    let (mut kept, mut shifted) = (Vec::new(), vec![0]);
+    for (row, window) in offsets.windows(2).enumerate() {
+        if nulls.is_valid(row) {
+            kept.extend((window[0]..window[1]).map(|index| index as u32));
+        }
+        shifted.push(kept.len() as i32);
+    }
+    let values = take(values, &UInt32Array::from(kept), None)?;
+    Ok((OffsetBuffer::new(ScalarBuffer::from(shifted)), values))
+}
+
+fn list(array: &ArrayRef, from: &Field, inner: &DataType, to: &Arrow) -> Result<ArrayRef, Misfit> {
+    let Arrow::List(item) = to else { return Err(Misfit::Type) };
+    let source = match from.data_type() {
+        Arrow::List(source) | Arrow::LargeList(source) | Arrow::FixedSizeList(source, _) => source,
+        _ if is_text(from.data_type()) => {
+            return by_text(array, from, &DataType::Array(Box::new(inner.clone())));
+        }
+        _ => return Err(Misfit::Type),
+    };
+    let plain =
+        cast_with_options(array, &Arrow::List(Arc::clone(source)), &CastOptions::default())?;
+    let plain = plain.as_list::<i32>();
+    let (offsets, values) = packed(plain.value_offsets(), plain.values(), plain.nulls())?;
+    let values = fit(&values, source, inner, item).map_err(|misfit| in_row(misfit, &offsets))?;
+    Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, None)?))
+}
+
+/// A refusal of an element, with the row of its list.
+fn in_row(misfit: Misfit, offsets: &OffsetBuffer<i32>) -> Misfit {
+    match misfit {
+        Misfit::Value { row, reason, value } => {
+            let element = i32::try_from(row).unwrap_or(i32::MAX);
+            let row = offsets.partition_point(|&offset| offset <= element).saturating_sub(1);
+            Misfit::Value { row, reason, value }
+        }
+        other => other,
+    }
+}
+
+fn tuple(
+    array: &ArrayRef,
+    from: &Field,
+    elements: &[(Option<String>, DataType)],
+    to: &Arrow,
+) -> Result<ArrayRef, Misfit> {
+    let Arrow::Struct(fields) = to else { return Err(Misfit::Type) };
+    let Some(source) = array.as_struct_opt() else {
+        let target = DataType::Tuple(elements.to_vec());
+        return if is_text(from.data_type()) {
+            by_text(array, from, &target)
+        } else {
+            Err(Misfit::Type)
+        };
+    };
+    if source.num_columns() != elements.len() {
+        return Err(Misfit::Type);
+    }
+    let mut columns = Vec::with_capacity(elements.len());
+    for (index, ((_, inner), field)) in elements.iter().zip(fields).enumerate() {
+        let column = under(source.column(index), source.nulls());
+        columns.push(fit(&column, &source.fields()[index], inner, field)?);
+    }
+    Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), columns, None, array.len())?))
+}
+
+/// An element's values, NULL where the whole is.
+fn under(column: &ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
+    if nulls.is_none_or(|nulls| nulls.null_count() == 0) {
+        return Arc::clone(column);
+    }
+    let both = NullBuffer::union(nulls, column.nulls());
+    let data = column.to_data().into_builder().nulls(both);
+    data.build().map_or_else(|_| Arc::clone(column), make_array)
+}
+
+fn map(
+    array: &ArrayRef,
+    from: &Field,
+    key: &DataType,
+    value: &DataType,
+    to: &Arrow,
+) -> Result<ArrayRef, Misfit> {
+    let Arrow::Map(entries, _) = to else { return Err(Misfit::Type) };
+    let Arrow::Struct(fields) = entries.data_type() else { return Err(Misfit::Type) };
+    let Some(source) = array.as_map_opt() else {
+        let target = DataType::Map(Box::new(key.clone()), Box::new(value.clone()));
+        return if is_text(from.data_type()) {
+            by_text(array, from, &target)
+        } else {
+            Err(Misfit::Type)
+        };
+    };
+    let inner: ArrayRef = Arc::new(source.entries().clone());
+    let (offsets, inner) = packed(source.value_offsets(), &inner, source.nulls())?;
+    let inner = inner.as_struct();
+    let part = |index: usize, target: &DataType| {
+        let fitted = fit(inner.column(index), &inner.fields()[index], target, &fields[index]);
+        fitted.map_err(|misfit| in_row(misfit, &offsets))
+    };
+    let columns = vec![part(0, key)?, part(1, value)?];
+    let built = StructArray::try_new(fields.clone(), columns, None)?;
+    Ok(Arc::new(MapArray::try_new(Arc::clone(entries), offsets, built, None, false)?))
+}

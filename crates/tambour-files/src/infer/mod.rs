@@ -1,0 +1,26 @@
+//! Types from values: what a person who looks at the data would call each column.
+//!
+//! [`class`] says what one text looks like, [`evidence`] collects that over a column and decides, [`tree`] does the same for
+//! JSON, whose values nest, and [`schema`] joins what
+//! several files say, with [`unify`] for types that differ.
+
+pub(crate) mod class;
+pub(crate) mod evidence;
+pub(crate) mod schema;
+pub(crate) mod tree;
+pub(crate) mod unify;
+
+use crate::value::time::DateOrder;
+use tambour_part::types::Column;
+
+/// A column and how its texts are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    pub(crate) column: Column,
+    /// The order of dates like `1/2/2024`.
+    pub(crate) order: DateOrder,
+    /// An empty unquoted field of CSV is NULL, not the empty string.
+    pub(crate) empty_is_null: bool,
+    /// The type was inferred: refuse what inference would have called something else.
+    pub(crate) inferred: bool,
+}

@@ -1,0 +1,133 @@
+//! The columns of all files together.
+
+use super::Reading;
+use super::evidence::{Decision, Evidence};
+use super::tree;
+use super::unify::unify;
+use crate::value::time::DateOrder;
+use std::collections::{BTreeSet, HashMap};
+use tambour_part::DataType;
+use tambour_part::types::Column;
+
+/// What the files say of their columns.
+#[derive(Debug, Default)]
+pub(crate) struct Sheet {
+    /// Columns in the order of their first appearance.
+    names: Vec<String>,
+    index: HashMap<String, usize>,
+    columns: Vec<Entry>,
+    /// Files of CSV, TSV and columnar formats.
+    files: u64,
+    json: tree::Fields,
+    json_rows: u64,
+}
+
+/// What is known of a column.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    fields: Option<Evidence>,
+    typed: Vec<DataType>,
+    /// Files (JSON lines apart) that have it.
+    files: u64,
+}
+
+impl Sheet {
+    fn entry(&mut self, name: &str) -> &mut Entry {
+        let at = if let Some(&at) = self.index.get(name) {
+            at
+        } else {
+            self.index.insert(name.to_owned(), self.names.len());
+            self.names.push(name.to_owned());
+            self.columns.push(Entry::default());
+            self.names.len() - 1
+        };
+        &mut self.columns[at]
+    }
+
+    /// Adds a file of CSV or TSV.
+    pub(crate) fn fields(&mut self, columns: Vec<(String, Evidence)>) {
+        self.files += 1;
+        for (name, evidence) in columns {
+            let entry = self.entry(&name);
+            entry.files += 1;
+            match &mut entry.fields {
+                Some(known) => known.merge(&evidence),
+                None => entry.fields = Some(evidence),
+            }
+        }
+    }
+
+    /// Adds a file whose columns have types.
+    pub(crate) fn typed(&mut self, columns: Vec<(String, DataType)>) {
+        self.files += 1;
+        for (name, data_type) in columns {
+            let entry = self.entry(&name);
+            entry.files += 1;
+            entry.typed.push(data_type);
+        }
+    }
+
+    /// What all JSON lines together have shown.
+    pub(crate) fn json(&mut self) -> &mut tree::Fields {
+        &mut self.json
+    }
+
+    /// Adds a file of JSON lines, of which so many rows were seen.
+    pub(crate) fn json_rows(&mut self, rows: u64) {
+        self.json_rows += rows;
+        for name in self.json.names.clone() {
+            let _ = self.entry(&String::from_utf8_lossy(&name));
+        }
+    }
+
+    /// The columns that follow; those in `texts` are text whatever they look like.
+    pub(crate) fn decide(&self, texts: &BTreeSet<String>) -> Vec<Reading> {
+        let reading = |(name, entry): (&String, &Entry)| {
+            let decision = if texts.contains(name) { text() } else { self.decision(name, entry) };
+            Reading {
+                column: Column { name: name.clone(), data_type: decision.data_type },
+                order: decision.order,
+                empty_is_null: decision.empty_is_null,
+                inferred: true,
+            }
+        };
+        self.names.iter().zip(&self.columns).map(reading).collect()
+    }
+
+    fn decision(&self, name: &str, entry: &Entry) -> Decision {
+        let fields = entry.fields.as_ref().map(Evidence::decide);
+        let json = self.json.get(name.as_bytes()).map(|tree| tree.decide(self.json_rows, true));
+        let absent = entry.files < self.files || json.is_none() && self.json_rows > 0;
+        let mut types =
+            fields.iter().chain(&json).map(|decision| &decision.data_type).chain(&entry.typed);
+        let Some(first) = types.next().cloned() else { return text() };
+        let common = types.try_fold(first, |one, other| unify(&one, other));
+        let Some(common) = common else { return text() };
+        Decision {
+            data_type: if absent { common.made_nullable() } else { common },
+            order: fields.as_ref().map_or(DateOrder::Iso, |decision| decision.order),
+            empty_is_null: fields.is_some_and(|decision| decision.empty_is_null),
+        }
+    }
+
+    /// Given columns, with what only the values can say.
+    pub(crate) fn given(&self, columns: &[Column]) -> Vec<Reading> {
+        let reading = |column: &Column| {
+            let seen =
+                self.index.get(&column.name).and_then(|&at| self.columns[at].fields.as_ref());
+            Reading {
+                column: column.clone(),
+                order: seen.map_or(DateOrder::Iso, Evidence::order),
+                empty_is_null: column.data_type.is_nullable(),
+                inferred: false,
+            }
+        };
+        columns.iter().map(reading).collect()
+    }
+}
+
+/// What every value can be.
+fn text() -> Decision {
+    let data_type = DataType::String.made_nullable();
+    Decision { data_type, order: DateOrder::Iso, empty_is_null: false }
+}

@@ -1,0 +1,457 @@
+//! Files opened together as one input of one schema.
+
+use crate::columnar;
+use crate::columnar::ipc::{IpcFile, Messages};
+use crate::columnar::parquet::ParquetFile;
+use crate::format::HEAD_BYTES;
+use crate::infer::Reading;
+use crate::infer::schema::Sheet;
+use crate::pipeline::{Gone, Item, Line, Stream};
+use crate::source::{Source, is_stdin};
+use crate::text::convert;
+use crate::text::probe::{self, Extent, TextFile};
+use crate::text::records::Records;
+use crate::{FileError, Format, ReadOptions};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tambour_part::types::{Column, Strings, arrow_schema};
+
+/// With given types only the order of days and months is looked for.
+const ORDER_SAMPLE_BYTES: usize = 4 << 20;
+/// Each file shows at least so much of itself.
+const SHARE_BYTES_MIN: usize = 256 << 10;
+
+/// One of the files, probed.
+#[derive(Clone, Debug)]
+enum Piece {
+    Text(TextFile),
+    Parquet(ParquetFile),
+    Ipc(IpcFile),
+    /// An Arrow stream on standard input.
+    IpcStream(SchemaRef),
+}
+
+/// Standard input, of which the beginning has been read.
+#[derive(Debug)]
+struct Begun {
+    head: Vec<u8>,
+    rest: Source,
+}
+
+/// Files opened together as one input of one schema.
+#[derive(Debug)]
+pub struct Input {
+    paths: Vec<PathBuf>,
+    options: ReadOptions,
+    pieces: Vec<Piece>,
+    sheet: Sheet,
+    readings: Arc<[Reading]>,
+    columns: Vec<Column>,
+    schema: SchemaRef,
+    bytes_total: Option<u64>,
+    bytes_read: Arc<AtomicU64>,
+    stdin: Option<Begun>,
+    messages: Option<Messages>,
+    stream: Option<Stream>,
+    started: bool,
+    /// The types come from all rows, not from a sample.
+    complete: bool,
+    /// The column that the last row read contradicts.
+    contradicted: Option<String>,
+    /// Columns for which only text is left.
+    texts: BTreeSet<String>,
+}
+
+impl Input {
+    /// Opens files, infers the schema they share (dates and times recognised, Nullable only where needed, LowCardinality
+    /// where it pays). `-` is standard input.
+    pub fn open(paths: &[PathBuf], options: ReadOptions) -> Result<Self, FileError> {
+        check_arguments(paths, &options)?;
+        let bytes_total = bytes_total(paths);
+        let mut input = Self {
+            paths: paths.to_vec(),
+            options,
+            pieces: Vec::new(),
+            sheet: Sheet::default(),
+            readings: Arc::new([]),
+            columns: Vec::new(),
+            schema: SchemaRef::new(arrow_schema::Schema::empty()),
+            bytes_total,
+            bytes_read: Arc::default(),
+            stdin: None,
+            messages: None,
+            stream: None,
+            started: false,
+            complete: false,
+            contradicted: None,
+            texts: BTreeSet::new(),
+        };
+        input.survey()?;
+        Ok(input)
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The Arrow schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Bytes of the files, if known.
+    pub fn bytes_total(&self) -> Option<u64> {
+        self.bytes_total
+    }
+
+    /// Bytes consumed so far.
+    pub fn bytes_read(&self) -> u64 {
+        let read = self.bytes_read.load(Ordering::Relaxed);
+        self.bytes_total.map_or(read, |total| read.min(total))
+    }
+
+    /// The next batch, in the Arrow form of [`Input::columns`]. An error of variant `Widen` (inferred type contradicted by a
+    /// later row) tells that the caller should call [`Input::restart`] and read everything again.
+    pub fn next_batch(&mut self) -> Option<Result<RecordBatch, FileError>> {
+        if !self.started {
+            self.started = true;
+            match self.start() {
+                Ok(stream) => self.stream = Some(stream),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let item = self.stream.as_mut()?.next();
+        match item {
+            Some(Ok(batch)) => Some(Ok(batch)),
+            Some(Err(error)) => {
+                self.stream = None;
+                Some(Err(self.contradiction(error)))
+            }
+            None => {
+                self.stream = None;
+                None
+            }
+        }
+    }
+
+    /// Starts again from the first row with the schema widened by what was learned.
+    pub fn restart(&mut self) -> Result<(), FileError> {
+        if self.paths.iter().any(|path| is_stdin(path)) {
+            let reason = "standard input cannot be read a second time".to_owned();
+            return Err(FileError::Argument { reason });
+        }
+        self.stream = None;
+        self.started = false;
+        self.bytes_read = Arc::default();
+        let Some(column) = self.contradicted.take() else { return Ok(()) };
+        if self.complete {
+            // All rows were looked at and still one contradicts: a person would see text there.
+            self.texts.insert(column);
+        }
+        self.complete = true;
+        self.survey()
+    }
+
+    /// Remembers what was contradicted; a stream has no second chance.
+    fn contradiction(&mut self, error: FileError) -> FileError {
+        let FileError::Widen { spot, value, data_type, reason } = error else { return error };
+        if self.paths.iter().any(|path| is_stdin(path)) {
+            return FileError::WidenStream { spot, value, data_type, reason };
+        }
+        self.contradicted.clone_from(&spot.column);
+        let known = spot.column.as_ref().is_some_and(|column| self.texts.contains(column));
+        if known {
+            return FileError::Value { spot, value, data_type, reason };
+        }
+        FileError::Widen { spot, value, data_type, reason }
+    }
+
+    /// Looks at every file and decides over the columns.
+    fn survey(&mut self) -> Result<(), FileError> {
+        self.pieces.clear();
+        self.sheet = Sheet::default();
+        for path in self.paths.clone() {
+            let piece =
+                if is_stdin(&path) { self.survey_stdin(&path)? } else { self.survey_file(&path)? };
+            self.pieces.push(piece);
+        }
+        let readings = match &self.options.columns {
+            Some(columns) => self.sheet.given(columns),
+            None => self.sheet.decide(&self.texts),
+        };
+        self.columns = readings.iter().map(|reading| reading.column.clone()).collect();
+        self.schema = Arc::new(arrow_schema(&self.columns, Strings::Utf8));
+        self.readings = readings.into();
+        for piece in &self.pieces {
+            self.mapping(piece)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes that a file may show; nothing if all of them are to be looked at.
+    fn sample(&self) -> Option<usize> {
+        if self.options.columns.is_some() {
+            return Some(self.options.sample_bytes.min(ORDER_SAMPLE_BYTES));
+        }
+        let share = self.options.sample_bytes / self.paths.len().max(1);
+        (!self.complete).then_some(share.max(SHARE_BYTES_MIN.min(self.options.sample_bytes)))
+    }
+
+    fn survey_file(&mut self, path: &Path) -> Result<Piece, FileError> {
+        let format = match self.options.format {
+            Some(format) => format,
+            None => Format::detect(path)?,
+        };
+        let extent = Extent { sample: self.sample(), truncated: false };
+        match format {
+            Format::Parquet => {
+                let file = ParquetFile::open(path)?;
+                let columns = match &self.options.columns {
+                    Some(_) => names_only(file.schema()),
+                    None => file.columns(self.complete)?,
+                };
+                self.sheet.typed(columns);
+                Ok(Piece::Parquet(file))
+            }
+            Format::ArrowIpc => {
+                let file = IpcFile::open(path)?;
+                let columns = match &self.options.columns {
+                    Some(_) => names_only(&file.schema),
+                    None => file.columns()?,
+                };
+                self.sheet.typed(columns);
+                Ok(Piece::Ipc(file))
+            }
+            text => self.survey_text(Source::open(path, None)?, text, extent).map(Piece::Text),
+        }
+    }
+
+    fn survey_text(
+        &mut self,
+        source: Source,
+        format: Format,
+        extent: Extent,
+    ) -> Result<TextFile, FileError> {
+        if format == Format::JsonLines {
+            let (file, rows) = probe::lines(source, &self.options, extent, self.sheet.json())?;
+            self.sheet.json_rows(rows);
+            return Ok(file);
+        }
+        let (file, columns) = probe::fields(source, format, &self.options, extent)?;
+        self.sheet.fields(columns);
+        Ok(file)
+    }
+
+    /// Reads the beginning of standard input and keeps it for the reading itself.
+    fn survey_stdin(&mut self, path: &Path) -> Result<Piece, FileError> {
+        let progress = Some(Arc::clone(&self.bytes_read));
+        let mut source = Source::open(path, progress)?;
+        let mut head = Vec::new();
+        source.fill(&mut head, HEAD_BYTES)?;
+        let format = match self.options.format {
+            Some(format) => format,
+            None => Format::sniff(path, &head)?,
+        };
+        match format {
+            Format::Parquet => Err(FileError::Unsupported {
+                path: path.to_owned(),
+                reason: "Parquet cannot be read from a stream; import the file".to_owned(),
+            }),
+            Format::ArrowIpc if head.starts_with(b"ARROW1") => Err(FileError::Unsupported {
+                path: path.to_owned(),
+                reason: "an Arrow file cannot be read from a stream; import the file, or pipe an Arrow stream".to_owned(),
+            }),
+            Format::ArrowIpc => self.survey_ipc_stream(path, source.preceded_by(head)),
+            text => {
+                let sample = self.sample().unwrap_or(usize::MAX);
+                let wanted = sample.saturating_sub(head.len());
+                let read = source.fill(&mut head, wanted)?;
+                let extent = Extent { sample: None, truncated: read == wanted };
+                let sampled = Source::of_bytes(path, head.clone());
+                let file = self.survey_text(sampled, text, extent)?;
+                self.stdin = Some(Begun { head, rest: source });
+                Ok(Piece::Text(file))
+            }
+        }
+    }
+
+    /// Of a stream of Arrow only the schema is known beforehand: what may be NULL is Nullable.
+    fn survey_ipc_stream(&mut self, path: &Path, source: Source) -> Result<Piece, FileError> {
+        let messages = Messages::stream(path, source.into_reader())?;
+        let schema = Arc::clone(&messages.schema);
+        self.sheet.typed(columnar::ipc::stated_columns(path, &schema)?);
+        self.messages = Some(messages);
+        Ok(Piece::IpcStream(schema))
+    }
+
+    /// For every column its field in the file; what goes with what is checked here.
+    fn mapping(&self, piece: &Piece) -> Result<Vec<Option<usize>>, FileError> {
+        let (path, names): (&Path, Vec<&str>) = match piece {
+            Piece::Text(file) if file.format == Format::JsonLines => return Ok(Vec::new()),
+            Piece::Text(file) => (&file.path, file.names.iter().map(String::as_str).collect()),
+            Piece::Parquet(file) => (&file.path, field_names(file.schema())),
+            Piece::Ipc(file) => (&file.path, field_names(&file.schema)),
+            Piece::IpcStream(schema) => (Path::new("-"), field_names(schema)),
+        };
+        if self.options.columns.is_some() && !self.options.skip_unknown_columns {
+            let known = |name: &&str| self.columns.iter().any(|column| column.name == **name);
+            if let Some(unknown) = names.iter().find(|name| !known(name)) {
+                let (path, column) = (path.to_owned(), (*unknown).to_owned());
+                return Err(FileError::UnknownColumn { path, column });
+            }
+        }
+        let index = |column: &Column| {
+            let found = names.iter().position(|name| *name == column.name);
+            if found.is_none() && columnar::fit::missing(&column.data_type, 1).is_err() {
+                let (path, column) = (path.to_owned(), column.name.clone());
+                return Err(FileError::MissingColumn { path, column });
+            }
+            Ok(found)
+        };
+        self.columns.iter().map(index).collect()
+    }
+
+    /// Starts the threads.
+    fn start(&mut self) -> Result<Stream, FileError> {
+        let mut jobs = Vec::with_capacity(self.pieces.len());
+        for piece in &self.pieces {
+            let mapping = self.mapping(piece)?;
+            jobs.push(match piece {
+                Piece::Text(file) => {
+                    let skip = self.options.skip_unknown_columns;
+                    let (readings, schema) = (Arc::clone(&self.readings), Arc::clone(&self.schema));
+                    let target = convert::Target::new(readings, schema, mapping, skip);
+                    let stdin = if is_stdin(&file.path) { self.stdin.take() } else { None };
+                    Feed::Text(file.clone(), stdin, Arc::new(target))
+                }
+                Piece::Parquet(file) => Feed::Parquet(file.clone(), self.columnar_target(mapping)),
+                Piece::Ipc(file) => Feed::Ipc(file.clone(), self.columnar_target(mapping)),
+                Piece::IpcStream(_) => {
+                    Feed::IpcStream(self.messages.take(), self.columnar_target(mapping))
+                }
+            });
+        }
+        let (options, progress) = (self.options.clone(), Arc::clone(&self.bytes_read));
+        let threads = self.options.threads;
+        let path = self.paths.first().cloned().unwrap_or_default();
+        Stream::start(threads, move |line| {
+            for job in jobs {
+                if job.feed(line, &options, &progress).is_err() {
+                    break;
+                }
+            }
+        })
+        .map_err(FileError::io(&path, "start a thread to read"))
+    }
+
+    fn columnar_target(&self, mapping: Vec<Option<usize>>) -> Arc<columnar::Target> {
+        let (readings, schema) = (Arc::clone(&self.readings), Arc::clone(&self.schema));
+        Arc::new(columnar::Target { readings, schema, mapping })
+    }
+}
+
+fn check_arguments(paths: &[PathBuf], options: &ReadOptions) -> Result<(), FileError> {
+    let refuse = |reason: &str| Err(FileError::Argument { reason: reason.to_owned() });
+    if paths.is_empty() {
+        return refuse("no files to read");
+    }
+    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+        return refuse("standard input can be read only once");
+    }
+    match options.delimiter {
+        Some(b'"' | b'\n' | b'\r' | b'\\') => {
+            refuse("the delimiter cannot be a quote, a backslash or a line end")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of all files, unless one of them is a stream.
+fn bytes_total(paths: &[PathBuf]) -> Option<u64> {
+    let size = |path: &PathBuf| {
+        let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        Some(metadata.len())
+    };
+    paths.iter().map(size).sum()
+}
+
+fn field_names(schema: &SchemaRef) -> Vec<&str> {
+    schema.fields().iter().map(|field| field.name().as_str()).collect()
+}
+
+/// Columns whose types do not matter, since others are given.
+fn names_only(schema: &SchemaRef) -> columnar::Columns {
+    let name = |name: &str| (name.to_owned(), tambour_part::DataType::String);
+    field_names(schema).into_iter().map(name).collect()
+}
+
+/// A file with everything that the reading thread needs.
+enum Feed {
+    Text(TextFile, Option<Begun>, Arc<convert::Target>),
+    Parquet(ParquetFile, Arc<columnar::Target>),
+    Ipc(IpcFile, Arc<columnar::Target>),
+    IpcStream(Option<Messages>, Arc<columnar::Target>),
+}
+
+impl Feed {
+    fn feed(
+        self,
+        line: &Line,
+        options: &ReadOptions,
+        progress: &Arc<AtomicU64>,
+    ) -> Result<(), Gone> {
+        match self {
+            Self::Text(file, stdin, target) => text(line, &file, stdin, &target, options, progress),
+            Self::Parquet(file, target) => file.feed(line, &target, options.batch_rows, progress),
+            Self::Ipc(file, target) => file.feed(line, &target, options.batch_rows, progress),
+            Self::IpcStream(Some(messages), target) => {
+                // Standard input counts its bytes itself.
+                messages.feed(line, target, options.batch_rows, Arc::default())
+            }
+            Self::IpcStream(None, _) => Ok(()),
+        }
+    }
+}
+
+/// Adds a job for every block of a text file.
+fn text(
+    line: &Line,
+    file: &TextFile,
+    stdin: Option<Begun>,
+    target: &Arc<convert::Target>,
+    options: &ReadOptions,
+    progress: &Arc<AtomicU64>,
+) -> Result<(), Gone> {
+    let source = match stdin {
+        Some(begun) => Ok(begun.rest.preceded_by(begun.head)),
+        None => Source::open(&file.path, Some(Arc::clone(progress))),
+    };
+    let source = match source {
+        Ok(source) => source,
+        Err(error) => return line.fail(error),
+    };
+    let json = file.format == Format::JsonLines;
+    let width = if json { 1 } else { file.names.len() };
+    let records = Records::new(source, file.splitter.clone(), options);
+    let mut records = records.with_header(file.header, width);
+    loop {
+        match records.next_block() {
+            Ok(Some(block)) => {
+                let target = Arc::clone(target);
+                line.push(move |exit| {
+                    let item: Item =
+                        if json { target.lines(&block) } else { target.fields(&block) };
+                    // If nobody wants it, nobody misses it.
+                    let _ = exit.send(item);
+                })?;
+            }
+            Ok(None) => return Ok(()),
+            Err(error) => return line.fail(error),
+        }
+    }
+}

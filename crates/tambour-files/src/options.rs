@@ -1,0 +1,52 @@
+//! What the caller decides about reading.
+
+use crate::Format;
+use tambour_part::types::Column;
+
+/// Rows of a batch if nobody says otherwise.
+pub const BATCH_ROWS: usize = 65_536;
+/// Longest record of a text file if nobody says otherwise.
+pub const RECORD_BYTES_MAX: usize = 64 << 20;
+/// Most columns that a file may have.
+pub const COLUMNS_MAX: usize = 10_000;
+/// Bytes of the input (all files together) from which types are inferred first.
+pub const SAMPLE_BYTES: usize = 64 << 20;
+
+/// How to read.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// Format; detected per file if not given.
+    pub format: Option<Format>,
+    /// Types by CREATE TABLE, if the user gave them: nothing is inferred then, and a value that does not fit is an error.
+    pub columns: Option<Vec<Column>>,
+    /// Rows per batch, at most.
+    pub batch_rows: usize,
+    /// Longest accepted record in bytes (a longer one is an error of kind Limit).
+    pub record_bytes_max: usize,
+    /// Whether CSV and TSV files start with a line of names; detected if not given.
+    pub header: Option<bool>,
+    /// What separates the fields of CSV; detected if not given.
+    pub delimiter: Option<u8>,
+    /// Leave out columns of the file that are not among `columns` (otherwise they are an error).
+    pub skip_unknown_columns: bool,
+    /// Bytes of the input (all files together) from which types are inferred first.
+    pub sample_bytes: usize,
+    /// Threads that convert, besides the one that reads; 0 counts as 1.
+    pub threads: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            columns: None,
+            batch_rows: BATCH_ROWS,
+            record_bytes_max: RECORD_BYTES_MAX,
+            header: None,
+            delimiter: None,
+            skip_unknown_columns: false,
+            sample_bytes: SAMPLE_BYTES,
+            threads: 1,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+"""The measurements of docs/benchmarks.md at full size, beside ClickHouse (chdb). Prints a table; `--json FILE` keeps the figures.
+
+    cargo xtask scale [--only import,tpch,sum] [--rows 10000000] [--folder DIR]
+
+Contenders are interleaved round by round, answers compared, medians shown. CPU seconds are those of the child process (ours) or of
+this process (chdb), so that a noisy neighbour counts less.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from conftest import ROOT, ClickHouse, parts_of
+from test_queries import Q1, Q2, STUDY, STUDY_ROWS, TPCH_1, TPCH_6
+
+TAMBOUR = pathlib.Path(os.environ["TAMBOUR"])
+if not TAMBOUR.is_absolute():
+    TAMBOUR = ROOT / TAMBOUR
+
+
+def measured(*arguments):
+    """Runs our binary; wall seconds, CPU seconds, peak memory in MiB, standard output."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as messages:
+        start = time.perf_counter()
+        child = subprocess.Popen([str(TAMBOUR), *map(str, arguments)], stdout=out, stderr=messages)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.perf_counter() - start
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        messages.seek(0)
+        if child.returncode != 0:
+            sys.exit(f"{arguments}: exit {child.returncode}\n{messages.read().decode()}")
+        return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, out.read().decode()
+
+
+def rows(text):
+    return text.splitlines()[1:]
+
+
+def generate_study(server, folder, count):
+    path = folder / f"study-{count}.parquet"
+    if not path.exists():
+        server.run(f"INSERT INTO FUNCTION file('{path}', 'Parquet') {STUDY_ROWS.format(count)} SETTINGS session_timezone = 'UTC'")
+    return path
+
+
+def study(server, folder, count, report):
+    source = generate_study(server, folder, count)
+    table = folder / "study"
+    shutil.rmtree(table, ignore_errors=True)
+    wall, cpu, memory, _ = measured("import", source, "--into", table, "--create", STUDY.format("study"))
+    report["study import"] = {"rows": count, "seconds": wall, "cpu_seconds": cpu, "peak_mib": memory, "rows_per_cpu_second": count / cpu}
+    server.run("DROP TABLE IF EXISTS default.study SYNC")
+    server.run(STUDY.format("default.study"))
+    server.attach("default", "study", parts_of(table))
+    for name, sql in (("Q1", Q1), ("Q2", Q2)):
+        expected = server.rows(sql.format("default.study") + " SETTINGS session_timezone = 'UTC'")
+        _, _, _, out = measured("sql", table, "--format", "tsv", sql.format("study"))
+        assert rows(out) == expected, f"{name}: ours {rows(out)}, ClickHouse {expected}"
+        report[f"study {name}"] = {"equal": True, "first_row": expected[0]}
+    return table
+
+
+def sums(server, table, rounds, report):
+    """Single-threaded sum of each column, in rounds; the shell process runs all rounds so that start-up does not count."""
+    for column in ("nq_UInt64", "nq_UInt32", "nq_Float64", "nq_Float32"):
+        sql = f"SELECT sum({column}) FROM "
+        ours, theirs = [], []
+        answers = set()
+        for _ in range(rounds):
+            out = measured("sql", table, "--threads", 1, "--format", "tsv", "--stats-json", *(["-c", sql + "study"] * 3))
+            answers.update(rows_of_answers(out[3]))
+            ours.append(min(elapsed(out)))
+            start = time.perf_counter()
+            for _ in range(3):
+                start = time.perf_counter()
+                answer = server.run(sql + "default.study SETTINGS max_threads = 1, use_query_condition_cache = 0")
+                theirs.append(time.perf_counter() - start)
+            answers.add(answer.strip())
+        report[f"sum({column})"] = {"ours_ms": 1000 * statistics.median(ours), "chdb_ms": 1000 * statistics.median(theirs)}
+
+
+def tpch(server, folder, scale, report):
+    source = folder / f"tpch-{scale}" / "lineitem.parquet"
+    if not source.exists():
+        generator = pathlib.Path(sys.executable).with_name("tpchgen-cli")
+        subprocess.run([generator, "-s", str(scale), "--format=parquet", "-T", "lineitem", "--output-dir", source.parent], check=True)
+    table = folder / "lineitem"
+    for label, flags in (("lineitem import, unsorted", []), ("lineitem import, by l_shipdate", ["--order-by", "l_shipdate,l_orderkey"])):
+        shutil.rmtree(table, ignore_errors=True)
+        wall, cpu, memory, _ = measured("import", source, "--into", table, "--codec", "LZ4", "--threads", 1, *flags)
+        count = int(rows(measured("sql", table, "--format", "tsv", "SELECT count() FROM lineitem")[3])[0])
+        report[label] = {"rows": count, "seconds": wall, "cpu_seconds": cpu, "peak_mib": memory, "rows_per_cpu_second": count / cpu}
+    for name, sql in (("Q1", TPCH_1), ("Q6", TPCH_6)):
+        expected = server.rows(sql.format(f"file('{source}', 'Parquet')"))
+        wall, cpu, _, out = measured("sql", table, "--format", "tsv", sql.format("lineitem"))
+        got = rows(out)
+        same = len(got) == len(expected) and all(
+            a == b or abs(float(a) - float(b)) <= 1e-9 * abs(float(b))
+            for ours, theirs in zip(got, expected) for a, b in zip(ours.split("\t"), theirs.split("\t")))
+        assert same, f"TPC-H {name}: ours {got}, ClickHouse {expected}"
+        report[f"TPC-H {name}"] = {"seconds": wall, "cpu_seconds": cpu, "equal": True}
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--only", default="study,sum,tpch")
+    options.add_argument("--rows", type=int, default=10_000_000)
+    options.add_argument("--scale", type=float, default=1)
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--folder", type=pathlib.Path, default=ROOT / "target" / "scale")
+    options.add_argument("--json", type=pathlib.Path)
+    options = options.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with tempfile.TemporaryDirectory(dir=options.folder) as path:
+        server = ClickHouse(path)
+        report = {}
+        if "study" in options.only or "sum" in options.only:
+            table = study(server, options.folder, options.rows, report)
+        if "sum" in options.only:
+            sums(server, table, options.rounds, report)
+        if "tpch" in options.only:
+            tpch(server, options.folder, options.scale, report)
+    for name, figures in report.items():
+        shown = ", ".join(f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}" for key, value in figures.items())
+        print(f"{name:<34} {shown}")
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1))
+
+
+main()

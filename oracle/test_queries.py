@@ -1,0 +1,92 @@
+"""The queries of the data-type study and of TPC-H return what ClickHouse returns on the same parts."""
+
+import pathlib
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+from conftest import parts_of
+
+STUDY = """CREATE TABLE {} (digest String, db_server String, db_schema String, db_username String, client_host String,
+period_start DateTime, nq_UInt32 UInt32, nq_UInt64 UInt64, nq_Float32 Float32, nq_Float64 Float64)
+ENGINE = MergeTree PARTITION BY toYYYYMM(period_start)
+ORDER BY (digest, db_server, db_username, db_schema, client_host, period_start)"""
+
+STUDY_ROWS = """SELECT hex(cityHash64(number % 20000, 1)) AS digest, concat('server', toString(cityHash64(number, 2) % 4)) AS db_server,
+concat('schema', toString(cityHash64(number, 3) % 5)) AS db_schema, concat('user', toString(cityHash64(number, 4) % 4)) AS db_username,
+concat('10.11.12.', toString(cityHash64(number, 5) % 20)) AS client_host,
+toDateTime('2019-01-30 14:50:00', 'UTC') + (cityHash64(number, 6) % 4080) * 60 AS period_start,
+toUInt32(cityHash64(number, 7) % 1000 + 1) AS nq_UInt32, toUInt64(nq_UInt32) AS nq_UInt64, toFloat32(nq_UInt32) AS nq_Float32,
+toFloat64(nq_UInt32) AS nq_Float64 FROM numbers({})"""
+
+Q1 = "SELECT sum(nq_UInt32) FROM {}"
+Q2 = "SELECT period_start, sum(nq_UInt32) AS nq FROM {} GROUP BY period_start ORDER BY nq DESC, period_start LIMIT 10"
+
+
+@pytest.fixture(scope="module")
+def study(server, tambour, tmp_path_factory):
+    """The study's table, imported by us and attached by the server."""
+    path = tmp_path_factory.mktemp("study")
+    rows = server.session.query(STUDY_ROWS.format(200000) + " SETTINGS session_timezone = 'UTC'", "Parquet").bytes()
+    (path / "rows.parquet").write_bytes(rows)
+    tambour.run("import", path / "rows.parquet", "--into", path / "study", "--create", STUDY.format("study"))
+    server.run("DROP TABLE IF EXISTS default.study SYNC")
+    server.run(STUDY.format("default.study"))
+    server.attach("default", "study", parts_of(path / "study"))
+    return path / "study"
+
+
+@pytest.mark.parametrize("sql", [
+    Q1, Q2, Q2.replace("nq_UInt32", "nq_UInt64"), "SELECT count() FROM {}", "SELECT count() FROM {} WHERE digest < '8'",
+    "SELECT sum(nq_UInt64), min(nq_UInt32), max(nq_UInt32), avg(nq_UInt32) FROM {} WHERE db_server = 'server1'",
+    "SELECT toYYYYMM(period_start) AS m, count() FROM {} GROUP BY m ORDER BY m",
+    "SELECT db_schema, uniqExact(client_host), count() FROM {} GROUP BY db_schema ORDER BY db_schema",
+    "SELECT toStartOfHour(period_start) AS h, sum(nq_UInt32) FROM {} WHERE period_start >= '2019-02-01 00:00:00' GROUP BY h ORDER BY h LIMIT 5",
+    "SELECT count() FROM {} WHERE period_start BETWEEN '2019-01-31 12:00:00' AND '2019-01-31 13:00:00'",
+    "SELECT digest, sum(nq_UInt32) AS s FROM {} GROUP BY digest ORDER BY s DESC, digest LIMIT 3",
+    "SELECT count() FROM {} WHERE digest = (SELECT min(digest) FROM {})",
+    "SELECT if(nq_UInt32 > 500, 'high', 'low') AS c, count() FROM {} GROUP BY c ORDER BY c",
+])
+def test_study(server, tambour, study, sql):
+    expected = server.rows(sql.replace("{}", "default.study") + " SETTINGS session_timezone = 'UTC'")
+    assert expected
+    assert tambour.rows(study, sql.replace("{}", "study")) == expected
+
+
+def test_count_needs_no_scan(tambour, study):
+    plan = tambour.run("sql", study, "--format", "tsv", "EXPLAIN SELECT count() FROM study")
+    assert "TambourScanExec" not in plan
+
+
+TPCH_1 = """SELECT l_returnflag, l_linestatus, sum(l_quantity) AS sum_qty, sum(l_extendedprice) AS sum_base_price,
+sum(l_extendedprice * (1 - l_discount)) AS sum_disc_price, sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)) AS sum_charge,
+count() AS count_order FROM {} WHERE l_shipdate <= DATE '1998-09-02'
+GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus"""
+TPCH_6 = """SELECT sum(l_extendedprice * l_discount) AS revenue FROM {} WHERE l_shipdate >= DATE '1994-01-01'
+AND l_shipdate < DATE '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24"""
+
+
+@pytest.fixture(scope="module")
+def lineitem(server, tambour, tmp_path_factory):
+    path = tmp_path_factory.mktemp("tpch")
+    subprocess.run([pathlib.Path(sys.executable).with_name("tpchgen-cli"), "-s", "0.05", "--format=parquet", "-T", "lineitem",
+                    "--output-dir", path], check=True)
+    tambour.run("import", path / "lineitem.parquet", "--into", path / "lineitem", "--order-by", "l_shipdate,l_orderkey")
+    statement = tambour.run("attach-script", path / "lineitem")
+    statement = statement[statement.index("CREATE TABLE"):].split(";")[0]
+    server.run("DROP TABLE IF EXISTS default.lineitem SYNC")
+    server.run(statement)
+    server.attach("default", "lineitem", parts_of(path / "lineitem"))
+    return path / "lineitem"
+
+
+@pytest.mark.parametrize("sql", [TPCH_1, TPCH_6], ids=["Q1", "Q6"])
+def test_tpch(server, tambour, lineitem, sql):
+    """Decimals print with more or fewer trailing zeros: compare them as numbers."""
+    expected = [row.split("\t") for row in server.rows(sql.replace("{}", "default.lineitem"))]
+    got = [row.split("\t") for row in tambour.rows(lineitem, sql.replace("{}", "lineitem"))]
+    assert len(got) == len(expected) > 0
+    for ours, theirs in zip(got, expected):
+        for a, b in zip(ours, theirs, strict=True):
+            assert a == b or Decimal(a) == Decimal(b)

@@ -1,0 +1,88 @@
+"""What ClickHouse writes, we read with equal values."""
+
+import pytest
+import zoo
+from conftest import ROOT, assert_same_rows, parts_of
+
+NAMES = ["k", *(name for name, _, _ in zoo.ZOO)]
+
+
+def fill(server, database, settings, partition="", rows=3000, inserts=2):
+    tail = f"{partition} ORDER BY k" + (f" SETTINGS {settings}" if settings else "")
+    server.run(zoo.create(f"{database}.t", zoo.ZOO, tail))
+    server.run(f"SYSTEM STOP MERGES {database}.t")
+    for insert in range(inserts):
+        server.run(f"INSERT INTO {database}.t {zoo.select(zoo.ZOO, rows, insert * rows)}")
+
+
+def assert_reads_equal(server, tambour, database, directory):
+    expected = server.rows(f"SELECT * FROM {database}.t")
+    got = tambour.rows(directory, f"SELECT * FROM \"{directory.name}\"")
+    assert_same_rows(got, expected, NAMES)
+    tambour.run("verify", directory)
+
+
+@pytest.mark.parametrize("settings", zoo.SETTINGS, ids=str)
+@pytest.mark.parametrize("merged", [False, True], ids=["unmerged", "merged"])
+def test_every_type(server, tambour, database, settings, merged):
+    fill(server, database, zoo.SETTINGS[settings])
+    if merged:
+        server.run(f"SYSTEM START MERGES {database}.t")
+        server.run(f"OPTIMIZE TABLE {database}.t FINAL")
+    directory = server.directory(database, "t")
+    assert_reads_equal(server, tambour, database, directory)
+
+
+@pytest.mark.parametrize("settings", ["default", "wide", "plain"])
+@pytest.mark.parametrize("partition", [
+    "PARTITION BY toYYYYMM(date)", "PARTITION BY (toYYYYMM(dt64_3), i8 > 0)", "PARTITION BY lc", "PARTITION BY n_e8",
+    "PARTITION BY (toDate(date), u8 % 2)",
+], ids=["month", "tuple", "string", "nullable-enum", "date"])
+def test_partitions(server, tambour, database, settings, partition):
+    more = "allow_nullable_key=1" + (", " + zoo.SETTINGS[settings] if zoo.SETTINGS[settings] else "")
+    fill(server, database, more, partition=partition, rows=60, inserts=2)
+    directory = server.directory(database, "t")
+    assert len(parts_of(directory)) > 2
+    assert_reads_equal(server, tambour, database, directory)
+
+
+def test_one_part_directory_is_a_table(server, tambour, database):
+    fill(server, database, zoo.SETTINGS["wide"], inserts=1)
+    part = parts_of(server.directory(database, "t"))[0]
+    expected = server.rows(f"SELECT count(), sum(u32) FROM {database}.t")
+    assert tambour.rows(part, f"SELECT count(), sum(u32) FROM \"{part.name}\"") == expected
+
+
+def test_lightweight_delete(server, tambour, database):
+    fill(server, database, zoo.SETTINGS["wide"], inserts=1)
+    server.run(f"SYSTEM START MERGES {database}.t")
+    server.run(f"DELETE FROM {database}.t WHERE k % 3 = 1 SETTINGS mutations_sync = 2")
+    assert_reads_equal(server, tambour, database, server.directory(database, "t"))
+
+
+@pytest.mark.parametrize("kind", ["CODEC(NONE)", "CODEC(LZ4HC(9))", "CODEC(ZSTD(19))", "CODEC(ZSTD(1))"])
+def test_codecs(server, tambour, database, kind):
+    server.run(f"CREATE TABLE {database}.t (k UInt64 {kind}, s String {kind}, n Nullable(Float64) {kind}) "
+               f"ENGINE = MergeTree ORDER BY k SETTINGS {zoo.SETTINGS['wide']}")
+    server.run(f"INSERT INTO {database}.t SELECT number, toString(cityHash64(number) % 1000), if(number % 2 = 0, NULL, number) FROM numbers(100000)")
+    directory = server.directory(database, "t")
+    assert_same_rows(tambour.rows(directory, f"SELECT * FROM \"{directory.name}\""), server.rows(f"SELECT * FROM {database}.t"), ["k", "s", "n"])
+
+
+def test_unknown_codec_leaves_other_columns_readable(server, tambour, database):
+    server.run(f"CREATE TABLE {database}.t (k UInt64, g Float64 CODEC(Gorilla)) ENGINE = MergeTree ORDER BY k SETTINGS {zoo.SETTINGS['wide']}")
+    server.run(f"INSERT INTO {database}.t SELECT number, number / 3 FROM numbers(1000)")
+    directory = server.directory(database, "t")
+    assert tambour.rows(directory, f"SELECT sum(k) FROM \"{directory.name}\"") == ["499500"]
+    refused = tambour.call("sql", directory, f"SELECT sum(g) FROM \"{directory.name}\"")
+    assert refused.returncode == 5
+    assert b"Gorilla" in refused.stderr and b"`g`" in refused.stderr
+
+
+@pytest.mark.parametrize("table", ["t", "l5", "l6"])
+def test_parts_of_18_16(tambour, table):
+    directory = ROOT / "golden" / "clickhouse-18.16" / table
+    expected = (directory / "expected.tsv").read_text().splitlines()
+    got = tambour.rows(directory, f"SELECT * FROM {table}")
+    assert_same_rows(got, expected, [])
+    tambour.run("verify", directory)
