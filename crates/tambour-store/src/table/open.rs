@@ -249,10 +249,15 @@ fn assemble(
     definition: Option<TableDefinition>,
     parts: Vec<(String, Arc<Part>)>,
 ) -> Result<Table, StoreError> {
-    let columns = match (&definition, parts.first()) {
-        (Some(definition), _) => definition.plain_columns(),
-        (None, Some((_, part))) => part.columns().to_vec(),
-        (None, None) => Vec::new(),
+    let columns = match &definition {
+        Some(definition) => definition.plain_columns(),
+        // A part that has fewer columns than another is older than an ALTER; it is named below.
+        None => parts
+            .iter()
+            .map(|(_, part)| part.columns())
+            .max_by_key(|columns| columns.len())
+            .unwrap_or_default()
+            .to_vec(),
     };
     for (name, part) in &parts {
         check_columns(path, name, &columns, part)?;
@@ -283,7 +288,11 @@ pub(super) fn check_columns(
             Some(data_type) if is_same_data(data_type, &column.data_type) => {}
             Some(data_type) => return differs(wanted, format!("{} {data_type}", column.name)),
             None => {
-                let what = format!("column `{}` missing in part {name:?}", column.name);
+                // What an old part's rows have in it would be decided by a DEFAULT that is not in the part.
+                let what = format!(
+                    "column `{}`, which is missing in part {name:?} (added by ALTER TABLE?),",
+                    column.name
+                );
                 return Err(StoreError::Unsupported { path: table.to_owned(), what });
             }
         }
