@@ -46,7 +46,8 @@ fn test_programs() -> Result<Vec<String>, String> {
     // A line is: Executable unittests src/lib.rs (target/debug/deps/tambour_kernel-0123456789abcdef)
     let mut programs = Vec::new();
     for line in messages.lines().filter(|line| line.trim_start().starts_with("Executable")) {
-        let path = line.rsplit_once('(').map(|(_, path)| path.trim_end_matches(')')).unwrap_or_default();
+        let path =
+            line.rsplit_once('(').map(|(_, path)| path.trim_end_matches(')')).unwrap_or_default();
         let directory = DISPATCHED.iter().any(|name| {
             let stem = path.rsplit('/').next().unwrap_or_default();
             stem.starts_with(&name.replace('-', "_")) || line.contains(&format!("{name}/"))

@@ -192,7 +192,9 @@ fn inferred_definition(
 fn table_name(path: &Path) -> String {
     // `.` and `..` have no name of their own until they are resolved.
     let resolved = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    resolved.file_name().map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned())
+    resolved
+        .file_name()
+        .map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn check_columns(flag: &str, key: &[Expression], columns: &[Column]) -> Result<(), Failure> {
@@ -222,7 +224,10 @@ fn has_nullable<'a>(
 }
 
 /// The columns with the codecs that the flags give them; a flag for one column goes before one for all.
-fn with_codecs(columns: &[Column], choices: &[CodecChoice]) -> Result<Vec<ColumnDefinition>, Failure> {
+fn with_codecs(
+    columns: &[Column],
+    choices: &[CodecChoice],
+) -> Result<Vec<ColumnDefinition>, Failure> {
     for name in choices.iter().filter_map(|choice| choice.column.as_deref()) {
         if !columns.iter().any(|column| column.name == name) {
             return Err(unknown_column("--codec", name, columns));
@@ -258,7 +263,8 @@ fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, consol
     }
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let order: Vec<String> = definition.order_by.iter().map(ToString::to_string).collect();
-    let order = if order.is_empty() { "unsorted".to_owned() } else { format!("by {}", order.join(", ")) };
+    let order =
+        if order.is_empty() { "unsorted".to_owned() } else { format!("by {}", order.join(", ")) };
     console.note(format_args!(
         "{}: {}{kinds}, {order}",
         arguments.into.display(),

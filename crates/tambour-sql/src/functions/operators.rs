@@ -56,7 +56,11 @@ fn wide(left: Integer, right: Integer, always_signed: bool) -> ArrowType {
 }
 
 impl ExprPlanner for Operators {
-    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    fn plan_binary_op(
+        &self,
+        expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
         let operator = match expr.op {
             BinaryOperator::Plus => Operator::Plus,
             BinaryOperator::Minus => Operator::Minus,
@@ -66,7 +70,9 @@ impl ExprPlanner for Operators {
             BinaryOperator::NotEq => return boolean_comparison(expr, Operator::NotEq, schema),
             _ => return Ok(PlannerResult::Original(expr)),
         };
-        let (Some(left), Some(right)) = (integer(&expr.left, schema)?, integer(&expr.right, schema)?) else {
+        let (Some(left), Some(right)) =
+            (integer(&expr.left, schema)?, integer(&expr.right, schema)?)
+        else {
             return Ok(PlannerResult::Original(expr));
         };
         let wanted = match operator {
@@ -74,7 +80,11 @@ impl ExprPlanner for Operators {
             other => wide(left, right, other == Operator::Minus),
         };
         let operand = |expr: Expr| -> Result<Box<Expr>> {
-            Ok(Box::new(if expr.get_type(schema)? == wanted { expr } else { cast(expr, wanted.clone()) }))
+            Ok(Box::new(if expr.get_type(schema)? == wanted {
+                expr
+            } else {
+                cast(expr, wanted.clone())
+            }))
         };
         let planned = BinaryExpr::new(operand(expr.left)?, operator, operand(expr.right)?);
         Ok(PlannerResult::Planned(Expr::BinaryExpr(planned)))
@@ -87,7 +97,9 @@ fn boolean_comparison(
     operator: Operator,
     schema: &DFSchema,
 ) -> Result<PlannerResult<RawBinaryExpr>> {
-    let is_boolean = |expr: &Expr| Ok::<_, datafusion::error::DataFusionError>(expr.get_type(schema)? == ArrowType::Boolean);
+    let is_boolean = |expr: &Expr| {
+        Ok::<_, datafusion::error::DataFusionError>(expr.get_type(schema)? == ArrowType::Boolean)
+    };
     let as_boolean = |expr: &Expr| match expr {
         Expr::Literal(ScalarValue::Int64(Some(number @ (0 | 1))), metadata) => {
             Some(Expr::Literal(ScalarValue::Boolean(Some(*number == 1)), metadata.clone()))

@@ -8,11 +8,20 @@ use tambour_part::types::{Column, Strings};
 
 fn pushed(filter: &Expr) -> String {
     let columns: Vec<Column> = [
-        ("a", "Int32"), ("s", "String"), ("t", "DateTime"), ("b", "Bool"), ("f", "Float32"),
-        ("e", "Enum8('x' = 2, 'y' = 1)"), ("n", "Nullable(UInt8)"), ("p", "Decimal(9, 2)"),
+        ("a", "Int32"),
+        ("s", "String"),
+        ("t", "DateTime"),
+        ("b", "Bool"),
+        ("f", "Float32"),
+        ("e", "Enum8('x' = 2, 'y' = 1)"),
+        ("n", "Nullable(UInt8)"),
+        ("p", "Decimal(9, 2)"),
     ]
     .into_iter()
-    .map(|(name, data_type)| Column { name: name.to_owned(), data_type: data_type.parse().unwrap() })
+    .map(|(name, data_type)| Column {
+        name: name.to_owned(),
+        data_type: data_type.parse().unwrap(),
+    })
     .collect();
     Pushdown { columns: &columns, strings: Strings::Utf8 }.filter(filter).to_string()
 }
@@ -96,8 +105,11 @@ fn patterns() {
     assert_eq!(pushed(&col("s").like(lit("50\\%%"))), "s LIKE '50%%'");
     assert_eq!(pushed(&col("s").like(lit("a\\b%"))), "s LIKE 'a%'");
     for filter in [
-        col("s").like(lit("%ab")), col("s").not_like(lit("ab%")), col("s").ilike(lit("ab%")),
-        not(col("s").like(lit("ab%"))), col("a").like(lit("1%")),
+        col("s").like(lit("%ab")),
+        col("s").not_like(lit("ab%")),
+        col("s").ilike(lit("ab%")),
+        not(col("s").like(lit("ab%"))),
+        col("a").like(lit("1%")),
     ] {
         assert_eq!(pushed(&filter), "?", "{filter}");
     }

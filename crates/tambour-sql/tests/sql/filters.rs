@@ -30,7 +30,9 @@ fn condition(numbers: &mut Numbers, depth: u64) -> String {
         9 => format!("n IS {}NULL", pick(numbers, &["", "NOT "])),
         10 => format!(
             "t {comparison} TIMESTAMP '2024-0{}-{:02} {:02}:00:00Z'",
-            numbers.below(3) + 1, numbers.below(28) + 1, numbers.below(24)
+            numbers.below(3) + 1,
+            numbers.below(28) + 1,
+            numbers.below(24)
         ),
         11 => format!("p {comparison} {}.{:02}", numbers.below(900), numbers.below(100)),
         _ => format!("d {comparison} DATE '2022-{:02}-01'", numbers.below(12) + 1),

@@ -24,7 +24,10 @@ fn plan(session: &Session, query: &str) -> String {
 fn counting_needs_no_scan() {
     let session = Fixture::new("toYYYYMM(t)", "(k, s, t)").session(2);
     insta::assert_snapshot!(plan(&session, "SELECT count(*) FROM t"));
-    insta::assert_snapshot!(plan(&session, "SELECT min(k), max(k), min(t), max(t), count(id) FROM t"));
+    insta::assert_snapshot!(plan(
+        &session,
+        "SELECT min(k), max(k), min(t), max(t), count(id) FROM t"
+    ));
 }
 
 #[test]

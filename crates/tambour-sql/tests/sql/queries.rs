@@ -43,7 +43,11 @@ const UNORDERED: &[&str] = &[
 
 fn compare(fixture: &Fixture, threads: usize) {
     let session = fixture.session(threads);
-    let on = |query: &str, table: &str| query.replace("FROM T", &format!("FROM {table}")).replace("JOIN T", &format!("JOIN {table}"));
+    let on = |query: &str, table: &str| {
+        query
+            .replace("FROM T", &format!("FROM {table}"))
+            .replace("JOIN T", &format!("JOIN {table}"))
+    };
     for query in ORDERED {
         let (ours, theirs) = (text(&session, &on(query, "t")), text(&session, &on(query, "naive")));
         assert_eq!(ours, theirs, "{query}");
@@ -119,7 +123,9 @@ fn a_memory_limit_is_an_error_of_its_own_kind() {
 #[test]
 fn errors_have_kinds() {
     let session = Fixture::new("tuple()", "id").session(1);
-    for statement in ["SELEC 1", "SELECT nothing FROM t", "SELECT * FROM nowhere", "SELECT 1; SELECT 2"] {
+    for statement in
+        ["SELEC 1", "SELECT nothing FROM t", "SELECT * FROM nowhere", "SELECT 1; SELECT 2"]
+    {
         let error = block_on(session.sql(statement)).unwrap_err();
         assert_eq!(error.kind(), tambour_codec::Kind::Argument, "{statement}: {error:?}");
     }

@@ -53,7 +53,9 @@ fn a_scan_survives_json_and_runs_elsewhere() {
         Predicate::In(Expression::Column("x".to_owned()), vec![Constant::Float(f64::NAN)], true),
         Predicate::StartsWith(Expression::Column("s".to_owned()), vec![0xff, b'"']),
         Predicate::Compare(
-            Expression::Column("p".to_owned()), Comparison::Less, Constant::Decimal(i128::MIN, 2),
+            Expression::Column("p".to_owned()),
+            Comparison::Less,
+            Constant::Decimal(i128::MIN, 2),
         ),
     ]);
     // The condition on p can be met by nothing: only k is of interest for what is read.
@@ -71,7 +73,11 @@ fn a_scan_survives_json_and_runs_elsewhere() {
         for batch in batches {
             let keys = batch.column(k).as_primitive::<Int32Type>();
             let values = batch.column(id).as_primitive::<UInt64Type>();
-            ids.extend((0..batch.num_rows()).filter(|&row| keys.value(row) == 5).map(|row| values.value(row)));
+            ids.extend(
+                (0..batch.num_rows())
+                    .filter(|&row| keys.value(row) == 5)
+                    .map(|row| values.value(row)),
+            );
         }
         ids.sort_unstable();
         ids

@@ -48,10 +48,8 @@ pub(crate) fn rows(seed: u64) -> RecordBatch {
     let mut draw = |limit: u64| -> Vec<u64> { (0..ROWS).map(|_| numbers.below(limit)).collect() };
     let letters = ["", "a", "ab", "abc", "b", "ba", "longer than twelve bytes", "\u{e9}t\u{e9}"];
     let texts: Vec<&str> = draw(8).into_iter().map(|it| letters[it as usize]).collect();
-    let low: Vec<Option<&str>> = draw(5)
-        .into_iter()
-        .map(|it| (it > 0).then(|| letters[it as usize]))
-        .collect();
+    let low: Vec<Option<&str>> =
+        draw(5).into_iter().map(|it| (it > 0).then(|| letters[it as usize])).collect();
     let enums: Int8Array = draw(3).into_iter().map(|it| Some(it as i8)).collect();
     let names = Arc::new(StringArray::from(vec!["b", "a", "c"]));
     let low: DictionaryArray<Int32Type> = low.into_iter().collect();
@@ -69,12 +67,21 @@ pub(crate) fn rows(seed: u64) -> RecordBatch {
         Arc::new(StringViewArray::from_iter_values(texts)),
         Arc::new(low),
         Arc::new(DictionaryArray::<Int8Type>::try_new(enums, names).unwrap()),
-        Arc::new(Float64Array::from_iter_values(draw(400).into_iter().map(|it| it as f64 / 4.0 - 9.0))),
-        Arc::new(draw(50).into_iter().map(|it| (it > 4).then_some(it as i32 - 20)).collect::<Int32Array>()),
+        Arc::new(Float64Array::from_iter_values(
+            draw(400).into_iter().map(|it| it as f64 / 4.0 - 9.0),
+        )),
         Arc::new(
-            Decimal128Array::from_iter_values(draw(100_000).into_iter().map(|it| i128::from(it) - 5_000))
-                .with_precision_and_scale(9, 2)
-                .unwrap(),
+            draw(50)
+                .into_iter()
+                .map(|it| (it > 4).then_some(it as i32 - 20))
+                .collect::<Int32Array>(),
+        ),
+        Arc::new(
+            Decimal128Array::from_iter_values(
+                draw(100_000).into_iter().map(|it| i128::from(it) - 5_000),
+            )
+            .with_precision_and_scale(9, 2)
+            .unwrap(),
         ),
         Arc::new(Date32Array::from_iter_values(draw(700).into_iter().map(|it| 19_000 + it as i32))),
         Arc::new(FixedSizeBinaryArray::try_from_iter(uuids.into_iter()).unwrap()),

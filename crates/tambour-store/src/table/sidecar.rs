@@ -143,7 +143,7 @@ impl Sidecar {
             if let Some(directory) = &part.directory
                 && (!is_temporary(directory) || !directories.insert(directory))
             {
-                return Err(("part directory", "tmp_…, each once".to_owned(), directory.clone()));
+                return Err(("part directory", "tmp_..., each once".to_owned(), directory.clone()));
             }
             rows = rows
                 .checked_add(part.rows)

@@ -12,9 +12,9 @@ use std::io::Write;
 use std::path::Path;
 use tambour::part::storage;
 use tambour::part::types::Strings;
-use tambour::{DataType, Part};
 use tambour::store::Table;
 use tambour::store::table::PartName;
+use tambour::{DataType, Part};
 
 /// Entries of the primary index that are shown from the start and from the end.
 const ENTRIES_SHOWN: usize = 2;
@@ -131,11 +131,15 @@ fn to_json(
     blocks: bool,
 ) -> anyhow::Result<serde_json::Value> {
     let name = PartName::parse(part.name());
-    let files: Vec<_> =
-        part.files().into_iter().map(|(name, bytes)| json!({ "name": name, "bytes": bytes })).collect();
+    let files: Vec<_> = part
+        .files()
+        .into_iter()
+        .map(|(name, bytes)| json!({ "name": name, "bytes": bytes }))
+        .collect();
     let index = match index {
         Some(index) => {
-            let entries = (0..index.entries()).map(|row| index.entry(row)).collect::<Result<Vec<_>, _>>()?;
+            let entries =
+                (0..index.entries()).map(|row| index.entry(row)).collect::<Result<Vec<_>, _>>()?;
             json!({ "key": index.key, "entries": entries })
         }
         None => serde_json::Value::Null,
