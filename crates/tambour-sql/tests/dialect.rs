@@ -66,7 +66,7 @@ mod tests {
             (
                 "d",
                 "Date",
-                Arc::new(each(|k| 19_751 + k * 3).map(|k| k as i32).collect::<Date32Array>()),
+                Arc::new(Date32Array::from_iter_values(each(|k| 19_751 + k * 3).map(|k| k as i32))),
             ),
             (
                 "t",
