@@ -17,6 +17,23 @@ pub(crate) fn all() -> Outcome {
     tour::smoke(&binary("debug"))
 }
 
+/// The layers below SQL: quick to build, and what continuous integration runs until those above are settled.
+pub(crate) fn layers() -> Outcome {
+    let mut arguments = vec!["test", "--locked"];
+    for name in [
+        "tambour-kernel",
+        "tambour-codec",
+        "tambour-part",
+        "tambour-store",
+        "tambour-files",
+        "tambour-check",
+        "xtask",
+    ] {
+        arguments.extend(["--package", name]);
+    }
+    run("cargo", &arguments)
+}
+
 /// The laws once per level of `TAMBOUR_ISA` that this machine has.
 ///
 /// The test programs of the plain run are run again: asking cargo for some packages only would select other features

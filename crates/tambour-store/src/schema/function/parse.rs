@@ -68,7 +68,9 @@ pub(super) fn date(text: &[u8]) -> Option<i32> {
 }
 
 fn date_part(cursor: &mut Cursor) -> Option<i32> {
-    let year = cursor.number(4)?;
+    // A year has four digits: `1.2.3` is no date.
+    let digits = cursor.rest.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
+    let year = if digits == 4 { cursor.number(4)? } else { return None };
     let (month, day) = if cursor.rest.first().is_some_and(u8::is_ascii_digit) {
         (cursor.number(2)?, cursor.number(2)?)
     } else {
