@@ -16,6 +16,7 @@ class ClickHouse:
 
     def __init__(self, path):
         self.session = chdb_session.Session(str(path))
+        self.run("SET allow_suspicious_low_cardinality_types = 1")
 
     def run(self, sql):
         return self.session.query(sql, "TabSeparated").bytes().decode("utf-8", "surrogateescape")
@@ -73,8 +74,8 @@ class Tambour:
         return done.stdout.decode("utf-8", "surrogateescape")
 
     def rows(self, table, sql):
-        """Result rows without the line of names."""
-        return self.run("sql", table, "--format", "tsv", sql).splitlines()[1:]
+        """Result rows."""
+        return self.run("sql", table, "--format", "tsv", "--no-header", sql).splitlines()
 
 
 @pytest.fixture(scope="session")

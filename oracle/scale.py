@@ -92,7 +92,7 @@ def tpch(server, folder, scale, report):
     source = folder / f"tpch-{scale}" / "lineitem.parquet"
     if not source.exists():
         generator = pathlib.Path(sys.executable).with_name("tpchgen-cli")
-        subprocess.run([generator, "-s", str(scale), "--format=parquet", "-T", "lineitem", "--output-dir", source.parent], check=True)
+        subprocess.run([generator, "parquet", "-s", f"{scale:g}", "--tables=lineitem", f"--output-dir={source.parent}"], check=True)
     table = folder / "lineitem"
     for label, flags in (("lineitem import, unsorted", []), ("lineitem import, by l_shipdate", ["--order-by", "l_shipdate,l_orderkey"])):
         shutil.rmtree(table, ignore_errors=True)

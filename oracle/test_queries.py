@@ -70,8 +70,8 @@ AND l_shipdate < DATE '1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_qu
 @pytest.fixture(scope="module")
 def lineitem(server, tambour, tmp_path_factory):
     path = tmp_path_factory.mktemp("tpch")
-    subprocess.run([pathlib.Path(sys.executable).with_name("tpchgen-cli"), "-s", "0.05", "--format=parquet", "-T", "lineitem",
-                    "--output-dir", path], check=True)
+    subprocess.run([pathlib.Path(sys.executable).with_name("tpchgen-cli"), "parquet", "-s", "0.05", "--tables=lineitem",
+                    f"--output-dir={path}"], check=True)
     tambour.run("import", path / "lineitem.parquet", "--into", path / "lineitem", "--order-by", "l_shipdate,l_orderkey")
     statement = tambour.run("attach-script", path / "lineitem")
     statement = statement[statement.index("CREATE TABLE"):].split(";")[0]

@@ -42,19 +42,20 @@ def test_partitions(server, tambour, database, settings, partition):
     more = "allow_nullable_key=1" + (", " + zoo.SETTINGS[settings] if zoo.SETTINGS[settings] else "")
     fill(server, database, more, partition=partition, rows=60, inserts=2)
     directory = server.directory(database, "t")
-    assert len(parts_of(directory)) > 2
+    assert len(parts_of(directory)) >= 2
     assert_reads_equal(server, tambour, database, directory)
 
 
 def test_one_part_directory_is_a_table(server, tambour, database):
     fill(server, database, zoo.SETTINGS["wide"], inserts=1)
     part = parts_of(server.directory(database, "t"))[0]
-    expected = server.rows(f"SELECT count(), sum(u64) FROM {database}.t")
-    assert tambour.rows(part, f"SELECT count(), sum(CAST(u64 AS DECIMAL(38, 0))) % 18446744073709551616 FROM \"{part.name}\"") == expected
+    expected = server.rows(f"SELECT count(), sum(u32) FROM {database}.t")
+    assert tambour.rows(part, f"SELECT count(), sum(u32) FROM \"{part.name}\"") == expected
 
 
 def test_lightweight_delete(server, tambour, database):
     fill(server, database, zoo.SETTINGS["wide"], inserts=1)
+    server.run(f"SYSTEM START MERGES {database}.t")
     server.run(f"DELETE FROM {database}.t WHERE k % 3 = 1 SETTINGS mutations_sync = 2")
     assert_reads_equal(server, tambour, database, server.directory(database, "t"))
 

@@ -41,6 +41,7 @@ ZOO = [
     ("dec128", "Decimal(38, 10)", "toDecimal128(cityHash64(number), 10) * -1"),
     ("dec256", "Decimal(76, 20)", "toDecimal256(cityHash64(number), 20) * 123456789"),
     ("date", "Date", "toDate(number % 65536)"),
+    ("day", "Date", "toDate('1972-03-15') + number % 100"),
     ("date32", "Date32", "toDate32('1900-01-01') + number % 100000"),
     ("dt", "DateTime", "toDateTime(cityHash64(number) % 4294967296)"),
     ("dt_utc", "DateTime('UTC')", "toDateTime(number * 100003 % 4294967296, 'UTC')"),
@@ -91,7 +92,7 @@ ZOO = [
 ]
 
 # What ClickHouse 18.16 knows, for dialect `old`.
-NEW_TYPES = ("Bool", "128", "256", "BFloat16", "Date32", "DateTime64", "IPv", "Map", "Decimal(76", "Tuple(a", "Tuple(x", "Tuple(p", "LowCardinality(Date", "LowCardinality(UInt32")
+NEW_TYPES = ("Bool", "Int128", "Int256", "BFloat16", "Date32", "DateTime64", "IPv", "Map", "Decimal(76", "Tuple(a", "Tuple(x", "Tuple(p", "LowCardinality(Date", "LowCardinality(UInt32")
 
 
 def quoted(name):
@@ -104,5 +105,6 @@ def create(table, columns, tail):
 
 
 def select(columns, rows, start=0):
-    values = ", ".join(f"{expression} AS {quoted(name)}" for name, _, expression in columns)
+    # The casts matter: the difference of two UInt256 is an Int256.
+    values = ", ".join(f"CAST({expression} AS {kind}) AS {quoted(name)}" for name, kind, expression in columns)
     return f"SELECT toUInt64(number) AS k, {values} FROM numbers({start}, {rows})"

@@ -3,6 +3,7 @@
 //! | command | what it does |
 //! |---|---|
 //! | `test` | every test of the everyday tier: unit, laws per ISA level, docs, oracle (chdb), tour as smoke test |
+//! | `layers` | the tests of the layers below SQL only |
 //! | `lint` | rustfmt, clippy, tidy, rustdoc, all with warnings as errors |
 //! | `tidy` | dependency order of the layers, file lengths, module docs, links, changelog |
 //! | `tour` | builds a release binary and runs the main job on the files in `data/` |
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test::all(),
+        ["layers"] => test::layers(),
         ["lint"] => lint(),
         ["tidy"] => tidy::check(&root()),
         ["tour"] => tour::release(),

@@ -3,6 +3,7 @@
 use crate::{Outcome, output, root, run, run_with, tour};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Crates whose results may depend on the instruction set.
 const DISPATCHED: [&str; 4] = ["tambour-kernel", "tambour-codec", "tambour-part", "tambour-check"];
@@ -16,32 +17,66 @@ pub(crate) fn all() -> Outcome {
     tour::smoke(&binary("debug"))
 }
 
+/// The layers below SQL: quick to build, and what continuous integration runs until those above are settled.
+pub(crate) fn layers() -> Outcome {
+    let mut arguments = vec!["test", "--locked"];
+    for name in [
+        "tambour-kernel",
+        "tambour-codec",
+        "tambour-part",
+        "tambour-store",
+        "tambour-files",
+        "tambour-check",
+        "xtask",
+    ] {
+        arguments.extend(["--package", name]);
+    }
+    run("cargo", &arguments)
+}
+
 /// The laws once per level of `TAMBOUR_ISA` that this machine has.
+///
+/// The test programs of the plain run are run again: asking cargo for some packages only would select other features
+/// of the dependencies and build them once more.
 pub(crate) fn isa_levels() -> Outcome {
+    let programs = test_programs()?;
     for level in levels() {
-        // The same packages and features as in the first run, so that nothing is built again.
-        let mut arguments = vec!["test", "--workspace", "--locked", "--lib", "--tests", "--quiet"];
-        for name in others()?.leak() {
-            arguments.extend(["--exclude", name.as_str()]);
+        for program in &programs {
+            run_with(program, &["--quiet"], &[("TAMBOUR_ISA", level)])?;
         }
-        run_with("cargo", &arguments, &[("TAMBOUR_ISA", level)])?;
     }
     Ok(())
 }
 
-/// Workspace members that [`isa_levels`] leaves out.
-fn others() -> Result<Vec<String>, String> {
-    let mut names = vec!["xtask".to_owned()];
-    let crates = fs::read_dir(root().join("crates")).map_err(|error| format!("crates: {error}"))?;
-    for entry in crates {
-        let entry = entry.map_err(|error| format!("crates: {error}"))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !DISPATCHED.contains(&name.as_str()) {
-            names.push(name);
+/// Test programs of the crates that dispatch on the instruction set.
+fn test_programs() -> Result<Vec<String>, String> {
+    let arguments = ["test", "--workspace", "--locked", "--lib", "--tests", "--no-run"];
+    let built = Command::new("cargo")
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .map_err(|error| format!("cargo test --no-run: {error}"))?;
+    let messages = String::from_utf8_lossy(&built.stderr);
+    if !built.status.success() {
+        return Err(format!("cargo test --no-run: {}: {messages}", built.status));
+    }
+    // A line is: Executable unittests src/lib.rs (target/debug/deps/tambour_kernel-0123456789abcdef)
+    let mut programs = Vec::new();
+    for line in messages.lines().filter(|line| line.trim_start().starts_with("Executable")) {
+        let path =
+            line.rsplit_once('(').map(|(_, path)| path.trim_end_matches(')')).unwrap_or_default();
+        let directory = DISPATCHED.iter().any(|name| {
+            let stem = path.rsplit('/').next().unwrap_or_default();
+            stem.starts_with(&name.replace('-', "_")) || line.contains(&format!("{name}/"))
+        });
+        if directory {
+            programs.push(root().join(path).to_string_lossy().into_owned());
         }
     }
-    names.sort();
-    Ok(names)
+    if programs.is_empty() {
+        return Err("cargo test --no-run named no test programs".into());
+    }
+    Ok(programs)
 }
 
 /// Levels below the best one, which the plain run has tested.

@@ -93,7 +93,10 @@ fn layers(root: &Path, found: &mut Vec<String>) -> Outcome {
         if lib.exists() && !read(&lib)?.starts_with("//! ") {
             found.push(format!("{}: does not start with module docs", lib.display()));
         }
-        if name != "tambour-kernel" && lib.exists() && !read(&lib)?.contains("forbid(unsafe_code)")
+        if level.is_some()
+            && name != "tambour-kernel"
+            && lib.exists()
+            && !read(&lib)?.contains("forbid(unsafe_code)")
         {
             found.push(format!("{}: lacks #![forbid(unsafe_code)]", lib.display()));
         }

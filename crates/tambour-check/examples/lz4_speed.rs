@@ -46,10 +46,13 @@ impl Column {
     }
 }
 
+/// Turns source into target; how many bytes it wrote.
+type Work<'a> = Box<dyn FnMut(&[u8], &mut [u8]) -> usize + 'a>;
+
 /// A named way to do the work of a block.
 struct Contender<'a> {
     name: &'a str,
-    run: Box<dyn FnMut(&[u8], &mut [u8]) -> usize + 'a>,
+    run: Work<'a>,
     seconds: Vec<f64>,
     written: usize,
 }

@@ -57,7 +57,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -67,12 +67,12 @@ impl Random {
 
     /// A number below `end`, which must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap_or(0)
+        usize::try_from(self.number() % end as u64).unwrap_or(0)
     }
 
     /// A random byte.
     pub fn byte(&mut self) -> u8 {
-        self.next().to_le_bytes()[0]
+        self.number().to_le_bytes()[0]
     }
 
     /// One of several.
@@ -117,7 +117,7 @@ const WORDS: &[&str] = &[
 pub fn bytes(shape: Shape, length: usize, seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut target = Vec::with_capacity(length + 256);
-    let mut counter = random.next() >> 20;
+    let mut counter = random.number() >> 20;
     while target.len() < length {
         append(shape, &mut random, &mut counter, &mut target);
     }
@@ -141,16 +141,16 @@ fn append(shape: Shape, random: &mut Random, counter: &mut u64, target: &mut Vec
             target.extend(counter.to_le_bytes());
         }
         Shape::Sorted => {
-            *counter += random.next() % 3;
+            *counter += random.number() % 3;
             target.extend(&counter.to_le_bytes()[..4]);
         }
-        Shape::Noise => target.extend(random.next().to_le_bytes()),
+        Shape::Noise => target.extend(random.number().to_le_bytes()),
         Shape::Text => {
             target.extend(random.pick(WORDS).as_bytes());
             target.push(b' ');
         }
         Shape::Lines => {
-            *counter += random.next() % 1000;
+            *counter += random.number() % 1000;
             let (word, number) = (random.pick(WORDS), random.below(10_000));
             let line = format!("{counter} INFO worker-{}: {word} took {number} us\n", number % 7);
             target.extend(line.as_bytes());
@@ -160,8 +160,8 @@ fn append(shape: Shape, random: &mut Random, counter: &mut u64, target: &mut Vec
             let value = random.below(1_000_000) as f64 / 100.0;
             target.extend(value.to_le_bytes());
         }
-        Shape::Cardinal => target.extend((1 + random.next() % 50).to_le_bytes()),
-        Shape::Integers => target.extend(&(random.next() % 1_000_000).to_le_bytes()[..4]),
+        Shape::Cardinal => target.extend((1 + random.number() % 50).to_le_bytes()),
+        Shape::Integers => target.extend(&(random.number() % 1_000_000).to_le_bytes()[..4]),
         Shape::Mixed => {
             let shape = random.pick(&Shape::ALL[..Shape::ALL.len() - 1]);
             let end = target.len() + 1 + random.below(2000);

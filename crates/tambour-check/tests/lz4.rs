@@ -48,6 +48,19 @@ mod tests {
         }
     }
 
+    /// What repeats at the farthest offset and just beyond: the same bytes, zeros between them.
+    #[test]
+    fn farthest_offsets_round_trip() {
+        let piece = bytes(Shape::Noise, 64, 1);
+        for distance in 65_530..65_540 {
+            let mut source = piece.clone();
+            source.resize(distance, 0);
+            source.extend(&piece);
+            source.extend([1; 20]);
+            lz4::round_trip(&source);
+        }
+    }
+
     #[test]
     fn hostile_blocks_are_survived() {
         let mut accepted = 0;

@@ -34,7 +34,9 @@ impl FromStr for ByteSize {
         let (number, unit) = text.split_at(digits);
         let unit = unit.trim().to_ascii_lowercase();
         let Some(&(_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err("a size is a number with a unit: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB".to_owned());
+            return Err(
+                "a size is a number with a unit: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB".to_owned()
+            );
         };
         let size = match number.parse::<u64>() {
             Ok(whole) => whole.checked_mul(factor),
@@ -94,7 +96,9 @@ impl FromStr for Delimiter {
     fn from_str(text: &str) -> Result<Self, String> {
         match (text, text.as_bytes()) {
             ("tab" | "\\t", _) => Ok(Self(b'\t')),
-            (_, b"\n" | b"\r" | b"\"") => Err("a line break or quote cannot separate fields".to_owned()),
+            (_, b"\n" | b"\r" | b"\"") => {
+                Err("a line break or quote cannot separate fields".to_owned())
+            }
             (_, &[byte]) if byte.is_ascii() => Ok(Self(byte)),
             _ => Err("one ASCII character, or `tab`".to_owned()),
         }
@@ -118,7 +122,17 @@ mod tests {
 
     #[test]
     fn sizes_that_are_none() {
-        for text in ["", "GiB", "-1", "1XB", "0", "1e9", "99999999999999999999", "18446744073709551615KiB", "1.2.3"] {
+        for text in [
+            "",
+            "GiB",
+            "-1",
+            "1XB",
+            "0",
+            "1e9",
+            "99999999999999999999",
+            "18446744073709551615KiB",
+            "1.2.3",
+        ] {
             assert!(text.parse::<ByteSize>().is_err(), "{text:?}");
         }
     }

@@ -102,7 +102,8 @@ impl BlockFile {
             self.skip(&mut entry)?;
         } else {
             self.fill(needed - PREFIX_BYTES)?;
-            entry.codec = codec_name(header.method, self.block.get(PREFIX_BYTES..).unwrap_or_default());
+            entry.codec =
+                codec_name(header.method, self.block.get(PREFIX_BYTES..).unwrap_or_default());
             entry.damage = self.check().err().map(|cause| self.damage(cause));
         }
         self.offset += needed as u64;

@@ -31,11 +31,23 @@ Exit codes: 0 ok, 1 error, 2 usage, 3 data corrupt, 4 limit exceeded,
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Global {
     /// Colours; `auto` means on a terminal, unless NO_COLOR is set
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     #[arg(help_heading = "Output")]
     pub(crate) color: When,
     /// Progress on standard error: auto, always, never, or json (one object per line and second)
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     #[arg(help_heading = "Output")]
     pub(crate) progress: ProgressWhen,
     /// Say more
@@ -162,6 +174,9 @@ pub(crate) struct ImportArguments {
     /// The first line of CSV and TSV files is data already
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_header: bool,
+    /// Leave out what the files have and the table of --create or --append does not [default: an error]
+    #[arg(long, help_heading = "Reading")]
+    pub(crate) skip_unknown: bool,
     /// Longest line or record that is accepted
     #[arg(long, value_name = "SIZE", default_value = "64MiB", help_heading = "Reading")]
     pub(crate) record_max: ByteSize,
@@ -305,7 +320,9 @@ pub(crate) struct OptimizeArguments {
 /// Checks hashes of files, checksums of blocks, marks, indexes and every value. Prints all that is wrong, with its place;
 /// the exit code is 3 then.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tambour verify flights\n  tambour verify flights/all_1_1_0 --json")]
+#[command(
+    after_help = "Examples:\n  tambour verify flights\n  tambour verify flights/all_1_1_0 --json"
+)]
 pub(crate) struct VerifyArguments {
     /// A table, a part, or a file of blocks (.bin)
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
@@ -319,7 +336,9 @@ pub(crate) struct VerifyArguments {
 ///
 /// A table, a part or a file of blocks (.bin): files, columns, types, codecs, sizes, granules, index.
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tambour inspect flights\n  tambour inspect flights/all_1_1_0/delay.bin --blocks")]
+#[command(
+    after_help = "Examples:\n  tambour inspect flights\n  tambour inspect flights/all_1_1_0/delay.bin --blocks"
+)]
 pub(crate) struct InspectArguments {
     /// A table, a part, or a file of blocks (.bin)
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
@@ -377,7 +396,9 @@ pub(crate) struct CodecsArguments {
 
 /// Print completions for a shell
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tambour completions bash > ~/.local/share/bash-completion/completions/tambour")]
+#[command(
+    after_help = "Example:\n  tambour completions bash > ~/.local/share/bash-completion/completions/tambour"
+)]
 pub(crate) struct CompletionsArguments {
     /// Shell
     #[arg(value_name = "SHELL")]
@@ -386,7 +407,9 @@ pub(crate) struct CompletionsArguments {
 
 /// Print the manual page, or write the pages of all commands
 #[derive(Args, Debug)]
-#[command(after_help = "Examples:\n  tambour man | man -l -\n  tambour man ~/.local/share/man/man1")]
+#[command(
+    after_help = "Examples:\n  tambour man | man -l -\n  tambour man ~/.local/share/man/man1"
+)]
 pub(crate) struct ManArguments {
     /// Directory for one page per command
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]

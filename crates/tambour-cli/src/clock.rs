@@ -8,7 +8,10 @@ pub(crate) struct Start(Instant);
 
 impl Start {
     /// Now.
-    #[expect(clippy::disallowed_methods, reason = "the edge of the program is where time comes from")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the edge of the program is where time comes from"
+    )]
     pub(crate) fn now() -> Self {
         Self(Instant::now())
     }

@@ -77,7 +77,9 @@ fn wants_json(command: &Command) -> bool {
         Command::Verify(arguments) => arguments.json,
         Command::Inspect(arguments) => arguments.json,
         Command::Codecs(arguments) => arguments.json,
-        Command::Sql(_) | Command::AttachScript(_) | Command::Completions(_) | Command::Man(_) => false,
+        Command::Sql(_) | Command::AttachScript(_) | Command::Completions(_) | Command::Man(_) => {
+            false
+        }
     }
 }
 

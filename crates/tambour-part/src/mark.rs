@@ -47,6 +47,9 @@ pub(crate) const FORMATS: [MarkFormat; 8] = [
     MarkFormat { extension: "cmrk4", compressed: true, shape: MarkShape::PerSubstream },
 ];
 
+/// Most rows of a granule: a reader allocates for all of them before it sees whether they are there.
+pub(crate) const GRANULE_ROWS_MAX: u64 = 1 << 24;
+
 /// Bytes of a mark in a record.
 const MARK_BYTES: u64 = 16;
 /// Bytes of the row count in a record.
@@ -143,6 +146,14 @@ impl Marks {
     }
 }
 
+fn check_rows(path: &Path, rows: u64) -> Result<(), PartError> {
+    if rows <= GRANULE_ROWS_MAX {
+        return Ok(());
+    }
+    let place = crate::Place::file(path);
+    Err(PartError::limit(place, "number of rows in a granule", GRANULE_ROWS_MAX, rows))
+}
+
 /// The granules of a part: rows of each, and where each starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Granules {
@@ -164,6 +175,7 @@ impl Granules {
                 let reason = format!("granule {granule} has no rows");
                 return Err(PartError::malformed(crate::Place::file(path), reason));
             }
+            check_rows(path, count)?;
             sum = sum.saturating_add(count);
             starts.push(sum);
         }
@@ -189,6 +201,7 @@ impl Granules {
             );
             return Err(PartError::malformed(place, reason));
         }
+        check_rows(path, granularity.min(part_rows))?;
         let mut starts = vec![0];
         let mut rows = Vec::new();
         for granule in 0..records as u64 {
@@ -235,6 +248,9 @@ mod tests {
         assert!(Granules::adaptive(path, &marks.rows, 19999).is_err());
         assert!(Granules::adaptive(path, &[1, 0, 1], 2).is_err());
         assert!(Granules::adaptive(path, &[u64::MAX, 2], 1).is_err());
+        let error = Granules::adaptive(path, &[1 << 40], 1 << 40).unwrap_err();
+        assert_eq!(error.kind(), tambour_codec::Kind::Limit);
+        assert!(Granules::fixed(path, 1, 1 << 40, 1 << 40).is_err());
         let compact = Marks::parse(path, &source, FORMATS[4], 1).unwrap();
         assert_eq!(compact.records(), 4);
         assert!(Marks::parse(path, &source[1..], FORMATS[1], 1).is_err());

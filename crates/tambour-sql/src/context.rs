@@ -2,8 +2,8 @@
 
 use crate::SqlError;
 use crate::dialect::{self, Prepared};
-use crate::functions;
 use crate::exec::{self, TambourScanExec};
+use crate::functions;
 use crate::provider::TambourTable;
 use crate::system::{self, Registry, SystemTable};
 use arrow::array::RecordBatch;

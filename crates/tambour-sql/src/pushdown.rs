@@ -317,3 +317,6 @@ fn constant(literal: &ScalarValue, compared: &ArrowType) -> Option<Constant> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,7 +51,12 @@ mod tests {
         let result = match result.data_type() {
             arrow_schema::DataType::Date32 => {
                 let days = arrow_cast::cast(result, &arrow_schema::DataType::Int32).unwrap();
-                return days.as_primitive::<Int32Type>().values().iter().map(|day| i64::from(*day)).collect();
+                return days
+                    .as_primitive::<Int32Type>()
+                    .values()
+                    .iter()
+                    .map(|day| i64::from(*day))
+                    .collect();
             }
             _ => arrow_cast::cast(result, &arrow_schema::DataType::Int64).unwrap(),
         };
@@ -73,7 +78,9 @@ mod tests {
                 };
                 for ((tick, wanted), got) in ticks.iter().zip(wanted).zip(numbers(&result.values)) {
                     if wanted != Some(got) {
-                        lines.push(format!("{name}({zone} {data_type} {tick}) is {got}, not {wanted:?}"));
+                        lines.push(format!(
+                            "{name}({zone} {data_type} {tick}) is {got}, not {wanted:?}"
+                        ));
                     }
                 }
             }
@@ -84,6 +91,11 @@ mod tests {
     #[test]
     fn calendar_functions_give_what_clickhouse_gives() {
         let found = differences(include_str!("calendar.tsv"));
-        assert!(found.is_empty(), "{} differences\n{}", found.len(), found[..found.len().min(40)].join("\n"));
+        assert!(
+            found.is_empty(),
+            "{} differences\n{}",
+            found.len(),
+            found[..found.len().min(40)].join("\n")
+        );
     }
 }

@@ -31,13 +31,18 @@ mod tests {
     fn answer(text: &str) -> Result<String, StoreError> {
         let expression = Expression::parse(text)?;
         let data_type = expression.data_type(&[])?;
-        let as_text = Expression::Call { function: "toString".to_owned(), arguments: vec![expression] };
+        let as_text =
+            Expression::Call { function: "toString".to_owned(), arguments: vec![expression] };
         let options = RecordBatchOptions::new().with_row_count(Some(1));
-        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options).unwrap();
+        let batch =
+            RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options).unwrap();
         let value = as_text.evaluate(&batch)?;
         assert_eq!(value.len(), 1);
         let value = if value.is_null(0) { "\\N" } else { value.as_string_view().value(0) };
-        Ok(format!("{data_type}\t{}", value.replace('\\', "\\\\").replace('\t', "\\t").replace("\\\\N", "\\N")))
+        Ok(format!(
+            "{data_type}\t{}",
+            value.replace('\\', "\\\\").replace('\t', "\\t").replace("\\\\N", "\\N")
+        ))
     }
 
     #[test]
@@ -46,8 +51,10 @@ mod tests {
         for line in include_str!("functions.tsv").lines() {
             let (text, expected) = line.split_once('\t').unwrap();
             let got = answer(text).unwrap_or_else(|_| "ERROR".to_owned());
-            let different = DIFFERENT.iter().find(|(other, _)| *other == text).map(|(_, ours)| *ours);
-            let expected = if STRICTER.contains(&text) { "ERROR" } else { different.unwrap_or(expected) };
+            let different =
+                DIFFERENT.iter().find(|(other, _)| *other == text).map(|(_, ours)| *ours);
+            let expected =
+                if STRICTER.contains(&text) { "ERROR" } else { different.unwrap_or(expected) };
             if got != expected {
                 lines.push(format!("{text}: {got}, not {expected}"));
             }

@@ -4,7 +4,8 @@
 mod tests {
     use arrow_array::builder::FixedSizeBinaryBuilder;
     use arrow_array::{
-        Array, ArrayRef, DictionaryArray, Float32Array, Float64Array, Int8Array, Int32Array, ListArray, StringArray,
+        Array, ArrayRef, DictionaryArray, Float32Array, Float64Array, Int8Array, Int32Array,
+        ListArray, StringArray,
     };
     use arrow_row::{RowConverter, SortField};
     use arrow_schema::SortOptions;
@@ -35,8 +36,18 @@ mod tests {
 
     #[test]
     fn nan_and_null_come_last_and_zeros_are_equal() {
-        let floats = vec![None, Some(-f64::NAN), Some(f64::INFINITY), Some(0.0), Some(-0.0), Some(f64::NEG_INFINITY)];
-        assert_eq!(order(Arc::new(Float64Array::from(floats)), "Nullable(Float64)"), [5, 3, 4, 2, 1, 0]);
+        let floats = vec![
+            None,
+            Some(-f64::NAN),
+            Some(f64::INFINITY),
+            Some(0.0),
+            Some(-0.0),
+            Some(f64::NEG_INFINITY),
+        ];
+        assert_eq!(
+            order(Arc::new(Float64Array::from(floats)), "Nullable(Float64)"),
+            [5, 3, 4, 2, 1, 0]
+        );
         let floats = vec![f32::NAN, 1.0, -1.0];
         assert_eq!(order(Arc::new(Float32Array::from(floats)), "Float32"), [2, 1, 0]);
     }

@@ -69,7 +69,8 @@ impl Script<'_> {
     /// `ATTACH TABLE ... FROM 'directory in user_files' (columns) ENGINE ...`.
     fn attach_from(&self) -> String {
         let create = self.create();
-        let from = format!("ATTACH TABLE {} FROM '{}'", self.target(), self.name.replace('\'', "\\'"));
+        let from =
+            format!("ATTACH TABLE {} FROM '{}'", self.target(), self.name.replace('\'', "\\'"));
         match create.split_once('(') {
             Some((_, columns)) => format!("{from} ({columns}"),
             None => create,
@@ -113,7 +114,12 @@ impl Script<'_> {
                 let to = format!("{detached}/{}", part.name());
                 let _ = match host {
                     Some(host) => {
-                        writeln!(text, "scp -r {} {}", quoted(&path), quoted(&format!("{host}:{to}")))
+                        writeln!(
+                            text,
+                            "scp -r {} {}",
+                            quoted(&path),
+                            quoted(&format!("{host}:{to}"))
+                        )
                     }
                     None => writeln!(text, "cp -r {} {}", quoted(&path), quoted(&to)),
                 };
@@ -149,7 +155,11 @@ impl Script<'_> {
     /// Where the server looks for parts to attach.
     fn detached(&self) -> String {
         let data = self.arguments.data.display();
-        format!("{data}/data/{}/{}/detached", escaped(&self.arguments.database), escaped(&self.name))
+        format!(
+            "{data}/data/{}/{}/detached",
+            escaped(&self.arguments.database),
+            escaped(&self.name)
+        )
     }
 
     /// The parts on so many hosts: the largest first, each to the host that has least.
@@ -190,7 +200,11 @@ fn one_line(text: &str) -> String {
 fn backticked(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain { name.to_owned() } else { format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`")) }
+    if plain {
+        name.to_owned()
+    } else {
+        format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`"))
+    }
 }
 
 /// A name as ClickHouse writes it in paths: every byte but letters, digits and underscore as `%2E`.

@@ -46,7 +46,10 @@ pub(crate) fn run(arguments: &CodecsArguments) -> anyhow::Result<()> {
     if let Some(widths) = grid.widths(Frame::Plain, None) {
         grid.write(&mut target, Frame::Plain, &widths, None)?;
     }
-    writeln!(target, "\nInstruction sets up to {isa}; the environment variable TAMBOUR_ISA caps them.")?;
+    writeln!(
+        target,
+        "\nInstruction sets up to {isa}; the environment variable TAMBOUR_ISA caps them."
+    )?;
     target.flush()?;
     Ok(())
 }
@@ -83,5 +86,9 @@ fn described_variants(family: &Family) -> String {
     let mark = |name: &&str| {
         if in_use(family) == Some(*name) { format!("({name})") } else { (*name).to_owned() }
     };
-    if names.is_empty() { "-".to_owned() } else { names.iter().map(mark).collect::<Vec<_>>().join(" ") }
+    if names.is_empty() {
+        "-".to_owned()
+    } else {
+        names.iter().map(mark).collect::<Vec<_>>().join(" ")
+    }
 }

@@ -12,12 +12,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tambour::Column;
 use tambour::files::{self, Format};
 use tambour::part::types::{Strings, arrow_schema};
 use tambour::store::Table;
-use tambour::store::table::predicate::Predicate;
 use tambour::store::table::scan::{Scan, ScanRequest};
-use tambour::Column;
 
 /// Rows per batch at least; large enough for one Parquet row group to need few of them.
 const BATCH_ROWS: usize = 65_536;
@@ -47,7 +46,11 @@ pub(crate) fn run(arguments: &ExportArguments, console: Console) -> anyhow::Resu
     let time = progress.elapsed();
     drop(progress);
 
-    let bytes = if to_stdout { None } else { std::fs::metadata(&arguments.file).ok().map(|file| file.len()) };
+    let bytes = if to_stdout {
+        None
+    } else {
+        std::fs::metadata(&arguments.file).ok().map(|file| file.len())
+    };
     if arguments.json {
         let result = json!({
             "schema": "tambour/export/1",
@@ -80,9 +83,23 @@ fn format(arguments: &ExportArguments) -> anyhow::Result<Format> {
         return Ok(format.into());
     }
     if arguments.file == Path::new("-") {
-        return Err(Failure::Usage("standard output has no name: --format is needed".to_owned()).into());
+        return Err(
+            Failure::Usage("standard output has no name: --format is needed".to_owned()).into()
+        );
     }
-    Ok(Format::detect(&arguments.file)?)
+    let name = arguments.file.display();
+    let packed = ["gz", "zst", "zstd"];
+    if arguments.file.extension().is_some_and(|end| packed.iter().any(|known| end == *known)) {
+        let hint = "write to - and pipe into the compressor";
+        return Err(Failure::Unsupported(format!(
+            "{name}: compressed files cannot be written: {hint}"
+        ))
+        .into());
+    }
+    let format = Format::by_extension(&arguments.file);
+    let hint = "csv, tsv, jsonl, parquet, arrow; --format names one";
+    Ok(format
+        .ok_or_else(|| Failure::Unsupported(format!("{name}: no format by that name: {hint}")))?)
 }
 
 /// The columns that were asked for, or all.
@@ -92,7 +109,8 @@ fn columns(table: &Table, names: &[String]) -> Result<Vec<Column>, Failure> {
     }
     let find = |name: &String| {
         table.columns().iter().find(|column| column.name == *name).cloned().ok_or_else(|| {
-            let known: Vec<&str> = table.columns().iter().map(|column| column.name.as_str()).collect();
+            let known: Vec<&str> =
+                table.columns().iter().map(|column| column.name.as_str()).collect();
             Failure::NotFound(format!("no column {name:?}; there are: {}", known.join(", ")))
         })
     };
@@ -116,12 +134,9 @@ impl Job {
     ) -> anyhow::Result<()> {
         let request = ScanRequest {
             columns: self.columns.iter().map(|column| column.name.clone()).collect(),
-            predicate: Predicate::Unknown,
-            limit: None,
-            partitions: 1,
-            ordered: false,
             batch_rows: BATCH_ROWS,
             strings: self.strings,
+            ..ScanRequest::default()
         };
         let (scan, _) = Scan::plan(&self.table, &request)?;
         let schema = Arc::new(arrow_schema(&self.columns, self.strings));
@@ -153,7 +168,8 @@ fn write_file(
         let file = File::create_new(&aside).with_context(place)?;
         let mut target = BufWriter::with_capacity(1 << 20, file);
         job.write(Box::new(&mut target), progress, interrupt)?;
-        let file = target.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(place)?;
+        let file =
+            target.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(place)?;
         file.sync_all().with_context(place)?;
         std::fs::rename(&aside, path).with_context(|| path.display().to_string())?;
         Ok(job.table.rows())
@@ -172,4 +188,3 @@ fn aside(path: &Path) -> PathBuf {
     name.push(format!(".{}.tmp", std::process::id()));
     path.with_file_name(name)
 }
-

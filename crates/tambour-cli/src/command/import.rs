@@ -21,7 +21,7 @@ use tambour::store::table::SIDECAR;
 use tambour::store::table::insert::{Existing, Insert, InsertOptions, InsertSummary};
 
 /// Rows that travel together from the files to the table.
-const BATCH_ROWS: usize = 8192;
+const BATCH_ROWS: usize = 16_384;
 
 /// Imports and tells what came of it.
 pub(crate) fn run(arguments: &ImportArguments, console: Console) -> anyhow::Result<()> {
@@ -90,19 +90,18 @@ fn open(arguments: &ImportArguments, given: Option<&TableDefinition>) -> anyhow:
         (_, true) => Some(false),
         _ => None,
     };
-    let input = Input::open(
-        &arguments.files,
-        ReadOptions {
-            format: arguments.format.map(Into::into),
-            columns: given.map(TableDefinition::plain_columns),
-            batch_rows: BATCH_ROWS,
-            record_bytes_max: usize::try_from(arguments.record_max.0).unwrap_or(usize::MAX),
-            header,
-            threads: threads(arguments.threads),
-            ..ReadOptions::default()
-        },
-    )?;
-    Ok(input)
+    let options = ReadOptions {
+        format: arguments.format.map(Into::into),
+        columns: given.map(TableDefinition::plain_columns),
+        batch_rows: BATCH_ROWS,
+        record_bytes_max: usize::try_from(arguments.record_max.0).unwrap_or(usize::MAX),
+        header,
+        delimiter: arguments.delimiter.map(|delimiter| delimiter.0),
+        skip_unknown_columns: arguments.skip_unknown,
+        threads: threads(arguments.threads),
+        ..ReadOptions::default()
+    };
+    Ok(Input::open(&arguments.files, options)?)
 }
 
 fn options(arguments: &ImportArguments) -> InsertOptions {
@@ -193,7 +192,9 @@ fn inferred_definition(
 fn table_name(path: &Path) -> String {
     // `.` and `..` have no name of their own until they are resolved.
     let resolved = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    resolved.file_name().map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned())
+    resolved
+        .file_name()
+        .map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn check_columns(flag: &str, key: &[Expression], columns: &[Column]) -> Result<(), Failure> {
@@ -215,23 +216,18 @@ fn has_nullable<'a>(
     columns: &[Column],
 ) -> anyhow::Result<bool> {
     for expression in key {
-        if is_nullable(&expression.data_type(columns)?) {
+        if expression.data_type(columns)?.is_nullable() {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn is_nullable(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Nullable(_) => true,
-        DataType::LowCardinality(inner) => is_nullable(inner),
-        _ => false,
-    }
-}
-
 /// The columns with the codecs that the flags give them; a flag for one column goes before one for all.
-fn with_codecs(columns: &[Column], choices: &[CodecChoice]) -> Result<Vec<ColumnDefinition>, Failure> {
+fn with_codecs(
+    columns: &[Column],
+    choices: &[CodecChoice],
+) -> Result<Vec<ColumnDefinition>, Failure> {
     for name in choices.iter().filter_map(|choice| choice.column.as_deref()) {
         if !columns.iter().any(|column| column.name == name) {
             return Err(unknown_column("--codec", name, columns));
@@ -257,7 +253,7 @@ fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, consol
     }
     let types = definition.columns.iter().map(|column| &column.column.data_type);
     let low = types.clone().filter(|kind| matches!(kind, DataType::LowCardinality(_))).count();
-    let nullable = types.filter(|kind| is_nullable(kind)).count();
+    let nullable = types.filter(|kind| kind.is_nullable()).count();
     let mut kinds: Vec<String> = Vec::new();
     if low > 0 {
         kinds.push(format!("{low} LowCardinality"));
@@ -267,7 +263,8 @@ fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, consol
     }
     let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let order: Vec<String> = definition.order_by.iter().map(ToString::to_string).collect();
-    let order = if order.is_empty() { "unsorted".to_owned() } else { format!("by {}", order.join(", ")) };
+    let order =
+        if order.is_empty() { "unsorted".to_owned() } else { format!("by {}", order.join(", ")) };
     console.note(format_args!(
         "{}: {}{kinds}, {order}",
         arguments.into.display(),

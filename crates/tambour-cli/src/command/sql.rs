@@ -58,11 +58,13 @@ fn with_excerpt(error: anyhow::Error, statement: &str) -> anyhow::Error {
 
 /// The texts with statements, in the order of running; empty for the shell.
 fn scripts(arguments: &SqlArguments, query: Option<String>) -> anyhow::Result<Vec<String>> {
-    let mut scripts: Vec<String> = query.into_iter().chain(arguments.commands.iter().cloned()).collect();
+    let mut scripts: Vec<String> =
+        query.into_iter().chain(arguments.commands.iter().cloned()).collect();
     match &arguments.file {
         Some(path) if path == Path::new("-") => scripts.push(standard_input()?),
         Some(path) => {
-            scripts.push(std::fs::read_to_string(path).with_context(|| path.display().to_string())?);
+            scripts
+                .push(std::fs::read_to_string(path).with_context(|| path.display().to_string())?);
         }
         None if scripts.is_empty() && !std::io::stdin().is_terminal() => {
             // A pipe is a script; what comes back must not be taken for "no script".
@@ -124,7 +126,8 @@ fn named_table(argument: &str) -> Option<Named> {
     }
     let (name, path) = argument.split_once('=')?;
     let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    (plain && Path::new(path).is_dir()).then(|| Named { name: Some(name.to_owned()), path: path.into() })
+    (plain && Path::new(path).is_dir())
+        .then(|| Named { name: Some(name.to_owned()), path: path.into() })
 }
 
 /// A query has more than one word; a single word is a table that is not there.

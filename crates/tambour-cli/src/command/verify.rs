@@ -134,7 +134,9 @@ fn verify_part(path: &Path, console: Console) -> anyhow::Result<(Report, Duratio
             report.blocks = seen.blocks;
             report.bytes = seen.bytes;
             report.rows = seen.rows;
-            report.damage.extend(seen.damage.into_iter().map(|damage| Box::new(damage.error) as Box<dyn Error>));
+            report.damage.extend(
+                seen.damage.into_iter().map(|damage| Box::new(damage.error) as Box<dyn Error>),
+            );
         }
         Err(error) => report.damage.push(Box::new(error)),
     }

@@ -71,11 +71,20 @@ pub(crate) fn position(messages: &[String]) -> Option<(usize, usize)> {
 }
 
 /// The line of a statement that an error points at, with a caret below the place.
-pub(crate) fn excerpt(statement: &str, (line, column): (usize, usize), width: usize) -> Option<String> {
+pub(crate) fn excerpt(
+    statement: &str,
+    (line, column): (usize, usize),
+    width: usize,
+) -> Option<String> {
     let text = statement.lines().nth(line.checked_sub(1)?)?;
     let before = column.checked_sub(1)?;
     let start = before.saturating_sub(width / 2);
-    let shown: String = text.chars().skip(start).take(width).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let shown: String = text
+        .chars()
+        .skip(start)
+        .take(width)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     Some(format!("  {shown}\n  {}^", " ".repeat(before - start)))
 }
 
@@ -113,7 +122,9 @@ mod tests {
     fn wrappers_are_silent() {
         let inner = Failure::NotFound("no such thing".to_owned());
         let error = DataFusionError::ArrowError(
-            Box::new(ArrowError::ExternalError(Box::new(DataFusionError::External(Box::new(inner))))),
+            Box::new(ArrowError::ExternalError(Box::new(DataFusionError::External(Box::new(
+                inner,
+            ))))),
             None,
         );
         assert_eq!(chain(&error), ["no such thing"]);

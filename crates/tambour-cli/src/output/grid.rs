@@ -71,7 +71,8 @@ impl Grid {
     /// Widths of the columns: as the cells need, or, where `limit` columns are all there is, with the widest text columns
     /// cut. `None` if even that is too wide.
     pub(crate) fn widths(&self, frame: Frame, limit: Option<usize>) -> Option<Vec<usize>> {
-        let mut widths: Vec<usize> = self.headings.iter().map(|heading| heading.name.width()).collect();
+        let mut widths: Vec<usize> =
+            self.headings.iter().map(|heading| heading.name.width()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.width());
@@ -84,7 +85,8 @@ impl Grid {
             let cuttable = |(index, width): &(usize, &usize)| {
                 **width > CUT_MIN && self.headings.get(*index).is_some_and(|heading| !heading.right)
             };
-            let (widest, width) = widths.iter().enumerate().filter(cuttable).max_by_key(|(_, width)| **width)?;
+            let (widest, width) =
+                widths.iter().enumerate().filter(cuttable).max_by_key(|(_, width)| **width)?;
             // Down to the next widest, so that columns of about equal width lose about equally.
             let next = widths.iter().enumerate().filter(cuttable).map(|(_, width)| *width);
             let below = next.filter(|next| next < width).max().unwrap_or(CUT_MIN);
@@ -160,7 +162,8 @@ impl Grid {
             writeln!(target, "Row {}:", numbers(index))?;
             for (heading, cell) in self.headings.iter().zip(row) {
                 let padding = " ".repeat(names - heading.name.width());
-                let space = limit.map_or(usize::MAX, |limit| limit.saturating_sub(names + 2).max(CUT_MIN));
+                let space =
+                    limit.map_or(usize::MAX, |limit| limit.saturating_sub(names + 2).max(CUT_MIN));
                 writeln!(target, "{}:{padding} {}", heading.name, cut(cell, space))?;
             }
             writeln!(target)?;

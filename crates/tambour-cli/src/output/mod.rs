@@ -69,7 +69,11 @@ fn say(text: impl Display) {
 
 /// Reports an error: the chain of its causes in one line, outermost first.
 pub(crate) fn report(error: &(dyn Error + 'static)) {
-    say(format_args!("{} {}", "error:".style(Style::new().red().bold()), failure::chain(error).join(": ")));
+    say(format_args!(
+        "{} {}",
+        "error:".style(Style::new().red().bold()),
+        failure::chain(error).join(": ")
+    ));
 }
 
 /// Reports an error as one JSON object.
@@ -83,6 +87,7 @@ pub(crate) fn terminal_width() -> Option<usize> {
     if !stdout.is_terminal() {
         return None;
     }
-    let width = terminal_size::terminal_size_of(stdout).map_or(80, |(width, _)| usize::from(width.0));
+    let width =
+        terminal_size::terminal_size_of(stdout).map_or(80, |(width, _)| usize::from(width.0));
     Some(width.max(20))
 }

@@ -63,7 +63,13 @@ pub(crate) fn ratio(large: u64, small: u64) -> String {
         return "-".to_owned();
     }
     let ratio = large as f64 / small as f64;
-    let decimals = if ratio >= 100.0 { 0 } else if ratio >= 10.0 { 1 } else { 2 };
+    let decimals = if ratio >= 100.0 {
+        0
+    } else if ratio >= 10.0 {
+        1
+    } else {
+        2
+    };
     format!("{ratio:.decimals$}x")
 }
 

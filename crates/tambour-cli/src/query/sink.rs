@@ -23,7 +23,10 @@ enum Form<'a> {
     Grid(Box<Sample<'a>>),
     Markdown(&'a mut (dyn Write + Send)),
     /// An array of objects, cut from JSON lines.
-    Json { target: &'a mut (dyn Write + Send), schema: SchemaRef },
+    Json {
+        target: &'a mut (dyn Write + Send),
+        schema: SchemaRef,
+    },
     File(Box<dyn Output + 'a>),
 }
 
@@ -149,7 +152,8 @@ impl<'a> Sample<'a> {
     }
 
     fn finish(mut self) -> anyhow::Result<()> {
-        let tail_shown = self.tail_rows.min(self.style.rows_max - self.head_rows.min(self.style.rows_max));
+        let tail_shown =
+            self.tail_rows.min(self.style.rows_max - self.head_rows.min(self.style.rows_max));
         let mut grid = self.grid();
         for batch in &self.head {
             cells::rows(batch)?.into_iter().for_each(|row| grid.push(row));
@@ -171,15 +175,17 @@ impl<'a> Sample<'a> {
             _ if grid.is_empty() => {}
             _ => {
                 let head = self.head_rows;
-                let number = |index: usize| {
-                    index as u64 + 1 + if index < head { 0 } else { left_out }
-                };
+                let number =
+                    |index: usize| index as u64 + 1 + if index < head { 0 } else { left_out };
                 grid.write_vertical(&mut self.target, number, self.style.width)?;
             }
         }
         if left_out > 0 {
             let rows = quantity::counted(left_out, "row is", "rows are");
-            writeln!(self.target, "{rows} not shown; --rows-max 0 shows all, --format csv writes all")?;
+            writeln!(
+                self.target,
+                "{rows} not shown; --rows-max 0 shows all, --format csv writes all"
+            )?;
         }
         Ok(self.target.flush()?)
     }
@@ -187,7 +193,9 @@ impl<'a> Sample<'a> {
     fn grid(&self) -> Grid {
         let numeric = cells::numeric(&self.schema);
         let fields = self.schema.fields().iter().zip(numeric);
-        Grid::new(fields.map(|(field, right)| Heading { name: field.name().clone(), right }).collect())
+        Grid::new(
+            fields.map(|(field, right)| Heading { name: field.name().clone(), right }).collect(),
+        )
     }
 }
 
@@ -208,7 +216,10 @@ fn write_markdown(batch: &RecordBatch, target: &mut dyn Write) -> anyhow::Result
 
 /// A cell cannot hold a bar or a line break as it is.
 fn markdown_cell(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace("\r\n", "<br>").replace(['\n', '\r'], "<br>")
+    text.replace('\\', "\\\\")
+        .replace('|', "\\|")
+        .replace("\r\n", "<br>")
+        .replace(['\n', '\r'], "<br>")
 }
 
 fn write_json(
@@ -221,7 +232,9 @@ fn write_json(
     let mut output = files::output(Format::JsonLines, schema, Box::new(&mut lines))?;
     output.write(batch)?;
     output.finish()?;
-    for (index, line) in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
+    for (index, line) in
+        lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate()
+    {
         target.write_all(if rows_before == 0 && index == 0 { b"[\n" } else { b",\n" })?;
         target.write_all(line)?;
     }

@@ -114,10 +114,10 @@ mod tests {
     #[test]
     fn semicolons_in_quotes_and_comments_do_not_count() {
         assert_eq!(split("a; b"), ["a", "b"]);
-        assert_eq!(split("select ';' ; -- one; two\n select `;`, \";\""), [
-            "select ';'",
-            "-- one; two\n select `;`, \";\""
-        ]);
+        assert_eq!(
+            split("select ';' ; -- one; two\n select `;`, \";\""),
+            ["select ';'", "-- one; two\n select `;`, \";\""]
+        );
         assert_eq!(split("select 'it''s; \\'; ' ;"), ["select 'it''s; \\'; '"]);
         assert_eq!(split("select /* ; */ 1; /* nothing */ ; -- x"), ["select /* ; */ 1"]);
         assert_eq!(split("  ;; "), Vec::<&str>::new());

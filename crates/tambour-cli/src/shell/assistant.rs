@@ -46,17 +46,22 @@ impl Assistant {
         let starts = |text: &&str| {
             text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
         };
-        let names = self.names.iter().map(String::as_str).filter(|name| {
-            starts(name) || starts(&name.trim_matches('"'))
-        });
+        let names = self
+            .names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| starts(name) || starts(&name.trim_matches('"')));
         let upper = word.chars().any(char::is_uppercase) || word.is_empty();
-        let keywords = KEYWORDS.iter().copied().filter(starts).map(|keyword| {
-            if upper { keyword.to_owned() } else { keyword.to_ascii_lowercase() }
-        });
-        let functions = self.functions.iter().map(String::as_str).filter(starts).map(|name| Pair {
-            display: name.to_owned(),
-            replacement: format!("{name}("),
-        });
+        let keywords =
+            KEYWORDS.iter().copied().filter(starts).map(|keyword| {
+                if upper { keyword.to_owned() } else { keyword.to_ascii_lowercase() }
+            });
+        let functions = self
+            .functions
+            .iter()
+            .map(String::as_str)
+            .filter(starts)
+            .map(|name| Pair { display: name.to_owned(), replacement: format!("{name}(") });
         names.map(plain).chain(keywords.map(|keyword| plain(&keyword))).chain(functions).collect()
     }
 }
@@ -72,7 +77,12 @@ fn quoted(name: &str) -> String {
 fn word_start(line: &str, position: usize) -> usize {
     let before = line.get(..position).unwrap_or(line);
     let part = |c: char| c.is_alphanumeric() || c == '_' || c == '.' || c == '"';
-    before.char_indices().rev().take_while(|(_, c)| part(*c)).last().map_or(before.len(), |(at, _)| at)
+    before
+        .char_indices()
+        .rev()
+        .take_while(|(_, c)| part(*c))
+        .last()
+        .map_or(before.len(), |(at, _)| at)
 }
 
 impl Completer for Assistant {
@@ -89,7 +99,8 @@ impl Completer for Assistant {
         if start == 0 && word.starts_with('.') {
             let names = DIRECTIVES.iter().filter_map(|(text, _)| text.split(' ').next());
             let fitting = names.filter(|name| name.starts_with(word));
-            let pairs = fitting.map(|name| Pair { display: name.to_owned(), replacement: name.to_owned() });
+            let pairs =
+                fitting.map(|name| Pair { display: name.to_owned(), replacement: name.to_owned() });
             return Ok((0, pairs.collect()));
         }
         // Behind a table's name and a dot, only the column is completed.
@@ -143,7 +154,9 @@ mod tests {
 
     fn assistant() -> Assistant {
         Assistant {
-            names: ["delay", "\"Flight Date\"", "flights", "system.parts"].map(str::to_owned).to_vec(),
+            names: ["delay", "\"Flight Date\"", "flights", "system.parts"]
+                .map(str::to_owned)
+                .to_vec(),
             functions: vec!["first_value".to_owned(), "toDate".to_owned()],
             colors: false,
         }
@@ -151,13 +164,17 @@ mod tests {
 
     fn complete(line: &str) -> (usize, Vec<String>) {
         let history = rustyline::history::DefaultHistory::new();
-        let (start, pairs) = assistant().complete(line, line.len(), &Context::new(&history)).unwrap();
+        let (start, pairs) =
+            assistant().complete(line, line.len(), &Context::new(&history)).unwrap();
         (start, pairs.into_iter().map(|pair| pair.replacement).collect())
     }
 
     #[test]
     fn names_keywords_functions() {
-        assert_eq!(complete("select de"), (7, vec!["delay".into(), "desc".into(), "describe".into()]));
+        assert_eq!(
+            complete("select de"),
+            (7, vec!["delay".into(), "desc".into(), "describe".into()])
+        );
         assert_eq!(complete("SELECT todA"), (7, vec!["toDate(".into()]));
         assert_eq!(complete("select fli"), (7, vec!["\"Flight Date\"".into(), "flights".into()]));
         assert_eq!(complete("select flights.del"), (15, vec!["delay".into()]));

@@ -62,7 +62,9 @@ pub(super) fn run(text: &str, session: &Session, settings: &mut Settings) -> any
         ".mode" => mode(argument, settings)?,
         ".open" => open(session, argument)?,
         ".timer" => settings.timing = argument != "off",
-        _ => return Err(Failure::Usage(format!("{word}: no such command; .help lists them")).into()),
+        _ => {
+            return Err(Failure::Usage(format!("{word}: no such command; .help lists them")).into());
+        }
     }
     Ok(After::Continue)
 }
@@ -77,7 +79,10 @@ fn print(grid: &Grid) -> anyhow::Result<()> {
 
 fn help() -> anyhow::Result<()> {
     let mut target = stdout::text();
-    writeln!(target, "A statement may have many lines and ends with `;`, or with `\\G` for vertical output.")?;
+    writeln!(
+        target,
+        "A statement may have many lines and ends with `;`, or with `\\G` for vertical output."
+    )?;
     for (directive, meaning) in DIRECTIVES {
         writeln!(target, "  {directive:<18} {meaning}")?;
     }
@@ -150,7 +155,9 @@ fn mode(argument: &str, settings: &mut Settings) -> anyhow::Result<()> {
 fn open(session: &Session, argument: &str) -> anyhow::Result<()> {
     let table = Arc::new(Table::open(std::path::Path::new(argument))?);
     if session.tables().iter().any(|(name, _)| name == table.name()) {
-        return Err(Failure::Conflict(format!("there is a table {:?} already", table.name())).into());
+        return Err(
+            Failure::Conflict(format!("there is a table {:?} already", table.name())).into()
+        );
     }
     Ok(session.register(table)?)
 }

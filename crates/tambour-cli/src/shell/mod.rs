@@ -128,8 +128,10 @@ fn editor(session: &Session) -> anyhow::Result<Editor<Assistant, FileHistory>> {
 
 /// Where the history is kept: the state directory of the user.
 fn history_path() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state =
+        absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
     Some(state.join("tambour/history"))
 }
 

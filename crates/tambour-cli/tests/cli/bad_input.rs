@@ -12,7 +12,11 @@ fn refused(sandbox: &Sandbox, arguments: &[&str], code: i32, says: &[&str]) -> R
     let before = snapshot(sandbox.path());
     let run = sandbox.run(arguments).expect(code).says(says);
     assert_eq!(run.stdout, "");
-    assert!(run.stderr.starts_with("error: ") || run.stderr.contains("\nerror: "), "{}", run.stderr);
+    assert!(
+        run.stderr.starts_with("error: ") || run.stderr.contains("\nerror: "),
+        "{}",
+        run.stderr
+    );
     assert_eq!(snapshot(sandbox.path()), before, "something was left behind");
     run
 }
@@ -44,7 +48,8 @@ fn empty_file() {
 fn ragged_rows() {
     let sandbox = Sandbox::new();
     sandbox.file("r.csv", "a,b,c\n1,2,3\n4,5\n");
-    let run = refused(&sandbox, &["import", "r.csv", "--into", "t"], 1, &["r.csv", "row 2", "line 3"]);
+    let run =
+        refused(&sandbox, &["import", "r.csv", "--into", "t"], 1, &["r.csv", "row 2", "line 3"]);
     insta::assert_snapshot!(run.stderr);
     sandbox.file("w.csv", "a,b\n1,2\n1,2,3\n");
     refused(&sandbox, &["import", "w.csv", "--into", "t"], 1, &["w.csv", "row 2"]);
@@ -54,7 +59,8 @@ fn ragged_rows() {
 fn invalid_utf8() {
     let sandbox = Sandbox::new();
     sandbox.file("u.csv", b"name,n\nfine,1\nbr\xfcken,2\n");
-    let run = refused(&sandbox, &["import", "u.csv", "--into", "t"], 1, &["u.csv", "row 2", "name"]);
+    let run =
+        refused(&sandbox, &["import", "u.csv", "--into", "t"], 1, &["u.csv", "row 2", "name"]);
     insta::assert_snapshot!(run.stderr);
 }
 
@@ -88,7 +94,12 @@ fn statement_that_does_not_parse() {
     let create = "CREATE TABLE m (id UInt32 ENGINE = MergeTree";
     refused(&sandbox, &["import", "m.csv", "--into", "t", "--create", create], 1, &["line 1"]);
     sandbox.file("m.sql", create);
-    refused(&sandbox, &["import", "m.csv", "--into", "t", "--create", "@m.sql"], 1, &["m.sql", "line 1"]);
+    refused(
+        &sandbox,
+        &["import", "m.csv", "--into", "t", "--create", "@m.sql"],
+        1,
+        &["m.sql", "line 1"],
+    );
     refused(&sandbox, &["import", "m.csv", "--into", "t", "--create", "@no.sql"], 1, &["no.sql"]);
 }
 
@@ -112,7 +123,12 @@ fn very_long_line() {
     sandbox.file("l.csv", &text);
     refused(&sandbox, &["import", "l.csv", "--into", "t", "--record-max", "1MiB"], 4, &["l.csv"]);
     sandbox.file("l.jsonl", [b"{\"a\":\"".as_slice(), &text].concat());
-    refused(&sandbox, &["import", "l.jsonl", "--into", "t", "--record-max", "1MiB"], 4, &["l.jsonl"]);
+    refused(
+        &sandbox,
+        &["import", "l.jsonl", "--into", "t", "--record-max", "1MiB"],
+        4,
+        &["l.jsonl"],
+    );
 }
 
 #[test]
@@ -156,7 +172,9 @@ fn directory_without_permission() {
     sandbox.table();
     fs::set_permissions(sandbox.path().join("t"), fs::Permissions::from_mode(0o000)).unwrap();
     // Root may do anything, so the program runs as somebody else then.
-    let uid = fs::metadata("/proc/self").map(|own| std::os::unix::fs::MetadataExt::uid(&own)).unwrap_or(1);
+    let uid = fs::metadata("/proc/self")
+        .map(|own| std::os::unix::fs::MetadataExt::uid(&own))
+        .unwrap_or(1);
     let (head, program) = if uid == 0 {
         fs::set_permissions(sandbox.path(), fs::Permissions::from_mode(0o755)).unwrap();
         // The build directory may be closed to others, too.
@@ -166,7 +184,13 @@ fn directory_without_permission() {
     } else {
         ("", program())
     };
-    for call in ["sql t 'SELECT 1'", "verify t", "inspect t", "optimize t", "import t.csv --into t --append"] {
+    for call in [
+        "sql t 'SELECT 1'",
+        "verify t",
+        "inspect t",
+        "optimize t",
+        "import t.csv --into t --append",
+    ] {
         let run = sandbox.shell(&format!("{head}{} {call}", program.display()));
         run.expect(1).says(&["error: ", "t", "ermission denied"]);
     }
@@ -177,7 +201,9 @@ fn directory_without_permission() {
 fn full_disk_for_data() {
     let sandbox = Sandbox::new();
     sandbox.table();
-    for call in ["export t - --format csv", "export t - --format parquet", "sql t 'SELECT * FROM t'"] {
+    for call in
+        ["export t - --format csv", "export t - --format parquet", "sql t 'SELECT * FROM t'"]
+    {
         let run = sandbox.shell(&format!("$TAMBOUR {call} > /dev/full"));
         run.expect(1).says(&["No space left on device"]);
     }
@@ -190,7 +216,8 @@ fn disk_that_fills_at_any_write() {
     let before = snapshot(&sandbox.path().join("t"));
     // A limit on the size of files stands for the full disk: it needs no privilege, and every stream meets it somewhere.
     for kibibytes in [0, 1, 2, 4] {
-        let limited = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec $TAMBOUR import t.csv --into");
+        let limited =
+            format!("trap '' XFSZ; ulimit -f {kibibytes}; exec $TAMBOUR import t.csv --into");
         let run = sandbox.shell(&format!("{limited} new --order-by id"));
         assert!(matches!(run.code, Some(1 | 4)), "{kibibytes}: {run:?}");
         assert!(run.stderr.contains("error: "), "{kibibytes}: {run:?}");
@@ -242,14 +269,19 @@ fn export_does_not_overwrite() {
     assert!(fs::read_to_string(sandbox.path().join("out.csv")).unwrap().starts_with("id,name"));
     sandbox.run(&["export", "t", "out.xyz"]).expect(5).says(&["out.xyz"]);
     sandbox.run(&["export", "t", "-"]).expect(2).says(&["--format"]);
-    sandbox.run(&["export", "t", "o.csv", "--columns", "id,nothing"]).expect(1).says(&["nothing", "name"]);
+    sandbox
+        .run(&["export", "t", "o.csv", "--columns", "id,nothing"])
+        .expect(1)
+        .says(&["nothing", "name"]);
 }
 
 /// An import that has begun and waits for more of its input.
 fn waiting_import(sandbox: &Sandbox, table: &str) -> Child {
     let create = "CREATE TABLE t (id UInt32, name String) ENGINE = MergeTree ORDER BY id";
     let mut child = sandbox
-        .command(&["import", "-", "--format", "csv", "--header", "--into", table, "--create", create])
+        .command(&[
+            "import", "-", "--format", "csv", "--header", "--into", table, "--create", create,
+        ])
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -341,7 +373,9 @@ fn reader_that_goes_away() {
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), &*message), (Some(0), ""), "{format}");
     }
-    for call in ["sql t 'SELECT * FROM t'", "export t - --format csv", "import --help", "inspect t", "man"] {
+    for call in
+        ["sql t 'SELECT * FROM t'", "export t - --format csv", "import --help", "inspect t", "man"]
+    {
         let run = sandbox.shell(&format!("$TAMBOUR {call} | true; exit ${{PIPESTATUS[0]}}"));
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{call}");
     }

@@ -106,7 +106,10 @@ fn damaged_sidecar() {
         damage.apply(&sidecar);
         sandbox.run(&["sql", "t", "SELECT count(*) FROM t"]).expect(3).says(&["tambour.json"]);
         sandbox.run(&["verify", "t"]).expect(3);
-        sandbox.run(&["import", "t.csv", "--into", "t", "--append"]).expect(3).says(&["tambour.json"]);
+        sandbox
+            .run(&["import", "t.csv", "--into", "t", "--append"])
+            .expect(3)
+            .says(&["tambour.json"]);
         fs::write(&sidecar, &whole).unwrap();
     }
     // A flip in any byte of it: the same rows, or an error; never a panic, never other rows.

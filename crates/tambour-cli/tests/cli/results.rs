@@ -37,13 +37,27 @@ fn import_tells_what_it_did() {
 fn import_as_json() {
     let sandbox = Sandbox::new();
     sandbox.file("weather.csv", CSV);
-    let call = ["import", "weather.csv", "--into", "w", "--json", "--codec", "ZSTD(3)", "--codec", "id=LZ4"];
+    let call = [
+        "import",
+        "weather.csv",
+        "--into",
+        "w",
+        "--json",
+        "--codec",
+        "ZSTD(3)",
+        "--codec",
+        "id=LZ4",
+    ];
     let result = sandbox.run(&call).expect(0).json();
     assert_eq!(result["schema"], "tambour/import/1");
     assert_eq!((&result["rows"], &result["parts"]), (&3.into(), &1.into()));
     assert_eq!(result["bytes_in"], CSV.len());
-    let codecs: Vec<&str> =
-        result["columns"].as_array().unwrap().iter().map(|column| column["codec"].as_str().unwrap()).collect();
+    let codecs: Vec<&str> = result["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| column["codec"].as_str().unwrap())
+        .collect();
     assert_eq!(codecs, ["LZ4", "ZSTD(3)", "ZSTD(3)", "ZSTD(3)"]);
 }
 
@@ -65,7 +79,9 @@ fn import_with_a_statement_in_a_file() {
 #[test]
 fn import_from_standard_input() {
     let sandbox = weather();
-    let run = sandbox.shell("$TAMBOUR import - --format csv --into piped --order-by day < weather.csv").expect(0);
+    let run = sandbox
+        .shell("$TAMBOUR import - --format csv --into piped --order-by day < weather.csv")
+        .expect(0);
     assert!(run.stderr.contains("3 rows"), "{}", run.stderr);
     let days = sandbox.run(&["sql", "piped", "SELECT day FROM piped"]).expect(0).stdout;
     assert_eq!(days, "2024-01-02\n2024-01-31\n2024-02-01\n");
@@ -153,7 +169,10 @@ fn tables_by_name_and_by_another() {
     assert_eq!(sandbox.run(&["sql", "w", "o=other/w", query]).expect(0).stdout, "3\n");
     // A table is also known by an absolute path, with a slash behind it, and as the current directory.
     assert_eq!(sandbox.run(&["sql", "w/", "SELECT count(*) FROM w"]).expect(0).stdout, "3\n");
-    assert_eq!(sandbox.shell("cd w && $TAMBOUR sql . 'SELECT count(*) FROM w'").expect(0).stdout, "3\n");
+    assert_eq!(
+        sandbox.shell("cd w && $TAMBOUR sql . 'SELECT count(*) FROM w'").expect(0).stdout,
+        "3\n"
+    );
 }
 
 #[test]
@@ -161,7 +180,13 @@ fn statistics_on_request() {
     let sandbox = weather();
     let run = sandbox.run(&["sql", "w", "SELECT sum(id) FROM w", "--stats"]).expect(0);
     assert_eq!(run.stdout, "6\n");
-    run.says(&["1 row in set. Elapsed: ", "Processed 3 rows, ", "rows/s.", "1 of 1 part", "1 of 1 granule"]);
+    run.says(&[
+        "1 row in set. Elapsed: ",
+        "Processed 3 rows, ",
+        "rows/s.",
+        "1 of 1 part",
+        "1 of 1 granule",
+    ]);
     let quiet = sandbox.run(&["sql", "w", "SELECT sum(id) FROM w"]).expect(0);
     assert_eq!(quiet.stderr, "");
 }
@@ -171,11 +196,14 @@ fn long_results_are_cut_for_people_only() {
     let sandbox = Sandbox::new();
     sandbox.table();
     let query = "SELECT id FROM t ORDER BY id";
-    let table = sandbox.run(&["sql", "t", query, "--format", "table", "--rows-max", "5"]).expect(0).stdout;
+    let table =
+        sandbox.run(&["sql", "t", query, "--format", "table", "--rows-max", "5"]).expect(0).stdout;
     insta::assert_snapshot!(table);
-    let all = sandbox.run(&["sql", "t", query, "--format", "table", "--rows-max", "0"]).expect(0).stdout;
+    let all =
+        sandbox.run(&["sql", "t", query, "--format", "table", "--rows-max", "0"]).expect(0).stdout;
     assert_eq!(all.lines().count(), 1004);
-    let csv = sandbox.run(&["sql", "t", query, "--format", "csv", "--rows-max", "5"]).expect(0).stdout;
+    let csv =
+        sandbox.run(&["sql", "t", query, "--format", "csv", "--rows-max", "5"]).expect(0).stdout;
     assert_eq!(csv.lines().count(), 1001);
 }
 
@@ -193,11 +221,13 @@ fn export_and_import_again() {
         sandbox.run(&["import", &file, "--into", &table]).expect(0);
         assert_eq!(rows(&table), rows("w"), "{extension}");
     }
-    let run = sandbox.run(&["export", "w", "-", "--format", "csv", "--columns", "day,id"]).expect(0);
+    let run =
+        sandbox.run(&["export", "w", "-", "--format", "csv", "--columns", "day,id"]).expect(0);
     assert_eq!(run.stdout, "day,id\n2024-01-02,1\n2024-02-01,2\n2024-01-31,3\n");
     let json = sandbox.run(&["export", "w", "y.csv", "--json"]).expect(0).json();
     assert_eq!((&json["schema"], &json["rows"]), (&"tambour/export/1".into(), &3.into()));
-    let names: Vec<_> = fs::read_dir(sandbox.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        fs::read_dir(sandbox.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(!names.iter().any(|name| name.to_string_lossy().ends_with(".tmp")), "{names:?}");
 }
 
@@ -228,7 +258,9 @@ fn inspect_tells_what_is_there() {
     assert_eq!(json["primary_index"]["entries"][0], "(1)");
     assert_eq!(json["blocks"]["id.bin"][0]["good"], true);
     let text = sandbox.run(&["inspect", path]).expect(0).stdout;
-    for word in ["wide", "mrk2", "3 rows in 1 granule", "city", "LZ4", "id.bin", "checksums.txt", "(all)"] {
+    for word in
+        ["wide", "mrk2", "3 rows in 1 granule", "city", "LZ4", "id.bin", "checksums.txt", "(all)"]
+    {
         assert!(text.contains(word), "{word}: {text}");
     }
     let bin = part.join("id.bin");
@@ -257,7 +289,10 @@ fn attach_scripts() {
     sandbox.shell("$TAMBOUR attach-script w | sh -n").expect(0);
     let from = sandbox.run(&["attach-script", "w", "--from"]).expect(0).stdout;
     insta::assert_snapshot!("attach_script_from", from.replace(&place, "/place"));
-    let sql = sandbox.run(&["attach-script", "w", "--sql", "--database", "d-b", "--name", "x"]).expect(0).stdout;
+    let sql = sandbox
+        .run(&["attach-script", "w", "--sql", "--database", "d-b", "--name", "x"])
+        .expect(0)
+        .stdout;
     insta::assert_snapshot!("attach_script_sql", sql);
     let hosts = ["attach-script", "w", "--host", "ch1", "--host", "ch2"];
     let script = sandbox.run(&hosts).expect(0).stdout;
@@ -275,7 +310,8 @@ fn the_shell_on_a_terminal() {
         assert!(screen.contains(text), "{text:?}: {screen}");
     }
     let history = sandbox.path().join(".local/state/tambour/history");
-    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&history).unwrap().permissions());
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&history).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
     assert!(fs::read_to_string(history).unwrap().contains("SELECT count"));
 }

@@ -47,7 +47,8 @@ impl Run {
     /// Standard output as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
     }
 }
 
@@ -119,8 +120,10 @@ impl Sandbox {
 
     /// The directory of the only part of a table.
     pub(crate) fn part(&self, table: &str) -> PathBuf {
-        let entries = fs::read_dir(self.path().join(table)).unwrap().map(|entry| entry.unwrap().path());
-        let parts: Vec<PathBuf> = entries.filter(|path| path.join("columns.txt").exists()).collect();
+        let entries =
+            fs::read_dir(self.path().join(table)).unwrap().map(|entry| entry.unwrap().path());
+        let parts: Vec<PathBuf> =
+            entries.filter(|path| path.join("columns.txt").exists()).collect();
         assert_eq!(parts.len(), 1, "{parts:?}");
         parts.into_iter().next().unwrap()
     }

@@ -87,7 +87,9 @@ fn version_and_completions() {
         let script = sandbox.run(&["completions", shell]).expect(0).stdout;
         assert!(script.contains("attach-script"), "{shell}");
     }
-    sandbox.shell(r#"set -eu; source <("$TAMBOUR" completions bash); complete -p tambour"#).expect(0);
+    sandbox
+        .shell(r#"set -eu; source <("$TAMBOUR" completions bash); complete -p tambour"#)
+        .expect(0);
 }
 
 #[test]

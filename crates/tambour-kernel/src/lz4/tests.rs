@@ -60,33 +60,67 @@ fn the_smallest_blocks_decode() {
     assert_eq!(decode(b"\x20ab\x02\x00\x10x", 7), Ok(b"abababx".to_vec()));
 }
 
+/// Appends a sequence; a last one has no match (offset, length).
+fn append(block: &mut Vec<u8>, literals: &[u8], found: Option<(usize, usize)>) {
+    let length = found.map_or(0, |(_, length)| length - 4);
+    block.push((literals.len().min(15) << 4 | length.min(15)) as u8);
+    let extend = |block: &mut Vec<u8>, length: usize| {
+        if length >= 15 {
+            block.extend(vec![255; (length - 15) / 255]);
+            block.push(((length - 15) % 255) as u8);
+        }
+    };
+    extend(block, literals.len());
+    block.extend(literals);
+    if let Some((offset, _)) = found {
+        block.extend((offset as u16).to_le_bytes());
+        extend(block, length);
+    }
+}
+
 /// Every offset up to two registers, every length around the limits of the loops, in the middle of a block and at its end.
 #[test]
 fn overlapping_matches_repeat() {
     let step = if cfg!(miri) { 13 } else { 1 };
+    let literals = distinct(90);
     for offset in (1..80).step_by(step) {
         for length in (4..150).chain([255, 300, 1000]).step_by(step) {
             for rest in [0, 5, 300] {
-                let literals = distinct(90);
-                let mut block = vec![0xff, 90 - 15];
-                block.extend(&literals);
-                block.extend([offset as u8, 0]);
-                let mut left = match length - 4 {
-                    short @ 0..15 => {
-                        block[0] = 0xf0 + short as u8;
-                        None
-                    }
-                    long => Some(long - 15),
-                };
-                while let Some(extension) = left {
-                    block.push(extension.min(255) as u8);
-                    left = (extension >= 255).then(|| extension - 255);
-                }
-                block.extend(&encoded(&distinct(rest))[..]);
-                let mut expected = literals;
+                let mut block = Vec::new();
+                append(&mut block, &literals, Some((offset, length)));
+                append(&mut block, &distinct(rest), None);
+                let mut expected = literals.clone();
                 (0..length).for_each(|_| expected.push(expected[expected.len() - offset]));
                 expected.extend(distinct(rest));
                 assert_eq!(decode(&block, expected.len()), Ok(expected), "{offset} {length}");
+            }
+        }
+    }
+}
+
+/// The longest short sequences, at every distance from the ends at which the fast loops stop: debug assertions see an
+/// access outside of the buffers.
+#[test]
+fn margins_hold() {
+    let step = if cfg!(miri) { 7 } else { 1 };
+    let data = distinct(80);
+    for literals in [0, 14, 15, 16, 32, 33, 63, 64, 65] {
+        for length in [4, 16, 17, 18, 19, 20, 32, 33, 63, 64, 65] {
+            for offset in (1..18).chain([64]).step_by(step) {
+                for rest in (0..24).step_by(step) {
+                    let mut block = Vec::new();
+                    append(&mut block, &data, Some((40, 70)));
+                    append(&mut block, &data[..literals], Some((offset, length)));
+                    let end = block.len();
+                    append(&mut block, &data[..rest], None);
+                    let written = 150 + literals + length + rest;
+                    assert!(decode(&block, written).is_ok());
+                    for missing in 1..5 {
+                        assert!(decode(&block[..end - missing], written).is_err());
+                        assert!(decode(&block, written - missing).is_err());
+                        assert!(decode(&block, written + missing).is_err());
+                    }
+                }
             }
         }
     }

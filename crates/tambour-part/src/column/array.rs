@@ -34,7 +34,7 @@ impl Sizes {
         offsets.push(0_i32);
         let mut elements = Vec::with_capacity(rows.len());
         let mut end = 0_usize;
-        for &rows in rows.iter() {
+        for &rows in rows {
             let start = end;
             if rows > 0 {
                 let sizes = read_values(sources.stream(name)?, rows, 8)?;

@@ -89,6 +89,7 @@ pub(super) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
 
 /// Appends a VarUInt.
 #[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the low seven bits are what is wanted")]
 pub(super) fn put_varint(target: &mut Vec<u8>, value: u64) {
     let mut rest = value;
     while rest >= 0x80 {

@@ -40,7 +40,7 @@ pub(super) fn out_of_range(
 pub(super) fn shown(values: &dyn Array, row: usize) -> String {
     let text = array_value_to_string(values, row).unwrap_or_else(|_| "a value".to_owned());
     if text.chars().nth(200).is_some() {
-        return text.chars().take(200).chain("…".chars()).collect();
+        return text.chars().take(200).chain("...".chars()).collect();
     }
     text
 }

@@ -4,7 +4,7 @@ use super::coerce::out_of_range;
 use super::fault::Fault;
 use super::fixed::Fixed;
 use super::number::{append, array};
-use crate::types::{DataType, unit};
+use crate::types::{DataType, unit, unit_precision};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, ArrowTimestampType, Date32Type, Int64Type, TimestampMicrosecondType,
@@ -58,6 +58,7 @@ impl Fixed for Date {
         if let Some(days) = values.as_primitive_opt::<Date32Type>() {
             // Branchless over all rows; who is to blame is asked only if somebody is.
             if days.values().iter().fold(0, |over, day| over | day) & !0xffff == 0 {
+                #[expect(clippy::cast_possible_truncation, reason = "checked by the line above")]
                 days.values()
                     .iter()
                     .for_each(|&day| target.extend_from_slice(&(day as u16).to_le_bytes()));
@@ -164,6 +165,7 @@ impl Fixed for Seconds {
         let (ticks, precision) = ticks(values)?;
         let divisor = 10_i64.pow(precision.into());
         if divisor == 1 && ticks.iter().fold(0, |over, tick| over | tick) & !0xffff_ffff == 0 {
+            #[expect(clippy::cast_possible_truncation, reason = "checked by the line above")]
             ticks.iter().for_each(|&tick| target.extend_from_slice(&(tick as u32).to_le_bytes()));
             return Ok(());
         }
@@ -300,15 +302,6 @@ fn timestamp(given: &Arrow) -> Arrow {
         Arrow::Dictionary(_, values) => timestamp(values),
         Arrow::Date64 => Arrow::Timestamp(TimeUnit::Millisecond, None),
         _ => given.clone(),
-    }
-}
-
-fn unit_precision(unit: TimeUnit) -> u8 {
-    match unit {
-        TimeUnit::Second => 0,
-        TimeUnit::Millisecond => 3,
-        TimeUnit::Microsecond => 6,
-        TimeUnit::Nanosecond => 9,
     }
 }
 

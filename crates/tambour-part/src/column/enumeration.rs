@@ -69,8 +69,8 @@ impl Enumeration {
         width: usize,
     ) -> Self {
         let mut indexes = vec![UNKNOWN; 1 << (8 * width)];
-        for (index, &number) in numbers.iter().enumerate() {
-            indexes[slot(number, width)] = index as u32;
+        for (index, &number) in (0..).zip(&numbers) {
+            indexes[slot(number, width)] = index;
         }
         let key = match data_type.arrow(crate::types::Strings::Utf8) {
             Arrow::Dictionary(key, _) => *key,
@@ -143,10 +143,11 @@ impl Fixed for Enumeration {
                 *index *= u32::from(valid);
             }
         }
-        if indexes.iter().fold(false, |wrong, &index| wrong | (index == UNKNOWN)) {
+        if indexes.iter().fold(0, |wrong, &index| wrong | u32::from(index == UNKNOWN)) != 0 {
             let row = indexes.iter().position(|&index| index == UNKNOWN).unwrap_or_default();
             let number = self.number(bytes, row);
-            let number = if self.width == 1 { number as i8 as i64 } else { number as i16 as i64 };
+            #[expect(clippy::cast_possible_truncation, reason = "as wide as the stream has it")]
+            let number = if self.width == 1 { i16::from(number as i8) } else { number as i16 };
             return Err(Fault::value(row, format!("number {number} has no name in the Enum")));
         }
         match self.key {

@@ -56,6 +56,7 @@ impl Interner {
 
     /// The number of a key, which is added if it is new.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "any bits of the hash will do")]
     pub(super) fn insert(&mut self, key: &[u8]) -> u32 {
         let hash = self.hash(key);
         let mask = self.slots.len() - 1;
@@ -72,6 +73,7 @@ impl Interner {
         }
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "asserted on the next line")]
     fn add(&mut self, key: &[u8], hash: u64, slot: usize) -> u32 {
         let index = self.ends.len() as u32;
         assert!(index < EMPTY, "a dictionary is closed long before");
@@ -85,6 +87,7 @@ impl Interner {
         index
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "any bits of the hash will do")]
     fn grow(&mut self) {
         let mask = 2 * self.slots.len() - 1;
         let mut slots = vec![EMPTY; mask + 1];
@@ -111,6 +114,7 @@ impl Interner {
 }
 
 /// Both halves of a long product.
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
 fn mix(value: u64) -> u64 {
     let product = u128::from(value ^ FACTOR) * u128::from(FACTOR.rotate_left(32));
     (product >> 64) as u64 ^ product as u64

@@ -208,10 +208,12 @@ impl Reader {
     fn array(&self, piece: Piece) -> Result<ArrayRef, Fault> {
         let keys = join(&piece.keys)?;
         let mut indexes = piece.indexes;
-        let nulls = indexes.iter().any(|&index| index == NULL).then(|| {
+        let nulls = indexes.contains(&NULL).then(|| {
             let valid = |row: usize| indexes[row] != NULL;
             let nulls = NullBuffer::new(BooleanBuffer::collect_bool(indexes.len(), valid));
-            indexes.iter_mut().for_each(|index| *index = (*index).max(0));
+            for index in &mut indexes {
+                *index = (*index).max(0);
+            }
             nulls
         });
         let indexes = Int32Array::try_new(indexes.into(), nulls)?;

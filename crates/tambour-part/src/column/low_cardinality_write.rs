@@ -178,7 +178,9 @@ impl Encode for Writer {
         }
         let mut indexes = self.look_up(&values)?;
         if self.nullable {
-            indexes.iter_mut().for_each(|index| *index += 1);
+            for index in &mut indexes {
+                *index += 1;
+            }
             if let Some(nulls) = logical_nulls(&values) {
                 indexes
                     .iter_mut()
@@ -211,11 +213,18 @@ fn put_record(target: &mut Vec<u8>, indexes: &[u32], new: u64) {
     };
     target.extend_from_slice(&(DICTIONARY | new | width_code).to_le_bytes());
     target.extend_from_slice(&(indexes.len() as u64).to_le_bytes());
+    target.reserve(indexes.len() << width_code);
     match width_code {
         0 => target.extend(indexes.iter().map(|&index| index as u8)),
-        1 => indexes
-            .iter()
-            .for_each(|&index| target.extend_from_slice(&(index as u16).to_le_bytes())),
-        _ => indexes.iter().for_each(|&index| target.extend_from_slice(&index.to_le_bytes())),
+        1 => {
+            for &index in indexes {
+                target.extend_from_slice(&(index as u16).to_le_bytes());
+            }
+        }
+        _ => {
+            for index in indexes {
+                target.extend_from_slice(&index.to_le_bytes());
+            }
+        }
     }
 }

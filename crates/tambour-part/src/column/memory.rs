@@ -15,8 +15,8 @@ pub(super) struct MemorySource {
 
 impl MemorySource {
     /// A stream of one block.
-    pub(super) fn new(bytes: Vec<u8>) -> Self {
-        Self::cut(&bytes, &[])
+    pub(super) fn new(bytes: &[u8]) -> Self {
+        Self::cut(bytes, &[])
     }
 
     /// A stream that is cut into blocks of these sizes, over and over; zeros make empty blocks.

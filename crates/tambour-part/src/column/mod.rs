@@ -82,6 +82,7 @@ pub struct Stream {
 
 /// How a part laid a column out: from `serialization.json`, and whether the part is compact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent entries of a file")]
 pub struct Layout {
     /// The column (or this tuple element) is sparse.
     pub sparse: bool,

@@ -130,7 +130,7 @@ fn read_column(
 ) -> Result<ArrayRef, PartError> {
     let mut sources = MemorySources::default();
     for (name, bytes) in streams.streams {
-        sources.insert(name, MemorySource::new(bytes));
+        sources.insert(name, MemorySource::new(&bytes));
     }
     let mut reader = ColumnReader::new(COLUMN, plain, &Layout::default(), strings)?;
     let array = reader.read(&mut sources, &[rows])?;

@@ -6,6 +6,7 @@ use super::tree::{self, Decode};
 use super::{Sources, StreamName};
 use arrow_array::{ArrayRef, UInt32Array};
 use arrow_buffer::NullBuffer;
+use std::cmp::Ordering;
 
 /// Marks the number of defaults behind a granule's last value.
 const END: u64 = 1 << 62;
@@ -26,6 +27,8 @@ impl Reader {
     }
 
     /// Appends the rows of one granule that have values; rows count from the start of the read.
+    ///
+    /// A granule may have been written in several pieces, as ClickHouse's merges do: each ends with a marked number.
     fn positions(
         &self,
         sources: &mut dyn Sources,
@@ -40,12 +43,14 @@ impl Reader {
             let defaults = usize::try_from(group & (END - 1)).unwrap_or(usize::MAX);
             row = row.saturating_add(defaults);
             if group & END != 0 {
-                return match row == rows {
-                    true => Ok(()),
-                    false => Err(source
-                        .corrupt(&format!("sparse offsets make {row} rows of {rows}"))
-                        .into()),
-                };
+                match row.cmp(&rows) {
+                    Ordering::Less => continue,
+                    Ordering::Equal => return Ok(()),
+                    Ordering::Greater => {
+                        let reason = format!("sparse offsets make {row} rows of {rows}");
+                        return Err(source.corrupt(&reason).into());
+                    }
+                }
             }
             if row >= rows {
                 return Err(source

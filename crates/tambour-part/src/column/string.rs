@@ -54,7 +54,7 @@ impl Decode for Reader {
 
     fn default(&self) -> Result<ArrayRef, Fault> {
         let mut views = Views::new(1);
-        views.views.push(0);
+        views.found.push(0);
         views.finish(self.strings, None)
     }
 }
@@ -62,22 +62,22 @@ impl Decode for Reader {
 /// Views under construction.
 struct Views {
     wanted: usize,
-    views: Vec<u128>,
+    found: Vec<u128>,
     buffers: Vec<Buffer>,
 }
 
 impl Views {
     fn new(wanted: usize) -> Self {
-        Self { wanted, views: Vec::with_capacity(wanted.min(UNSEEN_MAX)), buffers: Vec::new() }
+        Self { wanted, found: Vec::with_capacity(wanted.min(UNSEEN_MAX)), buffers: Vec::new() }
     }
 
     /// A length before each string.
     fn read_inline(&mut self, source: &mut dyn Source) -> Result<(), Fault> {
-        while self.views.len() < self.wanted {
+        while self.found.len() < self.wanted {
             let (block, start) = next_block(source)?;
             let (used, rest) = self.whole_strings(block, start);
             source.consume(used);
-            if self.views.len() < self.wanted && rest > 0 {
+            if self.found.len() < self.wanted && rest > 0 {
                 // The next string straddles blocks, or its length is no good.
                 let length = read_varint(source)?;
                 self.straddling(source, length)?;
@@ -87,12 +87,13 @@ impl Views {
     }
 
     /// Takes the strings that lie in the block as a whole; says how many bytes they are and how many are left.
+    #[expect(clippy::cast_possible_truncation, reason = "below BYTES_MAX")]
     fn whole_strings(&mut self, block: &Buffer, start: usize) -> (usize, usize) {
         let bytes = &block.as_slice()[start..];
         let index = self.buffers.len() as u128;
         let mut at = 0;
         let mut pointed = false;
-        while self.views.len() < self.wanted {
+        while self.found.len() < self.wanted {
             let (length, head) = match bytes.get(at) {
                 Some(&length) if length < 0x80 => (usize::from(length), 1),
                 Some(_) => match varint(&bytes[at..]) {
@@ -106,7 +107,7 @@ impl Views {
                 break;
             }
             pointed |= length > INLINE_MAX;
-            self.views.push(view(bytes, value, length, index, start));
+            self.found.push(view(bytes, value, length, index, start));
             at = value + length;
         }
         if pointed {
@@ -116,12 +117,13 @@ impl Views {
     }
 
     /// All lengths first, in a stream of their own.
+    #[expect(clippy::cast_possible_truncation, reason = "no longer than the block")]
     fn read_sized(&mut self, source: &mut dyn Source, sizes: &[u64]) -> Result<(), Fault> {
         let mut sizes = sizes.iter().copied().peekable();
         while let Some(&size) = sizes.peek() {
             if size == 0 {
                 // Behind the last byte there need not be a block.
-                self.views.push(0);
+                self.found.push(0);
                 sizes.next();
                 continue;
             }
@@ -134,7 +136,7 @@ impl Views {
             {
                 let length = size as usize;
                 pointed |= length > INLINE_MAX;
-                self.views.push(view(bytes, at, length, index, start));
+                self.found.push(view(bytes, at, length, index, start));
                 at += length;
             }
             if pointed {
@@ -156,7 +158,7 @@ impl Views {
         let length = length_of(length)?;
         let mut bytes = Vec::new();
         append_bytes(source, length, &mut bytes)?;
-        self.views.push(view(&bytes, 0, length, self.buffers.len() as u128, 0));
+        self.found.push(view(&bytes, 0, length, self.buffers.len() as u128, 0));
         if length > INLINE_MAX {
             self.buffers.push(Buffer::from_vec(bytes));
         }
@@ -166,14 +168,14 @@ impl Views {
     fn finish(mut self, strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, Fault> {
         if let Some(nulls) = &nulls {
             // What stands under a NULL is nobody's text.
-            for (view, valid) in self.views.iter_mut().zip(nulls) {
+            for (view, valid) in self.found.iter_mut().zip(nulls) {
                 if !valid {
                     *view = 0;
                 }
             }
         }
         let (views, buffers) =
-            (ScalarBuffer::from(self.views), Arc::<[Buffer]>::from(self.buffers));
+            (ScalarBuffer::from(self.found), Arc::<[Buffer]>::from(self.buffers));
         if strings == Strings::Binary {
             return Ok(Arc::new(BinaryViewArray::try_new(views, buffers, nulls)?));
         }
@@ -193,7 +195,7 @@ impl Views {
 
 /// The rest of the current block, which is never empty.
 fn next_block(source: &mut dyn Source) -> Result<(&Buffer, usize), Fault> {
-    if !source.block()?.is_some_and(|(block, start)| start < block.len()) {
+    if source.block()?.is_none_or(|(block, start)| start >= block.len()) {
         return Err(source.corrupt("the stream ends before its last string").into());
     }
     match source.block()? {
@@ -212,17 +214,14 @@ fn length_of(length: u64) -> Result<usize, Fault> {
 #[inline]
 fn view(bytes: &[u8], at: usize, length: usize, index: u128, origin: usize) -> u128 {
     if length <= INLINE_MAX {
-        let inline = match bytes.get(at..at + 16) {
+        let inline = if let Some(sixteen) = bytes.get(at..at + 16) {
             // Whatever follows is cut off: a load and a mask cost less than a copy of unknown length.
-            Some(sixteen) => {
-                let loaded = u128::from_le_bytes(sixteen.try_into().unwrap_or_default());
-                loaded & !(u128::MAX << (8 * length))
-            }
-            None => {
-                let mut sixteen = [0; 16];
-                sixteen[..length].copy_from_slice(&bytes[at..at + length]);
-                u128::from_le_bytes(sixteen)
-            }
+            let loaded = u128::from_le_bytes(sixteen.try_into().unwrap_or_default());
+            loaded & !(u128::MAX << (8 * length))
+        } else {
+            let mut sixteen = [0; 16];
+            sixteen[..length].copy_from_slice(&bytes[at..at + length]);
+            u128::from_le_bytes(sixteen)
         };
         return inline << 32 | length as u128;
     }
@@ -244,19 +243,19 @@ pub(super) fn read_run(
             Some((block, start)) => {
                 let bytes = &block.as_slice()[start..];
                 varint(bytes).and_then(|(length, head)| {
-                    let value = bytes.get(head..head + usize::try_from(length).ok()?)?;
+                    let end = usize::try_from(length).ok()?.checked_add(head)?;
+                    let value = bytes.get(head..end)?;
                     run.extend_from_slice(value);
                     Some(head + value.len())
                 })
             }
             None => None,
         };
-        match known {
-            Some(used) => source.consume(used),
-            None => {
-                let length = length_of(read_varint(source)?)?;
-                append_bytes(source, length, &mut run)?;
-            }
+        if let Some(used) = known {
+            source.consume(used);
+        } else {
+            let length = length_of(read_varint(source)?)?;
+            append_bytes(source, length, &mut run)?;
         }
         match i32::try_from(run.len()) {
             Ok(offset) => offsets.push(offset),

@@ -1,7 +1,7 @@
 //! Writing strings: a length before each, all in one stream.
 
 use super::bytes::put_varint;
-use super::coerce::refuse_nulls;
+use super::coerce::{coerce, refuse_nulls};
 use super::fault::Fault;
 use super::tree::{Encode, Nulls};
 use super::{Sinks, StreamName};
@@ -38,6 +38,11 @@ pub(super) fn write(values: &ArrayRef, target: &mut Vec<u8>) -> Result<(), Fault
     let Some(dictionary) = values.as_any_dictionary_opt() else {
         return each_value(values, |value| put(target, value));
     };
+    if dictionary.values().len() > values.len() {
+        // Most of the dictionary is not used here.
+        let unpacked = coerce(values, &string_form(values.data_type()))?;
+        return each_value(&unpacked, |value| put(target, value));
+    }
     let mut ends = Vec::with_capacity(dictionary.values().len());
     let mut run = Vec::new();
     each_value(dictionary.values(), |value| {
@@ -62,6 +67,7 @@ pub(super) fn write(values: &ArrayRef, target: &mut Vec<u8>) -> Result<(), Fault
 #[inline]
 fn put(target: &mut Vec<u8>, value: &[u8]) {
     if value.len() < 0x80 {
+        #[expect(clippy::cast_possible_truncation, reason = "below 128")]
         target.push(value.len() as u8);
     } else {
         put_varint(target, value.len() as u64);

@@ -73,8 +73,11 @@ impl<'a> Context<'a> {
         Self { root: layout, here: Some(layout), inside: false, strings }
     }
 
-    fn sparse(&self) -> bool {
-        self.here.is_some_and(|layout| layout.sparse)
+    /// Elements of a Tuple are called sparse by their share of defaults alone; a Nullable one is so only where the part
+    /// has sparse Nullables at all.
+    fn sparse(&self, data_type: &DataType) -> bool {
+        let possible = self.root.nullable_sparse || !matches!(data_type, DataType::Nullable(_));
+        possible && self.here.is_some_and(|layout| layout.sparse)
     }
 
     fn string_sizes(&self) -> bool {
@@ -119,7 +122,7 @@ fn decode(
     data_type: &DataType,
     context: Context<'_>,
 ) -> Result<Box<dyn Decode>, Fault> {
-    if context.sparse() {
+    if context.sparse(data_type) {
         let (inner, context) = sparse_values(data_type, context)?;
         let values = decode(path, inner, context)?;
         let offsets = path.helper(".sparse.idx");
@@ -281,7 +284,7 @@ fn prefixes(path: &Path, data_type: &DataType, context: Context<'_>, found: &mut
 
 /// All other streams, depth first.
 fn data(path: &Path, data_type: &DataType, context: Context<'_>, found: &mut Vec<Stream>) {
-    if context.sparse() {
+    if context.sparse(data_type) {
         found.push(helper(path.helper(".sparse.idx"), 1));
         if let Ok((inner, context)) = sparse_values(data_type, context) {
             data(path, inner, context, found);

@@ -7,9 +7,9 @@ use crate::manifest::substreams::SUBSTREAMS_FILE;
 use crate::name::{hashed, hex, is_plain};
 use crate::storage::{ReadAt, Storage};
 use crate::{PartError, Place};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tambour_kernel::hash::{FileHasher, Hash128};
 
 /// Files that `checksums.txt` never lists.
@@ -37,6 +37,8 @@ pub(crate) struct PartFiles {
     pub(crate) sums: Option<Checksums>,
     /// Hash of `checksums.txt`'s bytes.
     sums_hash: Option<Hash128>,
+    /// Files that some reader has open; others share them, so that readers of many columns need fewer.
+    open: Mutex<HashMap<String, Weak<dyn ReadAt>>>,
 }
 
 /// The hash that `checksums.txt` lists for these bytes.
@@ -64,7 +66,8 @@ impl PartFiles {
             }
         }
         let (storage, path) = (Arc::clone(storage), path.to_owned());
-        Ok(Self { storage, path, lengths, directories, sums: None, sums_hash: None })
+        let open = Mutex::default();
+        Ok(Self { storage, path, lengths, directories, sums: None, sums_hash: None, open })
     }
 
     /// Reads `checksums.txt`, if there is one.
@@ -129,11 +132,16 @@ impl PartFiles {
 
     pub(crate) fn open(&self, name: &str) -> Result<Arc<dyn ReadAt>, PartError> {
         self.require(name)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = open.get(name).and_then(Weak::upgrade) {
+            return Ok(file);
+        }
         let path = self.path_of(name);
         let file = self.storage.open(&path).map_err(|cause| PartError::io(&path, "open", cause))?;
         // The part is immutable: a file that has another length by now is not the one that was listed.
         let expected = self.length(name);
         if file.len() == expected {
+            open.insert(name.to_owned(), Arc::downgrade(&file));
             return Ok(file);
         }
         Err(PartError::mismatch(self.place(name), "size", expected, file.len()))

@@ -33,7 +33,7 @@ impl Part {
         Ok(values)
     }
 
-    /// Minimum and maximum of a column in the part (two rows, strings as `BinaryView`), if minmax_<column>.idx exists.
+    /// Minimum and maximum of a column in the part (two rows, strings as `BinaryView`), if `minmax_<column>.idx` exists.
     pub fn minmax(&self, column: &str) -> Result<Option<ArrayRef>, PartError> {
         let name = minmax_file(&escape(column));
         let known = self.columns().iter().find(|known| known.name == column);

@@ -216,7 +216,8 @@ pub struct ReadRequest {
     pub columns: Vec<usize>,
     /// Ranges of granules, ascending, not overlapping.
     pub granules: Vec<Range<usize>>,
-    /// Rows that a batch should have at least (whole granules are read; the last batch may be shorter).
+    /// Rows that a batch should have at least (whole granules are read; the last batch of a range may be shorter, and
+    /// so is one of rows so wide that it would take more than about 64 MiB).
     pub batch_rows: usize,
     /// How `String` columns are handed out.
     pub strings: Strings,

@@ -16,7 +16,7 @@ use crate::partition::{self, PARTITION_FILE};
 use crate::storage::Storage;
 use crate::types::{Column, DataType};
 use crate::{PartError, Place};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -196,6 +196,7 @@ fn sort_columns(
         let data_type: Result<DataType, _> = line.type_text.parse();
         let understood = match (data_type, serialization.layout(&line.name)) {
             (Ok(data_type), Ok(layout)) => Ok((data_type, layout)),
+            (Err(PartError::UnknownType { reason, .. }), _) => Err(reason.into_owned()),
             (Err(error), _) => Err(error.to_string()),
             (_, Err(kind)) => Err(format!("serialization kind {kind:?} is not supported")),
         };
@@ -229,7 +230,8 @@ fn sort_columns(
             columns.stored.push(stored);
         }
     }
-    if let Some(name) = serialization.names().find(|n| !columns.names.iter().any(|c| c == n)) {
+    let known: HashSet<&str> = columns.names.iter().map(String::as_str).collect();
+    if let Some(name) = serialization.names().find(|name| !known.contains(name)) {
         let place = files.place(SERIALIZATION_FILE).of_column(name);
         return Err(PartError::malformed(place, "column is not in columns.txt"));
     }

@@ -2,8 +2,8 @@
 
 mod sources;
 
-use crate::column::ColumnReader;
-use crate::part::{Part, ReadRequest, StoredColumn};
+use crate::column::{ColumnReader, concat};
+use crate::part::{COMPACT_FILE, Part, ReadRequest, StoredColumn};
 use crate::stream::read::{Shared, window_bytes};
 use crate::types::{Column, Strings, arrow_schema};
 use crate::{PartError, Place};
@@ -12,12 +12,14 @@ use arrow_array::types::UInt8Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
-use arrow_select::concat::concat;
 use arrow_select::filter::FilterBuilder;
 use sources::{CompactSources, WideSources};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Bytes of a batch, about, above which it gets no further granule, however few rows it has.
+const BATCH_BYTES: u64 = 64 << 20;
 
 /// Granules that follow each other and go into one batch.
 type Run = Range<usize>;
@@ -87,6 +89,7 @@ impl PartReader {
         runs: VecDeque<Run>,
         batch_rows: usize,
     ) -> Result<Self, PartError> {
+        let batch_rows = (batch_rows as u64).min(rows_for(part, &wanted, BATCH_BYTES)).max(1);
         let shared = Shared::default();
         let schema = visible_schema(&wanted, strings);
         let streams = wanted.iter().map(|stored| stored.streams.len()).sum();
@@ -112,7 +115,7 @@ impl PartReader {
             mask: None,
             compact,
             runs,
-            batch_rows: (batch_rows as u64).max(1),
+            batch_rows,
             shared,
             position: None,
         })
@@ -189,7 +192,11 @@ impl PartReader {
             }
         }
         let columns = self.columns.iter();
-        pieces.into_iter().zip(columns).map(|(pieces, c)| join(&pieces, &c.stored)).collect()
+        pieces
+            .into_iter()
+            .zip(columns)
+            .map(|(pieces, c)| concat(&c.stored.column.name, &pieces))
+            .collect()
     }
 
     fn assemble(&self, mut arrays: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, PartError> {
@@ -265,21 +272,23 @@ impl ColumnCursor {
             pieces.push(checked(array, *rows, &self.stored)?);
             before += *rows as u64;
         }
-        join(&pieces, &self.stored)
+        concat(&self.stored.column.name, &pieces)
     }
 }
 
-/// One array of several.
-fn join(pieces: &[ArrayRef], stored: &StoredColumn) -> Result<ArrayRef, PartError> {
-    match pieces {
-        [piece] => Ok(Arc::clone(piece)),
-        pieces => {
-            let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-            concat(&pieces).map_err(|error| {
-                PartError::value(Place::column(&stored.column.name), error.to_string())
-            })
-        }
-    }
+/// Rows of these columns that take so many bytes, by their average.
+fn rows_for(part: &Part, columns: &[StoredColumn], bytes: u64) -> u64 {
+    let sizes = columns.iter().flat_map(|column| &column.streams).map(|stream| {
+        let name = format!("{}.bin", part.files.stem(&stream.name.0));
+        let contents = part.files.sum(&name).and_then(|sum| sum.contents);
+        contents.map_or(part.files.length(&name), |(size, _)| size)
+    });
+    let total = match part.compact {
+        Some(_) => part.files.length(COMPACT_FILE),
+        None => sizes.fold(0, u64::saturating_add),
+    };
+    let rows = u128::from(bytes) * u128::from(part.rows()) / u128::from(total.max(1));
+    u64::try_from(rows).unwrap_or(u64::MAX)
 }
 
 /// The array, if it has as many rows as were asked for.

@@ -1,6 +1,6 @@
 //! The disk of this machine.
 
-use super::{Entry, Lock, ReadAt, Storage, WriteFile, flock};
+use super::{Barrier, Entry, Lock, ReadAt, Storage, WriteFile, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -42,6 +42,25 @@ impl WriteFile for DiskWriter {
     }
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync_data()
+    }
+}
+
+/// A file system, known by a directory on it that was opened before anything was written: an error in between is reported
+/// to whoever had it open then.
+#[derive(Debug)]
+struct FileSystem {
+    directory: File,
+}
+
+impl Barrier for FileSystem {
+    #[cfg(target_os = "linux")]
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.directory)?)
+    }
+    #[cfg(not(target_os = "linux"))]
+    fn sync(&mut self) -> io::Result<()> {
+        self.directory.metadata()?;
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 
@@ -104,6 +123,13 @@ impl Storage for Disk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    fn barrier(&self, path: &Path) -> io::Result<Box<dyn Barrier>> {
+        if !cfg!(target_os = "linux") {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(Box::new(FileSystem { directory: File::open(path)? }))
     }
 
     fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {

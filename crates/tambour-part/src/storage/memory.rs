@@ -7,7 +7,7 @@
 //!
 //! Errors are injected by call number, so that a test can walk over every call of an operation.
 
-use super::{Entry, Lock, ReadAt, Storage, WriteFile};
+use super::{Barrier, Entry, Lock, ReadAt, Storage, WriteFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
@@ -514,6 +514,10 @@ impl Storage for Memory {
         Ok(state.find(path).is_some())
     }
 
+    fn barrier(&self, _path: &Path) -> io::Result<Box<dyn Barrier>> {
+        Ok(Box::new(MemoryBarrier { memory: self.clone() }))
+    }
+
     fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
         let mut state = self.state();
         state.count(Calls::Writes)?;
@@ -531,6 +535,28 @@ impl Storage for Memory {
             *live = Arc::new(note.as_bytes().to_vec());
         }
         Ok(Box::new(MemoryLock { memory: self.clone(), path: path.to_owned() }))
+    }
+}
+
+/// Syncs the whole file system.
+#[derive(Debug)]
+struct MemoryBarrier {
+    memory: Memory,
+}
+
+impl Barrier for MemoryBarrier {
+    fn sync(&mut self) -> io::Result<()> {
+        let mut state = self.memory.state();
+        state.count(Calls::Writes)?;
+        for change in std::mem::take(&mut state.pending) {
+            state.settle(&change);
+        }
+        for node in &mut state.nodes {
+            if let Node::File { live, durable } = node {
+                *durable = Arc::clone(live);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -45,6 +45,13 @@ pub struct Entry {
 /// An exclusive lock that all writers respect; dropping it gives it back.
 pub trait Lock: Send + std::fmt::Debug {}
 
+/// Makes many files durable at once.
+pub trait Barrier: Send + std::fmt::Debug {
+    /// Makes everything durable that was written since the barrier was made: contents of files and entries of directories.
+    /// Reports also errors that the system met on its own in between.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
 /// A file system. Paths are as the caller gave them.
 pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Opens a file for reading.
@@ -68,6 +75,9 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Takes the lock that the file at `path` stands for (made if it is not there) and writes `note` into it, for whoever
     /// finds it taken; `WouldBlock`, at once, if somebody else has it.
     fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>>;
+    /// A barrier for everything that is written from now on, in whatever directory of the file system that `path` is on; an
+    /// error of kind `Unsupported` where the system has nothing of the sort. Worth it for hundreds of files.
+    fn barrier(&self, path: &Path) -> io::Result<Box<dyn Barrier>>;
     /// Reads a whole small file of at most `limit` bytes (a longer one is an error of kind `FileTooLarge`).
     fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let file = self.open(path)?;

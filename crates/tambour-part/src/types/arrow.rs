@@ -39,10 +39,10 @@ impl DataType {
             Self::Decimal { precision, scale } => decimal(*precision, *scale),
             Self::Date | Self::Date32 => Arrow::Date32,
             Self::DateTime { zone } => {
-                Arrow::Timestamp(TimeUnit::Second, zone_or_utc(zone.as_deref()))
+                Arrow::Timestamp(TimeUnit::Second, Some(zone_or_utc(zone.as_deref())))
             }
             Self::DateTime64 { precision, zone } => {
-                Arrow::Timestamp(unit(*precision), zone_or_utc(zone.as_deref()))
+                Arrow::Timestamp(unit(*precision), Some(zone_or_utc(zone.as_deref())))
             }
             Self::String => match strings {
                 Strings::Utf8 => Arrow::Utf8View,
@@ -195,8 +195,8 @@ fn decimal(precision: u8, scale: u8) -> Arrow {
 }
 
 /// DateTime without a zone is UTC: a part does not say what the server's zone was.
-fn zone_or_utc(zone: Option<&str>) -> Option<Arc<str>> {
-    Some(Arc::from(zone.unwrap_or("UTC")))
+fn zone_or_utc(zone: Option<&str>) -> Arc<str> {
+    Arc::from(zone.unwrap_or("UTC"))
 }
 
 /// The coarsest Arrow unit that holds ticks of this precision.
@@ -206,6 +206,16 @@ pub(crate) fn unit(precision: u8) -> TimeUnit {
         1..=3 => TimeUnit::Millisecond,
         4..=6 => TimeUnit::Microsecond,
         _ => TimeUnit::Nanosecond,
+    }
+}
+
+/// Digits behind the second of an Arrow unit.
+pub(crate) fn unit_precision(unit: TimeUnit) -> u8 {
+    match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
     }
 }
 
@@ -267,15 +277,10 @@ fn nearest(field: &Field) -> Result<DataType, PartError> {
         Arrow::Timestamp(TimeUnit::Second, zone) => {
             DataType::DateTime { zone: named_zone(zone.as_deref()) }
         }
-        Arrow::Timestamp(unit, zone) => {
-            let precision = match unit {
-                TimeUnit::Second => 0,
-                TimeUnit::Millisecond => 3,
-                TimeUnit::Microsecond => 6,
-                TimeUnit::Nanosecond => 9,
-            };
-            DataType::DateTime64 { precision, zone: named_zone(zone.as_deref()) }
-        }
+        Arrow::Timestamp(unit, zone) => DataType::DateTime64 {
+            precision: unit_precision(*unit),
+            zone: named_zone(zone.as_deref()),
+        },
         Arrow::Decimal32(precision, scale)
         | Arrow::Decimal64(precision, scale)
         | Arrow::Decimal128(precision, scale)

@@ -27,12 +27,13 @@
 
 mod arrow;
 mod element;
+mod names;
 mod parse;
 mod print;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use arrow::{WIDE_PRECISION, map_entries, tuple_fields, unit};
+pub(crate) use arrow::{WIDE_PRECISION, map_entries, tuple_fields, unit, unit_precision};
 use arrow_schema::Schema;
 pub use parse::nested_elements;
 

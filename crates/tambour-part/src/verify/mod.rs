@@ -148,7 +148,7 @@ fn check_file(
 fn check_part(part: &Arc<Part>, blocks: &FileBlocks, seen: &mut Verification) {
     for column in part.unreadable_columns() {
         let place = Place::file(part.path()).of_column(&column.name);
-        let what = format!("type {}: {}", column.type_text, column.reason);
+        let what = format!("type {} as it lies in the part", column.type_text);
         seen.note::<()>(Err(PartError::unsupported(place, what)));
     }
     check_substreams(part, seen);
@@ -199,9 +199,10 @@ fn check_substreams(part: &Part, seen: &mut Verification) {
         .read(SUBSTREAMS_FILE, TEXT_BYTES_MAX)
         .and_then(|bytes| substreams::parse(&files.path_of(SUBSTREAMS_FILE), &bytes));
     let Some(listed) = seen.note(listed) else { return };
+    let listed: BTreeMap<String, Vec<String>> = listed.into_iter().collect();
     for column in part.stored.iter().chain(&part.row_exists) {
         let name = &column.column.name;
-        let streams = listed.iter().find(|(listed, _)| listed == name).map(|(_, streams)| streams);
+        let streams = listed.get(name);
         let wanted = column.streams.iter().map(|stream| &stream.name.0);
         if !streams.is_some_and(|streams| wanted.eq(streams)) {
             let place = files.place(SUBSTREAMS_FILE).of_column(name);

@@ -115,12 +115,18 @@ fn every_bit(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_flipped_bit_is_seen() {
-    for (dialect, codec) in
-        [(Dialect::New, "LZ4"), (Dialect::Old, "NONE"), (Dialect::New, "ZSTD(1)")]
-    {
-        damage_each(&small(dialect, codec), PATH, every_bit, |_| false);
-    }
+fn every_flipped_bit_is_seen_in_the_new_dialect() {
+    damage_each(&small(Dialect::New, "LZ4"), PATH, every_bit, |_| false);
+}
+
+#[test]
+fn every_flipped_bit_is_seen_in_the_old_dialect() {
+    damage_each(&small(Dialect::Old, "NONE"), PATH, every_bit, |_| false);
+}
+
+#[test]
+fn every_flipped_bit_is_seen_under_zstd() {
+    damage_each(&small(Dialect::New, "ZSTD(1)"), PATH, every_bit, |_| false);
 }
 
 #[test]

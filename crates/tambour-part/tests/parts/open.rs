@@ -242,3 +242,23 @@ fn contents_have_a_hash_that_tells_them_apart() {
     put(&memory, "metadata_version.txt", b"1");
     assert_ne!(open(&memory).unwrap().content_hash(), first);
 }
+
+#[test]
+fn many_columns_are_no_hindrance() {
+    let columns: Vec<Column> = (0..2000).map(|k| column(&format!("c{k}"), "UInt8")).collect();
+    let arrays = columns.iter().map(|column| {
+        let values: ArrayRef = Arc::new(UInt8Array::from(vec![1, 2, 3]));
+        (column.name.clone(), values)
+    });
+    let batch = RecordBatch::try_from_iter(arrays).unwrap();
+    let (_, storage) = memory();
+    let writing = Writing::new(&columns, Dialect::New);
+    writing.write(&storage, Path::new(PATH), &batch, &Partition::default()).unwrap();
+    let part = Arc::new(Part::open(&storage, Path::new(PATH)).unwrap());
+    assert_eq!(
+        read_all(&part).unwrap(),
+        read_granules(&part, (0..2000).collect(), one(0, 1), 1).unwrap()
+    );
+    assert_eq!(part.column_sizes().unwrap().len(), 2000);
+    assert!(part.verify().damage.is_empty());
+}

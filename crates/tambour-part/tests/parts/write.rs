@@ -360,3 +360,26 @@ fn arrays_of_a_nested_must_agree() {
         contents(&memory, Path::new("t/p")).into_iter().map(|(name, _)| name).collect();
     assert!(names.contains(&"n.size0.bin".to_owned()) && names.contains(&"n%2Ey.bin".to_owned()));
 }
+
+#[test]
+fn batches_of_wide_rows_stay_small() {
+    let long = "x".repeat(1 << 20);
+    let texts: StringArray = (0..200).map(|_| Some(long.as_str())).collect();
+    let batch = RecordBatch::try_from_iter([("s", Arc::new(texts) as ArrayRef)]).unwrap();
+    let columns = [column("s", DataType::String)];
+    let (_, storage) = memory();
+    let mut writing = Writing::new(&columns, Dialect::New);
+    writing.keys.clear();
+    writing.write(&storage, Path::new("t/p"), &batch, &Partition::default()).unwrap();
+    let part = Arc::new(Part::open(&storage, Path::new("t/p")).unwrap());
+    let request = tambour_part::part::ReadRequest {
+        columns: vec![0],
+        granules: one(0, part.granules().len()),
+        batch_rows: 8192,
+        strings: tambour_part::types::Strings::Utf8,
+    };
+    let rows: Vec<usize> =
+        part.read(request).unwrap().map(|batch| batch.unwrap().num_rows()).collect();
+    assert_eq!(rows.iter().sum::<usize>(), 200);
+    assert!(rows.iter().all(|rows| *rows <= 72), "{rows:?}");
+}

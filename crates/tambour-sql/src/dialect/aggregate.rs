@@ -5,20 +5,52 @@ use super::refused;
 use super::rewrite::condition_of;
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArguments, NullTreatment, OrderByExpr, OrderByOptions, Value,
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentClause, FunctionArguments, NullTreatment, OrderByExpr, OrderByOptions, Value,
 };
 
 /// Aggregates of ClickHouse that are rewritten here; each also with `If` behind it.
 pub(super) const NAMES: &[&str] = &[
-    "count", "uniq", "uniqExact", "uniqCombined", "uniqCombined64", "uniqHLL12", "uniqTheta", "any", "anyLast", "argMin",
-    "argMax", "groupArray", "groupUniqArray", "quantile", "quantiles", "median", "quantileExact", "quantilesExact",
-    "medianExact", "quantileTDigest", "sumIf", "countIf", "avgIf", "minIf", "maxIf",
+    "count",
+    "uniq",
+    "uniqExact",
+    "uniqCombined",
+    "uniqCombined64",
+    "uniqHLL12",
+    "uniqTheta",
+    "any",
+    "anyLast",
+    "argMin",
+    "argMax",
+    "groupArray",
+    "groupUniqArray",
+    "quantile",
+    "quantiles",
+    "median",
+    "quantileExact",
+    "quantilesExact",
+    "medianExact",
+    "quantileTDigest",
+    "sumIf",
+    "countIf",
+    "avgIf",
+    "minIf",
+    "maxIf",
 ];
 
 /// Aggregates that take `If` besides those above.
 const PLAIN: &[&str] = &[
-    "sum", "avg", "min", "max", "stddevPop", "stddevSamp", "varPop", "varSamp", "groupBitAnd", "groupBitOr", "groupBitXor",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "stddevPop",
+    "stddevSamp",
+    "varPop",
+    "varSamp",
+    "groupBitAnd",
+    "groupBitOr",
+    "groupBitXor",
 ];
 
 /// Rewrites a call if it is one of an aggregate; what replaces it, if it is not a call any more.
@@ -39,7 +71,9 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
         return Ok(replaced);
     }
     match written {
-        "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => distinct(function, written)?,
+        "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => {
+            distinct(function, written)?
+        }
         "any" => rename(function, "any_value"),
         "anyLast" => {
             rename(function, "last_value");
@@ -48,7 +82,9 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
         "argMin" | "argMax" => extreme(function, written)?,
         "groupArray" => group_array(function, None)?,
         "groupUniqArray" => group_array(function, Some(DuplicateTreatment::Distinct))?,
-        "quantile" | "quantileTDigest" | "quantileExact" => return quantile(function, written).map(Some),
+        "quantile" | "quantileTDigest" | "quantileExact" => {
+            return quantile(function, written).map(Some);
+        }
         "median" | "medianExact" => return quantile(function, written).map(Some),
         "quantiles" | "quantilesExact" => return quantile(function, written).map(Some),
         _ if written.eq_ignore_ascii_case("count") => count(function),
@@ -67,7 +103,8 @@ fn base_of_if(written: &str) -> Option<&'static str> {
 fn add_filter(function: &mut Function, condition: Expr) {
     function.filter = Some(Box::new(match function.filter.take() {
         Some(filter) => {
-            let (left, right) = (Box::new(Expr::Nested(filter)), Box::new(Expr::Nested(Box::new(condition))));
+            let (left, right) =
+                (Box::new(Expr::Nested(filter)), Box::new(Expr::Nested(Box::new(condition))));
             Expr::BinaryOp { left, op: BinaryOperator::And, right }
         }
         None => condition,
@@ -125,7 +162,10 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), SqlError> {
 }
 
 /// Arrays of groups hold no NULLs.
-fn group_array(function: &mut Function, duplicates: Option<DuplicateTreatment>) -> Result<(), SqlError> {
+fn group_array(
+    function: &mut Function,
+    duplicates: Option<DuplicateTreatment>,
+) -> Result<(), SqlError> {
     if !matches!(function.parameters, FunctionArguments::None) {
         return Err(refused("groupArray with a limit", "it is not there yet"));
     }
@@ -147,7 +187,10 @@ fn quantile(function: &mut Function, written: &str) -> Result<Expr, SqlError> {
     let levels = levels(function, written)?;
     let list = arguments(function).unwrap_or_default();
     let Ok([value]) = <[Expr; 1]>::try_from(list) else {
-        return Err(refused(format!("{written} with these arguments"), "it takes one besides its parameters"));
+        return Err(refused(
+            format!("{written} with these arguments"),
+            "it takes one besides its parameters",
+        ));
     };
     let is_exact = written.ends_with("Exact");
     let one = |level: String| {
@@ -164,13 +207,14 @@ fn quantile(function: &mut Function, written: &str) -> Result<Expr, SqlError> {
     }
     match (values.pop(), values.pop()) {
         (Some(only), None) => Ok(only),
-        _ => Err(refused(format!("{written} with several levels"), "use quantiles(…)")),
+        _ => Err(refused(format!("{written} with several levels"), "use quantiles(...)")),
     }
 }
 
 /// The levels in the first parentheses; 0.5 if there are none.
 fn levels(function: &mut Function, written: &str) -> Result<Vec<String>, SqlError> {
-    let wrong = || refused(format!("{written} with these parameters"), "levels are numbers from 0 to 1");
+    let wrong =
+        || refused(format!("{written} with these parameters"), "levels are numbers from 0 to 1");
     match std::mem::replace(&mut function.parameters, FunctionArguments::None) {
         FunctionArguments::None => Ok(vec!["0.5".to_owned()]),
         FunctionArguments::List(list) if !list.args.is_empty() => list

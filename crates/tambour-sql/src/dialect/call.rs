@@ -6,8 +6,9 @@ use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, DataType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, ObjectNamePart, UnaryOperator, Value,
+    BinaryOperator, CaseWhen, DataType, DateTimeField, ExactNumberInfo, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval,
+    ObjectName, ObjectNamePart, UnaryOperator, Value,
 };
 
 /// Functions that DataFusion has under another name.
@@ -40,8 +41,19 @@ const RENAMED: &[(&str, &str)] = &[
 
 /// Functions that become syntax.
 const SYNTAX: &[&str] = &[
-    "if", "multiIf", "isNull", "isNotNull", "not", "toIntervalSecond", "toIntervalMinute", "toIntervalHour",
-    "toIntervalDay", "toIntervalWeek", "toIntervalMonth", "toIntervalYear", "yesterday",
+    "if",
+    "multiIf",
+    "isNull",
+    "isNotNull",
+    "not",
+    "toIntervalSecond",
+    "toIntervalMinute",
+    "toIntervalHour",
+    "toIntervalDay",
+    "toIntervalWeek",
+    "toIntervalMonth",
+    "toIntervalYear",
+    "yesterday",
 ];
 
 /// Names of functions that are rewritten.
@@ -91,7 +103,10 @@ pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Function {
         parameters: FunctionArguments::None,
         args: FunctionArguments::List(FunctionArgumentList {
             duplicate_treatment: None,
-            args: arguments.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).collect(),
+            args: arguments
+                .into_iter()
+                .map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)))
+                .collect(),
             clauses: Vec::new(),
         }),
         filter: None,
@@ -117,7 +132,8 @@ pub(super) fn rename(function: &mut Function, name: &str) {
 /// Takes the arguments out of a call if they are all plain expressions.
 pub(super) fn arguments(function: &mut Function) -> Option<Vec<Expr>> {
     let FunctionArguments::List(list) = &mut function.args else { return None };
-    let is_plain = |arg: &FunctionArg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(_)));
+    let is_plain =
+        |arg: &FunctionArg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(_)));
     if !list.args.iter().all(is_plain) {
         return None;
     }
@@ -135,7 +151,10 @@ pub(super) fn arguments(function: &mut Function) -> Option<Vec<Expr>> {
 /// Replaces the arguments of a call.
 pub(super) fn set_arguments(function: &mut Function, expressions: Vec<Expr>) {
     if let FunctionArguments::List(list) = &mut function.args {
-        list.args = expressions.into_iter().map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))).collect();
+        list.args = expressions
+            .into_iter()
+            .map(|expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)))
+            .collect();
     }
 }
 
@@ -200,9 +219,14 @@ fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
 
 /// `if(c, a, b)`, `multiIf(c1, a1, c2, a2, b)`
 fn case(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, SqlError> {
-    let is_well_formed = arguments.len() >= 3 && arguments.len() % 2 == 1 && (name == "multiIf" || arguments.len() == 3);
+    let is_well_formed = arguments.len() >= 3
+        && arguments.len() % 2 == 1
+        && (name == "multiIf" || arguments.len() == 3);
     let Some(otherwise) = arguments.pop().filter(|_| is_well_formed) else {
-        return Err(refused(format!("{name} with these arguments"), "it takes conditions with results, and one result more"));
+        return Err(refused(
+            format!("{name} with these arguments"),
+            "it takes conditions with results, and one result more",
+        ));
     };
     let mut conditions = Vec::new();
     let mut rest = arguments.into_iter();
@@ -241,7 +265,9 @@ fn interval_of(name: &str, argument: &Expr) -> Result<Expr, SqlError> {
     };
     match argument.to_string() {
         number if number.parse::<i64>().is_ok() => Ok(interval(&number, unit)),
-        other => Err(refused(format!("{name}({other})"), "the length of an interval must be a number")),
+        other => {
+            Err(refused(format!("{name}({other})"), "the length of an interval must be a number"))
+        }
     }
 }
 

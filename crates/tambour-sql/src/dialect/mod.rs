@@ -52,7 +52,8 @@ pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
     check_limits(sql)?;
     let dialect = ClickHouseDialect {};
     let described = with_table_keyword(sql);
-    let mut parser = DFParserBuilder::new(described.as_deref().unwrap_or(sql)).with_dialect(&dialect).build()?;
+    let mut parser =
+        DFParserBuilder::new(described.as_deref().unwrap_or(sql)).with_dialect(&dialect).build()?;
     parser.parse_statements()?.into_iter().map(rewritten).collect()
 }
 
@@ -60,10 +61,13 @@ fn rewritten(mut statement: Statement) -> Result<Prepared, SqlError> {
     let mut rewriter = rewrite::Rewriter::default();
     let mut format = None;
     if let Some(sql) = innermost(&mut statement) {
-        format = outer_query(sql).and_then(|query| query.format_clause.take()).map(|clause| match clause {
-            FormatClause::Identifier(name) => name.value,
-            FormatClause::Null => "Null".to_owned(),
-        });
+        format =
+            outer_query(sql).and_then(|query| query.format_clause.take()).map(
+                |clause| match clause {
+                    FormatClause::Identifier(name) => name.value,
+                    FormatClause::Null => "Null".to_owned(),
+                },
+            );
         if let ControlFlow::Break(error) = sql.visit(&mut rewriter) {
             return Err(error);
         }
@@ -112,9 +116,17 @@ fn check_limits(sql: &str) -> Result<(), SqlError> {
     let tokens = Tokenizer::new(&dialect, sql).tokenize().unwrap_or_default();
     let is_word = |token: &Token, word: &str| matches!(token, Token::Word(it) if it.value.eq_ignore_ascii_case(word));
     let operators = tokens.iter().filter(|token| match token {
-        Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat | Token::Period => true,
+        Token::Plus
+        | Token::Minus
+        | Token::Mul
+        | Token::Div
+        | Token::Mod
+        | Token::StringConcat
+        | Token::Period => true,
         Token::DoubleColon | Token::Eq | Token::LBracket => true,
-        word => ["AND", "OR", "NOT", "UNION", "EXCEPT", "INTERSECT"].iter().any(|it| is_word(word, it)),
+        word => {
+            ["AND", "OR", "NOT", "UNION", "EXCEPT", "INTERSECT"].iter().any(|it| is_word(word, it))
+        }
     });
     if operators.count() > OPERATORS_MAX {
         return Err(SqlError::Limit { what: "operators of a statement", limit: OPERATORS_MAX });

@@ -3,8 +3,8 @@
 use super::{call, refused};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, GroupByExpr, Ident, JoinOperator, LimitClause, OrderByKind, Query, Select,
-    SelectItem, TableFactor, UnaryOperator, VisitorMut,
+    BinaryOperator, CastKind, DataType, Expr, GroupByExpr, Ident, JoinOperator, LimitClause,
+    OrderByKind, Query, Select, SelectItem, TableFactor, UnaryOperator, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -50,7 +50,8 @@ impl VisitorMut for Rewriter {
 impl Rewriter {
     fn query(&mut self, query: &mut Query) -> Result<(), SqlError> {
         for setting in query.settings.take().unwrap_or_default() {
-            self.notes.push(format!("SETTINGS {} = {} has no effect here", setting.key, setting.value));
+            self.notes
+                .push(format!("SETTINGS {} = {} has no effect here", setting.key, setting.value));
         }
         if query.format_clause.is_some() {
             return Err(refused("FORMAT in a subquery", "only the outermost query has a format"));
@@ -58,7 +59,10 @@ impl Rewriter {
         if let Some(LimitClause::LimitOffset { limit_by, .. }) = &query.limit_clause
             && !limit_by.is_empty()
         {
-            return Err(refused("LIMIT … BY", "number the rows with row_number() OVER (PARTITION BY …) instead"));
+            return Err(refused(
+                "LIMIT ... BY",
+                "number the rows with row_number() OVER (PARTITION BY ...) instead",
+            ));
         }
         let Some(order_by) = &query.order_by else { return Ok(()) };
         let is_filled = match &order_by.kind {
@@ -66,27 +70,35 @@ impl Rewriter {
             OrderByKind::All(_) => false,
         };
         if is_filled || order_by.interpolate.is_some() {
-            return Err(refused("ORDER BY … WITH FILL", "rows are not made up here"));
+            return Err(refused("ORDER BY ... WITH FILL", "rows are not made up here"));
         }
         Ok(())
     }
 
     fn select(&mut self, select: &mut Select) -> Result<(), SqlError> {
-        if let GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) = &select.group_by
+        if let GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) =
+            &select.group_by
             && !modifiers.is_empty()
         {
             return Err(refused(
-                format!("GROUP BY … {}", modifiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
-                "write GROUP BY ROLLUP (…), CUBE (…) or GROUPING SETS (…)",
+                format!(
+                    "GROUP BY ... {}",
+                    modifiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+                ),
+                "write GROUP BY ROLLUP (...), CUBE (...) or GROUPING SETS (...)",
             ));
         }
         let joins = select.from.iter().flat_map(|table| &table.joins);
         for join in joins {
             match join.join_operator {
-                JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin => {
-                    return Err(refused("ARRAY JOIN", "use unnest(…) in the list of results"));
+                JoinOperator::ArrayJoin
+                | JoinOperator::LeftArrayJoin
+                | JoinOperator::InnerArrayJoin => {
+                    return Err(refused("ARRAY JOIN", "use unnest(...) in the list of results"));
                 }
-                JoinOperator::AsOf { .. } => return Err(refused("ASOF JOIN", "it is not there yet")),
+                JoinOperator::AsOf { .. } => {
+                    return Err(refused("ASOF JOIN", "it is not there yet"));
+                }
                 _ => {}
             }
         }
@@ -121,9 +133,13 @@ fn name_results(projection: &mut [SelectItem]) {
 /// The parser takes FINAL for another name of the table.
 fn check_table(table: &TableFactor) -> Result<(), SqlError> {
     let TableFactor::Table { alias, sample, .. } = table else { return Ok(()) };
-    let is_final = |name: &Ident| name.quote_style.is_none() && name.value.eq_ignore_ascii_case("FINAL");
+    let is_final =
+        |name: &Ident| name.quote_style.is_none() && name.value.eq_ignore_ascii_case("FINAL");
     if alias.as_ref().is_some_and(|alias| is_final(&alias.name)) {
-        return Err(refused("FINAL", "rows are returned as they are in the parts; group them by the key instead"));
+        return Err(refused(
+            "FINAL",
+            "rows are returned as they are in the parts; group them by the key instead",
+        ));
     }
     if sample.is_some() {
         return Err(refused("SAMPLE", "filter by the sampling expression instead"));

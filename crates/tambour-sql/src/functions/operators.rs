@@ -1,5 +1,6 @@
-//! `+ - * /` on integers with ClickHouse's result types: sums and products get as many bits as they may need, differences
-//! a sign, quotients are floats. DataFusion alone would let `UInt8 - UInt8` wrap around and cut `5 / 2` to 2.
+//! Operators as ClickHouse has them: `+ - * /` on integers with ClickHouse's result types: sums and products get as many bits as they may need, differences
+//! a sign, quotients are floats; booleans compare with 0 and 1. DataFusion alone would let `UInt8 - UInt8` wrap around and cut
+//! `5 / 2` to 2.
 
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{DFSchema, ScalarValue};
@@ -55,15 +56,23 @@ fn wide(left: Integer, right: Integer, always_signed: bool) -> ArrowType {
 }
 
 impl ExprPlanner for Operators {
-    fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    fn plan_binary_op(
+        &self,
+        expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
         let operator = match expr.op {
             BinaryOperator::Plus => Operator::Plus,
             BinaryOperator::Minus => Operator::Minus,
             BinaryOperator::Multiply => Operator::Multiply,
             BinaryOperator::Divide => Operator::Divide,
+            BinaryOperator::Eq => return boolean_comparison(expr, Operator::Eq, schema),
+            BinaryOperator::NotEq => return boolean_comparison(expr, Operator::NotEq, schema),
             _ => return Ok(PlannerResult::Original(expr)),
         };
-        let (Some(left), Some(right)) = (integer(&expr.left, schema)?, integer(&expr.right, schema)?) else {
+        let (Some(left), Some(right)) =
+            (integer(&expr.left, schema)?, integer(&expr.right, schema)?)
+        else {
             return Ok(PlannerResult::Original(expr));
         };
         let wanted = match operator {
@@ -71,9 +80,37 @@ impl ExprPlanner for Operators {
             other => wide(left, right, other == Operator::Minus),
         };
         let operand = |expr: Expr| -> Result<Box<Expr>> {
-            Ok(Box::new(if expr.get_type(schema)? == wanted { expr } else { cast(expr, wanted.clone()) }))
+            Ok(Box::new(if expr.get_type(schema)? == wanted {
+                expr
+            } else {
+                cast(expr, wanted.clone())
+            }))
         };
         let planned = BinaryExpr::new(operand(expr.left)?, operator, operand(expr.right)?);
         Ok(PlannerResult::Planned(Expr::BinaryExpr(planned)))
     }
+}
+
+/// `startsWith(s, 'a') = 1`: the number becomes a boolean.
+fn boolean_comparison(
+    expr: RawBinaryExpr,
+    operator: Operator,
+    schema: &DFSchema,
+) -> Result<PlannerResult<RawBinaryExpr>> {
+    let is_boolean = |expr: &Expr| {
+        Ok::<_, datafusion::error::DataFusionError>(expr.get_type(schema)? == ArrowType::Boolean)
+    };
+    let as_boolean = |expr: &Expr| match expr {
+        Expr::Literal(ScalarValue::Int64(Some(number @ (0 | 1))), metadata) => {
+            Some(Expr::Literal(ScalarValue::Boolean(Some(*number == 1)), metadata.clone()))
+        }
+        _ => None,
+    };
+    let (left, right) = match (as_boolean(&expr.left), as_boolean(&expr.right)) {
+        (None, Some(right)) if is_boolean(&expr.left)? => (expr.left, right),
+        (Some(left), None) if is_boolean(&expr.right)? => (left, expr.right),
+        _ => return Ok(PlannerResult::Original(expr)),
+    };
+    let planned = BinaryExpr::new(Box::new(left), operator, Box::new(right));
+    Ok(PlannerResult::Planned(Expr::BinaryExpr(planned)))
 }

@@ -81,15 +81,19 @@ impl Values {
             }
             return Ok(());
         }
-        let kept: UInt32Array =
-            (0..values.len()).filter(|row| values.is_valid(*row)).map(|row| row as u32).collect::<Vec<_>>().into();
+        let kept: UInt32Array = (0..values.len())
+            .filter(|row| values.is_valid(*row))
+            .map(|row| row as u32)
+            .collect::<Vec<_>>()
+            .into();
         if !kept.is_empty() {
             self.chunks.push(take(values, &kept, None)?);
         }
         Ok(())
     }
     fn joined(&self) -> Result<Option<ArrayRef>> {
-        let chunks: Vec<&dyn Array> = self.chunks.iter().map(|chunk| &**chunk as &dyn Array).collect();
+        let chunks: Vec<&dyn Array> =
+            self.chunks.iter().map(|chunk| &**chunk as &dyn Array).collect();
         Ok(if chunks.is_empty() { None } else { Some(concat(&chunks)?) })
     }
 }
@@ -99,7 +103,9 @@ impl Accumulator for Values {
         values.first().map_or(Ok(()), |first| self.push(first))
     }
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let Some(lists) = states.first().and_then(|state| state.as_list_opt::<i32>()) else { return Ok(()) };
+        let Some(lists) = states.first().and_then(|state| state.as_list_opt::<i32>()) else {
+            return Ok(());
+        };
         for list in lists.iter().flatten() {
             self.push(&list)?;
         }
@@ -120,10 +126,12 @@ impl Accumulator for Values {
             None => arrow::array::new_empty_array(&self.data_type),
         };
         let item = Arc::new(Field::new_list_field(self.data_type.clone(), true));
-        let list = ListArray::try_new(item, OffsetBuffer::from_lengths([values.len()]), values, None)?;
+        let list =
+            ListArray::try_new(item, OffsetBuffer::from_lengths([values.len()]), values, None)?;
         Ok(vec![ScalarValue::List(Arc::new(list))])
     }
     fn size(&self) -> usize {
-        size_of_val(self) + self.chunks.iter().map(|chunk| chunk.get_array_memory_size()).sum::<usize>()
+        size_of_val(self)
+            + self.chunks.iter().map(|chunk| chunk.get_array_memory_size()).sum::<usize>()
     }
 }

@@ -6,7 +6,9 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType as ArrowType, Float64Type};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
 use std::sync::Arc;
 
 /// One of the functions.
@@ -19,12 +21,21 @@ pub(super) struct Readable {
     signature: Signature,
 }
 
-const SIZES: &[&str] =
-    &[" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB"];
+const SIZES: &[&str] = &[" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB"];
 const DECIMAL_SIZES: &[&str] = &[" B", " KB", " MB", " GB", " TB", " PB", " EB", " ZB", " YB"];
 const QUANTITIES: &[&str] = &[
-    "", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion", " sextillion",
-    " septillion", " octillion", " nonillion", " decillion",
+    "",
+    " thousand",
+    " million",
+    " billion",
+    " trillion",
+    " quadrillion",
+    " quintillion",
+    " sextillion",
+    " septillion",
+    " octillion",
+    " nonillion",
+    " decillion",
 ];
 
 const ALL: [(&str, u16, &[&str], &[&str]); 3] = [
@@ -52,7 +63,9 @@ pub(super) fn all() -> Vec<Readable> {
 /// The name of the function that is called like this.
 pub(super) fn canonical(written: &str) -> Option<&'static str> {
     let is_it = |aliases: &[&str]| aliases.iter().any(|alias| alias.eq_ignore_ascii_case(written));
-    ALL.iter().find(|(name, .., aliases)| *name == written || is_it(aliases)).map(|(name, ..)| *name)
+    ALL.iter()
+        .find(|(name, .., aliases)| *name == written || is_it(aliases))
+        .map(|(name, ..)| *name)
 }
 
 impl Readable {

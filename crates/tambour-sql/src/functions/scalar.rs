@@ -7,7 +7,8 @@ use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature as Arguments, Volatility,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature as Arguments,
+    Volatility,
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -25,7 +26,8 @@ pub(super) struct Wrapped {
 impl Wrapped {
     pub(super) fn new(function: &'static Function) -> Self {
         // DataFusion's planner writes unquoted function names in lower case.
-        let mut aliases: Vec<String> = function.other_names().iter().map(|n| n.to_ascii_lowercase()).collect();
+        let mut aliases: Vec<String> =
+            function.other_names().iter().map(|n| n.to_ascii_lowercase()).collect();
         aliases.push(function.name().to_ascii_lowercase());
         aliases.retain(|alias| alias != function.name());
         Self { function, aliases, signature: Arguments::variadic_any(Volatility::Immutable) }
@@ -61,8 +63,13 @@ fn is_nullable(data_type: &DataType) -> bool {
 
 fn make_nullable(data_type: DataType) -> DataType {
     match data_type {
-        nested @ (DataType::Nullable(_) | DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_)) => nested,
-        DataType::LowCardinality(inner) => DataType::LowCardinality(Box::new(make_nullable(*inner))),
+        nested @ (DataType::Nullable(_)
+        | DataType::Array(_)
+        | DataType::Map(..)
+        | DataType::Tuple(_)) => nested,
+        DataType::LowCardinality(inner) => {
+            DataType::LowCardinality(Box::new(make_nullable(*inner)))
+        }
         plain => DataType::Nullable(Box::new(plain)),
     }
 }
@@ -71,7 +78,9 @@ fn make_nullable(data_type: DataType) -> DataType {
 /// narrowest type.
 fn argument_type(field: &Field, constant: Option<&ScalarValue>) -> Result<DataType> {
     let narrow = match constant {
-        Some(ScalarValue::Int64(Some(number))) if field.metadata().is_empty() => Some(narrowest(*number)),
+        Some(ScalarValue::Int64(Some(number))) if field.metadata().is_empty() => {
+            Some(narrowest(*number))
+        }
         _ => None,
     };
     let data_type = match narrow {
@@ -100,7 +109,10 @@ fn narrowest(number: i64) -> DataType {
 fn constant(value: &ScalarValue, data_type: &DataType) -> Result<ArrayRef> {
     let array = value.to_array_of_size(1)?;
     let wanted = data_type.field("", Strings::Utf8);
-    if array.data_type().is_integer() && wanted.data_type() != array.data_type() && wanted.data_type().is_integer() {
+    if array.data_type().is_integer()
+        && wanted.data_type() != array.data_type()
+        && wanted.data_type().is_integer()
+    {
         return Ok(cast(&array, wanted.data_type())?);
     }
     Ok(array)
@@ -125,7 +137,10 @@ impl ScalarUDFImpl for Wrapped {
         &self.signature
     }
     fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
-        plan_err!("the result type of {} depends on more than the types of its arguments", self.name())
+        plan_err!(
+            "the result type of {} depends on more than the types of its arguments",
+            self.name()
+        )
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let arguments: Vec<Signature> = args
@@ -165,7 +180,11 @@ impl ScalarUDFImpl for Wrapped {
                 }
                 ColumnarValue::Scalar(value) => {
                     let data_type = argument_type(field, Some(value))?;
-                    Ok(Operand { values: constant(value, &data_type)?, data_type, is_constant: true })
+                    Ok(Operand {
+                        values: constant(value, &data_type)?,
+                        data_type,
+                        is_constant: true,
+                    })
                 }
             })
             .collect::<Result<_>>()?;
@@ -183,13 +202,21 @@ impl ScalarUDFImpl for Wrapped {
     }
     /// A monotonic function of a sorted date or time is sorted: groups by it need no hash table.
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
-        let Some((first, others)) = inputs.split_first() else { return Ok(SortProperties::Unordered) };
+        let Some((first, others)) = inputs.split_first() else {
+            return Ok(SortProperties::Unordered);
+        };
+        // In other zones clocks are set back, and with them what functions of local time return.
         let is_time = matches!(
             first.range.data_type(),
-            ArrowType::Timestamp(arrow::datatypes::TimeUnit::Second, _)
+            ArrowType::Timestamp(arrow::datatypes::TimeUnit::Second, Some(zone)) if &*zone == "UTC"
         );
         let is_followed = self.function.growth() == Growth::Monotonic && is_time;
-        let are_constant = others.iter().all(|other| other.sort_properties == SortProperties::Singleton);
-        Ok(if is_followed && are_constant { first.sort_properties } else { SortProperties::Unordered })
+        let are_constant =
+            others.iter().all(|other| other.sort_properties == SortProperties::Singleton);
+        Ok(if is_followed && are_constant {
+            first.sort_properties
+        } else {
+            SortProperties::Unordered
+        })
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn check(definition: &TableDefinition) -> Result<(), StoreError> {
     sorting.check(&definition.order_by, &columns)?;
     Key { clause: "PRIMARY KEY", ..sorting }.check(&definition.primary_key, &columns)?;
     let allows_float = flag(definition, "allow_floating_point_partition_key");
-    Key { clause: "PARTITION BY", allows_nullable, allows_float }.check(&definition.partition_by, &columns)?;
+    Key { clause: "PARTITION BY", allows_nullable, allows_float }
+        .check(&definition.partition_by, &columns)?;
     if !definition.order_by.starts_with(&definition.primary_key) {
         return Err(wrong("PRIMARY KEY", "it must be a prefix of ORDER BY"));
     }
@@ -68,7 +69,10 @@ impl Key {
                 }
             }
             if expression.columns().is_empty() {
-                return Err(wrong(self.clause, format!("`{expression}` is the same for every row")));
+                return Err(wrong(
+                    self.clause,
+                    format!("`{expression}` is the same for every row"),
+                ));
             }
             if self.clause == "ORDER BY" && !seen.insert(expression.to_string()) {
                 return Err(wrong(self.clause, format!("`{expression}` is in it twice")));
@@ -82,10 +86,14 @@ impl Key {
         let (clause, allows_nullable) = (self.clause, self.allows_nullable);
         match data_type {
             DataType::Nullable(_) if !allows_nullable => {
-                let problem = format!("`{expression}` is Nullable; SETTINGS allow_nullable_key = 1 permits it");
+                let problem = format!(
+                    "`{expression}` is Nullable; SETTINGS allow_nullable_key = 1 permits it"
+                );
                 Err(wrong(clause, problem))
             }
-            DataType::Nullable(inner) | DataType::LowCardinality(inner) => self.check_type(expression, inner),
+            DataType::Nullable(inner) | DataType::LowCardinality(inner) => {
+                self.check_type(expression, inner)
+            }
             DataType::Float32 | DataType::Float64 | DataType::BFloat16 if !self.allows_float => {
                 let problem = format!(
                     "`{expression}` is a float; SETTINGS allow_floating_point_partition_key = 1 permits it"

@@ -15,7 +15,10 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, StoreError> {
         }
         for word in ["TEMPORARY", "VIEW", "MATERIALIZED", "DICTIONARY", "DATABASE"] {
             if cursor.at_word(word) {
-                return Err(refused(&format!("CREATE {word}"), "only CREATE TABLE makes a table of parts"));
+                return Err(refused(
+                    &format!("CREATE {word}"),
+                    "only CREATE TABLE makes a table of parts",
+                ));
             }
         }
     } else if !cursor.take_words(&["ATTACH"]) {
@@ -27,7 +30,7 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, StoreError> {
     }
     let mut definition = TableDefinition::new(table_name(&mut cursor)?, Vec::new());
     if cursor.at_word("AS") || cursor.at_word("CLONE") {
-        return Err(refused("CREATE TABLE … AS", "the columns must be written out"));
+        return Err(refused("CREATE TABLE ... AS", "the columns must be written out"));
     }
     let inline_key = column_list(&mut cursor, &mut definition)?;
     table_clauses(&mut cursor, &mut definition, inline_key)?;
@@ -67,11 +70,13 @@ fn column_list(
     let mut primary_key = Vec::new();
     cursor.expect_symbol("(")?;
     loop {
-        let starts_element = ["INDEX", "CONSTRAINT", "PROJECTION"].iter().any(|word| cursor.at_word(word))
-            && matches!(cursor.peek_ahead(1).kind, Kind::Word | Kind::Quoted)
-            && is_element(cursor);
+        let starts_element =
+            ["INDEX", "CONSTRAINT", "PROJECTION"].iter().any(|word| cursor.at_word(word))
+                && matches!(cursor.peek_ahead(1).kind, Kind::Word | Kind::Quoted)
+                && is_element(cursor);
         if starts_element {
-            let text = cursor.skip_until(|cursor| cursor.at_symbol(",") || cursor.at_symbol(")"))?;
+            let text =
+                cursor.skip_until(|cursor| cursor.at_symbol(",") || cursor.at_symbol(")"))?;
             definition.clauses.elements.push(text.to_owned());
         } else if cursor.at_words(&["PRIMARY", "KEY"]) {
             cursor.expect_words(&["PRIMARY", "KEY"])?;
@@ -142,7 +147,8 @@ fn data_type_text<'a>(cursor: &mut Cursor<'a>, column: &str) -> Result<&'a str, 
         return Err(cursor.expected(&format!("the type of column `{column}`")));
     }
     cursor.next();
-    const MORE: &[&str] = &["PRECISION", "VARYING", "LARGE", "OBJECT", "UNSIGNED", "SIGNED", "CHARACTER"];
+    const MORE: &[&str] =
+        &["PRECISION", "VARYING", "LARGE", "OBJECT", "UNSIGNED", "SIGNED", "CHARACTER"];
     while cursor.at_any_word(MORE) {
         cursor.next();
     }
@@ -182,8 +188,20 @@ fn make_nullable(column: &str, data_type: DataType) -> Result<DataType, StoreErr
 
 /// Words that begin a clause of a column.
 const COLUMN_CLAUSES: &[&str] = &[
-    "NULL", "NOT", "DEFAULT", "MATERIALIZED", "ALIAS", "EPHEMERAL", "AUTO_INCREMENT", "COMMENT", "CODEC", "TTL",
-    "STATISTICS", "SETTINGS", "PRIMARY", "COLLATE",
+    "NULL",
+    "NOT",
+    "DEFAULT",
+    "MATERIALIZED",
+    "ALIAS",
+    "EPHEMERAL",
+    "AUTO_INCREMENT",
+    "COMMENT",
+    "CODEC",
+    "TTL",
+    "STATISTICS",
+    "SETTINGS",
+    "PRIMARY",
+    "COLLATE",
 ];
 
 fn clause_word(cursor: &Cursor) -> Option<&'static str> {
@@ -221,9 +239,17 @@ fn column_clause(
             cursor.expect_words(&["KEY"])?;
             *is_key = true;
         }
-        "COLLATE" => return Err(refused(&format!("COLLATE of column `{name}`"), "texts are sorted by their bytes")),
+        "COLLATE" => {
+            return Err(refused(
+                &format!("COLLATE of column `{name}`"),
+                "texts are sorted by their bytes",
+            ));
+        }
         "AUTO_INCREMENT" => {
-            return Err(refused(&format!("AUTO_INCREMENT of column `{name}`"), "every value must be given"));
+            return Err(refused(
+                &format!("AUTO_INCREMENT of column `{name}`"),
+                "every value must be given",
+            ));
         }
         _ => {
             let reason = "parts hold every column as it is; name a type and give the values";
@@ -273,7 +299,10 @@ fn table_clauses(
         } else if cursor.take_words(&["COMMENT"]) {
             definition.clauses.comment = Some(cursor.expect_text("a comment in quotes")?);
         } else if cursor.at_word("AS") || cursor.at_word("EMPTY") {
-            return Err(refused("CREATE TABLE … AS SELECT", "create the table, then import the rows"));
+            return Err(refused(
+                "CREATE TABLE ... AS SELECT",
+                "create the table, then import the rows",
+            ));
         } else {
             break;
         }
@@ -298,7 +327,10 @@ fn engine(cursor: &mut Cursor) -> Result<Option<String>, StoreError> {
     let name = cursor.expect_name("an engine")?;
     let arguments = if cursor.at_symbol("(") { cursor.balanced()? } else { "" };
     if !name.ends_with("MergeTree") {
-        return Err(refused(&format!("ENGINE = {name}"), "only the engines of the MergeTree family have parts"));
+        return Err(refused(
+            &format!("ENGINE = {name}"),
+            "only the engines of the MergeTree family have parts",
+        ));
     }
     if name == "MergeTree" {
         return match arguments {
@@ -314,8 +346,18 @@ fn engine(cursor: &mut Cursor) -> Result<Option<String>, StoreError> {
 }
 
 fn table_clause_text(cursor: &mut Cursor) -> Result<String, StoreError> {
-    const CLAUSES: &[&str] =
-        &["ENGINE", "PARTITION", "ORDER", "PRIMARY", "SAMPLE", "TTL", "SETTINGS", "COMMENT", "AS", "EMPTY"];
+    const CLAUSES: &[&str] = &[
+        "ENGINE",
+        "PARTITION",
+        "ORDER",
+        "PRIMARY",
+        "SAMPLE",
+        "TTL",
+        "SETTINGS",
+        "COMMENT",
+        "AS",
+        "EMPTY",
+    ];
     let text = cursor.skip_until(|cursor| cursor.at_any_word(CLAUSES) || cursor.at_symbol(";"))?;
     if text.is_empty() { Err(cursor.expected("an expression")) } else { Ok(text.to_owned()) }
 }

@@ -58,6 +58,11 @@ impl Expression {
         Ok(key)
     }
 
+    /// Parses a partition key; see [`Expression::for_partition`].
+    pub fn parse_partition_key(sql: &str) -> Result<Vec<Self>, StoreError> {
+        Ok(Self::parse_key(sql)?.into_iter().map(Self::for_partition).collect())
+    }
+
     /// Reads what stands behind `ORDER BY` or `PARTITION BY`: one expression, a tuple, or `tuple()`.
     pub(super) fn read_key(cursor: &mut Cursor) -> Result<Vec<Self>, StoreError> {
         if cursor.at_word("tuple") && cursor.text(cursor.peek_ahead(1)) == "(" {
@@ -70,7 +75,8 @@ impl Expression {
         // `(a, b)` is a tuple, `(a + b) * 2` an expression that begins with one.
         let mark = cursor.mark();
         let list = Self::read_list(cursor)?;
-        if !cursor.at_any_symbol(&["+", "-", "*", "/", "%"]) && !cursor.at_any_word(&["DIV", "MOD"]) {
+        if !cursor.at_any_symbol(&["+", "-", "*", "/", "%"]) && !cursor.at_any_word(&["DIV", "MOD"])
+        {
             return Ok(list);
         }
         cursor.reset(mark);
@@ -228,7 +234,9 @@ impl Expression {
     fn signature(&self, columns: &[Column]) -> Result<Signature, StoreError> {
         match self {
             Self::Column(name) => match columns.iter().find(|column| column.name == *name) {
-                Some(column) => Ok(Signature { data_type: column.data_type.clone(), constant: None }),
+                Some(column) => {
+                    Ok(Signature { data_type: column.data_type.clone(), constant: None })
+                }
                 None => Err(self.unknown_column(name)),
             },
             Self::Literal(text) => Ok(constant(text)?.signature()),
@@ -273,7 +281,10 @@ impl Expression {
     }
 
     fn unknown_column(&self, name: &str) -> StoreError {
-        StoreError::UnknownColumn { clause: format!("the expression {self}"), name: name.to_owned() }
+        StoreError::UnknownColumn {
+            clause: format!("the expression {self}"),
+            name: name.to_owned(),
+        }
     }
 
     /// True if it never decreases when its only column, of type `Date` or `DateTime`, grows (`toYYYYMM(t)`, `toDate(t)`),
@@ -286,7 +297,8 @@ impl Expression {
             Self::Call { function, arguments } => {
                 let [first, others @ ..] = arguments.as_slice() else { return false };
                 let constants_only = others.iter().all(|other| matches!(other, Self::Literal(_)));
-                let is_growing = function::find(function).is_some_and(|f| f.growth() == Growth::Monotonic);
+                let is_growing =
+                    function::find(function).is_some_and(|f| f.growth() == Growth::Monotonic);
                 let by_positive = function != "intDiv"
                     || matches!(others, [Self::Literal(by)] if !by.starts_with('-') && by != "0");
                 is_growing && constants_only && by_positive && first.is_monotonic()
@@ -314,7 +326,8 @@ fn known(name: &str) -> Result<&'static Function, StoreError> {
 }
 
 fn unknown_function(name: &str) -> StoreError {
-    const HASHES: &[&str] = &["cityHash64", "sipHash64", "xxHash64", "xxHash32", "murmurHash3_64", "farmHash64"];
+    const HASHES: &[&str] =
+        &["cityHash64", "sipHash64", "xxHash64", "xxHash32", "murmurHash3_64", "farmHash64"];
     if HASHES.contains(&name) {
         return StoreError::Refused {
             clause: format!("the function {name}"),
@@ -336,7 +349,10 @@ fn constant(text: &str) -> Result<Operand, StoreError> {
 }
 
 fn literal(text: &str) -> Option<(DataType, ArrayRef)> {
-    fn one<T: ArrowPrimitiveType>(data_type: DataType, value: T::Native) -> Option<(DataType, ArrayRef)> {
+    fn one<T: ArrowPrimitiveType>(
+        data_type: DataType,
+        value: T::Native,
+    ) -> Option<(DataType, ArrayRef)> {
         Some((data_type, Arc::new(PrimitiveArray::<T>::from_value(value, 1))))
     }
     if text.starts_with('\'') {
@@ -366,8 +382,12 @@ fn literal(text: &str) -> Option<(DataType, ArrayRef)> {
         -0x80..0 => one::<Int8Type>(DataType::Int8, whole as i8),
         -0x8000..0 => one::<Int16Type>(DataType::Int16, whole as i16),
         -0x8000_0000..0 => one::<Int32Type>(DataType::Int32, whole as i32),
-        _ if whole > 0 && whole <= i128::from(u64::MAX) => one::<UInt64Type>(DataType::UInt64, whole as u64),
-        _ if whole < 0 && whole >= i128::from(i64::MIN) => one::<Int64Type>(DataType::Int64, whole as i64),
+        _ if whole > 0 && whole <= i128::from(u64::MAX) => {
+            one::<UInt64Type>(DataType::UInt64, whole as u64)
+        }
+        _ if whole < 0 && whole >= i128::from(i64::MIN) => {
+            one::<Int64Type>(DataType::Int64, whole as i64)
+        }
         _ => one::<Float64Type>(DataType::Float64, whole as f64),
     }
 }

@@ -86,7 +86,8 @@ struct SettingValue<'a>(&'a str);
 
 impl Display for SettingValue<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let is_bare = self.0.parse::<f64>().is_ok_and(f64::is_finite) || matches!(self.0, "true" | "false");
+        let is_bare =
+            self.0.parse::<f64>().is_ok_and(f64::is_finite) || matches!(self.0, "true" | "false");
         if is_bare { f.write_str(self.0) } else { f.write_str(&quote(self.0, '\'')) }
     }
 }

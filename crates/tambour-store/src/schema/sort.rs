@@ -18,26 +18,35 @@ pub fn sort_form(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, St
     Ok(match bare(data_type) {
         DataType::Float32 | DataType::BFloat16 => {
             let floats = cast(values, &ArrowType::Float32)?;
-            let ordered: PrimitiveArray<Float32Type> =
-                floats.as_primitive::<Float32Type>().unary(|v| if v.is_nan() { f32::NAN.abs() } else { v + 0.0 });
+            let ordered: PrimitiveArray<Float32Type> = floats
+                .as_primitive::<Float32Type>()
+                .unary(|v| if v.is_nan() { f32::NAN.abs() } else { v + 0.0 });
             Arc::new(ordered)
         }
         DataType::Float64 => {
             let floats = cast(values, &ArrowType::Float64)?;
-            let ordered: PrimitiveArray<Float64Type> =
-                floats.as_primitive::<Float64Type>().unary(|v| if v.is_nan() { f64::NAN.abs() } else { v + 0.0 });
+            let ordered: PrimitiveArray<Float64Type> = floats
+                .as_primitive::<Float64Type>()
+                .unary(|v| if v.is_nan() { f64::NAN.abs() } else { v + 0.0 });
             Arc::new(ordered)
         }
-        DataType::Enum8(names) => {
-            enum_numbers(values, &names.iter().map(|(_, number)| i16::from(*number)).collect::<Vec<_>>())
-        }
+        DataType::Enum8(names) => enum_numbers(
+            values,
+            &names.iter().map(|(_, number)| i16::from(*number)).collect::<Vec<_>>(),
+        ),
         DataType::Enum16(names) => {
             enum_numbers(values, &names.iter().map(|(_, number)| *number).collect::<Vec<_>>())
         }
         DataType::UInt256 => rearranged(values, 32, |value, out| out.extend(value.iter().rev()))?,
         DataType::Int256 => rearranged(values, 32, |value, out| {
             // The sign bit flipped, negative numbers come first.
-            out.extend(value.iter().rev().enumerate().map(|(at, byte)| if at == 0 { byte ^ 0x80 } else { *byte }));
+            out.extend(
+                value
+                    .iter()
+                    .rev()
+                    .enumerate()
+                    .map(|(at, byte)| if at == 0 { byte ^ 0x80 } else { *byte }),
+            );
         })?,
         DataType::Uuid => rearranged(values, 16, |value, out| {
             let (first, second) = value.split_at(8);
@@ -73,7 +82,9 @@ fn rearranged(
     width: i32,
     rearrange: impl Fn(&[u8], &mut Vec<u8>),
 ) -> Result<ArrayRef, StoreError> {
-    let Some(array) = values.as_fixed_size_binary_opt().filter(|array| array.value_length() == width) else {
+    let Some(array) =
+        values.as_fixed_size_binary_opt().filter(|array| array.value_length() == width)
+    else {
         return Ok(values.clone());
     };
     let mut bytes = Vec::with_capacity(array.len() * width as usize);
@@ -88,11 +99,15 @@ fn array(values: &ArrayRef, element: &DataType) -> Result<ArrayRef, StoreError> 
     let Some(list) = values.as_list_opt::<i32>() else { return Ok(values.clone()) };
     let items = sort_form(list.values(), element)?;
     let field = Field::new("item", items.data_type().clone(), true);
-    let ordered = ListArray::try_new(Arc::new(field), list.offsets().clone(), items, list.nulls().cloned());
+    let ordered =
+        ListArray::try_new(Arc::new(field), list.offsets().clone(), items, list.nulls().cloned());
     Ok(Arc::new(ordered.map_err(ordering)?))
 }
 
-fn tuple(values: &ArrayRef, elements: &[(Option<String>, DataType)]) -> Result<ArrayRef, StoreError> {
+fn tuple(
+    values: &ArrayRef,
+    elements: &[(Option<String>, DataType)],
+) -> Result<ArrayRef, StoreError> {
     let Some(fields) = values.as_struct_opt() else { return Ok(values.clone()) };
     let columns: Vec<ArrayRef> = fields
         .columns()

@@ -75,7 +75,8 @@ impl<'a> Cursor<'a> {
         let start = self.skip_blanks(offset)?;
         let rest = &self.source[start..];
         let Some(first) = rest.chars().next() else { return Ok(None) };
-        let length_while = |accept: fn(char) -> bool| rest.find(|c| !accept(c)).unwrap_or(rest.len());
+        let length_while =
+            |accept: fn(char) -> bool| rest.find(|c| !accept(c)).unwrap_or(rest.len());
         let (kind, length) = match first {
             '\'' => (Kind::Text, self.quoted_length(start, '\'', "the end of the text")?),
             '`' | '"' => (Kind::Quoted, self.quoted_length(start, first, "the end of the name")?),
@@ -115,7 +116,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// Length of a quoted token: a backslash takes the next character along, a doubled quote is one of the text.
-    fn quoted_length(&self, start: usize, quote: char, expected: &str) -> Result<usize, StoreError> {
+    fn quoted_length(
+        &self,
+        start: usize,
+        quote: char,
+        expected: &str,
+    ) -> Result<usize, StoreError> {
         let mut characters = self.source[start..].char_indices().skip(1).peekable();
         while let Some((at, character)) = characters.next() {
             if character == '\\' {
@@ -244,7 +250,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes tokens up to the first that `is_end` accepts outside of parentheses; their source.
-    pub(super) fn skip_until(&mut self, is_end: impl Fn(&Self) -> bool) -> Result<&'a str, StoreError> {
+    pub(super) fn skip_until(
+        &mut self,
+        is_end: impl Fn(&Self) -> bool,
+    ) -> Result<&'a str, StoreError> {
         let start = self.peek().start;
         let mut end = start;
         let mut open: Vec<&str> = Vec::new();
@@ -422,6 +431,7 @@ pub(super) fn name(value: &str) -> String {
 
 /// Words that mean something else in an expression.
 const RESERVED: &[&str] = &[
-    "and", "or", "not", "null", "true", "false", "inf", "nan", "div", "mod", "as", "in", "is", "like", "between",
-    "interval", "case", "when", "then", "else", "end", "asc", "desc", "distinct", "all", "from", "select",
+    "and", "or", "not", "null", "true", "false", "inf", "nan", "div", "mod", "as", "in", "is",
+    "like", "between", "interval", "case", "when", "then", "else", "end", "asc", "desc",
+    "distinct", "all", "from", "select",
 ];

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tambour_part::storage::{Entry, Lock, ReadAt, Storage, WriteFile};
+use tambour_part::storage::{Barrier, Entry, Lock, ReadAt, Storage, WriteFile};
 
 /// Decides late whether what was written through a [`Draft`] is made durable.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +80,9 @@ impl Storage for Draft {
     }
     fn exists(&self, path: &Path) -> io::Result<bool> {
         self.inner.exists(path)
+    }
+    fn barrier(&self, path: &Path) -> io::Result<Box<dyn Barrier>> {
+        self.inner.barrier(path)
     }
     fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
         self.inner.lock(path, note)

@@ -6,7 +6,7 @@ use super::merge::{Merge, estimate_row_bytes};
 use super::name::PartName;
 use super::open::open_part;
 use super::run::{Run, Segment};
-use super::shape::Shape;
+use super::shape::{Shape, Work};
 use super::sidecar::Sidecar;
 use super::spill::{PartitionRuns, Spiller};
 use crate::StoreError;
@@ -164,14 +164,15 @@ impl Insert {
         };
         let place = (table.storage(), table.path());
         let (dialect, threads) = (options.dialect, options.threads);
-        let shape = Shape::new(place, definition, dialect, threads, next.next_block)?;
-        let shape = Arc::new(shape);
+        let work = Work::begin(table.storage().as_ref(), table.path(), next.next_block);
+        let shape = Arc::new(Shape::new(place, definition, dialect, threads, &work)?);
         // Finds expressions that cannot be evaluated before rows are read for an hour.
         Merge::new(&shape, definition, options.memory_bytes)?;
         Ok((next, shape))
     }
 
     /// Adds rows in any order; columns in the order of the definition.
+    #[expect(clippy::needless_pass_by_value, reason = "the rows are kept")]
     pub fn write(&mut self, batch: RecordBatch) -> Result<(), StoreError> {
         if self.stage.is_none() {
             return Err(StoreError::Stopped);
@@ -252,6 +253,7 @@ impl Insert {
             }
         }
         self.next.sort_parts();
+        self.shape.work().sync(&self.shape.path)?;
         let table = self.table.as_mut().ok_or(StoreError::Stopped)?;
         table.commit(self.next.clone())?;
         Ok(summary)
@@ -268,7 +270,7 @@ impl Insert {
         let row_bytes = estimate_row_bytes(rows, bytes, self.definition.columns.len());
         let opened = runs.iter().map(|run| run.open(&self.shape)).collect::<Result<_, _>>()?;
         let rows_per_part = self.options.rows_per_part;
-        let run = merge.merge(opened, row_bytes, values, rows_per_part, &mut |_| {})?;
+        let run = merge.merge(opened, row_bytes, &values, rows_per_part, &mut |_| {})?;
         runs.iter().try_for_each(|run| run.remove(&self.shape))?;
         Ok(run)
     }

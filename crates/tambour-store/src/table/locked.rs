@@ -10,6 +10,7 @@ use crate::commit::{self, Replaced};
 use crate::lock::{self, LOCK};
 use crate::recover::{self, REMOVING};
 use crate::schema::TableDefinition;
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,6 +86,7 @@ pub(super) struct LockedTable {
     is_made: bool,
     /// True after a commit of which nobody knows whether it took place: nothing may be removed then.
     is_uncertain: bool,
+    #[expect(dead_code, reason = "held for its drop")]
     lock: Box<dyn Lock>,
 }
 
@@ -163,14 +165,12 @@ impl LockedTable {
             Replaced::Durable => {}
             Replaced::Unchanged(error) => return Err(error),
             Replaced::Unknown(error) => {
-                return Err(match self.restore() {
-                    Ok(()) => error,
-                    Err(_) => {
-                        self.is_uncertain = true;
-                        let (table, cause) = (self.path.clone(), Box::new(error));
-                        StoreError::CommitUncertain { table, cause }
-                    }
-                });
+                if self.restore().is_ok() {
+                    return Err(error);
+                }
+                self.is_uncertain = true;
+                let (table, cause) = (self.path.clone(), Box::new(error));
+                return Err(StoreError::CommitUncertain { table, cause });
             }
         }
         self.sidecar = Some(next);
@@ -188,23 +188,32 @@ impl LockedTable {
         let storage = self.storage.as_ref();
         if self.sidecar.is_some() {
             let _ = self.sweep();
-        } else if self.is_made {
-            // Renamed first, so that nobody who comes now finds a table directory that is being removed.
-            let mut name = self.path.file_name().unwrap_or_default().to_owned();
-            name.push(format!(".{REMOVING}{}", std::process::id()));
-            let removing = commit::parent(&self.path).join(name);
-            if storage.rename(&self.path, &removing).is_ok() {
-                let _ = storage.remove_directory(&removing);
-            }
-        } else if matches!(contents(storage, &self.path), Ok(Contents::Fresh)) {
-            let _ = self.sweep();
-            let _ = commit::remove_directory(storage, &self.path.join(DETACHED));
-            let _ = commit::remove_file(storage, &self.path.join(FORMAT_VERSION));
-            let _ = commit::remove_file(storage, &self.path.join(LOCK));
-        } else {
-            let _ = self.sweep_own();
+            return;
         }
-        drop(self.lock);
+        // Looked at again: without a sidecar in hand nobody knows what the directory may have become.
+        match contents(storage, &self.path) {
+            Ok(Contents::Fresh) if self.is_made => self.remove_directory(),
+            Ok(Contents::Fresh) => {
+                let _ = self.sweep();
+                let _ = commit::remove_directory(storage, &self.path.join(DETACHED));
+                let _ = commit::remove_file(storage, &self.path.join(FORMAT_VERSION));
+                let _ = commit::remove_file(storage, &self.path.join(LOCK));
+            }
+            Ok(Contents::Parts) => {
+                let _ = self.sweep_own();
+            }
+            _ => {}
+        }
+    }
+
+    /// Removes the table's directory; renamed first, so that nobody who comes now uses it while it vanishes.
+    fn remove_directory(&self) {
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{REMOVING}{}", std::process::id()));
+        let removing = commit::parent(&self.path).join(name);
+        if self.storage.rename(&self.path, &removing).is_ok() {
+            let _ = self.storage.remove_directory(&removing);
+        }
     }
 
     fn encode(&self, sidecar: &Sidecar) -> Result<Vec<u8>, StoreError> {
@@ -286,11 +295,17 @@ impl LockedTable {
         }
     }
 
-    /// Removes all temporary directories; called when no live part is in one.
+    /// Removes all temporary directories but those that live parts are in.
     fn sweep(&self) -> Result<(), StoreError> {
         let aside = [commit::aside(SIDECAR), commit::aside(FORMAT_VERSION)];
+        let parts = self.sidecar.iter().flat_map(|sidecar| &sidecar.parts);
+        let live: HashSet<&str> = parts.filter_map(|part| part.directory.as_deref()).collect();
         recover::sweep(self.storage.as_ref(), &self.path, &|name, is_directory| {
-            if is_directory { is_leftover_directory(name) } else { aside.iter().any(|a| a == name) }
+            if is_directory {
+                is_leftover_directory(name) && !live.contains(name)
+            } else {
+                aside.iter().any(|a| a == name)
+            }
         })
     }
 

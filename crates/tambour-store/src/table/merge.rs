@@ -6,8 +6,8 @@ use super::name::PartName;
 use super::open::{check_columns, open_live_part, open_part};
 use super::partition::{RangeColumns, Values};
 use super::run::{Run, RunReader, RunRequest, RunWriter};
-use super::shape::Shape;
-use super::sidecar::{LivePart, Sidecar};
+use super::shape::{Shape, Work};
+use super::sidecar::LivePart;
 use super::tournament::{Sorted, Tournament};
 use crate::StoreError;
 use crate::schema::TableDefinition;
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_part::Part;
 use tambour_part::storage::Storage;
-use tambour_part::types::{Strings, arrow_schema};
+use tambour_part::types::{Column, Strings, arrow_schema};
 use tambour_part::write::Dialect;
 
 /// How to merge.
@@ -74,7 +74,10 @@ fn optimize_locked(
 ) -> Result<OptimizeSummary, StoreError> {
     let path = table.path().to_owned();
     let Some((sidecar, definition)) = table.describe()? else {
-        return Err(StoreError::NotATable { path, problem: "it holds neither a sidecar nor parts" });
+        return Err(StoreError::NotATable {
+            path,
+            problem: "it holds neither a sidecar nor parts",
+        });
     };
     let Some(definition) = definition else {
         return Err(StoreError::DefinitionUnknown { table: path, operation: "merging" });
@@ -82,16 +85,17 @@ fn optimize_locked(
     let mut next = sidecar.clone();
     next.parts.clear();
     next.statement = definition.to_string();
+    let work = Work::begin(table.storage().as_ref(), &path, sidecar.next_block);
     let mut summary = OptimizeSummary::default();
-    for group in by_partition(&sidecar.parts)? {
+    for group in by_partition(&sidecar.parts) {
         if let [(_, only)] = group.as_slice() {
             next.parts.push(only.clone());
             continue;
         }
         let done = summary.rows;
         let mut told = |rows| progress(done + rows);
-        let id = (&sidecar, &definition);
-        let (part, rows) = merge_parts(table, id, &group, options, &mut told)?;
+        let what = (&definition, group.as_slice());
+        let (part, rows) = merge_parts(table, &work, what, options, &mut told)?;
         // No part if all rows were deleted ones.
         next.parts.extend(part);
         next.removed.extend(group.into_iter().map(|(_, part)| part.name));
@@ -102,13 +106,14 @@ fn optimize_locked(
     if summary.parts_before != summary.parts_after {
         // Numbers temporary directories too: those of the next writer must have other names.
         next.next_block += 1;
+        work.sync(&path)?;
         table.commit(next)?;
     }
     Ok(summary)
 }
 
 /// Live parts of each partition, oldest first.
-fn by_partition(parts: &[LivePart]) -> Result<Vec<Vec<(PartName, LivePart)>>, StoreError> {
+fn by_partition(parts: &[LivePart]) -> Vec<Vec<(PartName, LivePart)>> {
     let mut groups: Vec<Vec<(PartName, LivePart)>> = Vec::new();
     for part in parts {
         // The names were checked when the sidecar was read.
@@ -120,14 +125,14 @@ fn by_partition(parts: &[LivePart]) -> Result<Vec<Vec<(PartName, LivePart)>>, St
             _ => groups.push(vec![(name, part.clone())]),
         }
     }
-    Ok(groups)
+    groups
 }
 
 /// Merges the parts of one partition into a new one, which is durable in a temporary directory then.
 fn merge_parts(
     table: &LockedTable,
-    (sidecar, definition): (&Sidecar, &TableDefinition),
-    group: &[(PartName, LivePart)],
+    work: &Arc<Work>,
+    (definition, group): (&TableDefinition, &[(PartName, LivePart)]),
     options: &OptimizeOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(Option<LivePart>, u64), StoreError> {
@@ -146,13 +151,13 @@ fn merge_parts(
     let parts: Parts = group.iter().map(open).collect::<Result<_, StoreError>>()?;
     let is_old = parts.iter().all(|(_, part)| part.mark_extension() == "mrk");
     let dialect = if is_old { Dialect::Old } else { Dialect::New };
-    let (threads, id) = (options.threads, sidecar.next_block);
-    let shape = Arc::new(Shape::new((storage, path), definition, dialect, threads, id)?);
+    let place = (storage, path);
+    let shape = Arc::new(Shape::new(place, definition, dialect, options.threads, work)?);
     let values = partition_values(path, definition, &parts)?;
     let merge = Merge::new(&shape, definition, options.memory_bytes)?;
     let row_bytes = row_bytes(&parts)?;
     let runs = parts.into_iter().map(|part| vec![part]).collect();
-    let run = merge.merge(runs, row_bytes, values, None, progress)?;
+    let run = merge.merge(runs, row_bytes, &values, None, progress)?;
     let names: Vec<PartName> = group.iter().map(|(name, _)| name.clone()).collect();
     let name = PartName::merged(&names).ok_or_else(|| StoreError::Unsupported {
         path: path.to_owned(),
@@ -205,7 +210,7 @@ pub(super) struct Merge {
     shape: Arc<Shape>,
     key: Arc<Key>,
     ranges: Arc<RangeColumns>,
-    columns: Vec<String>,
+    columns: Vec<Column>,
     memory_bytes: u64,
 }
 
@@ -221,7 +226,7 @@ impl Merge {
             shape: Arc::clone(shape),
             key: Arc::new(Key::new(&definition.order_by, &columns, &schema)?),
             ranges: Arc::new(RangeColumns::new(definition, &schema)?),
-            columns: columns.into_iter().map(|column| column.name).collect(),
+            columns,
             memory_bytes,
         })
     }
@@ -231,7 +236,7 @@ impl Merge {
         &self,
         mut runs: Vec<Parts>,
         row_bytes: u64,
-        values: Values,
+        values: &Values,
         rows_per_part: Option<u64>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Run, StoreError> {
@@ -243,7 +248,7 @@ impl Merge {
             let mut next_drafts = Vec::new();
             while !runs.is_empty() {
                 let group: Vec<Parts> = runs.drain(..fan_in.min(runs.len())).collect();
-                let writer = self.writer(&values, None, true);
+                let writer = self.writer(values, None, true);
                 let run = self.pass(group, batch_rows, writer, false, &mut |_| {})?;
                 merged.push(run.open(&self.shape)?);
                 next_drafts.push(run);
@@ -251,7 +256,7 @@ impl Merge {
             remove_all(&drafts, &self.shape)?;
             (runs, drafts) = (merged, next_drafts);
         }
-        let writer = self.writer(&values, rows_per_part, false);
+        let writer = self.writer(values, rows_per_part, false);
         let run = self.pass(runs, batch_rows, writer, true, progress)?;
         remove_all(&drafts, &self.shape)?;
         Ok(run)

@@ -7,6 +7,9 @@ use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
 use crate::StoreError;
 use crate::commit::exists;
 use crate::schema::TableDefinition;
+use arrow_array::ArrayRef;
+use arrow_cast::cast;
+use arrow_schema::DataType as ArrowType;
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -14,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tambour_part::part::OpenOptions;
 use tambour_part::storage::Storage;
-use tambour_part::types::Column;
+use tambour_part::types::{Column, DataType};
 use tambour_part::{Part, PartError};
 
 /// How often a reader starts again because a writer changed the table under it.
@@ -49,7 +52,7 @@ pub(super) enum Found {
     /// A part by itself, of this name.
     Part(String),
     /// Parts, and perhaps a definition beside them.
-    Parts(FoundParts),
+    Parts(Box<FoundParts>),
 }
 
 /// Parts in a directory without a sidecar.
@@ -73,7 +76,7 @@ pub(super) fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Table, Sto
             let part = open_part(storage, path, None).map_err(StoreError::part(path, &name))?;
             assemble(storage, path, None, vec![(name, part)])
         }
-        Found::Parts(found) => open_parts(storage, path, found),
+        Found::Parts(found) => open_parts(storage, path, *found),
     }
 }
 
@@ -115,7 +118,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, Sto
         return Err(StoreError::NotATable { path: path.to_owned(), problem });
     }
     refuse_old_syntax(storage, path)?;
-    Ok(Found::Parts(FoundParts { live, covered, definition }))
+    Ok(Found::Parts(Box::new(FoundParts { live, covered, definition })))
 }
 
 /// Describes a directory of parts without a sidecar as the sidecar that it would have; covered parts become `removed`.
@@ -131,7 +134,7 @@ pub(super) fn adopt(
         }
     };
     let (live, covered) = (found.live.clone(), found.covered.clone());
-    let table = open_parts(storage, path, found)?;
+    let table = open_parts(storage, path, *found)?;
     let statement = table.definition().map(ToString::to_string).unwrap_or_default();
     let mut sidecar = Sidecar::new(statement);
     for (name, part) in live.iter().zip(table.parts()) {
@@ -236,7 +239,7 @@ fn compare(path: &Path, live: &LivePart, part: &Part) -> Result<(), StoreError> 
         return differs("rows", live.rows.to_string(), part.rows().to_string());
     }
     let hash = part.content_hash();
-    if hash != live.hash { differs("content hash", live.hash.clone(), hash) } else { Ok(()) }
+    if hash == live.hash { Ok(()) } else { differs("content hash", live.hash.clone(), hash) }
 }
 
 /// Puts a table together from parts that must agree about the columns.
@@ -246,10 +249,15 @@ fn assemble(
     definition: Option<TableDefinition>,
     parts: Vec<(String, Arc<Part>)>,
 ) -> Result<Table, StoreError> {
-    let columns = match (&definition, parts.first()) {
-        (Some(definition), _) => definition.plain_columns(),
-        (None, Some((_, part))) => part.columns().to_vec(),
-        (None, None) => Vec::new(),
+    let columns = match &definition {
+        Some(definition) => definition.plain_columns(),
+        // A part that has fewer columns than another is older than an ALTER; it is named below.
+        None => parts
+            .iter()
+            .map(|(_, part)| part.columns())
+            .max_by_key(|columns| columns.len())
+            .unwrap_or_default()
+            .to_vec(),
     };
     for (name, part) in &parts {
         check_columns(path, name, &columns, part)?;
@@ -277,9 +285,16 @@ pub(super) fn check_columns(
     for column in expected {
         let wanted = format!("{} {}", column.name, column.data_type);
         match by_name.get(column.name.as_str()) {
-            Some(data_type) if **data_type == column.data_type => {}
+            Some(data_type) if is_same_data(data_type, &column.data_type) => {}
             Some(data_type) => return differs(wanted, format!("{} {data_type}", column.name)),
-            None => return differs(wanted, "no such column".to_owned()),
+            None => {
+                // What an old part's rows have in it would be decided by a DEFAULT that is not in the part.
+                let what = format!(
+                    "column `{}`, which is missing in part {name:?} (added by ALTER TABLE?),",
+                    column.name
+                );
+                return Err(StoreError::Unsupported { path: table.to_owned(), what });
+            }
         }
     }
     let expected: HashSet<_> = expected.iter().map(|column| column.name.as_str()).collect();
@@ -287,6 +302,36 @@ pub(super) fn check_columns(
         Some(other) => differs("no other column".to_owned(), (*other).to_owned()),
         None => Ok(()),
     }
+}
+
+/// True if values of both types are stored alike: the zone of a time is only shown, and old servers leave it out.
+fn is_same_data(left: &DataType, right: &DataType) -> bool {
+    match (left, right) {
+        (DataType::DateTime { .. }, DataType::DateTime { .. }) => true,
+        (DataType::DateTime64 { precision: one, .. }, DataType::DateTime64 { precision, .. }) => {
+            one == precision
+        }
+        (DataType::Nullable(one), DataType::Nullable(other))
+        | (DataType::LowCardinality(one), DataType::LowCardinality(other))
+        | (DataType::Array(one), DataType::Array(other)) => is_same_data(one, other),
+        (DataType::Tuple(one), DataType::Tuple(other)) => {
+            let mut pairs = one.iter().zip(other);
+            one.len() == other.len()
+                && pairs.all(|(one, other)| one.0 == other.0 && is_same_data(&one.1, &other.1))
+        }
+        (DataType::Map(key, value), DataType::Map(other_key, other_value)) => {
+            is_same_data(key, other_key) && is_same_data(value, other_value)
+        }
+        _ => left == right,
+    }
+}
+
+/// Gives an array the Arrow type that its column has in the table: the same values, another zone.
+pub(super) fn conform(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, StoreError> {
+    if array.data_type() == wanted {
+        return Ok(Arc::clone(array));
+    }
+    cast(array, wanted).map_err(StoreError::arrow("giving times the zone of the table"))
 }
 
 /// Live parts among directory names, in order, and those that they cover.

@@ -2,17 +2,18 @@
 
 use super::draft::{Draft, Durability};
 use super::key::{Key, Keys, OwnedKey};
-use super::open::open_part;
+use super::open::{conform, open_part};
 use super::partition::{RangeColumns, Ranges, Values};
 use super::shape::Shape;
 use crate::StoreError;
 use crate::commit;
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tambour_part::part::{PartReader, ReadRequest};
-use tambour_part::types::Strings;
+use tambour_part::types::{Column, Strings, arrow_schema};
 use tambour_part::write::{PartSummary, PartWriter};
 use tambour_part::{Part, PartError};
 
@@ -132,7 +133,9 @@ impl RunWriter {
 
     fn close(&mut self, is_durable: bool) -> Result<(), StoreError> {
         let Some(open) = self.open.take() else { return Ok(()) };
-        if is_durable {
+        // Two files per column, as many again where there are several streams, and a handful for the part.
+        let files = 3 * self.shape.columns().len() as u64 + 6;
+        if is_durable && self.shape.work().sync_singly(files) {
             open.durability.require();
         }
         let partition = self.columns.partition(&self.values, &open.ranges)?;
@@ -167,8 +170,8 @@ pub(super) struct RunRequest {
     pub table: PathBuf,
     /// The sorting key.
     pub key: Arc<Key>,
-    /// Columns by name, in the order wanted; the key's must be among them.
-    pub columns: Vec<String>,
+    /// Columns in the order wanted, with the table's types; the key's must be among them.
+    pub columns: Vec<Column>,
     /// Rows per batch at least.
     pub batch_rows: usize,
 }
@@ -177,6 +180,7 @@ pub(super) struct RunRequest {
 #[derive(Debug)]
 pub(super) struct RunReader {
     request: RunRequest,
+    schema: SchemaRef,
     parts: VecDeque<(String, Arc<Part>)>,
     open: Option<(String, PartReader)>,
     /// Rows of the open part that were read before.
@@ -186,7 +190,8 @@ pub(super) struct RunReader {
 
 impl RunReader {
     pub(super) fn new(request: RunRequest, parts: Vec<(String, Arc<Part>)>) -> Self {
-        Self { request, parts: parts.into(), open: None, row: 0, last: None }
+        let schema = Arc::new(arrow_schema(&request.columns, Strings::Binary));
+        Self { request, schema, parts: parts.into(), open: None, row: 0, last: None }
     }
 
     fn read(&mut self) -> Result<Option<(RecordBatch, Keys)>, StoreError> {
@@ -208,8 +213,22 @@ impl RunReader {
         }
     }
 
+    /// The types of the table, where those of the part are a little different.
+    fn conform(&self, batch: RecordBatch) -> Result<RecordBatch, StoreError> {
+        let fields = self.schema.fields();
+        let mut pairs = fields.iter().zip(batch.columns());
+        if pairs.all(|(field, column)| field.data_type() == column.data_type()) {
+            return Ok(batch);
+        }
+        let pairs = fields.iter().zip(batch.columns());
+        let columns = pairs.map(|(field, column)| conform(column, field.data_type()));
+        RecordBatch::try_new(Arc::clone(&self.schema), columns.collect::<Result<_, _>>()?)
+            .map_err(StoreError::arrow("reading rows of a part"))
+    }
+
     /// Every row must not be smaller than the one before it, which may be in another batch or part.
     fn check(&mut self, batch: RecordBatch) -> Result<(RecordBatch, Keys), StoreError> {
+        let batch = self.conform(batch)?;
         let keys = self.request.key.evaluate(&batch)?;
         let is_behind = match &self.last {
             Some(last) => keys.compare_owned(0, last).is_lt(),
@@ -238,12 +257,12 @@ impl RunRequest {
     fn open(&self, name: &str, part: &Arc<Part>) -> Result<PartReader, StoreError> {
         let mut columns = Vec::with_capacity(self.columns.len());
         for wanted in &self.columns {
-            let index = part.columns().iter().position(|column| column.name == *wanted);
+            let index = part.columns().iter().position(|column| column.name == wanted.name);
             columns.push(index.ok_or_else(|| StoreError::PartDiffers {
                 table: self.table.clone(),
                 part: name.to_owned(),
                 field: "columns",
-                expected: wanted.clone(),
+                expected: wanted.name.clone(),
                 got: "no such column".to_owned(),
             })?);
         }

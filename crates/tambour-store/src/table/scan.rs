@@ -4,6 +4,7 @@
 //! partition: the parts are found by name, checked against the content hashes, and read granule by granule.
 
 use super::Table;
+use super::open::conform;
 use super::ordinal;
 use super::predicate::Predicate;
 use super::prune::{End, Key, Pruner};
@@ -527,7 +528,10 @@ impl ScanReader {
         self.left -= rows as u64;
         let batch = batch.slice(0, rows);
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let columns = batch.columns().to_vec();
+        let columns = batch.columns().iter().zip(self.schema.fields());
+        let columns = columns
+            .map(|(column, field)| conform(column, field.data_type()))
+            .collect::<Result<_, _>>()?;
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
             .map_err(StoreError::arrow("read a batch"))
     }

@@ -6,10 +6,10 @@ use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
 use arrow_array::{ArrayRef, RecordBatch};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use tambour_codec::spec::CodecSpec;
-use tambour_part::storage::Storage;
+use tambour_part::storage::{Barrier, Storage};
 use tambour_part::types::{Column, DataType};
 use tambour_part::write::{Dialect, PartSpec};
 
@@ -27,19 +27,71 @@ pub(super) struct Shape {
     dialect: Dialect,
     /// Threads of everything together.
     pub threads: usize,
+    work: Arc<Work>,
+}
+
+/// What all that one writer writes before its commit has in common.
+#[derive(Debug)]
+pub(super) struct Work {
     /// Tells the temporary directories of this writer from those of the ones before.
     id: u64,
     directories: AtomicU64,
+    durability: Mutex<Durability>,
+}
+
+/// How parts that will be committed are made durable: a few files one by one, many of them all at once in the end.
+#[derive(Debug)]
+struct Durability {
+    synced_files: u64,
+    barrier: Option<Box<dyn Barrier>>,
+    is_barrier_needed: bool,
+}
+
+/// Most files that are synced one by one. Each takes some milliseconds on a plain disk, and syncing a whole file system
+/// waits for what other programs have written, too.
+const SYNCED_FILES_MAX: u64 = if cfg!(test) { 12 } else { 256 };
+
+impl Work {
+    /// Work on a table; `id` is its next block number.
+    pub(super) fn begin(storage: &dyn Storage, path: &Path, id: u64) -> Arc<Self> {
+        // Without a barrier everything is synced one by one, which always works.
+        let barrier = storage.barrier(path).ok();
+        let durability = Durability { synced_files: 0, barrier, is_barrier_needed: false };
+        Arc::new(Self { id, directories: AtomicU64::new(0), durability: Mutex::new(durability) })
+    }
+
+    /// True if so many files should be synced on their own; otherwise [`Work::sync`] does it.
+    pub(super) fn sync_singly(&self, files: u64) -> bool {
+        let mut durability = self.durability.lock().unwrap_or_else(PoisonError::into_inner);
+        durability.synced_files += files;
+        if durability.synced_files <= SYNCED_FILES_MAX || durability.barrier.is_none() {
+            return true;
+        }
+        durability.is_barrier_needed = true;
+        false
+    }
+
+    /// Makes everything durable that was not synced on its own. Called once, before the commit.
+    pub(super) fn sync(&self, path: &Path) -> Result<(), StoreError> {
+        let mut durability = self.durability.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_needed = durability.is_barrier_needed;
+        match durability.barrier.as_mut().filter(|_| is_needed) {
+            Some(barrier) => {
+                barrier.sync().map_err(StoreError::file("sync the file system of", path))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 impl Shape {
-    /// The shape of parts of this definition. `id` is the table's next block number.
+    /// The shape of parts of this definition.
     pub(super) fn new(
         (storage, path): (&Arc<dyn Storage>, &Path),
         definition: &TableDefinition,
         dialect: Dialect,
         threads: usize,
-        id: u64,
+        work: &Arc<Work>,
     ) -> Result<Self, StoreError> {
         let columns = definition
             .columns
@@ -55,15 +107,19 @@ impl Shape {
             granularity: definition.index_granularity(),
             dialect,
             threads: threads.max(1),
-            id,
-            directories: AtomicU64::new(0),
+            work: Arc::clone(work),
         })
     }
 
     /// A name for a directory that nobody has used.
     pub(super) fn directory(&self) -> String {
-        let number = self.directories.fetch_add(1, Ordering::Relaxed);
-        format!("{OWN}{}_{number}", self.id)
+        let number = self.work.directories.fetch_add(1, Ordering::Relaxed);
+        format!("{OWN}{}_{number}", self.work.id)
+    }
+
+    /// The work that this is part of.
+    pub(super) fn work(&self) -> &Work {
+        &self.work
     }
 
     /// The columns.

@@ -143,7 +143,7 @@ impl Sidecar {
             if let Some(directory) = &part.directory
                 && (!is_temporary(directory) || !directories.insert(directory))
             {
-                return Err(("part directory", "tmp_…, each once".to_owned(), directory.clone()));
+                return Err(("part directory", "tmp_..., each once".to_owned(), directory.clone()));
             }
             rows = rows
                 .checked_add(part.rows)
@@ -243,7 +243,8 @@ mod tests {
 
     #[test]
     fn contents_that_make_no_sense_are_refused_even_with_a_good_check() {
-        let bad: [(&str, fn(&mut Sidecar)); 8] = [
+        type Change = fn(&mut Sidecar);
+        let bad: [(&str, Change); 8] = [
             ("name", |s| s.parts[0].name = "../x".to_owned()),
             ("directory", |s| s.parts[0].directory = Some("tmp_/../../x".to_owned())),
             ("directory", |s| s.parts[0].directory = Some("202402_2_2_0".to_owned())),

@@ -51,8 +51,7 @@ struct Piece {
 impl<'a> Tournament<'a> {
     /// Merges sources into batches of `rows_max` rows.
     pub(super) fn new(sources: Vec<Sorted<'a>>, rows_max: usize) -> Self {
-        let contender =
-            |batches| Contender { batches, batch: 0, keys: Keys::None(0), row: 0 };
+        let contender = |batches| Contender { batches, batch: 0, keys: Keys::None(0), row: 0 };
         Self {
             sources: sources.into_iter().map(contender).collect(),
             heap: Vec::new(),
@@ -313,7 +312,9 @@ mod tests {
                 keys.sort_unstable();
                 if is_far {
                     // Runs that do not overlap with those of other sources.
-                    keys.iter_mut().for_each(|key| *key += 1000 * number as u64);
+                    for key in &mut keys {
+                        *key += 1000 * number as u64;
+                    }
                 }
                 let rows = keys.iter().enumerate();
                 expected.extend(rows.map(|(row, key)| (*key, number as u64, u32::try_from(row).unwrap())));

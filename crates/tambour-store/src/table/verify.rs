@@ -10,13 +10,14 @@ use crate::StoreError;
 use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
 use arrow_array::{ArrayRef, RecordBatch};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tambour_codec::Kind;
 use tambour_part::Part;
 use tambour_part::storage::Storage;
-use tambour_part::types::{DataType, Strings, arrow_schema};
+use tambour_part::types::{Column, DataType, Strings, arrow_schema};
 use tambour_part::write::Partition;
 
 /// What a verification has done so far.
@@ -216,14 +217,11 @@ fn compare_rows(
 ) -> Result<(), StoreError> {
     let columns = definition.plain_columns();
     check_columns(path, name, &columns, part)?;
-    let mut needed = Vec::new();
-    for expressions in [&definition.order_by, &definition.primary_key, &definition.partition_by] {
-        for column in expressions.iter().flat_map(Expression::columns) {
-            if !needed.iter().any(|known| known == column) {
-                needed.push(column.to_owned());
-            }
-        }
-    }
+    let keys = [&definition.order_by, &definition.primary_key, &definition.partition_by];
+    let names: HashSet<&str> =
+        keys.into_iter().flatten().flat_map(|expression| expression.columns()).collect();
+    let needed = columns.iter().filter(|column| names.contains(column.name.as_str()));
+    let needed: Vec<Column> = needed.cloned().collect();
     let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
     let key = |expressions: &[Expression]| Key::new(expressions, &columns, &schema);
     let mut comparison = Comparison {
@@ -255,8 +253,8 @@ impl Comparison<'_> {
     fn differs<T>(
         &self,
         field: &'static str,
-        expected: impl ToString,
-        got: impl ToString,
+        expected: &dyn ToString,
+        got: &dyn ToString,
     ) -> Result<T, StoreError> {
         let (table, part) = (self.path.to_owned(), self.name.to_owned());
         let (expected, got) = (expected.to_string(), got.to_string());
@@ -268,7 +266,11 @@ impl Comparison<'_> {
             return Ok(None);
         }
         if !part.has_primary_index() {
-            return if part.rows() == 0 { Ok(None) } else { self.differs("primary index", "one", "none") };
+            return if part.rows() == 0 {
+                Ok(None)
+            } else {
+                self.differs("primary index", &"one", &"none")
+            };
         }
         let place = StoreError::part(self.path, self.name);
         let values = part.primary_index(self.primary.types()).map_err(place)?;
@@ -287,7 +289,7 @@ impl Comparison<'_> {
             rows.push(start - 1);
         }
         if rows.len() != keys.len() {
-            return self.differs("entries of the primary index", rows.len(), keys.len());
+            return self.differs("entries of the primary index", &rows.len(), &keys.len());
         }
         Ok(Some((keys, rows)))
     }
@@ -301,17 +303,18 @@ impl Comparison<'_> {
                 let at = usize::try_from(row - self.rows).unwrap_or(usize::MAX);
                 if index.compare(self.compared, &keys, at).is_ne() {
                     let entry = format!("the key of row {row} in entry {}", self.compared);
-                    return self.differs("primary index", entry, "another key");
+                    return self.differs("primary index", &entry, &"another key");
                 }
                 self.compared += 1;
             }
         }
         if !self.partition.is_empty() {
             let keys = self.partition.evaluate(batch)?;
-            let first = self.partition_keys.get_or_insert(self.partition.evaluate(&batch.slice(0, 1))?);
+            let first =
+                self.partition_keys.get_or_insert(self.partition.evaluate(&batch.slice(0, 1))?);
             if let Some(row) = (0..keys.len()).find(|row| keys.compare(*row, first, 0).is_ne()) {
                 let got = format!("another one in row {}", self.rows + row as u64);
-                return self.differs("partition", "one for all rows", got);
+                return self.differs("partition", &"one for all rows", &got);
             }
             self.ranges.widen(&mut self.seen_ranges, batch)?;
         }
@@ -326,25 +329,31 @@ impl Comparison<'_> {
         let types = self.partition.types();
         let values = part.partition_values(types).map_err(place())?;
         if self.partition.of_values(&values)?.compare(0, keys, 0).is_ne() {
-            return self.differs("partition.dat", "the partition of the rows", "another one");
+            return self.differs("partition.dat", &"the partition of the rows", &"another one");
         }
         if let Some(name) = PartName::parse(self.name) {
             let values: Vec<(DataType, ArrayRef)> = types.iter().cloned().zip(values).collect();
             let id = Partition { values, ranges: Vec::new() }.id().map_err(place())?;
             if id != name.partition {
-                return self.differs("partition id in the name", id, name.partition);
+                return self.differs("partition id in the name", &id, &name.partition);
             }
         }
         // After a lightweight delete the ranges may be wider than the rows that are left.
         let is_masked = part.has_deleted_rows();
-        for (column, is_covered) in self.ranges.compare(&self.seen_ranges, |column| {
-            part.minmax(column).map_err(place())
-        })? {
+        for (column, is_covered) in
+            self.ranges.compare(&self.seen_ranges, |column| part.minmax(column).map_err(place()))?
+        {
             match is_covered {
-                None => return self.differs("range of a column", column, "no minmax file"),
+                None => return self.differs("range of a column", &column, &"no minmax file"),
                 Some(std::cmp::Ordering::Equal) => {}
                 Some(std::cmp::Ordering::Less) if is_masked => {}
-                Some(_) => return self.differs("range", format!("that of the rows of {column}"), "another"),
+                Some(_) => {
+                    return self.differs(
+                        "range",
+                        &format!("that of the rows of {column}"),
+                        &"another",
+                    );
+                }
             }
         }
         Ok(())

@@ -10,10 +10,11 @@ use arrow::array::ArrayRef;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
-use tambour::Part;
 use tambour::part::storage;
+use tambour::part::types::Strings;
 use tambour::store::Table;
 use tambour::store::table::PartName;
+use tambour::{DataType, Part};
 
 /// Entries of the primary index that are shown from the start and from the end.
 const ENTRIES_SHOWN: usize = 2;
@@ -77,6 +78,7 @@ fn write_facts(part: &Part, index: Option<&Index>, target: &mut dyn Write) -> an
 /// The primary index, where the table beside the part tells its types.
 struct Index {
     key: Vec<String>,
+    types: Vec<DataType>,
     columns: Vec<ArrayRef>,
 }
 
@@ -90,7 +92,8 @@ impl Index {
             return None;
         }
         let key = definition.primary_key.iter().map(ToString::to_string).collect();
-        Some(Self { key, columns: part.primary_index(&types).ok()? })
+        let columns = part.primary_index(&types).ok()?;
+        Some(Self { key, types, columns })
     }
 
     fn entries(&self) -> usize {
@@ -98,9 +101,12 @@ impl Index {
     }
 
     fn entry(&self, row: usize) -> anyhow::Result<String> {
-        let cells: Result<Vec<String>, _> =
-            self.columns.iter().map(|column| cells::one(column, row)).collect();
-        Ok(format!("({})", cells?.join(", ")))
+        let columns = self.columns.iter().zip(&self.types);
+        let cell = |(column, data_type): (&ArrayRef, &DataType)| {
+            cells::one(column.as_ref(), row, &data_type.field("", Strings::Binary))
+        };
+        let cells = columns.map(cell).collect::<anyhow::Result<Vec<_>>>()?;
+        Ok(format!("({})", cells.join(", ")))
     }
 
     fn write(&self, target: &mut dyn Write) -> anyhow::Result<()> {
@@ -125,11 +131,15 @@ fn to_json(
     blocks: bool,
 ) -> anyhow::Result<serde_json::Value> {
     let name = PartName::parse(part.name());
-    let files: Vec<_> =
-        part.files().into_iter().map(|(name, bytes)| json!({ "name": name, "bytes": bytes })).collect();
+    let files: Vec<_> = part
+        .files()
+        .into_iter()
+        .map(|(name, bytes)| json!({ "name": name, "bytes": bytes }))
+        .collect();
     let index = match index {
         Some(index) => {
-            let entries = (0..index.entries()).map(|row| index.entry(row)).collect::<Result<Vec<_>, _>>()?;
+            let entries =
+                (0..index.entries()).map(|row| index.entry(row)).collect::<Result<Vec<_>, _>>()?;
             json!({ "key": index.key, "entries": entries })
         }
         None => serde_json::Value::Null,

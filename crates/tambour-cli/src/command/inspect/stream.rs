@@ -194,7 +194,8 @@ fn block_grid(entries: &[Entry]) -> Grid {
         Heading::text("checksum"),
     ]);
     for (index, entry) in entries.iter().enumerate() {
-        let (compressed, raw) = (entry.header.block_bytes() as u64, u64::from(entry.header.uncompressed_size));
+        let (compressed, raw) =
+            (entry.header.block_bytes() as u64, u64::from(entry.header.uncompressed_size));
         grid.push([
             index.to_string(),
             entry.offset.to_string(),

@@ -22,7 +22,11 @@ pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
     fact(&mut target, "table", &table.path().display().to_string())?;
     let parts = quantity::counted(table.parts().len() as u64, "part", "parts");
     let rows = quantity::counted(table.rows(), "row", "rows");
-    fact(&mut target, "contents", &format!("{rows} in {parts}, {}", quantity::bytes(bytes_on_disk(&table))))?;
+    fact(
+        &mut target,
+        "contents",
+        &format!("{rows} in {parts}, {}", quantity::bytes(bytes_on_disk(&table))),
+    )?;
     if let Some(definition) = table.definition() {
         fact(&mut target, "definition", &definition.to_string())?;
     }

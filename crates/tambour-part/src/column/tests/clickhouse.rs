@@ -44,7 +44,7 @@ impl Table {
         let mut sources = MemorySources::default();
         for (stem, bytes) in &self.streams {
             // A dictionary stands behind the version at its first mark.
-            let bytes = if stem.ends_with(".dict") { &bytes[8..] } else { bytes };
+            let bytes = if stem.contains(".dict") { &bytes[8..] } else { bytes };
             sources.insert(name(stem), MemorySource::cut(bytes, cuts));
         }
         sources
@@ -66,12 +66,9 @@ impl Table {
             let granules: Vec<usize> =
                 (0..rows).step_by(4).map(|start| 4.min(rows - start)).collect();
             let array = if reader.by_granule() {
-                let pieces: Vec<ArrayRef> = granules
-                    .iter()
-                    .map(|&rows| reader.read(&mut sources, &[rows]).unwrap())
-                    .collect();
-                let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-                arrow_select::concat::concat(&pieces).unwrap()
+                let pieces =
+                    granules.iter().map(|&rows| reader.read(&mut sources, &[rows]).unwrap());
+                crate::column::concat("c", &pieces.collect::<Vec<_>>()).unwrap()
             } else {
                 reader.read(&mut sources, &granules).unwrap()
             };
@@ -296,7 +293,7 @@ fn scalars_are_read_and_written_byte_for_byte() {
 
 #[test]
 fn keys_of_a_primary_index_are_read() {
-    // ORDER BY (s String, n Nullable(Int32)), two granules and the final row; format document §7.
+    // ORDER BY (s String, n Nullable(Int32)): two granules and the final row.
     let bytes = hex("0130 01  0132 00 02000000  0132 00 02000000");
     let types = [data_type("String"), data_type("Nullable(Int32)")];
     let keys = crate::column::read_single(&bytes, &types, 3, Strings::Utf8).unwrap();

@@ -73,7 +73,7 @@ proptest! {
         }
         let mut sources = MemorySources::default();
         for (name, bytes) in &written.streams {
-            let bytes = if name.0.ends_with(".dict") { bytes.get(8..).unwrap_or_default() } else { bytes };
+            let bytes = if name.0.contains(".dict") { bytes.get(8..).unwrap_or_default() } else { bytes };
             sources.insert(name.clone(), MemorySource::cut(bytes, &[cut]));
         }
         let mut reader = ColumnReader::new("c", &data_type, &Layout::default(), Strings::Utf8).unwrap();
@@ -107,7 +107,7 @@ fn read_hex(
 ) -> Result<ArrayRef, PartError> {
     let mut sources = MemorySources::default();
     for (stream, bytes) in given {
-        sources.insert(name(stream), MemorySource::new(hex(bytes)));
+        sources.insert(name(stream), MemorySource::new(&hex(bytes)));
     }
     ColumnReader::new("c", &data_type(text), layout, Strings::Utf8)?.read(&mut sources, &[rows])
 }
@@ -214,7 +214,7 @@ fn sparse_offsets_of_the_format_document() {
     let found =
         read_hex("String", &sparse, &[("c.sparse.idx", "83 80 80 80 80 80 80 80 40")], 3).unwrap();
     assert_eq!(found.len(), 3);
-    for wrong in ["Array(UInt8)", "Nullable(UInt8)", "LowCardinality(String)", "Tuple(UInt8)"] {
+    for wrong in ["Array(UInt8)", "LowCardinality(String)", "Tuple(UInt8)"] {
         assert!(
             ColumnReader::new("c", &data_type(wrong), &sparse, Strings::Utf8).is_err(),
             "{wrong}"

@@ -1,4 +1,5 @@
 //! Laws of all types, and ClickHouse's own bytes.
+#![expect(clippy::cast_possible_truncation, reason = "random numbers of any width will do")]
 
 mod clickhouse;
 mod generate;
@@ -79,7 +80,6 @@ pub(super) struct MarkedSources<'a> {
     open: HashMap<StreamName, MemorySource>,
     granule: usize,
     dictionaries: Vec<StreamName>,
-    pub(super) dictionary_reads: usize,
     with_marks: bool,
 }
 
@@ -91,7 +91,6 @@ impl<'a> MarkedSources<'a> {
             open: HashMap::new(),
             granule: 0,
             dictionaries: Vec::new(),
-            dictionary_reads: 0,
             with_marks,
         }
     }
@@ -117,7 +116,7 @@ impl<'a> MarkedSources<'a> {
     /// All streams that were read stand at the start of a granule.
     fn check(&self, granule: usize) {
         for (name, source) in &self.open {
-            if !name.0.ends_with(".dict") {
+            if !name.0.contains(".dict") {
                 let behind = self.written.streams[name].len() - self.written.marks[name][granule];
                 assert_eq!(source.remaining(), behind, "{name:?} before granule {granule}");
             }
@@ -135,7 +134,6 @@ impl Sources for MarkedSources<'_> {
     }
 
     fn dictionary(&mut self, name: &StreamName) -> Result<&mut dyn Source, PartError> {
-        self.dictionary_reads += 1;
         if !self.dictionaries.contains(name) {
             self.dictionaries.push(name.clone());
             let source = self.at_mark(name);

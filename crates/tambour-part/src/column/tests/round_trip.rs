@@ -101,9 +101,9 @@ fn every_form_of_strings_is_written_alike() {
         Some(""),
         Some("long enough not to be inline"),
         None,
-        Some("é"),
+        Some("\u{e9}"),
         Some("b"),
-        Some("é"),
+        Some("\u{e9}"),
         None,
     ];
     let forms = [
@@ -194,7 +194,12 @@ fn times_are_taken_from_other_units_where_they_fit() {
 fn every_form_of_lists_is_written_alike() {
     let lists = ListArrayOf(vec![Some(1), Some(2), None, Some(4)]);
     let (list, large, fixed) = lists.forms();
-    same_bytes("Array(Nullable(Int32))", &[list, large, fixed]);
+    let cut_out = |array: &ArrayRef| {
+        let twice = arrow_select::concat::concat(&[array.as_ref(), array.as_ref()]).unwrap();
+        twice.slice(array.len(), array.len())
+    };
+    let slices = [cut_out(&list), cut_out(&large), cut_out(&fixed)];
+    same_bytes("Array(Nullable(Int32))", &[[list, large, fixed], slices].concat());
 }
 
 struct ListArrayOf(Vec<Option<i32>>);
@@ -279,11 +284,10 @@ fn a_dictionary_is_read_once_and_shared_between_batches() {
         let second = read_on(&mut reader, &mut sources, 3..5).unwrap();
         let values = |array: &ArrayRef| Arc::clone(array.as_any_dictionary().values());
         assert!(Arc::ptr_eq(&values(&first), &values(&second)));
-        assert_eq!(sources.dictionary_reads, 1);
         sources.jump(8);
         reader.seek();
         let third = read_on(&mut reader, &mut sources, 8..9).unwrap();
-        assert_eq!(sources.dictionary_reads, if with_marks { 1 } else { 2 });
+        assert_eq!(Arc::ptr_eq(&values(&first), &values(&third)), with_marks);
         let third = third.as_dictionary::<Int32Type>().downcast_dict::<StringArray>().unwrap();
         assert_eq!(third.into_iter().next().flatten(), Some("v3"));
     }
@@ -302,6 +306,19 @@ fn a_full_dictionary_is_followed_by_another() {
     };
     assert_eq!((0..granules).filter(new).count(), 2, "two dictionaries");
     let expected = arrow_cast::cast(&values, &data_type.arrow(Strings::Utf8)).unwrap();
+    let mut random = Random(1);
+    let mut sources = MarkedSources::new(&written, &[100_000], true);
+    let mut reader = ColumnReader::new("c", &data_type, &Layout::default(), Strings::Utf8).unwrap();
+    for _ in 0..30 {
+        let (start, middle) = (random.below(granules), random.below(granules));
+        sources.jump(start);
+        reader.seek();
+        for range in [start..start.max(middle), start.max(middle)..granules] {
+            let found = read_on(&mut reader, &mut sources, range.clone()).unwrap();
+            let row = range.start * 8192;
+            assert_eq!(found.as_ref(), expected.slice(row, found.len()).as_ref(), "{range:?}");
+        }
+    }
     for start in [0, 5, granules - 1] {
         let found =
             read(&written, &data_type, Strings::Utf8, &[1000, 77], start..granules).unwrap();

@@ -16,7 +16,11 @@ use tambour_part::types::DataType;
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("plus", plus_type, |c| sum(c, i64::wrapping_add, |a, b| a + b)),
     Function::new("minus", minus_type, |c| sum(c, i64::wrapping_sub, |a, b| a - b)),
-    Function::new("multiply", |n, s| wide_type(n, s, false), |c| sum(c, i64::wrapping_mul, |a, b| a * b)),
+    Function::new(
+        "multiply",
+        |n, s| wide_type(n, s, false),
+        |c| sum(c, i64::wrapping_mul, |a, b| a * b),
+    ),
     Function::new("negate", negate_type, negate),
     Function::new("intDiv", int_div_type, |c| divide(c, OnZero::Error)).monotonic(),
     Function::new("intDivOrZero", int_div_type, |c| divide(c, OnZero::Zero)),
@@ -71,7 +75,10 @@ fn refuse(name: &str, s: &[Signature]) -> StoreError {
     wrong(name, format!("it does not take {}", types.join(" and ")))
 }
 
-fn two(name: &'static str, s: &[Signature]) -> Result<(Option<Integer>, Option<Integer>), StoreError> {
+fn two(
+    name: &'static str,
+    s: &[Signature],
+) -> Result<(Option<Integer>, Option<Integer>), StoreError> {
     expect_count(name, s, 2..=2)?;
     match s {
         [left, right] => Ok((integer(&left.data_type), integer(&right.data_type))),
@@ -80,7 +87,11 @@ fn two(name: &'static str, s: &[Signature]) -> Result<(Option<Integer>, Option<I
 }
 
 /// Twice the wider operand, at most 64 bits; floats give Float64.
-fn wide_type(name: &'static str, s: &[Signature], always_signed: bool) -> Result<DataType, StoreError> {
+fn wide_type(
+    name: &'static str,
+    s: &[Signature],
+    always_signed: bool,
+) -> Result<DataType, StoreError> {
     match two(name, s)? {
         (Some(left), Some(right)) => Ok(Integer {
             bits: (left.bits.max(right.bits) * 2).min(64),
@@ -98,23 +109,30 @@ fn wide_type(name: &'static str, s: &[Signature], always_signed: bool) -> Result
 
 fn plus_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
     match s {
-        [Signature { data_type: time @ (DataType::Date | DataType::Date32 | DataType::DateTime { .. }), .. }, right]
-            if integer(&right.data_type).is_some() =>
-        {
-            Ok(time.clone())
-        }
+        [
+            Signature {
+                data_type: time @ (DataType::Date | DataType::Date32 | DataType::DateTime { .. }),
+                ..
+            },
+            right,
+        ] if integer(&right.data_type).is_some() => Ok(time.clone()),
         _ => wide_type(name, s, false),
     }
 }
 
 fn minus_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
     match s {
-        [Signature { data_type: DataType::Date, .. }, Signature { data_type: DataType::Date, .. }] => {
-            Ok(DataType::Int32)
-        }
-        [Signature { data_type: DataType::Date | DataType::Date32 | DataType::DateTime { .. }, .. }, _] => {
-            plus_type(name, s)
-        }
+        [
+            Signature { data_type: DataType::Date, .. },
+            Signature { data_type: DataType::Date, .. },
+        ] => Ok(DataType::Int32),
+        [
+            Signature {
+                data_type: DataType::Date | DataType::Date32 | DataType::DateTime { .. },
+                ..
+            },
+            _,
+        ] => plus_type(name, s),
         _ => wide_type(name, s, true),
     }
 }

@@ -10,7 +10,8 @@ use super::zone::{Clock, Fixed, Zone};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::StoreError;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::sync::Arc;
@@ -89,8 +90,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |c| by_day::<UInt32Type>(c, |day| date_digits(day) as u32),
     )
     .monotonic(),
-    Function::new("toYYYYMMDDhhmmss", |n, s| part_type(n, s, DataType::UInt64), date_time_digits)
-        .monotonic(),
+    // Not monotonic: where the clock is set back, the digits go back too.
+    Function::new("toYYYYMMDDhhmmss", |n, s| part_type(n, s, DataType::UInt64), date_time_digits),
     Function::new(
         "toHour",
         |n, s| instant_type(n, s, DataType::UInt8),
@@ -110,9 +111,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     )
     .aliases(&["second"]),
     Function::new("toStartOfYear", date_type, |c| start_day(c, civil::year_start)).monotonic(),
-    Function::new("toStartOfQuarter", date_type, |c| start_day(c, civil::quarter_start)).monotonic(),
+    Function::new("toStartOfQuarter", date_type, |c| start_day(c, civil::quarter_start))
+        .monotonic(),
     Function::new("toStartOfMonth", date_type, |c| start_day(c, civil::month_start)).monotonic(),
-    Function::new("toStartOfWeek", |n, s| mode_type(n, s, DataType::Date), start_of_week).monotonic(),
+    Function::new("toStartOfWeek", |n, s| mode_type(n, s, DataType::Date), start_of_week)
+        .monotonic(),
     Function::new("toMonday", date_type, |c| start_day(c, civil::monday)).monotonic(),
     Function::new("toStartOfDay", start_type, start_of_day).monotonic(),
     Function::new("toStartOfHour", start_time_type, |c| start_time(c, 3600)).monotonic(),
@@ -124,7 +127,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 /// Type of a function of a date or time and perhaps a zone.
-fn part_type(name: &'static str, s: &[Signature], result: DataType) -> Result<DataType, StoreError> {
+fn part_type(
+    name: &'static str,
+    s: &[Signature],
+    result: DataType,
+) -> Result<DataType, StoreError> {
     expect_count(name, s, 1..=2)?;
     moment::expect_moment(name, s)?;
     moment::zone_argument(name, s, 1)?;
@@ -132,7 +139,11 @@ fn part_type(name: &'static str, s: &[Signature], result: DataType) -> Result<Da
 }
 
 /// The same for functions that make no sense on dates.
-fn instant_type(name: &'static str, s: &[Signature], result: DataType) -> Result<DataType, StoreError> {
+fn instant_type(
+    name: &'static str,
+    s: &[Signature],
+    result: DataType,
+) -> Result<DataType, StoreError> {
     let result = part_type(name, s, result)?;
     match s.first().map(|first| &first.data_type) {
         Some(DataType::Date | DataType::Date32) => {
@@ -147,7 +158,11 @@ fn date_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError
 }
 
 /// Type of a function of a date or time, perhaps a mode, and perhaps a zone.
-fn mode_type(name: &'static str, s: &[Signature], result: DataType) -> Result<DataType, StoreError> {
+fn mode_type(
+    name: &'static str,
+    s: &[Signature],
+    result: DataType,
+) -> Result<DataType, StoreError> {
     expect_count(name, s, 1..=3)?;
     moment::expect_moment(name, s)?;
     moment::constant_integer(name, s, 1)?;
@@ -266,7 +281,8 @@ fn saturate_instant(instant: i64) -> i64 {
 
 fn start_of_day(call: &Call) -> Result<ArrayRef, StoreError> {
     let zone = moment::zone(call, 1)?;
-    let is_unsigned = matches!(call.operands.first().map(|o| &o.data_type), Some(DataType::DateTime { .. }));
+    let is_unsigned =
+        matches!(call.operands.first().map(|o| &o.data_type), Some(DataType::DateTime { .. }));
     let result: PrimitiveArray<TimestampSecondType> = with_clock!(zone, |clock| {
         let start = |day: i32| saturate_instant(clock.start(day));
         match Moments::of(call, 0)? {
@@ -300,4 +316,3 @@ fn start_of_second(call: &Call) -> Result<ArrayRef, StoreError> {
         _ => call.values(0),
     }
 }
-

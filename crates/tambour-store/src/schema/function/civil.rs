@@ -132,7 +132,10 @@ mod tests {
             let civil = from_days(day);
             assert_eq!(month_start(day), to_days(civil.year, civil.month.into(), 1));
             assert_eq!(year_start(day), to_days(civil.year, 1, 1));
-            assert!(quarter_start(day) <= month_start(day) && month_start(day) - quarter_start(day) <= 62);
+            assert!(
+                quarter_start(day) <= month_start(day)
+                    && month_start(day) - quarter_start(day) <= 62
+            );
             assert_eq!(weekday(monday(day)), 1);
             assert_eq!(weekday(sunday(day)), 7);
             assert!(day - monday(day) < 7 && day - sunday(day) < 7);

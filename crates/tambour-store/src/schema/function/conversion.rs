@@ -131,7 +131,10 @@ impl Source {
     }
 
     /// An error unless the first argument is a date, an instant, a number or a text.
-    pub(super) fn expect_time_or_number(name: &'static str, s: &[Signature]) -> Result<(), StoreError> {
+    pub(super) fn expect_time_or_number(
+        name: &'static str,
+        s: &[Signature],
+    ) -> Result<(), StoreError> {
         match s.first().map(|first| &first.data_type) {
             Some(
                 DataType::Date
@@ -159,9 +162,9 @@ impl Numbers {
             ArrowType::Float32
             | ArrowType::Float64
             | ArrowType::Decimal128(..)
-            | ArrowType::Decimal256(..) => {
-                Self::Floats(cast(values, &ArrowType::Float64)?.as_primitive::<Float64Type>().clone())
-            }
+            | ArrowType::Decimal256(..) => Self::Floats(
+                cast(values, &ArrowType::Float64)?.as_primitive::<Float64Type>().clone(),
+            ),
             _ => {
                 Self::Integers(cast(values, &ArrowType::Int64)?.as_primitive::<Int64Type>().clone())
             }
@@ -198,7 +201,9 @@ impl Numbers {
         let get = |index: usize| -> Option<i64> {
             match &self {
                 Self::Integers(array) => Some(array.value(index)),
-                Self::Unsigned(array) => Some(i64::try_from(array.value(index)).unwrap_or(i64::MAX)),
+                Self::Unsigned(array) => {
+                    Some(i64::try_from(array.value(index)).unwrap_or(i64::MAX))
+                }
                 Self::Floats(array) => {
                     let float = array.value(index);
                     float.is_finite().then_some(float as i64)
@@ -223,17 +228,25 @@ impl Numbers {
     }
 }
 
-fn number_type(name: &'static str, s: &[Signature], result: DataType) -> Result<DataType, StoreError> {
+fn number_type(
+    name: &'static str,
+    s: &[Signature],
+    result: DataType,
+) -> Result<DataType, StoreError> {
     expect_count(name, s, 1..=1)?;
     match s.first().map(|first| &first.data_type) {
-        Some(DataType::Decimal { .. } | DataType::Enum8(_) | DataType::Enum16(_) | DataType::Ipv4) => {
-            Ok(result)
-        }
+        Some(
+            DataType::Decimal { .. } | DataType::Enum8(_) | DataType::Enum16(_) | DataType::Ipv4,
+        ) => Ok(result),
         _ => Source::expect_time_or_number(name, s).map(|()| result),
     }
 }
 
-fn text_type(name: &'static str, s: &[Signature], result: DataType) -> Result<DataType, StoreError> {
+fn text_type(
+    name: &'static str,
+    s: &[Signature],
+    result: DataType,
+) -> Result<DataType, StoreError> {
     expect_count(name, s, 1..=1)?;
     match s.first().map(|first| &first.data_type) {
         Some(DataType::String | DataType::FixedString(_)) => Ok(result),
@@ -309,7 +322,8 @@ fn to_integer<T: Integer>(call: &Call, failure: Failure) -> Result<ArrayRef, Sto
         }
         Source::Texts(texts) => {
             let signed = T::wrap(-1) < T::Native::default();
-            let read = |text: &[u8]| parse::integer(text, signed).map(|number| T::wrap(number as i64));
+            let read =
+                |text: &[u8]| parse::integer(text, signed).map(|number| T::wrap(number as i64));
             return texts_to::<T>(call, &texts, failure, "an integer", read);
         }
     };
@@ -325,9 +339,7 @@ fn texts_to<T: ArrowPrimitiveType>(
 ) -> Result<ArrayRef, StoreError> {
     let array: PrimitiveArray<T> = match failure {
         Failure::Error => texts.map_to(call, what, read)?,
-        Failure::Zero => {
-            texts.map_to(call, what, |text| Some(read(text).unwrap_or_default()))?
-        }
+        Failure::Zero => texts.map_to(call, what, |text| Some(read(text).unwrap_or_default()))?,
         Failure::Null => {
             let values = (0..texts.len()).map(|index| texts.value(index).and_then(&read));
             PrimitiveArray::from_iter(values)
@@ -336,7 +348,10 @@ fn texts_to<T: ArrowPrimitiveType>(
     Ok(Arc::new(array))
 }
 
-fn floats_to_integers<T: Integer>(call: &Call, array: &Float64Array) -> Result<ArrayRef, StoreError> {
+fn floats_to_integers<T: Integer>(
+    call: &Call,
+    array: &Float64Array,
+) -> Result<ArrayRef, StoreError> {
     let bad = array.iter().position(|float| float.is_some_and(|float| !float.is_finite()));
     if let Some(row) = bad {
         return Err(call.value_error(row, "inf and nan are no integers"));

@@ -1,11 +1,14 @@
 //! Values as texts: `toString`.
 
+use super::calendar::with_clock;
 use super::civil;
 use super::moment::{self, Moments};
 use super::text::{Texts, push_all};
 use super::zone::Clock;
-use super::calendar::with_clock;
-use super::{Call, cast, wrong, zone::{Fixed, Zone}};
+use super::{
+    Call, cast, wrong,
+    zone::{Fixed, Zone},
+};
 use crate::StoreError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float32Type, Float64Type, UInt32Type};
@@ -18,26 +21,35 @@ use tambour_part::types::DataType;
 /// The function itself.
 pub(super) fn to_string(call: &Call) -> Result<ArrayRef, StoreError> {
     let values = call.values(0)?;
-    let Some(operand) = call.operands.first() else { return Err(wrong(call.name, "it takes an argument")) };
+    let Some(operand) = call.operands.first() else {
+        return Err(wrong(call.name, "it takes an argument"));
+    };
     match &operand.data_type {
-        DataType::Date | DataType::Date32 | DataType::DateTime { .. } | DataType::DateTime64 { .. } => {
-            moments(call, &operand.data_type)
-        }
+        DataType::Date
+        | DataType::Date32
+        | DataType::DateTime { .. }
+        | DataType::DateTime64 { .. } => moments(call, &operand.data_type),
         DataType::FixedString(_) => fixed_string(&values),
         DataType::Float32 | DataType::BFloat16 => {
             let floats = cast(&values, &ArrowType::Float32)?;
             let floats = floats.as_primitive::<Float32Type>();
-            Ok(push_all(floats.len(), |row, text| float(text, f64::from(floats.value(row)), || {
-                (format!("{}", floats.value(row)), format!("{:e}", floats.value(row)))
-            })))
+            Ok(push_all(floats.len(), |row, text| {
+                float(text, f64::from(floats.value(row)), || {
+                    (format!("{}", floats.value(row)), format!("{:e}", floats.value(row)))
+                })
+            }))
         }
         DataType::Float64 => {
             let floats = values.as_primitive::<Float64Type>();
-            Ok(push_all(floats.len(), |row, text| float(text, floats.value(row), || {
-                (format!("{}", floats.value(row)), format!("{:e}", floats.value(row)))
-            })))
+            Ok(push_all(floats.len(), |row, text| {
+                float(text, floats.value(row), || {
+                    (format!("{}", floats.value(row)), format!("{:e}", floats.value(row)))
+                })
+            }))
         }
-        DataType::Decimal { scale, .. } if matches!(values.data_type(), ArrowType::Decimal128(..)) => {
+        DataType::Decimal { scale, .. }
+            if matches!(values.data_type(), ArrowType::Decimal128(..)) =>
+        {
             let numbers = values.as_primitive::<Decimal128Type>();
             Ok(push_all(numbers.len(), |row, text| decimal(text, numbers.value(row), *scale)))
         }
@@ -131,9 +143,17 @@ fn fixed_string(values: &ArrayRef) -> Result<ArrayRef, StoreError> {
     }))
 }
 
-fn sixteen_bytes(call: &Call, values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, StoreError> {
-    let Some(array) = values.as_fixed_size_binary_opt().filter(|array| array.value_length() == 16) else {
-        return Err(wrong(call.name, format!("it cannot read {} as {data_type}", values.data_type())));
+fn sixteen_bytes(
+    call: &Call,
+    values: &ArrayRef,
+    data_type: &DataType,
+) -> Result<ArrayRef, StoreError> {
+    let Some(array) = values.as_fixed_size_binary_opt().filter(|array| array.value_length() == 16)
+    else {
+        return Err(wrong(
+            call.name,
+            format!("it cannot read {} as {data_type}", values.data_type()),
+        ));
     };
     let is_uuid = matches!(data_type, DataType::Uuid);
     Ok(push_all(array.len(), |row, text| {

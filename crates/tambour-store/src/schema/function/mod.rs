@@ -230,13 +230,16 @@ fn is_nullable(data_type: &DataType) -> bool {
 fn dress(result: DataType, arguments: &[Signature]) -> DataType {
     let nullable = arguments.iter().any(|argument| is_nullable(&argument.data_type));
     let result = match result {
-        DataType::Nullable(_) | DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_) => result,
+        DataType::Nullable(_) | DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_) => {
+            result
+        }
         plain if nullable => DataType::Nullable(Box::new(plain)),
         plain => plain,
     };
     let mut varying = arguments.iter().filter(|argument| argument.constant.is_none());
     match (varying.next(), varying.next()) {
-        (Some(only), None) if matches!(only.data_type, DataType::LowCardinality(_)) => match result {
+        (Some(only), None) if matches!(only.data_type, DataType::LowCardinality(_)) => match result
+        {
             DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_) => result,
             scalar => DataType::LowCardinality(Box::new(scalar)),
         },
@@ -279,7 +282,9 @@ fn with_nulls(values: ArrayRef, operands: &[Operand], rows: usize) -> Result<Arr
         };
         nulls = NullBuffer::union(nulls.as_ref(), of_operand.as_ref());
     }
-    if nulls.as_ref().map(NullBuffer::null_count) == values.logical_nulls().map(|own| own.null_count()) {
+    if nulls.as_ref().map(NullBuffer::null_count)
+        == values.logical_nulls().map(|own| own.null_count())
+    {
         return Ok(values);
     }
     let data = values.to_data().into_builder().nulls(nulls).build();

@@ -24,14 +24,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("toDate", |n, s| convert_type(n, s, |_| DataType::Date), to_date)
         .aliases(&["date"])
         .monotonic(),
-    Function::new("toDate32", |n, s| convert_type(n, s, |_| DataType::Date32), to_date32).monotonic(),
+    Function::new("toDate32", |n, s| convert_type(n, s, |_| DataType::Date32), to_date32)
+        .monotonic(),
     Function::new(
         "toDateTime",
         |n, s| convert_type(n, s, |zone| DataType::DateTime { zone }),
         to_date_time,
     ),
     Function::new("toDateTime64", date_time64_type, to_date_time64),
-    Function::new("toUnixTimestamp", |n, s| convert_type(n, s, |_| DataType::UInt32), to_unix_timestamp),
+    Function::new(
+        "toUnixTimestamp",
+        |n, s| convert_type(n, s, |_| DataType::UInt32),
+        to_unix_timestamp,
+    ),
 ];
 
 /// Dates or instants of an argument.
@@ -141,11 +146,15 @@ pub(super) fn mode(call: &Call, index: usize) -> Result<i64, StoreError> {
 pub(super) fn expect_moment(name: &'static str, s: &[Signature]) -> Result<(), StoreError> {
     match s.first().map(|first| &first.data_type) {
         Some(
-            DataType::Date | DataType::Date32 | DataType::DateTime { .. } | DataType::DateTime64 { .. },
+            DataType::Date
+            | DataType::Date32
+            | DataType::DateTime { .. }
+            | DataType::DateTime64 { .. },
         ) => Ok(()),
-        Some(other) => {
-            Err(wrong(name, format!("it takes a Date, Date32, DateTime or DateTime64, not {other}")))
-        }
+        Some(other) => Err(wrong(
+            name,
+            format!("it takes a Date, Date32, DateTime or DateTime64, not {other}"),
+        )),
         None => Err(wrong(name, "it takes an argument")),
     }
 }
@@ -226,8 +235,9 @@ fn to_date(call: &Call) -> Result<ArrayRef, StoreError> {
         Source::Moments(Moments::Ticks(ticks, per_second)) => {
             with_clock!(zone, |clock| ticks.unary(|tick| wrap(clock.day(tick / per_second))))
         }
-        Source::Numbers(numbers) => numbers
-            .map(call, |number| Some(day_of_number(number.max(0), last, &zone)))?,
+        Source::Numbers(numbers) => {
+            numbers.map(call, |number| Some(day_of_number(number.max(0), last, &zone)))?
+        }
         Source::Texts(texts) => texts.map_to(call, "a date (YYYY-MM-DD)", |text| {
             parse::date(text).map(|day| day.clamp(0, i32::from(u16::MAX)))
         })?,
@@ -292,10 +302,10 @@ fn to_date_time64(call: &Call) -> Result<ArrayRef, StoreError> {
         Source::Moments(moments) => {
             moments.seconds(&zone).unary(|second| second.saturating_mul(per_second))
         }
-        Source::Numbers(Numbers::Floats(floats)) => Numbers::Floats(floats.unary(|float: f64| {
-            float * per_second as f64
-        }))
-        .map(call, |number| Some(cut(number)))?,
+        Source::Numbers(Numbers::Floats(floats)) => {
+            Numbers::Floats(floats.unary(|float: f64| float * per_second as f64))
+                .map(call, |number| Some(cut(number)))?
+        }
         Source::Numbers(numbers) => numbers.map(call, |number| number.checked_mul(per_second))?,
         Source::Texts(texts) => texts.map_to(call, "a date and time", |text| {
             let (seconds, nanoseconds) = parse::date_time(text, &zone)?;
@@ -316,9 +326,9 @@ fn to_unix_timestamp(call: &Call) -> Result<ArrayRef, StoreError> {
         Source::Moments(moments) => moments.seconds(&zone).unary(|second| second as u32),
         Source::Numbers(numbers) => numbers.map(call, |number| Some(number as u32))?,
         Source::Texts(texts) => texts.map_to(call, "a date and time", |text| {
-            parse::date_time(text, &zone).map(|(seconds, _)| seconds.clamp(0, u32::MAX.into()) as u32)
+            parse::date_time(text, &zone)
+                .map(|(seconds, _)| seconds.clamp(0, u32::MAX.into()) as u32)
         })?,
     };
     Ok(Arc::new(result))
 }
-

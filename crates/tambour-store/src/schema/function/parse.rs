@@ -68,7 +68,9 @@ pub(super) fn date(text: &[u8]) -> Option<i32> {
 }
 
 fn date_part(cursor: &mut Cursor) -> Option<i32> {
-    let year = cursor.number(4)?;
+    // A year has four digits: `1.2.3` is no date.
+    let digits = cursor.rest.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
+    let year = if digits == 4 { cursor.number(4)? } else { return None };
     let (month, day) = if cursor.rest.first().is_some_and(u8::is_ascii_digit) {
         (cursor.number(2)?, cursor.number(2)?)
     } else {
@@ -86,7 +88,8 @@ fn valid_date(year: i64, month: i64, day: i64) -> Option<i32> {
         return Some(0);
     }
     let (year, month, day) = (year as i32, month as u32, day as u32);
-    let is_valid = (1..=12).contains(&month) && (1..=civil::days_in_month(year, month)).contains(&day);
+    let is_valid =
+        (1..=12).contains(&month) && (1..=civil::days_in_month(year, month)).contains(&day);
     is_valid.then(|| civil::to_days(year, month, day))
 }
 
@@ -105,7 +108,8 @@ fn time_part(cursor: &mut Cursor) -> Option<(i64, u32)> {
             }
         }
     }
-    (hour < 24 && minute < 60 && second < 60).then_some((hour * 3600 + minute * 60 + second, nanoseconds))
+    (hour < 24 && minute < 60 && second < 60)
+        .then_some((hour * 3600 + minute * 60 + second, nanoseconds))
 }
 
 /// Digits after the point, as nanoseconds; those after the ninth are cut off.
@@ -123,7 +127,9 @@ pub(super) fn date_time(text: &[u8], zone: &Zone) -> Option<(i64, u32)> {
     let text = text.trim_ascii_end();
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut cursor = Cursor { rest: text };
-    if digits >= 9 && digits != 14 || digits > 0 && digits < text.len() && text[digits] == b'.' && digits > 4 {
+    if digits >= 9 && digits != 14
+        || digits > 0 && digits < text.len() && text[digits] == b'.' && digits > 4
+    {
         return unix_time(text, digits);
     }
     if digits == 4 && text.len() == 4 {
@@ -196,7 +202,9 @@ mod tests {
         for (text, seconds) in cases {
             assert_eq!(date_time(text.as_bytes(), &utc).map(|t| t.0), Some(*seconds), "{text}");
         }
-        for text in ["abc", "", "2024-01-32 10:11:12", "2024-01-05x", "2024-01-05 10:11:12+", "1.2.3"] {
+        for text in
+            ["abc", "", "2024-01-32 10:11:12", "2024-01-05x", "2024-01-05 10:11:12+", "1.2.3"]
+        {
             assert_eq!(date_time(text.as_bytes(), &utc), None, "{text}");
         }
         assert_eq!(date_time(b"1704449472.123", &utc), Some((1_704_449_472, 123_000_000)));
@@ -214,7 +222,9 @@ mod tests {
         for text in ["2024-01-05", "2024-1-5", "2024/01/05", "20240105", "2024-01-05 10:11:12"] {
             assert_eq!(date(text.as_bytes()), Some(19_727), "{text}");
         }
-        for text in ["2024-01-05T10:11:12Z", "abc", "", "19797", "2024-01-05x", "2024-13-05", "2024-02-30"] {
+        for text in
+            ["2024-01-05T10:11:12Z", "abc", "", "19797", "2024-01-05x", "2024-13-05", "2024-02-30"]
+        {
             assert_eq!(date(text.as_bytes()), None, "{text}");
         }
     }

@@ -13,38 +13,65 @@ use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("lower", same_type, |c| case(c, u8::to_ascii_lowercase)).any_case().aliases(&["lcase"]),
-    Function::new("upper", same_type, |c| case(c, u8::to_ascii_uppercase)).any_case().aliases(&["ucase"]),
-    Function::new("lowerUTF8", |n, s| text_type(n, s, 1, DataType::String), |c| case_utf8(c, str::to_lowercase)),
-    Function::new("upperUTF8", |n, s| text_type(n, s, 1, DataType::String), |c| case_utf8(c, str::to_uppercase)),
-    Function::new("length", |n, s| sized_type(n, s, DataType::UInt64), |c| sizes::<UInt64Type>(c, |n| n as u64))
+    Function::new("lower", same_type, |c| case(c, u8::to_ascii_lowercase))
         .any_case()
-        .aliases(&["octet_length"]),
+        .aliases(&["lcase"]),
+    Function::new("upper", same_type, |c| case(c, u8::to_ascii_uppercase))
+        .any_case()
+        .aliases(&["ucase"]),
+    Function::new(
+        "lowerUTF8",
+        |n, s| text_type(n, s, 1, DataType::String),
+        |c| case_utf8(c, str::to_lowercase),
+    ),
+    Function::new(
+        "upperUTF8",
+        |n, s| text_type(n, s, 1, DataType::String),
+        |c| case_utf8(c, str::to_uppercase),
+    ),
+    Function::new(
+        "length",
+        |n, s| sized_type(n, s, DataType::UInt64),
+        |c| sizes::<UInt64Type>(c, |n| n as u64),
+    )
+    .any_case()
+    .aliases(&["octet_length"]),
     Function::new("lengthUTF8", |n, s| text_type(n, s, 1, DataType::UInt64), length_utf8)
         .aliases(&["char_length", "character_length"]),
-    Function::new("empty", |n, s| sized_type(n, s, DataType::UInt8), |c| {
-        sizes::<UInt8Type>(c, |length| u8::from(length == 0))
-    })
+    Function::new(
+        "empty",
+        |n, s| sized_type(n, s, DataType::UInt8),
+        |c| sizes::<UInt8Type>(c, |length| u8::from(length == 0)),
+    )
     .predicate(),
-    Function::new("notEmpty", |n, s| sized_type(n, s, DataType::UInt8), |c| {
-        sizes::<UInt8Type>(c, |length| u8::from(length != 0))
-    })
+    Function::new(
+        "notEmpty",
+        |n, s| sized_type(n, s, DataType::UInt8),
+        |c| sizes::<UInt8Type>(c, |length| u8::from(length != 0)),
+    )
     .predicate(),
-    Function::new("startsWith", |n, s| text_type(n, s, 2, DataType::UInt8), |c| {
-        pairs::<UInt8Type>(c, |text, start| u8::from(text.starts_with(start)))
-    })
+    Function::new(
+        "startsWith",
+        |n, s| text_type(n, s, 2, DataType::UInt8),
+        |c| pairs::<UInt8Type>(c, |text, start| u8::from(text.starts_with(start))),
+    )
     .predicate(),
-    Function::new("endsWith", |n, s| text_type(n, s, 2, DataType::UInt8), |c| {
-        pairs::<UInt8Type>(c, |text, end| u8::from(text.ends_with(end)))
-    })
+    Function::new(
+        "endsWith",
+        |n, s| text_type(n, s, 2, DataType::UInt8),
+        |c| pairs::<UInt8Type>(c, |text, end| u8::from(text.ends_with(end))),
+    )
     .predicate(),
-    Function::new("position", |n, s| text_type(n, s, 2, DataType::UInt64), |c| {
-        pairs::<UInt64Type>(c, |text, needle| {
-            memchr::memmem::find(text, needle).map_or(0, |at| at as u64 + 1)
-        })
-    })
-    .any_case()
-    .aliases(&["locate"]),
+    Function::new(
+        "position",
+        |n, s| text_type(n, s, 2, DataType::UInt64),
+        |c| {
+            pairs::<UInt64Type>(c, |text, needle| {
+                memchr::memmem::find(text, needle).map_or(0, |at| at as u64 + 1)
+            })
+        },
+    )
+    .any_case(),
 ];
 
 /// Texts in any of their Arrow forms.
@@ -77,9 +104,10 @@ impl Texts {
     }
     /// The first text, if it is valid UTF-8: a constant.
     pub(super) fn first(&self) -> Option<String> {
-        (self.len() > 0).then(|| self.value(0)).flatten().and_then(|text| {
-            std::str::from_utf8(text).ok().map(str::to_owned)
-        })
+        (self.len() > 0)
+            .then(|| self.value(0))
+            .flatten()
+            .and_then(|text| std::str::from_utf8(text).ok().map(str::to_owned))
     }
     fn nulls(&self) -> Option<NullBuffer> {
         self.0.logical_nulls()
@@ -166,7 +194,11 @@ fn text_type(
 }
 
 /// Texts, arrays and maps have a length.
-fn sized_type(name: &'static str, s: &[Signature], result: DataType) -> Result<DataType, StoreError> {
+fn sized_type(
+    name: &'static str,
+    s: &[Signature],
+    result: DataType,
+) -> Result<DataType, StoreError> {
     match s {
         [Signature { data_type: DataType::Array(_) | DataType::Map(..), .. }] => Ok(result),
         _ => text_type(name, s, 1, result),
@@ -177,9 +209,11 @@ fn case(call: &Call, change: fn(&u8) -> u8) -> Result<ArrayRef, StoreError> {
     let values = call.values(0)?;
     let texts = Texts::of(&values);
     if let ArrowType::FixedSizeBinary(width) = values.data_type() {
-        let bytes: Vec<u8> = values.as_fixed_size_binary().value_data().iter().map(change).collect();
+        let bytes: Vec<u8> =
+            values.as_fixed_size_binary().value_data().iter().map(change).collect();
         let array = arrow_array::FixedSizeBinaryArray::try_new(*width, bytes.into(), texts.nulls());
-        let array = array.map_err(|cause| StoreError::Arrow { operation: "changing case", cause })?;
+        let array =
+            array.map_err(|cause| StoreError::Arrow { operation: "changing case", cause })?;
         return Ok(Arc::new(array));
     }
     // Only ASCII letters change, so valid UTF-8 stays valid.
@@ -201,11 +235,15 @@ fn sizes<T: ArrowPrimitiveType>(
     let values = call.values(0)?;
     let lengths: Vec<T::Native> = match values.data_type() {
         ArrowType::List(_) => values.as_list::<i32>().offsets().lengths().map(number).collect(),
-        ArrowType::LargeList(_) => values.as_list::<i64>().offsets().lengths().map(number).collect(),
+        ArrowType::LargeList(_) => {
+            values.as_list::<i64>().offsets().lengths().map(number).collect()
+        }
         ArrowType::Map(..) => values.as_map().offsets().lengths().map(number).collect(),
         _ => {
             let texts = Texts::of(&values);
-            (0..texts.len()).map(|index| number(texts.value(index).map_or(0, <[u8]>::len))).collect()
+            (0..texts.len())
+                .map(|index| number(texts.value(index).map_or(0, <[u8]>::len)))
+                .collect()
         }
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(lengths.into(), values.logical_nulls())))

@@ -262,7 +262,9 @@ fn build(zone: Tz) -> Days {
     let mut days = Vec::with_capacity((LAST_DAY - FIRST_DAY + 1) as usize);
     for day in FIRST_DAY..=LAST_DAY {
         let midnight = i64::from(day) * DAY;
-        while at + 1 < segments.len() && segments[at].end.saturating_add(segments[at].offset) <= midnight {
+        while at + 1 < segments.len()
+            && segments[at].end.saturating_add(segments[at].offset) <= midnight
+        {
             at += 1;
         }
         let start = first_instant(&segments, at, midnight);
@@ -285,7 +287,9 @@ fn first_instant(segments: &[Segment], at: usize, midnight: i64) -> i64 {
     let natural = midnight - segment.offset;
     if natural < segment.start {
         // Skipped: go on counting with the offset before the change.
-        return at.checked_sub(1).map_or(segment.start, |before| midnight - segments[before].offset);
+        return at
+            .checked_sub(1)
+            .map_or(segment.start, |before| midnight - segments[before].offset);
     }
     if let Some(next) = segments.get(at + 1) {
         let again = midnight - next.offset;

@@ -1,6 +1,8 @@
 //! Directories that are no table of ours, or not yet, or that change while they are read.
 
-use super::{STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, rows};
+use super::{
+    STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, rows, scratch,
+};
 use crate::table::insert::{Existing, InsertOptions};
 use crate::table::verify::verify;
 use crate::table::{SIDECAR, Table};
@@ -17,7 +19,8 @@ fn without_sidecar() -> (Memory, Arc<dyn Storage>, Vec<Vec<u8>>) {
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
     let definition = definition(STATEMENT);
     for first in [0, 60] {
-        let seeds: Vec<(u16, u32)> = (0..60).map(|at| (at % 2 * 31, u32::from(at) * 7 % 50)).collect();
+        let seeds: Vec<(u16, u32)> =
+            (0..60).map(|at| (at % 2 * 31, u32::from(at) * 7 % 50)).collect();
         let batch = rows(&definition, first, &seeds);
         insert(&storage, Path::new("t"), &definition, options(), &[batch]).unwrap();
     }
@@ -60,7 +63,7 @@ fn a_statement_beside_the_parts_makes_them_mergeable() {
     }
     assert_eq!(read(&storage, path).unwrap(), expected);
     let more = rows(&definition(STATEMENT), 500, &[(0, 3)]);
-    insert(&storage, path, &definition(STATEMENT), options(), &[more.clone()]).unwrap();
+    insert(&storage, path, &definition(STATEMENT), options(), std::slice::from_ref(&more)).unwrap();
     expected.extend(contents(&[more]));
     expected.sort_unstable();
     assert_eq!(read(&storage, path).unwrap(), expected);
@@ -95,9 +98,15 @@ fn other_directories_are_left_alone() {
     assert_eq!(error.kind(), Kind::Conflict);
     assert!(error.to_string().contains("letter.txt"), "{error}");
     assert_eq!(memory.list(Path::new("documents")).unwrap().len(), 1);
-    for (path, kind) in [("documents", Kind::NotFound), ("nowhere", Kind::NotFound), ("old", Kind::Unsupported)] {
+    for (path, kind) in
+        [("documents", Kind::NotFound), ("nowhere", Kind::NotFound), ("old", Kind::Unsupported)]
+    {
         assert_eq!(Table::open_on(&storage, Path::new(path)).unwrap_err().kind(), kind, "{path}");
-        assert_eq!(verify(&storage, Path::new(path), &mut |_| {}).unwrap_err().kind(), kind, "{path}");
+        assert_eq!(
+            verify(&storage, Path::new(path), &mut |_| {}).unwrap_err().kind(),
+            kind,
+            "{path}"
+        );
     }
     assert_eq!(merge_all(&storage, Path::new("nowhere"), 1).unwrap_err().kind(), Kind::NotFound);
     assert!(!memory.exists(Path::new("nowhere")).unwrap());
@@ -127,7 +136,7 @@ fn the_directory_can_be_handed_to_clickhouse() {
 
 #[test]
 fn a_thousand_parts_open_fast() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch();
     let path = directory.path().join("t");
     let definition = definition(
         "CREATE TABLE t (d Date, k UInt32, id UInt64) ENGINE = MergeTree PARTITION BY k ORDER BY id",
@@ -138,14 +147,14 @@ fn a_thousand_parts_open_fast() {
     let table = Table::open(&path).unwrap();
     let took = start.elapsed().unwrap();
     assert_eq!((table.parts().len(), table.rows()), (1000, 1000));
-    // Debug builds on a loaded machine are slow; the figure is in docs/benchmarks.md.
-    assert!(took < std::time::Duration::from_secs(5), "{took:?}");
+    // Well under a second in a release build; debug builds on a loaded machine are slow.
+    assert!(took < std::time::Duration::from_secs(4), "{took:?}");
 }
 
 /// Readers take no lock: while one thread appends and merges, others always see a whole table.
 #[test]
 fn readers_see_whole_tables_while_others_write() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch();
     let path = directory.path().join("t");
     let definition = definition(
         "CREATE TABLE t (d Date, k UInt32, id UInt64) ENGINE = MergeTree PARTITION BY toYYYYMM(d) ORDER BY k",
@@ -158,7 +167,7 @@ fn readers_see_whole_tables_while_others_write() {
             let (mut reads, mut last) = (0, 0);
             while !is_done.load(Ordering::Acquire) {
                 let rows = Table::open(&path).unwrap().rows();
-                assert!(rows % 4 == 0 && rows >= last, "{rows} after {last}");
+                assert!(rows.is_multiple_of(4) && rows >= last, "{rows} after {last}");
                 (reads, last) = (reads + 1, rows);
             }
             reads

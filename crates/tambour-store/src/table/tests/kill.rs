@@ -1,6 +1,6 @@
 //! A real process, killed while it writes to a real directory.
 
-use super::{assert_tidy, definition, insert, merge_all, options, read, rows};
+use super::{assert_tidy, definition, insert, merge_all, options, read, rows, scratch};
 use crate::table::insert::InsertOptions;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,8 +19,9 @@ const ROWS: u64 = 3000;
 
 fn batches(first: u64) -> Vec<arrow_array::RecordBatch> {
     let definition = definition(STATEMENT);
-    let seeds: Vec<(u16, u32)> =
-        (0..100_u32).map(|at| (u16::from(at % 3 == 0) * 31, at.wrapping_mul(2_654_435_761) % 999)).collect();
+    let seeds: Vec<(u16, u32)> = (0..100_u32)
+        .map(|at| (u16::from(at % 3 == 0) * 31, at.wrapping_mul(2_654_435_761) % 999))
+        .collect();
     (0..ROWS / 100).map(|at| rows(&definition, first + 100 * at, &seeds)).collect()
 }
 
@@ -40,10 +41,10 @@ fn child() {
 
 #[test]
 fn killed_writers_leave_whole_inserts() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch();
     let path = directory.path().join("t");
     let mut seen_rows = 0;
-    for round in 0..25_u64 {
+    for round in 0..40_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "table::tests::kill::child", "--nocapture"])
             .env(VARIABLE, &path)
@@ -52,13 +53,16 @@ fn killed_writers_leave_whole_inserts() {
             .spawn()
             .unwrap();
         // From the first calls to several inserts and merges later, in no order.
-        std::thread::sleep(Duration::from_millis(5 + round * 7919 % 173));
+        std::thread::sleep(Duration::from_millis(10 + round * 7919 % 691));
         child.kill().unwrap();
         child.wait().unwrap();
         match read(&disk(), &path) {
             Ok(rows) => {
                 let rows = rows.len() as u64;
-                assert!(rows % ROWS == 0 && rows >= seen_rows, "{rows} rows after {seen_rows}");
+                assert!(
+                    rows.is_multiple_of(ROWS) && rows >= seen_rows,
+                    "{rows} rows after {seen_rows}"
+                );
                 seen_rows = rows;
             }
             Err(error) => {

@@ -35,6 +35,11 @@ fn definition(statement: &str) -> TableDefinition {
     TableDefinition::parse(statement).unwrap()
 }
 
+/// A real directory, in memory if there is such a place: these tests make very many files, and cut no power.
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 fn options() -> InsertOptions {
     InsertOptions {
         existing: Existing::Append,
@@ -64,8 +69,12 @@ fn column(name: &str, first_id: u64, seeds: &[(u16, u32)]) -> ArrayRef {
         "s" => Arc::new(StringViewArray::from_iter_values(
             keys.map(|k| format!("text {} of a row", k.wrapping_mul(2_654_435_761) % 97)),
         )),
-        "n" => Arc::new(Int64Array::from_iter(keys.map(|k| (k % 3 > 0).then_some(i64::from(k) - 20)))),
-        "l" => Arc::new(StringViewArray::from_iter_values(days.map(|d| format!("label {}", d % 7)))),
+        "n" => {
+            Arc::new(keys.map(|k| (k % 3 > 0).then_some(i64::from(k) - 20)).collect::<Int64Array>())
+        }
+        "l" => {
+            Arc::new(StringViewArray::from_iter_values(days.map(|d| format!("label {}", d % 7))))
+        }
         "e" => {
             let labels = Int8Array::from_iter_values(days.map(|d| i8::from(d % 2 == 0)));
             let names = Arc::new(StringArray::from(vec!["low", "high"]));

@@ -1,6 +1,8 @@
 //! What goes in comes out, sorted, in as many parts as it should be.
 
-use super::{STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, read_part, rows};
+use super::{
+    STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, read_part, rows,
+};
 use crate::table::Table;
 use crate::table::insert::{Existing, Insert, InsertOptions};
 use arrow_array::RecordBatch;
@@ -21,8 +23,7 @@ fn memory() -> Arc<dyn Storage> {
 /// Numbers that look random and are the same in every run.
 fn seeds(count: u32, partitions: u16, keys: u32) -> Vec<(u16, u32)> {
     let number = |at: u32| at.wrapping_mul(2_654_435_761) >> 7;
-    #[expect(clippy::cast_possible_truncation, reason = "a remainder of 16 bits")]
-    let day = |at: u32| (number(at ^ 0x5555) % u32::from(partitions)) as u16 * 31;
+    let day = |at: u32| u16::try_from(number(at ^ 0x5555) % u32::from(partitions)).unwrap() * 31;
     (0..count).map(|at| (day(at), number(at) % keys)).collect()
 }
 
@@ -133,7 +134,8 @@ fn without_a_sorting_key_rows_stay_as_they_came() {
     let (storage, path) = (memory(), Path::new("t"));
     let batches: Vec<RecordBatch> =
         (0..10).map(|number| rows(&definition, 90 * number, &seeds(90, 3, 50))).collect();
-    insert(&storage, path, &definition, InsertOptions { memory_bytes: 1, ..options() }, &batches).unwrap();
+    insert(&storage, path, &definition, InsertOptions { memory_bytes: 1, ..options() }, &batches)
+        .unwrap();
     insert(&storage, path, &definition, options(), &[rows(&definition, 900, &[(1, 1)])]).unwrap();
     merge_all(&storage, path, 1).unwrap();
     let table = Table::open_on(&storage, path).unwrap();
@@ -153,8 +155,8 @@ fn many_partitions_do_not_mean_many_open_parts() {
          e Enum8('low' = -1, 'high' = 1), id UInt64) ENGINE = MergeTree PARTITION BY d ORDER BY k",
     );
     let (storage, path) = (memory(), Path::new("t"));
-    #[expect(clippy::cast_possible_truncation, reason = "a remainder of 16 bits")]
-    let seeds: Vec<(u16, u32)> = (0..1200_u32).map(|at| ((at * 7 % 300) as u16, at)).collect();
+    let seeds: Vec<(u16, u32)> =
+        (0..1200_u32).map(|at| (u16::try_from(at * 7 % 300).unwrap(), at)).collect();
     let batch = rows(&definition, 0, &seeds);
     let batches: Vec<RecordBatch> = (0..3).map(|at| batch.slice(400 * at, 400)).collect();
     let options = InsertOptions { memory_bytes: 1, ..options() };
@@ -181,7 +183,8 @@ fn absurdly_many_partitions_are_refused() {
 fn the_old_dialect_stays_old_when_merged() {
     let (storage, path, definition) = (memory(), Path::new("t"), definition(STATEMENT));
     let old = InsertOptions { dialect: Dialect::Old, memory_bytes: 1, ..options() };
-    let batches = [rows(&definition, 0, &seeds(300, 1, 50)), rows(&definition, 300, &seeds(200, 1, 50))];
+    let batches =
+        [rows(&definition, 0, &seeds(300, 1, 50)), rows(&definition, 300, &seeds(200, 1, 50))];
     for batch in &batches {
         insert(&storage, path, &definition, old.clone(), std::slice::from_ref(batch)).unwrap();
     }
@@ -207,7 +210,8 @@ fn refusing_appending_and_replacing() {
     assert_eq!(refused.unwrap_err().kind(), Kind::Conflict);
     insert(&storage, path, &known, with(Existing::Append), &batches[1..]).unwrap();
     assert_eq!(read(&storage, path).unwrap(), contents(&batches));
-    for (from, to) in [("ORDER BY (k, s)", "ORDER BY k"), ("UInt64", "Int64"), ("toYYYYMM(d)", "d")] {
+    for (from, to) in [("ORDER BY (k, s)", "ORDER BY k"), ("UInt64", "Int64"), ("toYYYYMM(d)", "d")]
+    {
         let other = definition(&STATEMENT.replace(from, to));
         let error = insert(&storage, path, &other, with(Existing::Append), &[]).unwrap_err();
         assert_eq!(error.kind(), Kind::Conflict, "{error}");
@@ -246,7 +250,7 @@ fn a_dropped_or_aborted_insert_leaves_no_trace() {
         drop(first);
         assert!(!storage.exists(path).unwrap());
     }
-    insert(&storage, path, &definition, options(), &[batch.clone()]).unwrap();
+    insert(&storage, path, &definition, options(), std::slice::from_ref(&batch)).unwrap();
     let before = storage.list(path).unwrap();
     let mut second = Insert::begin(&storage, path, &definition, options()).unwrap();
     second.write(batch).unwrap();
@@ -271,7 +275,7 @@ proptest! {
         let definition = definition(STATEMENT);
         let (storage, path) = (memory(), Path::new("t"));
         let dialect = if is_old { Dialect::Old } else { Dialect::New };
-        let options = InsertOptions { memory_bytes, rows_per_part, threads, dialect, ..options() };
+        let options = InsertOptions { dialect, rows_per_part, memory_bytes, threads, ..options() };
         let (mut all, mut id) = (Vec::new(), 0);
         for batches in &inserts {
             let batches: Vec<RecordBatch> = batches.iter().map(|seeds| {

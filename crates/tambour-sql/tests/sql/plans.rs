@@ -1,0 +1,66 @@
+//! What EXPLAIN shows: pruning, order, and scans that are not needed.
+
+use crate::support::{Fixture, batches, text};
+use arrow::array::AsArray;
+use tambour_sql::Session;
+
+/// The physical plan as text, without the path of the table.
+fn plan(session: &Session, query: &str) -> String {
+    let found = batches(session, &format!("EXPLAIN {query}"));
+    let batch = &found[0];
+    let kinds = batch.column(0).as_string_view_opt();
+    let row = (0..batch.num_rows()).find(|row| match kinds {
+        Some(kinds) => kinds.value(*row) == "physical_plan",
+        None => batch.column(0).as_string::<i32>().value(*row) == "physical_plan",
+    });
+    let row = row.unwrap();
+    match batch.column(1).as_string_view_opt() {
+        Some(texts) => texts.value(row).to_owned(),
+        None => batch.column(1).as_string::<i32>().value(row).to_owned(),
+    }
+}
+
+#[test]
+fn counting_needs_no_scan() {
+    let session = Fixture::new("toYYYYMM(t)", "(k, s, t)").session(2);
+    insta::assert_snapshot!(plan(&session, "SELECT count(*) FROM t"));
+    insta::assert_snapshot!(plan(
+        &session,
+        "SELECT min(k), max(k), min(t), max(t), count(id) FROM t"
+    ));
+}
+
+#[test]
+fn filters_prune_parts_and_granules() {
+    let session = Fixture::new("toYYYYMM(t)", "(k, s, t)").session(2);
+    insta::assert_snapshot!(plan(
+        &session,
+        "SELECT sum(id) FROM t WHERE k = 7 AND t < TIMESTAMP '2024-02-01 00:00:00Z'"
+    ));
+    insta::assert_snapshot!(plan(
+        &session,
+        "SELECT id FROM t WHERE k IN (1, 2, 3) AND s LIKE 'ab%' OR k = 140 AND n IS NULL"
+    ));
+    insta::assert_snapshot!(plan(&session, "SELECT id FROM t WHERE x > 5 LIMIT 3"));
+}
+
+#[test]
+fn order_comes_from_the_sorting_key() {
+    let several = Fixture::new("toYYYYMM(t)", "(k, s, t)").session(2);
+    insta::assert_snapshot!(plan(&several, "SELECT k, s FROM t ORDER BY k, s LIMIT 5"));
+    insta::assert_snapshot!(plan(&several, "SELECT s FROM t ORDER BY s LIMIT 5"));
+    let single = Fixture::new("toYYYYMM(t)", "(k, s, t)").session(1);
+    insta::assert_snapshot!(plan(&single, "SELECT k, s FROM t ORDER BY k LIMIT 5"));
+    // Enums sort by number in the table and by name in the engine.
+    let by_enum = Fixture::new("tuple()", "(e, k)").session(2);
+    insta::assert_snapshot!(plan(&by_enum, "SELECT e, k FROM t ORDER BY e, k"));
+}
+
+#[test]
+fn a_limit_stops_the_scan() {
+    let session = Fixture::new("tuple()", "id").session(1);
+    insta::assert_snapshot!(plan(&session, "SELECT id FROM t LIMIT 10"));
+    let analysed = text(&session, "EXPLAIN ANALYZE SELECT id FROM t LIMIT 10");
+    assert!(analysed.contains("output_rows=10"), "{analysed}");
+    assert!(analysed.contains("bytes_compressed="), "{analysed}");
+}
