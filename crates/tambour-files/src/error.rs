@@ -195,7 +195,7 @@ pub enum FileError {
         data_type: String,
         /// Why not.
         #[source]
-        source: Option<PartError>,
+        source: Box<PartError>,
     },
     /// More of something than is accepted.
     #[error("{spot}: {what} exceeds the limit of {limit}")]

@@ -1,7 +1,7 @@
 //! Which format a file has: by its name, then by its first bytes.
 
 use crate::FileError;
-use crate::source::Source;
+use crate::source::{Source, is_stdin};
 use std::fmt;
 use std::path::Path;
 
@@ -32,6 +32,10 @@ impl Format {
     pub fn detect(path: &Path) -> Result<Self, FileError> {
         if let Some(format) = Self::by_extension(path) {
             return Ok(format);
+        }
+        if is_stdin(path) {
+            let reason = "the format of a stream has to be given (--format)".to_owned();
+            return Err(FileError::Argument { reason });
         }
         let mut source = Source::open(path, None)?;
         let mut head = Vec::new();
@@ -73,11 +77,7 @@ impl Format {
         if head.starts_with(b"ARROW1") || head.starts_with(&[0xff; 4]) {
             return Ok(Self::ArrowIpc);
         }
-        for (magic, name) in UNREAD {
-            if head.starts_with(magic) {
-                return unsupported(format!("{name} is not a format that can be imported"));
-            }
-        }
+        refuse_foreign(path, head)?;
         if head.contains(&0) {
             return unsupported("binary data of an unknown format".to_owned());
         }
@@ -125,6 +125,22 @@ impl Compression {
     }
 }
 
+/// Refuses what is known not to be text, whatever its name says.
+pub(crate) fn refuse_foreign(path: &Path, head: &[u8]) -> Result<(), FileError> {
+    // Some marks are words that a text may begin with; then only binary data behind them counts.
+    let binary = head.contains(&0);
+    let is_word = |magic: &[u8]| magic.iter().all(u8::is_ascii_alphanumeric);
+    let known =
+        |(magic, _): &&(&[u8], &str)| head.starts_with(magic) && (binary || !is_word(magic));
+    match UNREAD.iter().find(known) {
+        Some((_, name)) => {
+            let reason = format!("{name} is not a format that can be imported");
+            Err(FileError::Unsupported { path: path.to_owned(), reason })
+        }
+        None => Ok(()),
+    }
+}
+
 /// First bytes of what people try to import all the same.
 const UNREAD: &[(&[u8], &str)] = &[
     (b"FEA1", "Feather version 1"),
@@ -147,7 +163,7 @@ fn looks_like_json_array(text: &[u8]) -> bool {
 /// delimiter is a tab.
 fn looks_like_tsv(text: &[u8]) -> bool {
     let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
-    let tabs = line.iter().filter(|&&byte| byte == b'\t').count();
-    let commas = line.iter().filter(|&&byte| byte == b',').count();
+    let tabs = memchr::memchr_iter(b'\t', line).count();
+    let commas = memchr::memchr_iter(b',', line).count();
     tabs > 0 && tabs >= commas && !line.starts_with(b"\"") && !line.windows(2).any(|w| w == b"\t\"")
 }

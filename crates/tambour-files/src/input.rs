@@ -184,6 +184,10 @@ impl Input {
             Some(columns) => self.sheet.given(columns),
             None => self.sheet.decide(&self.texts),
         };
+        if readings.is_empty() {
+            let path = self.paths.first().cloned().unwrap_or_default();
+            return Err(FileError::Empty { path, what: "no columns" });
+        }
         self.columns = readings.iter().map(|reading| reading.column.clone()).collect();
         self.schema = Arc::new(arrow_schema(&self.columns, Strings::Utf8));
         self.readings = readings.into();

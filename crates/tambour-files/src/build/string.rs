@@ -32,11 +32,11 @@ pub(super) fn build(
         }),
         DataType::Enum8(values) => {
             let names = values.iter().map(|(name, number)| (name.as_str(), i32::from(*number)));
-            enumerated(data_type, names.collect(), nullable)?
+            enumerated(data_type, &names.collect::<Vec<_>>(), nullable)
         }
         DataType::Enum16(values) => {
             let names = values.iter().map(|(name, number)| (name.as_str(), i32::from(*number)));
-            enumerated(data_type, names.collect(), nullable)?
+            enumerated(data_type, &names.collect::<Vec<_>>(), nullable)
         }
         DataType::LowCardinality(inner) => match inner.as_ref() {
             DataType::Nullable(inner) => low_cardinality(inner, true, context)?,
@@ -263,21 +263,17 @@ struct Enumerated<K: ArrowDictionaryKeyType> {
     nullable: bool,
 }
 
-fn enumerated(
-    data_type: &DataType,
-    names: Vec<(&str, i32)>,
-    nullable: bool,
-) -> Result<Box<dyn Build>, ArrowError> {
+fn enumerated(data_type: &DataType, names: &[(&str, i32)], nullable: bool) -> Box<dyn Build> {
     let arrow = data_type.arrow(Strings::Utf8);
-    Ok(match &arrow {
+    match &arrow {
         Arrow::Dictionary(key, _) if **key == Arrow::Int8 => {
-            Box::new(Enumerated::<Int8Type>::new(&names, nullable))
+            Box::new(Enumerated::<Int8Type>::new(names, nullable))
         }
         Arrow::Dictionary(key, _) if **key == Arrow::Int16 => {
-            Box::new(Enumerated::<Int16Type>::new(&names, nullable))
+            Box::new(Enumerated::<Int16Type>::new(names, nullable))
         }
-        _ => Box::new(Enumerated::<Int32Type>::new(&names, nullable)),
-    })
+        _ => Box::new(Enumerated::<Int32Type>::new(names, nullable)),
+    }
 }
 
 impl<K: ArrowDictionaryKeyType> Enumerated<K> {

@@ -108,7 +108,7 @@ fn scalar(
     scalar: &DataType,
     to: &Arrow,
 ) -> Result<ArrayRef, Misfit> {
-    match way(array.data_type(), from, scalar, to) {
+    match way(array.data_type(), scalar, to) {
         Way::Same => Ok(Arc::clone(array)),
         Way::Cast => {
             let options = CastOptions { safe: true, ..CastOptions::default() };
@@ -121,51 +121,50 @@ fn scalar(
     }
 }
 
-fn way(from: &Arrow, field: &Field, scalar: &DataType, to: &Arrow) -> Way {
+fn way(from: &Arrow, scalar: &DataType, to: &Arrow) -> Way {
     use DataType as T;
     let value = match from {
         Arrow::Dictionary(_, value) => value.as_ref(),
         other => other,
     };
-    let number = |data_type: &Arrow| data_type.is_integer() || data_type.is_floating();
-    match scalar {
-        T::Enum8(_) | T::Enum16(_) => Way::Text,
-        T::String | T::FixedString(_) if from == to => Way::Same,
+    let timestamp = matches!(value, Arrow::Date64 | Arrow::Timestamp(..));
+    let number = value.is_integer() || value.is_floating();
+    let casts = match scalar {
         // UUIDs and big integers are bytes too, but as text they are meant to be read.
-        T::String if is_text(value) && !matches!(field.data_type(), Arrow::FixedSizeBinary(_)) => {
-            Way::Cast
+        T::String => is_text(value),
+        T::Ipv4 => from.is_integer(),
+        // From a timestamp the text tells whether it is midnight.
+        T::Date | T::Date32 => *value == Arrow::Date32,
+        T::DateTime { .. } | T::DateTime64 { .. } => timestamp || *value == Arrow::Date32,
+        T::Decimal { .. } | T::Int128 | T::UInt128 => {
+            value.is_integer()
+                || decimal_scale(value).is_some_and(|scale| Some(scale) <= decimal_scale(to))
         }
-        T::Ipv4 | T::Uuid | T::Ipv6 | T::Int256 | T::UInt256 if from == to => Way::Same,
-        T::Ipv4 if from.is_integer() => Way::Cast,
-        T::Date | T::Date32 if *value == Arrow::Date32 => Way::Cast,
-        T::Date | T::Date32 if matches!(value, Arrow::Date64 | Arrow::Timestamp(..)) => Way::Text,
-        T::DateTime { .. } | T::DateTime64 { .. }
-            if matches!(value, Arrow::Timestamp(..) | Arrow::Date32 | Arrow::Date64) =>
-        {
-            Way::Cast
-        }
-        T::Decimal { .. } | T::Int128 | T::UInt128 => match (value, to) {
-            (
-                Arrow::Decimal128(_, a)
-                | Arrow::Decimal256(_, a)
-                | Arrow::Decimal32(_, a)
-                | Arrow::Decimal64(_, a),
-                Arrow::Decimal128(_, b) | Arrow::Decimal256(_, b),
-            ) if a <= b => Way::Cast,
-            (value, _) if value.is_integer() => Way::Cast,
-            _ => Way::Text,
-        },
-        T::BFloat16 => Way::Text,
-        T::Float32 | T::Float64 if value.is_floating() => Way::Cast,
-        T::Float64 if matches!(value, Arrow::Decimal128(..)) => Way::Cast,
-        _ if from == to => Way::Same,
-        _ if to.is_integer() && value.is_integer() => Way::Cast,
-        T::Float32 | T::Float64 if number(value) => Way::Cast,
-        _ if matches!(value, Arrow::Union(..) | Arrow::Duration(_) | Arrow::Interval(_)) => {
-            Way::None
-        }
-        _ if from.is_nested() => Way::None,
-        _ => Way::Text,
+        T::Float32 => number,
+        T::Float64 => number || decimal_scale(value).is_some(),
+        _ => to.is_integer() && value.is_integer(),
+    };
+    let foreign = matches!(value, Arrow::Union(..) | Arrow::Duration(_) | Arrow::Interval(_));
+    // The values of an enumeration's dictionary may stand in another order, and not every float is a BFloat16.
+    let checked = matches!(scalar, T::Enum8(_) | T::Enum16(_) | T::BFloat16);
+    if from == to && !checked {
+        Way::Same
+    } else if casts {
+        Way::Cast
+    } else if foreign || from.is_nested() {
+        Way::None
+    } else {
+        Way::Text
+    }
+}
+
+fn decimal_scale(data_type: &Arrow) -> Option<i8> {
+    match data_type {
+        Arrow::Decimal32(_, scale)
+        | Arrow::Decimal64(_, scale)
+        | Arrow::Decimal128(_, scale)
+        | Arrow::Decimal256(_, scale) => Some(*scale),
+        _ => None,
     }
 }
 
@@ -287,9 +286,9 @@ fn packed(
     let (mut kept, mut shifted) = (Vec::new(), vec![0]);
     for (row, window) in offsets.windows(2).enumerate() {
         if nulls.is_valid(row) {
-            kept.extend((window[0]..window[1]).map(|index| index as u32));
+            kept.extend((window[0]..window[1]).map(i32::cast_unsigned));
         }
-        shifted.push(kept.len() as i32);
+        shifted.push(i32::try_from(kept.len()).or(Err(Misfit::Type))?);
     }
     let values = take(values, &UInt32Array::from(kept), None)?;
     Ok((OffsetBuffer::new(ScalarBuffer::from(shifted)), values))

@@ -90,7 +90,7 @@ fn columns(path: &Path, schema: &SchemaRef, facts: &[Facts]) -> Result<Columns, 
             path: path.to_owned(),
             column: field.name().clone(),
             data_type: field.data_type().to_string(),
-            source: Some(source),
+            source: Box::new(source),
         })?;
         Ok((field.name().clone(), data_type))
     };

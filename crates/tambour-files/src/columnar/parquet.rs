@@ -79,7 +79,7 @@ impl ParquetFile {
                 path: self.path.clone(),
                 column: field.name().clone(),
                 data_type: field.data_type().to_string(),
-                source: Some(source),
+                source: Box::new(source),
             })?;
             Ok((field.name().clone(), data_type))
         };

@@ -22,6 +22,8 @@ pub(crate) const DATE_DAYS: std::ops::RangeInclusive<i32> = 0..=65_535;
 pub(crate) struct Distinct {
     values: HashSet<Box<[u8]>>,
     rows: u64,
+    /// Rows that were not looked at.
+    passed: u64,
     full: bool,
 }
 
@@ -39,8 +41,15 @@ impl Distinct {
         }
     }
 
+    /// Counts a value without looking at it.
+    fn pass(&mut self) {
+        self.rows += 1;
+        self.passed += 1;
+    }
+
     fn merge(&mut self, other: &Self) {
         self.rows += other.rows;
+        self.passed += other.passed;
         self.full |= other.full;
         if !self.full {
             self.values.extend(other.values.iter().cloned());
@@ -53,9 +62,10 @@ impl Distinct {
 
     /// Whether a dictionary of the values pays, if there are so many NULLs besides them.
     pub(crate) fn pays(&self, nulls: u64) -> bool {
-        let distinct = self.values.len() as u64;
+        let distinct = self.values.len() as u64 + self.passed;
         let rows = self.rows + nulls;
         !self.full
+            && distinct <= DISTINCT_MAX as u64
             && rows >= DICTIONARY_ROWS_MIN
             && distinct.saturating_mul(ROWS_PER_VALUE_MIN) <= rows
     }
@@ -114,7 +124,12 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// A field of CSV or TSV.
+    /// A field of CSV or TSV that says NULL.
+    pub(crate) fn observe_null(&mut self) {
+        self.nulls += 1;
+    }
+
+    /// A field of CSV or TSV, escapes resolved.
     pub(crate) fn observe_field(&mut self, text: &[u8], quoted: bool) {
         if text.is_empty() {
             if quoted {
@@ -123,28 +138,36 @@ impl Evidence {
                 self.empties += 1;
             }
             self.distinct.observe(text);
-        } else if !quoted && text == b"\\N" {
-            self.nulls += 1;
-        } else if self.is_text() {
+        } else {
+            if !self.is_text() {
+                self.count(classify(text.trim_ascii()), quoted);
+            }
+            self.tell_apart(text);
+        }
+    }
+
+    /// Counts distinct texts. Numbers and the like are only counted: each as a value of its own, should the column turn out
+    /// to be text after all.
+    fn tell_apart(&mut self, text: &[u8]) {
+        if self.is_text() {
             self.distinct.observe(text);
         } else {
-            self.distinct.observe(text);
-            self.count(classify(text.trim_ascii()), quoted);
+            self.distinct.pass();
         }
     }
 
     /// A bare value of JSON: a number or a truth value.
     pub(crate) fn observe_bare(&mut self, text: &[u8]) {
-        self.distinct.observe(text);
         self.count(classify(text), false);
+        self.tell_apart(text);
     }
 
     /// A string of JSON.
     pub(crate) fn observe_string(&mut self, text: &[u8]) {
-        self.distinct.observe(text);
         if !self.is_text() {
             self.count(classify_quoted(text), true);
         }
+        self.tell_apart(text);
     }
 
     fn is_text(&self) -> bool {
@@ -251,7 +274,7 @@ impl Evidence {
         const DATE_OR_TIME: u8 = seen::DATE | seen::TIME;
         match self.seen {
             seen::BOOL => Some(DataType::Bool),
-            seen::INT if self.positive_max <= i64::MAX as u64 => Some(DataType::Int64),
+            seen::INT if i64::try_from(self.positive_max).is_ok() => Some(DataType::Int64),
             seen::INT if self.negative_max == 0 => Some(DataType::UInt64),
             seen::UUID => Some(DataType::Uuid),
             kinds if kinds & seen::FLOAT != 0 && kinds & !number_kinds() == 0 => {
@@ -322,6 +345,7 @@ mod tests {
         for field in fields {
             match field.strip_prefix('"') {
                 Some(rest) => evidence.observe_field(rest.trim_end_matches('"').as_bytes(), true),
+                None if *field == "\\N" => evidence.observe_null(),
                 None => evidence.observe_field(field.as_bytes(), false),
             }
         }

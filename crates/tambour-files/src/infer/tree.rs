@@ -2,7 +2,7 @@
 
 use super::evidence::{Decision, Evidence, nullable};
 use crate::FileError;
-use crate::error::Reject;
+use crate::error::{Reject, quoted};
 use crate::literal::{Cursor, Token};
 use crate::options::COLUMNS_MAX;
 use crate::text::block::Block;
@@ -60,12 +60,15 @@ impl Fields {
         self.index.get(name).map(|&at| &self.trees[at])
     }
 
-    /// More keys than a table may have columns.
+    /// Keys that are no names, or more of them than a table may have columns.
     pub(crate) fn check(&self, block: &Block) -> Result<(), FileError> {
+        let spot = Box::new(block.spot(block.rows().saturating_sub(1), None));
+        if let Some(name) = self.names.iter().find(|name| std::str::from_utf8(name).is_err()) {
+            return Err(FileError::Utf8 { spot, value: quoted(name) });
+        }
         if self.names.len() <= COLUMNS_MAX {
             return Ok(());
         }
-        let spot = Box::new(block.spot(block.rows().saturating_sub(1), None));
         let what = "the number of different keys";
         Err(FileError::Limit { spot, what, limit: COLUMNS_MAX as u64 })
     }

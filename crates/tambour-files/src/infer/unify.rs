@@ -87,8 +87,7 @@ fn time(one: &DataType, other: &DataType) -> Option<DataType> {
     /// Precision, zone, and whether the range is that of `DateTime`.
     fn parts(data_type: &T) -> Option<(u8, Option<String>, bool)> {
         match data_type {
-            T::Date => Some((0, None, false)),
-            T::Date32 => Some((0, None, false)),
+            T::Date | T::Date32 => Some((0, None, false)),
             T::DateTime { zone } => Some((0, zone.clone(), true)),
             T::DateTime64 { precision, zone } => Some((*precision, zone.clone(), false)),
             _ => None,

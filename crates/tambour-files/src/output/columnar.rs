@@ -3,7 +3,7 @@
 use super::Output;
 use crate::FileError;
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray};
 use arrow_cast::cast;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
@@ -153,7 +153,7 @@ impl Output for Arrow<'_> {
 /// Bytes of the longest column of strings.
 fn string_bytes(batch: &RecordBatch) -> u64 {
     let bytes = |array: &ArrayRef| {
-        let lengths = array.as_string_view_opt().map(|strings| strings.lengths());
+        let lengths = array.as_string_view_opt().map(StringViewArray::lengths);
         lengths.map_or(0, |lengths| lengths.map(u64::from).sum())
     };
     batch.columns().iter().map(bytes).max().unwrap_or(0)

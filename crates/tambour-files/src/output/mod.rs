@@ -1,6 +1,8 @@
 //! Rows into interchange files.
 
 mod columnar;
+#[cfg(test)]
+mod laws;
 mod number;
 mod rows;
 mod style;

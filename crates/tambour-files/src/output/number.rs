@@ -134,19 +134,19 @@ pub(super) fn decimal256(value: i256, scale: i8, target: &mut Vec<u8>) {
 }
 
 fn decimal(text: &str, scale: i8, target: &mut Vec<u8>) {
-    match usize::try_from(scale) {
-        Ok(scale) => point(text, scale, target),
-        // Arrow's negative scales: zeros before the point.
-        Err(_) => {
-            target.extend_from_slice(text.as_bytes());
-            if text != "0" {
-                target.extend(std::iter::repeat_n(b'0', usize::from(scale.unsigned_abs())));
-            }
-        }
+    if let Ok(scale) = usize::try_from(scale) {
+        point(text, scale, target);
+        return;
+    }
+    // Arrow's negative scales: zeros before the point.
+    target.extend_from_slice(text.as_bytes());
+    if text != "0" {
+        target.extend(std::iter::repeat_n(b'0', usize::from(scale.unsigned_abs())));
     }
 }
 
 /// A 256-bit integer of little-endian bytes.
+#[expect(clippy::cast_possible_truncation, reason = "quotients fit the words that they replace")]
 pub(super) fn wide(bytes: &[u8], signed: bool, target: &mut Vec<u8>) {
     let mut value = [0; 32];
     value.copy_from_slice(bytes);
@@ -199,7 +199,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// `YYYY-MM-DD hh:mm:ss`, with the fraction's digits.
-    pub(super) fn write(&self, ticks: i64, target: &mut Vec<u8>) {
+    pub(super) fn write(self, ticks: i64, target: &mut Vec<u8>) {
         let per_second = 10_i64.pow(u32::from(self.tick));
         let (utc, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
         let local = utc + self.offset(utc);
@@ -218,7 +218,7 @@ impl Clock {
         }
     }
 
-    fn offset(&self, utc: i64) -> i64 {
+    fn offset(self, utc: i64) -> i64 {
         let Some(zone) = self.zone else { return 0 };
         let Some(instant) = chrono::DateTime::from_timestamp(utc, 0) else { return 0 };
         i64::from(zone.offset_from_utc_datetime(&instant.naive_utc()).fix().local_minus_utc())

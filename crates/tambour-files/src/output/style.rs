@@ -130,12 +130,11 @@ fn json(text: &[u8], target: &mut Vec<u8>) {
         target.extend_from_slice(&rest[..at]);
         let byte = rest[at];
         target.push(b'\\');
-        match json_escape(byte) {
-            Some(letter) => target.push(letter),
-            None => {
-                target.extend_from_slice(b"u00");
-                target.extend([HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
-            }
+        if let Some(letter) = json_escape(byte) {
+            target.push(letter);
+        } else {
+            target.extend_from_slice(b"u00");
+            target.extend([HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
         }
         rest = &rest[at + 1..];
     }

@@ -12,7 +12,6 @@ use arrow_array::{
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType as Arrow, Field, TimeUnit};
-use std::path::PathBuf;
 use tambour_part::DataType;
 
 /// Writes one value of a column. Whoever writes many takes a [`Text`] once.
@@ -74,10 +73,8 @@ enum Values<'a> {
 impl<'a> Text<'a> {
     /// Prepares an array; the field's metadata tells UUIDs, addresses and big integers from plain bytes.
     pub fn new(array: &'a dyn Array, field: &Field, style: Style) -> Result<Self, FileError> {
-        Self::typed(array, DataType::from_field(field).ok().as_ref(), style).map_err(|source| {
-            let place = format!("column {}", field.name());
-            FileError::Arrow { path: PathBuf::from("-"), place, source }
-        })
+        Self::typed(array, DataType::from_field(field).ok().as_ref(), style)
+            .map_err(|source| FileError::Encode { format: "text", source })
     }
 
     fn typed(
@@ -128,7 +125,7 @@ impl<'a> Text<'a> {
                 style.formed(target, |target| number::uuid(array.value(row), target));
             }
             Values::Ipv4(values) => {
-                style.formed(target, |target| number::ipv4(values[row], target))
+                style.formed(target, |target| number::ipv4(values[row], target));
             }
             Values::Ipv6(array) => {
                 style.formed(target, |target| number::ipv6(array.value(row), target));
@@ -156,24 +153,24 @@ impl<'a> Text<'a> {
         let json = self.style == Style::Json;
         match &self.values {
             Values::List(range, values) => {
-                list(target, b"[]", range(row), |target, index| values.write(index, target));
+                list(target, *b"[]", range(row), |target, index| values.write(index, target));
             }
             Values::Tuple(Some(names), values) if json => {
-                list(target, b"{}", 0..values.len(), |target, index| {
+                list(target, *b"{}", 0..values.len(), |target, index| {
                     Style::Json.string(names[index].as_bytes(), target);
                     target.push(b':');
                     values[index].write(row, target);
                 });
             }
             Values::Tuple(_, values) => {
-                let brackets = if json { b"[]" } else { b"()" };
+                let brackets = if json { *b"[]" } else { *b"()" };
                 list(target, brackets, 0..values.len(), |target, index| {
                     values[index].write(row, target);
                 });
             }
             Values::Map(offsets, keys, values) => {
                 let range = offsets[row].as_usize()..offsets[row + 1].as_usize();
-                list(target, b"{}", range, |target, index| {
+                list(target, *b"{}", range, |target, index| {
                     if json {
                         json_key(keys, index, target);
                     } else {
@@ -200,7 +197,7 @@ fn json_key(keys: &Text<'_>, index: usize, target: &mut Vec<u8>) {
 
 fn list(
     target: &mut Vec<u8>,
-    brackets: &[u8; 2],
+    brackets: [u8; 2],
     range: std::ops::Range<usize>,
     mut write: impl FnMut(&mut Vec<u8>, usize),
 ) {
@@ -236,11 +233,11 @@ where
     Values::Integers(Integers::Unsigned(Box::new(move |row| values.value(row).into())))
 }
 
-fn bytes<'a, T: arrow::ByteArrayType>(array: &'a GenericByteArray<T>) -> Values<'a> {
+fn bytes<T: arrow::ByteArrayType>(array: &GenericByteArray<T>) -> Values<'_> {
     Values::Bytes(Box::new(move |row| array.value(row).as_ref()))
 }
 
-fn views<'a, T: arrow::ByteViewType + ?Sized>(array: &'a GenericByteViewArray<T>) -> Values<'a> {
+fn views<T: arrow::ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> Values<'_> {
     Values::Bytes(Box::new(move |row| array.value(row).as_ref()))
 }
 

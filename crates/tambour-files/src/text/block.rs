@@ -29,6 +29,7 @@ pub(crate) struct Span {
 
 impl Span {
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "blocks are shorter than 2^30 bytes")]
     pub(crate) fn new(start: usize, end: usize, quoted: bool, escaped: bool) -> Self {
         debug_assert!(end < BLOCK_BYTES_MAX && start <= end);
         let flags = if quoted { QUOTED } else { 0 } | if escaped { ESCAPED } else { 0 };

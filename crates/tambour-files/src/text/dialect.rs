@@ -6,6 +6,7 @@ use crate::infer::class::{Class, classify};
 use crate::infer::evidence::Evidence;
 use std::collections::HashSet;
 use tambour_part::DataType;
+use tambour_part::types::Column;
 
 /// Records that the search for the delimiter looks at.
 const RECORDS: usize = 100;
@@ -73,14 +74,8 @@ pub(crate) fn has_header(first: &[Vec<u8>], columns: &[Evidence], rows: u64) -> 
 }
 
 /// Whether the first record holds the names of given columns.
-pub(crate) fn names_columns<'a>(
-    first: &[Vec<u8>],
-    columns: impl Iterator<Item = &'a str> + Clone,
-) -> bool {
-    let known = |field: &&Vec<u8>| {
-        let name = name(field);
-        columns.clone().any(|column| column == name)
-    };
+pub(crate) fn names_columns(first: &[Vec<u8>], columns: &[Column]) -> bool {
+    let known = |field: &&Vec<u8>| columns.iter().any(|column| column.name == name(field));
     let count = first.iter().filter(known).count();
     let words = first.iter().all(|field| matches!(classify(field.trim_ascii()), Class::Text));
     count > 0 && (count == first.len() || words && count * 2 >= first.len())
@@ -143,7 +138,9 @@ mod tests {
             distinct_names(&fields(&["a", "", "a", " b ", "a_2"])),
             ["a", "c2", "a_3", "b", "a_2"]
         );
-        assert!(names_columns(&fields(&["b", "a"]), ["a", "b"].into_iter()));
-        assert!(!names_columns(&fields(&["1", "x"]), ["a", "b"].into_iter()));
+        let columns =
+            ["a", "b"].map(|name| Column { name: name.to_owned(), data_type: DataType::Bool });
+        assert!(names_columns(&fields(&["b", "a"]), &columns));
+        assert!(!names_columns(&fields(&["1", "x"]), &columns));
     }
 }

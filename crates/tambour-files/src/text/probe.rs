@@ -5,7 +5,7 @@ use super::dialect;
 use super::records::Records;
 use super::split::Splitter;
 use crate::error::{Spot, quoted, shown};
-use crate::format::HEAD_BYTES;
+use crate::format::{HEAD_BYTES, refuse_foreign};
 use crate::infer::evidence::Evidence;
 use crate::infer::tree;
 use crate::literal::{Cursor, Syntax, Token};
@@ -49,6 +49,7 @@ pub(crate) fn fields(
     if head.is_empty() {
         return Err(FileError::Empty { path, what: "the file is empty" });
     }
+    refuse_foreign(&path, &head)?;
     let splitter = match (format, options.delimiter) {
         (Format::Tsv, given) => Splitter::delimited(given.unwrap_or(b'\t'), Escape::Backslash),
         (_, Some(given)) => Splitter::delimited(given, Escape::Quotes),
@@ -75,10 +76,7 @@ pub(crate) fn fields(
         }
     };
     let header = options.header.unwrap_or_else(|| match &options.columns {
-        Some(given) => {
-            let names = given.iter().map(|column| column.name.as_str());
-            dialect::names_columns(&first, names)
-        }
+        Some(given) => dialect::names_columns(&first, given),
         None => dialect::has_header(&first, &columns, rows),
     });
     outcome.map_err(|error| if header { error.behind_header() } else { error })?;
@@ -135,23 +133,30 @@ fn names(
 }
 
 fn observe(block: &Block, from: usize, columns: &mut [Evidence]) {
-    let mut scratch = Vec::new();
     for (index, column) in columns.iter_mut().enumerate() {
-        for row in from..block.rows() {
-            let field = block.field(row, index);
-            // A field that cannot be unescaped is an error when it is read.
-            if let Ok(value) = field.value(&mut scratch) {
-                column.observe_field(value, field.quoted);
-            }
-        }
+        observe_column(block, from..block.rows(), index, column);
     }
 }
 
 fn observe_first(block: &Block, columns: &mut [Evidence]) {
-    let mut scratch = Vec::new();
     for (index, column) in columns.iter_mut().enumerate() {
-        let field = block.field(0, index);
-        if let Ok(value) = field.value(&mut scratch) {
+        observe_column(block, 0..1, index, column);
+    }
+}
+
+fn observe_column(
+    block: &Block,
+    rows: std::ops::Range<usize>,
+    index: usize,
+    column: &mut Evidence,
+) {
+    let mut scratch = Vec::new();
+    for row in rows {
+        let field = block.field(row, index);
+        if field.is_null(true, false) {
+            column.observe_null();
+        } else if let Ok(value) = field.value(&mut scratch) {
+            // A field that cannot be unescaped is an error when it is read.
             column.observe_field(value, field.quoted);
         }
     }

@@ -68,6 +68,7 @@ pub(crate) fn integer<T: TryFrom<i64> + TryFrom<u64>>(
 type Words = [u64; 4];
 
 /// `value * factor + addend`, if that fits.
+#[expect(clippy::cast_possible_truncation, reason = "the upper half is carried")]
 fn multiply_add(value: Words, factor: u64, addend: u64) -> Option<Words> {
     let mut carry = u128::from(addend);
     let mut result = [0; 4];
@@ -130,8 +131,11 @@ pub(crate) fn wide(text: &[u8], bits: u32, signed: bool) -> Result<[u8; 32], Rej
 }
 
 fn below_power(value: Words, power: u32) -> bool {
-    let used = value.iter().enumerate().rev().find(|(_, word)| **word != 0);
-    used.is_none_or(|(index, word)| index as u32 * 64 + (64 - word.leading_zeros()) <= power)
+    let bits = value.iter().zip(0_u32..).map(|(word, index)| match word.checked_ilog2() {
+        Some(highest) => index * 64 + highest + 1,
+        None => 0,
+    });
+    bits.max().is_none_or(|bits| bits <= power)
 }
 
 fn is_power(value: Words, power: u32) -> bool {

@@ -73,6 +73,7 @@ pub(crate) fn days(year: u32, month: u32, day: u32) -> Option<i32> {
 }
 
 /// Year, month and day of days since 1970-01-01.
+#[expect(clippy::cast_possible_truncation, reason = "months and days are small")]
 pub(crate) fn civil(days: i64) -> (i64, u32, u32) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -167,15 +168,21 @@ impl Reader<'_> {
         Some(afternoon)
     }
 
-    /// A zone up to the end: nothing, `Z`, `UTC`, `GMT` or an offset; the inner option says whether there was one.
-    fn zone(&mut self) -> Option<Option<i32>> {
+    /// A zone up to the end: nothing, `Z`, `UTC`, `GMT` or an offset.
+    fn zone(&mut self) -> Result<Option<i32>, Reject> {
         if self.0.is_empty() {
-            return Some(None);
+            return Ok(None);
         }
         let text = self.0.strip_prefix(b" ").unwrap_or(self.0);
         if [&b"Z"[..], b"UTC", b"GMT"].iter().any(|name| text.eq_ignore_ascii_case(name)) {
-            return Some(Some(0));
+            return Ok(Some(0));
         }
+        self.offset().map(Some).ok_or(NOT_TIME)
+    }
+
+    /// An offset from UTC up to the end, in seconds.
+    fn offset(&mut self) -> Option<i32> {
+        let text = self.0.strip_prefix(b" ").unwrap_or(self.0);
         let mut reader = Reader(text);
         let east = reader.one_of(b"+-")? == b'+';
         let hours = reader.number(2, 2)?;
@@ -185,7 +192,7 @@ impl Reader<'_> {
             return None;
         }
         let seconds = i32::try_from(hours * 3_600 + minutes * 60).ok()?;
-        Some(Some(if east { seconds } else { -seconds }))
+        Some(if east { seconds } else { -seconds })
     }
 }
 
@@ -216,7 +223,7 @@ pub(crate) fn moment(text: &[u8], order: DateOrder) -> Option<Moment> {
     }
     reader.one_of(b" T")?;
     let time = reader.time()?;
-    let zone = reader.zone()?;
+    let zone = reader.zone().ok()?;
     Some(Moment { days, time: Some(time), zone })
 }
 
@@ -322,7 +329,8 @@ mod tests {
         assert_eq!(days(2024, 0, 1), None);
         for day in (-200_000..200_000).step_by(37) {
             let (year, month, of_month) = civil(day);
-            assert_eq!(days(year as u32, month, of_month), Some(day as i32));
+            let year = u32::try_from(year).unwrap();
+            assert_eq!(days(year, month, of_month).map(i64::from), Some(day));
         }
     }
 

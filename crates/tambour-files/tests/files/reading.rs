@@ -1,6 +1,6 @@
 //! What is inferred and how values are read.
 
-use crate::{given, read, read_paths, read_text, scratch};
+use crate::support::{given, lines, read, read_paths, read_text, scratch};
 use std::io::Write;
 use tambour_files::{FileError, Format, ReadOptions};
 
@@ -93,6 +93,7 @@ fn nulls() {
         ["n Nullable(Int64)", "s Nullable(String)", "t Nullable(String)", "m Nullable(Int64)"]
     );
     assert_eq!(read.rows, ["1|a|\\N|\\N", "\\N|\\N||5", "\\N||x|\\N"]);
+    assert_eq!(read.restarts, 0);
 }
 
 #[test]
@@ -100,6 +101,7 @@ fn tsv_as_clickhouse_writes_it() {
     let text = "id\ttext\tlist\n1\ta\\tb\\n\\\\\t['x','y\\'z']\n2\t\\N\t[]\n";
     let read = read_text("a.tsv", text, options()).unwrap();
     assert_eq!(read.columns, ["id Int64", "text Nullable(String)", "list String"]);
+    assert_eq!(read.restarts, 0);
     assert_eq!(read.rows[0], "1|a\\tb\\n\\\\|[\\'x\\',\\'y\\'z\\']");
     let columns =
         given(&[("id", "UInt8"), ("text", "Nullable(String)"), ("list", "Array(String)")]);
@@ -139,13 +141,10 @@ fn json_lines() {
 
 #[test]
 fn json_objects_without_a_common_form() {
-    let mut text = String::new();
-    for row in 0..50 {
-        text += &format!(
-            "{{\"counts\":{{\"k{row}\":{row}}},\"any\":{}}}\n",
-            ["1", "[2]", "{\"a\":3}"][row % 3]
-        );
-    }
+    let any = ["1", "[2]", "{\"a\":3}"];
+    let text = lines(50, |row| {
+        format!("{{\"counts\":{{\"k{row}\":{row}}},\"any\":{}}}", any[row % any.len()])
+    });
     let read = read_text("a.jsonl", text, options()).unwrap();
     assert_eq!(read.columns, ["counts Map(String, Int64)", "any String"]);
     assert_eq!(read.rows[1], "{'k1':1}|[2]");
@@ -154,7 +153,7 @@ fn json_objects_without_a_common_form() {
 
 #[test]
 fn compressed_text() {
-    let text = "a,b\n1,x\n".repeat(1) + &"2,y\n".repeat(100_000);
+    let text = "a,b\n1,x\n".to_owned() + &"2,y\n".repeat(100_000);
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(text.as_bytes()).unwrap();
     let read = read_text("a.csv.gz", gz.finish().unwrap(), options()).unwrap();
@@ -174,7 +173,7 @@ fn compressed_text() {
 #[test]
 fn a_later_row_widens_its_column() {
     let sample = |bytes: usize| ReadOptions { sample_bytes: bytes, batch_rows: 100, ..options() };
-    let numbers: String = (0..10_000).map(|row| format!("{row},{row}\n")).collect();
+    let numbers = lines(10_000, |row| format!("{row},{row}"));
     let text = format!("a,b\n{numbers}x,1.5\n,2\n");
     let read = read_text("a.csv", &text, sample(1_000)).unwrap();
     assert_eq!(read.columns, ["a String", "b Float64"]);
@@ -356,7 +355,7 @@ fn formats_by_name_and_content() {
 
 #[test]
 fn threads_keep_the_order() {
-    let text: String = (0..50_000).map(|row| format!("{row},v{}\n", row % 7)).collect();
+    let text = lines(50_000, |row| format!("{row},v{}", row % 7));
     let file = scratch("a.csv", format!("n,v\n{text}").as_bytes());
     let one = read(&file.path, ReadOptions { batch_rows: 1_000, ..options() }).unwrap();
     let four = ReadOptions { batch_rows: 1_000, threads: 4, ..options() };

@@ -1,6 +1,6 @@
 //! Real files: what is inferred is what a person would say.
 
-use crate::Read;
+use crate::support::Read;
 use std::path::{Path, PathBuf};
 use tambour_files::{Format, ReadOptions};
 
@@ -12,7 +12,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn read(path: &Path) -> Read {
-    crate::read(path, ReadOptions::default()).unwrap()
+    crate::support::read(path, ReadOptions::default()).unwrap()
 }
 
 #[test]

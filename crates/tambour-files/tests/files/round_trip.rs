@@ -1,6 +1,10 @@
 //! What is written and read again with the known columns is equal, for all types in all formats.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "random values are cut to the width of their type"
+)]
 
-use crate::{read, scratch};
+use crate::support::{read, rows, scratch};
 use arrow_array::types as arrow;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, ListArray, MapArray,
@@ -129,6 +133,7 @@ fn primitive<T: arrow::ArrowPrimitiveType>(
 }
 
 /// Values of a type, its extremes among them, made without any of the code under test.
+#[expect(clippy::too_many_lines, reason = "one arm per type")]
 fn values(data_type: &DataType, rows: usize, null: bool, random: &mut Random) -> ArrayRef {
     let nulls = null.then(|| (0..rows).map(|_| random.below(4) > 0).collect::<NullBuffer>());
     let to = data_type.arrow(Strings::Utf8);
@@ -387,6 +392,6 @@ fn columnar_files_say_their_types() {
         let expected: Vec<String> =
             columns.iter().map(|column| format!("{} {}", column.name, column.data_type)).collect();
         assert_eq!(read.columns, expected, "{name}");
-        assert_eq!(read.rows, crate::rows(&batches), "{name}");
+        assert_eq!(read.rows, rows(&batches), "{name}");
     }
 }
