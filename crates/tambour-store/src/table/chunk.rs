@@ -120,7 +120,10 @@ impl Order {
             return self;
         }
         let rows = match self {
-            #[expect(clippy::cast_possible_truncation, reason = "rows of a chunk are numbered in 32 bits")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "rows of a chunk are numbered in 32 bits"
+            )]
             Self::Range(range) => range.map(|row| row as u32).collect(),
             Self::Rows(rows) => rows,
         };

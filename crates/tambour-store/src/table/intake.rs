@@ -2,7 +2,7 @@
 
 use crate::StoreError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ByteViewType, BinaryViewType, StringViewType};
+use arrow_array::types::{BinaryViewType, ByteViewType, StringViewType};
 use arrow_array::{Array, ArrayRef, GenericByteViewArray, RecordBatch};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -141,7 +141,8 @@ pub(super) struct Dictionaries {
 impl Dictionaries {
     /// Replaces dictionaries that equal the known one of their column.
     pub(super) fn unify(&mut self, batch: RecordBatch) -> Result<RecordBatch, StoreError> {
-        let is_dictionary = |column: &ArrayRef| matches!(column.data_type(), DataType::Dictionary(..));
+        let is_dictionary =
+            |column: &ArrayRef| matches!(column.data_type(), DataType::Dictionary(..));
         if !batch.columns().iter().any(is_dictionary) {
             return Ok(batch);
         }
@@ -213,9 +214,7 @@ fn compact(
     Ok((batch, bytes))
 }
 
-fn compact_views<T: ByteViewType>(
-    array: &GenericByteViewArray<T>,
-) -> (Option<ArrayRef>, usize) {
+fn compact_views<T: ByteViewType>(array: &GenericByteViewArray<T>) -> (Option<ArrayRef>, usize) {
     let views = std::mem::size_of_val::<[u128]>(array.views());
     let pinned: usize = array.data_buffers().iter().map(arrow_buffer::Buffer::len).sum();
     let used = array.total_buffer_bytes_used();

@@ -165,7 +165,10 @@ impl Key {
         match (&self.form, keys) {
             (Form::None, Keys::None(target)) => *target += rows,
             (Form::Packed { fields, .. }, Keys::Small(target)) => {
-                #[expect(clippy::cast_possible_truncation, reason = "the fields have 64 bits or less")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "the fields have 64 bits or less"
+                )]
                 target.extend(pack(forms, fields, rows)?.iter().map(|word| *word as u64));
             }
             (Form::Packed { fields, .. }, Keys::Large(target)) => {
@@ -252,7 +255,9 @@ impl Keys {
             Self::None(_) => None,
             Self::Small(keys) => keys.windows(2).position(|pair| pair[0] > pair[1]),
             Self::Large(keys) => keys.windows(2).position(|pair| pair[0] > pair[1]),
-            Self::Rows(keys) => (1..keys.num_rows()).position(|row| keys.row(row - 1) > keys.row(row)),
+            Self::Rows(keys) => {
+                (1..keys.num_rows()).position(|row| keys.row(row - 1) > keys.row(row))
+            }
         };
         at.map(|before| before + 1)
     }

@@ -74,7 +74,10 @@ fn optimize_locked(
 ) -> Result<OptimizeSummary, StoreError> {
     let path = table.path().to_owned();
     let Some((sidecar, definition)) = table.describe()? else {
-        return Err(StoreError::NotATable { path, problem: "it holds neither a sidecar nor parts" });
+        return Err(StoreError::NotATable {
+            path,
+            problem: "it holds neither a sidecar nor parts",
+        });
     };
     let Some(definition) = definition else {
         return Err(StoreError::DefinitionUnknown { table: path, operation: "merging" });

@@ -30,7 +30,10 @@ pub(super) struct Partitioner {
 }
 
 impl Partitioner {
-    pub(super) fn new(definition: &TableDefinition, schema: &SchemaRef) -> Result<Self, StoreError> {
+    pub(super) fn new(
+        definition: &TableDefinition,
+        schema: &SchemaRef,
+    ) -> Result<Self, StoreError> {
         let columns = definition.plain_columns();
         let key = Key::new(&definition.partition_by, &columns, schema)?;
         Ok(Self { key, numbers: HashMap::new(), values: Vec::new() })
@@ -58,10 +61,16 @@ impl Partitioner {
                         split.len() - 1
                     });
                 }
-                #[expect(clippy::cast_possible_truncation, reason = "rows of a chunk are numbered in 32 bits")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "rows of a chunk are numbered in 32 bits"
+                )]
                 split[slot].1.push(start + row as u32);
             }
-            #[expect(clippy::cast_possible_truncation, reason = "rows of a chunk are numbered in 32 bits")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "rows of a chunk are numbered in 32 bits"
+            )]
             {
                 start += batch.num_rows() as u32;
             }
@@ -75,7 +84,12 @@ impl Partitioner {
     }
 
     /// The number of the partition of a row, a new one if it is the first of its partition.
-    fn number(&mut self, keys: &Keys, row: usize, batch: &RecordBatch) -> Result<usize, StoreError> {
+    fn number(
+        &mut self,
+        keys: &Keys,
+        row: usize,
+        batch: &RecordBatch,
+    ) -> Result<usize, StoreError> {
         let mut small = [0; 16];
         let bytes = keys.bytes(row, &mut small).unwrap_or_default();
         if let Some(number) = self.numbers.get(bytes) {
@@ -112,14 +126,20 @@ pub(super) struct Ranges {
 }
 
 impl RangeColumns {
-    pub(super) fn new(definition: &TableDefinition, schema: &SchemaRef) -> Result<Self, StoreError> {
+    pub(super) fn new(
+        definition: &TableDefinition,
+        schema: &SchemaRef,
+    ) -> Result<Self, StoreError> {
         let all = definition.plain_columns();
         let key = Key::new(&definition.partition_by, &all, schema)?;
         let mut columns = Vec::new();
         for name in key.columns() {
             let column = all.iter().find(|column| column.name == name);
             let data_type = column.map(|column| column.data_type.clone()).ok_or_else(|| {
-                StoreError::UnknownColumn { clause: "PARTITION BY".to_owned(), name: name.to_owned() }
+                StoreError::UnknownColumn {
+                    clause: "PARTITION BY".to_owned(),
+                    name: name.to_owned(),
+                }
             })?;
             let expression = crate::schema::expression::Expression::Column(name.to_owned());
             let key = Key::new(&[expression], &all, schema)?;
@@ -189,7 +209,11 @@ impl RangeColumns {
     }
 
     /// The partition as parts record it.
-    pub(super) fn partition(&self, values: &Values, ranges: &Ranges) -> Result<Partition, StoreError> {
+    pub(super) fn partition(
+        &self,
+        values: &Values,
+        ranges: &Ranges,
+    ) -> Result<Partition, StoreError> {
         let mut partition = Partition { values: values.clone(), ranges: Vec::new() };
         for (column, [low, high]) in self.columns.iter().zip(&ranges.ends) {
             let both = concat(&[low.1.as_ref(), high.1.as_ref()])

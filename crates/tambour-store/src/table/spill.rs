@@ -128,7 +128,9 @@ impl Spiller {
             let age = |(_, partition): &(usize, &Partition)| {
                 partition.open.as_ref().map_or(u64::MAX, |open| open.chunk)
             };
-            let Some((oldest, _)) = self.partitions.iter().enumerate().min_by_key(age) else { break };
+            let Some((oldest, _)) = self.partitions.iter().enumerate().min_by_key(age) else {
+                break;
+            };
             self.close(oldest, true)?;
         }
         let partition = &mut self.partitions[number];
@@ -152,7 +154,8 @@ impl Spiller {
         let Some(open) = &mut self.partitions[number].open else { return Ok(()) };
         open.last = last;
         open.chunk = self.chunks;
-        chunk.for_each(order, piece_rows.min(4 * PIECE_ROWS), &mut |batch| open.writer.write(&batch))
+        chunk
+            .for_each(order, piece_rows.min(4 * PIECE_ROWS), &mut |batch| open.writer.write(&batch))
     }
 
     /// Closes the open run of a partition; it is final if it stays the only one.

@@ -51,8 +51,7 @@ struct Piece {
 impl<'a> Tournament<'a> {
     /// Merges sources into batches of `rows_max` rows.
     pub(super) fn new(sources: Vec<Sorted<'a>>, rows_max: usize) -> Self {
-        let contender =
-            |batches| Contender { batches, batch: 0, keys: Keys::None(0), row: 0 };
+        let contender = |batches| Contender { batches, batch: 0, keys: Keys::None(0), row: 0 };
         Self {
             sources: sources.into_iter().map(contender).collect(),
             heap: Vec::new(),

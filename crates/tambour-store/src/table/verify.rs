@@ -266,7 +266,11 @@ impl Comparison<'_> {
             return Ok(None);
         }
         if !part.has_primary_index() {
-            return if part.rows() == 0 { Ok(None) } else { self.differs("primary index", &"one", &"none") };
+            return if part.rows() == 0 {
+                Ok(None)
+            } else {
+                self.differs("primary index", &"one", &"none")
+            };
         }
         let place = StoreError::part(self.path, self.name);
         let values = part.primary_index(self.primary.types()).map_err(place)?;
@@ -306,7 +310,8 @@ impl Comparison<'_> {
         }
         if !self.partition.is_empty() {
             let keys = self.partition.evaluate(batch)?;
-            let first = self.partition_keys.get_or_insert(self.partition.evaluate(&batch.slice(0, 1))?);
+            let first =
+                self.partition_keys.get_or_insert(self.partition.evaluate(&batch.slice(0, 1))?);
             if let Some(row) = (0..keys.len()).find(|row| keys.compare(*row, first, 0).is_ne()) {
                 let got = format!("another one in row {}", self.rows + row as u64);
                 return self.differs("partition", &"one for all rows", &got);
@@ -335,14 +340,20 @@ impl Comparison<'_> {
         }
         // After a lightweight delete the ranges may be wider than the rows that are left.
         let is_masked = part.has_deleted_rows();
-        for (column, is_covered) in self.ranges.compare(&self.seen_ranges, |column| {
-            part.minmax(column).map_err(place())
-        })? {
+        for (column, is_covered) in
+            self.ranges.compare(&self.seen_ranges, |column| part.minmax(column).map_err(place()))?
+        {
             match is_covered {
                 None => return self.differs("range of a column", &column, &"no minmax file"),
                 Some(std::cmp::Ordering::Equal) => {}
                 Some(std::cmp::Ordering::Less) if is_masked => {}
-                Some(_) => return self.differs("range", &format!("that of the rows of {column}"), &"another"),
+                Some(_) => {
+                    return self.differs(
+                        "range",
+                        &format!("that of the rows of {column}"),
+                        &"another",
+                    );
+                }
             }
         }
         Ok(())

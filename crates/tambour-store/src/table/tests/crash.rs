@@ -30,7 +30,9 @@ struct Scenario {
 }
 
 fn seeds(count: u32) -> Vec<(u16, u32)> {
-    (0..count).map(|at| (u16::try_from(at * 37 % 50).unwrap(), at.wrapping_mul(2_654_435_761) % 30)).collect()
+    (0..count)
+        .map(|at| (u16::try_from(at * 37 % 50).unwrap(), at.wrapping_mul(2_654_435_761) % 30))
+        .collect()
 }
 
 fn dynamic(memory: &Memory) -> Arc<dyn Storage> {
@@ -52,7 +54,8 @@ fn batches(definition: &TableDefinition) -> [RecordBatch; 2] {
 
 fn scenario(
     inserts_before: usize,
-    operate: impl Fn(&Arc<dyn Storage>, &TableDefinition, &[RecordBatch; 2]) -> Result<(), StoreError> + 'static,
+    operate: impl Fn(&Arc<dyn Storage>, &TableDefinition, &[RecordBatch; 2]) -> Result<(), StoreError>
+    + 'static,
 ) -> Scenario {
     let definition = definition(STATEMENT);
     let batches = batches(&definition);
@@ -99,11 +102,20 @@ impl Scenario {
     fn go_on(&self, memory: &Memory, is_new: bool, what: &str) {
         let more = rows(&self.definition, 1000, &[(3, 7), (40, 1)]);
         let storage = dynamic(memory);
-        let summary =
-            insert(&storage, Path::new(PATH), &self.definition, options(), std::slice::from_ref(&more));
+        let summary = insert(
+            &storage,
+            Path::new(PATH),
+            &self.definition,
+            options(),
+            std::slice::from_ref(&more),
+        );
         assert!(summary.is_ok(), "{what}: {summary:?}");
         let mut expected = contents(&[more]);
-        expected.extend(if is_new { self.new.clone() } else { self.old.clone().unwrap_or_default() });
+        expected.extend(if is_new {
+            self.new.clone()
+        } else {
+            self.old.clone().unwrap_or_default()
+        });
         expected.sort_unstable();
         assert_eq!(read(&storage, Path::new(PATH)).unwrap(), expected, "{what}");
         assert_tidy(&storage, Path::new(PATH));
@@ -168,35 +180,40 @@ impl Scenario {
 
 #[test]
 fn first_insert() {
-    let insert_both = |storage: &Arc<dyn Storage>, definition: &TableDefinition, batches: &[RecordBatch; 2]| {
-        insert(storage, Path::new(PATH), definition, spilling(Existing::Refuse), batches).map(|_| ())
-    };
+    let insert_both =
+        |storage: &Arc<dyn Storage>, definition: &TableDefinition, batches: &[RecordBatch; 2]| {
+            insert(storage, Path::new(PATH), definition, spilling(Existing::Refuse), batches)
+                .map(|_| ())
+        };
     scenario(0, insert_both).try_everything();
 }
 
 #[test]
 fn appending_insert() {
-    let append = |storage: &Arc<dyn Storage>, definition: &TableDefinition, batches: &[RecordBatch; 2]| {
-        insert(storage, Path::new(PATH), definition, options(), &batches[1..]).map(|_| ())
-    };
+    let append =
+        |storage: &Arc<dyn Storage>, definition: &TableDefinition, batches: &[RecordBatch; 2]| {
+            insert(storage, Path::new(PATH), definition, options(), &batches[1..]).map(|_| ())
+        };
     scenario(1, append).try_everything();
 }
 
 #[test]
 fn replacing_insert() {
-    let replace = |storage: &Arc<dyn Storage>, definition: &TableDefinition, batches: &[RecordBatch; 2]| {
-        let options = InsertOptions { existing: Existing::Replace, ..options() };
-        insert(storage, Path::new(PATH), definition, options, &batches[1..]).map(|_| ())
-    };
+    let replace =
+        |storage: &Arc<dyn Storage>, definition: &TableDefinition, batches: &[RecordBatch; 2]| {
+            let options = InsertOptions { existing: Existing::Replace, ..options() };
+            insert(storage, Path::new(PATH), definition, options, &batches[1..]).map(|_| ())
+        };
     scenario(1, replace).try_everything();
 }
 
 /// The power was cut between a commit and the renames that follow it: recovery is crashed everywhere, too.
 #[test]
 fn insert_that_recovers_first() {
-    let append = |storage: &Arc<dyn Storage>, definition: &TableDefinition, batches: &[RecordBatch; 2]| {
-        insert(storage, Path::new(PATH), definition, options(), &batches[1..]).map(|_| ())
-    };
+    let append =
+        |storage: &Arc<dyn Storage>, definition: &TableDefinition, batches: &[RecordBatch; 2]| {
+            insert(storage, Path::new(PATH), definition, options(), &batches[1..]).map(|_| ())
+        };
     let mut scenario = scenario(1, append);
     let more = rows(&scenario.definition, 500, &[(1, 2), (45, 1)]);
     let is_unsettled = |memory: &Memory| {

@@ -106,7 +106,10 @@ fn a_broken_sidecar_is_damage_and_the_parts_are_still_looked_at() {
     let mut bytes = memory.read(&path, u64::MAX).unwrap();
     bytes[40] ^= 1;
     memory.put(&path, &bytes);
-    assert_eq!(Table::open_on(&dynamic(&memory), Path::new("t")).unwrap_err().kind(), Kind::Corrupt);
+    assert_eq!(
+        Table::open_on(&dynamic(&memory), Path::new("t")).unwrap_err().kind(),
+        Kind::Corrupt
+    );
     let seen = verify(&dynamic(&memory), Path::new("t"), &mut |_| {}).unwrap();
     assert_eq!((seen.damage.len(), seen.parts, seen.rows), (1, 3, 300));
     // Nobody writes over it.

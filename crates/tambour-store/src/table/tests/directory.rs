@@ -1,6 +1,8 @@
 //! Directories that are no table of ours, or not yet, or that change while they are read.
 
-use super::{STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, rows, scratch};
+use super::{
+    STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, rows, scratch,
+};
 use crate::table::insert::{Existing, InsertOptions};
 use crate::table::verify::verify;
 use crate::table::{SIDECAR, Table};
@@ -17,7 +19,8 @@ fn without_sidecar() -> (Memory, Arc<dyn Storage>, Vec<Vec<u8>>) {
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
     let definition = definition(STATEMENT);
     for first in [0, 60] {
-        let seeds: Vec<(u16, u32)> = (0..60).map(|at| (at % 2 * 31, u32::from(at) * 7 % 50)).collect();
+        let seeds: Vec<(u16, u32)> =
+            (0..60).map(|at| (at % 2 * 31, u32::from(at) * 7 % 50)).collect();
         let batch = rows(&definition, first, &seeds);
         insert(&storage, Path::new("t"), &definition, options(), &[batch]).unwrap();
     }
@@ -95,9 +98,15 @@ fn other_directories_are_left_alone() {
     assert_eq!(error.kind(), Kind::Conflict);
     assert!(error.to_string().contains("letter.txt"), "{error}");
     assert_eq!(memory.list(Path::new("documents")).unwrap().len(), 1);
-    for (path, kind) in [("documents", Kind::NotFound), ("nowhere", Kind::NotFound), ("old", Kind::Unsupported)] {
+    for (path, kind) in
+        [("documents", Kind::NotFound), ("nowhere", Kind::NotFound), ("old", Kind::Unsupported)]
+    {
         assert_eq!(Table::open_on(&storage, Path::new(path)).unwrap_err().kind(), kind, "{path}");
-        assert_eq!(verify(&storage, Path::new(path), &mut |_| {}).unwrap_err().kind(), kind, "{path}");
+        assert_eq!(
+            verify(&storage, Path::new(path), &mut |_| {}).unwrap_err().kind(),
+            kind,
+            "{path}"
+        );
     }
     assert_eq!(merge_all(&storage, Path::new("nowhere"), 1).unwrap_err().kind(), Kind::NotFound);
     assert!(!memory.exists(Path::new("nowhere")).unwrap());

@@ -19,8 +19,9 @@ const ROWS: u64 = 3000;
 
 fn batches(first: u64) -> Vec<arrow_array::RecordBatch> {
     let definition = definition(STATEMENT);
-    let seeds: Vec<(u16, u32)> =
-        (0..100_u32).map(|at| (u16::from(at % 3 == 0) * 31, at.wrapping_mul(2_654_435_761) % 999)).collect();
+    let seeds: Vec<(u16, u32)> = (0..100_u32)
+        .map(|at| (u16::from(at % 3 == 0) * 31, at.wrapping_mul(2_654_435_761) % 999))
+        .collect();
     (0..ROWS / 100).map(|at| rows(&definition, first + 100 * at, &seeds)).collect()
 }
 
@@ -58,7 +59,10 @@ fn killed_writers_leave_whole_inserts() {
         match read(&disk(), &path) {
             Ok(rows) => {
                 let rows = rows.len() as u64;
-                assert!(rows.is_multiple_of(ROWS) && rows >= seen_rows, "{rows} rows after {seen_rows}");
+                assert!(
+                    rows.is_multiple_of(ROWS) && rows >= seen_rows,
+                    "{rows} rows after {seen_rows}"
+                );
                 seen_rows = rows;
             }
             Err(error) => {

@@ -1,6 +1,8 @@
 //! What goes in comes out, sorted, in as many parts as it should be.
 
-use super::{STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, read_part, rows};
+use super::{
+    STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, read_part, rows,
+};
 use crate::table::Table;
 use crate::table::insert::{Existing, Insert, InsertOptions};
 use arrow_array::RecordBatch;
@@ -132,7 +134,8 @@ fn without_a_sorting_key_rows_stay_as_they_came() {
     let (storage, path) = (memory(), Path::new("t"));
     let batches: Vec<RecordBatch> =
         (0..10).map(|number| rows(&definition, 90 * number, &seeds(90, 3, 50))).collect();
-    insert(&storage, path, &definition, InsertOptions { memory_bytes: 1, ..options() }, &batches).unwrap();
+    insert(&storage, path, &definition, InsertOptions { memory_bytes: 1, ..options() }, &batches)
+        .unwrap();
     insert(&storage, path, &definition, options(), &[rows(&definition, 900, &[(1, 1)])]).unwrap();
     merge_all(&storage, path, 1).unwrap();
     let table = Table::open_on(&storage, path).unwrap();
@@ -180,7 +183,8 @@ fn absurdly_many_partitions_are_refused() {
 fn the_old_dialect_stays_old_when_merged() {
     let (storage, path, definition) = (memory(), Path::new("t"), definition(STATEMENT));
     let old = InsertOptions { dialect: Dialect::Old, memory_bytes: 1, ..options() };
-    let batches = [rows(&definition, 0, &seeds(300, 1, 50)), rows(&definition, 300, &seeds(200, 1, 50))];
+    let batches =
+        [rows(&definition, 0, &seeds(300, 1, 50)), rows(&definition, 300, &seeds(200, 1, 50))];
     for batch in &batches {
         insert(&storage, path, &definition, old.clone(), std::slice::from_ref(batch)).unwrap();
     }
@@ -206,7 +210,8 @@ fn refusing_appending_and_replacing() {
     assert_eq!(refused.unwrap_err().kind(), Kind::Conflict);
     insert(&storage, path, &known, with(Existing::Append), &batches[1..]).unwrap();
     assert_eq!(read(&storage, path).unwrap(), contents(&batches));
-    for (from, to) in [("ORDER BY (k, s)", "ORDER BY k"), ("UInt64", "Int64"), ("toYYYYMM(d)", "d")] {
+    for (from, to) in [("ORDER BY (k, s)", "ORDER BY k"), ("UInt64", "Int64"), ("toYYYYMM(d)", "d")]
+    {
         let other = definition(&STATEMENT.replace(from, to));
         let error = insert(&storage, path, &other, with(Existing::Append), &[]).unwrap_err();
         assert_eq!(error.kind(), Kind::Conflict, "{error}");
