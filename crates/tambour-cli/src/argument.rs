@@ -1,6 +1,10 @@
 //! Values of flags that are more than a word: sizes, codecs, delimiters.
 
 use std::str::FromStr;
+use tambour::Kind;
+use tambour::codec::CodecError;
+use tambour::codec::block::Encoder;
+use tambour::codec::codec::{Class, Element};
 use tambour::codec::spec::CodecSpec;
 
 /// A number of bytes: `1GiB`, `512MB`, `64k`, `4096`.
@@ -80,9 +84,22 @@ impl FromStr for CodecChoice {
         let codec = if chain.eq_ignore_ascii_case("auto") {
             None
         } else {
-            Some(chain.parse::<CodecSpec>().map_err(|error| error.to_string())?)
+            let spec = chain.parse::<CodecSpec>().map_err(|error| error.to_string())?;
+            check_names(&spec)?;
+            Some(spec)
         };
         Ok(Self { column: column.map(str::to_owned), codec })
+    }
+}
+
+/// A name that no codec has is a slip of the keys; a codec that does not suit a column or is not supported is found later.
+fn check_names(spec: &CodecSpec) -> Result<(), String> {
+    let element = Element { width: 1, class: Class::Bytes };
+    match Encoder::new(spec, element) {
+        Err(error @ CodecError::Spec { .. }) if error.kind() == Kind::Argument => {
+            Err(error.to_string())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -272,14 +272,38 @@ impl Input {
             }),
             Format::ArrowIpc => self.survey_ipc_stream(path, source.preceded_by(head)),
             text => {
-                let sample = self.sample().unwrap_or(usize::MAX);
-                let wanted = sample.saturating_sub(head.len());
-                let read = source.fill(&mut head, wanted)?;
-                let extent = Extent { sample: None, truncated: read == wanted };
-                let sampled = Source::of_bytes(path, head.clone());
-                let file = self.survey_text(sampled, text, extent)?;
+                let file = self.survey_stream(path, text, &mut source, &mut head)?;
                 self.stdin = Some(Begun { head, rest: source });
                 Ok(Piece::Text(file))
+            }
+        }
+    }
+
+    /// Looks at the beginning of a stream: as much as a sample may have, but with a schema only at what is there already,
+    /// so that rows are imported as they come; more while no record ends in it.
+    fn survey_stream(
+        &mut self,
+        path: &Path,
+        format: Format,
+        source: &mut Source,
+        head: &mut Vec<u8>,
+    ) -> Result<TextFile, FileError> {
+        let mut wanted = match self.options.columns {
+            Some(_) => HEAD_BYTES,
+            None => self.sample().unwrap_or(usize::MAX),
+        };
+        loop {
+            let missing = wanted.saturating_sub(head.len());
+            let truncated = source.fill(head, missing)? == missing;
+            let extent = Extent { sample: None, truncated };
+            let sampled = Source::of_bytes(path, head.clone());
+            match self.survey_text(sampled, format, extent) {
+                // A record that is too long is an error of its own, so this ends.
+                Err(FileError::Empty { .. }) if truncated => {
+                    let record = self.options.record_bytes_max.saturating_add(HEAD_BYTES);
+                    wanted = (2 * head.len()).min(record).max(head.len() + HEAD_BYTES);
+                }
+                outcome => return outcome,
             }
         }
     }

@@ -11,6 +11,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::common::TableReference;
 use datafusion::config::Dialect;
+use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -117,9 +118,27 @@ impl Session {
     /// Parses and plans one statement, ClickHouse's dialect included.
     pub async fn sql(&self, statement: &str) -> Result<Query, SqlError> {
         let Prepared { statement, format, notes } = dialect::prepare(statement)?;
-        let plan = self.context.state().statement_to_plan(statement).await?;
+        let planned = self.context.state().statement_to_plan(statement).await;
+        let plan = planned.map_err(|error| self.explained(error))?;
         let frame = self.context.execute_logical_plan(plan).await?;
         Ok(Query { frame, format, notes })
+    }
+    /// DataFusion tells of an unknown table in a text alone, with names that nobody wrote.
+    fn explained(&self, error: DataFusionError) -> SqlError {
+        let name = match error.find_root() {
+            DataFusionError::Plan(text) => {
+                text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found"))
+            }
+            _ => None,
+        };
+        let Some(name) = name else { return error.into() };
+        let own = format!("{CATALOG}.{}.", system::DATABASE);
+        let name = name.strip_prefix(&own).unwrap_or(name);
+        let name = name.strip_prefix(&format!("{CATALOG}.")).unwrap_or(name).to_owned();
+        SqlError::UnknownTable {
+            name,
+            tables: self.tables().into_iter().map(|(name, _)| name).collect(),
+        }
     }
     /// Names of all functions, for completion.
     pub fn function_names(&self) -> Vec<String> {

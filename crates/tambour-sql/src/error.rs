@@ -37,6 +37,14 @@ pub enum SqlError {
         /// The limit.
         limit: usize,
     },
+    /// A statement names a table that the session does not have.
+    #[error("there is no table {name:?}{}", known(.tables))]
+    UnknownTable {
+        /// The name as written.
+        name: String,
+        /// The tables that there are.
+        tables: Vec<String>,
+    },
     /// Two tables of a session have the same name.
     #[error("two tables are named {name:?}")]
     Duplicate {
@@ -57,8 +65,9 @@ impl SqlError {
         match self {
             Self::Query(error) => query_kind(error),
             Self::Table { cause, .. } => cause.kind(),
-            Self::Refused { .. } => Kind::Unsupported,
+            Self::Refused { .. } => Kind::Argument,
             Self::Limit { .. } => Kind::Limit,
+            Self::UnknownTable { .. } => Kind::NotFound,
             Self::Duplicate { .. } => Kind::Conflict,
             Self::Session { .. } => Kind::Argument,
         }
@@ -85,8 +94,15 @@ fn query_kind(error: &DataFusionError) -> Kind {
     }
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => Kind::Limit,
-        DataFusionError::NotImplemented(_) => Kind::Unsupported,
         DataFusionError::IoError(_) => Kind::Io,
         _ => Kind::Argument,
     }
+}
+
+/// The tables that could have been meant.
+fn known(tables: &[String]) -> String {
+    if tables.is_empty() {
+        return "; no table was given".to_owned();
+    }
+    format!("; there are: {}", tables.join(", "))
 }

@@ -2,7 +2,7 @@
 //!
 //! "Exact" is a promise: the engine answers `count(*)`, `min` and `max` from it without a scan. So a number is exact only if
 //! nothing can have made it wrong: rows are not, once some are marked as deleted; extremes in min-max files are not, once a
-//! merge may have dropped rows.
+//! merge (or an engine that drops rows) may have left them too wide.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType as ArrowType, Schema};
@@ -84,9 +84,14 @@ fn extremes(
         return absent;
     }
     let mut found: Option<(Precision<ScalarValue>, Precision<ScalarValue>)> = None;
-    for part in table.parts().iter().filter(|part| part.rows() > 0) {
+    // Other engines of the family drop rows on insert, after the extremes were taken.
+    let is_plain = table.definition().is_some_and(|it| it.clauses.engine.is_none());
+    let parts = table.parts().iter().zip(table.part_names());
+    for (part, part_name) in parts.filter(|(part, _)| part.rows() > 0) {
+        let is_fresh = is_plain
+            && PartName::parse(part_name).is_some_and(|it| it.level == 0 && it.mutation.is_none());
         let of_part = from_index(table, part, name, data_type, arrow)
-            .or_else(|| from_minmax(part, name, arrow));
+            .or_else(|| from_minmax(part, name, arrow, is_fresh));
         let Some((min, max)) = of_part else { return absent };
         found = Some(match found {
             None => (min, max),
@@ -96,16 +101,15 @@ fn extremes(
     found.unwrap_or(absent)
 }
 
-/// From the min-max file: exact for parts as they were inserted.
+/// From the min-max file: exact for parts as they were inserted, since merges keep the extremes of rows that they drop.
 fn from_minmax(
     part: &Part,
     name: &str,
     arrow: &ArrowType,
+    is_fresh: bool,
 ) -> Option<(Precision<ScalarValue>, Precision<ScalarValue>)> {
     // A file that cannot be read is reported by whoever needs it.
     let values = part.minmax(name).ok()??;
-    let is_fresh =
-        PartName::parse(part.name()).is_some_and(|name| name.level == 0 && name.mutation.is_none());
     let precision = |row| {
         let value = value_at(&values, row, arrow);
         value.map_or(Precision::Absent, |value| {

@@ -28,7 +28,7 @@ mod tests {
         "CREATE TABLE t (`index` UInt8, `n.x` Array(UInt8), e Enum8('a, b)' = 1, 'c\\'' = 2)) ENGINE = MergeTree \
          ORDER BY (index, n.x)",
         "CREATE TABLE t (a DOUBLE PRECISION, k INT UNSIGNED, c VARCHAR(10), x DECIMAL(10, 2)) ENGINE = MergeTree ORDER BY k",
-        "CREATE TABLE t /* a /* comment */ (k UInt8, -- another, )\n d Date TTL d + INTERVAL 1 DAY) ENGINE = MergeTree \
+        "CREATE TABLE t /* a /* nested */ comment */ (k UInt8, -- another, )\n d Date TTL d + INTERVAL 1 DAY) ENGINE = MergeTree \
          ORDER BY k ASC TTL d + INTERVAL 1 MONTH SETTINGS storage_policy = 'default'",
     ];
 

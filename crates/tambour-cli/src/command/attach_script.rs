@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use tambour::Part;
 use tambour::store::Table;
-use tambour::store::schema::TableDefinition;
+use tambour::store::schema::{TableDefinition, quoted_name};
 
 /// Prints the script.
 pub(crate) fn run(arguments: &AttachScriptArguments) -> anyhow::Result<()> {
@@ -53,12 +53,13 @@ impl Script<'_> {
 
     /// `database.table`, quoted as ClickHouse wants it.
     fn target(&self) -> String {
-        format!("{}.{}", backticked(&self.arguments.database), backticked(&self.name))
+        format!("{}.{}", quoted_name(&self.arguments.database), quoted_name(&self.name))
     }
 
     fn create(&self) -> String {
         let mut definition = self.definition.clone();
-        definition.name = self.target();
+        definition.database = Some(self.arguments.database.clone());
+        definition.name.clone_from(&self.name);
         definition.to_string()
     }
 
@@ -197,16 +198,6 @@ fn one_line(text: &str) -> String {
     text.replace(char::is_control, "?")
 }
 
-fn backticked(name: &str) -> String {
-    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain {
-        name.to_owned()
-    } else {
-        format!("`{}`", name.replace('\\', "\\\\").replace('`', "\\`"))
-    }
-}
-
 /// A name as ClickHouse writes it in paths: every byte but letters, digits and underscore as `%2E`.
 fn escaped(name: &str) -> String {
     let mut text = String::new();
@@ -234,9 +225,6 @@ mod tests {
 
     #[test]
     fn names_for_the_server() {
-        assert_eq!(backticked("flights"), "flights");
-        assert_eq!(backticked("my table"), "`my table`");
-        assert_eq!(backticked("a`b"), "`a\\`b`");
         assert_eq!(escaped("my.table-1"), "my%2Etable%2D1");
     }
 }

@@ -97,7 +97,7 @@ fn manual_pages() {
     let sandbox = Sandbox::new();
     let page = sandbox.run(&["man"]).expect(0).stdout;
     assert!(page.contains(".TH tambour 1"), "{page}");
-    sandbox.run(&["man", "pages"]).expect(0).says(&["wrote 11 pages"]);
+    sandbox.run(&["man", "pages"]).expect(0).says(&["wrote 12 pages"]);
     for command in COMMANDS {
         let page = sandbox.path().join(format!("pages/tambour-{command}.1"));
         assert!(std::fs::read_to_string(page).unwrap().contains(command));

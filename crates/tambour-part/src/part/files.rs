@@ -80,6 +80,14 @@ impl PartFiles {
         Ok(())
     }
 
+    /// An error if there is no `checksums.txt`.
+    pub(crate) fn require_sums(&self) -> Result<(), PartError> {
+        if self.has(CHECKSUMS_FILE) {
+            return Ok(());
+        }
+        Err(PartError::Missing { place: Box::new(self.place(CHECKSUMS_FILE)) })
+    }
+
     pub(crate) fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

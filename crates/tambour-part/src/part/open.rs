@@ -60,6 +60,10 @@ pub(super) fn open(
     let mut files = PartFiles::list(storage, path)?;
     refuse_foreign(&files, &name)?;
     files.load_sums()?;
+    if files.has(GUARD_FILE) {
+        // What Tambour wrote had checksums; only without both files it may be a part of old.
+        files.require_sums()?;
+    }
     for (_, _, presence) in files.listed() {
         presence?;
     }

@@ -32,8 +32,8 @@ pub(super) fn lock(path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         if is_same_file(&file, path)? {
-            file.set_len(0)?;
-            file.write_all(note.as_bytes())?;
+            // The note is for people who wonder who holds the lock; a full disk does not take the lock away.
+            let _ = file.set_len(0).and_then(|()| file.write_all(note.as_bytes()));
             return Ok(Box::new(Flock { file }));
         }
     }

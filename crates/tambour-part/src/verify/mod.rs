@@ -54,6 +54,8 @@ type FileBlocks = BTreeMap<String, Vec<BlockInfo>>;
 /// Verifies an opened part.
 pub(crate) fn verify(part: &Arc<Part>) -> Verification {
     let mut seen = Verification::default();
+    // It can be read without, but then nobody knows whether all of it is there.
+    seen.note(part.files.require_sums());
     let blocks = check_files(&part.files, &mut seen);
     check_part(part, &blocks, &mut seen);
     seen

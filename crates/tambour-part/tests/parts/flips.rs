@@ -183,8 +183,14 @@ fn a_missing_or_foreign_file_is_seen() {
 fn without_checksums_no_flipped_bit_panics_and_values_stay_protected() {
     for dialect in [Dialect::New, Dialect::Old] {
         let memory = small(dialect, "LZ4");
-        memory.remove_file(&Path::new(PATH).join("checksums.txt")).unwrap();
         let good = look(&memory, PATH).0.unwrap();
+        memory.remove_file(&Path::new(PATH).join("checksums.txt")).unwrap();
+        assert!(
+            matches!(look(&memory, PATH).0, Err(PartError::Missing { .. })),
+            "tambour.txt tells that there were checksums"
+        );
+        memory.remove_file(&Path::new(PATH).join("tambour.txt")).unwrap();
+        assert_eq!(look(&memory, PATH).1, 1, "verifying misses them");
         for (name, bytes) in contents(&memory, Path::new(PATH)) {
             let file = Path::new(PATH).join(&name);
             for damaged in every_bit(&bytes) {

@@ -95,10 +95,17 @@ pub(super) fn take(expr: &mut Expr) -> Expr {
     std::mem::replace(expr, Expr::Identifier(Ident::new("")))
 }
 
+/// The name of a function as it is registered: the planner would write one without quotes in lower case.
+fn registered(name: &str) -> ObjectName {
+    let has_case = name.contains(|c: char| c.is_ascii_uppercase());
+    let ident = if has_case { Ident::with_quote('"', name) } else { Ident::new(name) };
+    ObjectName(vec![ObjectNamePart::Identifier(ident)])
+}
+
 /// A call of a function by its exact name.
 pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Function {
     Function {
-        name: ObjectName(vec![ObjectNamePart::Identifier(Ident::with_quote('"', name))]),
+        name: registered(name),
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
         args: FunctionArguments::List(FunctionArgumentList {
@@ -126,7 +133,7 @@ pub(super) fn name(function: &Function) -> Option<&str> {
 
 /// Renames a function to what is registered.
 pub(super) fn rename(function: &mut Function, name: &str) {
-    function.name = ObjectName(vec![ObjectNamePart::Identifier(Ident::with_quote('"', name))]);
+    function.name = registered(name);
 }
 
 /// Takes the arguments out of a call if they are all plain expressions.

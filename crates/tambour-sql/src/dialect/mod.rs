@@ -10,13 +10,14 @@
 
 mod aggregate;
 mod call;
+mod grammar;
 mod rewrite;
 
 use crate::SqlError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql, VisitMut};
-use datafusion::sql::sqlparser::dialect::ClickHouseDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use grammar::Grammar;
 use std::ops::ControlFlow;
 
 pub(crate) use call::renamed;
@@ -50,10 +51,9 @@ pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
 /// Prepares statements that are separated by semicolons.
 pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
     check_limits(sql)?;
-    let dialect = ClickHouseDialect {};
     let described = with_table_keyword(sql);
     let mut parser =
-        DFParserBuilder::new(described.as_deref().unwrap_or(sql)).with_dialect(&dialect).build()?;
+        DFParserBuilder::new(described.as_deref().unwrap_or(sql)).with_dialect(&Grammar).build()?;
     parser.parse_statements()?.into_iter().map(rewritten).collect()
 }
 
@@ -111,9 +111,8 @@ fn check_limits(sql: &str) -> Result<(), SqlError> {
     if sql.len() > STATEMENT_MAX {
         return Err(SqlError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
     }
-    let dialect = ClickHouseDialect {};
     // What cannot be cut into tokens is for the parser to explain.
-    let tokens = Tokenizer::new(&dialect, sql).tokenize().unwrap_or_default();
+    let tokens = Tokenizer::new(&Grammar, sql).tokenize().unwrap_or_default();
     let is_word = |token: &Token, word: &str| matches!(token, Token::Word(it) if it.value.eq_ignore_ascii_case(word));
     let operators = tokens.iter().filter(|token| match token {
         Token::Plus

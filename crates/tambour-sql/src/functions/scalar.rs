@@ -160,10 +160,8 @@ impl ScalarUDFImpl for Wrapped {
             _ if self.function.is_predicate() => DataType::Bool,
             other => other,
         };
-        let strings = match args.arg_fields.iter().any(|field| is_bytes(field.data_type())) {
-            true => Strings::Binary,
-            false => Strings::Utf8,
-        };
+        let has_bytes = args.arg_fields.iter().any(|field| is_bytes(field.data_type()));
+        let strings = if has_bytes { Strings::Binary } else { Strings::Utf8 };
         let field = result.field(self.name(), strings);
         let is_nullable = is_nullable || field.is_nullable();
         Ok(Arc::new(field.with_nullable(is_nullable)))
@@ -191,10 +189,8 @@ impl ScalarUDFImpl for Wrapped {
         let result = self.function.evaluate(&operands).map_err(external)?;
         // What was promised when the query was planned counts, whatever turned out to be constant since.
         let wanted = args.return_field.data_type();
-        let values = match result.values.data_type() == wanted {
-            true => result.values,
-            false => cast(&result.values, wanted)?,
-        };
+        let is_wanted = result.values.data_type() == wanted;
+        let values = if is_wanted { result.values } else { cast(&result.values, wanted)? };
         if result.is_constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?));
         }

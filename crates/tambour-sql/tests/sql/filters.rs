@@ -40,7 +40,8 @@ fn condition(numbers: &mut Numbers, depth: u64) -> String {
 }
 
 fn filters(partition_by: &str, order_by: &str, seed: u64, count: usize) {
-    let session = Fixture::new(partition_by, order_by).session(2);
+    let fixture = Fixture::new(partition_by, order_by);
+    let session = fixture.session(2);
     let mut numbers = Numbers::new(seed);
     for _ in 0..count {
         let condition = condition(&mut numbers, 2);

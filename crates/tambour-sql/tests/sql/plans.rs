@@ -22,7 +22,8 @@ fn plan(session: &Session, query: &str) -> String {
 
 #[test]
 fn counting_needs_no_scan() {
-    let session = Fixture::new("toYYYYMM(t)", "(k, s, t)").session(2);
+    let fixture = Fixture::new("toYYYYMM(t)", "(k, s, t)");
+    let session = fixture.session(2);
     insta::assert_snapshot!(plan(&session, "SELECT count(*) FROM t"));
     insta::assert_snapshot!(plan(
         &session,
@@ -32,7 +33,8 @@ fn counting_needs_no_scan() {
 
 #[test]
 fn filters_prune_parts_and_granules() {
-    let session = Fixture::new("toYYYYMM(t)", "(k, s, t)").session(2);
+    let fixture = Fixture::new("toYYYYMM(t)", "(k, s, t)");
+    let session = fixture.session(2);
     insta::assert_snapshot!(plan(
         &session,
         "SELECT sum(id) FROM t WHERE k = 7 AND t < TIMESTAMP '2024-02-01 00:00:00Z'"
@@ -46,19 +48,23 @@ fn filters_prune_parts_and_granules() {
 
 #[test]
 fn order_comes_from_the_sorting_key() {
-    let several = Fixture::new("toYYYYMM(t)", "(k, s, t)").session(2);
+    let several_fixture = Fixture::new("toYYYYMM(t)", "(k, s, t)");
+    let several = several_fixture.session(2);
     insta::assert_snapshot!(plan(&several, "SELECT k, s FROM t ORDER BY k, s LIMIT 5"));
     insta::assert_snapshot!(plan(&several, "SELECT s FROM t ORDER BY s LIMIT 5"));
-    let single = Fixture::new("toYYYYMM(t)", "(k, s, t)").session(1);
+    let single_fixture = Fixture::new("toYYYYMM(t)", "(k, s, t)");
+    let single = single_fixture.session(1);
     insta::assert_snapshot!(plan(&single, "SELECT k, s FROM t ORDER BY k LIMIT 5"));
     // Enums sort by number in the table and by name in the engine.
-    let by_enum = Fixture::new("tuple()", "(e, k)").session(2);
+    let by_enum_fixture = Fixture::new("tuple()", "(e, k)");
+    let by_enum = by_enum_fixture.session(2);
     insta::assert_snapshot!(plan(&by_enum, "SELECT e, k FROM t ORDER BY e, k"));
 }
 
 #[test]
 fn a_limit_stops_the_scan() {
-    let session = Fixture::new("tuple()", "id").session(1);
+    let fixture = Fixture::new("tuple()", "id");
+    let session = fixture.session(1);
     insta::assert_snapshot!(plan(&session, "SELECT id FROM t LIMIT 10"));
     let analysed = text(&session, "EXPLAIN ANALYZE SELECT id FROM t LIMIT 10");
     assert!(analysed.contains("output_rows=10"), "{analysed}");

@@ -34,7 +34,7 @@ const UNORDERED: &[&str] = &[
     "SELECT id FROM T WHERE t >= TIMESTAMP '2024-02-28 00:00:00Z' AND t < TIMESTAMP '2024-03-01 12:00:00Z'",
     "SELECT id FROM T WHERE d = DATE '2022-03-04' OR k = 3",
     "SELECT id FROM T WHERE p > 900.5 AND x < 0",
-    "SELECT id FROM T WHERE s LIKE '%e%' AND s NOT LIKE 'l%'",
+    "SELECT id FROM T WHERE s LIKE '%b%' AND s NOT LIKE 'a%'",
     "SELECT a.id, b.id FROM T a JOIN T b ON a.k = b.k AND a.s = b.s AND a.id < b.id WHERE a.k = 149",
     "SELECT a.s, count(*) FROM T a JOIN T b ON a.t = b.t GROUP BY a.s",
     "SELECT id, row_number() OVER (PARTITION BY k ORDER BY id) FROM T WHERE k < 5",
@@ -85,8 +85,8 @@ fn plain_columns_keep_their_clickhouse_type() {
     let fixture = Fixture::new("tuple()", "id");
     let session = fixture.session(2);
     let queries = [
-        ("SELECT e FROM t", "Enum8('b' = 1, 'a' = 2, 'c' = -3)"),
-        ("SELECT a.e AS other FROM t a WHERE k > 3", "Enum8('b' = 1, 'a' = 2, 'c' = -3)"),
+        ("SELECT e FROM t", "Enum8('c' = -3, 'b' = 1, 'a' = 2)"),
+        ("SELECT a.e AS other FROM t a WHERE k > 3", "Enum8('c' = -3, 'b' = 1, 'a' = 2)"),
         ("SELECT u, count(*) FROM t GROUP BY u ORDER BY u", "UUID"),
         ("SELECT DISTINCT l FROM t ORDER BY l LIMIT 2", "LowCardinality(Nullable(String))"),
         ("SELECT u FROM (SELECT u, id FROM t ORDER BY id LIMIT 3)", "UUID"),
@@ -122,7 +122,8 @@ fn a_memory_limit_is_an_error_of_its_own_kind() {
 
 #[test]
 fn errors_have_kinds() {
-    let session = Fixture::new("tuple()", "id").session(1);
+    let fixture = Fixture::new("tuple()", "id");
+    let session = fixture.session(1);
     for statement in
         ["SELEC 1", "SELECT nothing FROM t", "SELECT * FROM nowhere", "SELECT 1; SELECT 2"]
     {

@@ -93,7 +93,7 @@ pub(crate) fn rows(seed: u64) -> RecordBatch {
 pub(crate) fn definition(partition_by: &str, order_by: &str) -> TableDefinition {
     TableDefinition::parse(&format!(
         "CREATE TABLE t ({COLUMNS}) ENGINE = MergeTree PARTITION BY {partition_by} \
-         ORDER BY {order_by} SETTINGS index_granularity = 64"
+         ORDER BY {order_by} SETTINGS index_granularity = 64, allow_nullable_key = 1"
     ))
     .unwrap()
 }

@@ -28,7 +28,8 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, StoreError> {
     if cursor.take_words(&["IF"]) {
         cursor.expect_words(&["NOT", "EXISTS"])?;
     }
-    let mut definition = TableDefinition::new(table_name(&mut cursor)?, Vec::new());
+    let (database, name) = table_name(&mut cursor)?;
+    let mut definition = TableDefinition { database, ..TableDefinition::new(name, Vec::new()) };
     if cursor.at_word("AS") || cursor.at_word("CLONE") {
         return Err(refused("CREATE TABLE ... AS", "the columns must be written out"));
     }
@@ -39,11 +40,12 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, StoreError> {
 }
 
 /// `name`, `db.name`, and what may stand behind it. A table that is being attached may be called `_`.
-fn table_name(cursor: &mut Cursor) -> Result<String, StoreError> {
+fn table_name(cursor: &mut Cursor) -> Result<(Option<String>, String), StoreError> {
+    let mut database = None;
     let mut name = cursor.expect_name("the table's name")?;
     if cursor.take_symbol(".") {
-        let table = cursor.expect_name("the table's name")?;
-        name = format!("{name}.{table}");
+        database = Some(name);
+        name = cursor.expect_name("the table's name")?;
     }
     loop {
         if cursor.take_words(&["UUID"]) {
@@ -57,7 +59,7 @@ fn table_name(cursor: &mut Cursor) -> Result<String, StoreError> {
         } else if cursor.take_words(&["FROM"]) {
             cursor.expect_text("a path in quotes")?;
         } else {
-            return Ok(name);
+            return Ok((database, name));
         }
     }
 }
@@ -140,6 +142,10 @@ fn column(cursor: &mut Cursor, definition: &mut TableDefinition) -> Result<bool,
     Ok(is_key)
 }
 
+/// Words that may follow the first of a type.
+const TYPE_WORDS: &[&str] =
+    &["PRECISION", "VARYING", "LARGE", "OBJECT", "UNSIGNED", "SIGNED", "CHARACTER"];
+
 /// The text of a type: a word or several (`DOUBLE PRECISION`), and what stands in parentheses.
 fn data_type_text<'a>(cursor: &mut Cursor<'a>, column: &str) -> Result<&'a str, StoreError> {
     let start = cursor.peek();
@@ -147,15 +153,13 @@ fn data_type_text<'a>(cursor: &mut Cursor<'a>, column: &str) -> Result<&'a str, 
         return Err(cursor.expected(&format!("the type of column `{column}`")));
     }
     cursor.next();
-    const MORE: &[&str] =
-        &["PRECISION", "VARYING", "LARGE", "OBJECT", "UNSIGNED", "SIGNED", "CHARACTER"];
-    while cursor.at_any_word(MORE) {
+    while cursor.at_any_word(TYPE_WORDS) {
         cursor.next();
     }
     if cursor.at_symbol("(") {
         cursor.balanced()?;
     }
-    while cursor.at_any_word(MORE) {
+    while cursor.at_any_word(TYPE_WORDS) {
         cursor.next();
     }
     Ok(cursor.since(start.start))
@@ -345,20 +349,24 @@ fn engine(cursor: &mut Cursor) -> Result<Option<String>, StoreError> {
     Ok(Some(text.to_owned()))
 }
 
+/// Words that begin a clause of a table.
+const TABLE_CLAUSES: &[&str] = &[
+    "ENGINE",
+    "PARTITION",
+    "ORDER",
+    "PRIMARY",
+    "SAMPLE",
+    "TTL",
+    "SETTINGS",
+    "COMMENT",
+    "AS",
+    "EMPTY",
+];
+
+/// An expression that is kept as text: up to the next clause.
 fn table_clause_text(cursor: &mut Cursor) -> Result<String, StoreError> {
-    const CLAUSES: &[&str] = &[
-        "ENGINE",
-        "PARTITION",
-        "ORDER",
-        "PRIMARY",
-        "SAMPLE",
-        "TTL",
-        "SETTINGS",
-        "COMMENT",
-        "AS",
-        "EMPTY",
-    ];
-    let text = cursor.skip_until(|cursor| cursor.at_any_word(CLAUSES) || cursor.at_symbol(";"))?;
+    let text =
+        cursor.skip_until(|cursor| cursor.at_any_word(TABLE_CLAUSES) || cursor.at_symbol(";"))?;
     if text.is_empty() { Err(cursor.expected("an expression")) } else { Ok(text.to_owned()) }
 }
 

@@ -245,10 +245,7 @@ impl Expression {
                     arguments.iter().map(|a| a.signature(columns)).collect::<Result<_, _>>()?;
                 let data_type = known(function)?.data_type(&signatures)?;
                 let is_constant = signatures.iter().all(|s| s.constant.is_some());
-                let constant = match is_constant {
-                    true => Some(self.operand(None)?.values),
-                    false => None,
-                };
+                let constant = if is_constant { Some(self.operand(None)?.values) } else { None };
                 Ok(Signature { data_type, constant })
             }
         }
@@ -396,7 +393,7 @@ impl std::fmt::Display for Expression {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Column(name) => {
-                let parts: Vec<String> = name.split('.').map(token::name).collect();
+                let parts: Vec<String> = name.split('.').map(token::quoted_name).collect();
                 // A name with a point in it stays one name if its pieces need no quotes.
                 if parts.iter().any(|part| part.starts_with('`')) {
                     f.write_str(&token::quote(name, '`'))

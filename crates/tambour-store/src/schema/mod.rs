@@ -16,6 +16,7 @@ use crate::StoreError;
 use expression::Expression;
 use tambour_codec::spec::CodecSpec;
 use tambour_part::types::{Column, DataType};
+pub use token::quoted_name;
 
 /// One column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +59,9 @@ pub struct ColumnClauses {
 /// A table definition: the contents of a CREATE TABLE statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDefinition {
-    /// Name as written (`db.table` or `table`).
+    /// The database, if the statement names one.
+    pub database: Option<String>,
+    /// The table's name.
     pub name: String,
     /// Columns in order.
     pub columns: Vec<ColumnDefinition>,
@@ -105,6 +108,7 @@ impl TableDefinition {
     /// A table of these columns without keys.
     pub fn new(name: impl Into<String>, columns: Vec<ColumnDefinition>) -> Self {
         Self {
+            database: None,
             name: name.into(),
             columns,
             order_by: Vec::new(),

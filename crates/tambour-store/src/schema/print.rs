@@ -1,15 +1,18 @@
 //! Printing a definition: one canonical statement, which [`TableDefinition::parse`] and ClickHouse both take.
 
 use super::expression::Expression;
-use super::token::quote;
+use super::token::{quote, quoted_name};
 use super::{ColumnDefinition, TableDefinition};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for TableDefinition {
     /// Prints a statement that [`TableDefinition::parse`] and ClickHouse both take.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let name: Vec<String> = self.name.splitn(2, '.').map(|part| quote(part, '`')).collect();
-        writeln!(f, "CREATE TABLE {}\n(", name.join("."))?;
+        f.write_str("CREATE TABLE ")?;
+        if let Some(database) = &self.database {
+            write!(f, "{}.", quoted_name(database))?;
+        }
+        writeln!(f, "{}\n(", quoted_name(&self.name))?;
         let columns = self.columns.iter().map(ToString::to_string);
         let lines: Vec<String> = columns.chain(self.clauses.elements.iter().cloned()).collect();
         for (index, line) in lines.iter().enumerate() {

@@ -105,10 +105,10 @@ impl<'a> Cursor<'a> {
             if trimmed.starts_with("--") || trimmed.starts_with("#!") || trimmed.starts_with("# ") {
                 offset += trimmed.find('\n').unwrap_or(trimmed.len());
             } else if trimmed.starts_with("/*") {
-                let Some(end) = trimmed.find("*/") else {
+                let Some(length) = comment_length(trimmed) else {
                     return Err(self.error_at(offset, "`*/`", "the end of the statement"));
                 };
-                offset += end + 2;
+                offset += length;
             } else {
                 return Ok(offset);
             }
@@ -347,6 +347,24 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Length of a comment; comments may stand in comments.
+fn comment_length(rest: &str) -> Option<usize> {
+    let bytes = rest.as_bytes();
+    let (mut depth, mut at) = (0_usize, 0);
+    loop {
+        match bytes.get(at..at + 2)? {
+            b"/*" => depth += 1,
+            b"*/" if depth == 1 => return Some(at + 2),
+            b"*/" => depth -= 1,
+            _ => {
+                at += 1;
+                continue;
+            }
+        }
+        at += 2;
+    }
+}
+
 /// Length of a number: digits, a point, an exponent, or `0x…`.
 fn number_length(rest: &str) -> usize {
     let bytes = rest.as_bytes();
@@ -421,8 +439,8 @@ pub(super) fn quote(value: &str, quote: char) -> String {
     token
 }
 
-/// A name as it must be written in an expression.
-pub(super) fn name(value: &str) -> String {
+/// A name as it must be written in a statement: in backticks only where it needs them.
+pub fn quoted_name(value: &str) -> String {
     let is_bare = value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !RESERVED.iter().any(|word| word.eq_ignore_ascii_case(value));

@@ -48,6 +48,7 @@ use tambour_part::types::Column;
 pub struct Table {
     storage: Arc<dyn Storage>,
     path: PathBuf,
+    name: String,
     definition: Option<TableDefinition>,
     columns: Vec<Column>,
     names: Vec<String>,
@@ -70,7 +71,7 @@ impl Table {
     }
     /// The directory's name: the table's name in SQL.
     pub fn name(&self) -> &str {
-        self.path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or("table")
+        &self.name
     }
     /// Its definition, if there is a sidecar (or a .sql file beside the parts).
     pub fn definition(&self) -> Option<&TableDefinition> {

@@ -264,8 +264,16 @@ fn assemble(
     }
     let rows = parts.iter().map(|(_, part)| part.rows()).sum();
     let (names, parts) = parts.into_iter().unzip();
-    let (storage, path) = (Arc::clone(storage), path.to_owned());
-    Ok(Table { storage, path, definition, columns, names, parts, rows })
+    let (storage, name, path) = (Arc::clone(storage), directory_name(path), path.to_owned());
+    Ok(Table { storage, path, name, definition, columns, names, parts, rows })
+}
+
+/// The last component of a path; `.` and `..` have none of their own until they are resolved.
+pub(super) fn directory_name(path: &Path) -> String {
+    let own = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    own(path)
+        .or_else(|| std::fs::canonicalize(path).ok().as_deref().and_then(own))
+        .unwrap_or_else(|| "table".to_owned())
 }
 
 /// The part must have exactly the table's columns, in any order.
