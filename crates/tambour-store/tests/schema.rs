@@ -47,7 +47,7 @@ mod tests {
         let definition = TableDefinition::parse(ACCEPTED[4]).unwrap();
         assert_eq!(
             definition.to_string(),
-            "CREATE TABLE `t`\n(\n    `a b` UInt8 DEFAULT 1 + 2 COMMENT 'it\\'s' CODEC(ZSTD(3)),\n    `d` Date,\n    \
+            "CREATE TABLE t\n(\n    `a b` UInt8 DEFAULT 1 + 2 COMMENT 'it\\'s' CODEC(ZSTD(3)),\n    `d` Date,\n    \
              INDEX i d TYPE minmax GRANULARITY 1,\n    CONSTRAINT c CHECK d > '2000-01-01',\n    \
              PROJECTION p (SELECT d ORDER BY d)\n)\nENGINE = MergeTree\nPARTITION BY toYYYYMM(d)\n\
              ORDER BY (d, intDiv(`a b`, 2))\nSETTINGS index_granularity = 1024\nCOMMENT 'hi'"

@@ -80,18 +80,28 @@ impl Grid {
         }
         let Some(limit) = limit else { return Some(widths) };
         let space = limit.saturating_sub(frame.overhead(widths.len()));
-        while widths.iter().sum::<usize>() > space {
-            let excess = widths.iter().sum::<usize>() - space;
-            let cuttable = |(index, width): &(usize, &usize)| {
-                **width > CUT_MIN && self.headings.get(*index).is_some_and(|heading| !heading.right)
-            };
-            let (widest, width) =
-                widths.iter().enumerate().filter(cuttable).max_by_key(|(_, width)| **width)?;
-            // Down to the next widest, so that columns of about equal width lose about equally.
-            let next = widths.iter().enumerate().filter(cuttable).map(|(_, width)| *width);
-            let below = next.filter(|next| next < width).max().unwrap_or(CUT_MIN);
-            let cut = width.saturating_sub(excess).max(below.min(width - 1)).max(CUT_MIN);
-            *widths.get_mut(widest)? = cut;
+        // The widest are cut down together, at most to the next widest, so that columns lose about equally.
+        loop {
+            let excess = widths.iter().sum::<usize>().saturating_sub(space);
+            if excess == 0 {
+                break;
+            }
+            let is_text = |index: usize| self.headings.get(index).is_some_and(|it| !it.right);
+            let texts = widths.iter().enumerate().filter(|(index, _)| is_text(*index));
+            let texts: Vec<usize> = texts.map(|(_, width)| *width).collect();
+            let widest = texts.iter().copied().max().filter(|width| *width > CUT_MIN)?;
+            let equal = texts.iter().filter(|width| **width == widest).count();
+            let next = texts.iter().copied().filter(|width| *width < widest).max().unwrap_or(0);
+            // What is left over when it cannot be shared is taken from the first of them.
+            let share = (excess / equal).max(1);
+            let cut = (widest - share.min(widest)).max(next).max(CUT_MIN);
+            let mut open = excess;
+            for (index, width) in widths.iter_mut().enumerate() {
+                if is_text(index) && *width == widest && open > 0 {
+                    open = open.saturating_sub(*width - cut);
+                    *width = cut;
+                }
+            }
         }
         Some(widths)
     }
@@ -257,12 +267,12 @@ mod tests {
             text(&grid(), Frame::Plain, None),
             "name                             size\n\
              a quite long name of a column  12,345\n\
-             \u{65e5}\u{672c}\\u{1b}[31m                       7\n"
+             \u{65e5}\u{672c}\\u{1b}[31m                      7\n"
         );
         let framed = text(&grid(), Frame::Lines, Some(30));
         let widths: Vec<usize> = framed.lines().map(UnicodeWidthStr::width).collect();
         assert_eq!(widths, [30; 6], "{framed}");
-        assert!(framed.contains("a quite long na\u{2026}"), "{framed}");
+        assert!(framed.contains("a quite long nam\u{2026}"), "{framed}");
     }
 
     #[test]

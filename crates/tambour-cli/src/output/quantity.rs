@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(count(67_663), "67.66 thousand");
         assert_eq!(count(10_000_000), "10.00 million");
         assert_eq!(byte_rate(6.67e9), "6.67 GB/s.");
-        assert_eq!(rate(f64::INFINITY), "0");
+        assert_eq!(rate(f64::INFINITY), "0.00");
     }
 
     #[test]

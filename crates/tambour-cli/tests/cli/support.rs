@@ -143,7 +143,7 @@ pub(crate) fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 pending.push(path);
-            } else {
+            } else if !path.ends_with(".tambour.lock") {
                 files.push((path.clone(), fs::read(&path).unwrap()));
             }
         }

@@ -152,12 +152,7 @@ fn a_missing_or_foreign_file_is_seen() {
             let file = Path::new(PATH).join(name);
             memory.remove_file(&file).unwrap();
             let (read, found) = look(&memory, PATH);
-            if name == "checksums.txt" {
-                // ClickHouse takes such a part as it is, and so must we.
-                assert!(read.is_ok() && found == 0);
-            } else {
-                assert!(read.is_err() && found > 0, "{name}");
-            }
+            assert!(read.is_err() && found > 0, "{name}");
             for (other, foreign) in &files {
                 if foreign != bytes {
                     memory.put(&file, foreign);

@@ -1,6 +1,7 @@
 //! Whole queries.
 
 use crate::support::{Fixture, batches, block_on, lines, text};
+use tambour_codec::Kind;
 use tambour_part::types::TYPE_KEY;
 
 /// Queries with `T` for the table; those in the first list have one right order of rows.
@@ -117,17 +118,22 @@ fn a_memory_limit_is_an_error_of_its_own_kind() {
         query.execute().await?.collect().await
     })
     .unwrap_err();
-    assert_eq!(error.kind(), tambour_codec::Kind::Limit, "{error:?}");
+    assert_eq!(error.kind(), Kind::Limit, "{error:?}");
 }
 
 #[test]
 fn errors_have_kinds() {
     let fixture = Fixture::new("tuple()", "id");
     let session = fixture.session(1);
-    for statement in
-        ["SELEC 1", "SELECT nothing FROM t", "SELECT * FROM nowhere", "SELECT 1; SELECT 2"]
-    {
+    for (statement, kind) in [
+        ("SELEC 1", Kind::Argument),
+        ("SELECT nothing FROM t", Kind::Argument),
+        ("SELECT * FROM nowhere", Kind::NotFound),
+        ("SELECT 1; SELECT 2", Kind::Argument),
+    ] {
         let error = block_on(session.sql(statement)).unwrap_err();
-        assert_eq!(error.kind(), tambour_codec::Kind::Argument, "{statement}: {error:?}");
+        assert_eq!(error.kind(), kind, "{statement}: {error:?}");
     }
+    let error = block_on(session.sql("SELECT * FROM nowhere")).unwrap_err();
+    assert_eq!(error.to_string(), "there is no table \"nowhere\"; there are: t");
 }
