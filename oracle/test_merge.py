@@ -20,7 +20,7 @@ TAILS = {
     "compact": "PARTITION BY toYYYYMM(d) ORDER BY (k, s)",
     "wide": f"PARTITION BY toYYYYMM(d) ORDER BY (k, s) SETTINGS {WIDE}",
     "nullable": "PARTITION BY n % 3 ORDER BY (n, k) SETTINGS allow_nullable_key = 1",
-    "null-ranges": "PARTITION BY (ifNull(n, 0) - ifNull(n, 0), e) ORDER BY k SETTINGS allow_nullable_key = 1",
+    "null-ranges": "PARTITION BY (n % 1, e) ORDER BY k SETTINGS allow_nullable_key = 1",
     "floats": f"PARTITION BY (e, intDiv(k, 500)) ORDER BY (f, k) SETTINGS {WIDE}, index_granularity = 100",
     "strings": "PARTITION BY s ORDER BY (lc, e, u)",
     "nothing": "ORDER BY tuple()",

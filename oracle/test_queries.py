@@ -73,8 +73,7 @@ def lineitem(server, tambour, tmp_path_factory):
     subprocess.run([pathlib.Path(sys.executable).with_name("tpchgen-cli"), "parquet", "-s", "0.05", "--tables=lineitem",
                     f"--output-dir={path}"], check=True)
     tambour.run("import", path / "lineitem.parquet", "--into", path / "lineitem", "--order-by", "l_shipdate,l_orderkey")
-    statement = tambour.run("attach-script", path / "lineitem")
-    statement = statement[statement.index("CREATE TABLE"):].split(";")[0]
+    statement = tambour.run("attach-script", "--sql", path / "lineitem").split(";")[0]
     server.run("DROP TABLE IF EXISTS default.lineitem SYNC")
     server.run(statement)
     server.attach("default", "lineitem", parts_of(path / "lineitem"))

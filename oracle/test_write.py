@@ -1,5 +1,7 @@
 """What we write, ClickHouse attaches, checks and reads with equal values."""
 
+import shutil
+
 import pytest
 import zoo
 from conftest import ROOT, assert_same_rows, parts_of
@@ -118,13 +120,15 @@ def test_export_and_import_again(server, tambour, database, tmp_path, kind):
 
 
 def test_attach_script_works(server, tambour, tmp_path):
-    """What `attach-script` prints, done literally."""
+    """What `attach-script --sql` prints, done literally, with the parts where the shell script copies them."""
     tambour.run("import", ROOT / "data" / "flights-200k.arrow", "--into", tmp_path / "flights_script", "--order-by", "time")
-    script = tambour.run("attach-script", tmp_path / "flights_script")
-    statements = [line for line in "\n".join(line for line in script.splitlines() if not line.startswith(("--", "#"))).split(";\n")]
-    create = next(text for text in statements if "CREATE TABLE" in text)
+    script = tambour.run("attach-script", "--sql", tmp_path / "flights_script")
+    create, *attach = [statement for statement in script.split(";\n") if statement]
     server.run("DROP TABLE IF EXISTS default.flights_script SYNC")
-    server.run(create[create.index("CREATE TABLE"):].rstrip().rstrip(";"))
-    server.attach("default", "flights_script", parts_of(tmp_path / "flights_script"))
+    server.run(create)
+    for part in parts_of(tmp_path / "flights_script"):
+        shutil.copytree(part, server.directory("default", "flights_script") / "detached" / part.name)
+    for statement in attach:
+        server.run(statement)
     assert server.check("default", "flights_script")
     assert server.rows("SELECT count(), sum(delay) FROM default.flights_script") == tambour.rows(tmp_path / "flights_script", "SELECT count(), sum(delay) FROM flights_script")

@@ -3,7 +3,6 @@
 //! | command | what it does |
 //! |---|---|
 //! | `test` | every test of the everyday tier: unit, laws per ISA level, docs, oracle (chdb), tour as smoke test |
-//! | `layers` | the tests of the layers below SQL only |
 //! | `lint` | rustfmt, clippy, tidy, rustdoc, all with warnings as errors |
 //! | `tidy` | dependency order of the layers, file lengths, module docs, links, changelog |
 //! | `tour` | builds a release binary and runs the main job on the files in `data/` |
@@ -31,7 +30,6 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test::all(),
-        ["layers"] => test::layers(),
         ["lint"] => lint(),
         ["tidy"] => tidy::check(&root()),
         ["tour"] => tour::release(),
@@ -106,7 +104,13 @@ fn fuzz(seconds: &str) -> Outcome {
     let targets = output("cargo", &["+nightly", "fuzz", "list"])?;
     let time = format!("-max_total_time={seconds}");
     for target in targets.lines() {
-        run("cargo", &["+nightly", "fuzz", "run", target, "--", &time])?;
+        // New finds go to the corpus, which is not committed; the seeds are.
+        let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
+        for directory in [&corpus, &seeds] {
+            std::fs::create_dir_all(root().join(directory))
+                .map_err(|error| format!("{directory}: {error}"))?;
+        }
+        run("cargo", &["+nightly", "fuzz", "run", target, &corpus, &seeds, "--", &time])?;
     }
     Ok(())
 }

@@ -3,7 +3,6 @@
 use crate::{Outcome, output, root, run, run_with, tour};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Crates whose results may depend on the instruction set.
 const DISPATCHED: [&str; 4] = ["tambour-kernel", "tambour-codec", "tambour-part", "tambour-check"];
@@ -15,23 +14,6 @@ pub(crate) fn all() -> Outcome {
     isa_levels()?;
     oracle(&python)?;
     tour::smoke(&binary("debug"))
-}
-
-/// The layers below SQL: quick to build, and what continuous integration runs until those above are settled.
-pub(crate) fn layers() -> Outcome {
-    let mut arguments = vec!["test", "--locked"];
-    for name in [
-        "tambour-kernel",
-        "tambour-codec",
-        "tambour-part",
-        "tambour-store",
-        "tambour-files",
-        "tambour-check",
-        "xtask",
-    ] {
-        arguments.extend(["--package", name]);
-    }
-    run("cargo", &arguments)
 }
 
 /// The laws once per level of `TAMBOUR_ISA` that this machine has.
@@ -50,31 +32,34 @@ pub(crate) fn isa_levels() -> Outcome {
 
 /// Test programs of the crates that dispatch on the instruction set.
 fn test_programs() -> Result<Vec<String>, String> {
-    let arguments = ["test", "--workspace", "--locked", "--lib", "--tests", "--no-run"];
-    let built = Command::new("cargo")
-        .args(arguments)
-        .current_dir(root())
-        .output()
-        .map_err(|error| format!("cargo test --no-run: {error}"))?;
-    let messages = String::from_utf8_lossy(&built.stderr);
-    if !built.status.success() {
-        return Err(format!("cargo test --no-run: {}: {messages}", built.status));
-    }
-    // A line is: Executable unittests src/lib.rs (target/debug/deps/tambour_kernel-0123456789abcdef)
-    let mut programs = Vec::new();
-    for line in messages.lines().filter(|line| line.trim_start().starts_with("Executable")) {
-        let path =
-            line.rsplit_once('(').map(|(_, path)| path.trim_end_matches(')')).unwrap_or_default();
-        let directory = DISPATCHED.iter().any(|name| {
-            let stem = path.rsplit('/').next().unwrap_or_default();
-            stem.starts_with(&name.replace('-', "_")) || line.contains(&format!("{name}/"))
-        });
-        if directory {
-            programs.push(root().join(path).to_string_lossy().into_owned());
+    let messages = output(
+        "cargo",
+        &[
+            "test",
+            "--workspace",
+            "--locked",
+            "--lib",
+            "--tests",
+            "--no-run",
+            "--message-format=json",
+            "--quiet",
+        ],
+    )?;
+    let programs: Vec<String> = messages
+        .lines()
+        .filter(|line| {
+            DISPATCHED.iter().any(|name| line.contains(&format!("/crates/{name}/Cargo.toml\"")))
+        })
+        .filter_map(|line| {
+            let (_, rest) = line.split_once("\"executable\":\"")?;
+            rest.split_once('"').map(|(path, _)| path.to_owned())
+        })
+        .collect();
+    for name in DISPATCHED {
+        let stem = format!("/{}-", name.replace('-', "_"));
+        if !programs.iter().any(|path| path.contains(&stem)) {
+            return Err(format!("cargo test --no-run named no test program of {name}"));
         }
-    }
-    if programs.is_empty() {
-        return Err("cargo test --no-run named no test programs".into());
     }
     Ok(programs)
 }

@@ -192,7 +192,7 @@ pub(crate) struct ImportArguments {
     pub(crate) partition_by: Option<String>,
     /// The table as a ClickHouse CREATE TABLE statement, or @FILE that holds it; nothing is inferred then
     #[arg(long, value_name = "SQL", help_heading = "Table")]
-    #[arg(conflicts_with_all = ["order_by", "primary_key", "partition_by", "codec"])]
+    #[arg(conflicts_with_all = ["order_by", "primary_key", "partition_by"])]
     pub(crate) create: Option<String>,
     /// Codec of all columns or of one: auto, 'ZSTD(3)', 'time=Delta(4),LZ4'; may be repeated. `auto` is LZ4 in this version
     #[arg(long, value_name = "CODEC", help_heading = "Table")]

@@ -130,7 +130,11 @@ fn given_definition(arguments: &ImportArguments) -> anyhow::Result<Option<TableD
         ))
         .into());
     }
-    let created = arguments.create.as_deref().map(create_statement).transpose()?;
+    let mut created = arguments.create.as_deref().map(create_statement).transpose()?;
+    if let Some(definition) = &mut created {
+        set_codecs(&mut definition.columns, &arguments.codec)?;
+        definition.check()?;
+    }
     if created.is_some() || !(exists && arguments.append) {
         return Ok(created);
     }
@@ -179,8 +183,10 @@ fn inferred_definition(
     if has_nullable(order_by.iter().chain(&partition_by), columns)? {
         settings.push(("allow_nullable_key".to_owned(), "1".to_owned()));
     }
+    let plain = |it: &Column| ColumnDefinition::new(it.name.clone(), it.data_type.clone());
     let mut definition =
-        TableDefinition::new(table_name(&arguments.into), with_codecs(columns, &arguments.codec)?);
+        TableDefinition::new(table_name(&arguments.into), columns.iter().map(plain).collect());
+    set_codecs(&mut definition.columns, &arguments.codec)?;
     definition.order_by = order_by;
     definition.primary_key = primary_key;
     definition.partition_by = partition_by.into_iter().map(Expression::for_partition).collect();
@@ -223,27 +229,27 @@ fn has_nullable<'a>(
     Ok(false)
 }
 
-/// The columns with the codecs that the flags give them; a flag for one column goes before one for all.
-fn with_codecs(
-    columns: &[Column],
-    choices: &[CodecChoice],
-) -> Result<Vec<ColumnDefinition>, Failure> {
-    for name in choices.iter().filter_map(|choice| choice.column.as_deref()) {
-        if !columns.iter().any(|column| column.name == name) {
-            return Err(unknown_column("--codec", name, columns));
+/// Sets the codecs that the flags give: a flag for one column goes before what a statement says, and that before a flag
+/// for all; of several the last counts.
+fn set_codecs(columns: &mut [ColumnDefinition], choices: &[CodecChoice]) -> Result<(), Failure> {
+    for choice in choices {
+        let Some(name) = &choice.column else { continue };
+        if !columns.iter().any(|definition| definition.column.name == *name) {
+            let names: Vec<Column> = columns.iter().map(|it| it.column.clone()).collect();
+            return Err(unknown_column("--codec", name, &names));
         }
     }
-    let choice = |column: &Column| {
-        let own = choices.iter().rev().find(|choice| choice.column.as_ref() == Some(&column.name));
-        own.or_else(|| choices.iter().rev().find(|choice| choice.column.is_none()))
-    };
-    Ok(columns
-        .iter()
-        .map(|column| ColumnDefinition {
-            codec: choice(column).and_then(|choice| choice.codec.clone()),
-            ..ColumnDefinition::new(column.name.clone(), column.data_type.clone())
-        })
-        .collect())
+    for definition in columns {
+        let name = &definition.column.name;
+        let own = choices.iter().rev().find(|choice| choice.column.as_ref() == Some(name));
+        let all = choices.iter().rev().find(|choice| choice.column.is_none());
+        if let Some(own) = own {
+            definition.codec.clone_from(&own.codec);
+        } else if let Some(all) = all.filter(|_| definition.codec.is_none()) {
+            definition.codec.clone_from(&all.codec);
+        }
+    }
+    Ok(())
 }
 
 fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, console: Console) {
