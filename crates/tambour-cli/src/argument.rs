@@ -58,7 +58,7 @@ impl FromStr for ByteSize {
 fn fraction(number: &str, factor: u64) -> Option<u64> {
     let value = number.parse::<f64>().ok()? * factor as f64;
     #[expect(clippy::cast_possible_truncation, reason = "checked to be below 2^63")]
-    (value >= 1.0 && value < 9.2e18).then_some(value as u64)
+    (1.0..9.2e18).contains(&value).then_some(value as u64)
 }
 
 /// `--codec`: of one column or of all, a chain or the choice left to tambour.

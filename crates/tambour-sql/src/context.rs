@@ -84,9 +84,11 @@ impl Session {
         let registry = Registry::default();
         let schema = MemorySchemaProvider::new();
         for kind in system::Kind::ALL {
-            let table = SystemTable::new(kind, Arc::clone(&registry)).map_err(|cause| {
-                SqlError::Table { name: format!("{}.{}", system::SCHEMA, kind.name()), cause }
-            })?;
+            let table =
+                SystemTable::new(kind, Arc::clone(&registry)).map_err(|cause| SqlError::Table {
+                    name: format!("{}.{}", system::SCHEMA, kind.name()),
+                    cause: Box::new(cause),
+                })?;
             schema.register_table(kind.name().to_owned(), Arc::new(table))?;
         }
         if let Some(catalog) = context.catalog(CATALOG) {

@@ -19,7 +19,7 @@ pub enum SqlError {
         name: String,
         /// Why.
         #[source]
-        cause: StoreError,
+        cause: Box<StoreError>,
     },
     /// Something in a statement is understood but cannot be done.
     #[error("{clause} is not supported: {reason}")]

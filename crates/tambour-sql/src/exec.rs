@@ -205,7 +205,7 @@ impl ExecutionPlan for TambourScanExec {
     ) -> Result<SendableRecordBatchStream> {
         let stream = ScanStream {
             schema: Arc::clone(&self.schema),
-            state: State::Planned(self.clone(), partition),
+            state: State::Planned(Box::new(self.clone()), partition),
             baseline: BaselineMetrics::new(&self.metrics, partition),
             compressed: MetricBuilder::new(&self.metrics).counter(COMPRESSED, partition),
             decoded: MetricBuilder::new(&self.metrics).counter(DECODED, partition),
@@ -223,12 +223,11 @@ impl ExecutionPlan for TambourScanExec {
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
         let is_exact = statistics::has_exact_rows(&self.table);
-        let (rows, is_all) = match args.partition() {
-            Some(partition) => (self.scan.partition_rows(partition), false),
-            None => {
-                let rows = (0..self.partitions()).map(|it| self.scan.partition_rows(it)).sum();
-                (rows, rows == self.table.rows())
-            }
+        let (rows, is_all) = if let Some(partition) = args.partition() {
+            (self.scan.partition_rows(partition), false)
+        } else {
+            let rows = (0..self.partitions()).map(|it| self.scan.partition_rows(it)).sum();
+            (rows, rows == self.table.rows())
         };
         Ok(Arc::new(statistics::of_some_rows(&self.all, rows, is_exact, is_all)))
     }
@@ -286,7 +285,7 @@ struct ScanStream {
 }
 
 enum State {
-    Planned(TambourScanExec, usize),
+    Planned(Box<TambourScanExec>, usize),
     Open(Box<ScanReader>),
     Done,
 }

@@ -50,12 +50,11 @@ impl TambourTable {
 
     fn plan(&self, state: &dyn Session, args: &ScanArgs<'_>) -> Result<TambourScanExec> {
         let every: Vec<usize>;
-        let projection = match args.projection() {
-            Some(projection) => projection,
-            None => {
-                every = (0..self.schema.fields().len()).collect();
-                &every
-            }
+        let projection = if let Some(projection) = args.projection() {
+            projection
+        } else {
+            every = (0..self.schema.fields().len()).collect();
+            &every
         };
         let schema = Arc::new(self.schema.project(projection)?);
         let filters = args.filters().unwrap_or_default();

@@ -164,7 +164,7 @@ impl Pushdown<'_> {
                 })
             }
             Expr::ScalarFunction(call) => {
-                let expression = Expression::parse(&self.key_text(call)?).ok()?;
+                let expression = Expression::parse(&Self::key_text(call)?).ok()?;
                 let data_type = expression.data_type(self.columns).ok()?;
                 Some(Side { expression, compared: data_type.arrow(self.strings) })
             }
@@ -179,7 +179,7 @@ impl Pushdown<'_> {
     }
 
     /// A function call as the text of a key expression.
-    fn key_text(&self, call: &ScalarFunction) -> Option<String> {
+    fn key_text(call: &ScalarFunction) -> Option<String> {
         // The engine's own functions have lower-case names and may mean something else than ClickHouse's of the same name
         // (`lower` of letters outside ASCII): only those that we brought along are the key functions.
         if !call.name().chars().any(|letter| letter.is_ascii_uppercase()) {
@@ -191,7 +191,7 @@ impl Pushdown<'_> {
                 Expr::Column(column) => {
                     format!("`{}`", column.name.replace('\\', "\\\\").replace('`', "\\`"))
                 }
-                Expr::ScalarFunction(inner) => self.key_text(inner)?,
+                Expr::ScalarFunction(inner) => Self::key_text(inner)?,
                 Expr::Literal(literal, _) => match text(literal) {
                     Some(text) => {
                         format!("'{}'", text?.replace('\\', "\\\\").replace('\'', "\\'"))
@@ -262,6 +262,7 @@ fn keeps_values(from: &ArrowType, to: &ArrowType) -> bool {
 }
 
 /// The text of a string literal; `Some(None)` for NULL, `None` for what is no string.
+#[expect(clippy::option_option, reason = "no string and the string NULL are two things")]
 fn text(literal: &ScalarValue) -> Option<Option<&str>> {
     match literal {
         ScalarValue::Utf8(text) | ScalarValue::Utf8View(text) | ScalarValue::LargeUtf8(text) => {

@@ -281,16 +281,15 @@ fn value_text(values: &ArrayRef, data_type: &DataType, is_quoted: bool) -> Strin
         return "NULL".to_owned();
     }
     let mut is_text = true;
-    let text = match data_type {
-        DataType::Uuid => uuid_text(values.as_fixed_size_binary().value(0)),
-        _ => {
-            let options = FormatOptions::new()
-                .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S"))
-                .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S"));
-            is_text = !values.data_type().is_numeric();
-            ArrayFormatter::try_new(values, &options)
-                .map_or_else(|_| "?".to_owned(), |formatter| formatter.value(0).to_string())
-        }
+    let text = if data_type == &DataType::Uuid {
+        uuid_text(values.as_fixed_size_binary().value(0))
+    } else {
+        let options = FormatOptions::new()
+            .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S"))
+            .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S"));
+        is_text = !values.data_type().is_numeric();
+        ArrayFormatter::try_new(values, &options)
+            .map_or_else(|_| "?".to_owned(), |formatter| formatter.value(0).to_string())
     };
     if is_quoted && is_text { format!("'{}'", text.replace('\'', "\\'")) } else { text }
 }

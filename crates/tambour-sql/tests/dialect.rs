@@ -17,6 +17,8 @@ mod tests {
     use tambour_store::schema::function::{self, Operand};
 
     /// The rows that ClickHouse had.
+    #[expect(clippy::cast_possible_truncation, reason = "numbers below 20")]
+    #[expect(clippy::too_many_lines, reason = "a table of columns")]
     fn rows() -> RecordBatch {
         let numbers = 0..20_i64;
         let each = |make: fn(i64) -> i64| (0..20_i64).map(make);

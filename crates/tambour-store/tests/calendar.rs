@@ -39,7 +39,8 @@ mod tests {
         let arrow = data_type.field("t", Strings::Utf8).data_type().clone();
         let numbers: ArrayRef = match data_type {
             DataType::Date | DataType::Date32 => {
-                Arc::new(ticks.iter().map(|tick| *tick as i32).collect::<Int32Array>())
+                let days = ticks.iter().map(|tick| i32::try_from(*tick).unwrap());
+                Arc::new(days.collect::<Int32Array>())
             }
             _ => Arc::new(Int64Array::from(ticks.to_vec())),
         };

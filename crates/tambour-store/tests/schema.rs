@@ -102,6 +102,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of cases")]
     fn errors_say_where_and_what() {
         let cases = [
             (

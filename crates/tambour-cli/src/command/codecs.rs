@@ -8,6 +8,7 @@ use std::io::Write;
 use tambour::codec::codec::{FAMILIES, Family, Scope};
 use tambour::codec::kernels;
 use tambour::kernel::lz4;
+use tambour::kernel::variant::Runnable;
 
 /// Prints the list.
 pub(crate) fn run(arguments: &CodecsArguments) -> anyhow::Result<()> {
@@ -68,7 +69,7 @@ fn suits(family: &Family) -> &'static str {
 /// The variants of the decoder that this processor runs, best first; none where a library does the work.
 fn variants(family: &Family) -> Vec<&'static str> {
     if family.name == "LZ4" {
-        lz4::DECODE_VARIANTS.available().map(|variant| variant.name()).collect()
+        lz4::DECODE_VARIANTS.available().map(Runnable::name).collect()
     } else {
         Vec::new()
     }
@@ -78,7 +79,7 @@ fn in_use(family: &Family) -> Option<&'static str> {
     if family.name != "LZ4" {
         return None;
     }
-    kernels::lz4_decode().ok().map(|variant| variant.name())
+    kernels::lz4_decode().ok().map(Runnable::name)
 }
 
 fn described_variants(family: &Family) -> String {

@@ -125,8 +125,8 @@ fn given_definition(arguments: &ImportArguments) -> anyhow::Result<Option<TableD
     let exists = arguments.into.join(SIDECAR).exists();
     if exists && !arguments.append && !arguments.force {
         return Err(Failure::Conflict(format!(
-            "table {:?} exists: --append adds rows to it, --force replaces it",
-            arguments.into
+            "table {} exists: --append adds rows to it, --force replaces it",
+            arguments.into.display()
         ))
         .into());
     }
@@ -144,9 +144,9 @@ fn given_definition(arguments: &ImportArguments) -> anyhow::Result<Option<TableD
         || !arguments.codec.is_empty()
     {
         return Err(Failure::Usage(format!(
-            "table {:?} has its keys and codecs already: --append goes without \
+            "table {} has its keys and codecs already: --append goes without \
              --order-by, --primary-key, --partition-by, --codec",
-            arguments.into
+            arguments.into.display()
         ))
         .into());
     }

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Re
         OptimizeOptions { memory_bytes: arguments.memory.0, threads: threads(arguments.threads) };
     let mut progress = console.progress("optimize", Total::Rows(rows));
     let summary = optimize(&storage::disk(), &arguments.table, &options, &mut |rows| {
-        progress.update(0, rows)
+        progress.update(0, rows);
     })?;
     let time = progress.elapsed();
     drop(progress);

@@ -117,7 +117,7 @@ impl Kind {
     fn style(self, run: &str) -> Style {
         let is = |keyword: &&str| keyword.eq_ignore_ascii_case(run);
         match self {
-            Self::Word if KEYWORDS.iter().any(|keyword| is(keyword)) => Style::new().blue().bold(),
+            Self::Word if KEYWORDS.iter().any(is) => Style::new().blue().bold(),
             Self::Word if run.starts_with(|c: char| c.is_ascii_digit()) => Style::new().cyan(),
             Self::Text => Style::new().green(),
             Self::Comment => Style::new().dimmed(),

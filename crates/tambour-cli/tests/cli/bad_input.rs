@@ -172,9 +172,7 @@ fn directory_without_permission() {
     sandbox.table();
     fs::set_permissions(sandbox.path().join("t"), fs::Permissions::from_mode(0o000)).unwrap();
     // Root may do anything, so the program runs as somebody else then.
-    let uid = fs::metadata("/proc/self")
-        .map(|own| std::os::unix::fs::MetadataExt::uid(&own))
-        .unwrap_or(1);
+    let uid = fs::metadata("/proc/self").map_or(1, |own| std::os::unix::fs::MetadataExt::uid(&own));
     let (head, program) = if uid == 0 {
         fs::set_permissions(sandbox.path(), fs::Permissions::from_mode(0o755)).unwrap();
         // The build directory may be closed to others, too.
@@ -296,6 +294,7 @@ fn waiting_import(sandbox: &Sandbox, table: &str) -> Child {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a deadline for another process")]
 fn two_imports_at_once() {
     let sandbox = Sandbox::new();
     sandbox.file("x.csv", "id,name\n7,x\n");

@@ -94,7 +94,7 @@ impl Sandbox {
     }
 
     /// Runs a command that was put together by hand.
-    pub(crate) fn run_command(&self, mut command: Command) -> Run {
+    pub(crate) fn run_command(mut command: Command) -> Run {
         Run::of(command.output().expect("the command starts"))
     }
 
@@ -103,7 +103,7 @@ impl Sandbox {
         let mut command = Command::new("bash");
         self.prepare(&mut command);
         command.env("TAMBOUR", program()).args(["-c", script]);
-        self.run_command(command)
+        Self::run_command(command)
     }
 
     /// A small table `t`: numbers, strings, NULLs, sorted by `id`, in wide parts.

@@ -125,10 +125,10 @@ fn instruction_sets_are_checked_at_the_start() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&["codecs", "--json"]);
     command.env("TAMBOUR_ISA", "scalar");
-    assert_eq!(sandbox.run_command(command).expect(0).json()["isa"], "scalar");
+    assert_eq!(Sandbox::run_command(command).expect(0).json()["isa"], "scalar");
     let mut command = sandbox.command(&["codecs"]);
     command.env("TAMBOUR_ISA", "mmx");
-    sandbox.run_command(command).expect(2).says(&["TAMBOUR_ISA", "mmx", "avx2"]);
+    Sandbox::run_command(command).expect(2).says(&["TAMBOUR_ISA", "mmx", "avx2"]);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn colours_only_where_they_are_wanted() {
     // What the terminal says about itself does not matter where colours are refused.
     let mut command = sandbox.command(&["verify", "nothing"]);
     command.env("NO_COLOR", "1").env("CLICOLOR_FORCE", "0");
-    assert!(!sandbox.run_command(command).stderr.contains('\u{1b}'));
+    assert!(!Sandbox::run_command(command).stderr.contains('\u{1b}'));
 }
 
 #[test]

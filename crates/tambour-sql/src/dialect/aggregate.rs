@@ -72,7 +72,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
     }
     match written {
         "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => {
-            distinct(function, written)?
+            distinct(function, written)?;
         }
         "any" => rename(function, "any_value"),
         "anyLast" => {

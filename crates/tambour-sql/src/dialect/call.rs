@@ -282,7 +282,7 @@ fn interval_of(name: &str, argument: &Expr) -> Result<Expr, SqlError> {
 fn quote_interval(interval: &mut Interval) {
     let text = interval.value.to_string();
     if text.parse::<i64>().is_ok() {
-        interval.value = Box::new(Expr::value(Value::SingleQuotedString(text)));
+        *interval.value = Expr::value(Value::SingleQuotedString(text));
     }
 }
 

@@ -29,7 +29,7 @@ impl VisitorMut for Rewriter {
         flow(self.query(query))
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
-        flow(self.select(select))
+        flow(Self::select(select))
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
         for condition in [&mut select.selection, &mut select.having] {
@@ -75,7 +75,7 @@ impl Rewriter {
         Ok(())
     }
 
-    fn select(&mut self, select: &mut Select) -> Result<(), SqlError> {
+    fn select(select: &mut Select) -> Result<(), SqlError> {
         if let GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) =
             &select.group_by
             && !modifiers.is_empty()

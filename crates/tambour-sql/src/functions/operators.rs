@@ -24,8 +24,8 @@ fn integer(expr: &Expr, schema: &DFSchema) -> Result<Option<Integer>> {
     if let Expr::Literal(ScalarValue::Int64(Some(number)), _) = expr {
         let is_signed = *number < 0;
         let magnitude = if is_signed { !*number as u64 } else { *number as u64 };
-        let needed = 64 - magnitude.leading_zeros() as u8 + u8::from(is_signed);
-        let bits = [8, 16, 32].into_iter().find(|bits| needed <= *bits).unwrap_or(64);
+        let needed = u64::BITS - magnitude.leading_zeros() + u32::from(is_signed);
+        let bits = [8, 16, 32].into_iter().find(|bits| needed <= u32::from(*bits)).unwrap_or(64);
         return Ok(Some(Integer { bits, is_signed }));
     }
     let (bits, is_signed) = match expr.get_type(schema)? {

@@ -3,7 +3,7 @@
 //! Called as `quantileExact(x, level)` after [`crate::dialect`] has moved the parameter into the list of arguments. (Plain
 //! `quantile` interpolates and is DataFusion's `percentile_cont`.)
 
-use arrow::array::{Array, ArrayRef, ListArray, UInt32Array, cast::AsArray};
+use arrow::array::{Array, ArrayRef, ListArray, UInt64Array, cast::AsArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, concat, sort_to_indices, take};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
@@ -41,9 +41,10 @@ impl AggregateUDFImpl for QuantileExact {
         &self.signature
     }
     fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
-        match arguments.first() {
-            Some(first) => Ok(first.clone()),
-            None => plan_err!("quantileExact takes an argument"),
+        if let Some(first) = arguments.first() {
+            Ok(first.clone())
+        } else {
+            plan_err!("quantileExact takes an argument")
         }
     }
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -81,9 +82,10 @@ impl Values {
             }
             return Ok(());
         }
-        let kept: UInt32Array = (0..values.len())
-            .filter(|row| values.is_valid(*row))
-            .map(|row| row as u32)
+        let kept: UInt64Array = (0_u64..)
+            .zip(0..values.len())
+            .filter(|(_, row)| values.is_valid(*row))
+            .map(|(row, _)| row)
             .collect::<Vec<_>>()
             .into();
         if !kept.is_empty() {
@@ -116,6 +118,7 @@ impl Accumulator for Values {
         let options = SortOptions { descending: false, nulls_first: false };
         let sorted = sort_to_indices(&values, Some(options), None)?;
         // ClickHouse: the element number level * count, the last one at most.
+        #[expect(clippy::cast_possible_truncation, reason = "a level is at most 1")]
         let position = (self.level * values.len() as f64) as usize;
         let row = sorted.value(position.min(values.len() - 1)) as usize;
         ScalarValue::try_from_array(&values, row)
@@ -132,6 +135,6 @@ impl Accumulator for Values {
     }
     fn size(&self) -> usize {
         size_of_val(self)
-            + self.chunks.iter().map(|chunk| chunk.get_array_memory_size()).sum::<usize>()
+            + self.chunks.iter().map(arrow::array::Array::get_array_memory_size).sum::<usize>()
     }
 }

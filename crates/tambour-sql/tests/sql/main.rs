@@ -1,8 +1,14 @@
 //! Queries over tables that were written by the store, compared with the same queries over the same rows in memory.
 
+#[cfg(test)]
 mod filters;
+#[cfg(test)]
 mod plans;
+#[cfg(test)]
 mod queries;
+#[cfg(test)]
 mod scans;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
 mod system;

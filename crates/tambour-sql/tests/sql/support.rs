@@ -42,6 +42,7 @@ impl Numbers {
 }
 
 /// What the rows of one insert are made from.
+#[expect(clippy::cast_possible_truncation, reason = "small numbers")]
 pub(crate) fn rows(seed: u64) -> RecordBatch {
     let definition = definition("tuple()", "tuple()");
     let mut numbers = Numbers::new(seed + 1);

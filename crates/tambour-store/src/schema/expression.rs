@@ -346,11 +346,8 @@ fn constant(text: &str) -> Result<Operand, StoreError> {
 }
 
 fn literal(text: &str) -> Option<(DataType, ArrayRef)> {
-    fn one<T: ArrowPrimitiveType>(
-        data_type: DataType,
-        value: T::Native,
-    ) -> Option<(DataType, ArrayRef)> {
-        Some((data_type, Arc::new(PrimitiveArray::<T>::from_value(value, 1))))
+    fn one<T: ArrowPrimitiveType>(data_type: DataType, value: T::Native) -> (DataType, ArrayRef) {
+        (data_type, Arc::new(PrimitiveArray::<T>::from_value(value, 1)))
     }
     if text.starts_with('\'') {
         let values = StringViewArray::from_iter_values([token::unquote(text)]);
@@ -368,25 +365,29 @@ fn literal(text: &str) -> Option<(DataType, ArrayRef)> {
         Some(hexadecimal) => i128::from(u64::from_str_radix(hexadecimal, 16).ok()?),
         None => match digits.parse::<i128>() {
             Ok(whole) => whole,
-            Err(_) => return one::<Float64Type>(DataType::Float64, text.parse().ok()?),
+            Err(_) => return Some(one::<Float64Type>(DataType::Float64, text.parse().ok()?)),
         },
     };
     let whole = if text.starts_with('-') { -whole } else { whole };
-    match whole {
-        0..=0xff => one::<UInt8Type>(DataType::UInt8, whole as u8),
-        0x100..=0xffff => one::<UInt16Type>(DataType::UInt16, whole as u16),
-        0x1_0000..=0xffff_ffff => one::<UInt32Type>(DataType::UInt32, whole as u32),
-        -0x80..0 => one::<Int8Type>(DataType::Int8, whole as i8),
-        -0x8000..0 => one::<Int16Type>(DataType::Int16, whole as i16),
-        -0x8000_0000..0 => one::<Int32Type>(DataType::Int32, whole as i32),
-        _ if whole > 0 && whole <= i128::from(u64::MAX) => {
-            one::<UInt64Type>(DataType::UInt64, whole as u64)
-        }
-        _ if whole < 0 && whole >= i128::from(i64::MIN) => {
-            one::<Int64Type>(DataType::Int64, whole as i64)
-        }
-        _ => one::<Float64Type>(DataType::Float64, whole as f64),
+    // The narrowest type that holds it, as in ClickHouse.
+    macro_rules! narrowest {
+        ($($native:ty, $arrow:ty, $name:ident;)+) => {
+            $(if let Ok(value) = <$native>::try_from(whole) {
+                return Some(one::<$arrow>(DataType::$name, value));
+            })+
+        };
     }
+    narrowest! {
+        u8, UInt8Type, UInt8;
+        u16, UInt16Type, UInt16;
+        u32, UInt32Type, UInt32;
+        u64, UInt64Type, UInt64;
+        i8, Int8Type, Int8;
+        i16, Int16Type, Int16;
+        i32, Int32Type, Int32;
+        i64, Int64Type, Int64;
+    }
+    Some(one::<Float64Type>(DataType::Float64, whole as f64))
 }
 
 impl std::fmt::Display for Expression {

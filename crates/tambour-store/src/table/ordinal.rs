@@ -265,7 +265,7 @@ fn unscaled(constant: &Constant, scale: i8) -> Option<i128> {
     }
 }
 
-fn bytes<'a>(constant: &'a Constant) -> Option<&'a [u8]> {
+fn bytes(constant: &Constant) -> Option<&[u8]> {
     match constant {
         Constant::Bytes(bytes) => Some(bytes),
         _ => None,

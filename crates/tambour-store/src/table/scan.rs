@@ -430,7 +430,7 @@ impl<'a> Pruning<'a> {
         }
         let entries =
             part.primary_index(&self.key_types).map_err(StoreError::part(self.table, name))?;
-        let length = entries.first().map_or(0, |keys| keys.len());
+        let length = entries.first().map_or(0, Array::len);
         if length < count {
             return Err(StoreError::PartDiffers {
                 table: self.table.to_owned(),

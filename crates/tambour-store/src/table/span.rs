@@ -108,11 +108,11 @@ fn compare(
     }
 }
 
+/// The lowest and the highest of some encoded rows.
+type RowPair = (Box<[u8]>, Box<[u8]>);
+
 /// The rows of a float constant from the lowest to the highest that may count as equal to it; `None` for NaN.
-fn float_ends(
-    ordinal: &Ordinal,
-    constant: &Constant,
-) -> Result<Option<(Box<[u8]>, Box<[u8]>)>, StoreError> {
+fn float_ends(ordinal: &Ordinal, constant: &Constant) -> Result<Option<RowPair>, StoreError> {
     let Constant::Float(value) = constant else { return Ok(None) };
     if value.is_nan() {
         return Ok(None);

@@ -280,6 +280,7 @@ macro_rules! integers {
                 number as $native
             }
             #[inline]
+            #[expect(clippy::float_cmp, reason = "the cast back is exact or the number does not fit")]
             fn of_float(float: f64) -> $native {
                 let low = $through::MIN as f64;
                 let high = $through::MAX as f64;
@@ -342,7 +343,7 @@ fn texts_to<T: ArrowPrimitiveType>(
         Failure::Zero => texts.map_to(call, what, |text| Some(read(text).unwrap_or_default()))?,
         Failure::Null => {
             let values = (0..texts.len()).map(|index| texts.value(index).and_then(&read));
-            PrimitiveArray::from_iter(values)
+            values.collect()
         }
     };
     Ok(Arc::new(array))

@@ -29,14 +29,14 @@ pub(super) fn to_string(call: &Call) -> Result<ArrayRef, StoreError> {
         | DataType::Date32
         | DataType::DateTime { .. }
         | DataType::DateTime64 { .. } => moments(call, &operand.data_type),
-        DataType::FixedString(_) => fixed_string(&values),
+        DataType::FixedString(_) => Ok(fixed_string(&values)),
         DataType::Float32 | DataType::BFloat16 => {
             let floats = cast(&values, &ArrowType::Float32)?;
             let floats = floats.as_primitive::<Float32Type>();
             Ok(push_all(floats.len(), |row, text| {
                 float(text, f64::from(floats.value(row)), || {
                     (format!("{}", floats.value(row)), format!("{:e}", floats.value(row)))
-                })
+                });
             }))
         }
         DataType::Float64 => {
@@ -44,7 +44,7 @@ pub(super) fn to_string(call: &Call) -> Result<ArrayRef, StoreError> {
             Ok(push_all(floats.len(), |row, text| {
                 float(text, floats.value(row), || {
                     (format!("{}", floats.value(row)), format!("{:e}", floats.value(row)))
-                })
+                });
             }))
         }
         DataType::Decimal { scale, .. }
@@ -135,12 +135,12 @@ fn decimal(text: &mut String, value: i128, scale: u8) {
 }
 
 /// Up to the first zero byte.
-fn fixed_string(values: &ArrayRef) -> Result<ArrayRef, StoreError> {
+fn fixed_string(values: &ArrayRef) -> ArrayRef {
     let texts = Texts::of(values);
-    Ok(texts.map_texts(|text, out| {
+    texts.map_texts(|text, out| {
         let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
         out.extend_from_slice(&text[..end]);
-    }))
+    })
 }
 
 fn sixteen_bytes(

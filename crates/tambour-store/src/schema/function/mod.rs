@@ -4,6 +4,10 @@
 //! A function sees plain types only: `Nullable` and `LowCardinality` are taken off the arguments before and put back onto
 //! the result after, once for all functions. Types whose Arrow form is the same (`Date` and `Date32`) are told apart by
 //! [`Operand::data_type`].
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "conversions wrap as ClickHouse's do, and parts of dates and times are small"
+)]
 
 mod arithmetic;
 mod calendar;

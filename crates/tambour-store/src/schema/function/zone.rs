@@ -31,7 +31,7 @@ struct Day {
 /// All days of a zone.
 #[derive(Debug)]
 pub(super) struct Days {
-    days: Vec<Day>,
+    list: Vec<Day>,
     /// True if no clock of this zone ever showed a part of an hour since 1970.
     whole_hours: bool,
     /// The same for minutes.
@@ -85,13 +85,13 @@ impl Clock for Fixed {
 impl Days {
     #[inline]
     fn index(&self, instant: i64) -> usize {
-        let last = self.days.len() - 1;
+        let last = self.list.len() - 1;
         let guess = instant.div_euclid(DAY).saturating_sub(FIRST_DAY as i64).clamp(0, last as i64);
         let mut index = guess as usize;
-        while index < last && instant >= self.days[index + 1].start {
+        while index < last && instant >= self.list[index + 1].start {
             index += 1;
         }
-        while index > 0 && instant < self.days[index].start {
+        while index > 0 && instant < self.list[index].start {
             index -= 1;
         }
         index
@@ -105,11 +105,11 @@ impl Clock for &Days {
     }
     #[inline]
     fn start(&self, day: i32) -> i64 {
-        self.days[(day.clamp(FIRST_DAY, LAST_DAY) - FIRST_DAY) as usize].start
+        self.list[(day.clamp(FIRST_DAY, LAST_DAY) - FIRST_DAY) as usize].start
     }
     #[inline]
     fn time(&self, instant: i64) -> i64 {
-        let day = self.days[self.index(instant)];
+        let day = self.list[self.index(instant)];
         let mut time = instant.saturating_sub(day.start).clamp(0, 2 * DAY);
         if time >= i64::from(day.change_at) * CHANGE_UNIT {
             time += i64::from(day.change_by) * CHANGE_UNIT;
@@ -122,7 +122,7 @@ impl Clock for &Days {
             return instant.saturating_sub(instant.rem_euclid(seconds));
         }
         // From the day's start on, without regard to changes of the clock: what ClickHouse does.
-        let time = instant.saturating_sub(self.days[self.index(instant)].start).max(0);
+        let time = instant.saturating_sub(self.list[self.index(instant)].start).max(0);
         instant - time % seconds
     }
 }
@@ -169,7 +169,7 @@ impl Zone {
         match self {
             Self::Fixed(offset) => i64::from(day) * DAY + time - offset,
             Self::Table(days) => {
-                let day = days.days[(day.clamp(FIRST_DAY, LAST_DAY) - FIRST_DAY) as usize];
+                let day = days.list[(day.clamp(FIRST_DAY, LAST_DAY) - FIRST_DAY) as usize];
                 let change_at = i64::from(day.change_at) * CHANGE_UNIT;
                 let change = i64::from(day.change_by) * CHANGE_UNIT;
                 let later = time >= change_at;
@@ -277,7 +277,7 @@ fn build(zone: Tz) -> Days {
             day.start % seconds == 0 && i64::from(day.change_by) * CHANGE_UNIT % seconds == 0
         })
     };
-    Days { whole_hours: whole(3600), whole_minutes: whole(60), days }
+    Days { whole_hours: whole(3600), whole_minutes: whole(60), list: days }
 }
 
 /// When the clock first shows midnight (or skips it). A midnight that is shown twice counts the second time if a piece of
