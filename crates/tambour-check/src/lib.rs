@@ -9,9 +9,11 @@
 //! - [`lz4`]: laws of the LZ4 kernels
 //! - [`block`]: laws of compressed blocks and codecs
 //! - [`spec`]: laws of codec specifications
+//! - [`part`]: laws of parts over hostile files
 
 pub mod block;
 pub mod generate;
 pub mod lz4;
 pub mod oracle;
+pub mod part;
 pub mod spec;
