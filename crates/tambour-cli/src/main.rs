@@ -32,6 +32,9 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error).into(),
     };
     let console = Console::new(&cli.global);
+    // A wide table has a file or two per column and part; the usual soft limit of 1024 is soon met. If it cannot be raised,
+    // whoever needs the next file says so.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
     let json = wants_json(&cli.command);
     match check_processor().and_then(|()| run(cli.command, console)) {
         Ok(()) => Exit::Ok.into(),
