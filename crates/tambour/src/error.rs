@@ -75,16 +75,20 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
     error.downcast_ref::<Error>().map(Error::kind)
 }
 
-/// The place in a part that a chain of errors names: the innermost, which knows most.
-pub fn place_of<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Place> {
-    chain(error).filter_map(|link| place_of_link(link)).last()
+/// The place in a part or file that a chain of errors names: the innermost, which knows most.
+pub fn place_of(error: &(dyn StdError + 'static)) -> Option<Place> {
+    chain(error).filter_map(place_of_link).last()
 }
 
-fn place_of_link<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Place> {
+fn place_of_link(error: &(dyn StdError + 'static)) -> Option<Place> {
     match error.downcast_ref::<Error>() {
-        Some(Error::Part(error)) => error.place(),
+        Some(Error::Part(error)) => error.place().cloned(),
+        Some(Error::File(error)) => error.place(),
         Some(_) => None,
-        None => error.downcast_ref::<PartError>()?.place(),
+        None => match error.downcast_ref::<FileError>() {
+            Some(error) => error.place(),
+            None => error.downcast_ref::<PartError>()?.place().cloned(),
+        },
     }
 }
 
@@ -116,7 +120,7 @@ mod tests {
         let error = StoreError::Part { table, part: "all_1_1_0".to_owned(), cause };
         let wrapped = std::io::Error::other(error);
         assert_eq!(kind_of(&wrapped), Some(Kind::Corrupt));
-        assert_eq!(place_of(&wrapped), Some(&place));
+        assert_eq!(place_of(&wrapped), Some(place));
         assert_eq!(kind_of(&std::io::Error::other("x")), None);
     }
 
