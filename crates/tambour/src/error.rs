@@ -44,7 +44,7 @@ impl Error {
     }
 
     /// Where in a part it happened, if that is known.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<Place> {
         place_of(self)
     }
 }
@@ -128,7 +128,7 @@ mod tests {
     fn one_error_holds_all() {
         let error = Error::from(PartError::malformed(Place::file("x"), "y"));
         assert_eq!(error.kind(), Kind::Corrupt);
-        assert_eq!(error.place(), Some(&Place::file("x")));
+        assert_eq!(error.place(), Some(Place::file("x")));
         assert_eq!(kind_of(&error), Some(Kind::Corrupt));
     }
 }
