@@ -99,9 +99,7 @@ impl ParquetFile {
         let schema = self.metadata.parquet_schema();
         let leaf =
             (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == index);
-        leaf.is_some_and(|leaf| {
-            schema.column(leaf).logical_type_ref() == Some(&LogicalType::Uuid)
-        })
+        leaf.is_some_and(|leaf| schema.column(leaf).logical_type_ref() == Some(&LogicalType::Uuid))
     }
 
     /// Facts of a flat column from the statistics of its row groups; false if they do not say enough.
