@@ -92,11 +92,7 @@ pub(super) fn compress<'io>(
     Ok(writer.side.tally())
 }
 
-fn encode(
-    state: &mut Option<Encoder>,
-    codec: &CodecSpec,
-    job: &mut Job,
-) -> Result<(), CodecError> {
+fn encode(state: &mut Option<Encoder>, codec: &CodecSpec, job: &mut Job) -> Result<(), CodecError> {
     let encoder = match state {
         Some(encoder) => encoder,
         None => state.insert(Encoder::new(codec, Element::BYTES)?),
@@ -171,7 +167,7 @@ impl Reader<'_, '_> {
         if let Some(held) = self.held.take() {
             return Ok(Some(held));
         }
-        let source = &mut self.side.source;
+        let source = &mut *self.side.source;
         let offset = source.offset();
         let mut bytes = [0; PREFIX_BYTES];
         match source.fill(&mut bytes)? {

@@ -85,7 +85,8 @@ pub struct CompressOptions {
     pub codec: CodecSpec,
     /// Level of [`Format::Lz4`] and [`Format::Zstd`], as their programs count; `None` for their defaults.
     pub level: Option<i32>,
-    /// Bytes of content per block. Blocks: 1 MiB by default. LZ4: 64 KiB, 256 KiB, 1 MiB or 4 MiB, which is the default.
+    /// Bytes of content per block. Blocks: 1 MiB by default. LZ4: 64 KiB, 256 KiB, 1 MiB or 4 MiB; by default 4 MiB, or the
+    /// smallest that holds the content if its size is known.
     /// zstd: one frame by default; with a size, one frame per so many bytes.
     pub block_bytes: Option<usize>,
     /// Threads that compress; 0 and 1 are the caller's.

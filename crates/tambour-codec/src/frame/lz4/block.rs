@@ -35,13 +35,13 @@ pub(super) fn decode(source: &[u8], buffer: &mut [u8], start: usize) -> Result<u
 
 /// How hard an encoder tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::frame) struct Level {
+pub(super) struct Level {
     acceleration: u32,
 }
 
 impl Level {
     /// The level of a number as the `lz4` program counts: 1 by default, below 0 faster; 3 to 12 are the high levels.
-    pub(in crate::frame) fn new(number: Option<i32>) -> Result<Self, FrameError> {
+    pub(super) fn new(number: Option<i32>) -> Result<Self, FrameError> {
         match number.unwrap_or(1) {
             number @ ..=2 => {
                 let acceleration = if number < 0 { number.unsigned_abs() } else { 1 };

@@ -16,22 +16,28 @@ const DICTIONARY: u8 = 1;
 
 /// Largest block of a frame: one of four sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::frame) struct BlockBytes {
+pub(super) struct BlockBytes {
     /// The field of the format, 4 to 7.
     code: u8,
 }
 
 impl BlockBytes {
     /// The largest, which the `lz4` program takes as well.
-    pub(in crate::frame) const MAX: Self = Self { code: 7 };
+    pub(super) const MAX: Self = Self { code: 7 };
 
     /// The number of bytes.
-    pub(in crate::frame) fn bytes(self) -> usize {
+    pub(super) fn bytes(self) -> usize {
         1 << (8 + 2 * self.code)
     }
 
+    /// The smallest that holds so much content in one block, or the largest: readers may take that much memory.
+    pub(super) fn holding(content: u64) -> Self {
+        let enough = |size: &Self| size.bytes() as u64 >= content;
+        (4..=7).map(|code| Self { code }).find(enough).unwrap_or(Self::MAX)
+    }
+
     /// The size of exactly so many bytes, if the format has it.
-    pub(in crate::frame) fn exactly(bytes: usize) -> Option<Self> {
+    pub(super) fn exactly(bytes: usize) -> Option<Self> {
         (4..=7).map(|code| Self { code }).find(|size| size.bytes() == bytes)
     }
 }

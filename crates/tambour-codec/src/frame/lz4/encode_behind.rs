@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_is_in_the_past_is_not_written_again() {
-        let noise: Vec<u8> = (0..5000_u32).map(|k| (k * k * 31 / 7) as u8).collect();
+        let noise: Vec<u8> = (0..5000_u32).map(|k| (k * k * 31 / 7).to_le_bytes()[0]).collect();
         let buffer = [&noise[..], &noise, b"the end of it"].concat();
         let mut positions = Positions::new();
         for start in [0, 1, 3, 4999, 5000, 5001, buffer.len() - 13, buffer.len()] {

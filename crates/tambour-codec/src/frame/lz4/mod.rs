@@ -18,9 +18,6 @@ use super::ends::Source;
 use std::hash::Hasher as _;
 use twox_hash::XxHash32;
 
-pub(super) use block::Level;
-pub(super) use descriptor::BlockBytes;
-
 /// First four bytes of a frame.
 pub(super) const MAGIC: u32 = 0x184d_2204;
 /// First four bytes of a legacy frame.

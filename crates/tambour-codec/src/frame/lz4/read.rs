@@ -5,7 +5,9 @@
 
 use super::descriptor::Descriptor;
 use super::job::{Form, Job, Step, Stored, Window};
-use super::{ContentHash, Dictionary, LEGACY_MAGIC, MAGIC, STORED, WINDOW_BYTES, is_skippable, skip};
+use super::{
+    ContentHash, Dictionary, LEGACY_MAGIC, MAGIC, STORED, WINDOW_BYTES, is_skippable, skip,
+};
 use crate::frame::ends::{Source, Target};
 use crate::frame::pipeline::{Budget, Next, Stages, run};
 use crate::frame::{DecompressOptions, FrameError, Tally};

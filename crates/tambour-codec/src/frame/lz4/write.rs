@@ -4,10 +4,10 @@
 use super::block::{Encoder, Level};
 use super::descriptor::{BlockBytes, Descriptor};
 use super::{ContentHash, Dictionary, STORED, WINDOW_BYTES, hash};
-use crate::{CodecError, Kind};
 use crate::frame::ends::{Source, Target};
 use crate::frame::pipeline::{Budget, Next, Stages, run};
 use crate::frame::{CompressOptions, FrameError, Tally};
+use crate::{CodecError, Kind};
 
 /// Compresses everything into one frame.
 pub(in crate::frame) fn compress<'io>(
@@ -16,7 +16,7 @@ pub(in crate::frame) fn compress<'io>(
     options: &CompressOptions,
 ) -> Result<Tally, FrameError> {
     let block_bytes = match options.block_bytes {
-        None => BlockBytes::MAX,
+        None => options.content_size.map_or(BlockBytes::MAX, BlockBytes::holding),
         Some(bytes) => BlockBytes::exactly(bytes).ok_or_else(|| {
             FrameError::options(format!(
                 "LZ4 frames have blocks of 64 KiB, 256 KiB, 1 MiB or 4 MiB, not of {bytes} bytes"
@@ -119,8 +119,10 @@ impl Writer<'_, '_> {
     /// Ends the frame.
     fn end(self) -> Result<Tally, FrameError> {
         if let Some(expected) = self.descriptor.content_size.filter(|size| *size != self.content) {
-            let reason =
-                format!("the input has {} bytes instead of {expected}: did it change?", self.content);
+            let reason = format!(
+                "the input has {} bytes instead of {expected}: did it change?",
+                self.content
+            );
             return Err(FrameError::Options { reason, kind: Kind::Conflict });
         }
         self.target.write(&0_u32.to_le_bytes())?;
