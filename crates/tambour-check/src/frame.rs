@@ -11,8 +11,8 @@ use tambour_codec::frame::{
 const THREADS: [usize; 3] = [1, 2, 5];
 /// Most memory that a law gives a hostile stream.
 const MEMORY_BYTES_MAX: u64 = 32 << 20;
-/// Most bytes that a law lets a hostile stream decode to.
-const OUTPUT_BYTES_MAX: usize = 4 << 20;
+/// Most bytes that a law lets a stream decode to: more than any content that laws are called with.
+const OUTPUT_BYTES_MAX: usize = 32 << 20;
 
 /// All that an LZ4 frame can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -80,9 +80,8 @@ pub(super) fn compress<'io>(
         return Err(FrameError::options(format!("no blocks of {block_bytes} bytes")));
     }
     let codec = &options.codec;
-    let unfit = |cause| FrameError::Block { offset: 0, cause };
     // Tells of a wrong codec even if there is nothing to compress.
-    Encoder::new(codec, Element::BYTES).map_err(unfit)?;
+    Encoder::new(codec, Element::BYTES).map_err(FrameError::Codec)?;
     let side = Side::new(source, target, options.memory_bytes_max);
     let mut writer = Writer { side, block_bytes };
     run(&mut writer, options.threads, || {

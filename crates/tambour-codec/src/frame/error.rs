@@ -108,6 +108,9 @@ pub enum FrameError {
         #[source]
         cause: CodecError,
     },
+    /// A codec that cannot be had.
+    #[error(transparent)]
+    Codec(CodecError),
     /// Options that cannot be met.
     #[error("{reason}")]
     Options {
@@ -151,7 +154,9 @@ impl FrameError {
             Self::Header { kind, .. } | Self::Options { kind, .. } => *kind,
             Self::Dictionary { .. } => Kind::NotFound,
             Self::Memory { .. } => Kind::Limit,
-            Self::Block { cause, .. } | Self::Zstd { cause, .. } => cause.kind(),
+            Self::Block { cause, .. } | Self::Zstd { cause, .. } | Self::Codec(cause) => {
+                cause.kind()
+            }
             Self::Read { .. } | Self::Write { .. } | Self::Thread(_) => Kind::Io,
         }
     }
@@ -170,7 +175,7 @@ impl FrameError {
             | Self::Block { offset, .. }
             | Self::Zstd { offset, .. }
             | Self::Read { offset, .. } => Some(*offset),
-            Self::Options { .. } | Self::Write { .. } | Self::Thread(_) => None,
+            Self::Codec(_) | Self::Options { .. } | Self::Write { .. } | Self::Thread(_) => None,
         }
     }
 

@@ -115,10 +115,9 @@ pub struct Lz4Options {
 impl CompressOptions {
     /// The defaults of a format: for LZ4 and zstd those of their programs, for blocks those of ClickHouse.
     pub fn new(format: Format) -> Self {
-        let lz4 = crate::spec::CodecCall { name: "LZ4".to_owned(), arguments: Vec::new() };
         Self {
             format,
-            codec: CodecSpec { calls: vec![lz4] },
+            codec: CodecSpec::lz4(),
             level: None,
             block_bytes: None,
             threads: 1,
