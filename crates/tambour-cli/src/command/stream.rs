@@ -1,5 +1,6 @@
 //! What `compress` and `decompress` share: where bytes come from and where they go.
 
+use super::export::aside;
 use crate::cli::PlaceArguments;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -7,7 +8,6 @@ use crate::output::progress::{Progress, Total};
 use crate::output::{Console, quantity, stdout};
 use anyhow::Context;
 use serde_json::json;
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -260,14 +260,6 @@ fn create_new(path: &Path, private: bool) -> io::Result<File> {
     #[cfg(not(unix))]
     let _ = private;
     options.open(path)
-}
-
-/// The name under which the file grows: hidden, in the same directory, so that the rename stays on one disk.
-fn aside(path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}.tmp", std::process::id()));
-    path.with_file_name(name)
 }
 
 /// A file that shows how far it was read, and stops being read when the user says so.
