@@ -13,7 +13,8 @@ use tambour::codec::frame::{self, CompressOptions, Format};
 pub(crate) fn run(arguments: &CompressArguments, console: Console) -> anyhow::Result<()> {
     let mut options = options(arguments)?;
     let mut input = Input::open(arguments.file.as_deref())?;
-    options.content_size = input.length();
+    // Files that the system makes up as they are read claim to be empty.
+    options.content_size = input.length().filter(|length| *length > 0);
     let named = |path: &Path| Ok(longer(path, options.format));
     let output = Output::choose(&arguments.place, &input, named)?;
     output.refuse_terminal(arguments.place.force)?;

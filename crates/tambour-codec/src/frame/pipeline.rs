@@ -12,6 +12,9 @@ use std::thread::{Builder, scope};
 /// Jobs under way per thread: one that is worked on, one that is ready when it is done.
 const DEPTH: usize = 2;
 
+/// More are of no use to anybody.
+const THREADS_MAX: usize = 1024;
+
 /// What reading gives.
 pub(super) enum Next<J> {
     /// Something to work on.
@@ -42,7 +45,11 @@ pub(super) fn run<S: Stages, W: FnMut(&mut S::Job)>(
     threads: usize,
     worker: impl Fn() -> W + Sync,
 ) -> Result<(), FrameError> {
-    if threads > 1 { spread(stages, threads, &worker) } else { alone(stages, worker()) }
+    if threads > 1 {
+        spread(stages, threads.min(THREADS_MAX), &worker)
+    } else {
+        alone(stages, worker())
+    }
 }
 
 fn alone<S: Stages>(stages: &mut S, mut work: impl FnMut(&mut S::Job)) -> Result<(), FrameError> {
