@@ -1,6 +1,6 @@
 //! The LZ4 frame format: `.lz4` files. Described in `docs/format/lz4-frame.md`.
 //!
-//! [`descriptor`] is the header, [`read`] and [`write`] are the two ways, [`block`] holds what a frame's blocks need beyond
+//! [`descriptor`] is the header, [`read`] and [`mod@write`] are the two ways, [`block`] holds what a frame's blocks need beyond
 //! the kernel: sizes that are not stored, and matches that reach into what came before the block.
 
 mod behind;
