@@ -26,6 +26,11 @@ mod tests {
     }
 
     #[test]
+    fn lz4_frame() {
+        replay("lz4_frame", tambour_check::frame::fuzz_frame);
+    }
+
+    #[test]
     fn codec_spec() {
         replay("codec_spec", tambour_check::spec::fuzz_spec);
     }

@@ -52,6 +52,8 @@ fn run(command: Command, console: Console) -> anyhow::Result<()> {
         Command::Verify(arguments) => command::verify::run(&arguments, console),
         Command::Inspect(arguments) => command::inspect::run(&arguments),
         Command::AttachScript(arguments) => command::attach_script::run(&arguments),
+        Command::Compress(arguments) => command::compress::run(&arguments, console),
+        Command::Decompress(arguments) => command::decompress::run(&arguments, console),
         Command::Codecs(arguments) => command::codecs::run(&arguments),
         Command::Completions(arguments) => command::manual::completions(&arguments),
         Command::Man(arguments) => command::manual::run(&arguments, console),
@@ -79,6 +81,8 @@ fn wants_json(command: &Command) -> bool {
         Command::Optimize(arguments) => arguments.json,
         Command::Verify(arguments) => arguments.json,
         Command::Inspect(arguments) => arguments.json,
+        Command::Compress(arguments) => arguments.place.json,
+        Command::Decompress(arguments) => arguments.place.json,
         Command::Codecs(arguments) => arguments.json,
         Command::Sql(_) | Command::AttachScript(_) | Command::Completions(_) | Command::Man(_) => {
             false

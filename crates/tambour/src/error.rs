@@ -1,6 +1,7 @@
 //! One error for callers who use several layers, and the way to a kind through foreign wrappers.
 
 use std::error::Error as StdError;
+use tambour_codec::frame::FrameError;
 use tambour_codec::{CodecError, Kind};
 use tambour_files::FileError;
 use tambour_part::{PartError, Place};
@@ -15,6 +16,9 @@ pub enum Error {
     /// Of a block or codec.
     #[error(transparent)]
     Codec(#[from] CodecError),
+    /// Of a compressed stream.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
     /// Of a part.
     #[error(transparent)]
     Part(#[from] PartError),
@@ -35,6 +39,7 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Codec(error) => error.kind(),
+            Self::Frame(error) => error.kind(),
             Self::Part(error) => error.kind(),
             Self::Store(error) => error.kind(),
             Self::File(error) => error.kind(),
@@ -67,6 +72,9 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<FileError>() {
+        return Some(error.kind());
+    }
+    if let Some(error) = error.downcast_ref::<FrameError>() {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<CodecError>() {
