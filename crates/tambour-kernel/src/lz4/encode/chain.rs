@@ -1,0 +1,90 @@
+//! Hash chains: for every position, how far back the one before it with the same hash is.
+
+use super::matches::{Epoch, HASH_BITS, Input, Match, hash, slot, zeros};
+use crate::lz4::{MATCH_MIN, OFFSET_MAX};
+
+/// Where four bytes were seen, latest first.
+pub(super) struct Chain {
+    /// Number of the latest position with a hash.
+    heads: Box<[u32; 1 << HASH_BITS]>,
+    /// From a position to the one before it with the same hash: the distance, 0 if there is none in the window.
+    links: Box<[u16; 1 << 16]>,
+    epoch: Epoch,
+    /// The first position that is not yet in the chains.
+    next: usize,
+}
+
+/// What a match must be to be taken.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// It covers four bytes from here on.
+    pub(super) at: usize,
+    /// It starts here or behind, at most at `at`.
+    pub(super) floor: usize,
+    /// It is longer than this, which is at least `at - floor + 2`.
+    pub(super) longer_than: usize,
+}
+
+impl Chain {
+    pub(super) fn new() -> Self {
+        Self { heads: zeros(), links: zeros(), epoch: Epoch::new(), next: 0 }
+    }
+
+    /// Forgets everything, for a new input.
+    pub(super) fn begin(&mut self, input: &Input<'_>) {
+        self.epoch.begin(input.buffer.len(), || self.heads.fill(0));
+        self.next = 0;
+    }
+
+    /// Takes in all positions before `at`.
+    #[inline]
+    fn insert_until(&mut self, input: &Input<'_>, at: usize) {
+        for position in self.next..at {
+            let number = self.epoch.number(position);
+            let head = &mut self.heads[hash(input.word(position))];
+            let distance = number.wrapping_sub(*head);
+            self.links[slot(number)] = u16::try_from(distance).unwrap_or(0);
+            *head = number;
+        }
+        self.next = self.next.max(at);
+    }
+
+    /// The longest of the wanted matches among so many candidates, the nearest of equals.
+    pub(super) fn longest(
+        &mut self,
+        input: &Input<'_>,
+        wanted: Wanted,
+        attempts: u32,
+    ) -> Option<Match> {
+        let Wanted { at, floor, longer_than: mut longest } = wanted;
+        let before = at - floor;
+        self.insert_until(input, at);
+        let number = self.epoch.number(at);
+        let word = input.word(at);
+        let mut distance = number.wrapping_sub(self.heads[hash(word)]) as usize;
+        let mut best = None;
+        for _ in 0..attempts {
+            if distance > OFFSET_MAX || floor + longest >= input.end {
+                break;
+            }
+            let from = at - distance;
+            // A longer match has these two bytes, wherever it starts.
+            let tail = longest - before - 1;
+            if input.half(from + tail) == input.half(at + tail) && input.word(from) == word {
+                let ahead = MATCH_MIN + input.common(from + MATCH_MIN, at + MATCH_MIN, input.end);
+                let behind = input.common_before(from, at, floor);
+                if behind + ahead > longest {
+                    longest = behind + ahead;
+                    best = Some(Match { at: at - behind, from: from - behind, length: longest });
+                }
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "within the window")]
+            let link = self.links[slot(number.wrapping_sub(distance as u32))];
+            if link == 0 {
+                break;
+            }
+            distance += usize::from(link);
+        }
+        best
+    }
+}

@@ -1,0 +1,152 @@
+//! What the parses of the high levels share: matches, and comparing bytes.
+
+use crate::lz4::{LAST_LITERALS, LAST_MATCH_DISTANCE, OFFSET_MAX};
+
+/// Bytes at `at` that occurred at `from` before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Match {
+    pub(super) at: usize,
+    pub(super) from: usize,
+    pub(super) length: usize,
+}
+
+impl Match {
+    pub(super) fn end(self) -> usize {
+        self.at + self.length
+    }
+
+    pub(super) fn offset(self) -> usize {
+        self.at - self.from
+    }
+}
+
+/// A source behind its prefix, and the limits of the format.
+#[derive(Clone, Copy)]
+pub(super) struct Input<'a> {
+    /// Prefix and source; all positions count from its start.
+    pub(super) buffer: &'a [u8],
+    /// Start of the source.
+    pub(super) start: usize,
+    /// Matches start here or before.
+    pub(super) last: usize,
+    /// Matches end here or before.
+    pub(super) end: usize,
+}
+
+impl<'a> Input<'a> {
+    /// `None` when the source is too short for any match.
+    pub(super) fn new(buffer: &'a [u8], start: usize) -> Option<Self> {
+        let last = buffer.len().checked_sub(LAST_MATCH_DISTANCE)?;
+        let end = buffer.len() - LAST_LITERALS;
+        (start <= last).then_some(Self { buffer, start, last, end })
+    }
+
+    /// The four bytes at a position; 0 behind the end.
+    #[inline(always)]
+    pub(super) fn word(&self, at: usize) -> u32 {
+        let bytes = self.buffer.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    }
+
+    /// The two bytes at a position; 0 behind the end.
+    #[inline(always)]
+    pub(super) fn half(&self, at: usize) -> u16 {
+        let bytes = self.buffer.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.map_or(0, |bytes| u16::from_le_bytes(*bytes))
+    }
+
+    /// How many bytes from `at` on are those from `from` on, up to the position `end`.
+    #[inline(always)]
+    pub(super) fn common(&self, from: usize, at: usize, end: usize) -> usize {
+        debug_assert!(from < at && end <= self.buffer.len());
+        let mut length = 0;
+        while at + length + 8 <= end {
+            let different = self.long(from + length) ^ self.long(at + length);
+            if different != 0 {
+                return length + (different.trailing_zeros() / 8) as usize;
+            }
+            length += 8;
+        }
+        while at + length < end && self.buffer[from + length] == self.buffer[at + length] {
+            length += 1;
+        }
+        length
+    }
+
+    #[inline(always)]
+    fn long(&self, at: usize) -> u64 {
+        let bytes = self.buffer.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// How many bytes before `at` are those before `from`, down to the position `floor`.
+    #[inline(always)]
+    pub(super) fn common_before(&self, from: usize, at: usize, floor: usize) -> usize {
+        let mut length = 0;
+        while at - length > floor
+            && from > length
+            && self.buffer[at - length - 1] == self.buffer[from - length - 1]
+        {
+            length += 1;
+        }
+        length
+    }
+}
+
+/// Positions are kept as numbers that grow from call to call, so that what a table holds from earlier calls lies outside
+/// of the window and needs no clearing.
+#[derive(Debug)]
+pub(super) struct Epoch {
+    base: u32,
+    end: u32,
+}
+
+/// Distance between the positions of two calls: more than any offset.
+const GAP: u32 = OFFSET_MAX as u32 + 1;
+
+impl Epoch {
+    pub(super) const fn new() -> Self {
+        Self { base: GAP, end: 0 }
+    }
+
+    /// Begins a buffer of `length` bytes; `clear` forgets all positions, and is called when the numbers run out.
+    pub(super) fn begin(&mut self, length: usize, clear: impl FnOnce()) {
+        #[expect(clippy::cast_possible_truncation, reason = "sources and prefixes are below 2 GiB")]
+        let length = length as u32;
+        let base = self.end.checked_add(GAP);
+        let range = base.and_then(|base| Some((base, base.checked_add(length)?)));
+        (self.base, self.end) = range.unwrap_or_else(|| {
+            clear();
+            (GAP, GAP + length)
+        });
+    }
+
+    /// The number of a position.
+    #[inline(always)]
+    pub(super) fn number(&self, at: usize) -> u32 {
+        #[expect(clippy::cast_possible_truncation, reason = "see `begin`")]
+        let at = at as u32;
+        self.base.wrapping_add(at)
+    }
+}
+
+/// Index of a number in a table of 2^16 entries.
+#[inline(always)]
+pub(super) fn slot(number: u32) -> usize {
+    (number & 0xffff) as usize
+}
+
+/// Logarithm of the number of hashes.
+pub(super) const HASH_BITS: u32 = 15;
+
+/// Hash of four bytes.
+#[inline(always)]
+pub(super) fn hash(word: u32) -> usize {
+    (word.wrapping_mul(2_654_435_761) >> (32 - HASH_BITS)) as usize
+}
+
+/// A table of zeros on the heap.
+pub(super) fn zeros<T: Copy + Default, const N: usize>() -> Box<[T; N]> {
+    let zeros = vec![T::default(); N].into_boxed_slice();
+    zeros.try_into().unwrap_or_else(|_| Box::new([T::default(); N]))
+}

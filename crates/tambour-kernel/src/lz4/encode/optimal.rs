@@ -1,0 +1,182 @@
+//! Levels 10 to 12, and the parse for decoding speed: the cheapest way through a stretch of the source.
+//!
+//! A match costs three bytes whatever its offset, and now and then a byte for its length, so only the longest match at each
+//! position matters, and every shorter length of it. A stretch begins at a match and goes on as long as matches reach
+//! beyond what was reached before. For every position in it, the cheapest way there is kept, with the literals that are
+//! pending at its end.
+
+use super::matches::{Input, Match};
+use super::tree::{Effort, Tree};
+use super::writer::{Writer, extension_bytes};
+use crate::lz4::{MATCH_MIN, NIBBLE_MAX};
+
+/// Longest stretch.
+const STRETCH_BYTES: usize = 4096;
+/// The price of one byte of output. Sequences cost a little beyond their bytes, so that of ways of equal size the one with
+/// fewer sequences is taken, which decodes faster.
+const BYTE: u32 = 16;
+
+/// What the parse is after.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Aim {
+    pub(super) effort: Effort,
+    /// Shortest match.
+    pub(super) match_min: usize,
+    /// Price of a sequence beyond its bytes.
+    pub(super) sequence_price: u32,
+}
+
+/// The cheapest way to a position of the stretch.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    price: u32,
+    /// Literals that are pending here.
+    literals: u32,
+    /// Length of the match that ends here, 0 for a literal.
+    length: u32,
+    /// Where the match comes from.
+    from: u32,
+}
+
+/// Memory of the parse.
+pub(super) struct Stretch {
+    tree: Tree,
+    /// One way for each position from the start of the stretch; those beyond `reached` are not set.
+    ways: Box<[Way]>,
+    reached: usize,
+    /// Matches of the cheapest way, last first.
+    matches: Vec<Match>,
+}
+
+impl Stretch {
+    pub(super) fn new() -> Self {
+        let ways = vec![Way::default(); STRETCH_BYTES + 1].into_boxed_slice();
+        Self { tree: Tree::new(), ways, reached: 0, matches: Vec::new() }
+    }
+
+    /// Writes all sequences but the last; returns where its literals start, or `None` when there is no room.
+    pub(super) fn parse(
+        &mut self,
+        input: &Input<'_>,
+        writer: &mut Writer<'_>,
+        aim: Aim,
+    ) -> Option<usize> {
+        self.tree.begin(input);
+        for at in 0..input.start.min(input.last + 1) {
+            self.tree.insert(input, at, aim.effort);
+        }
+        let (mut anchor, mut at) = (input.start, input.start);
+        while at <= input.last {
+            let Some(first) = self.find(input, at, aim) else {
+                at += 1;
+                continue;
+            };
+            self.matches.clear();
+            at = self.cross(input, anchor, first, aim);
+            while let Some(found) = self.matches.pop() {
+                let literals = &input.buffer[anchor..found.at];
+                writer.sequence(literals, found.offset(), found.length)?;
+                anchor = found.end();
+            }
+        }
+        Some(anchor)
+    }
+
+    /// The longest match at a position, if it is long enough.
+    #[inline]
+    fn find(&mut self, input: &Input<'_>, at: usize, aim: Aim) -> Option<Match> {
+        let found = self.tree.insert(input, at, aim.effort);
+        found.filter(|found| found.length >= aim.match_min)
+    }
+
+    /// Finds the cheapest way through the stretch that begins with a match; leaves its matches and returns its end.
+    fn cross(&mut self, input: &Input<'_>, anchor: usize, first: Match, aim: Aim) -> usize {
+        let start = first.at;
+        #[expect(clippy::cast_possible_truncation, reason = "sources are below 2 GiB")]
+        let literals = (start - anchor) as u32;
+        self.ways[0] = Way { literals, ..Way::default() };
+        self.reached = 0;
+        let (mut at, mut found) = (0, Some(first));
+        loop {
+            if let Some(found) = found {
+                if found.length >= aim.effort.nice_bytes || at + found.length > STRETCH_BYTES {
+                    return self.take(input, start, found, aim);
+                }
+                self.offer_match(at, found, aim);
+            }
+            self.offer_literal(at);
+            at += 1;
+            if at == self.reached || start + at > input.last {
+                self.trace(start, self.reached);
+                return start + self.reached;
+            }
+            found = self.find(input, start + at, aim);
+        }
+    }
+
+    /// Ends the stretch with a match that is taken whatever it costs.
+    fn take(&mut self, input: &Input<'_>, start: usize, found: Match, aim: Aim) -> usize {
+        self.matches.push(found);
+        self.trace(start, found.at - start);
+        let end = found.end().min(input.last + 1);
+        for at in found.at + 1..end {
+            self.tree.insert(input, at, aim.effort);
+        }
+        found.end()
+    }
+
+    /// The way to the next position by a literal.
+    #[inline(always)]
+    fn offer_literal(&mut self, at: usize) {
+        let way = self.ways[at];
+        let literals = way.literals + 1;
+        let price = way.price + BYTE + BYTE * u32::from(starts_extension(literals));
+        let next = &mut self.ways[at + 1];
+        if price < next.price {
+            *next = Way { price, literals, length: 0, from: 0 };
+        }
+    }
+
+    /// The ways by a match and everything that is shorter.
+    #[inline(always)]
+    fn offer_match(&mut self, at: usize, found: Match, aim: Aim) {
+        let end = at + found.length;
+        while self.reached < end {
+            self.reached += 1;
+            self.ways[self.reached].price = u32::MAX;
+        }
+        let before = self.ways[at].price + 3 * BYTE + aim.sequence_price;
+        #[expect(clippy::cast_possible_truncation, reason = "sources are below 2 GiB")]
+        let from = found.from as u32;
+        for length in aim.match_min..=found.length {
+            #[expect(clippy::cast_possible_truncation, reason = "at most a stretch")]
+            let price = before + BYTE * extension_bytes(length - MATCH_MIN) as u32;
+            let way = &mut self.ways[at + length];
+            if price <= way.price {
+                #[expect(clippy::cast_possible_truncation, reason = "at most a stretch")]
+                let length = length as u32;
+                *way = Way { price, literals: 0, length, from };
+            }
+        }
+    }
+
+    /// Collects the matches of the cheapest way to a position.
+    fn trace(&mut self, start: usize, mut at: usize) {
+        while at > 0 {
+            let way = self.ways[at];
+            let length = way.length as usize;
+            if length == 0 {
+                at -= 1;
+            } else {
+                at -= length;
+                self.matches.push(Match { at: start + at, from: way.from as usize, length });
+            }
+        }
+    }
+}
+
+/// Whether the last of so many literals takes another byte of length.
+fn starts_extension(literals: u32) -> bool {
+    let nibble = NIBBLE_MAX as u32;
+    literals >= nibble && (literals - nibble).is_multiple_of(255)
+}
