@@ -82,7 +82,7 @@ fn measure(column: &Column, encoders: &mut [Encode; 2], rounds: usize) -> [Outco
         for block in &column.blocks {
             let size = encode(block, &mut target);
             let decoded = &mut decoded[..block.len()];
-            assert!(oracle::c_lz4_decode(&target[..size], decoded), "{}", column.name);
+            assert!(oracle::c_lz4_decode(&target[..size], decoded), "{} {size}", column.name);
             assert!(decoded == block, "{}", column.name);
             encoded.push(target[..size].to_vec());
         }

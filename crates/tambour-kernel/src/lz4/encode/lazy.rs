@@ -14,6 +14,8 @@ const RUNGS_MAX: usize = 16;
 const PROBE_BYTES: usize = 2;
 /// The longest match without extension bytes.
 const SHORT_MAX: usize = MATCH_MIN + 14;
+/// The cost of a rung that nothing can follow; far from an overflow.
+const NO_WAY: usize = usize::MAX / 2;
 
 /// Overlapping matches; starts and ends ascend, each is longer than the one before.
 #[derive(Default)]
@@ -74,7 +76,7 @@ impl Ladder {
         self.costs[last] = sequence_bytes(self.rungs[last].length);
         for k in (0..last).rev() {
             let rung = self.rungs[k];
-            self.costs[k] = usize::MAX;
+            self.costs[k] = NO_WAY;
             for next in k + 1..self.count {
                 let end = self.rungs[next].at;
                 if end < rung.at + MATCH_MIN {
@@ -88,7 +90,7 @@ impl Ladder {
             }
         }
         let literals = |k: usize| self.rungs[k].at - self.rungs[0].at;
-        let total = |k: &usize| self.costs[*k].saturating_add(literals(*k));
+        let total = |k: &usize| self.costs[*k] + literals(*k);
         (0..self.count).min_by_key(total).unwrap_or(last)
     }
 
@@ -117,11 +119,15 @@ impl Ladder {
     }
 
     /// Cuts the overlap of a rung with its successor: the rung keeps what costs it no further byte, as long as the
-    /// successor stays a match. Returns the end of the rung.
+    /// successor stays a match, also when its own successor follows. Returns the end of the rung.
     fn cut(&mut self, input: &Input<'_>, k: usize, next: usize) -> usize {
         let rung = self.rungs[k];
+        let after = self.successors[next];
+        let successor_end =
+            if after == next { self.rungs[next].end() } else { self.rungs[after].at };
         let successor = &mut self.rungs[next];
-        let free = (rung.at + SHORT_MAX).min(successor.end() - MATCH_MIN).min(input.last);
+        let successor_end = successor_end.min(successor.end());
+        let free = (rung.at + SHORT_MAX).min(successor_end - MATCH_MIN).min(input.last);
         let end = rung.end().min(free.max(successor.at));
         let moved = end.saturating_sub(successor.at);
         successor.at += moved;

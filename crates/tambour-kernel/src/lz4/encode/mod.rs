@@ -8,6 +8,8 @@ mod fast;
 mod lazy;
 mod matches;
 mod optimal;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod writer;
 
