@@ -1,7 +1,14 @@
 //! Hash chains: for every position, how far back the one before it with the same hash is.
 
 use super::matches::{Epoch, HASH_BITS, Input, Match, hash, slot, zeros};
+use super::optimal::Finder;
 use crate::lz4::{MATCH_MIN, OFFSET_MAX};
+use std::ops::Range;
+
+/// With so many attempts, it pays to look for the rarest word of a match.
+const SWAP_ATTEMPTS_MIN: u32 = 64;
+/// Words of a match that are looked at for it.
+const SWAP_WORDS_MAX: usize = 64;
 
 /// Where four bytes were seen, latest first.
 pub(super) struct Chain {
@@ -62,9 +69,11 @@ impl Chain {
         let number = self.epoch.number(at);
         let word = input.word(at);
         let mut distance = number.wrapping_sub(self.heads[hash(word)]) as usize;
+        // Candidates are taken from the chain of the word that lies so far behind `at`.
+        let mut shift = 0;
         let mut best = None;
         for _ in 0..attempts {
-            if distance > OFFSET_MAX || floor + longest >= input.end {
+            if distance > at || distance > OFFSET_MAX || floor + longest >= input.end {
                 break;
             }
             let from = at - distance;
@@ -76,15 +85,62 @@ impl Chain {
                 if behind + ahead > longest {
                     longest = behind + ahead;
                     best = Some(Match { at: at - behind, from: from - behind, length: longest });
+                    if attempts >= SWAP_ATTEMPTS_MIN {
+                        shift = self.rarest(number, distance, longest - before);
+                    }
                 }
             }
-            #[expect(clippy::cast_possible_truncation, reason = "within the window")]
-            let link = self.links[slot(number.wrapping_sub(distance as u32))];
+            let link = self.link(number, distance, shift);
             if link == 0 {
                 break;
             }
-            distance += usize::from(link);
+            distance += link;
         }
         best
     }
+
+    /// The word of a match, by its place, whose chain has the longest link behind the candidate: a longer match has that
+    /// word, too, so that everything between can be left out.
+    fn rarest(&self, number: u32, distance: usize, common: usize) -> usize {
+        let words = common.min(distance).min(SWAP_WORDS_MAX + MATCH_MIN) - MATCH_MIN.min(distance);
+        let mut rarest = (0, 0);
+        for shift in 0..=words {
+            let link = self.link(number, distance, shift);
+            if link == 0 {
+                return shift;
+            }
+            if link > rarest.0 {
+                rarest = (link, shift);
+            }
+        }
+        rarest.1
+    }
+
+    /// From the word `shift` bytes behind a candidate to the same before it; 0 if there is none in the window.
+    #[inline(always)]
+    fn link(&self, number: u32, distance: usize, shift: usize) -> usize {
+        #[expect(clippy::cast_possible_truncation, reason = "within the window")]
+        let word = number.wrapping_sub(distance as u32).wrapping_add(shift as u32);
+        usize::from(self.links[slot(word)])
+    }
+}
+
+/// A chain and the number of candidates that are tried.
+pub(super) struct Search {
+    pub(super) chain: Chain,
+    pub(super) attempts: u32,
+}
+
+impl Finder for Search {
+    fn begin(&mut self, input: &Input<'_>) {
+        self.chain.begin(input);
+    }
+
+    #[inline]
+    fn find(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match> {
+        self.chain.longest(input, Wanted { at, floor: at, longer_than }, self.attempts)
+    }
+
+    /// Positions are taken in when they are needed.
+    fn pass(&mut self, _: &Input<'_>, _: Range<usize>, _: bool) {}
 }

@@ -3,7 +3,7 @@
 //! Behind a first match, matches are looked for that begin inside the one before and are longer than it: a *ladder*. When
 //! there is no further rung, the cheapest way over the ladder is taken: which rungs, and how the overlaps are cut.
 
-use super::chain::{Chain, Wanted};
+use super::chain::{Chain, Search, Wanted};
 use super::matches::{Input, Match};
 use super::writer::{Writer, extension_bytes};
 use crate::lz4::MATCH_MIN;
@@ -32,9 +32,10 @@ struct Ladder {
 pub(super) fn parse(
     input: &Input<'_>,
     writer: &mut Writer<'_>,
-    chain: &mut Chain,
-    attempts: u32,
+    search: &mut Search,
 ) -> Option<usize> {
+    let Search { chain, attempts } = search;
+    let attempts = *attempts;
     let mut ladder = Ladder::default();
     let (mut anchor, mut at) = (input.start, input.start);
     chain.begin(input);

@@ -15,11 +15,11 @@ mod writer;
 
 pub use fast::{Table, encode};
 
-use super::OFFSET_MAX;
-use chain::Chain;
+use super::{MATCH_MIN, OFFSET_MAX};
+use chain::{Chain, Search};
 use matches::Input;
-use optimal::{Aim, Stretch};
-use tree::Effort;
+use optimal::{Aim, STRETCH_BYTES, Stretch};
+use tree::{Effort, Tree};
 use writer::Writer;
 
 /// Longest source, as in the reference implementation.
@@ -59,9 +59,6 @@ impl Default for Level {
     }
 }
 
-/// The least effort at which level 10 is within a per cent of C lz4.
-const EFFORT_10: Effort = Effort { nodes_max: 24, nice_bytes: 64 };
-
 /// Encodes blocks at one level. Keeps its memory between calls; no call has an influence on the next.
 ///
 /// ```
@@ -85,33 +82,42 @@ pub struct Encoder {
 /// A parse with its memory.
 enum Parse {
     Fast { table: Box<Table>, acceleration: u32 },
-    Lazy { chain: Chain, attempts: u32 },
-    Optimal { stretch: Stretch, aim: Aim, gain_min: Option<u32> },
+    Lazy(Search),
+    Chains { search: Search, stretch: Stretch, aim: Aim },
+    Trees { tree: Tree, stretch: Stretch, aim: Aim },
+}
+
+impl Parse {
+    fn new(level: Level) -> Self {
+        let aim = Aim { nice_bytes: 64, thorough: false, match_min: MATCH_MIN, sequence_price: 1 };
+        let tree = |nodes_max, compared_bytes| Tree::new(Effort { nodes_max, compared_bytes });
+        let search = |attempts| Search { chain: Chain::new(), attempts };
+        let stretch = Stretch::new();
+        match level {
+            Level::Fast { acceleration } => Self::Fast { table: Box::default(), acceleration },
+            Level::High(level @ ..=9) => {
+                Self::Lazy(search(4 << (level.max(Level::HIGH_MIN) - Level::HIGH_MIN)))
+            }
+            Level::High(10) => Self::Chains { search: search(96), stretch, aim },
+            Level::High(11) => {
+                Self::Trees { tree: tree(64, 512), stretch, aim: Aim { nice_bytes: 128, ..aim } }
+            }
+            Level::High(12..) => {
+                let aim = Aim { nice_bytes: STRETCH_BYTES, thorough: true, ..aim };
+                Self::Trees { tree: tree(512, STRETCH_BYTES), stretch, aim }
+            }
+            Level::DecodeSpeed => {
+                let aim = Aim { match_min: 6, sequence_price: 24, ..aim };
+                Self::Chains { search: search(96), stretch, aim }
+            }
+        }
+    }
 }
 
 impl Encoder {
     /// An encoder; takes 32 to 700 KiB of memory.
     pub fn new(level: Level) -> Self {
-        let optimal = |effort| {
-            let aim = Aim { effort, match_min: super::MATCH_MIN, sequence_price: 1 };
-            Parse::Optimal { stretch: Stretch::new(), aim, gain_min: None }
-        };
-        let parse = match level {
-            Level::Fast { acceleration } => Parse::Fast { table: Box::default(), acceleration },
-            Level::High(..=9) => {
-                let Level::High(level) = level else { unreachable!() };
-                let attempts = 4 << (level.max(Level::HIGH_MIN) - Level::HIGH_MIN);
-                Parse::Lazy { chain: Chain::new(), attempts }
-            }
-            Level::High(10) => optimal(EFFORT_10),
-            Level::High(11) => optimal(Effort { nodes_max: 64, nice_bytes: 128 }),
-            Level::High(12..) => optimal(Effort { nodes_max: 512, nice_bytes: 1024 }),
-            Level::DecodeSpeed => {
-                let aim = Aim { effort: EFFORT_10, match_min: 6, sequence_price: 24 };
-                Parse::Optimal { stretch: Stretch::new(), aim, gain_min: Some(16) }
-            }
-        };
-        Self { level, parse, joined: Vec::new() }
+        Self { level, parse: Parse::new(level), joined: Vec::new() }
     }
 
     /// The level that this encoder was made for.
@@ -165,18 +171,18 @@ impl Encoder {
         if source.len() > SOURCE_BYTES_MAX {
             return None;
         }
-        let input = match &mut self.parse {
-            Parse::Fast { table, acceleration } => {
-                return fast::encode_behind(buffer, start, target, table, *acceleration);
-            }
-            Parse::Lazy { .. } | Parse::Optimal { .. } => Input::new(buffer, start),
-        };
+        if let Parse::Fast { table, acceleration } = &mut self.parse {
+            return fast::encode_behind(buffer, start, target, table, *acceleration);
+        }
         let mut writer = Writer::new(target);
-        let Some(input) = input else { return writer.last_literals(source) };
+        let Some(input) = Input::new(buffer, start) else { return writer.last_literals(source) };
         let anchor = match &mut self.parse {
             Parse::Fast { .. } => None,
-            Parse::Lazy { chain, attempts } => lazy::parse(&input, &mut writer, chain, *attempts),
-            Parse::Optimal { stretch, aim, .. } => stretch.parse(&input, &mut writer, *aim),
+            Parse::Lazy(search) => lazy::parse(&input, &mut writer, search),
+            Parse::Chains { search, stretch, aim } => {
+                stretch.parse(&input, &mut writer, search, *aim)
+            }
+            Parse::Trees { tree, stretch, aim } => stretch.parse(&input, &mut writer, tree, *aim),
         };
         writer.last_literals(&buffer[anchor?..])
     }

@@ -6,12 +6,12 @@
 //! pending at its end.
 
 use super::matches::{Input, Match};
-use super::tree::{Effort, Tree};
 use super::writer::{Writer, extension_bytes};
 use crate::lz4::{MATCH_MIN, NIBBLE_MAX};
+use std::ops::Range;
 
 /// Longest stretch.
-const STRETCH_BYTES: usize = 4096;
+pub(super) const STRETCH_BYTES: usize = 4096;
 /// The price of one byte of output. Sequences cost a little beyond their bytes, so that of ways of equal size the one with
 /// fewer sequences is taken, which decodes faster.
 const BYTE: u32 = 16;
@@ -19,11 +19,24 @@ const BYTE: u32 = 16;
 /// What the parse is after.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aim {
-    pub(super) effort: Effort,
+    /// A match of so many bytes is taken whatever else there is.
+    pub(super) nice_bytes: usize,
+    /// Look for matches everywhere, also where they do not reach beyond what is reached.
+    pub(super) thorough: bool,
     /// Shortest match.
     pub(super) match_min: usize,
     /// Price of a sequence beyond its bytes.
     pub(super) sequence_price: u32,
+}
+
+/// Where matches come from.
+pub(super) trait Finder {
+    /// Forgets everything, for a new input.
+    fn begin(&mut self, input: &Input<'_>);
+    /// The longest match at a position that is longer than so many bytes, 3 or more. Positions ascend.
+    fn find(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match>;
+    /// Passes over positions without a look for matches. In a `run`, what they have to offer repeats.
+    fn pass(&mut self, input: &Input<'_>, positions: Range<usize>, run: bool);
 }
 
 /// The cheapest way to a position of the stretch.
@@ -40,7 +53,6 @@ struct Way {
 
 /// Memory of the parse.
 pub(super) struct Stretch {
-    tree: Tree,
     /// One way for each position from the start of the stretch; those beyond `reached` are not set.
     ways: Box<[Way]>,
     reached: usize,
@@ -51,7 +63,7 @@ pub(super) struct Stretch {
 impl Stretch {
     pub(super) fn new() -> Self {
         let ways = vec![Way::default(); STRETCH_BYTES + 1].into_boxed_slice();
-        Self { tree: Tree::new(), ways, reached: 0, matches: Vec::new() }
+        Self { ways, reached: 0, matches: Vec::new() }
     }
 
     /// Writes all sequences but the last; returns where its literals start, or `None` when there is no room.
@@ -59,20 +71,19 @@ impl Stretch {
         &mut self,
         input: &Input<'_>,
         writer: &mut Writer<'_>,
+        finder: &mut impl Finder,
         aim: Aim,
     ) -> Option<usize> {
-        self.tree.begin(input);
-        for at in 0..input.start.min(input.last + 1) {
-            self.tree.insert(input, at, aim.effort);
-        }
+        finder.begin(input);
+        finder.pass(input, 0..input.start, false);
         let (mut anchor, mut at) = (input.start, input.start);
         while at <= input.last {
-            let Some(first) = self.find(input, at, aim) else {
+            let Some(first) = finder.find(input, at, aim.match_min - 1) else {
                 at += 1;
                 continue;
             };
             self.matches.clear();
-            at = self.cross(input, anchor, first, aim);
+            at = self.cross(input, finder, first, at - anchor, aim);
             while let Some(found) = self.matches.pop() {
                 let literals = &input.buffer[anchor..found.at];
                 writer.sequence(literals, found.offset(), found.length)?;
@@ -82,25 +93,30 @@ impl Stretch {
         Some(anchor)
     }
 
-    /// The longest match at a position, if it is long enough.
-    #[inline]
-    fn find(&mut self, input: &Input<'_>, at: usize, aim: Aim) -> Option<Match> {
-        let found = self.tree.insert(input, at, aim.effort);
-        found.filter(|found| found.length >= aim.match_min)
-    }
-
-    /// Finds the cheapest way through the stretch that begins with a match; leaves its matches and returns its end.
-    fn cross(&mut self, input: &Input<'_>, anchor: usize, first: Match, aim: Aim) -> usize {
+    /// Finds the cheapest way through the stretch that begins with a match, behind so many literals; leaves its matches
+    /// and returns its end.
+    fn cross(
+        &mut self,
+        input: &Input<'_>,
+        finder: &mut impl Finder,
+        first: Match,
+        literals: usize,
+        aim: Aim,
+    ) -> usize {
         let start = first.at;
         #[expect(clippy::cast_possible_truncation, reason = "sources are below 2 GiB")]
-        let literals = (start - anchor) as u32;
+        let literals = literals as u32;
         self.ways[0] = Way { literals, ..Way::default() };
         self.reached = 0;
         let (mut at, mut found) = (0, Some(first));
         loop {
             if let Some(found) = found {
-                if found.length >= aim.effort.nice_bytes || at + found.length > STRETCH_BYTES {
-                    return self.take(input, start, found, aim);
+                if found.length >= aim.nice_bytes || at + found.length > STRETCH_BYTES {
+                    self.matches.push(found);
+                    self.trace(start, at);
+                    let passed = found.at + 1..found.end().min(input.last + 1);
+                    finder.pass(input, passed, found.offset() < aim.nice_bytes);
+                    return found.end();
                 }
                 self.offer_match(at, found, aim);
             }
@@ -110,19 +126,27 @@ impl Stretch {
                 self.trace(start, self.reached);
                 return start + self.reached;
             }
-            found = self.find(input, start + at, aim);
+            let worth = self.is_worth_a_look(at, aim);
+            let longer_than = if aim.thorough { 0 } else { self.reached - at };
+            let longer_than = longer_than.max(aim.match_min - 1);
+            found = None;
+            if worth {
+                found = finder.find(input, start + at, longer_than);
+            } else {
+                finder.pass(input, start + at..start + at + 1, false);
+            }
         }
     }
 
-    /// Ends the stretch with a match that is taken whatever it costs.
-    fn take(&mut self, input: &Input<'_>, start: usize, found: Match, aim: Aim) -> usize {
-        self.matches.push(found);
-        self.trace(start, found.at - start);
-        let end = found.end().min(input.last + 1);
-        for at in found.at + 1..end {
-            self.tree.insert(input, at, aim.effort);
+    /// Whether a match may begin here: not where the next position is no dearer to reach.
+    #[inline(always)]
+    fn is_worth_a_look(&self, at: usize, aim: Aim) -> bool {
+        let price = self.ways[at].price;
+        if self.ways[at + 1].price > price {
+            return true;
         }
-        found.end()
+        let beyond = at + MATCH_MIN;
+        aim.thorough && (beyond > self.reached || self.ways[beyond].price >= price + 3 * BYTE)
     }
 
     /// The way to the next position by a literal.

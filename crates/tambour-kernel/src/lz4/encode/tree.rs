@@ -5,10 +5,13 @@
 //! above it, on its side. So few nodes lead to the longest match, where a chain may have thousands.
 
 use super::matches::{Epoch, HASH_BITS, Input, Match, hash, slot, zeros};
+use super::optimal::Finder;
 use crate::lz4::{MATCH_MIN, OFFSET_MAX};
+use std::ops::Range;
 
 /// The trees of a window.
 pub(super) struct Tree {
+    effort: Effort,
     /// Number of the root for a hash.
     roots: Box<[u32; 1 << HASH_BITS]>,
     /// Slots of the two subtrees of each node: before it and behind it. A node's own slot means that there is none.
@@ -24,43 +27,62 @@ pub(super) struct Tree {
 pub(super) struct Effort {
     /// Nodes that are looked at.
     pub(super) nodes_max: u32,
-    /// Bytes that are compared; a match of so many is good enough.
-    pub(super) nice_bytes: usize,
+    /// Bytes that are compared.
+    pub(super) compared_bytes: usize,
+}
+
+impl Finder for Tree {
+    fn begin(&mut self, input: &Input<'_>) {
+        self.epoch.begin(input.buffer.len(), || self.roots.fill(0));
+    }
+
+    #[inline]
+    fn find(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match> {
+        let mut found = self.insert(input, at);
+        if found.length <= longer_than {
+            return None;
+        }
+        if found.length >= self.effort.compared_bytes {
+            let (from, at) = (found.from + found.length, found.end());
+            found.length += input.common(from, at, input.end);
+        }
+        Some(found)
+    }
+
+    fn pass(&mut self, input: &Input<'_>, positions: Range<usize>, run: bool) {
+        // The end of a run is all that can be of use.
+        let rest = positions.end.saturating_sub(self.effort.compared_bytes);
+        let start = if run { positions.start.max(rest) } else { positions.start };
+        for at in start..positions.end {
+            self.insert(input, at);
+        }
+    }
 }
 
 /// A subtree's place in the tree: the node above it and the side.
 type Place = (usize, usize);
 
 impl Tree {
-    pub(super) fn new() -> Self {
-        Self { roots: zeros(), children: zeros(), epoch: Epoch::new() }
+    pub(super) fn new(effort: Effort) -> Self {
+        Self { effort, roots: zeros(), children: zeros(), epoch: Epoch::new() }
     }
 
-    /// Forgets everything, for a new input.
-    pub(super) fn begin(&mut self, input: &Input<'_>) {
-        self.epoch.begin(input.buffer.len(), || self.roots.fill(0));
-    }
-
-    /// Inserts a position; returns the longest match that was met. Positions must ascend.
+    /// Inserts a position; returns the longest match that was met, as far as it was compared; one
+    /// that is shorter than the shortest of the format is none. Positions must ascend.
     #[inline]
-    pub(super) fn insert(
-        &mut self,
-        input: &Input<'_>,
-        at: usize,
-        effort: Effort,
-    ) -> Option<Match> {
+    fn insert(&mut self, input: &Input<'_>, at: usize) -> Match {
         let number = self.epoch.number(at);
         let own = slot(number);
         let root = &mut self.roots[hash(input.word(at))];
         let mut distance = number.wrapping_sub(*root) as usize;
         *root = number;
-        let end = input.end.min(at + effort.nice_bytes);
+        let end = input.end.min(at + self.effort.compared_bytes);
         let mut best = Match { at, from: at, length: MATCH_MIN - 1 };
         // Where the nodes that sort before the position go, and those behind; what the last ones have in common with it.
         let mut places: [Place; 2] = [(own, 0), (own, 1)];
         let mut commons = [0; 2];
         let mut above = 0;
-        for _ in 0..effort.nodes_max {
+        for _ in 0..self.effort.nodes_max {
             if distance > OFFSET_MAX || distance <= above {
                 break;
             }
@@ -76,7 +98,7 @@ impl Tree {
             if at + length >= end {
                 // As good as equal: the position takes the node's place.
                 self.replace(node, places);
-                return self.found(input, best);
+                return best;
             }
             let side = usize::from(input.buffer[from + length] > input.buffer[at + length]);
             self.set(places[side], node);
@@ -87,7 +109,7 @@ impl Tree {
         }
         self.set(places[0], places[0].0);
         self.set(places[1], places[1].0);
-        self.found(input, best)
+        best
     }
 
     #[inline(always)]
@@ -103,15 +125,5 @@ impl Tree {
             let child = usize::from(self.children[node][side]);
             self.set(place, if child == node { place.0 } else { child });
         }
-    }
-
-    /// Extends a match that is longer than what was compared.
-    fn found(&self, input: &Input<'_>, best: Match) -> Option<Match> {
-        let Match { at, from, length } = best;
-        if length < MATCH_MIN {
-            return None;
-        }
-        let more = input.common(from + length, at + length, input.end);
-        Some(Match { at, from, length: length + more })
     }
 }
