@@ -108,16 +108,8 @@ fn measure(column: &Column, encoders: &mut [Encode; 2], rounds: usize) -> [Outco
     let [ours_decode, theirs_decode] = decode_seconds;
     let bytes = encoded.map(|blocks| blocks.iter().map(Vec::len).sum());
     [
-        Outcome {
-            bytes: bytes[0],
-            seconds: median(ours),
-            decode_seconds: median(ours_decode),
-        },
-        Outcome {
-            bytes: bytes[1],
-            seconds: median(theirs),
-            decode_seconds: median(theirs_decode),
-        },
+        Outcome { bytes: bytes[0], seconds: median(ours), decode_seconds: median(ours_decode) },
+        Outcome { bytes: bytes[1], seconds: median(theirs), decode_seconds: median(theirs_decode) },
     ]
 }
 
@@ -141,10 +133,7 @@ fn table(level: Level, columns: &[Column], rounds: usize) {
         let ratio = column.bytes() as f64 / ours.bytes as f64;
         let speed = column.bytes() as f64 / ours.seconds / 1e6;
         let [size, time, decode] = ratios;
-        println!(
-            "{:<28} {ratio:>7.2} {speed:>7.1}  {size:.4} {time:.2} {decode:.2}",
-            column.name
-        );
+        println!("{:<28} {ratio:>7.2} {speed:>7.1}  {size:.4} {time:.2} {decode:.2}", column.name);
     }
     let [size, time, decode] = logs.map(|log| (log / columns.len() as f64).exp());
     let sum = total as f64 / total_theirs as f64;

@@ -138,9 +138,8 @@ pub fn c_lz4_decode_with_dictionary(dictionary: &[u8], source: &[u8], target: &m
     let (prefix, prefix_length) = (dictionary.as_ptr().cast(), c_length(dictionary.len()));
     #[expect(unsafe_code, reason = "the C library is an oracle")]
     // SAFETY: all pointers come with the lengths of their slices.
-    let written = unsafe {
-        LZ4_decompress_safe_usingDict(from, to, length, room, prefix, prefix_length)
-    };
+    let written =
+        unsafe { LZ4_decompress_safe_usingDict(from, to, length, room, prefix, prefix_length) };
     written == room
 }
 

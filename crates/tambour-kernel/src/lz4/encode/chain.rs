@@ -5,8 +5,6 @@ use super::optimal::Finder;
 use crate::lz4::{MATCH_MIN, OFFSET_MAX};
 use std::ops::Range;
 
-/// With so many attempts, it pays to look for the rarest word of a match.
-const SWAP_ATTEMPTS_MIN: u32 = 64;
 /// Words of a match that are looked at for it.
 const SWAP_WORDS_MAX: usize = 64;
 
@@ -61,7 +59,7 @@ impl Chain {
         &mut self,
         input: &Input<'_>,
         wanted: Wanted,
-        attempts: u32,
+        Effort { attempts, swaps }: Effort,
     ) -> Option<Match> {
         let Wanted { at, floor, longer_than: mut longest } = wanted;
         let before = at - floor;
@@ -85,7 +83,7 @@ impl Chain {
                 if behind + ahead > longest {
                     longest = behind + ahead;
                     best = Some(Match { at: at - behind, from: from - behind, length: longest });
-                    if attempts >= SWAP_ATTEMPTS_MIN {
+                    if swaps {
                         shift = self.rarest(number, distance, longest - before);
                     }
                 }
@@ -125,10 +123,19 @@ impl Chain {
     }
 }
 
-/// A chain and the number of candidates that are tried.
+/// How hard a chain is searched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    /// Candidates that are looked at.
+    pub(super) attempts: u32,
+    /// Go on in the chain of the rarest word of the best match. Finds more, and is slower where words are equally rare.
+    pub(super) swaps: bool,
+}
+
+/// A chain, searched by the optimal parse.
 pub(super) struct Search {
     pub(super) chain: Chain,
-    pub(super) attempts: u32,
+    pub(super) effort: Effort,
 }
 
 impl Finder for Search {
@@ -138,7 +145,7 @@ impl Finder for Search {
 
     #[inline]
     fn find(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match> {
-        self.chain.longest(input, Wanted { at, floor: at, longer_than }, self.attempts)
+        self.chain.longest(input, Wanted { at, floor: at, longer_than }, self.effort)
     }
 
     /// Positions are taken in when they are needed.

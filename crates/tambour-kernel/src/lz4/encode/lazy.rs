@@ -3,7 +3,7 @@
 //! Behind a first match, matches are looked for that begin inside the one before and are longer than it: a *ladder*. When
 //! there is no further rung, the cheapest way over the ladder is taken: which rungs, and how the overlaps are cut.
 
-use super::chain::{Chain, Search, Wanted};
+use super::chain::{Chain, Effort, Wanted};
 use super::matches::{Input, Match};
 use super::writer::{Writer, extension_bytes};
 use crate::lz4::MATCH_MIN;
@@ -11,7 +11,7 @@ use crate::lz4::MATCH_MIN;
 /// Rungs of a ladder. More are rare, as each is longer than the one before.
 const RUNGS_MAX: usize = 16;
 /// The next rung covers the last bytes of the one before, so many.
-const PROBE_BYTES: usize = 2;
+const PROBE_BYTES: usize = 3;
 /// The longest match without extension bytes.
 const SHORT_MAX: usize = MATCH_MIN + 14;
 /// The cost of a rung that nothing can follow; far from an overflow.
@@ -32,20 +32,19 @@ struct Ladder {
 pub(super) fn parse(
     input: &Input<'_>,
     writer: &mut Writer<'_>,
-    search: &mut Search,
+    chain: &mut Chain,
+    effort: Effort,
 ) -> Option<usize> {
-    let Search { chain, attempts } = search;
-    let attempts = *attempts;
     let mut ladder = Ladder::default();
     let (mut anchor, mut at) = (input.start, input.start);
     chain.begin(input);
     while at <= input.last {
         let wanted = Wanted { at, floor: at, longer_than: MATCH_MIN - 1 };
-        let Some(first) = chain.longest(input, wanted, attempts) else {
+        let Some(first) = chain.longest(input, wanted, effort) else {
             at += 1;
             continue;
         };
-        ladder.climb(input, chain, first, attempts);
+        ladder.climb(input, chain, first, effort);
         anchor = ladder.write(input, writer, anchor)?;
         at = anchor;
     }
@@ -54,17 +53,25 @@ pub(super) fn parse(
 
 impl Ladder {
     /// Collects the rungs behind a first match.
-    fn climb(&mut self, input: &Input<'_>, chain: &mut Chain, first: Match, attempts: u32) {
+    fn climb(&mut self, input: &Input<'_>, chain: &mut Chain, first: Match, effort: Effort) {
         self.rungs[0] = first;
         self.count = 1;
+        // What the newest rung adds begins here: what lies before is covered by the one before it.
+        let mut floor = first.at;
         while self.count < RUNGS_MAX {
             let rung = self.rungs[self.count - 1];
-            let at = rung.end() - PROBE_BYTES;
-            let wanted = Wanted { at, floor: rung.at, longer_than: rung.length };
+            let at = rung.end() - if self.count == 1 { 2 } else { 3 };
             if at > input.last {
                 break;
             }
-            let Some(next) = chain.longest(input, wanted, attempts) else { break };
+            let wanted = Wanted { at, floor, longer_than: rung.end() - floor };
+            let Some(next) = chain.longest(input, wanted, effort) else { break };
+            if next.at >= floor + MATCH_MIN - 1 {
+                let covered = rung.end().min(floor + SHORT_MAX).min(next.end() - MATCH_MIN);
+                floor = next.at.max(covered);
+            } else {
+                floor = next.at;
+            }
             self.rungs[self.count] = next;
             self.count += 1;
         }

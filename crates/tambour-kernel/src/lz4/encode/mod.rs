@@ -19,7 +19,7 @@ use super::{MATCH_MIN, OFFSET_MAX};
 use chain::{Chain, Search};
 use matches::Input;
 use optimal::{Aim, STRETCH_BYTES, Stretch};
-use tree::{Effort, Tree};
+use tree::Tree;
 use writer::Writer;
 
 /// Longest source, as in the reference implementation.
@@ -82,7 +82,7 @@ pub struct Encoder {
 /// A parse with its memory.
 enum Parse {
     Fast { table: Box<Table>, acceleration: u32 },
-    Lazy(Search),
+    Lazy { chain: Chain, effort: chain::Effort },
     Chains { search: Search, stretch: Stretch, aim: Aim },
     Trees { tree: Tree, stretch: Stretch, aim: Aim },
 }
@@ -90,13 +90,18 @@ enum Parse {
 impl Parse {
     fn new(level: Level) -> Self {
         let aim = Aim { nice_bytes: 64, thorough: false, match_min: MATCH_MIN, sequence_price: 1 };
-        let tree = |nodes_max, compared_bytes| Tree::new(Effort { nodes_max, compared_bytes });
-        let search = |attempts| Search { chain: Chain::new(), attempts };
+        let tree =
+            |nodes_max, compared_bytes| Tree::new(tree::Effort { nodes_max, compared_bytes });
+        let search = |attempts| Search {
+            chain: Chain::new(),
+            effort: chain::Effort { attempts, swaps: true },
+        };
         let stretch = Stretch::new();
         match level {
             Level::Fast { acceleration } => Self::Fast { table: Box::default(), acceleration },
             Level::High(level @ ..=9) => {
-                Self::Lazy(search(4 << (level.max(Level::HIGH_MIN) - Level::HIGH_MIN)))
+                let attempts = 4 << (level.max(Level::HIGH_MIN) - Level::HIGH_MIN);
+                Self::Lazy { chain: Chain::new(), effort: chain::Effort { attempts, swaps: false } }
             }
             Level::High(10) => Self::Chains { search: search(96), stretch, aim },
             Level::High(11) => {
@@ -178,7 +183,7 @@ impl Encoder {
         let Some(input) = Input::new(buffer, start) else { return writer.last_literals(source) };
         let anchor = match &mut self.parse {
             Parse::Fast { .. } => None,
-            Parse::Lazy(search) => lazy::parse(&input, &mut writer, search),
+            Parse::Lazy { chain, effort } => lazy::parse(&input, &mut writer, chain, *effort),
             Parse::Chains { search, stretch, aim } => {
                 stretch.parse(&input, &mut writer, search, *aim)
             }
