@@ -12,7 +12,8 @@ const SWAP_WORDS_MAX: usize = 64;
 pub(super) struct Chain {
     /// Number of the latest position with a hash.
     heads: Box<[u32; 1 << HASH_BITS]>,
-    /// From a position to the one before it with the same hash: the distance, 0 if there is none in the window.
+    /// From a position to the one before it with the same hash: the distance, the largest number if it is
+    /// as large or larger: then it leads out of the window.
     links: Box<[u16; 1 << 16]>,
     epoch: Epoch,
     /// The first position that is not yet in the chains.
@@ -42,13 +43,17 @@ impl Chain {
     }
 
     /// Takes in all positions before `at`.
-    #[inline]
-    fn insert_until(&mut self, input: &Input<'_>, at: usize) {
+    ///
+    /// # Safety
+    /// `at <= input.last + 1`.
+    #[inline(always)]
+    unsafe fn insert_until(&mut self, input: &Input<'_>, at: usize) {
         for position in self.next..at {
             let number = self.epoch.number(position);
-            let head = &mut self.heads[hash(input.word(position))];
+            // SAFETY: 12 bytes follow the last place for a match.
+            let head = &mut self.heads[hash(unsafe { input.word(position) })];
             let distance = number.wrapping_sub(*head);
-            self.links[slot(number)] = u16::try_from(distance).unwrap_or(0);
+            self.links[slot(number)] = u16::try_from(distance).unwrap_or(u16::MAX);
             *head = number;
         }
         self.next = self.next.max(at);
@@ -63,21 +68,30 @@ impl Chain {
     ) -> Option<Match> {
         let Wanted { at, floor, longer_than: mut longest } = wanted;
         let before = at - floor;
-        self.insert_until(input, at);
+        assert!(at <= input.last && before < longest, "wants what cannot be");
+        // SAFETY: just checked.
+        unsafe { self.insert_until(input, at) };
         let number = self.epoch.number(at);
-        let word = input.word(at);
+        // SAFETY: `at <= input.last`, which 12 bytes follow.
+        let word = unsafe { input.word(at) };
         let mut distance = number.wrapping_sub(self.heads[hash(word)]) as usize;
+        let reach = at.min(OFFSET_MAX);
         // Candidates are taken from the chain of the word that lies so far behind `at`.
         let mut shift = 0;
         let mut best = None;
         for _ in 0..attempts {
-            if distance > at || distance > OFFSET_MAX || floor + longest >= input.end {
+            if distance > reach || floor + longest >= input.end {
                 break;
             }
             let from = at - distance;
-            // A longer match has these two bytes, wherever it starts.
+            // A longer match has these two bytes, wherever it starts; they end at `floor + longest + 1`.
             let tail = longest - before - 1;
-            if input.half(from + tail) == input.half(at + tail) && input.word(from) == word {
+            // SAFETY: `at + tail + 2 = floor + longest + 1 <= input.end`.
+            let here = unsafe { input.half(at + tail) };
+            // SAFETY: `from <= at`.
+            let there = unsafe { input.half(from + tail) };
+            // SAFETY: `from <= at`, which 12 bytes follow.
+            if here == there && word == unsafe { input.word(from) } {
                 let ahead = MATCH_MIN + input.common(from + MATCH_MIN, at + MATCH_MIN, input.end);
                 let behind = input.common_before(from, at, floor);
                 if behind + ahead > longest {
@@ -88,11 +102,7 @@ impl Chain {
                     }
                 }
             }
-            let link = self.link(number, distance, shift);
-            if link == 0 {
-                break;
-            }
-            distance += link;
+            distance += self.link(number, distance, shift);
         }
         best
     }
@@ -104,9 +114,6 @@ impl Chain {
         let mut rarest = (0, 0);
         for shift in 0..=words {
             let link = self.link(number, distance, shift);
-            if link == 0 {
-                return shift;
-            }
             if link > rarest.0 {
                 rarest = (link, shift);
             }
@@ -114,7 +121,7 @@ impl Chain {
         rarest.1
     }
 
-    /// From the word `shift` bytes behind a candidate to the same before it; 0 if there is none in the window.
+    /// From the word `shift` bytes behind a candidate to the same before it.
     #[inline(always)]
     fn link(&self, number: u32, distance: usize, shift: usize) -> usize {
         #[expect(clippy::cast_possible_truncation, reason = "within the window")]

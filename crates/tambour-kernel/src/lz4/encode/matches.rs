@@ -1,5 +1,6 @@
 //! What the parses of the high levels share: matches, and comparing bytes.
 
+use crate::copy::load;
 use crate::lz4::{LAST_LITERALS, LAST_MATCH_DISTANCE, OFFSET_MAX};
 
 /// Bytes at `at` that occurred at `from` before.
@@ -20,7 +21,7 @@ impl Match {
     }
 }
 
-/// A source behind its prefix, and the limits of the format.
+/// A source behind its prefix, and the limits of the format. Only made by [`Input::new`].
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     /// Prefix and source; all positions count from its start.
@@ -41,27 +42,37 @@ impl<'a> Input<'a> {
         (start <= last).then_some(Self { buffer, start, last, end })
     }
 
-    /// The four bytes at a position; 0 behind the end.
+    /// The four bytes at a position.
+    ///
+    /// # Safety
+    /// `at + 4` is at most the length of the buffer.
     #[inline(always)]
-    pub(super) fn word(&self, at: usize) -> u32 {
-        let bytes = self.buffer.get(at..).and_then(|rest| rest.first_chunk());
-        bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    pub(super) unsafe fn word(&self, at: usize) -> u32 {
+        // SAFETY: the caller keeps the bytes within the buffer.
+        u32::from_le(unsafe { load(self.buffer, at) })
     }
 
-    /// The two bytes at a position; 0 behind the end.
+    /// The two bytes at a position.
+    ///
+    /// # Safety
+    /// `at + 2` is at most the length of the buffer.
     #[inline(always)]
-    pub(super) fn half(&self, at: usize) -> u16 {
-        let bytes = self.buffer.get(at..).and_then(|rest| rest.first_chunk());
-        bytes.map_or(0, |bytes| u16::from_le_bytes(*bytes))
+    pub(super) unsafe fn half(&self, at: usize) -> u16 {
+        // SAFETY: the caller keeps the bytes within the buffer.
+        u16::from_le(unsafe { load(self.buffer, at) })
     }
 
-    /// How many bytes from `at` on are those from `from` on, up to the position `end`.
+    /// How many bytes from `at` on are those from `from`, before it, on, up to the position `end` in the buffer.
     #[inline(always)]
     pub(super) fn common(&self, from: usize, at: usize, end: usize) -> usize {
-        debug_assert!(from < at && end <= self.buffer.len());
+        assert!(from <= at && end <= self.buffer.len(), "matches lie in the buffer");
         let mut length = 0;
         while at + length + 8 <= end {
-            let different = self.long(from + length) ^ self.long(at + length);
+            // SAFETY: `end` lies in the buffer, and `from` not behind `at`.
+            let before = u64::from_le(unsafe { load(self.buffer, from + length) });
+            // SAFETY: `end` lies in the buffer.
+            let here = u64::from_le(unsafe { load(self.buffer, at + length) });
+            let different = before ^ here;
             if different != 0 {
                 return length + (different.trailing_zeros() / 8) as usize;
             }
@@ -71,12 +82,6 @@ impl<'a> Input<'a> {
             length += 1;
         }
         length
-    }
-
-    #[inline(always)]
-    fn long(&self, at: usize) -> u64 {
-        let bytes = self.buffer.get(at..).and_then(|rest| rest.first_chunk());
-        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 
     /// How many bytes before `at` are those before `from`, down to the position `floor`.

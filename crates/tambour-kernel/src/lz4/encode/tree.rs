@@ -73,7 +73,9 @@ impl Tree {
     fn insert(&mut self, input: &Input<'_>, at: usize) -> Match {
         let number = self.epoch.number(at);
         let own = slot(number);
-        let root = &mut self.roots[hash(input.word(at))];
+        assert!(at <= input.last, "matches start earlier");
+        // SAFETY: `at <= input.last`, which 12 bytes follow.
+        let root = &mut self.roots[hash(unsafe { input.word(at) })];
         let mut distance = number.wrapping_sub(*root) as usize;
         *root = number;
         let end = input.end.min(at + self.effort.compared_bytes);
