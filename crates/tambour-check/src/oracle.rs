@@ -5,8 +5,20 @@ use std::ffi::{c_char, c_int, c_void};
 /// Decodes an LZ4 block byte by byte, in the most obvious way. `None` when it is malformed or does not fill exactly
 /// `length` bytes.
 pub fn naive_lz4_decode(source: &[u8], length: usize) -> Option<Vec<u8>> {
+    naive_lz4_decode_behind(b"", source, length)
+}
+
+/// As [`naive_lz4_decode`], with a dictionary: what lies before the first byte.
+pub fn naive_lz4_decode_behind(dictionary: &[u8], source: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut output = dictionary.to_vec();
+    naive_lz4_append(&mut output, source, dictionary.len() + length)?;
+    output.drain(..dictionary.len());
+    Some(output)
+}
+
+/// Decodes behind what is in `output`, up to exactly `length` bytes in all.
+fn naive_lz4_append(output: &mut Vec<u8>, source: &[u8], length: usize) -> Option<()> {
     let mut input = source.iter().copied();
-    let mut output = Vec::new();
     loop {
         let token = input.next()?;
         for _ in 0..naive_length(token >> 4, &mut input)? {
@@ -16,7 +28,7 @@ pub fn naive_lz4_decode(source: &[u8], length: usize) -> Option<Vec<u8>> {
             }
         }
         if input.len() == 0 {
-            return (output.len() == length).then_some(output);
+            return (output.len() == length).then_some(());
         }
         let offset = usize::from(input.next()?) + 256 * usize::from(input.next()?);
         for _ in 0..naive_length(token & 15, &mut input)? + 4 {

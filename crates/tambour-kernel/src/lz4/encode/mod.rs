@@ -59,6 +59,9 @@ impl Default for Level {
     }
 }
 
+/// For decoding speed, a block is literals only unless matches save more than this part of it.
+const GAIN_DIVISOR: usize = 16;
+
 /// Encodes blocks at one level. Keeps its memory between calls; no call has an influence on the next.
 ///
 /// ```
@@ -119,6 +122,30 @@ impl Parse {
     }
 }
 
+impl Parse {
+    /// Encodes `buffer[start..]`, which is within the limits.
+    fn encode(&mut self, buffer: &[u8], start: usize, target: &mut [u8]) -> Option<usize> {
+        if let Self::Fast { table, acceleration } = self {
+            return fast::encode_behind(buffer, start, target, table, *acceleration);
+        }
+        let mut writer = Writer::new(target);
+        let mut anchor = start;
+        if let Some(input) = Input::new(buffer, start) {
+            anchor = match self {
+                Self::Fast { .. } => None,
+                Self::Lazy { chain, effort } => lazy::parse(&input, &mut writer, chain, *effort),
+                Self::Chains { search, stretch, aim } => {
+                    stretch.parse(&input, &mut writer, search, *aim)
+                }
+                Self::Trees { tree, stretch, aim } => {
+                    stretch.parse(&input, &mut writer, tree, *aim)
+                }
+            }?;
+        }
+        writer.last_literals(&buffer[anchor..])
+    }
+}
+
 impl Encoder {
     /// An encoder; takes 32 to 700 KiB of memory.
     pub fn new(level: Level) -> Self {
@@ -176,21 +203,17 @@ impl Encoder {
         if source.len() > SOURCE_BYTES_MAX {
             return None;
         }
-        if let Parse::Fast { table, acceleration } = &mut self.parse {
-            return fast::encode_behind(buffer, start, target, table, *acceleration);
+        let size = self.parse.encode(buffer, start, target)?;
+        if self.level == Level::DecodeSpeed && gains_little(source.len(), size) {
+            return Writer::new(target).last_literals(source).or(Some(size));
         }
-        let mut writer = Writer::new(target);
-        let Some(input) = Input::new(buffer, start) else { return writer.last_literals(source) };
-        let anchor = match &mut self.parse {
-            Parse::Fast { .. } => None,
-            Parse::Lazy { chain, effort } => lazy::parse(&input, &mut writer, chain, *effort),
-            Parse::Chains { search, stretch, aim } => {
-                stretch.parse(&input, &mut writer, search, *aim)
-            }
-            Parse::Trees { tree, stretch, aim } => stretch.parse(&input, &mut writer, tree, *aim),
-        };
-        writer.last_literals(&buffer[anchor?..])
+        Some(size)
     }
+}
+
+/// Whether a block is so little smaller than its source that copying literals is worth more.
+fn gains_little(source_bytes: usize, block_bytes: usize) -> bool {
+    block_bytes >= source_bytes - source_bytes / GAIN_DIVISOR
 }
 
 impl std::fmt::Debug for Encoder {
