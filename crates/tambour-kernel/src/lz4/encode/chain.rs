@@ -8,6 +8,11 @@ use std::ops::Range;
 /// Words of a match that are looked at for it.
 const SWAP_WORDS_MAX: usize = 64;
 
+/// What a step to the next candidate takes from the budget of attempts.
+const STEP_COST: u32 = 8;
+/// The same for a step of one byte: a run, as of the zeros in small integers, has many candidates and little to offer.
+const RUN_STEP_COST: u32 = 3;
+
 /// Where four bytes were seen, latest first.
 pub(super) struct Chain {
     /// Number of the latest position with a hash.
@@ -79,10 +84,8 @@ impl Chain {
         // Candidates are taken from the chain of the word that lies so far behind `at`.
         let mut shift = 0;
         let mut best = None;
-        for _ in 0..attempts {
-            if distance > reach || floor + longest >= input.end {
-                break;
-            }
+        let mut budget = attempts * STEP_COST;
+        while budget > 0 && distance <= reach && floor + longest < input.end {
             let from = at - distance;
             // A longer match has these two bytes, wherever it starts; they end at `floor + longest + 1`.
             let tail = longest - before - 1;
@@ -102,7 +105,10 @@ impl Chain {
                     }
                 }
             }
-            distance += self.link(number, distance, shift);
+            let link = self.link(number, distance, shift);
+            distance += link;
+            let in_run = swaps && link == 1;
+            budget = budget.saturating_sub(if in_run { RUN_STEP_COST } else { STEP_COST });
         }
         best
     }
