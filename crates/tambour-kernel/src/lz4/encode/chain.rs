@@ -5,8 +5,8 @@ use super::optimal::Finder;
 use crate::lz4::{MATCH_MIN, OFFSET_MAX};
 use std::ops::Range;
 
-/// Words of a match that are looked at for it.
-const SWAP_WORDS_MAX: usize = 64;
+/// Bytes of a match whose words are looked at for the rarest.
+const SWAP_BYTES_MAX: usize = 68;
 
 /// What a step to the next candidate takes from the budget of attempts.
 const STEP_COST: u32 = 8;
@@ -116,7 +116,8 @@ impl Chain {
     /// The word of a match, by its place, whose chain has the longest link behind the candidate: a longer match has that
     /// word, too, so that everything between can be left out.
     fn rarest(&self, number: u32, distance: usize, common: usize) -> usize {
-        let words = common.min(distance).min(SWAP_WORDS_MAX + MATCH_MIN) - MATCH_MIN.min(distance);
+        // Only words in front of the position are in the chains.
+        let words = common.min(distance).min(SWAP_BYTES_MAX).saturating_sub(MATCH_MIN);
         let mut rarest = (0, 0);
         for shift in 0..=words {
             let link = self.link(number, distance, shift);

@@ -10,8 +10,8 @@ use crate::lz4::MATCH_MIN;
 
 /// Rungs of a ladder. More are rare, as each is longer than the one before.
 const RUNGS_MAX: usize = 16;
-/// The next rung covers the last bytes of the one before, so many.
-const PROBE_BYTES: usize = 3;
+/// A second rung covers so many of the last bytes of the first; later ones cover one more, which finds more on text.
+const PROBE_BYTES: usize = 2;
 /// The longest match without extension bytes.
 const SHORT_MAX: usize = MATCH_MIN + 14;
 /// The cost of a rung that nothing can follow; far from an overflow.
@@ -60,7 +60,7 @@ impl Ladder {
         let mut floor = first.at;
         while self.count < RUNGS_MAX {
             let rung = self.rungs[self.count - 1];
-            let at = rung.end() - if self.count == 1 { 2 } else { 3 };
+            let at = rung.end() - PROBE_BYTES - usize::from(self.count > 1);
             if at > input.last {
                 break;
             }

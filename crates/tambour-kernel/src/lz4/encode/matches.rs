@@ -107,7 +107,8 @@ pub(super) struct Epoch {
 }
 
 /// Distance between the positions of two calls: more than any offset.
-const GAP: u32 = OFFSET_MAX as u32 + 1;
+const GAP: u32 = 1 << 16;
+const _: () = assert!(GAP as usize > OFFSET_MAX, "old positions must lie outside of the window");
 
 impl Epoch {
     pub(super) const fn new() -> Self {
@@ -151,6 +152,7 @@ pub(super) fn hash(word: u32) -> usize {
 }
 
 /// A table of zeros on the heap.
+#[expect(clippy::unnecessary_box_returns, reason = "too large for the stack")]
 pub(super) fn zeros<T: Copy + Default, const N: usize>() -> Box<[T; N]> {
     let zeros = vec![T::default(); N].into_boxed_slice();
     zeros.try_into().unwrap_or_else(|_| Box::new([T::default(); N]))

@@ -108,7 +108,8 @@ impl Parse {
             }
             Level::High(10) => Self::Chains { search: search(96), stretch, aim },
             Level::High(11) => {
-                Self::Trees { tree: tree(64, 512), stretch, aim: Aim { nice_bytes: 128, ..aim } }
+                let aim = Aim { nice_bytes: 128, ..aim };
+                Self::Chains { search: search(512), stretch, aim }
             }
             Level::High(12..) => {
                 let aim = Aim { nice_bytes: STRETCH_BYTES, thorough: true, ..aim };

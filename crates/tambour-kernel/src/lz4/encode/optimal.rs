@@ -201,6 +201,6 @@ impl Stretch {
 
 /// Whether the last of so many literals takes another byte of length.
 fn starts_extension(literals: u32) -> bool {
-    let nibble = NIBBLE_MAX as u32;
-    literals >= nibble && (literals - nibble).is_multiple_of(255)
+    let literals = literals as usize;
+    literals >= NIBBLE_MAX && (literals - NIBBLE_MAX).is_multiple_of(255)
 }

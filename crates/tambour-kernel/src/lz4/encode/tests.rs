@@ -1,7 +1,8 @@
 //! Short tests of all levels, small enough for Miri; the laws in `tambour-check` are the long ones.
 #![expect(clippy::cast_possible_truncation, reason = "bytes are what is wanted")]
 
-use super::{Encoder, Level, bound};
+use super::matches::Epoch;
+use super::{Encoder, Level, SOURCE_BYTES_MAX, bound};
 use crate::lz4::decode;
 
 const LEVELS: [Level; 6] = [
@@ -42,5 +43,55 @@ fn every_level_round_trips() {
             assert_eq!(decode(&block, &mut target), Ok(()), "{level:?} {}", source.len());
             assert!(target == source, "{level:?} {}", source.len());
         }
+    }
+}
+
+/// Calls see neither each other nor how often the numbers ran out.
+#[test]
+fn an_encoder_can_be_reused() {
+    for level in LEVELS {
+        let mut encoder = Encoder::new(level);
+        for source in sources(700).iter().chain(&sources(90)) {
+            let block = encoded(&mut Encoder::new(level), source);
+            assert_eq!(encoded(&mut encoder, source), block, "{level:?}");
+        }
+    }
+}
+
+#[test]
+fn levels_out_of_range_are_the_nearest() {
+    let [_, _, words, _] = sources(3000);
+    for (level, nearest) in [(0, 3), (1, 3), (13, 12), (255, 12)] {
+        let nearest = encoded(&mut Encoder::new(Level::High(nearest)), &words);
+        assert_eq!(encoded(&mut Encoder::new(Level::High(level)), &words), nearest);
+    }
+}
+
+/// Numbers of one input are farther from those of another than any offset, also when they run out.
+#[test]
+fn numbers_never_meet() {
+    let mut epoch = Epoch::new();
+    let (mut last, mut cleared) = (0, 0);
+    for _ in 0..6 {
+        let mut clear = false;
+        epoch.begin(SOURCE_BYTES_MAX + 65_535, || clear = true);
+        if clear {
+            (last, cleared) = (0, cleared + 1);
+        }
+        assert!(epoch.number(0) - last > 65_535);
+        last = epoch.number(SOURCE_BYTES_MAX + 65_535);
+    }
+    assert_eq!(cleared, 2);
+}
+
+#[test]
+fn matches_reach_into_a_dictionary() {
+    let [_, _, words, _] = sources(300);
+    for level in LEVELS {
+        let mut target = vec![0; bound(words.len())];
+        let mut encoder = Encoder::new(level);
+        let size = encoder.encode_with_dictionary(&words, &words, &mut target).unwrap();
+        assert!(size < 40, "{level:?}: {size}");
+        assert_eq!(encoder.encode_with_dictionary(&words, b"", &mut target), Some(1));
     }
 }
