@@ -21,6 +21,11 @@ mod tests {
     }
 
     #[test]
+    fn lz4_encode() {
+        replay("lz4_encode", tambour_check::lz4::fuzz_encode);
+    }
+
+    #[test]
     fn block_read() {
         replay("block_read", tambour_check::block::fuzz_read);
     }

@@ -9,7 +9,7 @@ mod encode;
 mod tests;
 
 pub use decode::{Decode, VARIANTS as DECODE_VARIANTS, decode};
-pub use encode::{SOURCE_BYTES_MAX, Table, bound, encode};
+pub use encode::{Encoder, Level, SOURCE_BYTES_MAX, Table, bound, encode};
 
 /// Shortest match.
 const MATCH_MIN: usize = 4;
