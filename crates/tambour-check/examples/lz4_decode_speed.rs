@@ -1,6 +1,6 @@
 //! Speed of the LZ4 decoders and of the selector against C lz4 and `lz4_flex`, on files cut into blocks of 64 KiB.
 //!
-//! `cargo run --release -p tambour-check --example lz4_decode_speed -- [--rounds=N] [--cap=ISA] [--brief] FILE...`
+//! `cargo run --release -p tambour-check --example lz4_decode_speed -- [--rounds=N] [--batch=N] [--cap=ISA] [--brief] FILE...`
 //!
 //! All contenders run in one process, in turns, their order turning with the rounds; every output is compared with the
 //! source; figures are medians of thread CPU time. The last table has geometric means of the ratio to C lz4 over all files,
@@ -15,10 +15,19 @@ use tambour_kernel::lz4::{self, Block, DECODE_VARIANTS, Decode, Policy, Selector
 use tambour_kernel::variant::{Isa, Runnable};
 
 const BLOCK_BYTES: usize = 64 << 10;
-/// Blocks of a batch, and targets that are written in turns by contenders that take one block at a time.
-const BATCH: usize = 16;
 /// Blocks after which a cold batch starts anew.
 const COLD: usize = 8;
+
+/// What the command line says.
+#[derive(Clone, Copy)]
+struct Settings {
+    rounds: usize,
+    /// Blocks of a batch: each has a target of its own, so many of them do not stay in the near caches.
+    batch: usize,
+    cap: Isa,
+    /// Only the variants of the level in use.
+    brief: bool,
+}
 
 struct Column {
     name: String,
@@ -53,8 +62,12 @@ impl Column {
 /// What decodes a column.
 #[derive(Clone, Copy)]
 enum Way {
+    /// A copy of the decoded bytes.
+    Copy,
     /// One block at a time into one target.
     One(fn(&[u8], &mut [u8]) -> bool),
+    /// The same, into the targets in turns, as a batch has them.
+    OneInTurns(fn(&[u8], &mut [u8]) -> bool),
     Single(Runnable<Decode>),
     Pairs(Runnable<Decode>),
     /// A selector that starts cold with every column.
@@ -69,28 +82,36 @@ struct Contender {
 }
 
 /// Decodes a whole column into the targets.
-fn decode(way: Way, cap: Isa, column: &Column, targets: &mut [Vec<u8>]) -> bool {
+fn decode(way: Way, settings: Settings, column: &Column, targets: &mut [Vec<u8>]) -> bool {
     let mut good = true;
     let pieces = column.encoded.iter().zip(&column.blocks);
     match way {
+        Way::Copy => {
+            for block in &column.blocks {
+                black_box(&mut targets[0])[..block.len()].copy_from_slice(black_box(block));
+            }
+        }
         Way::One(run) => {
             pieces.for_each(|(source, block)| good &= run(source, &mut targets[0][..block.len()]));
         }
+        Way::OneInTurns(run) => pieces.enumerate().for_each(|(k, (source, block))| {
+            good &= run(source, &mut targets[k % settings.batch][..block.len()]);
+        }),
         Way::Single(variant) => pieces.for_each(|(source, block)| {
             good &= variant.decode(source, &mut targets[0][..block.len()]).is_ok();
         }),
         Way::Selected(policy) => {
-            let mut selector = Selector::new(policy, cap, lz4::ticks);
+            let mut selector = Selector::new(policy, settings.cap, lz4::ticks);
             pieces.for_each(|(source, block)| {
                 good &= selector.decode(source, &mut targets[0][..block.len()]).is_ok();
             });
         }
         Way::Pairs(variant) => {
-            in_batches(column, targets, 2, |_, blocks| variant.decode_batch(blocks));
+            in_batches(column, targets, settings.batch, |_, blocks| variant.decode_batch(blocks));
         }
         Way::Batches(cold) => {
-            let mut selector = Selector::new(Policy::Adaptive, cap, lz4::ticks);
-            in_batches(column, targets, cold.min(BATCH), |start, blocks| {
+            let mut selector = Selector::new(Policy::Adaptive, settings.cap, lz4::ticks);
+            in_batches(column, targets, cold.min(settings.batch), |start, blocks| {
                 if start % cold == 0 {
                     selector.reset();
                 }
@@ -119,12 +140,14 @@ fn in_batches(
 }
 
 /// Every block of the column comes out right, whichever way.
-fn check(contender: &Contender, cap: Isa, column: &Column, targets: &mut [Vec<u8>]) {
-    for (source, block) in column.encoded.chunks(BATCH).zip(column.blocks.chunks(BATCH)) {
+fn check(contender: &Contender, settings: Settings, column: &Column, targets: &mut [Vec<u8>]) {
+    for (source, block) in
+        column.encoded.chunks(settings.batch).zip(column.blocks.chunks(settings.batch))
+    {
         let part = Column { name: String::new(), blocks: block.to_vec(), encoded: source.to_vec() };
         targets.iter_mut().for_each(|target| target.fill(0xaa));
-        assert!(decode(contender.way, cap, &part, targets), "{}", contender.name);
-        if let Way::Batches(BATCH..) = contender.way {
+        assert!(decode(contender.way, settings, &part, targets), "{}", contender.name);
+        if let Way::Batches(usize::MAX) | Way::Pairs(_) = contender.way {
             for (target, block) in targets.iter().zip(&part.blocks) {
                 assert!(target[..block.len()] == block[..], "{}", contender.name);
             }
@@ -141,17 +164,17 @@ fn cpu_seconds() -> f64 {
 }
 
 /// Median seconds of each contender.
-fn time(contenders: &[Contender], cap: Isa, column: &Column, rounds: usize) -> Vec<f64> {
-    let mut targets = vec![vec![0; BLOCK_BYTES]; BATCH];
+fn time(contenders: &[Contender], settings: Settings, column: &Column) -> Vec<f64> {
+    let mut targets = vec![vec![0; BLOCK_BYTES]; settings.batch];
     let mut seconds = vec![Vec::new(); contenders.len()];
     for contender in contenders {
-        check(contender, cap, column, &mut targets);
+        check(contender, settings, column, &mut targets);
     }
-    for round in 0..rounds {
+    for round in 0..settings.rounds {
         for k in 0..contenders.len() {
             let k = (k + round * 7) % contenders.len();
             let start = cpu_seconds();
-            black_box(decode(contenders[k].way, cap, black_box(column), &mut targets));
+            black_box(decode(contenders[k].way, settings, black_box(column), &mut targets));
             seconds[k].push(cpu_seconds() - start);
         }
     }
@@ -162,7 +185,7 @@ fn time(contenders: &[Contender], cap: Isa, column: &Column, rounds: usize) -> V
     seconds.into_iter().map(median).collect()
 }
 
-fn contenders(cap: Isa, brief: bool) -> Vec<Contender> {
+fn contenders(settings: Settings) -> Vec<Contender> {
     let new = |name: &str, way| Contender { name: name.to_owned(), way };
     let mut list = vec![
         new("C lz4", Way::One(|source, target| oracle::c_lz4_decode(source, target))),
@@ -170,20 +193,15 @@ fn contenders(cap: Isa, brief: bool) -> Vec<Contender> {
             "lz4_flex",
             Way::One(|source, target| lz4_flex::block::decompress_into(source, target).is_ok()),
         ),
+        new("memcpy", Way::Copy),
         new(
-            "memcpy",
-            Way::One(|source, target| {
-                // As many bytes as the block has, from memory that is as hot.
-                let (from, to) = target.split_at_mut(target.len() / 2);
-                to[..from.len()].copy_from_slice(black_box(from));
-                from.copy_from_slice(black_box(&to[..from.len()]));
-                !source.is_empty()
-            }),
+            "C lz4, in turns",
+            Way::OneInTurns(|source, target| oracle::c_lz4_decode(source, target)),
         ),
     ];
-    let level = DECODE_VARIANTS.best_at_most(cap).isa();
+    let level = DECODE_VARIANTS.best_at_most(settings.cap).isa();
     for variant in DECODE_VARIANTS.available() {
-        if if brief { variant.isa() == level } else { variant.isa() <= cap } {
+        if if settings.brief { variant.isa() == level } else { variant.isa() <= settings.cap } {
             list.push(new(variant.name(), Way::Single(variant)));
             if !variant.name().starts_with("copy") {
                 list.push(new(&format!("{} x2", variant.name()), Way::Pairs(variant)));
@@ -220,13 +238,19 @@ impl Row {
 }
 
 fn summary(contenders: &[Contender], rows: &[Row]) {
-    println!("\n{:<20} {:>6} {:>6} {:>6}  worst file", "x C lz4", "all", "mid", "worst");
+    println!("\nx C lz4; then x C lz4 into as many targets as a batch has");
+    println!("{:<20} {:>6} {:>6} {:>6}  {:>6} {:>6}", "", "all", "mid", "worst", "all", "mid");
     for (k, contender) in contenders.iter().enumerate() {
-        let all = mean(rows.iter().map(|row| row.against(k, 0)));
-        let mid = mean(rows.iter().filter(|row| row.is_mid()).map(|row| row.against(k, 0)));
+        let means = |reference: usize| {
+            let all = mean(rows.iter().map(|row| row.against(k, reference)));
+            let mid = rows.iter().filter(|row| row.is_mid());
+            (all, mean(mid.map(|row| row.against(k, reference))))
+        };
+        let ((all, mid), (all_turns, mid_turns)) = (means(0), means(3));
         let worst = rows.iter().min_by(|a, b| a.against(k, 0).total_cmp(&b.against(k, 0)));
         let (least, name) = worst.map_or((0.0, ""), |row| (row.against(k, 0), row.name.as_str()));
-        println!("{:<20} {all:>6.3} {mid:>6.3} {least:>6.2}  {name}", contender.name);
+        print!("{:<20} {all:>6.3} {mid:>6.3} {least:>6.2}", contender.name);
+        println!("  {all_turns:>6.3} {mid_turns:>6.3}  {name}");
     }
     let find = |name: &str| contenders.iter().position(|contender| contender.name == name);
     for (name, paired) in [("adaptive", false), ("batch", true), ("batch, cold 8", true)] {
@@ -256,24 +280,26 @@ fn summary(contenders: &[Contender], rows: &[Row]) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (mut rounds, mut cap, mut brief, mut rows) = (5, Isa::best(), false, Vec::new());
-    let mut list = contenders(cap, brief);
+    let mut settings = Settings { rounds: 5, batch: 16, cap: Isa::best(), brief: false };
+    let mut rows: Vec<Row> = Vec::new();
     for argument in std::env::args().skip(1) {
         if let Some(text) = argument.strip_prefix("--rounds=") {
-            rounds = text.parse()?;
+            settings.rounds = text.parse()?;
+        } else if let Some(text) = argument.strip_prefix("--batch=") {
+            settings.batch = text.parse::<usize>()?.max(2);
         } else if let Some(text) = argument.strip_prefix("--cap=") {
-            cap = Isa::named(text).filter(|isa| isa.is_available()).ok_or("no such level here")?;
-            list = contenders(cap, brief);
+            let level = Isa::named(text).filter(|isa| isa.is_available());
+            settings.cap = level.ok_or("no such level here")?;
         } else if argument == "--brief" {
-            brief = true;
-            list = contenders(cap, brief);
+            settings.brief = true;
         } else {
+            let list = contenders(settings);
             if rows.is_empty() {
                 let names: Vec<_> = list.iter().map(|one| one.name.as_str()).collect();
                 println!("GB/s: {}", names.join(", "));
             }
             let column = Column::new(&argument)?;
-            let seconds = time(&list, cap, &column, rounds);
+            let seconds = time(&list, settings, &column);
             let bytes = column.bytes();
             let speeds: Vec<_> =
                 seconds.iter().map(|s| format!("{:.2}", bytes / s / 1e9)).collect();
@@ -281,6 +307,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             rows.push(Row { ratio: column.ratio(), name: column.name, seconds });
         }
     }
-    summary(&list, &rows);
+    summary(&contenders(settings), &rows);
     Ok(())
 }

@@ -49,7 +49,7 @@ impl Measured {
     /// Adds a measurement; what was known before counts `memory` times.
     fn add(&mut self, ticks: u64, bytes: usize, memory: f32) {
         self.calls += 1;
-        self.ticks_total += ticks;
+        self.ticks_total = self.ticks_total.saturating_add(ticks);
         self.bytes_total += bytes as u64;
         let (mut ticks, bytes) = (ticks as f32, bytes as f32);
         if self.bytes > 0.0 {

@@ -38,7 +38,7 @@ impl Arm {
         self.calls += 1;
         if self.calls > UNCOUNTED {
             self.bytes += bytes;
-            self.ticks += ticks;
+            self.ticks = self.ticks.saturating_add(ticks);
         }
     }
 }
