@@ -112,6 +112,7 @@ pub(crate) fn opaque_place(place: *const u8) -> *const u8 {
     #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     {
         let mut place = place;
+        #[expect(clippy::pointers_in_nomem_asm_block, reason = "the place is not looked into")]
         // SAFETY: an empty instruction sequence that touches neither memory nor flags, and leaves the place as it is.
         unsafe {
             core::arch::asm!("/* {0} */", inout(reg) place, options(pure, nomem, nostack, preserves_flags));

@@ -150,8 +150,9 @@ unsafe fn start_match<P: Plain, const SHUFFLE: bool>(lane: &Lane<'_>, offset: us
         let seed = unsafe { lane.load::<__m128i>(from) };
         // SAFETY: a row has 16 bytes.
         let indices = unsafe { load::<__m128i>(&PERIODS_16.0[offset & 15], 0) };
+        let pattern = _mm_shuffle_epi8(seed, indices);
         // SAFETY: 16 bytes of room follow.
-        unsafe { lane.store(to, _mm_shuffle_epi8(seed, indices)) };
+        unsafe { lane.store(to, pattern) };
         return;
     }
     for k in 0..size_of::<P>() {

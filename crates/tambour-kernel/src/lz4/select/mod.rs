@@ -161,6 +161,7 @@ fn pair_default(cap: Isa) -> Runnable<Decode> {
 impl fmt::Debug for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let learned = self.learned();
-        f.debug_struct("Selector").field("policy", &self.policy).field("learned", &learned).finish()
+        let mut debug = f.debug_struct("Selector");
+        debug.field("policy", &self.policy).field("learned", &learned).finish_non_exhaustive()
     }
 }
