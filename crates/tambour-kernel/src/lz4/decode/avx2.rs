@@ -68,6 +68,19 @@ fn pattern(seed: __m256i, offset: usize) -> __m256i {
     _mm256_blendv_epi8(low, high, in_high)
 }
 
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+unsafe fn fill(
+    to: *mut u8,
+    offset: usize,
+    length: usize,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) {
+    // SAFETY: the same conditions.
+    unsafe { careful::fill_lane(Avx2(()), to, offset, length, target_start, target_end) }
+}
+
 impl Machine for Avx2 {
     type Half = __m128i;
     type Double = __m256i;
@@ -103,5 +116,18 @@ impl Machine for Avx2 {
     ) -> Place {
         // SAFETY: `self` proves AVX2; the other conditions are the same.
         unsafe { sequence(from, to, source_end, target_start, target_end) }
+    }
+
+    #[inline(always)]
+    unsafe fn fill(
+        self,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) {
+        // SAFETY: `self` proves the instruction set; the other conditions are the same.
+        unsafe { fill(to, offset, length, target_start, target_end) }
     }
 }

@@ -7,7 +7,10 @@ use super::tables::{PERIODS, PERIODS_16, STRIDES_64};
 use super::{Decode, careful, history};
 use crate::copy::load;
 use crate::variant::{Isa, Variant};
-use core::arch::x86_64::{__m128i, __m256i, __m512i, _mm_shuffle_epi8, _mm512_permutexvar_epi8};
+use core::arch::x86_64::{
+    __m128i, __m256i, __m512i, _bzhi_u64, _mm_shuffle_epi8, _mm512_mask_storeu_epi8,
+    _mm512_permutexvar_epi8,
+};
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-avx512");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-avx512");
@@ -80,6 +83,16 @@ fn pattern(seed: __m512i, offset: usize) -> __m512i {
     _mm512_permutexvar_epi8(indices, seed)
 }
 
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+fn store_start(target: &mut [u8], value: __m512i) {
+    debug_assert!(target.len() <= 64);
+    #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
+    let mask = _bzhi_u64(!0, target.len() as u32);
+    // SAFETY: the mask selects the bytes of the target; no others are touched.
+    unsafe { _mm512_mask_storeu_epi8(target.as_mut_ptr().cast(), mask, value) }
+}
+
 /// All matches by one permute of 64 bytes, no branch on lengths: logs, repetitive strings.
 pub(super) struct Permute64;
 
@@ -100,6 +113,19 @@ impl Style<Avx512> for Permute64 {
         // SAFETY: 64 bytes follow `to`.
         unsafe { lane.store(to, pattern) };
     }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+unsafe fn fill(
+    to: *mut u8,
+    offset: usize,
+    length: usize,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) {
+    // SAFETY: the same conditions.
+    unsafe { careful::fill_lane(Avx512(()), to, offset, length, target_start, target_end) }
 }
 
 impl Machine for Avx512 {
@@ -127,6 +153,12 @@ impl Machine for Avx512 {
     }
 
     #[inline(always)]
+    fn store_start(self, target: &mut [u8], value: __m512i) {
+        // SAFETY: `self` proves AVX-512 VBMI.
+        unsafe { store_start(target, value) }
+    }
+
+    #[inline(always)]
     unsafe fn sequence(
         self,
         from: *const u8,
@@ -137,5 +169,18 @@ impl Machine for Avx512 {
     ) -> Place {
         // SAFETY: `self` proves AVX-512 VBMI; the other conditions are the same.
         unsafe { sequence(from, to, source_end, target_start, target_end) }
+    }
+
+    #[inline(always)]
+    unsafe fn fill(
+        self,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) {
+        // SAFETY: `self` proves the instruction set; the other conditions are the same.
+        unsafe { fill(to, offset, length, target_start, target_end) }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::lane::{Lane, Place};
 use super::machine::Machine;
-use crate::copy::{copy, copy_inside, load, store};
+use crate::copy::{copy, copy_inside, load, opaque, store};
 use crate::lz4::{MATCH_MIN, NIBBLE_MAX};
 use core::slice;
 
@@ -95,19 +95,46 @@ fn decode<M: Machine>(machine: M, source: &[u8], target: &mut [u8], o: usize) ->
     Outcome::Next(i, o + length)
 }
 
+/// Writes a match into the target of a lane. May write past it, never past the target.
+///
+/// # Safety
+/// Those of [`Machine::fill`].
+#[inline(always)]
+pub(super) unsafe fn fill_lane<M: Machine>(
+    machine: M,
+    to: *mut u8,
+    offset: usize,
+    length: usize,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) {
+    let room = target_end.addr() - target_start.addr();
+    // SAFETY: a lane's target lies between the two, and the lane borrows it for itself.
+    let target = unsafe { slice::from_raw_parts_mut(target_start, room) };
+    // SAFETY: the same conditions.
+    unsafe { fill(machine, target, to.addr() - target_start.addr(), offset, length) };
+}
+
+/// More literals than this are left to the system's copy.
+const PIECES_MAX: usize = 2048;
+
 /// Copies `length` bytes, which both sides have; may write more where both sides have that, too.
 #[inline(always)]
 fn copy_literals<M: Machine>(source: &[u8], i: usize, target: &mut [u8], o: usize, length: usize) {
-    const { assert!(size_of::<M::Half>() == 16 && size_of::<M::Double>() == 32) };
+    const { assert!(size_of::<M::Half>() == 16) };
+    let width = size_of::<M::Wide>();
     let room = (source.len() - i).min(target.len() - o);
     if length <= 16 && room >= 16 {
         // SAFETY: both sides have 16 bytes.
         unsafe { copy::<M::Half>(source, i, target, o) };
-    } else if length <= 64 && room >= 64 {
-        // SAFETY: both sides have 64 bytes.
-        unsafe { copy::<M::Double>(source, i, target, o) };
-        // SAFETY: both sides have 64 bytes.
-        unsafe { copy::<M::Double>(source, i + 32, target, o + 32) };
+    } else if length <= PIECES_MAX && room >= length + width {
+        let mut k = 0;
+        while k < length {
+            // SAFETY: `k < length`, and both sides have a piece more than that.
+            unsafe { copy::<M::Wide>(source, i + k, target, o + k) };
+            // Otherwise the optimiser makes a call of the system's copy out of the loop.
+            k = opaque(k + width);
+        }
     } else {
         target[o..o + length].copy_from_slice(&source[i..i + length]);
     }
@@ -135,7 +162,10 @@ unsafe fn fill<M: Machine>(machine: M, target: &mut [u8], at: usize, offset: usi
         if target.len() - k >= width {
             // SAFETY: just compared; what it copies lies before.
             unsafe { copy_inside::<M::Wide>(target, k - offset, k) };
-            return;
+        } else {
+            // SAFETY: what is copied lies before `k`.
+            let piece = unsafe { load::<M::Wide>(target, k - offset) };
+            machine.store_start(&mut target[k..end], piece);
         }
     } else {
         // SAFETY: the seed ends before `at + width`, which lies in the target.
@@ -151,10 +181,10 @@ unsafe fn fill<M: Machine>(machine: M, target: &mut [u8], at: usize, offset: usi
         if target.len() - k >= width {
             // SAFETY: just compared.
             unsafe { store(target, k, pattern) };
-            return;
+        } else {
+            machine.store_start(&mut target[k..end], pattern);
         }
     }
-    fill_exact(target, k, offset, end - k);
 }
 
 /// Writes a match, byte for byte. For the last bytes of a target.

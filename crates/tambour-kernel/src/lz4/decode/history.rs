@@ -7,15 +7,19 @@
 
 use super::Lane;
 use super::avx512::Avx512;
+use super::careful::extended;
+use super::lane::Place;
 use super::machine::Machine;
-use super::tables::{HISTORY, IOTA};
-use crate::copy::load;
+use super::tables::{HISTORY, IOTA, STRIDES_64};
+use crate::copy::{copy_inside, load, store};
 use crate::lz4::MATCH_MIN;
 use core::arch::x86_64::{
-    __m128i, __m512i, _mm512_castsi128_si512, _mm512_mask_add_epi8, _mm512_mask_loadu_epi8,
-    _mm512_permutex2var_epi8, _mm512_set1_epi8, _mm512_setzero_si512,
+    __m128i, __m512i, _bzhi_u64, _mm512_castsi128_si512, _mm512_mask_add_epi8,
+    _mm512_mask_loadu_epi8, _mm512_mask_mov_epi8, _mm512_maskz_loadu_epi8,
+    _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_setzero_si512,
 };
 use core::hint::cold_path;
+use core::{ptr, slice};
 
 /// Bytes that the register remembers.
 const WIDTH: usize = 64;
@@ -100,7 +104,7 @@ impl<'a> Remembering<'a> {
     /// # Safety
     /// The lane is open.
     #[inline(always)]
-    unsafe fn step(&mut self, machine: Avx512) -> bool {
+    unsafe fn step(&mut self, _: Avx512) -> bool {
         let Lane { from, to, .. } = self.lane;
         // SAFETY: the first byte of the margin.
         let token = usize::from(unsafe { self.lane.read::<u8>(from) });
@@ -115,14 +119,12 @@ impl<'a> Remembering<'a> {
         let length = (token & 15) + MATCH_MIN + (more & full.wrapping_neg());
         let total = literals + length;
         if literals == 15 || total > WIDTH {
-            cold_path();
-            // SAFETY: the lane is open, thus not done.
-            if !unsafe { machine.long(&mut self.lane) } {
-                return false;
-            }
-            // SAFETY: what was written before the sequence was enough.
-            unsafe { self.recall() };
-            return true;
+            let Lane { source_end, target_start, target_end, .. } = self.lane;
+            // SAFETY: the lane is open, thus not done, and the history holds what is written before `to`.
+            let (place, history) =
+                unsafe { long((from, to), self.history, source_end, target_start, target_end) };
+            self.history = history;
+            return self.lane.follow(place);
         }
         // One comparison for both: an offset of zero wraps around.
         if offset.wrapping_sub(1) >= self.lane.written() + literals {
@@ -138,6 +140,198 @@ impl<'a> Remembering<'a> {
         (self.lane.from, self.lane.to) = (behind.wrapping_add(3 + full), end);
         true
     }
+}
+
+/// A sequence of any shape; where it ends, and the history there. Out of line; the arguments are parts of a lane, because
+/// a reference would pin the lane of the caller to memory.
+///
+/// # Safety
+/// The lane is not done, [`WIDTH`] bytes are written before `to`, and `history` holds them.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+unsafe fn long(
+    (from, to): (*const u8, *mut u8),
+    history: __m512i,
+    source_end: *const u8,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) -> (Place, __m512i) {
+    let (left, room) = (source_end.addr() - from.addr(), target_end.addr() - target_start.addr());
+    // SAFETY: a lane's source lies between the two.
+    let source = unsafe { slice::from_raw_parts(from, left) };
+    // SAFETY: a lane's target lies between the two, and the lane borrows it for itself.
+    let target = unsafe { slice::from_raw_parts_mut(target_start, room) };
+    // SAFETY: the same conditions.
+    let next = unsafe { long_sequence(source, target, to.addr() - target_start.addr(), history) };
+    next.map_or((Place::BROKEN, history), |(i, o, history)| {
+        let to = target_start.wrapping_add(o);
+        let last = i == left && o == room;
+        (Place { from: if last { ptr::null() } else { from.wrapping_add(i) }, to }, history)
+    })
+}
+
+/// The same on slices. `None` for a malformed block; the end of both slices for the last sequence of a block.
+///
+/// # Safety
+/// `history` holds the [`WIDTH`] bytes of the target before `o`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+unsafe fn long_sequence(
+    source: &[u8],
+    target: &mut [u8],
+    o: usize,
+    history: __m512i,
+) -> Option<(usize, usize, __m512i)> {
+    let token = usize::from(*source.first()?);
+    let (i, literals) = extended(source, 1, token >> 4)?;
+    if literals > source.len() - i || literals > target.len() - o {
+        return None;
+    }
+    // SAFETY: so many literals are there, and so much room.
+    let history = unsafe { append_literals(source, i, target, o, literals, history) };
+    let (i, o) = (i + literals, o + literals);
+    if i == source.len() {
+        // Not the end of both slices: malformed, found so by the exact code.
+        return (o == target.len()).then_some((i, o, history));
+    }
+    let offset = usize::from(u16::from_le_bytes(*source[i..].first_chunk()?));
+    let (i, length) = extended(source, i + 2, token & 15)?;
+    let length = length.saturating_add(MATCH_MIN);
+    if offset.wrapping_sub(1) >= o || length > target.len() - o {
+        return None;
+    }
+    // A match that fills both ends is malformed, too: the last sequence has none.
+    if i == source.len() && o + length == target.len() {
+        return None;
+    }
+    // SAFETY: offset and length were just checked.
+    let history = unsafe { append_match(target, o, offset, length, history) };
+    Some((i, o + length, history))
+}
+
+/// Writes literals; the history behind them.
+///
+/// # Safety
+/// `literals` bytes from `i` on lie in the source, from `o` on in the target, and [`WIDTH`] before that.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi2")]
+unsafe fn append_literals(
+    source: &[u8],
+    i: usize,
+    target: &mut [u8],
+    o: usize,
+    literals: usize,
+    history: __m512i,
+) -> __m512i {
+    if literals > WIDTH {
+        target[o..o + literals].copy_from_slice(&source[i..i + literals]);
+        // SAFETY: more than a register of literals lies before that.
+        return unsafe { load(source, i + literals - WIDTH) };
+    }
+    let piece = &source[i..i + literals];
+    #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
+    let mask = _bzhi_u64(!0, literals as u32);
+    // SAFETY: the mask selects the literals; no other bytes are touched.
+    let fresh = unsafe { _mm512_maskz_loadu_epi8(mask, piece.as_ptr().cast()) };
+    // SAFETY: the table has 256 bytes.
+    let shift = unsafe { load::<__m512i>(&IOTA.0, literals) };
+    let history = _mm512_permutex2var_epi8(history, shift, fresh);
+    // SAFETY: the register ends where the literals do, and [`WIDTH`] bytes lie before them.
+    unsafe { store(target, o + literals - WIDTH, history) };
+    history
+}
+
+/// Writes a match; the history behind it.
+///
+/// Without features of its own, because it has to be inlined: registers go through memory into a function and back.
+///
+/// # Safety
+/// The CPU has AVX-512 VBMI; `1 <= offset <= o`, `WIDTH <= o`, `o + length <= target.len()`, and `history` holds what lies before `o`.
+#[inline(always)]
+unsafe fn append_match(
+    target: &mut [u8],
+    o: usize,
+    offset: usize,
+    length: usize,
+    history: __m512i,
+) -> __m512i {
+    let end = o + length;
+    let mut k = o;
+    let history = if offset <= WIDTH {
+        let row = &HISTORY.0[offset];
+        // SAFETY: a row has 128 columns.
+        let period = unsafe { load::<__m512i>(row, WIDTH) };
+        // SAFETY: the caller has the instruction set.
+        let pattern = unsafe { permute(period, history) };
+        let stride = usize::from(STRIDES_64[offset]);
+        while end - k > WIDTH {
+            // SAFETY: a register lies before `end`.
+            unsafe { store(target, k, pattern) };
+            k += stride;
+        }
+        let rest = end - k;
+        // The last bytes of the match, and before them what continues its period to the left, or the history moved on.
+        // SAFETY: at most 64 bytes are left, and a row has 128 columns.
+        let near = unsafe { load::<__m512i>(row, rest) };
+        // SAFETY: the table has 256 bytes.
+        let shifted = unsafe { load::<__m512i>(&IOTA.0, rest) };
+        let matched = !0_u64 << (WIDTH - rest);
+        let kept = if k == o { matched } else { !0 };
+        // SAFETY: the caller has the instruction set.
+        let indices = unsafe { blend(shifted, kept, near) };
+        // SAFETY: the caller has the instruction set.
+        unsafe { permute(indices, history) }
+    } else {
+        while end - k > WIDTH {
+            // SAFETY: a register lies before `end`; what it copies lies before that.
+            unsafe { copy_inside::<__m512i>(target, k - offset, k) };
+            k += WIDTH;
+        }
+        // SAFETY: offset and end leave a register before: `k` is at most one before `end`.
+        unsafe { far_history(target, end, offset, length, history) }
+    };
+    // SAFETY: [`WIDTH`] bytes lie before `end`.
+    unsafe { store(target, end - WIDTH, history) };
+    history
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn permute(indices: __m512i, value: __m512i) -> __m512i {
+    _mm512_permutexvar_epi8(indices, value)
+}
+
+/// `a`, and `b` where the mask has a bit.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn blend(a: __m512i, mask: u64, b: __m512i) -> __m512i {
+    _mm512_mask_mov_epi8(a, mask, b)
+}
+
+/// The history behind a match of more than [`WIDTH`] bytes offset, of which all but the last [`WIDTH`] are written.
+///
+/// # Safety
+/// `WIDTH < offset`, `offset + length <= end`, `WIDTH + length <= end`, `end <= target.len()`, and `history` holds what
+/// lies before the match.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+unsafe fn far_history(
+    target: &[u8],
+    end: usize,
+    offset: usize,
+    length: usize,
+    history: __m512i,
+) -> __m512i {
+    if length > WIDTH {
+        // SAFETY: the last bytes of the match are these, and all of them are written.
+        return unsafe { load(target, end - offset - WIDTH) };
+    }
+    // SAFETY: the table has 256 bytes.
+    let shift = unsafe { load::<__m512i>(&IOTA.0, length) };
+    let shifted = _mm512_permutexvar_epi8(shift, history);
+    let place = target.as_ptr().wrapping_add(end).wrapping_sub(offset + WIDTH);
+    // SAFETY: the mask selects the bytes of the match, which lie before it; no others are touched.
+    unsafe { _mm512_mask_loadu_epi8(shifted, !0 << (WIDTH - length), place.cast()) }
 }
 
 /// The history behind a sequence.

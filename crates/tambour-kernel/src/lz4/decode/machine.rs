@@ -1,7 +1,7 @@
 //! What the loops need of an instruction set.
 
 use super::lane::{Lane, Place};
-use crate::copy::Plain;
+use crate::copy::{Plain, store};
 
 /// Registers and the few instructions that differ. A value of such a type proves that the CPU has the instruction set: it
 /// is only made in functions that cannot be called without.
@@ -24,6 +24,16 @@ pub(super) trait Machine: Copy {
     /// The same with 16 bytes. Only the low four bits of `offset` count.
     fn short_pattern(self, seed: Self::Half, offset: usize) -> Self::Half;
 
+    /// Writes the start of a register: as many bytes as the target has, at most those of the register.
+    #[inline(always)]
+    fn store_start(self, target: &mut [u8], value: Self::Wide) {
+        let mut bytes = [0; 64];
+        // SAFETY: no register is larger.
+        unsafe { store(&mut bytes, 0, value) };
+        let length = target.len();
+        target.copy_from_slice(&bytes[..length]);
+    }
+
     /// [`super::careful::sequence`], compiled for the instruction set and out of line.
     ///
     /// The arguments are those of a lane; a reference would pin the lane of the caller to memory.
@@ -38,6 +48,19 @@ pub(super) trait Machine: Copy {
         target_start: *mut u8,
         target_end: *mut u8,
     ) -> Place;
+
+    /// [`super::careful::fill`], compiled for the instruction set and out of line: writes a match of any shape.
+    ///
+    /// # Safety
+    /// The last two are from a lane; `offset` bytes, at least one, lie in its target before `to`, and `length` behind.
+    unsafe fn fill(
+        self,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    );
 
     /// Takes one sequence of any shape; whether the loop may go on.
     ///

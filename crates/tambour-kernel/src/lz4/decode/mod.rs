@@ -40,6 +40,8 @@ mod avx512;
 mod classic;
 #[cfg(target_arch = "x86_64")]
 mod history;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(target_arch = "x86_64")]
 mod ssse3;
 
@@ -98,6 +100,12 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     classic::COPY16,
     #[cfg(target_arch = "x86_64")]
     classic::COPY32,
+    #[cfg(target_arch = "aarch64")]
+    neon::LEAN16,
+    #[cfg(target_arch = "aarch64")]
+    neon::LEAN8,
+    #[cfg(target_arch = "aarch64")]
+    neon::SKIP8,
     scalar::SCALAR,
 ]);
 

@@ -14,6 +14,9 @@ use core::hint::cold_path;
 /// Longest match, and most literals, of a sequence that the loop takes itself.
 const SHORT_MAX: usize = 64;
 
+/// Longest match that one length byte says.
+const MEDIUM_MAX: usize = 15 + 254 + MATCH_MIN;
+
 /// A way to treat sequences.
 pub(super) trait Style<M: Machine> {
     /// Whether the byte that extends a match length is taken by a branch, which keeps it out of the chain when it is
@@ -158,6 +161,14 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
     }
     if length > SHORT_MAX {
         cold_path();
+        let (start, end) = (lane.target_start, lane.target_end);
+        let (before, room) = (o.addr() - start.addr(), end.addr() - o.addr());
+        if length <= MEDIUM_MAX && length <= room && offset.wrapping_sub(1) < before {
+            // SAFETY: offset and length were just checked.
+            unsafe { machine.fill(o, offset, length, start, end) };
+            (lane.from, lane.to) = (next, o.wrapping_add(length));
+            return true;
+        }
         // SAFETY: the lane is open, thus not done.
         return unsafe { machine.long(lane) };
     }

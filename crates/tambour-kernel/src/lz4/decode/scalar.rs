@@ -41,6 +41,18 @@ unsafe fn sequence(
     unsafe { careful::sequence(Portable, from, to, source_end, target_start, target_end) }
 }
 
+#[inline(never)]
+unsafe fn fill(
+    to: *mut u8,
+    offset: usize,
+    length: usize,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) {
+    // SAFETY: the same conditions.
+    unsafe { careful::fill_lane(Portable, to, offset, length, target_start, target_end) }
+}
+
 impl Machine for Portable {
     type Half = u128;
     type Double = Two<u128>;
@@ -78,5 +90,18 @@ impl Machine for Portable {
     ) -> Place {
         // SAFETY: the same conditions.
         unsafe { sequence(from, to, source_end, target_start, target_end) }
+    }
+
+    #[inline(always)]
+    unsafe fn fill(
+        self,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) {
+        // SAFETY: the same conditions.
+        unsafe { fill(to, offset, length, target_start, target_end) }
     }
 }

@@ -51,6 +51,19 @@ unsafe fn sequence(
     unsafe { careful::sequence(Ssse3(()), from, to, source_end, target_start, target_end) }
 }
 
+#[inline(never)]
+#[target_feature(enable = "ssse3")]
+unsafe fn fill(
+    to: *mut u8,
+    offset: usize,
+    length: usize,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) {
+    // SAFETY: the same conditions.
+    unsafe { careful::fill_lane(Ssse3(()), to, offset, length, target_start, target_end) }
+}
+
 impl Machine for Ssse3 {
     type Half = __m128i;
     type Double = Two<__m128i>;
@@ -85,5 +98,18 @@ impl Machine for Ssse3 {
     ) -> Place {
         // SAFETY: `self` proves SSSE3; the other conditions are the same.
         unsafe { sequence(from, to, source_end, target_start, target_end) }
+    }
+
+    #[inline(always)]
+    unsafe fn fill(
+        self,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) {
+        // SAFETY: `self` proves the instruction set; the other conditions are the same.
+        unsafe { fill(to, offset, length, target_start, target_end) }
     }
 }
