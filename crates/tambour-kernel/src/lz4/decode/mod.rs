@@ -162,7 +162,7 @@ impl Runnable<Decode> {
 }
 
 /// The variants that a selector tries, those of the best level up to `cap`, best first.
-pub(super) fn adapting(cap: Isa) -> impl Iterator<Item = Runnable<Decode>> {
+pub(super) fn adapting(cap: Isa) -> impl Iterator<Item = Runnable<Decode>> + Clone {
     let level = VARIANTS.best_at_most(cap).isa();
     VARIANTS.available().filter(move |variant| variant.isa() == level && variant.run().adapts)
 }

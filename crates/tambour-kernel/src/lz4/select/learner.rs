@@ -12,19 +12,21 @@ const CHOICES_MAX: usize = 8;
 /// Output per block and trial at the start: long enough for the branches of a choice to warm up, short enough to be cheap.
 const FIRST_BYTES: usize = 3 << 10;
 /// Output per block and choice in a comparison.
-const LATER_BYTES: usize = 6 << 10;
+const LATER_BYTES: usize = 4 << 10;
 /// So often every choice is tried at the start; the first round pays for cold branches.
 const ROUNDS: usize = 2;
 /// What a measurement of the first round weighs beside one of the second.
 const FIRST_WEIGHT: f32 = 0.3;
 /// What earlier measurements weigh beside a later one.
-const MEMORY: f32 = 0.7;
+const MEMORY: f32 = 0.6;
 /// Choices that are so much slower than the best are left out of most trials,
-const HOPELESS: f32 = 1.5;
-/// but one that seems to be so much slower was interrupted, and gets a second chance.
+const HOPELESS: f32 = 1.4;
+/// but what seems to be so much slower was interrupted, and says nothing.
 const IMPLAUSIBLE: f32 = 6.0;
-/// One measurement may say at most so much more than what is known, so that one interruption dethrones nobody.
-const OUTLIER: f32 = 3.0;
+/// A later measurement may say at most so much more than what is known: one interruption dethrones nobody for long.
+const OUTLIER: f32 = 1.5;
+/// Blocks that decode into so many times their size are like runs: long sequences, between which two lanes gain nothing.
+const RUN_RATIO: usize = 12;
 /// One comparison in so many takes in the hopeless choices, too.
 const FULL_COMPARISON: u32 = 4;
 
@@ -52,8 +54,12 @@ impl Measured {
         self.ticks_total = self.ticks_total.saturating_add(ticks);
         self.bytes_total += bytes as u64;
         let (mut ticks, bytes) = (ticks as f32, bytes as f32);
-        if self.bytes > 0.0 {
-            ticks = ticks.min(OUTLIER * bytes * self.cost());
+        let known = self.cost() * bytes;
+        if known > IMPLAUSIBLE * ticks {
+            // Then it was the earlier measurement that was interrupted.
+            (self.ticks, self.bytes) = (0.0, 0.0);
+        } else if self.bytes > 0.0 {
+            ticks = ticks.min(OUTLIER * known);
         }
         self.ticks = memory * self.ticks + ticks;
         self.bytes = memory * self.bytes + bytes;
@@ -72,6 +78,8 @@ pub(super) trait Lanes {
     fn are_open(&self) -> bool;
     /// Bytes that are written.
     fn written(&self) -> usize;
+    /// Whether what is left is like runs.
+    fn are_runs(&self) -> bool;
     /// Decodes about `bytes` more of every lane.
     fn advance(&mut self, choice: Choice, bytes: usize);
 }
@@ -100,6 +108,10 @@ impl<'b> Lanes for One<'_, 'b> {
 
     fn written(&self) -> usize {
         self.0.written()
+    }
+
+    fn are_runs(&self) -> bool {
+        is_run(self.0)
     }
 
     fn advance(&mut self, choice: Choice, bytes: usize) {
@@ -133,6 +145,10 @@ impl<'b, 'c> Lanes for Both<'_, 'b, 'c> {
         self.0.written() + self.1.written()
     }
 
+    fn are_runs(&self) -> bool {
+        is_run(self.0) && is_run(self.1)
+    }
+
     fn advance(&mut self, choice: Choice, bytes: usize) {
         choice.advance(self.0, self.1, bytes);
     }
@@ -143,6 +159,8 @@ pub(super) struct Learner {
     choices: [Choice; CHOICES_MAX],
     measured: [Measured; CHOICES_MAX],
     count: usize,
+    /// So many of them are tried always, the others on runs only.
+    always: usize,
     best: usize,
     /// Trials of the start that are behind us, of `ROUNDS * count`.
     trials: usize,
@@ -153,17 +171,29 @@ pub(super) struct Learner {
     comparisons: u32,
 }
 
-/// The block at whose start the choices are compared first. Short columns never pay for it.
+/// The block of each lane at whose start the choices are compared first. Short columns never pay for it.
 const FIRST_COMPARISON: u32 = 8;
-/// Blocks between later comparisons.
+/// Blocks of each lane between later comparisons.
 const INTERVAL_MAX: u32 = 32;
 
+/// How many blocks a choice takes at once.
+fn width(choice: Choice) -> u32 {
+    1 + u32::from(choice.paired)
+}
+
 impl Learner {
-    /// Knows nothing; `start` is in use until it does.
-    pub(super) fn new(choices: impl Iterator<Item = Choice>, start: Choice) -> Self {
+    /// Knows nothing; `start` is in use until it does. The choices `for_runs` are tried where a block is like runs.
+    pub(super) fn new(
+        start: Choice,
+        choices: impl Iterator<Item = Choice>,
+        for_runs: impl Iterator<Item = Choice>,
+    ) -> Self {
         let mut list = [start; CHOICES_MAX];
         let mut count = 0;
-        for (place, choice) in list.iter_mut().zip(choices) {
+        let places = list.iter_mut();
+        let mut always = 0;
+        let choices = choices.inspect(|_| always += 1).chain(for_runs);
+        for (place, choice) in places.zip(choices) {
             *place = choice;
             count += 1;
         }
@@ -172,10 +202,11 @@ impl Learner {
             choices: list,
             measured: [Measured::default(); CHOICES_MAX],
             count,
+            always: always.min(count),
             best: list[..count].iter().position(same).unwrap_or(0),
             trials: 0,
             blocks: 0,
-            next: FIRST_COMPARISON,
+            next: FIRST_COMPARISON * width(start),
             comparisons: 0,
         }
     }
@@ -190,7 +221,7 @@ impl Learner {
         let measured = self.choices.iter().zip(&self.measured).take(self.count).enumerate();
         measured.map(|(k, (choice, measured))| Learned {
             name: choice.variant.name(),
-            lanes: 1 + usize::from(choice.paired),
+            lanes: width(*choice) as usize,
             in_use: k == self.best,
             calls: measured.calls,
             bytes: measured.bytes_total,
@@ -218,14 +249,17 @@ impl Learner {
             let (round, k) = (self.trials / self.count, self.trials % self.count);
             let known = self.measured[k].cost();
             let best = self.measured[self.best].cost();
-            if round > 0 && known > HOPELESS * best && known < IMPLAUSIBLE * best {
+            let hopeless = round > 0 && known > HOPELESS * best && known < IMPLAUSIBLE * best;
+            if hopeless || !self.suits(k, lanes) {
                 self.trials += 1;
                 continue;
             }
             if !lanes.have(2 * FIRST_BYTES) {
                 break;
             }
-            if let Some((ticks, bytes)) = trial(self.choices[k], lanes, FIRST_BYTES, clock) {
+            if let Some((ticks, bytes)) = trial(self.choices[k], lanes, FIRST_BYTES, clock)
+                && ticks as f32 <= IMPLAUSIBLE * bytes as f32 * best
+            {
                 self.measured[k].add(ticks, bytes, FIRST_WEIGHT);
             }
             self.trials += 1;
@@ -239,13 +273,15 @@ impl Learner {
             return;
         }
         self.comparisons = self.comparisons.wrapping_add(1);
-        self.next = self.blocks.saturating_add(self.blocks.min(INTERVAL_MAX));
+        let interval = INTERVAL_MAX * width(self.best());
+        self.next = self.blocks.saturating_add(self.blocks.min(interval));
         let start = lanes.place();
         let full = self.comparisons.is_multiple_of(FULL_COMPARISON);
         for k in 0..self.count {
             // Each time another one pays for being the first.
             let k = (k + self.comparisons as usize) % self.count;
-            if !full && self.measured[k].cost() > HOPELESS * self.measured[self.best].cost() {
+            let hopeless = self.measured[k].cost() > HOPELESS * self.measured[self.best].cost();
+            if !self.suits(k, lanes) || hopeless && !full {
                 continue;
             }
             lanes.put_back(start);
@@ -258,6 +294,11 @@ impl Learner {
         self.choose();
     }
 
+    /// Whether a choice is to be tried on such blocks.
+    fn suits(&self, k: usize, lanes: &impl Lanes) -> bool {
+        k < self.always || lanes.are_runs()
+    }
+
     fn choose(&mut self) {
         for k in 0..self.count {
             if self.measured[k].cost() < self.measured[self.best].cost() {
@@ -265,6 +306,10 @@ impl Learner {
             }
         }
     }
+}
+
+fn is_run(lane: &Lane<'_>) -> bool {
+    lane.source_left() * RUN_RATIO < lane.left()
 }
 
 /// Ticks and output of one choice over about `bytes` of each lane; `None` when that says nothing about it.

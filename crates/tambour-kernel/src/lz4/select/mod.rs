@@ -88,8 +88,16 @@ impl Selector {
             cap,
             clock,
             default,
-            singles: Learner::new(singles, Choice { variant: default, paired: false }),
-            pairs: Learner::new(pairs, Choice { variant: pair_default(cap), paired: true }),
+            singles: Learner::new(
+                Choice { variant: default, paired: false },
+                singles.clone(),
+                std::iter::empty(),
+            ),
+            pairs: Learner::new(
+                Choice { variant: pair_default(cap), paired: true },
+                pairs,
+                singles,
+            ),
             thompson: Thompson::new(default, adapting(cap)),
         }
     }
