@@ -5,8 +5,7 @@
 
 use super::{Codec, Family, Scope, no_arguments};
 use crate::{CodecError, kernels};
-use tambour_kernel::lz4;
-use tambour_kernel::variant::Runnable;
+use tambour_kernel::lz4::{self, Policy, Selector};
 
 pub(super) const FAMILY: Family = Family {
     name: "LZ4",
@@ -16,7 +15,8 @@ pub(super) const FAMILY: Family = Family {
     expansion_max: 255,
     build: |arguments, _| {
         no_arguments("LZ4", arguments)?;
-        Ok(Box::new(Lz4 { decode: kernels::lz4_decode()?, encode: None }))
+        let decode = Selector::new(Policy::Adaptive, kernels::isa()?, lz4::ticks);
+        Ok(Box::new(Lz4 { decode, encode: None }))
     },
 };
 
@@ -25,7 +25,8 @@ const ACCELERATION: u32 = 1;
 
 #[derive(Debug)]
 struct Lz4 {
-    decode: Runnable<lz4::Decode>,
+    /// Learns which decoder suits the stream; an instance of the codec belongs to one.
+    decode: Selector,
     /// Made on the first use: most instances only decode.
     encode: Option<Box<Encode>>,
 }
