@@ -5,8 +5,7 @@
 
 use super::{Codec, Family, Scope, no_arguments};
 use crate::{CodecError, kernels};
-use tambour_kernel::lz4;
-use tambour_kernel::variant::Runnable;
+use tambour_kernel::lz4::{self, Policy, Selector};
 
 pub(super) const FAMILY: Family = Family {
     name: "LZ4",
@@ -23,7 +22,8 @@ pub(super) const FAMILY: Family = Family {
 /// The codec of every family whose payload is an LZ4 block; they differ in how they encode.
 #[derive(Debug)]
 pub(super) struct Lz4 {
-    decode: Runnable<lz4::Decode>,
+    /// Learns which decoder suits the stream; an instance of the codec belongs to one.
+    decode: Selector,
     level: lz4::Level,
     /// Made on the first use: most instances only decode.
     encode: Option<Box<Encode>>,
@@ -38,7 +38,8 @@ struct Encode {
 
 impl Lz4 {
     pub(super) fn new(level: lz4::Level) -> Result<Self, CodecError> {
-        Ok(Self { decode: kernels::lz4_decode()?, level, encode: None })
+        let decode = Selector::new(Policy::Adaptive, kernels::isa()?, lz4::ticks);
+        Ok(Self { decode, level, encode: None })
     }
 }
 
