@@ -91,7 +91,7 @@ pub fn c_lz4_encode_high(source: &[u8], level: u8) -> Vec<u8> {
 }
 
 #[expect(unsafe_code, reason = "the C library is an oracle")]
-// SAFETY: the signatures are those of `lz4hc.h` and `lz4.h`; the binding leaves these functions out.
+// The signatures are those of `lz4hc.h` and `lz4.h`; the binding leaves these functions out.
 unsafe extern "C" {
     fn LZ4_sizeofStateHC() -> c_int;
     fn LZ4_compress_HC_extStateHC(

@@ -240,12 +240,12 @@ mod tests {
     fn window_lengths_round_trip_at_every_level() {
         let mut encoders = Encoders::default();
         for &shape in Shape::ALL {
-            let data = bytes(shape, 200_000, 7);
-            for length in [65_535, 65_536, 65_548, 65_600, 150_000] {
+            let data = bytes(shape, 101_000, 7);
+            for length in [65_536, 65_548, 100_000] {
                 encoders.round_trip(&data[..length]);
             }
-            for length in [1, 65_534, 65_535, 65_536, 65_537, 100_000] {
-                encoders.round_trip_with_dictionary(&data[..length], &data[length..length + 3000]);
+            for length in [65_534, 65_535, 65_536, 100_000] {
+                encoders.round_trip_with_dictionary(&data[..length], &data[length..length + 1000]);
             }
         }
     }

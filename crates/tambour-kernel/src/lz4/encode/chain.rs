@@ -64,7 +64,8 @@ impl Chain {
         self.next = self.next.max(at);
     }
 
-    /// The longest of the wanted matches among so many candidates, the nearest of equals.
+    /// The longest of the wanted matches among so many candidates, the nearest of equals. Places do not descend from call
+    /// to call.
     pub(super) fn longest(
         &mut self,
         input: &Input<'_>,
@@ -74,6 +75,7 @@ impl Chain {
         let Wanted { at, floor, longer_than: mut longest } = wanted;
         let before = at - floor;
         assert!(at <= input.last && before < longest, "wants what cannot be");
+        assert!(self.next <= at, "a position would match itself");
         // SAFETY: just checked.
         unsafe { self.insert_until(input, at) };
         let number = self.epoch.number(at);

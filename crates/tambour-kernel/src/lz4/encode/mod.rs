@@ -99,31 +99,29 @@ impl Parse {
             chain: Chain::new(),
             effort: chain::Effort { attempts, swaps: true },
         };
-        let stretch = Stretch::new();
+        let stretch = Stretch::new;
         match level {
             Level::Fast { acceleration } => Self::Fast { table: Box::default(), acceleration },
             Level::High(level @ ..=9) => {
                 let attempts = 4 << (level.max(Level::HIGH_MIN) - Level::HIGH_MIN);
                 Self::Lazy { chain: Chain::new(), effort: chain::Effort { attempts, swaps: false } }
             }
-            Level::High(10) => Self::Chains { search: search(96), stretch, aim },
+            Level::High(10) => Self::Chains { search: search(96), stretch: stretch(), aim },
             Level::High(11) => {
                 let aim = Aim { nice_bytes: 128, ..aim };
-                Self::Chains { search: search(512), stretch, aim }
+                Self::Chains { search: search(512), stretch: stretch(), aim }
             }
             Level::High(12..) => {
                 let aim = Aim { nice_bytes: STRETCH_BYTES, thorough: true, ..aim };
-                Self::Trees { tree: tree(512, STRETCH_BYTES), stretch, aim }
+                Self::Trees { tree: tree(512, STRETCH_BYTES), stretch: stretch(), aim }
             }
             Level::DecodeSpeed => {
                 let aim = Aim { match_min: 6, sequence_price: 24, ..aim };
-                Self::Chains { search: search(96), stretch, aim }
+                Self::Chains { search: search(96), stretch: stretch(), aim }
             }
         }
     }
-}
 
-impl Parse {
     /// Encodes `buffer[start..]`, which is within the limits.
     fn encode(&mut self, buffer: &[u8], start: usize, target: &mut [u8]) -> Option<usize> {
         if let Self::Fast { table, acceleration } = self {
@@ -148,7 +146,7 @@ impl Parse {
 }
 
 impl Encoder {
-    /// An encoder; takes 32 to 700 KiB of memory.
+    /// An encoder; takes 32 to 450 KiB of memory.
     pub fn new(level: Level) -> Self {
         Self { level, parse: Parse::new(level), joined: Vec::new() }
     }

@@ -9,6 +9,9 @@ use super::optimal::Finder;
 use crate::lz4::{MATCH_MIN, OFFSET_MAX};
 use std::ops::Range;
 
+/// So much of a run's end is taken in: what lies before repeats, at a place that is in the trees already.
+const RUN_END_BYTES: usize = 64;
+
 /// The trees of a window.
 pub(super) struct Tree {
     effort: Effort,
@@ -50,8 +53,7 @@ impl Finder for Tree {
     }
 
     fn pass(&mut self, input: &Input<'_>, positions: Range<usize>, run: bool) {
-        // The end of a run is all that can be of use.
-        let rest = positions.end.saturating_sub(self.effort.compared_bytes);
+        let rest = positions.end.saturating_sub(RUN_END_BYTES);
         let start = if run { positions.start.max(rest) } else { positions.start };
         for at in start..positions.end {
             self.insert(input, at);
