@@ -10,6 +10,7 @@
 //! | `fuzz [SECONDS]` | every fuzz target for that long (nightly toolchain, cargo-fuzz) |
 //! | `miri` | the kernels' scalar paths and the codecs under Miri (nightly toolchain) |
 //! | `deny` | licences and advisories (cargo-deny) |
+//! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
 //!
 //! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
@@ -37,9 +38,11 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz(rest.first().copied().unwrap_or("60")),
         ["miri"] => miri(),
         ["deny"] => run("cargo", &["deny", "check"]),
+        ["report"] => report(),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|deny|scale".into())
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|deny|report|scale"
+                .into())
         }
     };
     match outcome {
@@ -113,6 +116,12 @@ fn fuzz(seconds: &str) -> Outcome {
         run("cargo", &["+nightly", "fuzz", "run", target, &corpus, &seeds, "--", &time])?;
     }
     Ok(())
+}
+
+/// The tests that need a browser; they fail without one.
+fn report() -> Outcome {
+    let package = ["test", "--locked", "--package", "tambour-bench", "--test", "browser"];
+    run("cargo", &[&package[..], &["--", "--ignored"]].concat())
 }
 
 /// Undefined behaviour in what Miri can run: the scalar kernels and the codecs above them.

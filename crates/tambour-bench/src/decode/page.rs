@@ -45,7 +45,7 @@ fn facts(results: &Results) -> Vec<Fact> {
     let mut add = |contender: Option<usize>, what: &str| {
         let Some(score) = contender.map(|index| &scores[index]) else { return };
         let mut fact = |value: f64, label: String| {
-            facts.push(Fact { value: format!("{value:.2}×"), label });
+            facts.push(Fact { value: format!("{value:.2}\u{d7}"), label });
         };
         fact(score.all, format!("{what}, C lz4 = 1, all files"));
         if let Some(middle) = score.middle {
@@ -110,7 +110,7 @@ fn overall(results: &Results, machine: &Machine) -> Section {
         title: "How many times as fast as C lz4".to_owned(),
         caption: "Geometric means; files that are incompressible or all runs are left out of the second mean.".to_owned(),
         panels: single(Chart::Dots(Dots {
-            axis: Axis::log("times the speed of C lz4").suffix("×"),
+            axis: Axis::log("times the speed of C lz4").suffix("\u{d7}"),
             line: Some((1.0, "C lz4".to_owned())),
             rows: rows.into_iter().map(|(_, row)| row).collect(),
         })),
@@ -134,11 +134,13 @@ fn gains_row(results: &Results, score: &super::Score) -> Row {
     let mut marks = vec![(
         Tone::Third,
         score.worst,
-        format!("{name}, worst file ({}): {:.2}×", score.worst_file, score.worst),
+        format!("{name}, worst file ({}): {:.2}\u{d7}", score.worst_file, score.worst),
     )];
     let middle = score.middle;
-    marks.extend(middle.map(|gain| (Tone::Second, gain, format!("{name}, middle: {gain:.2}×"))));
-    marks.push((Tone::First, score.all, format!("{name}, all: {:.2}×", score.all)));
+    marks.extend(
+        middle.map(|gain| (Tone::Second, gain, format!("{name}, middle: {gain:.2}\u{d7}"))),
+    );
+    marks.push((Tone::First, score.all, format!("{name}, all: {:.2}\u{d7}", score.all)));
     Row { label: name.clone(), marks }
 }
 
@@ -154,7 +156,7 @@ fn files(results: &Results) -> Section {
         let mark = |&index: &usize| {
             let (name, gain) = (&results.contenders[index].name, file.gain(index));
             let hover = format!(
-                "{}, {name}: {gain:.2}×, {:.2} GB/s (ratio {:.2})",
+                "{}, {name}: {gain:.2}\u{d7}, {:.2} GB/s (ratio {:.2})",
                 file.name,
                 file.speed(index),
                 file.ratio()
@@ -169,7 +171,7 @@ fn files(results: &Results) -> Section {
         title: "How many times as fast as C lz4, file by file".to_owned(),
         caption: "Sorted by gain. Left of the line C lz4 is faster.".to_owned(),
         panels: single(Chart::Dots(Dots {
-            axis: Axis::log("times the speed of C lz4").suffix("×"),
+            axis: Axis::log("times the speed of C lz4").suffix("\u{d7}"),
             line: Some((1.0, "C lz4".to_owned())),
             rows: sorted.iter().map(row).collect(),
         })),

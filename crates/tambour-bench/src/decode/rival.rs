@@ -210,7 +210,7 @@ impl Rival for Lzo {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLz4, CLz4High, Copy, Rival, others};
+    use super::{CLz4, CLz4High, Copy, others};
     use crate::input;
 
     #[test]

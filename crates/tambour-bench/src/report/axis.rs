@@ -63,12 +63,17 @@ impl Range {
         if low > high {
             (low, high) = (1.0, 10.0);
         }
-        let ticks = match axis.scale {
-            Scale::Linear => linear_ticks(low, high, wanted),
-            Scale::Log => log_ticks(low, high, wanted),
+        let (low, high, ticks) = match axis.scale {
+            Scale::Linear => {
+                let ticks = linear_ticks(low, high, wanted);
+                (ticks[0].min(low), ticks[ticks.len() - 1].max(high), ticks)
+            }
+            Scale::Log => {
+                // A little room at both ends, so that no mark sits on the edge.
+                let room = if low < high { (high / low).powf(0.03) } else { 2.0 };
+                (low / room, high * room, log_ticks(low / room, high * room, wanted))
+            }
         };
-        let low = ticks.first().copied().unwrap_or(low).min(low);
-        let high = ticks.last().copied().unwrap_or(high).max(high);
         Self { scale: axis.scale, low, high, ticks, suffix: axis.suffix }
     }
 
@@ -121,32 +126,39 @@ fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<f64> {
     ticks
 }
 
-/// Powers of ten with 2 and 5 between them; fewer where the values span much, halves and doubles where they span little.
+/// Round numbers between two values: as many as there may be, and at least two where that is possible.
 fn log_ticks(low: f64, high: f64, wanted: usize) -> Vec<f64> {
-    let choices: [&[f64]; 4] =
-        [&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
+    let choices: [&[f64]; 7] = [
+        &[1.0],
+        &[1.0, 3.0],
+        &[1.0, 2.0, 5.0],
+        &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+        &[1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0],
+        &[
+            1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.5,
+            4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5, 9.0, 9.5,
+        ],
+        &[1.0, 1.02, 1.04, 1.06, 1.08, 1.1, 1.5, 2.0, 3.0, 5.0, 9.0, 9.2, 9.4, 9.6, 9.8],
+    ];
     let mut best = Vec::new();
     for steps in choices {
-        best = around(low, high, steps);
-        if best.len() <= wanted + 2 {
+        let ticks = between(low, high, steps);
+        if best.len() >= 2 && ticks.len() > wanted {
             break;
         }
+        best = ticks;
     }
     best
 }
 
-/// All products of a step and a power of ten from the last below `low` to the first above `high`.
-fn around(low: f64, high: f64, steps: &[f64]) -> Vec<f64> {
+/// All products of a step and a power of ten from `low` to `high`.
+fn between(low: f64, high: f64, steps: &[f64]) -> Vec<f64> {
     #[expect(clippy::cast_possible_truncation, reason = "exponents of positive numbers are small")]
     let exponent = |value: f64| value.log10().floor() as i32;
-    let all: Vec<f64> = (exponent(low) - 1..=exponent(high) + 1)
+    (exponent(low)..=exponent(high))
         .flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)))
-        .collect();
-    let start = all.iter().rposition(|tick| *tick <= low * 1.0001).unwrap_or(0);
-    let end = all.iter().position(|tick| *tick >= high * 0.9999).unwrap_or(all.len() - 1);
-    // Values that are all on one line have a line on either side as well.
-    let (start, end) = if start < end { (start, end) } else { (start.max(1) - 1, start + 1) };
-    all[start..=end.min(all.len() - 1)].to_vec()
+        .filter(|tick| (low..=high).contains(tick))
+        .collect()
 }
 
 #[cfg(test)]
@@ -159,7 +171,7 @@ mod tests {
         assert_eq!(linear.ticks.len(), 4);
         assert!((linear.ticks[3] - 1.5).abs() < 1e-9, "{:?}", linear.ticks);
         let log = Range::over(&Axis::log(""), [0.8, 60.0], 6);
-        assert!(log.ticks[0] <= 0.8 && log.ticks[log.ticks.len() - 1] >= 60.0);
+        assert!(log.ticks.len() >= 4 && log.ticks.len() <= 6, "{:?}", log.ticks);
         assert!(log.place(0.8) > 0.0 && log.place(60.0) < 1.0);
         assert!((log.place(1e9) - 1.0).abs() < 1e-9 && log.place(-1.0) < 1e-9);
     }
