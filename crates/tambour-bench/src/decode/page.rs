@@ -204,6 +204,12 @@ fn by_ratio(results: &Results) -> Figure {
     };
     let roles = [Role::Adaptive, Role::Batch, Role::Variant];
     let contenders = roles.into_iter().flat_map(|role| results.of(role));
+    let shown: Vec<usize> = contenders.collect();
+    let speeds = |file: &File| -> Vec<(f64, f64)> {
+        let drawn = shown.iter().chain([&0]);
+        drawn.map(|&index| (file.ratio(), file.speed(index))).collect()
+    };
+    let room: Vec<(f64, f64)> = results.files.iter().flat_map(speeds).collect();
     let panel = |index: usize| {
         let reference = results.files.iter().map(|file| mark(file, 0, Tone::Quiet));
         let own = results.files.iter().map(|file| mark(file, index, Tone::First));
@@ -213,6 +219,7 @@ fn by_ratio(results: &Results) -> Figure {
                 x: Axis::log("compression ratio"),
                 y: Axis::log("GB/s"),
                 frontier: false,
+                room: room.clone(),
                 marks: reference.chain(own).collect(),
             }),
         }
@@ -222,7 +229,7 @@ fn by_ratio(results: &Results) -> Figure {
         title: "Speed by compression ratio".to_owned(),
         caption: "One mark per file; both axes are logarithmic. Hover over a mark for its name."
             .to_owned(),
-        panels: contenders.map(panel).collect(),
+        panels: shown.iter().copied().map(panel).collect(),
         legend: vec![(Tone::First, "the contender".to_owned()), (Tone::Quiet, "C lz4".to_owned())],
         values: results.file_table(),
     }
@@ -299,6 +306,7 @@ fn formats(results: &Results) -> Section {
             x: Axis::log("compression ratio"),
             y: Axis::log("decoded GB/s"),
             frontier: true,
+            room: Vec::new(),
             marks,
         })),
         legend: Vec::new(),

@@ -10,8 +10,10 @@ pub(super) enum Width {
     Wide,
     /// For a phone.
     Narrow,
-    /// One of several side by side; the same on both.
+    /// One of several side by side.
     Panel,
+    /// One of several, two of them side by side on a phone.
+    Tile,
 }
 
 impl Width {
@@ -21,6 +23,7 @@ impl Width {
             Self::Wide => 860.0,
             Self::Narrow => 360.0,
             Self::Panel => 250.0,
+            Self::Tile => 165.0,
         }
     }
 

@@ -194,7 +194,7 @@ fn draw(figure: &Figure) -> Drawn<'_> {
         Drawing {
             title: panel.title.clone(),
             wide: panel.chart.draw(if single { Width::Wide } else { Width::Panel }, &label),
-            narrow: if single { panel.chart.draw(Width::Narrow, &label) } else { String::new() },
+            narrow: panel.chart.draw(if single { Width::Narrow } else { Width::Tile }, &label),
         }
     };
     Drawn { figure, drawings: figure.panels.iter().map(drawing).collect() }

@@ -13,6 +13,8 @@ pub struct Scatter {
     pub y: Axis,
     /// Draw the frontier; more is better on both axes.
     pub frontier: bool,
+    /// Points that the axes make room for, so that panels have the same ones.
+    pub room: Vec<(f64, f64)>,
     /// The marks; the last is drawn on top.
     pub marks: Vec<Mark>,
 }
@@ -39,11 +41,16 @@ impl Scatter {
             Width::Wide => (9, 7, 420.0),
             Width::Narrow => (4, 6, 340.0),
             Width::Panel => (3, 5, 190.0),
+            Width::Tile => (3, 4, 160.0),
         };
-        let x = Range::over(&self.x, self.marks.iter().map(|mark| mark.x), across);
-        let y = Range::over(&self.y, self.marks.iter().map(|mark| mark.y), up);
+        let points =
+            self.marks.iter().map(|mark| (mark.x, mark.y)).chain(self.room.iter().copied());
+        let points: Vec<(f64, f64)> = points.collect();
+        let x = Range::over(&self.x, points.iter().map(|point| point.0), across);
+        let y = Range::over(&self.y, points.iter().map(|point| point.1), up);
         let right = width.units() - if small { 14.0 } else { 24.0 };
-        let frame = Frame { left: 44.0, top: 34.0, right, bottom };
+        let left = if width == Width::Tile { 28.0 } else { 44.0 };
+        let frame = Frame { left, top: 34.0, right, bottom };
         let mut canvas = Canvas::new(width.units(), frame.bottom + 42.0);
         canvas.horizontal_axis(&frame, &x, &self.x.label);
         canvas.vertical_axis(&frame, &y, &self.y.label);
@@ -52,7 +59,10 @@ impl Scatter {
             let place = |mark: &&Mark| (frame.x(&x, mark.x), frame.y(&y, mark.y));
             canvas.path("frontier", &best.iter().map(place).collect::<Vec<_>>());
         }
-        let size = if width == Width::Panel { 3.0 } else { 5.0 };
+        let size = match width {
+            Width::Wide | Width::Narrow => 5.0,
+            Width::Panel | Width::Tile => 3.0,
+        };
         let mut taken = Vec::new();
         for mark in &self.marks {
             let at = (frame.x(&x, mark.x), frame.y(&y, mark.y));

@@ -36,8 +36,13 @@ fn sample() -> Page {
     let line = Some((1.0, "one".to_owned()));
     let dots = Dots { axis: Axis::log("x").suffix("x"), line: line.clone(), rows: vec![row] };
     let mark = Mark { x: 1.0, y: 2.0, label: "mark".to_owned(), hover: hover(), tone: Tone::Third };
-    let scatter =
-        Scatter { x: Axis::log("x"), y: Axis::log("y"), frontier: true, marks: vec![mark] };
+    let scatter = Scatter {
+        x: Axis::log("x"),
+        y: Axis::log("y"),
+        frontier: true,
+        room: vec![(3.0, 4.0)],
+        marks: vec![mark],
+    };
     let course = Line {
         label: "course".to_owned(),
         tone: Tone::Reference,
@@ -76,8 +81,8 @@ fn every_figure_is_there_with_its_parts() {
             assert!(figure.contains(part), "{id} lacks {part}");
         }
     }
-    // Wide and narrow, or one per panel.
-    assert_eq!(html.matches("<svg").count(), 2 + 2 + 3 + 2);
+    // Wide and narrow.
+    assert_eq!(html.matches("<svg").count(), 2 * (1 + 1 + 3 + 1));
     assert!(html.contains("prefers-color-scheme: dark") && html.contains("name=\"viewport\""));
 }
 

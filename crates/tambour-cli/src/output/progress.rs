@@ -161,7 +161,9 @@ impl Drop for Progress {
 
 fn bar(total: Total) -> ProgressBar {
     let (length, template) = match total {
-        Total::Bytes(total) | Total::Rows(total) | Total::Files(total) => (Some(total), "{bar:12} {percent:>3}% {msg}"),
+        Total::Bytes(total) | Total::Rows(total) | Total::Files(total) => {
+            (Some(total), "{bar:12} {percent:>3}% {msg}")
+        }
         Total::Unknown => (None, "{spinner} {msg}"),
     };
     let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("=> "));
