@@ -1,7 +1,10 @@
 //! Laws of the LZ4 kernels.
 
 use crate::oracle;
-use tambour_kernel::lz4::{self, DECODE_VARIANTS, Malformed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use tambour_kernel::lz4::{self, Block, DECODE_VARIANTS, Malformed, Policy, Selector};
+use tambour_kernel::variant::Isa;
 
 /// What every variant makes of a block: the error, or the bytes.
 ///
@@ -157,4 +160,170 @@ pub fn fuzz_decode(input: &[u8]) {
         decode_like_others(block, usize::from(u16::from_le_bytes(*length)));
     }
     round_trip(input);
+}
+
+/// A block for the laws of batches: what is encoded, and the length that it claims.
+pub type Claim = (Vec<u8>, usize);
+
+/// Law: blocks decoded in one call come out as each of them alone, whoever their neighbours are: with every variant, and
+/// with a selector of every policy, cold and warm. Every bit of the outcome is the same; a clock that jumps changes nothing.
+pub fn batch_alike(claims: &[Claim]) {
+    let expected: Vec<_> = claims.iter().map(|(block, length)| verdict(block, *length)).collect();
+    for variant in DECODE_VARIANTS.available() {
+        let run = |blocks: &mut [Block<'_>]| variant.decode_batch(blocks);
+        check_batch(claims, &expected, variant.name(), run);
+    }
+    for (name, policy) in policies() {
+        for clock in [lz4::ticks, jumping_clock] {
+            let mut selector = Selector::new(policy, Isa::best(), clock);
+            for _ in 0..3 {
+                check_batch(claims, &expected, name, |blocks| selector.decode_batch(blocks));
+                check_batch(claims, &expected, name, |blocks| {
+                    for block in blocks {
+                        block.result = selector.decode(block.source, block.target);
+                    }
+                });
+            }
+            let learned = selector.learned();
+            assert!(learned.iter().all(|one| one.calls > 0 || one.bytes == 0), "{learned:?}");
+        }
+    }
+}
+
+/// One decoder's outcome stands for all: [`decode_alike`] is the law for that.
+fn verdict(block: &[u8], length: usize) -> Result<Vec<u8>, Malformed> {
+    let mut target = vec![0; length];
+    DECODE_VARIANTS.best().decode(block, &mut target).map(|()| target)
+}
+
+/// All policies of a selector, with names.
+pub fn policies() -> Vec<(&'static str, Policy)> {
+    let mut policies = vec![
+        ("adaptive", Policy::Adaptive),
+        ("thompson", Policy::Thompson),
+        ("deterministic", Policy::Deterministic),
+    ];
+    policies.extend(DECODE_VARIANTS.available().map(|one| (one.name(), Policy::Fixed(one))));
+    policies
+}
+
+/// A clock that makes every choice look best now and then.
+fn jumping_clock() -> u64 {
+    static NOW: AtomicU64 = AtomicU64::new(1);
+    let next = NOW.load(Relaxed).wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(7);
+    NOW.store(next, Relaxed);
+    next >> 40
+}
+
+fn check_batch(
+    claims: &[Claim],
+    expected: &[Result<Vec<u8>, Malformed>],
+    name: &str,
+    run: impl FnOnce(&mut [Block<'_>]),
+) {
+    let mut targets: Vec<_> = claims.iter().map(|(_, length)| vec![0xaa; *length]).collect();
+    let pairs = claims.iter().zip(&mut targets);
+    let mut blocks: Vec<_> =
+        pairs.map(|((block, _), target)| Block::new(block, target.as_mut_slice())).collect();
+    // What stands there before must not matter.
+    for block in blocks.iter_mut().step_by(2) {
+        block.result = Err(Malformed::Truncated { at: 0 });
+    }
+    run(&mut blocks);
+    for (k, (block, expected)) in blocks.iter().zip(expected).enumerate() {
+        match expected {
+            Ok(bytes) => {
+                assert_eq!(block.result, Ok(()), "{name} refuses the good block {k}");
+                assert!(block.target == &bytes[..], "{name} decodes block {k} wrongly");
+            }
+            Err(malformed) => assert_eq!(block.result, Err(*malformed), "{name}, block {k}"),
+        }
+    }
+}
+
+/// Law: a part of a block is the start of the whole, whatever is wanted of it, and the bytes behind the sequence that fills
+/// the target are not missed. A block that is shorter than what is wanted gives what it has.
+pub fn partial_alike(source: &[u8], length: usize, wanted: usize) {
+    let Some(whole) = oracle::naive_lz4_decode(source, length) else { return };
+    for variant in DECODE_VARIANTS.available() {
+        let name = variant.name();
+        let mut target = vec![0xaa; wanted];
+        let written = lz4::decode_partial(variant, source, &mut target);
+        assert_eq!(written, Ok(wanted.min(length)), "{name}: {wanted} of {length}");
+        assert!(target.starts_with(&whole[..wanted.min(length)]), "{name}: {wanted} of {length}");
+    }
+}
+
+/// Law: a part of any bytes is memory-safe, all variants agree on it, and it is what the bytes start with.
+pub fn partial_of_hostile(source: &[u8], wanted: usize) {
+    let mut verdict = None;
+    for variant in DECODE_VARIANTS.available() {
+        for stale in [0xaa, 0x55] {
+            let mut target = vec![stale; wanted];
+            let result = lz4::decode_partial(variant, source, &mut target).map(|written| {
+                target.truncate(written);
+                target
+            });
+            let first = verdict.get_or_insert_with(|| result.clone());
+            assert!(*first == result, "{} differs: {:?}", variant.name(), result.err());
+        }
+    }
+}
+
+/// Law: a block whose matches reach before its start decodes alike behind an external dictionary, and directly behind its
+/// prefix; without a dictionary, as any block. All variants agree, and so does the naive decoder.
+pub fn dictionary_alike(dictionary: &[u8], source: &[u8], length: usize) {
+    let expected = oracle::naive_lz4_decode_behind(dictionary, source, length);
+    let mut verdict = None;
+    for variant in DECODE_VARIANTS.available() {
+        for stale in [0xaa, 0x55] {
+            let name = variant.name();
+            let mut target = vec![stale; length];
+            let result = lz4::decode_with_dictionary(variant, dictionary, source, &mut target);
+            check_behind(&expected, result, &target, name);
+            assert_eq!(*verdict.get_or_insert(result), result, "{name} reports another error");
+            let mut buffer = dictionary.to_vec();
+            buffer.resize(dictionary.len() + length, stale);
+            let result = lz4::decode_behind(variant, source, &mut buffer, dictionary.len());
+            check_behind(&expected, result, &buffer[dictionary.len()..], name);
+            assert!(buffer.starts_with(dictionary), "{name} writes to what lies before");
+            if dictionary.is_empty() {
+                assert_eq!(verdict, Some(result), "{name} reports another error");
+                assert_eq!(variant.decode(source, &mut target), result, "{name}");
+            }
+        }
+    }
+}
+
+fn check_behind(
+    expected: &Option<Vec<u8>>,
+    result: Result<(), Malformed>,
+    target: &[u8],
+    name: &str,
+) {
+    match expected {
+        Some(bytes) => {
+            assert_eq!(result, Ok(()), "{name} refuses a good block");
+            assert!(bytes == target, "{name} decodes wrongly");
+        }
+        None => assert!(result.is_err(), "{name} accepts a malformed block"),
+    }
+}
+
+/// The law for a fuzzer: blocks, each with two bytes of length in front and two for its own.
+pub fn fuzz_batch(input: &[u8]) {
+    let mut claims = Vec::new();
+    let mut rest = input;
+    while let Some((head, tail)) = rest.split_first_chunk::<4>() {
+        let [a, b, c, d] = *head;
+        let (size, length) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]));
+        let (block, tail) = tail.split_at(usize::from(size).min(tail.len()));
+        claims.push((block.to_vec(), usize::from(length)));
+        rest = tail;
+    }
+    batch_alike(&claims);
+    if let Some((block, length)) = claims.first() {
+        partial_of_hostile(block, *length);
+        dictionary_alike(&input[input.len() / 2..], block, *length);
+    }
 }

@@ -5,8 +5,14 @@ use std::ffi::{c_char, c_int};
 /// Decodes an LZ4 block byte by byte, in the most obvious way. `None` when it is malformed or does not fill exactly
 /// `length` bytes.
 pub fn naive_lz4_decode(source: &[u8], length: usize) -> Option<Vec<u8>> {
+    naive_lz4_decode_behind(&[], source, length)
+}
+
+/// The same for a block whose matches may reach into what lies before it.
+pub fn naive_lz4_decode_behind(before: &[u8], source: &[u8], length: usize) -> Option<Vec<u8>> {
+    let length = before.len() + length;
     let mut input = source.iter().copied();
-    let mut output = Vec::new();
+    let mut output = before.to_vec();
     loop {
         let token = input.next()?;
         for _ in 0..naive_length(token >> 4, &mut input)? {
@@ -16,7 +22,7 @@ pub fn naive_lz4_decode(source: &[u8], length: usize) -> Option<Vec<u8>> {
             }
         }
         if input.len() == 0 {
-            return (output.len() == length).then_some(output);
+            return (output.len() == length).then(|| output.split_off(before.len()));
         }
         let offset = usize::from(input.next()?) + 256 * usize::from(input.next()?);
         for _ in 0..naive_length(token & 15, &mut input)? + 4 {

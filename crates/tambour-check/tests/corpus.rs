@@ -21,6 +21,11 @@ mod tests {
     }
 
     #[test]
+    fn lz4_batch() {
+        replay("lz4_batch", tambour_check::lz4::fuzz_batch);
+    }
+
+    #[test]
     fn block_read() {
         replay("block_read", tambour_check::block::fuzz_read);
     }

@@ -5,6 +5,8 @@ mod tests {
     use proptest::prelude::{any, proptest};
     use tambour_check::generate::{Shape, bytes, data, hostile_lz4, small_data};
     use tambour_check::{lz4, oracle};
+    use tambour_kernel::lz4::{Block, DECODE_VARIANTS, Policy, Selector};
+    use tambour_kernel::variant::Isa;
 
     proptest! {
         #[test]
@@ -25,6 +27,115 @@ mod tests {
         #[test]
         fn random_bytes_are_survived(source in any::<Vec<u8>>(), length in 0..2000_usize) {
             lz4::decode_like_others(&source, length);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn parts_are_starts(source in data(), wanted in 0..2000_usize) {
+            let block = lz4::encode(&source, 1);
+            for wanted in [wanted, source.len() / 2, source.len(), source.len() + 1, source.len().saturating_sub(wanted)] {
+                lz4::partial_alike(&block, source.len(), wanted);
+            }
+        }
+
+        #[test]
+        fn parts_of_random_bytes_are_survived(source in any::<Vec<u8>>(), length in 0..2000_usize) {
+            lz4::partial_of_hostile(&source, length);
+            lz4::dictionary_alike(&source, &source, length);
+        }
+    }
+
+    /// Blocks of one shape, as a stream has them: enough of them for every comparison of the selector.
+    #[test]
+    fn streams_come_out_right() {
+        for &shape in Shape::ALL {
+            let block = |seed| {
+                let length = if seed % 7 == 6 { 3000 } else { 65_536 };
+                (lz4::encode(&bytes(shape, length, seed), 1), length)
+            };
+            let claims: Vec<_> = (0..12).map(block).collect();
+            lz4::batch_alike(&claims);
+        }
+    }
+
+    #[test]
+    fn batches_of_hostile_blocks_are_survived() {
+        for seed in 0..300 {
+            let claims: Vec<_> = (0..seed % 6).map(|k| hostile_lz4(77 * seed + k)).collect();
+            lz4::batch_alike(&claims);
+        }
+    }
+
+    #[test]
+    fn parts_of_hostile_blocks_are_survived() {
+        for seed in 0..2000 {
+            let (block, length) = hostile_lz4(seed);
+            lz4::partial_of_hostile(&block, length / 2);
+            lz4::partial_alike(&block, length, length / 3);
+            lz4::dictionary_alike(&block, &block, length);
+            lz4::dictionary_alike(&[], &block, length);
+        }
+    }
+
+    /// What others encode with a dictionary.
+    #[test]
+    fn dictionaries_are_used() {
+        for &shape in Shape::ALL {
+            for (before, length) in [(10, 1000), (3000, 3000), (65_536, 65_536), (100_000, 70_000)]
+            {
+                let whole = bytes(shape, before + length, 5);
+                let (dictionary, source) = whole.split_at(before);
+                let block = lz4_flex::block::compress_with_dict(source, dictionary);
+                lz4::dictionary_alike(dictionary, &block, length);
+                let decoded = oracle::naive_lz4_decode_behind(dictionary, &block, length);
+                assert!(decoded.as_deref() == Some(source), "{shape:?} {before} {length}");
+            }
+        }
+    }
+
+    /// The same input takes the same path: nothing is learned, no clock is read.
+    #[test]
+    fn a_deterministic_selector_learns_nothing() {
+        let mut selector =
+            Selector::new(Policy::Deterministic, Isa::best(), || panic!("the clock is read"));
+        let source = bytes(Shape::Lines, 65_536, 1);
+        let block = lz4::encode(&source, 1);
+        let mut targets = [vec![0; source.len()], vec![0; source.len()]];
+        for _ in 0..40 {
+            selector.decode(&block, &mut targets[0]).unwrap();
+            let mut blocks: Vec<_> =
+                targets.iter_mut().map(|target| Block::new(&block, target)).collect();
+            selector.decode_batch(&mut blocks);
+        }
+        assert!(selector.learned().is_empty());
+        assert!(targets.iter().all(|target| *target == source));
+    }
+
+    /// Whatever the cap, the selector keeps to it; small blocks are not timed.
+    #[test]
+    fn a_selector_keeps_its_cap() {
+        let source = bytes(Shape::Lines, 65_536, 1);
+        let block = lz4::encode(&source, 1);
+        for &cap in Isa::ALL {
+            let mut selector = Selector::new(Policy::Adaptive, cap, tambour_kernel::lz4::ticks);
+            let small = lz4::encode(&source[..2000], 1);
+            let mut target = vec![0; source.len()];
+            selector.decode(&small, &mut target[..2000]).unwrap();
+            assert!(selector.learned().iter().all(|one| one.calls == 0));
+            for _ in 0..20 {
+                selector.decode(&block, &mut target).unwrap();
+            }
+            let used = selector.learned();
+            for one in &used {
+                let variant = DECODE_VARIANTS.named(one.name).unwrap();
+                assert!(variant.isa() <= cap, "{} above {cap}", one.name);
+            }
+            assert!(used.len() <= 2 || used.iter().any(|one| one.calls > 0));
+            selector.reset();
+            assert!(selector.learned().iter().all(|one| one.calls == 0));
         }
     }
 

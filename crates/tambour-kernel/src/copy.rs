@@ -17,9 +17,28 @@ unsafe impl Plain for u16 {}
 unsafe impl Plain for u32 {}
 // SAFETY: as above.
 unsafe impl Plain for u64 {}
+// SAFETY: as above.
+unsafe impl Plain for u128 {}
 #[cfg(target_arch = "x86_64")]
 // SAFETY: a register of bytes has neither padding nor forbidden bit patterns.
 unsafe impl Plain for core::arch::x86_64::__m128i {}
+#[cfg(target_arch = "x86_64")]
+// SAFETY: as above.
+unsafe impl Plain for core::arch::x86_64::__m256i {}
+#[cfg(target_arch = "x86_64")]
+// SAFETY: as above.
+unsafe impl Plain for core::arch::x86_64::__m512i {}
+#[cfg(target_arch = "aarch64")]
+// SAFETY: as above.
+unsafe impl Plain for core::arch::aarch64::uint8x16_t {}
+
+/// Two values side by side: a piece for which there is no register.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Two<T>(T, T);
+
+// SAFETY: two values of one type leave no gap between them.
+unsafe impl<T: Plain> Plain for Two<T> {}
 
 /// The value in the bytes of `buffer` from `at` on, in native byte order.
 ///
@@ -85,4 +104,21 @@ pub(crate) fn opaque(value: usize) -> usize {
     }
     #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
     value
+}
+
+/// [`opaque`] for a place in a buffer.
+#[inline(always)]
+pub(crate) fn opaque_place(place: *const u8) -> *const u8 {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    {
+        let mut place = place;
+        #[expect(clippy::pointers_in_nomem_asm_block, reason = "the place is not looked into")]
+        // SAFETY: an empty instruction sequence that touches neither memory nor flags, and leaves the place as it is.
+        unsafe {
+            core::arch::asm!("/* {0} */", inout(reg) place, options(pure, nomem, nostack, preserves_flags));
+        }
+        place
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    place
 }

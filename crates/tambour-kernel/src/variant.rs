@@ -141,7 +141,7 @@ impl<F: Copy + 'static> Variants<F> {
     }
 
     /// The variants that this CPU can run, best first; never empty.
-    pub fn available(&self) -> impl Iterator<Item = Runnable<F>> + use<F> {
+    pub fn available(&self) -> impl Iterator<Item = Runnable<F>> + Clone + use<F> {
         self.list.iter().filter(|variant| variant.isa.is_available()).map(Runnable)
     }
 

@@ -5,11 +5,16 @@
 
 mod decode;
 mod encode;
+mod select;
 #[cfg(test)]
 mod tests;
 
-pub use decode::{Decode, VARIANTS as DECODE_VARIANTS, decode};
+pub use decode::{
+    Block, Decode, VARIANTS as DECODE_VARIANTS, decode, decode_behind, decode_partial,
+    decode_with_dictionary,
+};
 pub use encode::{SOURCE_BYTES_MAX, Table, bound, encode};
+pub use select::{Clock, Learned, Policy, Selector, ticks};
 
 /// Shortest match.
 const MATCH_MIN: usize = 4;

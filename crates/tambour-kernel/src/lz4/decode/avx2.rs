@@ -1,117 +1,133 @@
-//! The plain loop with AVX2: byte shuffles for overlapping matches, patterns of 32 bytes for long runs.
+//! The lean loop with AVX2: patterns of 32 bytes for long runs.
 
-use super::careful::{self, Outcome, Position, Repeat};
-use super::plain::{self, Engine};
-use super::{Decode, Malformed};
-use crate::copy::{load, store};
+use super::lane::{Lane, Place};
+use super::machine::Machine;
+use super::plain::{self, Lean8, Lean16, Skip8, Style};
+use super::tables::{PERIODS, PERIODS_16, STRIDES_32};
+use super::{Decode, careful};
+use crate::copy::load;
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, __m256i, _mm_shuffle_epi8, _mm256_broadcastsi128_si256, _mm256_shuffle_epi8,
+    __m128i, __m256i, _mm_shuffle_epi8, _mm256_blendv_epi8, _mm256_cmpgt_epi8,
+    _mm256_permute2x128_si256, _mm256_set1_epi8, _mm256_shuffle_epi8,
 };
 
-pub(super) const VARIANT: Variant<Decode> = Variant { name: "avx2", isa: Isa::Avx2, run: decode };
+pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-avx2");
+pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-avx2");
+pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-avx2");
 
-/// Proof of AVX2: made only in [`decode`], which cannot be called without.
+const fn variant<S: Style<Avx2>>(name: &'static str) -> Variant<Decode> {
+    let run =
+        Decode { advance: advance::<S>, advance_pair: advance_pair::<S>, finish, adapts: true };
+    Variant { name, isa: Isa::Avx2, run }
+}
+
+/// Proof of AVX2: made only in functions that cannot be called without.
 #[derive(Clone, Copy)]
-struct Avx2(());
+pub(super) struct Avx2(());
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn decode(source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
-    plain::decode(Avx2(()), source, target)
+fn advance<S: Style<Avx2>>(lane: &mut Lane<'_>, bytes: usize) {
+    plain::advance::<_, S>(Avx2(()), lane, bytes);
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn advance_pair<S: Style<Avx2>>(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
+    plain::advance_pair::<_, S>(Avx2(()), a, b, bytes);
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn finish(lane: &mut Lane<'_>) -> bool {
+    careful::finish(Avx2(()), lane)
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn short_sequences(proof: Avx2, source: &[u8], target: &mut [u8], position: Position) -> Position {
-    plain::short_sequences(proof, source, target, position)
+unsafe fn sequence(
+    from: *const u8,
+    to: *mut u8,
+    source_end: *const u8,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) -> Place {
+    // SAFETY: the same conditions.
+    unsafe { careful::sequence(Avx2(()), from, to, source_end, target_start, target_end) }
+}
+
+/// Shuffles reach only their own half of a register: each byte is taken from both halves of the seed, and one is kept.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn pattern(seed: __m256i, offset: usize) -> __m256i {
+    // SAFETY: the row has 64 bytes.
+    let indices = unsafe { load::<__m256i>(&PERIODS.0[offset & 31], 0) };
+    let low = _mm256_permute2x128_si256::<0x00>(seed, seed);
+    let high = _mm256_permute2x128_si256::<0x11>(seed, seed);
+    // Indices are below 32: bit 4 says which half, and the shuffle takes the low four bits only.
+    let in_high = _mm256_cmpgt_epi8(indices, _mm256_set1_epi8(15));
+    let (low, high) = (_mm256_shuffle_epi8(low, indices), _mm256_shuffle_epi8(high, indices));
+    _mm256_blendv_epi8(low, high, in_high)
 }
 
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn sequence(proof: Avx2, source: &[u8], target: &mut [u8], position: Position) -> Outcome {
-    careful::sequence(proof, source, target, position)
+unsafe fn fill(
+    to: *mut u8,
+    offset: usize,
+    length: usize,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) {
+    // SAFETY: the same conditions.
+    unsafe { careful::fill_lane(Avx2(()), to, offset, length, target_start, target_end) }
 }
 
-/// `PERIODS[n][k] = k % n`: shuffle indices that repeat the first `n` bytes of a register.
-static PERIODS: [[u8; 32]; 16] = {
-    let mut table = [[0; 32]; 16];
-    let mut n = 1;
-    while n < 16 {
-        let mut k = 0;
-        while k < 32 {
-            #[expect(clippy::cast_possible_truncation, reason = "less than 16")]
-            let index = (k % n) as u8;
-            table[n][k] = index;
-            k += 1;
-        }
-        n += 1;
-    }
-    table
-};
+impl Machine for Avx2 {
+    type Half = __m128i;
+    type Double = __m256i;
+    type Wide = __m256i;
 
-/// `STRIDES[n]`: the largest multiple of `n` that is at most 16.
-static STRIDES: [u8; 16] = [0, 16, 16, 15, 16, 15, 12, 14, 16, 9, 10, 11, 12, 13, 14, 15];
-
-impl Repeat for Avx2 {
     #[inline(always)]
-    fn pattern(self, target: &[u8], at: usize, offset: usize) -> [u8; 32] {
-        let from = at - offset;
-        if offset >= 16 {
-            return careful::pattern(target, at, offset);
-        }
-        assert!(at + 32 <= target.len(), "a pattern is for matches of 32 bytes and more");
-        // SAFETY: `from` lies before `at`, and 32 bytes follow that.
-        let seed = unsafe { load::<__m128i>(target, from) };
+    fn stride(self, offset: usize) -> usize {
+        usize::from(STRIDES_32[offset])
+    }
+
+    #[inline(always)]
+    fn pattern(self, seed: __m256i, offset: usize) -> __m256i {
         // SAFETY: `self` proves AVX2.
         unsafe { pattern(seed, offset) }
     }
-}
-
-/// 32 bytes that repeat the first `offset` bytes (1 to 15) of `seed`.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn pattern(seed: __m128i, offset: usize) -> [u8; 32] {
-    let seed = _mm256_broadcastsi128_si256(seed);
-    // SAFETY: any 32 bytes make a register.
-    let indices = unsafe { core::mem::transmute::<[u8; 32], __m256i>(PERIODS[offset]) };
-    let pattern = _mm256_shuffle_epi8(seed, indices);
-    // SAFETY: a register is 32 bytes.
-    unsafe { core::mem::transmute::<__m256i, [u8; 32]>(pattern) }
-}
-
-impl Engine for Avx2 {
-    type Wide = __m128i;
 
     #[inline(always)]
-    unsafe fn repeat(self, target: &mut [u8], at: usize, offset: usize, length: usize) {
-        // SAFETY: `at - offset + 16 <= at + 16`, which the caller keeps within the target.
-        let seed = unsafe { load::<__m128i>(target, at - offset) };
-        // SAFETY: rows have 32 bytes, and the mask keeps the row within the table.
-        let indices = unsafe { load::<__m128i>(&PERIODS[offset & 15], 0) };
-        // SAFETY: `self` proves AVX2, which includes SSSE3.
-        let pattern = unsafe { _mm_shuffle_epi8(seed, indices) };
-        let stride = usize::from(STRIDES[offset & 15]);
-        // SAFETY: the caller has more room than that.
-        unsafe { store(target, at, pattern) };
-        // SAFETY: the stride is at most 16, and the caller has more room than that.
-        unsafe { store(target, at + stride, pattern) };
-        let mut covered = stride + 16;
-        while covered < length {
-            // SAFETY: `covered < length` and `stride <= 16`, so the store ends less than 16 bytes behind the match.
-            unsafe { store(target, at + covered + stride - 16, pattern) };
-            covered += stride;
-        }
+    fn short_pattern(self, seed: __m128i, offset: usize) -> __m128i {
+        // SAFETY: a row has 16 bytes.
+        let indices = unsafe { load::<__m128i>(&PERIODS_16.0[offset & 15], 0) };
+        // SAFETY: `self` proves AVX2.
+        unsafe { _mm_shuffle_epi8(seed, indices) }
     }
 
     #[inline(always)]
-    fn short_sequences(self, source: &[u8], target: &mut [u8], position: Position) -> Position {
-        // SAFETY: `self` proves AVX2.
-        unsafe { short_sequences(self, source, target, position) }
+    unsafe fn sequence(
+        self,
+        from: *const u8,
+        to: *mut u8,
+        source_end: *const u8,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) -> Place {
+        // SAFETY: `self` proves AVX2; the other conditions are the same.
+        unsafe { sequence(from, to, source_end, target_start, target_end) }
     }
 
     #[inline(always)]
-    fn sequence(self, source: &[u8], target: &mut [u8], position: Position) -> Outcome {
-        // SAFETY: `self` proves AVX2.
-        unsafe { sequence(self, source, target, position) }
+    unsafe fn fill(
+        self,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) {
+        // SAFETY: `self` proves the instruction set; the other conditions are the same.
+        unsafe { fill(to, offset, length, target_start, target_end) }
     }
 }

@@ -1,34 +1,13 @@
-//! The exact code: safe Rust that reads and writes nothing outside the two buffers.
+//! The exact code: every length and offset is checked, nothing outside of the two buffers is read or written.
 //!
-//! The fast loops keep a margin from the ends of both buffers and leave the rest of a block to [`sequence`]; they also call
-//! it for the long literals and matches, for which it has the fast copies (`fill`).
+//! The loops keep a margin from the ends of both buffers and leave the rest of a block to [`finish`]; they also call
+//! [`sequence`] for long literals and matches, for which it has the fast copies ([`fill`]).
 
+use super::lane::{Lane, Place};
+use super::machine::Machine;
+use crate::copy::{copy, copy_inside, load, opaque, store};
 use crate::lz4::{MATCH_MIN, NIBBLE_MAX};
-
-/// Where a decoder stands in both buffers, between two sequences.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Position {
-    /// In the source.
-    pub(super) i: usize,
-    /// In the target.
-    pub(super) o: usize,
-}
-
-/// What became of one sequence.
-pub(super) enum Outcome {
-    /// It was decoded; the next one starts here.
-    Next(Position),
-    /// It was the last one, and it ended exactly at the end of both buffers.
-    Done,
-    /// The block is malformed.
-    Broken,
-}
-
-/// How an instruction set repeats a short pattern.
-pub(super) trait Repeat: Copy {
-    /// 32 bytes that repeat the `offset` bytes (1 to 31) before `at`; 32 bytes follow there.
-    fn pattern(self, target: &[u8], at: usize, offset: usize) -> [u8; 32];
-}
+use core::slice;
 
 /// Adds the bytes that extend a length from half a token: the position behind them and the length. `None` when the source
 /// ends inside them.
@@ -49,29 +28,61 @@ pub(super) fn extended(source: &[u8], mut at: usize, nibble: usize) -> Option<(u
     Some((at, length))
 }
 
-/// Decodes exactly one sequence of any shape, with every length and offset checked.
+/// What becomes of one sequence, in positions of the two buffers.
+enum Outcome {
+    /// The next one starts here.
+    Next(usize, usize),
+    /// It was the last one, and it ended exactly at the end of both buffers.
+    Done,
+    /// The block is malformed.
+    Broken,
+}
+
+/// Decodes exactly one sequence of any shape.
+///
+/// # Safety
+/// The arguments are from a lane that is not done.
 #[inline(always)]
-pub(super) fn sequence(
-    repeat: impl Repeat,
-    source: &[u8],
-    target: &mut [u8],
-    position: Position,
-) -> Outcome {
-    let Position { i, o } = position;
-    let Some(&token) = source.get(i) else { return Outcome::Broken };
+pub(super) unsafe fn sequence<M: Machine>(
+    machine: M,
+    from: *const u8,
+    to: *mut u8,
+    source_end: *const u8,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) -> Place {
+    let left = source_end.addr() - from.addr();
+    let room = target_end.addr() - target_start.addr();
+    // SAFETY: a lane's source lies between the two.
+    let source = unsafe { slice::from_raw_parts(from, left) };
+    // SAFETY: a lane's target lies between the two, and the lane borrows it for itself.
+    let target = unsafe { slice::from_raw_parts_mut(target_start, room) };
+    match decode(machine, source, target, to.addr() - target_start.addr()) {
+        Outcome::Next(i, o) => {
+            Place { from: from.wrapping_add(i), to: target_start.wrapping_add(o) }
+        }
+        Outcome::Done => Place { from: core::ptr::null(), to: target_end },
+        Outcome::Broken => Place::BROKEN,
+    }
+}
+
+/// The same on slices: a sequence at the start of `source`, written at `o`.
+#[inline(always)]
+fn decode<M: Machine>(machine: M, source: &[u8], target: &mut [u8], o: usize) -> Outcome {
+    let Some(&token) = source.first() else { return Outcome::Broken };
     let token = usize::from(token);
-    let Some((i, literals)) = extended(source, i + 1, token >> 4) else { return Outcome::Broken };
+    let Some((i, literals)) = extended(source, 1, token >> 4) else { return Outcome::Broken };
     if literals > source.len() - i || literals > target.len() - o {
         return Outcome::Broken;
     }
-    copy_literals(&source[i..], &mut target[o..], literals);
+    copy_literals::<M>(source, i, target, o, literals);
     let (i, o) = (i + literals, o + literals);
     if i == source.len() {
         return if o == target.len() { Outcome::Done } else { Outcome::Broken };
     }
     let Some(offset) = source[i..].first_chunk::<2>() else { return Outcome::Broken };
     let offset = usize::from(u16::from_le_bytes(*offset));
-    if offset == 0 || offset > o {
+    if offset.wrapping_sub(1) >= o {
         return Outcome::Broken;
     }
     let Some((i, length)) = extended(source, i + 2, token & 15) else { return Outcome::Broken };
@@ -79,139 +90,125 @@ pub(super) fn sequence(
     if length > target.len() - o {
         return Outcome::Broken;
     }
-    fill(repeat, target, o, offset, length);
-    Outcome::Next(Position { i, o: o + length })
+    // SAFETY: offset and length were just checked.
+    unsafe { fill(machine, target, o, offset, length) };
+    Outcome::Next(i, o + length)
 }
 
-/// Copies `length` bytes; may write up to 16 when both sides have them.
+/// Writes a match into the target of a lane. May write past it, never past the target.
+///
+/// # Safety
+/// Those of [`Machine::fill`].
 #[inline(always)]
-fn copy_literals(source: &[u8], target: &mut [u8], length: usize) {
-    if length <= 16
-        && let Some(from) = source.first_chunk::<16>()
-        && let Some(to) = target.first_chunk_mut::<16>()
-    {
-        *to = *from;
-    } else {
-        target[..length].copy_from_slice(&source[..length]);
-    }
-}
-
-/// Writes a match: `1 <= offset <= at`, `at + length <= target.len()`. May write past the match, never past the target.
-#[inline(always)]
-pub(super) fn fill(
-    repeat: impl Repeat,
-    target: &mut [u8],
-    at: usize,
+pub(super) unsafe fn fill_lane<M: Machine>(
+    machine: M,
+    to: *mut u8,
     offset: usize,
     length: usize,
+    target_start: *mut u8,
+    target_end: *mut u8,
 ) {
-    if length < 32 {
-        fill_short(target, at, offset, length);
-    } else if offset >= 32 {
-        chunks::<32>(target, at, offset, length);
-    } else {
-        let pattern = repeat.pattern(target, at, offset);
-        fill_pattern(&mut target[at..], pattern, offset, length);
-    }
+    let room = target_end.addr() - target_start.addr();
+    // SAFETY: a lane's target lies between the two, and the lane borrows it for itself.
+    let target = unsafe { slice::from_raw_parts_mut(target_start, room) };
+    // SAFETY: the same conditions.
+    unsafe { fill(machine, target, to.addr() - target_start.addr(), offset, length) };
 }
 
-/// Fewer than 32 bytes, exactly.
-fn fill_short(target: &mut [u8], at: usize, offset: usize, length: usize) {
-    match offset.min(length) {
-        16.. => chunks::<16>(target, at, offset, length),
-        8.. => chunks::<8>(target, at, offset, length),
-        4.. => chunks::<4>(target, at, offset, length),
-        _ => (at..at + length).for_each(|k| target[k] = target[k - offset]),
-    }
-}
+/// More literals than this are left to the system's copy.
+const PIECES_MAX: usize = 2048;
 
-/// Exactly `length >= N` bytes in pieces of `N <= offset`; the last piece ends at the end and may overlap the one before.
+/// Copies `length` bytes, which both sides have; may write more where both sides have that, too.
 #[inline(always)]
-fn chunks<const N: usize>(target: &mut [u8], at: usize, offset: usize, length: usize) {
-    let last = at + length - N;
+fn copy_literals<M: Machine>(source: &[u8], i: usize, target: &mut [u8], o: usize, length: usize) {
+    const { assert!(size_of::<M::Half>() == 16) };
+    let width = size_of::<M::Wide>();
+    let room = (source.len() - i).min(target.len() - o);
+    if length <= 16 && room >= 16 {
+        // SAFETY: both sides have 16 bytes.
+        unsafe { copy::<M::Half>(source, i, target, o) };
+    } else if length <= PIECES_MAX && room >= length + width {
+        let mut k = 0;
+        while k < length {
+            // SAFETY: `k < length`, and both sides have a piece more than that.
+            unsafe { copy::<M::Wide>(source, i + k, target, o + k) };
+            // Otherwise the optimiser makes a call of the system's copy out of the loop.
+            k = opaque(k + width);
+        }
+    } else {
+        target[o..o + length].copy_from_slice(&source[i..i + length]);
+    }
+}
+
+/// Writes a match. May write past it, never past the target.
+///
+/// # Safety
+/// `1 <= offset <= at` and `at + length <= target.len()`.
+#[inline(always)]
+unsafe fn fill<M: Machine>(machine: M, target: &mut [u8], at: usize, offset: usize, length: usize) {
+    let width = size_of::<M::Wide>();
+    debug_assert!(1 <= offset && offset <= at && length <= target.len() - at);
+    if target.len() - at < width {
+        return fill_exact(target, at, offset, length);
+    }
+    let end = at + length;
     let mut k = at;
-    while k < last {
-        chunk::<N>(target, k - offset, k);
-        k += N;
-    }
-    chunk::<N>(target, last - offset, last);
-}
-
-/// Copies `N` bytes inside a buffer; all are read before any is written.
-#[inline(always)]
-pub(super) fn chunk<const N: usize>(target: &mut [u8], from: usize, to: usize) {
-    let mut piece = [0; N];
-    piece.copy_from_slice(&target[from..from + N]);
-    target[to..to + N].copy_from_slice(&piece);
-}
-
-/// Fills the first `length` bytes with a pattern of period `offset < 32`. Nothing is read back, so no load waits for a
-/// store: this is what makes long runs fast.
-#[inline(always)]
-fn fill_pattern(target: &mut [u8], pattern: [u8; 32], offset: usize, length: usize) {
-    // The largest multiple of the period that one store covers.
-    let stride = 32 - 32 % offset;
-    if stride == 32 {
-        let (pieces, rest) = target[..length].as_chunks_mut();
-        pieces.fill(pattern);
-        rest.copy_from_slice(&pattern[..rest.len()]);
-        return;
-    }
-    let mut k = 0;
-    while length - k > 32 {
-        target[k..k + 32].copy_from_slice(&pattern);
-        k += stride;
-    }
-    if let Some(to) = target[k..].first_chunk_mut::<32>() {
-        *to = pattern;
-    } else {
-        target[k..length].copy_from_slice(&pattern[..length - k]);
-    }
-}
-
-/// [`Repeat::pattern`] for every machine.
-#[inline(always)]
-pub(super) fn pattern(target: &[u8], at: usize, offset: usize) -> [u8; 32] {
-    let mut buffer = [0; 64];
-    if offset < 8 {
-        let word = repeat_word(target, at, offset).to_le_bytes();
-        for k in (0..32).step_by(WORD_STRIDES[offset]) {
-            buffer[k..k + 8].copy_from_slice(&word);
+    if offset >= width {
+        while end - k > width {
+            // SAFETY: a whole piece lies before `end`; what it copies lies before that.
+            unsafe { copy_inside::<M::Wide>(target, k - offset, k) };
+            k += width;
+        }
+        if target.len() - k >= width {
+            // SAFETY: just compared; what it copies lies before.
+            unsafe { copy_inside::<M::Wide>(target, k - offset, k) };
+        } else {
+            // SAFETY: what is copied lies before `k`.
+            let piece = unsafe { load::<M::Wide>(target, k - offset) };
+            machine.store_start(&mut target[k..end], piece);
         }
     } else {
-        // Each piece overwrites what the one before has copied behind the period.
-        let from = at - offset;
-        for k in (0..32).step_by(offset) {
-            buffer[k..k + 32].copy_from_slice(&target[from..from + 32]);
+        // SAFETY: the seed ends before `at + width`, which lies in the target.
+        let seed = unsafe { load::<M::Wide>(target, at - offset) };
+        let pattern = machine.pattern(seed, offset);
+        // Nothing is read back, so no load waits for a store: this is what makes long runs fast.
+        let stride = machine.stride(offset);
+        while end - k > width {
+            // SAFETY: a whole piece lies before `end`.
+            unsafe { store(target, k, pattern) };
+            k += stride;
+        }
+        if target.len() - k >= width {
+            // SAFETY: just compared.
+            unsafe { store(target, k, pattern) };
+        } else {
+            machine.store_start(&mut target[k..end], pattern);
         }
     }
-    let mut pattern = [0; 32];
-    pattern.copy_from_slice(&buffer[..32]);
-    pattern
 }
 
-/// `WORD_STRIDES[n]`: the largest multiple of `n` that is at most 8.
-pub(super) static WORD_STRIDES: [usize; 8] = [8, 8, 8, 6, 8, 5, 6, 7];
-
-/// A little-endian word that repeats the `offset` bytes (1 to 7) before `at`; 7 bytes follow there.
+/// Writes a match, byte for byte. For the last bytes of a target.
 #[inline(always)]
-pub(super) fn repeat_word(target: &[u8], at: usize, offset: usize) -> u64 {
-    /// One bit at the start of each repetition: a product with it repeats what is below `8 * n` bits.
-    const ONES: [u64; 8] = {
-        let mut ones = [0; 8];
-        let mut n = 1;
-        while n < 8 {
-            let mut shift = 0;
-            while shift < 64 {
-                ones[n] |= 1 << shift;
-                shift += 8 * n;
-            }
-            n += 1;
+pub(super) fn fill_exact(target: &mut [u8], at: usize, offset: usize, length: usize) {
+    let (mut k, mut left, mut distance) = (at, length, offset);
+    while left > distance {
+        target.copy_within(k - distance..k, k);
+        k += distance;
+        left -= distance;
+        // What lies before has the same period.
+        distance *= 2;
+    }
+    target.copy_within(k - distance..k - distance + left, k);
+}
+
+/// Decodes the rest of a block; whether it is well formed. The lane is done then.
+#[inline(always)]
+pub(super) fn finish<M: Machine>(machine: M, lane: &mut Lane<'_>) -> bool {
+    while !lane.is_done() {
+        // SAFETY: the lane is not done.
+        if !unsafe { machine.long(lane) } {
+            break;
         }
-        ones
-    };
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&target[at - offset..at - offset + 8]);
-    let period = u64::from_le_bytes(bytes) & ((1 << (8 * offset)) - 1);
-    period.wrapping_mul(ONES[offset])
+    }
+    lane.is_done()
 }

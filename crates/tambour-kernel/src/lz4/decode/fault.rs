@@ -9,8 +9,14 @@ use crate::lz4::MATCH_MIN;
 
 /// The first fault of a block that does not decode into `expected` bytes.
 #[cold]
-pub(super) fn fault(source: &[u8], expected: usize) -> Malformed {
-    let (mut i, mut written) = (0, 0_usize);
+pub(in crate::lz4) fn fault(source: &[u8], expected: usize) -> Malformed {
+    fault_behind(source, 0, expected)
+}
+
+/// The same for a block whose matches may reach into `before` bytes; `expected` counts them, too.
+#[cold]
+pub(super) fn fault_behind(source: &[u8], before: usize, expected: usize) -> Malformed {
+    let (mut i, mut written) = (0, before);
     loop {
         match sequence(source, i, written, expected) {
             Ok(next) => (i, written) = next,

@@ -1,229 +1,265 @@
-//! The plain loop: unconditional copies of 16 bytes, short sequences without a call, everything else to the careful code.
+//! The lean loop: unconditional copies in whole pieces, one branch for each thing that is rare.
 //!
-//! It is generic over the few instructions that differ by instruction set ([`Engine`]). It carries no `#[target_feature]`
-//! itself: it is inlined into the functions that do.
+//! How long a sequence takes is decided by the chain from one token to the next: a load, a shift and one addition. So
+//! nothing else may get between them, and copies are made whether they are needed or not, where the margins allow. The
+//! loop is generic over the instruction set ([`Machine`]) and the way in which it treats matches and lengths ([`Style`]).
 
-use super::Malformed;
-use super::careful::{Outcome, Position, Repeat};
-use super::fault::fault;
-use crate::copy::{Plain, copy, copy_inside, load, opaque};
-use crate::lz4::{MATCH_MIN, NIBBLE_MAX};
+use super::lane::Lane;
+use super::machine::Machine;
+use super::tables::STRIDES_16;
+use crate::copy::{opaque, opaque_place};
+use crate::lz4::MATCH_MIN;
 use core::hint::cold_path;
 
-/// Most literals, and longest match, of a sequence that the loop takes itself.
+/// Longest match, and most literals, of a sequence that the loop takes itself.
 const SHORT_MAX: usize = 64;
-/// With so much source left, a step stays inside it: token, length byte, literals, offset, length byte.
-const SOURCE_MARGIN: usize = 1 + 1 + SHORT_MAX + 2 + 1;
-/// With so much target left, a step stays inside it: literals, a match, and what pattern stores add to that.
-const TARGET_MARGIN: usize = SHORT_MAX + SHORT_MAX + 16;
 
-/// What the loop needs of an instruction set. A value of such a type proves that the CPU has it.
-pub(super) trait Engine: Repeat {
-    /// A register of 16 bytes.
-    type Wide: Plain;
+/// Longest match that one length byte says.
+const MEDIUM_MAX: usize = 15 + 254 + MATCH_MIN;
 
-    /// Writes a match with `offset` 1 to 15 and at most [`SHORT_MAX`] bytes; may write up to 16 bytes more.
+/// A way to treat sequences.
+pub(super) trait Style<M: Machine> {
+    /// Whether the byte that extends a match length is taken by a branch, which keeps it out of the chain when it is
+    /// predicted well; otherwise it is always read and masked.
+    const BRANCH_ON_LENGTH: bool = true;
+    /// Whether sequences without literals have a branch of their own, which takes the literal length out of the chain when
+    /// it is predicted well.
+    const SKIP_EMPTY: bool = false;
+
+    /// Writes a match of at most [`SHORT_MAX`] bytes; may write up to [`SHORT_MAX`] bytes, and up to 16 more than the match.
     ///
     /// # Safety
-    /// `1 <= offset <= at` and `at + SHORT_MAX + 16 <= target.len()`.
-    unsafe fn repeat(self, target: &mut [u8], at: usize, offset: usize, length: usize);
-
-    /// [`short_sequences`], compiled for the instruction set.
-    fn short_sequences(self, source: &[u8], target: &mut [u8], position: Position) -> Position;
-
-    /// [`super::careful::sequence`], compiled for the instruction set.
-    fn sequence(self, source: &[u8], target: &mut [u8], position: Position) -> Outcome;
+    /// `offset` bytes (at least 1) lie before `to` in the target, `SHORT_MAX + 16` bytes behind.
+    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize);
 }
 
-/// Decodes one block into exactly `target.len()` bytes.
-#[inline(always)]
-pub(super) fn decode<E: Engine>(
-    engine: E,
-    source: &[u8],
-    target: &mut [u8],
-) -> Result<(), Malformed> {
-    let mut position = Position::default();
-    loop {
-        position = engine.short_sequences(source, target, position);
-        match engine.sequence(source, target, position) {
-            Outcome::Next(next) => position = next,
-            Outcome::Done => return Ok(()),
-            Outcome::Broken => return Err(fault(source, target.len())),
+/// Pieces of 8 bytes: numbers of 8 bytes, near matches.
+pub(super) struct Lean8;
+/// Pieces of 16 bytes: text.
+pub(super) struct Lean16;
+/// Pieces of 8 bytes, a branch for no literals: few distinct numbers.
+pub(super) struct Skip8;
+
+impl<M: Machine> Style<M> for Lean8 {
+    #[inline(always)]
+    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
+        if offset >= 8 {
+            // SAFETY: the same conditions, and the offset is long enough.
+            unsafe { copy_by_8(lane, to.wrapping_sub(offset), to, length) };
+        } else {
+            cold_path();
+            // SAFETY: the same conditions.
+            unsafe { repeat(machine, lane, to, offset, length) };
         }
     }
 }
 
-/// Decodes sequences as long as they are short and both buffers have their margins left. This is a function of its own so
-/// that nothing but the loop needs registers.
-#[inline(always)]
-pub(super) fn short_sequences<E: Engine>(
-    engine: E,
-    source: &[u8],
-    target: &mut [u8],
-    mut position: Position,
-) -> Position {
-    let source_limit = source.len().saturating_sub(SOURCE_MARGIN);
-    let target_limit = target.len().saturating_sub(TARGET_MARGIN);
-    while position.i < source_limit && position.o < target_limit {
-        // SAFETY: just compared; a buffer shorter than its margin has the limit 0.
-        let Some(next) = (unsafe { step(engine, source, target, position) }) else { break };
-        position = next;
+impl<M: Machine> Style<M> for Lean16 {
+    #[inline(always)]
+    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
+        if offset >= 16 {
+            // SAFETY: the same conditions, and the offset is long enough.
+            unsafe { copy_by_16::<M>(lane, to.wrapping_sub(offset), to, length) };
+        } else {
+            cold_path();
+            // SAFETY: the same conditions.
+            unsafe { repeat(machine, lane, to, offset, length) };
+        }
     }
-    position
 }
 
-/// One sequence with at most [`SHORT_MAX`] literals and a match as short. `None` for longer and for malformed ones; some
-/// literals may have been written then, which the careful code writes again.
+impl<M: Machine> Style<M> for Skip8 {
+    const SKIP_EMPTY: bool = true;
+
+    #[inline(always)]
+    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
+        // SAFETY: the same conditions.
+        unsafe { <Lean8 as Style<M>>::copy_match(machine, lane, to, offset, length) };
+    }
+}
+
+/// Decodes a lane until it is closed or about `bytes` more are written.
+#[inline(always)]
+pub(super) fn advance<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>, bytes: usize) {
+    // A local copy: through the reference, every change would have to be stored.
+    let mut local = lane.until(bytes);
+    // SAFETY: the lane is open.
+    while local.is_open() && unsafe { step::<M, S>(machine, &mut local) } {}
+    lane.resume(&local);
+}
+
+/// Decodes two lanes in turns until one of them is closed or has written about `bytes` more. Two chains from token to
+/// token hide each other's latency.
+#[inline(always)]
+pub(super) fn advance_pair<M: Machine, S: Style<M>>(
+    machine: M,
+    first: &mut Lane<'_>,
+    second: &mut Lane<'_>,
+    bytes: usize,
+) {
+    let (mut a, mut b) = (first.until(bytes), second.until(bytes));
+    while a.is_open() && b.is_open() {
+        // SAFETY: the lane is open.
+        let on = unsafe { step::<M, S>(machine, &mut a) };
+        // Both steps are taken before either is asked, so that the exit is one branch.
+        // SAFETY: the lane is open.
+        if !(on & unsafe { step::<M, S>(machine, &mut b) }) {
+            break;
+        }
+    }
+    first.resume(&a);
+    second.resume(&b);
+}
+
+/// One sequence; whether the loop may go on.
 ///
 /// # Safety
-/// `i + SOURCE_MARGIN <= source.len()` and `o + TARGET_MARGIN <= target.len()`.
+/// The lane is open: it has [`super::lane::SOURCE_MARGIN`] and [`super::lane::TARGET_MARGIN`].
 #[inline(always)]
-unsafe fn step<E: Engine>(
-    engine: E,
-    source: &[u8],
-    target: &mut [u8],
-    position: Position,
-) -> Option<Position> {
-    let Position { mut i, o } = position;
-    // SAFETY: the token is within the margin.
-    let token = usize::from(unsafe { load::<u8>(source, i) });
+unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool {
+    let (mut i, o) = (lane.from, lane.to);
+    // SAFETY: the first byte of the margin.
+    let token = usize::from(unsafe { lane.read::<u8>(i) });
     let mut literals = token >> 4;
-    if literals == NIBBLE_MAX {
-        // SAFETY: the length byte is within the margin.
-        literals += usize::from(unsafe { load::<u8>(source, i + 1) });
+    if S::SKIP_EMPTY && literals == 0 {
+        // Otherwise the optimiser folds this branch back into the addition that it is to avoid.
+        (literals, i) = (opaque(0), opaque_place(i));
+    } else if literals != 15 {
+        // SAFETY: the margins hold a token and 16 literals.
+        unsafe { lane.copy::<M::Half>(i.wrapping_add(1), o) };
+    } else {
+        // SAFETY: the second byte of the margin.
+        literals += usize::from(unsafe { lane.read::<u8>(i.wrapping_add(1)) });
         if literals > SHORT_MAX {
             cold_path();
-            return None;
+            // SAFETY: the lane is open, thus not done.
+            return unsafe { machine.long(lane) };
         }
-        i += 1;
-        // SAFETY: the margins hold `SHORT_MAX` literals behind token and length byte, and as many bytes of output.
-        unsafe { copy_to_64::<E::Wide>(source, i + 1, target, o, literals) };
-    } else {
-        // SAFETY: the margins hold 16 literals.
-        unsafe { copy::<E::Wide>(source, i + 1, target, o) };
+        i = i.wrapping_add(1);
+        // SAFETY: the margins hold 64 literals.
+        unsafe { copy_literals::<M>(lane, i.wrapping_add(1), o, literals) };
     }
-    // The position behind offset and token is made while the token loads, so that the chain from token to token is a load,
-    // a shift and one addition. Left alone, the optimiser adds the constant last.
-    let mut i = opaque(i + 3) + literals;
-    let o = o + literals;
-    // SAFETY: at most `SHORT_MAX` literals were skipped, so the offset is within the margin.
-    let offset = usize::from(u16::from_le(unsafe { load::<u16>(source, i - 2) }));
+    // The place behind offset and token is made while the token loads, so that the chain is load, shift, one addition.
+    // Left alone, the optimiser adds the constant last, and splits an addition of three into two that wait for each other.
+    let mut next = opaque_place(i.wrapping_add(3)).wrapping_add(literals);
+    let o = o.wrapping_add(literals);
+    // SAFETY: the margin holds two bytes behind 64 literals.
+    let offset = usize::from(u16::from_le(unsafe { lane.read(next.wrapping_sub(2)) }));
     let mut length = (token & 15) + MATCH_MIN;
+    if S::BRANCH_ON_LENGTH {
+        if token & 15 == 15 {
+            // SAFETY: the margin holds a byte behind the offset.
+            length += usize::from(unsafe { lane.read::<u8>(next) });
+            next = next.wrapping_add(1);
+        }
+    } else {
+        // 1 if the half is full. Arithmetic, because a comparison would make a flag that is spilled inside the chain.
+        let full = ((token & 15) + 1) >> 4;
+        // SAFETY: the margin holds a byte behind the offset.
+        length += usize::from(unsafe { lane.read::<u8>(next) }) & full.wrapping_neg();
+        next = next.wrapping_add(full);
+    }
+    if length > SHORT_MAX {
+        cold_path();
+        let (start, end) = (lane.target_start, lane.target_end);
+        let (before, room) = (o.addr() - start.addr(), end.addr() - o.addr());
+        if length <= MEDIUM_MAX && length <= room && offset.wrapping_sub(1) < before {
+            // SAFETY: offset and length were just checked.
+            unsafe { machine.fill(o, offset, length, start, end) };
+            (lane.from, lane.to) = (next, o.wrapping_add(length));
+            return true;
+        }
+        // SAFETY: the lane is open, thus not done.
+        return unsafe { machine.long(lane) };
+    }
     // One comparison for both: an offset of zero wraps around.
-    let broken = offset.wrapping_sub(1) >= o;
-    if token & 15 == NIBBLE_MAX {
-        // SAFETY: the length byte behind the offset is the last byte of the margin.
-        length += usize::from(unsafe { load::<u8>(source, i) });
-        i += 1;
-        if length > SHORT_MAX || broken {
-            cold_path();
-            return None;
-        }
-        // SAFETY: `1 <= offset <= o` as just checked; the margin holds `SHORT_MAX + 16` bytes of match.
-        unsafe { copy_long_match(engine, target, o, offset, length) };
-    } else {
-        if broken {
-            cold_path();
-            return None;
-        }
-        // SAFETY: as above.
-        unsafe { copy_short_match(engine, target, o, offset, length) };
+    if offset.wrapping_sub(1) >= o.addr() - lane.target_start.addr() {
+        cold_path();
+        return lane.close();
     }
-    Some(Position { i, o: o + length })
+    // SAFETY: offset and length were just checked, and at most 64 literals were written.
+    unsafe { S::copy_match(machine, lane, o, offset, length) };
+    (lane.from, lane.to) = (next, o.wrapping_add(length));
+    true
 }
 
-/// Copies 17 to 64 bytes, rounded up to 32 or 64.
+/// Copies 15 to 64 literals, rounded up to 32 or 64.
 ///
 /// # Safety
-/// Both sides have 64 bytes.
+/// 64 bytes from `from` on lie in the source, from `to` on in the target.
 #[inline(always)]
-unsafe fn copy_to_64<W: Plain>(
-    source: &[u8],
-    from: usize,
-    target: &mut [u8],
-    to: usize,
-    length: usize,
+unsafe fn copy_literals<M: Machine>(
+    lane: &Lane<'_>,
+    from: *const u8,
+    to: *mut u8,
+    literals: usize,
 ) {
-    const { assert!(size_of::<W>() == 16) };
-    // SAFETY: the first 16 of 64 bytes.
-    unsafe { copy::<W>(source, from, target, to) };
-    // SAFETY: the second 16 of 64 bytes.
-    unsafe { copy::<W>(source, from + 16, target, to + 16) };
+    // SAFETY: the first 32 of 64 bytes.
+    unsafe { lane.copy::<M::Double>(from, to) };
+    if literals > 32 {
+        // SAFETY: the second 32 of 64 bytes.
+        unsafe { lane.copy::<M::Double>(from.wrapping_add(32), to.wrapping_add(32)) };
+    }
+}
+
+/// # Safety
+/// As for [`Style::copy_match`], with `to - from >= 8`.
+#[inline(always)]
+unsafe fn copy_by_8(lane: &Lane<'_>, from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: the first 8 of `SHORT_MAX` bytes; `from` lies before.
+    unsafe { lane.copy_inside::<u64>(from, to) };
+    // SAFETY: the second 8 of `SHORT_MAX` bytes.
+    unsafe { lane.copy_inside::<u64>(from.wrapping_add(8), to.wrapping_add(8)) };
+    let mut k = 16;
+    while k < length {
+        // SAFETY: `k < length`, so the piece ends less than 8 bytes behind the match.
+        unsafe { lane.copy_inside::<u64>(from.wrapping_add(k), to.wrapping_add(k)) };
+        k += 8;
+    }
+}
+
+/// # Safety
+/// As for [`Style::copy_match`], with `to - from >= 16`.
+#[inline(always)]
+unsafe fn copy_by_16<M: Machine>(lane: &Lane<'_>, from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: the first 16 of `SHORT_MAX` bytes; `from` lies before.
+    unsafe { lane.copy_inside::<M::Half>(from, to) };
+    // SAFETY: the second 16 of `SHORT_MAX` bytes.
+    unsafe { lane.copy_inside::<M::Half>(from.wrapping_add(16), to.wrapping_add(16)) };
     if length > 32 {
-        // SAFETY: the third 16 of 64 bytes.
-        unsafe { copy::<W>(source, from + 32, target, to + 32) };
-        // SAFETY: the fourth 16 of 64 bytes.
-        unsafe { copy::<W>(source, from + 48, target, to + 48) };
+        cold_path();
+        // SAFETY: the third 16 of `SHORT_MAX` bytes.
+        unsafe { lane.copy_inside::<M::Half>(from.wrapping_add(32), to.wrapping_add(32)) };
+        // SAFETY: the fourth 16 of `SHORT_MAX` bytes.
+        unsafe { lane.copy_inside::<M::Half>(from.wrapping_add(48), to.wrapping_add(48)) };
     }
 }
 
-/// Writes a match of 4 to 18 bytes, the lengths that fit into a token; may write up to 16 bytes more.
-///
-/// Pieces of eight bytes: the bytes of a near match were written a moment ago, by stores no wider than that, and a load can
-/// only be served from a store that covers it.
+/// A match that overlaps itself, offset 1 to 15: a register with the repeated pattern, stored at multiples of the offset.
 ///
 /// # Safety
-/// `1 <= offset <= at` and `at + SHORT_MAX + 16 <= target.len()`.
+/// As for [`Style::copy_match`], with an offset below 16.
 #[inline(always)]
-unsafe fn copy_short_match<E: Engine>(
-    engine: E,
-    target: &mut [u8],
-    at: usize,
+unsafe fn repeat<M: Machine>(
+    machine: M,
+    lane: &Lane<'_>,
+    to: *mut u8,
     offset: usize,
     length: usize,
 ) {
-    if offset >= 8 {
-        let from = at - offset;
-        // SAFETY: the first 8 of `SHORT_MAX` bytes; `from` lies before.
-        unsafe { copy_inside::<u64>(target, from, at) };
-        // SAFETY: the second 8 of `SHORT_MAX` bytes.
-        unsafe { copy_inside::<u64>(target, from + 8, at + 8) };
-        if length > 16 {
-            cold_path();
-            // SAFETY: the next 2 of `SHORT_MAX` bytes.
-            unsafe { copy_inside::<u16>(target, from + 16, at + 16) };
-        }
-    } else {
-        cold_path();
-        // SAFETY: the same conditions.
-        unsafe { engine.repeat(target, at, offset, length) };
-    }
-}
-
-/// Writes a match of 19 to [`SHORT_MAX`] bytes; may write up to [`SHORT_MAX`] bytes, and up to 16 more than the match.
-///
-/// # Safety
-/// `1 <= offset <= at` and `at + SHORT_MAX + 16 <= target.len()`.
-#[inline(always)]
-unsafe fn copy_long_match<E: Engine>(
-    engine: E,
-    target: &mut [u8],
-    at: usize,
-    offset: usize,
-    length: usize,
-) {
-    const { assert!(size_of::<E::Wide>() == 16) };
-    let from = at - offset;
-    if offset >= 16 {
-        // SAFETY: the first 16 of `SHORT_MAX` bytes; `from` lies before.
-        unsafe { copy_inside::<E::Wide>(target, from, at) };
-        // SAFETY: the second 16 of `SHORT_MAX` bytes.
-        unsafe { copy_inside::<E::Wide>(target, from + 16, at + 16) };
-        if length > 32 {
-            // SAFETY: the third 16 of `SHORT_MAX` bytes.
-            unsafe { copy_inside::<E::Wide>(target, from + 32, at + 32) };
-            // SAFETY: the fourth 16 of `SHORT_MAX` bytes.
-            unsafe { copy_inside::<E::Wide>(target, from + 48, at + 48) };
-        }
-    } else if offset >= 8 {
-        cold_path();
-        for k in (0..length).step_by(8) {
-            // SAFETY: `k < length`, so the piece ends less than 8 bytes behind the match.
-            unsafe { copy_inside::<u64>(target, from + k, at + k) };
-        }
-    } else {
-        cold_path();
-        // SAFETY: the same conditions.
-        unsafe { engine.repeat(target, at, offset, length) };
+    let from = to.wrapping_sub(offset);
+    // SAFETY: `from` lies before `to`, and more than 16 bytes follow there. The pattern keeps only what lies before `to`.
+    let seed = unsafe { lane.load::<M::Half>(from) };
+    let pattern = machine.short_pattern(seed, offset & 15);
+    let stride = usize::from(STRIDES_16[offset & 15]);
+    // SAFETY: 80 bytes follow `to`.
+    unsafe { lane.store(to, pattern) };
+    // SAFETY: the stride is at most 16.
+    unsafe { lane.store(to.wrapping_add(stride), pattern) };
+    let mut covered = stride + 16;
+    while covered < length {
+        // SAFETY: `covered < length` and `stride <= 16`, so the store ends less than 16 bytes behind the match.
+        unsafe { lane.store(to.wrapping_add(covered + stride - 16), pattern) };
+        covered += stride;
     }
 }

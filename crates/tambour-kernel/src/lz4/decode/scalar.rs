@@ -1,104 +1,107 @@
-//! The decoder for every machine: safe Rust, no vector instructions asked for.
+//! The lean loop for every machine: no vector instructions asked for. Miri runs it, and with it the loop itself.
 
-use super::careful::{
-    Outcome, Position, Repeat, WORD_STRIDES, chunk, pattern, repeat_word, sequence,
-};
-use super::fault::fault;
-use super::{Decode, Malformed};
-use crate::lz4::{MATCH_MIN, NIBBLE_MAX};
+use super::lane::{Lane, Place};
+use super::machine::Machine;
+use super::plain::{self, Lean8};
+use super::tables::STRIDES_16;
+use super::{Decode, careful};
+use crate::copy::Two;
 use crate::variant::{Isa, Variant};
 
-pub(super) const VARIANT: Variant<Decode> =
-    Variant { name: "scalar", isa: Isa::Scalar, run: decode };
-
-/// While so much is left, [`step`] reads nothing past the source: token, 16 bytes of literals, offset, one length byte.
-const SOURCE_MARGIN: usize = 1 + 16 + 2 + 1;
-/// While so much is left, [`step`] writes nothing past the target: 14 literals, a match, and a word past its end.
-const TARGET_MARGIN: usize = 14 + STEP_MATCH_MAX + 8;
-/// Longest match that [`step`] takes.
-const STEP_MATCH_MAX: usize = 32;
+pub(super) const SCALAR: Variant<Decode> = Variant {
+    name: "scalar",
+    isa: Isa::Scalar,
+    run: Decode { advance, advance_pair, finish, adapts: true },
+};
 
 #[derive(Clone, Copy)]
 struct Portable;
 
-impl Repeat for Portable {
-    fn pattern(self, target: &[u8], at: usize, offset: usize) -> [u8; 32] {
-        pattern(target, at, offset)
-    }
+fn advance(lane: &mut Lane<'_>, bytes: usize) {
+    plain::advance::<_, Lean8>(Portable, lane, bytes);
 }
 
-fn decode(source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
-    let mut position = Position::default();
-    loop {
-        position = short_sequences(source, target, position);
-        match long_sequence(source, target, position) {
-            Outcome::Next(next) => position = next,
-            Outcome::Done => return Ok(()),
-            Outcome::Broken => return Err(fault(source, target.len())),
-        }
-    }
+fn advance_pair(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
+    plain::advance_pair::<_, Lean8>(Portable, a, b, bytes);
 }
 
-/// A function of its own so that nothing but the loop needs registers.
-#[inline(never)]
-fn short_sequences(source: &[u8], target: &mut [u8], mut position: Position) -> Position {
-    while let Some(next) = step(source, target, position) {
-        position = next;
-    }
-    position
+fn finish(lane: &mut Lane<'_>) -> bool {
+    careful::finish(Portable, lane)
 }
 
 #[inline(never)]
-fn long_sequence(source: &[u8], target: &mut [u8], position: Position) -> Outcome {
-    sequence(Portable, source, target, position)
+unsafe fn sequence(
+    from: *const u8,
+    to: *mut u8,
+    source_end: *const u8,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) -> Place {
+    // SAFETY: the same conditions.
+    unsafe { careful::sequence(Portable, from, to, source_end, target_start, target_end) }
 }
 
-/// One short sequence. `None` near the ends, for long sequences and for malformed ones: the careful code takes over.
-#[inline(always)]
-fn step(source: &[u8], target: &mut [u8], position: Position) -> Option<Position> {
-    let Position { i, o } = position;
-    let piece = source.get(i..)?.first_chunk::<SOURCE_MARGIN>()?;
-    if target.len() - o < TARGET_MARGIN {
-        return None;
-    }
-    let token = usize::from(piece[0]);
-    let literals = token >> 4;
-    if literals == NIBBLE_MAX {
-        return None;
-    }
-    target[o..o + 16].copy_from_slice(&piece[1..17]);
-    let o = o + literals;
-    let offset = usize::from(u16::from_le_bytes([piece[1 + literals], piece[2 + literals]]));
-    let (mut i, mut length) = (i + 3 + literals, (token & 15) + MATCH_MIN);
-    if token & 15 == NIBBLE_MAX {
-        length += usize::from(piece[3 + literals]);
-        i += 1;
-    }
-    // One comparison for both: an offset of zero wraps around.
-    if length > STEP_MATCH_MAX || offset.wrapping_sub(1) >= o {
-        return None;
-    }
-    copy_match(target, o, offset, length);
-    Some(Position { i, o: o + length })
+#[inline(never)]
+unsafe fn fill(
+    to: *mut u8,
+    offset: usize,
+    length: usize,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) {
+    // SAFETY: the same conditions.
+    unsafe { careful::fill_lane(Portable, to, offset, length, target_start, target_end) }
 }
 
-/// A match of at most [`STEP_MATCH_MAX`] bytes with as many bytes of room.
-#[inline(always)]
-fn copy_match(target: &mut [u8], o: usize, offset: usize, length: usize) {
-    let from = o - offset;
-    if offset >= 16 {
-        chunk::<16>(target, from, o);
-        if length > 16 {
-            chunk::<16>(target, from + 16, o + 16);
+impl Machine for Portable {
+    type Half = u128;
+    type Double = Two<u128>;
+    type Wide = u128;
+
+    #[inline(always)]
+    fn stride(self, offset: usize) -> usize {
+        usize::from(STRIDES_16[offset & 15])
+    }
+
+    #[inline(always)]
+    fn pattern(self, seed: u128, offset: usize) -> u128 {
+        self.short_pattern(seed, offset)
+    }
+
+    #[inline(always)]
+    fn short_pattern(self, seed: u128, offset: usize) -> u128 {
+        let mut bits = 8 * offset;
+        let mut pattern = u128::from_le(seed) & ((1 << bits) - 1);
+        while bits < 128 {
+            pattern |= pattern << bits;
+            bits *= 2;
         }
-    } else if offset >= 8 {
-        for k in (0..length).step_by(8) {
-            chunk::<8>(target, from + k, o + k);
-        }
-    } else {
-        let word = repeat_word(target, o, offset).to_le_bytes();
-        for k in (0..length).step_by(WORD_STRIDES[offset]) {
-            target[o + k..o + k + 8].copy_from_slice(&word);
-        }
+        pattern.to_le()
+    }
+
+    #[inline(always)]
+    unsafe fn sequence(
+        self,
+        from: *const u8,
+        to: *mut u8,
+        source_end: *const u8,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) -> Place {
+        // SAFETY: the same conditions.
+        unsafe { sequence(from, to, source_end, target_start, target_end) }
+    }
+
+    #[inline(always)]
+    unsafe fn fill(
+        self,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) {
+        // SAFETY: the same conditions.
+        unsafe { fill(to, offset, length, target_start, target_end) }
     }
 }

@@ -1,0 +1,186 @@
+//! The lean loop with AVX-512 VBMI: patterns of 64 bytes for long runs, and the loops that need a permute of 64 bytes.
+
+use super::lane::{Lane, Place};
+use super::machine::Machine;
+use super::plain::{self, Lean8, Lean16, Skip8, Style};
+use super::tables::{PERIODS, PERIODS_16, STRIDES_64};
+use super::{Decode, careful, history};
+use crate::copy::load;
+use crate::variant::{Isa, Variant};
+use core::arch::x86_64::{
+    __m128i, __m256i, __m512i, _bzhi_u64, _mm_shuffle_epi8, _mm512_mask_storeu_epi8,
+    _mm512_permutexvar_epi8,
+};
+
+pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-avx512");
+pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-avx512");
+pub(super) const PERMUTE64: Variant<Decode> = variant::<Permute64>("permute64-avx512");
+pub(super) const HISTORY64: Variant<Decode> = Variant {
+    name: "history64-avx512",
+    isa: Isa::Avx512,
+    run: Decode {
+        advance: advance_history,
+        advance_pair: advance_pair_history,
+        finish,
+        adapts: true,
+    },
+};
+pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-avx512");
+
+const fn variant<S: Style<Avx512>>(name: &'static str) -> Variant<Decode> {
+    let run =
+        Decode { advance: advance::<S>, advance_pair: advance_pair::<S>, finish, adapts: true };
+    Variant { name, isa: Isa::Avx512, run }
+}
+
+/// Proof of AVX-512 VBMI: made only in functions that cannot be called without.
+#[derive(Clone, Copy)]
+pub(super) struct Avx512(());
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+fn advance<S: Style<Avx512>>(lane: &mut Lane<'_>, bytes: usize) {
+    plain::advance::<_, S>(Avx512(()), lane, bytes);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+fn advance_pair<S: Style<Avx512>>(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
+    plain::advance_pair::<_, S>(Avx512(()), a, b, bytes);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+fn advance_history(lane: &mut Lane<'_>, bytes: usize) {
+    history::advance(Avx512(()), lane, bytes);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+fn advance_pair_history(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
+    history::advance_pair(Avx512(()), a, b, bytes);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+fn finish(lane: &mut Lane<'_>) -> bool {
+    careful::finish(Avx512(()), lane)
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+unsafe fn sequence(
+    from: *const u8,
+    to: *mut u8,
+    source_end: *const u8,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) -> Place {
+    // SAFETY: the same conditions.
+    unsafe { careful::sequence(Avx512(()), from, to, source_end, target_start, target_end) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn pattern(seed: __m512i, offset: usize) -> __m512i {
+    // SAFETY: a row has 64 bytes.
+    let indices = unsafe { load::<__m512i>(&PERIODS.0[offset], 0) };
+    _mm512_permutexvar_epi8(indices, seed)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+fn store_start(target: &mut [u8], value: __m512i) {
+    debug_assert!(target.len() <= 64);
+    #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
+    let mask = _bzhi_u64(!0, target.len() as u32);
+    // SAFETY: the mask selects the bytes of the target; no others are touched.
+    unsafe { _mm512_mask_storeu_epi8(target.as_mut_ptr().cast(), mask, value) }
+}
+
+/// All matches by one permute of 64 bytes, no branch on lengths: logs, repetitive strings.
+pub(super) struct Permute64;
+
+impl Style<Avx512> for Permute64 {
+    const BRANCH_ON_LENGTH: bool = false;
+
+    #[inline(always)]
+    unsafe fn copy_match(
+        machine: Avx512,
+        lane: &Lane<'_>,
+        to: *mut u8,
+        offset: usize,
+        _length: usize,
+    ) {
+        // SAFETY: what is copied starts before `to`, and 64 bytes follow there. Only what lies before `to` is kept.
+        let seed = unsafe { lane.load::<__m512i>(to.wrapping_sub(offset)) };
+        let pattern = machine.pattern(seed, offset.min(64));
+        // SAFETY: 64 bytes follow `to`.
+        unsafe { lane.store(to, pattern) };
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+unsafe fn fill(
+    to: *mut u8,
+    offset: usize,
+    length: usize,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) {
+    // SAFETY: the same conditions.
+    unsafe { careful::fill_lane(Avx512(()), to, offset, length, target_start, target_end) }
+}
+
+impl Machine for Avx512 {
+    type Half = __m128i;
+    type Double = __m256i;
+    type Wide = __m512i;
+
+    #[inline(always)]
+    fn stride(self, offset: usize) -> usize {
+        usize::from(STRIDES_64[offset])
+    }
+
+    #[inline(always)]
+    fn pattern(self, seed: __m512i, offset: usize) -> __m512i {
+        // SAFETY: `self` proves AVX-512 VBMI.
+        unsafe { pattern(seed, offset) }
+    }
+
+    #[inline(always)]
+    fn short_pattern(self, seed: __m128i, offset: usize) -> __m128i {
+        // SAFETY: a row has 16 bytes.
+        let indices = unsafe { load::<__m128i>(&PERIODS_16.0[offset & 15], 0) };
+        // SAFETY: `self` proves AVX-512 VBMI.
+        unsafe { _mm_shuffle_epi8(seed, indices) }
+    }
+
+    #[inline(always)]
+    fn store_start(self, target: &mut [u8], value: __m512i) {
+        // SAFETY: `self` proves AVX-512 VBMI.
+        unsafe { store_start(target, value) }
+    }
+
+    #[inline(always)]
+    unsafe fn sequence(
+        self,
+        from: *const u8,
+        to: *mut u8,
+        source_end: *const u8,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) -> Place {
+        // SAFETY: `self` proves AVX-512 VBMI; the other conditions are the same.
+        unsafe { sequence(from, to, source_end, target_start, target_end) }
+    }
+
+    #[inline(always)]
+    unsafe fn fill(
+        self,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+        target_start: *mut u8,
+        target_end: *mut u8,
+    ) {
+        // SAFETY: `self` proves the instruction set; the other conditions are the same.
+        unsafe { fill(to, offset, length, target_start, target_end) }
+    }
+}

@@ -1,0 +1,155 @@
+//! The calls that are asked for less often: a part of a block, and blocks whose matches reach before the target.
+//!
+//! The loop of a variant does what it can, and one sequence of safe code does what the loop has closed the lane for: a
+//! match that reaches into the dictionary, or the end of the target inside a sequence.
+
+use super::careful::{extended, fill_exact};
+use super::fault::fault_behind;
+use super::lane::Lane;
+use super::{Decode, Malformed};
+use crate::lz4::MATCH_MIN;
+use crate::variant::Runnable;
+
+/// Decodes a block until `target` is full or the block ends; returns how many bytes were written.
+///
+/// What lies behind the sequence that fills the target is not looked at, so that the start of a block can be had without
+/// its end: a source may be cut there. Lengths of that sequence are still read whole.
+pub fn decode_partial(
+    variant: Runnable<Decode>,
+    source: &[u8],
+    target: &mut [u8],
+) -> Result<usize, Malformed> {
+    decode_on(variant, &[], End::Full, source, target)
+}
+
+/// Decodes one block into exactly `target.len()` bytes; its matches may reach into the `dictionary`, as if that stood
+/// directly before the target. Of a dictionary longer than 64 KiB, matches reach the end only.
+///
+/// Offsets in errors count from the start of the target: `written` does not include the dictionary.
+pub fn decode_with_dictionary(
+    variant: Runnable<Decode>,
+    dictionary: &[u8],
+    source: &[u8],
+    target: &mut [u8],
+) -> Result<(), Malformed> {
+    decode_on(variant, dictionary, End::Exact, source, target).map(|_| ())
+}
+
+/// Decodes one block into exactly what follows `start` in the `buffer`; its matches may reach into what lies before.
+///
+/// Lengths in errors count from the start of the buffer: `written` includes what lies before `start`.
+///
+/// # Panics
+/// If `start` lies behind the end of the buffer.
+pub fn decode_behind(
+    variant: Runnable<Decode>,
+    source: &[u8],
+    buffer: &mut [u8],
+    start: usize,
+) -> Result<(), Malformed> {
+    let expected = buffer.len();
+    let mut lane = Lane::behind(source, buffer, start);
+    variant.advance(&mut lane, usize::MAX);
+    if variant.finish(&mut lane) { Ok(()) } else { Err(fault_behind(source, start, expected)) }
+}
+
+/// When a block has been decoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// When it ends, exactly at the end of the target.
+    Exact,
+    /// When it ends, or when the target is full.
+    Full,
+}
+
+/// Where a sequence leads.
+enum Next {
+    /// To the next one, at these places of source and target.
+    Sequence(usize, usize),
+    /// To the end; so many bytes are written.
+    End(usize),
+}
+
+fn decode_on(
+    variant: Runnable<Decode>,
+    dictionary: &[u8],
+    end: End,
+    source: &[u8],
+    target: &mut [u8],
+) -> Result<usize, Malformed> {
+    let (mut i, mut o) = (0, 0);
+    loop {
+        let mut lane = Lane::at(source, target, i, o);
+        variant.advance(&mut lane, usize::MAX);
+        if lane.is_done() {
+            return Ok(target.len());
+        }
+        (i, o) = (source.len() - lane.source_left(), lane.written());
+        match sequence(dictionary, end, source, target, (i, o))? {
+            Next::Sequence(next_i, next_o) => (i, o) = (next_i, next_o),
+            Next::End(written) => return Ok(written),
+        }
+    }
+}
+
+/// One sequence, with every length and offset checked.
+fn sequence(
+    dictionary: &[u8],
+    end: End,
+    source: &[u8],
+    target: &mut [u8],
+    (start, o): (usize, usize),
+) -> Result<Next, Malformed> {
+    if end == End::Full && o == target.len() {
+        return Ok(Next::End(o));
+    }
+    let truncated = Malformed::Truncated { at: source.len() };
+    let token = usize::from(*source.get(start).ok_or(truncated)?);
+    let (at, length) = extended(source, start + 1, token >> 4).ok_or(truncated)?;
+    let wanted = clip(length, target.len() - o, end);
+    let literals =
+        source[at..].get(..wanted).ok_or(Malformed::LiteralsPastSource { at, length })?;
+    if wanted > target.len() - o {
+        return Err(Malformed::LiteralsPastTarget { at, length });
+    }
+    target[o..o + wanted].copy_from_slice(literals);
+    let (at, o) = (at + wanted, o + wanted);
+    if end == End::Full && o == target.len() {
+        return Ok(Next::End(o));
+    }
+    if at == source.len() {
+        let (written, expected) = (o, target.len());
+        let good = end == End::Full || written == expected;
+        return if good { Ok(Next::End(o)) } else { Err(Malformed::Short { written, expected }) };
+    }
+    let offset = u16::from_le_bytes(*source[at..].first_chunk().ok_or(truncated)?);
+    let distance = usize::from(offset);
+    if distance == 0 || distance > o + dictionary.len() {
+        return Err(Malformed::Offset { at, offset, written: o });
+    }
+    let (next, length) = extended(source, at + 2, token & 15).ok_or(truncated)?;
+    let length = length.saturating_add(MATCH_MIN);
+    let wanted = clip(length, target.len() - o, end);
+    if wanted > target.len() - o {
+        return Err(Malformed::MatchPastTarget { at, length });
+    }
+    copy_match(dictionary, target, o, distance, wanted);
+    Ok(Next::Sequence(next, o + wanted))
+}
+
+/// How much of `length` is to be written: all of it, unless the target may end before.
+fn clip(length: usize, room: usize, end: End) -> usize {
+    if end == End::Full { length.min(room) } else { length }
+}
+
+/// Writes a match of a checked offset that may start in the dictionary.
+fn copy_match(dictionary: &[u8], target: &mut [u8], o: usize, distance: usize, length: usize) {
+    let before = distance.saturating_sub(o).min(length);
+    if before > 0 {
+        let from = dictionary.len() - (distance - o);
+        target[o..o + before].copy_from_slice(&dictionary[from..from + before]);
+    }
+    if length > before {
+        fill_exact(target, o + before, distance, length - before);
+    }
+}

@@ -1,0 +1,175 @@
+//! Chooses a decoder for a stream of blocks while decoding it.
+//!
+//! No decoder is best for all data: the best one for text takes twice as long as another one on a column of flags. What a
+//! stream holds is found out by trying, and blocks of one stream are alike. A [`Selector`] belongs to one stream; it is
+//! cheap to make and does not allocate. Why it works as it does: `docs/adr/0016-lz4-selector.md`.
+
+mod clock;
+mod learner;
+mod thompson;
+
+pub use clock::{Clock, ticks};
+
+use super::decode::{Choice, Lane, adapting, batch, fault};
+use super::{Block, DECODE_VARIANTS, Decode, Malformed};
+use crate::variant::{Isa, Runnable};
+use learner::{Both, Learner, One};
+use std::fmt;
+use thompson::Thompson;
+
+/// Blocks that decode into fewer bytes are not worth a thought: they take the variant in use.
+const SMALL_BYTES: usize = 2 << 10;
+
+/// How a [`Selector`] chooses.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub enum Policy {
+    /// Tries the variants on short stretches inside the first blocks, and again ever more rarely: the default.
+    #[default]
+    Adaptive,
+    /// Thompson sampling as in the article that made it known for LZ4: each block draws a speed for every variant from a
+    /// normal distribution with the mean of its past calls and a deviation of mean/√n; the first calls do not count.
+    Thompson,
+    /// Always this variant; two blocks in turns in a batch.
+    Fixed(Runnable<Decode>),
+    /// One variant, known beforehand: the same input takes the same path always, and no clock is read.
+    Deterministic,
+}
+
+/// What a selector knows about one choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Learned {
+    /// Name of the variant.
+    pub name: &'static str,
+    /// How many blocks it takes at once: 1 or 2.
+    pub lanes: usize,
+    /// Whether it is the choice in use for so many blocks.
+    pub in_use: bool,
+    /// How often it was timed.
+    pub calls: u64,
+    /// Bytes that it wrote then.
+    pub bytes: u64,
+    /// Ticks of the clock that it took then.
+    pub ticks: u64,
+}
+
+/// Decodes the blocks of one stream, each with the variant that suits them best.
+///
+/// ```
+/// use tambour_kernel::lz4::{Policy, Selector, ticks};
+/// use tambour_kernel::variant::Isa;
+/// let mut selector = Selector::new(Policy::Adaptive, Isa::best(), ticks);
+/// let mut target = [0; 15];
+/// selector.decode(b"\x60hello \x06\0\x50hello", &mut target)?;
+/// assert_eq!(&target, b"hello hellhello");
+/// # Ok::<(), tambour_kernel::lz4::Malformed>(())
+/// ```
+pub struct Selector {
+    policy: Policy,
+    cap: Isa,
+    clock: Clock,
+    /// What [`Policy::Deterministic`] takes, and single blocks before anything is known.
+    default: Runnable<Decode>,
+    singles: Learner,
+    pairs: Learner,
+    thompson: Thompson,
+}
+
+impl Selector {
+    /// A selector that knows nothing yet and takes no variant above `cap`. A variant that [`Policy::Fixed`] names is taken
+    /// whatever the cap says.
+    pub fn new(policy: Policy, cap: Isa, clock: Clock) -> Self {
+        let singles = adapting(cap).map(|variant| Choice { variant, paired: false });
+        let pairs = adapting(cap).map(|variant| Choice { variant, paired: true });
+        let default = DECODE_VARIANTS.best_at_most(cap);
+        Self {
+            policy,
+            cap,
+            clock,
+            default,
+            singles: Learner::new(
+                Choice { variant: default, paired: false },
+                singles.clone(),
+                std::iter::empty(),
+            ),
+            pairs: Learner::new(
+                Choice { variant: pair_default(cap), paired: true },
+                pairs,
+                singles,
+            ),
+            thompson: Thompson::new(default, adapting(cap)),
+        }
+    }
+
+    /// Forgets everything.
+    pub fn reset(&mut self) {
+        *self = Self::new(self.policy, self.cap, self.clock);
+    }
+
+    /// Decodes one block into exactly `target.len()` bytes. On an error the target holds unspecified bytes.
+    pub fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
+        match self.policy {
+            Policy::Fixed(variant) => variant.decode(source, target),
+            Policy::Deterministic => self.default.decode(source, target),
+            Policy::Thompson => self.thompson.decode(source, target, self.clock),
+            Policy::Adaptive => self.decode_adaptive(source, target),
+        }
+    }
+
+    /// Decodes blocks of the stream that do not depend on each other, two at a time: faster than one after the other. Each
+    /// block says what became of it.
+    pub fn decode_batch(&mut self, blocks: &mut [Block<'_>]) {
+        match (self.policy, &mut *blocks) {
+            (Policy::Fixed(variant), _) => variant.decode_batch(blocks),
+            (Policy::Deterministic, _) => {
+                pair_default(self.cap).decode_batch(blocks);
+            }
+            (Policy::Thompson, _) | (Policy::Adaptive, [_]) => {
+                for block in blocks {
+                    block.result = self.decode(block.source, block.target);
+                }
+            }
+            (Policy::Adaptive, _) => {
+                let (pairs, clock) = (&mut self.pairs, self.clock);
+                let start = pairs.best().variant;
+                batch(blocks, start, |first, second| pairs.guide(&mut Both(first, second), clock));
+            }
+        }
+    }
+
+    /// What was learned so far, variant by variant.
+    pub fn learned(&self) -> Vec<Learned> {
+        match self.policy {
+            Policy::Adaptive => self.singles.learned().chain(self.pairs.learned()).collect(),
+            Policy::Thompson => self.thompson.learned().collect(),
+            Policy::Fixed(_) | Policy::Deterministic => Vec::new(),
+        }
+    }
+
+    fn decode_adaptive(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
+        let expected = target.len();
+        if expected < SMALL_BYTES {
+            return self.singles.best().variant.decode(source, target);
+        }
+        let mut lane = Lane::new(source, target);
+        let variant = self.singles.guide(&mut One(&mut lane), self.clock).variant;
+        variant.advance(&mut lane, usize::MAX);
+        if variant.finish(&mut lane) { Ok(()) } else { Err(fault(source, expected)) }
+    }
+}
+
+/// What pairs take before anything is known: pieces of 8 bytes where there is such a loop.
+fn pair_default(cap: Isa) -> Runnable<Decode> {
+    let mut variants = adapting(cap);
+    let lean8 = variants.find(|variant| variant.name().starts_with("lean8"));
+    lean8.unwrap_or_else(|| DECODE_VARIANTS.best_at_most(cap))
+}
+
+impl fmt::Debug for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let learned = self.learned();
+        let mut debug = f.debug_struct("Selector");
+        debug.field("policy", &self.policy).field("learned", &learned).finish_non_exhaustive()
+    }
+}
