@@ -89,7 +89,7 @@ document.body.append(frame);
                 let figure = &found["figures"][id];
                 let place = format!("{id} at {width}: {figure}");
                 assert!(figure["drawings"].as_u64().unwrap() >= 1, "{place}");
-                assert!(figure["width"].as_f64().unwrap() >= 120.0, "{place}");
+                assert!(figure["width"].as_f64().unwrap() >= 100.0, "{place}");
                 assert!(figure["text"].as_f64().unwrap() >= 9.0, "{place}");
                 assert_eq!(figure["inside"], true, "{place}");
                 assert!(figure["marks"].as_u64().unwrap() > 0, "{place}");

@@ -3,21 +3,13 @@
 use std::cell::RefCell;
 use std::ffi::c_int;
 use tambour_codec::kernels;
-use tambour_kernel::lz4::{self, DECODE_VARIANTS, Decode, Malformed};
+use tambour_kernel::lz4::{self, Block, DECODE_VARIANTS, Decode, Policy, Selector, ticks};
 use tambour_kernel::variant::Runnable;
-
-/// One block of a batch: what to decode, where to, and how it went.
-#[derive(Debug)]
-pub(crate) struct Block<'a> {
-    pub(crate) source: &'a [u8],
-    pub(crate) target: &'a mut [u8],
-    pub(crate) result: Result<(), Malformed>,
-}
 
 /// Decoder and encoder of one thread.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    decoder: Runnable<Decode>,
+    selector: Selector,
     encoder: Option<Encoder>,
 }
 
@@ -63,24 +55,23 @@ pub(crate) fn bound(length: usize) -> Option<usize> {
 
 impl Engine {
     fn new() -> Option<Self> {
-        Some(Self { decoder: kernels::lz4_decode().ok()?, encoder: None })
+        let selector = Selector::new(Policy::Adaptive, kernels::isa().ok()?, ticks);
+        Some(Self { selector, encoder: None })
     }
 
     /// Forgets what was learned about blocks.
     pub(crate) fn reset(&mut self) {
-        let _ = self;
+        self.selector.reset();
     }
 
     /// Decodes one block; whether it was right.
     pub(crate) fn decode(&mut self, source: &[u8], target: &mut [u8]) -> bool {
-        self.decoder.decode(source, target).is_ok()
+        self.selector.decode(source, target).is_ok()
     }
 
     /// Decodes independent blocks.
     pub(crate) fn decode_batch(&mut self, blocks: &mut [Block<'_>]) {
-        for block in blocks {
-            block.result = self.decoder.decode(block.source, block.target);
-        }
+        self.selector.decode_batch(blocks);
     }
 
     /// Encodes one block; its length, if it fits.

@@ -13,9 +13,10 @@ mod border;
 mod engine;
 
 use border::{Region, are_apart, array, source, target};
-use engine::{Block, with_engine};
+use engine::with_engine;
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use tambour_kernel::lz4::Block;
 
 /// Decodes a block with the selector of this thread.
 #[unsafe(no_mangle)]
@@ -95,7 +96,7 @@ pub unsafe extern "C" fn tambour_lz4_decode_batch(
             let source = unsafe { source(src, n) }?;
             // SAFETY: writable ones of the given lengths; that no other buffer of the call overlaps was just checked.
             let target = unsafe { target(dst, m) }?;
-            Some(Block { source, target, result: Ok(()) })
+            Some(Block::new(source, target))
         });
         let mut blocks: Vec<Block<'_>> = blocks.collect();
         with_engine(|engine| engine.decode_batch(&mut blocks))?;

@@ -1,17 +1,8 @@
-//! Blocks to decode, and where to.
+//! The blocks of a file, as a format encodes them.
 
 use super::rival::Rival;
 use crate::BenchError;
 use crate::input::Input;
-use tambour_kernel::lz4::Malformed;
-
-/// One block: what to decode, where to, and how it went.
-#[derive(Debug)]
-pub(super) struct Block<'a> {
-    pub(super) source: &'a [u8],
-    pub(super) target: &'a mut [u8],
-    pub(super) result: Result<(), Malformed>,
-}
 
 /// The blocks of one file in one format, one behind the other.
 #[derive(Debug, Default)]

@@ -1,9 +1,8 @@
 //! Who takes part.
 
 use super::Settings;
-use super::block::Block;
 use super::rival::{self, CLz4, CLz4High, Rival};
-use tambour_kernel::lz4::{DECODE_VARIANTS, Decode};
+use tambour_kernel::lz4::{Block, DECODE_VARIANTS, Decode, Policy, Selector, ticks};
 use tambour_kernel::variant::{Isa, Runnable};
 
 /// What a contender is.
@@ -13,6 +12,8 @@ pub enum Role {
     Reference,
     /// A variant of the kernel's table.
     Variant,
+    /// The same, two blocks in turns.
+    Pair,
     /// A selector that picks a variant per block.
     Adaptive,
     /// A selector that gets many blocks at once.
@@ -29,6 +30,7 @@ impl Role {
         match self {
             Self::Reference => "reference",
             Self::Variant => "variant",
+            Self::Pair => "pair",
             Self::Adaptive => "adaptive",
             Self::Batch => "batch",
             Self::Rival => "rival",
@@ -61,6 +63,9 @@ pub(super) struct Entrant {
 #[derive(Debug)]
 pub(super) enum Decoder {
     Variant(Runnable<Decode>),
+    Pair(Runnable<Decode>),
+    Adaptive(Box<Selector>),
+    Batch(Box<Selector>),
     Rival(Box<dyn Rival>),
 }
 
@@ -68,7 +73,8 @@ impl Decoder {
     /// A new stream of blocks begins: what was learned is forgotten.
     pub(super) fn start(&mut self) {
         match self {
-            Self::Variant(_) | Self::Rival(_) => {}
+            Self::Variant(_) | Self::Pair(_) | Self::Rival(_) => {}
+            Self::Adaptive(selector) | Self::Batch(selector) => selector.reset(),
         }
     }
 
@@ -79,6 +85,18 @@ impl Decoder {
                 block.result = variant.decode(block.source, block.target);
                 good & block.result.is_ok()
             }),
+            Self::Adaptive(selector) => blocks.iter_mut().fold(true, |good, block| {
+                block.result = selector.decode(block.source, block.target);
+                good & block.result.is_ok()
+            }),
+            Self::Pair(variant) => {
+                variant.decode_batch(blocks);
+                blocks.iter().all(|block| block.result.is_ok())
+            }
+            Self::Batch(selector) => {
+                selector.decode_batch(blocks);
+                blocks.iter().all(|block| block.result.is_ok())
+            }
             Self::Rival(rival) => blocks
                 .iter_mut()
                 .fold(true, |good, block| good & rival.decode(block.source, block.target)),
@@ -107,10 +125,23 @@ pub(super) fn all(settings: &Settings) -> Vec<Entrant> {
     let mut list = vec![entrant("reference", Role::Reference, 0, Decoder::Rival(Box::new(CLz4)))];
     let variants = DECODE_VARIANTS.available().filter(|variant| variant.isa() <= settings.isa);
     for variant in variants {
-        let mut entrant = entrant(variant.name(), Role::Variant, 0, Decoder::Variant(variant));
-        entrant.contender.isa = Some(variant.isa());
-        list.push(entrant);
+        let pair = format!("{} x2", variant.name());
+        let both = [
+            entrant(variant.name(), Role::Variant, 0, Decoder::Variant(variant)),
+            entrant(&pair, Role::Pair, 0, Decoder::Pair(variant)),
+        ];
+        list.extend(both.map(|mut entrant| {
+            entrant.contender.isa = Some(variant.isa());
+            entrant
+        }));
     }
+    let selector = |policy| Box::new(Selector::new(policy, settings.isa, ticks));
+    let adaptive = [
+        ("adaptive", Role::Adaptive, Decoder::Adaptive(selector(Policy::Adaptive))),
+        ("adaptive batch", Role::Batch, Decoder::Batch(selector(Policy::Adaptive))),
+        ("thompson", Role::Adaptive, Decoder::Adaptive(selector(Policy::Thompson))),
+    ];
+    list.extend(adaptive.map(|(name, role, decoder)| entrant(name, role, 0, decoder)));
     list.push(entrant("memcpy", Role::Limit, 1, Decoder::Rival(Box::new(rival::Copy))));
     if settings.frontier {
         let best = DECODE_VARIANTS.best_at_most(settings.isa);

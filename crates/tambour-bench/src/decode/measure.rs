@@ -1,12 +1,13 @@
 //! Rounds over one file.
 
 use super::Settings;
-use super::block::{Block, Encoded};
+use super::block::Encoded;
 use super::contender::{Entrant, encoders};
 use crate::BenchError;
 use crate::clock::thread_seconds;
 use crate::input::Input;
 use crate::random::Random;
+use tambour_kernel::lz4::Block;
 
 /// Blocks of a group, except for the first two, which are half of it.
 const GROUP_BLOCKS: usize = 16;
@@ -24,7 +25,7 @@ pub struct File {
     pub encoded_bytes: usize,
     /// Number of blocks.
     pub blocks: usize,
-    /// Blocks after which laps were taken: 8, 16, 32, … below the number of blocks.
+    /// Blocks after which laps were taken: 8, 16, 32, … up to the number of blocks.
     pub laps: Vec<usize>,
     /// One per contender.
     pub timings: Vec<Timing>,
@@ -131,8 +132,7 @@ fn pass(
             .enumerate()
             .map(|(index, (buffer, source))| {
                 buffer.fill(POISON);
-                let target = &mut buffer[..source.len()];
-                Block { source: encoded.block(start + index), target, result: Ok(()) }
+                Block::new(encoded.block(start + index), &mut buffer[..source.len()])
             })
             .collect();
         let before = thread_seconds();
@@ -142,7 +142,7 @@ fn pass(
         if found.is_some() || !accepted {
             return Err(wrong(input, entrant, start, &group, expected));
         }
-        if is_lap(end) && end < sources.len() {
+        if is_lap(end) {
             pass.push(seconds);
         }
         start = end;
@@ -189,7 +189,7 @@ fn is_lap(end: usize) -> bool {
 fn laps(blocks: usize) -> Vec<usize> {
     (0..usize::BITS - 1)
         .map(|power| 1 << power)
-        .filter(|&end| is_lap(end) && end < blocks)
+        .filter(|&end| is_lap(end) && end <= blocks)
         .collect()
 }
 
@@ -227,7 +227,8 @@ mod tests {
         }
         assert!(ends.starts_with(&[8, 16, 32, 48, 64]));
         assert!(ends.windows(2).all(|pair| pair[1] - pair[0] <= GROUP_BLOCKS));
-        assert_eq!(laps(8), [] as [usize; 0]);
+        assert_eq!(laps(7), [] as [usize; 0]);
+        assert_eq!(laps(8), [8]);
         assert_eq!(laps(129), [8, 16, 32, 64, 128]);
         assert!(laps(129).iter().all(|lap| ends.contains(lap)));
     }

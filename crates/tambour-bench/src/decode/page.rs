@@ -32,10 +32,10 @@ pub fn page(results: &Results, machine: Machine) -> Page {
 fn tone(results: &Results, contender: usize) -> Tone {
     match results.contenders[contender].role {
         Role::Reference => Tone::Reference,
-        Role::Adaptive => Tone::First,
+        Role::Adaptive if Some(contender) == results.first(Role::Adaptive) => Tone::First,
         Role::Batch => Tone::Third,
         Role::Variant if contender == results.best_variant() => Tone::Second,
-        Role::Variant | Role::Rival | Role::Limit => Tone::Quiet,
+        _ => Tone::Quiet,
     }
 }
 
@@ -62,11 +62,9 @@ fn facts(results: &Results) -> Vec<Fact> {
 
 /// Means over all files.
 fn overall(results: &Results, machine: &Machine) -> Section {
-    let scores: Vec<_> = results
-        .scores()
-        .into_iter()
-        .filter(|score| results.contenders[score.contender].role != Role::Rival)
-        .collect();
+    let shown = results.shown();
+    let scores: Vec<_> =
+        results.scores().into_iter().filter(|score| shown.contains(&score.contender)).collect();
     let bar = |score: &super::Score| {
         let name = &results.contenders[score.contender].name;
         Bar {
@@ -237,9 +235,12 @@ fn by_ratio(results: &Results) -> Figure {
 
 /// What learning costs.
 fn learning(results: &Results) -> Section {
-    let tones = [Tone::First, Tone::Third, Tone::Second, Tone::Quiet];
-    let line = |(regret, tone): (super::Regret, Tone)| {
+    let line = |regret: super::Regret| {
         let label = results.contenders[regret.contender].name.clone();
+        let tone = match tone(results, regret.contender) {
+            Tone::Quiet => Tone::Second,
+            tone => tone,
+        };
         let point = |(blocks, mean, largest): (usize, f64, f64)| {
             let hover = format!(
                 "{label} after {blocks} blocks: {mean:.3} of the best variant's time; largest {largest:.2}"
@@ -248,13 +249,13 @@ fn learning(results: &Results) -> Section {
         };
         Line { tone, points: regret.points.into_iter().map(point).collect(), label: label.clone() }
     };
-    let lines = results.regrets().into_iter().zip(tones.into_iter().cycle()).map(line).collect();
+    let lines = results.regrets().into_iter().map(line).collect();
     let figure = Figure {
         id: "regret",
         title: "Time of the selectors, best variant of each file = 1".to_owned(),
         caption: "Time since the first block; the selector starts without knowledge. The best variant is chosen afterwards, for \
-                  each file and each number of blocks. Geometric means over the files. Below 1, decoding two blocks at once \
-                  beats the best variant that decodes one."
+                  each file and each number of blocks. A batch is compared with variants \
+                  that take two blocks in turns, too. Geometric means over the files."
             .to_owned(),
         panels: single(Chart::Lines(Lines {
             x: Axis::log("blocks since the start"),
@@ -287,11 +288,12 @@ fn formats(results: &Results) -> Section {
         }
     };
     let best = results.best_variant();
-    let shown = results
-        .contenders
-        .iter()
-        .enumerate()
-        .filter(|(index, contender)| contender.role != Role::Variant || *index == best);
+    let shown =
+        results.contenders.iter().enumerate().filter(|(index, contender)| match contender.role {
+            Role::Variant => *index == best,
+            Role::Pair => false,
+            _ => true,
+        });
     let mut marks: Vec<Mark> = shown.map(mark).collect();
     // The marks that the page is about are drawn, and named, before the others.
     marks.sort_by_key(|mark| mark.tone != Tone::Quiet);

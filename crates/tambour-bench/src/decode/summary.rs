@@ -67,7 +67,8 @@ impl Results {
         (0..self.contenders.len()).map(|contender| self.score(contender)).collect()
     }
 
-    /// The regret of every selector; against the best single variant of each file, chosen afterwards.
+    /// The regret of every selector: against the best variant of each file, chosen afterwards; for batches it may be one
+    /// that takes two blocks in turns.
     pub fn regrets(&self) -> Vec<Regret> {
         let selectors = self.of(Role::Adaptive).chain(self.of(Role::Batch));
         selectors.map(|contender| self.regret(contender)).collect()
@@ -86,7 +87,30 @@ impl Results {
 
     /// The variant that is fastest over all files, by the geometric mean of its gains.
     pub(super) fn best_variant(&self) -> usize {
-        let means = self.of(Role::Variant).map(|index| (index, self.score(index).all));
+        self.best(Role::Variant)
+    }
+
+    /// Everybody but other formats, and of the pairs only the best.
+    pub(super) fn shown(&self) -> Vec<usize> {
+        let best = self.best(Role::Pair);
+        let all = self.contenders.iter().enumerate().filter(|(index, contender)| {
+            contender.role != Role::Rival && (contender.role != Role::Pair || *index == best)
+        });
+        all.map(|(index, _)| index).collect()
+    }
+
+    /// What the frontier is about: the formats, the best variant, the selectors.
+    pub(super) fn formats(&self) -> Vec<usize> {
+        let best = self.best_variant();
+        let all = self.contenders.iter().enumerate().filter(|(index, contender)| {
+            !matches!(contender.role, Role::Variant | Role::Pair) || *index == best
+        });
+        all.map(|(index, _)| index).collect()
+    }
+
+    /// The contender with this role that has the greatest mean gain.
+    fn best(&self, role: Role) -> usize {
+        let means = self.of(role).map(|index| (index, self.score(index).all));
         means.max_by(|one, other| one.1.total_cmp(&other.1)).map_or(0, |(index, _)| index)
     }
 
@@ -124,12 +148,15 @@ impl Results {
 
     fn regret(&self, contender: usize) -> Regret {
         let longest = self.files.iter().map(|file| file.laps.len()).max().unwrap_or(0);
+        let in_turns = self.contenders[contender].role == Role::Batch;
+        let arms = self.of(Role::Variant).chain(self.of(Role::Pair).filter(|_| in_turns));
+        let arms: Vec<usize> = arms.collect();
         let points = (0..longest).filter_map(|lap| {
             let files = self.files.iter().filter(|file| file.laps.len() > lap);
             let ratios: Vec<f64> = files
                 .map(|file| {
-                    let variants = self.of(Role::Variant).map(|it| file.timings[it].laps[lap]);
-                    file.timings[contender].laps[lap] / variants.fold(f64::INFINITY, f64::min)
+                    let times = arms.iter().map(|&arm| file.timings[arm].laps[lap]);
+                    file.timings[contender].laps[lap] / times.fold(f64::INFINITY, f64::min)
                 })
                 .collect();
             let largest = ratios.iter().copied().fold(0.0, f64::max);

@@ -63,11 +63,23 @@ impl Results {
         Table { title: "Contenders over all files".to_owned(), columns, rows }
     }
 
-    /// One line per file: speeds in GB/s, and who was fastest.
+    /// One line per file: speeds in GB/s, and who was fastest. Of the variants only the best over all files is there.
     pub fn file_table(&self) -> Table {
-        let shown: Vec<usize> = (0..self.contenders.len())
-            .filter(|&index| self.contenders[index].role != Role::Rival)
-            .collect();
+        let best = self.best_variant();
+        let mut shown = self.shown();
+        shown.retain(|&index| self.contenders[index].role != Role::Variant || index == best);
+        self.speed_table("Speed per file, GB/s of uncompressed bytes", &shown)
+    }
+
+    /// The same with every variant.
+    pub fn variant_table(&self) -> Table {
+        self.speed_table(
+            "Speed of every variant per file, GB/s of uncompressed bytes",
+            &self.shown(),
+        )
+    }
+
+    fn speed_table(&self, title: &str, shown: &[usize]) -> Table {
         let mut columns =
             vec![Column::text("file"), Column::number("blocks"), Column::number("ratio")];
         columns.extend(shown.iter().map(|&index| Column::number(&self.contenders[index].name)));
@@ -83,7 +95,7 @@ impl Results {
             cells
         };
         let rows = self.files.iter().map(row).collect();
-        Table { title: "Speed per file, GB/s of uncompressed bytes".to_owned(), columns, rows }
+        Table { title: title.to_owned(), columns, rows }
     }
 
     /// One line per selector and lap.
@@ -113,17 +125,16 @@ impl Results {
             Column::number("GB/s"),
             Column::text("frontier"),
         ];
-        let places: Vec<(f64, f64)> =
-            (0..self.contenders.len()).map(|index| self.as_one_file(index)).collect();
-        let row = |(contender, &(ratio, speed)): (&super::Contender, &(f64, f64))| {
-            let beaten = places.iter().any(|&(other, faster)| {
+        let place = |index: usize| (index, self.as_one_file(index));
+        let places: Vec<(usize, (f64, f64))> = self.formats().into_iter().map(place).collect();
+        let row = |&(index, (ratio, speed)): &(usize, (f64, f64))| {
+            let beaten = places.iter().any(|&(_, (other, faster))| {
                 other >= ratio && faster >= speed && (other > ratio || faster > speed)
             });
             let mark = if beaten { "" } else { "*" };
-            vec![contender.name.clone(), two(ratio), two(speed), mark.to_owned()]
+            vec![self.contenders[index].name.clone(), two(ratio), two(speed), mark.to_owned()]
         };
-        let mut rows: Vec<Vec<String>> = self.contenders.iter().zip(&places).map(row).collect();
-        rows.sort_by(|one, other| one[0].cmp(&other[0]));
+        let rows = places.iter().map(row).collect();
         Table { title: "Speed against compression, all files as one".to_owned(), columns, rows }
     }
 

@@ -27,8 +27,20 @@ fn every_variant_takes_part_beside_the_reference() {
     assert_eq!(names[0], "reference");
     for variant in DECODE_VARIANTS.available() {
         assert!(names.contains(&variant.name()), "{} is missing", variant.name());
+        assert!(names.contains(&format!("{} x2", variant.name()).as_str()));
     }
-    for rival in ["memcpy", "lz4_flex", "snappy", "zstd 1", "zstd 3", "zstd 9", "lzo"] {
+    for rival in [
+        "adaptive",
+        "adaptive batch",
+        "thompson",
+        "memcpy",
+        "lz4_flex",
+        "snappy",
+        "zstd 1",
+        "zstd 3",
+        "zstd 9",
+        "lzo",
+    ] {
         assert!(names.contains(&rival), "{rival} is missing");
     }
 }
