@@ -229,7 +229,7 @@ fn by_ratio(results: &Results) -> Figure {
             .to_owned(),
         panels: shown.iter().copied().map(panel).collect(),
         legend: vec![(Tone::First, "the contender".to_owned()), (Tone::Quiet, "C lz4".to_owned())],
-        values: results.file_table(),
+        values: results.variant_table(),
     }
 }
 
@@ -249,16 +249,20 @@ fn learning(results: &Results) -> Section {
         };
         Line { tone, points: regret.points.into_iter().map(point).collect(), label: label.clone() }
     };
-    let lines = results.regrets().into_iter().map(line).collect();
+    let regrets = results.regrets();
+    let laps: Vec<f64> =
+        regrets.iter().take(1).flat_map(|it| &it.points).map(|it| it.0 as f64).collect();
+    let lines = regrets.into_iter().map(line).collect();
     let figure = Figure {
         id: "regret",
         title: "Time of the selectors, best variant of each file = 1".to_owned(),
         caption: "Time since the first block; the selector starts without knowledge. The best variant is chosen afterwards, for \
                   each file and each number of blocks. A batch is compared with variants \
-                  that take two blocks in turns, too. Geometric means over the files."
+                  that take two blocks in turns, too. Geometric means over the files. \
+                  The least of many noisy times is a little low, so all lines are a little high."
             .to_owned(),
         panels: single(Chart::Lines(Lines {
-            x: Axis::log("blocks since the start"),
+            x: Axis::log("blocks since the start").at(laps),
             y: Axis::linear("time / best variant's time"),
             line: Some((1.0, "best variant, known beforehand".to_owned())),
             lines,
@@ -276,7 +280,8 @@ fn learning(results: &Results) -> Section {
 
 /// LZ4 among other formats.
 fn formats(results: &Results) -> Section {
-    let mark = |(index, contender): (usize, &super::Contender)| {
+    let mark = |index: usize| {
+        let contender = &results.contenders[index];
         let (ratio, speed) = results.as_one_file(index);
         let tone = if contender.role == Role::Rival { Tone::Quiet } else { tone(results, index) };
         Mark {
@@ -287,14 +292,7 @@ fn formats(results: &Results) -> Section {
             tone,
         }
     };
-    let best = results.best_variant();
-    let shown =
-        results.contenders.iter().enumerate().filter(|(index, contender)| match contender.role {
-            Role::Variant => *index == best,
-            Role::Pair => false,
-            _ => true,
-        });
-    let mut marks: Vec<Mark> = shown.map(mark).collect();
+    let mut marks: Vec<Mark> = results.formats().into_iter().map(mark).collect();
     // The marks that the page is about are drawn, and named, before the others.
     marks.sort_by_key(|mark| mark.tone != Tone::Quiet);
     let figure = Figure {
@@ -336,7 +334,7 @@ fn legend(results: &Results) -> Vec<(Tone, String)> {
     };
     add(results.first(Role::Adaptive).is_some(), Tone::First, "selector");
     add(results.first(Role::Batch).is_some(), Tone::Third, "selector, many blocks at once");
-    add(true, Tone::Second, "best fixed variant");
+    add(true, Tone::Second, "best fixed variant, by mean gain");
     add(true, Tone::Quiet, "other variants");
     add(true, Tone::Reference, "C lz4");
     legend

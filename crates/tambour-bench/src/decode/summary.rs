@@ -43,7 +43,7 @@ pub struct Score {
 pub struct Regret {
     /// Index of the selector.
     pub contender: usize,
-    /// Blocks, geometric mean over the files, largest of a file.
+    /// Blocks, geometric mean over the files, largest of a file; as far as a quarter of the files goes.
     pub points: Vec<(usize, f64, f64)>,
 }
 
@@ -152,7 +152,12 @@ impl Results {
         let arms = self.of(Role::Variant).chain(self.of(Role::Pair).filter(|_| in_turns));
         let arms: Vec<usize> = arms.collect();
         let points = (0..longest).filter_map(|lap| {
-            let files = self.files.iter().filter(|file| file.laps.len() > lap);
+            let long_enough = |file: &&File| file.laps.len() > lap;
+            // A mean of the few files that are longest would say nothing about the rest.
+            if self.files.iter().filter(long_enough).count() * 4 < self.files.len() {
+                return None;
+            }
+            let files = self.files.iter().filter(long_enough);
             let ratios: Vec<f64> = files
                 .map(|file| {
                     let times = arms.iter().map(|&arm| file.timings[arm].laps[lap]);

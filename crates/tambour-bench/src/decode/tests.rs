@@ -88,6 +88,7 @@ fn tables_and_json_name_everything() {
         table,
         results.score_table(),
         results.file_table(),
+        results.variant_table(),
         results.regret_table(),
         results.frontier_table(),
         results.measurement_table(),

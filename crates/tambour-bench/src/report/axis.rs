@@ -18,17 +18,26 @@ pub struct Axis {
     pub scale: Scale,
     /// What stands behind the number at a line, such as `x`.
     pub suffix: &'static str,
+    /// Values that have a line; round numbers if there are none.
+    pub ticks: Vec<f64>,
 }
 
 impl Axis {
     /// An axis with equal steps.
     pub fn linear(label: &str) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Linear, suffix: "" }
+        Self { label: label.to_owned(), scale: Scale::Linear, suffix: "", ticks: Vec::new() }
     }
 
     /// An axis with equal ratios.
     pub fn log(label: &str) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Log, suffix: "" }
+        Self { label: label.to_owned(), scale: Scale::Log, suffix: "", ticks: Vec::new() }
+    }
+
+    /// The same with lines at these values only.
+    #[must_use]
+    pub fn at(mut self, ticks: impl IntoIterator<Item = f64>) -> Self {
+        self.ticks = ticks.into_iter().collect();
+        self
     }
 
     /// The same with something behind the numbers.
@@ -74,6 +83,7 @@ impl Range {
                 (low / room, high * room, log_ticks(low / room, high * room, wanted))
             }
         };
+        let ticks = if axis.ticks.is_empty() { ticks } else { axis.ticks.clone() };
         Self { scale: axis.scale, low, high, ticks, suffix: axis.suffix }
     }
 
