@@ -86,3 +86,16 @@ def test_parts_of_18_16(tambour, table):
     got = tambour.rows(directory, f"SELECT * FROM {table}")
     assert_same_rows(got, expected, [])
     tambour.run("verify", directory)
+
+
+def test_parquet_of_the_server(server, tambour, tmp_path):
+    """Strings that Parquet does not call text, enums, UUIDs: types that a person would choose, and equal values."""
+    select = """SELECT number AS k, CAST(number % 3, 'Enum8(\\'red\\' = 0, \\'green\\' = 1, \\'blue\\' = 2)') AS e, toString(number % 50) AS s,
+        toUUID(concat('00000000-0000-4000-8000-', leftPad(toString(number), 12, '0'))) AS u FROM numbers(20000)"""
+    sql = f"{select} SETTINGS output_format_parquet_string_as_string = 0"
+    (tmp_path / "rows.parquet").write_bytes(server.session.query(sql, "Parquet").bytes())
+    tambour.run("import", tmp_path / "rows.parquet", "--into", tmp_path / "t", "--order-by", "k")
+    types = dict(row.split("\t") for row in tambour.rows(tmp_path / "t", "SELECT name, type FROM system.columns WHERE database = 'default'"))
+    assert types["u"] == "UUID"
+    assert "LowCardinality(String)" in (types["e"], types["s"])
+    assert tambour.rows(tmp_path / "t", "SELECT * FROM t ORDER BY k") == server.rows(f"{select} ORDER BY k")

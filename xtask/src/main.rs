@@ -9,6 +9,7 @@
 //! | `isa` | the laws once per `TAMBOUR_ISA` level (part of `test`) |
 //! | `fuzz [SECONDS]` | every fuzz target for that long (nightly toolchain, cargo-fuzz) |
 //! | `miri` | the kernels' scalar paths and the codecs under Miri (nightly toolchain) |
+//! | `aarch64` | the kernels' tests for AArch64 under qemu-user (needs the rustup target, gcc-aarch64-linux-gnu, qemu-user) |
 //! | `deny` | licences and advisories (cargo-deny) |
 //! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
@@ -37,11 +38,12 @@ fn main() -> ExitCode {
         ["isa"] => test::isa_levels(),
         ["fuzz", rest @ ..] => fuzz(rest.first().copied().unwrap_or("60")),
         ["miri"] => miri(),
+        ["aarch64"] => aarch64(),
         ["deny"] => run("cargo", &["deny", "check"]),
         ["report"] => report(),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|deny|report|scale"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|scale"
                 .into())
         }
     };
@@ -128,4 +130,19 @@ fn report() -> Outcome {
 fn miri() -> Outcome {
     let scalar = [("TAMBOUR_ISA", "scalar"), ("MIRIFLAGS", "-Zmiri-disable-isolation")];
     run_with("cargo", &["+nightly", "miri", "test", "-p", "tambour-kernel"], &scalar)
+}
+
+/// The kernels' tests for AArch64, in an emulator where this machine is another one.
+fn aarch64() -> Outcome {
+    let emulator =
+        if cfg!(target_arch = "aarch64") { "" } else { "qemu-aarch64 -L /usr/aarch64-linux-gnu" };
+    let cross = [
+        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
+        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", emulator),
+    ];
+    let target = "--target=aarch64-unknown-linux-gnu";
+    let variables = if emulator.is_empty() { &[][..] } else { &cross[..] };
+    run_with("cargo", &["test", "--package=tambour-kernel", "--lib", target], variables)?;
+    let clippy = ["clippy", "--package=tambour-kernel", "--no-deps", "--all-targets", target];
+    run("cargo", &[&clippy[..], &["--", "-D", "warnings"]].concat())
 }

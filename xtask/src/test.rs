@@ -68,6 +68,9 @@ fn test_programs() -> Result<Vec<String>, String> {
 #[cfg(target_arch = "x86_64")]
 fn levels() -> Vec<&'static str> {
     let mut levels = vec!["scalar"];
+    if is_x86_feature_detected!("ssse3") {
+        levels.push("ssse3");
+    }
     if is_x86_feature_detected!("avx2") {
         levels.push("avx2");
     }

@@ -38,9 +38,12 @@ bool tambour_lz4_decode_with(const char *variant, const uint8_t *src, size_t n, 
 size_t tambour_lz4_decode_batch(size_t count, const uint8_t *const *src, const size_t *n, uint8_t *const *dst,
                                 const size_t *m);
 
+/* A level whose blocks decode fast: few sequences, long matches. */
+#define TAMBOUR_LZ4_DECODE_SPEED 100
+
 /* Encodes one block; returns its length, or 0 if it does not fit into capacity bytes (tambour_lz4_bound(n) is always
  * enough) or n is above 0x7E000000. Levels: 3 to 12 are slower and smaller; 1, 2 and 0 are fast; -1 and below are faster
- * still, each step a little. A level outside of that is taken for the nearest. */
+ * still, each step a little. TAMBOUR_LZ4_DECODE_SPEED is a level, too; any other above 12 is taken for 12. */
 size_t tambour_lz4_encode(int level, const uint8_t *src, size_t n, uint8_t *dst, size_t capacity);
 
 /* Most bytes that n bytes can become; 0 if n is above 0x7E000000. */

@@ -3,22 +3,21 @@
 use std::cell::RefCell;
 use std::ffi::c_int;
 use tambour_codec::kernels;
-use tambour_kernel::lz4::{self, Block, DECODE_VARIANTS, Decode, Policy, Selector, ticks};
+use tambour_kernel::lz4::{
+    self, Block, DECODE_VARIANTS, Decode, Encoder, Level, Policy, Selector, ticks,
+};
 use tambour_kernel::variant::Runnable;
 
 /// Decoder and encoder of one thread.
 #[derive(Debug)]
 pub(crate) struct Engine {
     selector: Selector,
+    /// Of the level that was asked for last.
     encoder: Option<Encoder>,
 }
 
-#[derive(Debug, Default)]
-struct Encoder {
-    table: Box<lz4::Table>,
-    /// Where a block goes whose target is shorter than its bound.
-    scratch: Vec<u8>,
-}
+/// The level that stands for [`Level::DecodeSpeed`], as in the header.
+const DECODE_SPEED: c_int = 100;
 
 thread_local! {
     static ENGINE: RefCell<Option<Engine>> = const { RefCell::new(None) };
@@ -81,32 +80,39 @@ impl Engine {
         source: &[u8],
         target: &mut [u8],
     ) -> Option<usize> {
-        let bound = bound(source.len())?;
-        let Encoder { table, scratch } = self.encoder.get_or_insert_default();
-        if target.len() >= bound {
-            return lz4::encode(source, target, table, acceleration(level));
+        let level = to_level(level);
+        if self.encoder.as_ref().is_none_or(|encoder| encoder.level() != level) {
+            self.encoder = Some(Encoder::new(level));
         }
-        scratch.resize(bound, 0);
-        let length = lz4::encode(source, scratch, table, acceleration(level))?;
-        target.get_mut(..length)?.copy_from_slice(&scratch[..length]);
-        Some(length)
+        self.encoder.as_mut()?.encode(source, target)
     }
 }
 
-/// Steps of the fast encoder: one for levels from 0, more for those below.
-fn acceleration(level: c_int) -> u32 {
-    level.min(-1).unsigned_abs()
+/// What a number in C means: see the header.
+fn to_level(level: c_int) -> Level {
+    match u8::try_from(level) {
+        Ok(0..Level::HIGH_MIN) => Level::Fast { acceleration: 1 },
+        Err(_) if level < 0 => Level::Fast { acceleration: level.unsigned_abs() },
+        _ if level == DECODE_SPEED => Level::DecodeSpeed,
+        Ok(level) => Level::High(level.min(Level::HIGH_MAX)),
+        Err(_) => Level::High(Level::HIGH_MAX),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{acceleration, bound, with_engine};
+    use super::{bound, to_level, with_engine};
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use tambour_kernel::lz4::Level;
 
     #[test]
-    fn levels_below_zero_are_accelerations() {
-        let found = [12, 1, 0, -1, -2, i32::MIN].map(acceleration);
-        assert_eq!(found, [1, 1, 1, 1, 2, 1 << 31]);
+    fn levels_as_the_header_says() {
+        let fast = [2, 1, 0, -1, -2, i32::MIN].map(to_level);
+        let accelerations = [1, 1, 1, 1, 2, 1 << 31];
+        assert_eq!(fast, accelerations.map(|acceleration| Level::Fast { acceleration }));
+        let high = [3, 9, 12, 13, 99, 101, 300, i32::MAX].map(to_level);
+        assert_eq!(high, [3, 9, 12, 12, 12, 12, 12, 12].map(Level::High));
+        assert_eq!(to_level(100), Level::DecodeSpeed);
     }
 
     #[test]

@@ -13,7 +13,7 @@
         }                                                                    \
     } while (0)
 
-enum { LENGTH = 100000, COUNT = 5 };
+enum { LENGTH = 100000, COUNT = 6 };
 
 /* "hello hello": six literals, a match of four at offset 6, five literals. */
 static const uint8_t BLOCK[] = {0x60, 'h', 'e', 'l', 'l', 'o', ' ', 6, 0, 0x50, 'h', 'e', 'l', 'l', 'o'};
@@ -58,7 +58,7 @@ static int null_and_overlap(void) {
 }
 
 static int round_trip_and_batch(void) {
-    const int levels[COUNT] = {1, -8, 3, 9, 12};
+    const int levels[COUNT] = {1, -8, 3, 9, 12, TAMBOUR_LZ4_DECODE_SPEED};
     uint8_t *source = malloc(LENGTH);
     uint8_t *encoded[COUNT], *decoded[COUNT];
     size_t encoded_length[COUNT], length[COUNT];

@@ -2,7 +2,7 @@
 
 use tambour_codec::block::stream::{Blocks, Headers, decode_all};
 use tambour_codec::block::{Block, Decoder, Encoder, Header};
-use tambour_codec::codec::{Element, FAMILIES};
+use tambour_codec::codec::{ALIASES, Element, FAMILIES};
 use tambour_codec::spec::CodecSpec;
 use tambour_codec::{CodecError, Kind};
 use tambour_kernel::hash::{Hash128, city_hash_128};
@@ -12,7 +12,7 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// A specification of every family, without arguments.
 pub fn specs() -> impl Iterator<Item = CodecSpec> {
-    FAMILIES.iter().filter_map(|family| family.name.parse().ok())
+    FAMILIES.iter().chain(ALIASES).filter_map(|family| family.name.parse().ok())
 }
 
 /// One block that holds `source`.

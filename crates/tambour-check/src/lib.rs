@@ -8,10 +8,12 @@
 //! - [`oracle`]: other implementations to compare with, and a naive one of our own
 //! - [`lz4`]: laws of the LZ4 kernels
 //! - [`block`]: laws of compressed blocks and codecs
+//! - [`frame`]: laws of whole streams
 //! - [`spec`]: laws of codec specifications
 //! - [`part`]: laws of parts over hostile files
 
 pub mod block;
+pub mod frame;
 pub mod generate;
 pub mod lz4;
 pub mod oracle;

@@ -3,7 +3,7 @@
 use crate::oracle;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use tambour_kernel::lz4::{self, Block, DECODE_VARIANTS, Malformed, Policy, Selector};
+use tambour_kernel::lz4::{self, Block, DECODE_VARIANTS, Encoder, Level, Malformed, Policy, Selector};
 use tambour_kernel::variant::Isa;
 
 /// What every variant makes of a block: the error, or the bytes.
@@ -84,6 +84,112 @@ pub fn round_trip(source: &[u8]) {
         check_block(&block[..size], source);
     }
     check_block(&oracle::c_lz4_encode_high(source, 9), source);
+}
+
+/// Every level that behaves differently.
+pub const LEVELS: &[Level] = &[
+    Level::Fast { acceleration: 1 },
+    Level::Fast { acceleration: 9 },
+    Level::High(3),
+    Level::High(4),
+    Level::High(5),
+    Level::High(6),
+    Level::High(7),
+    Level::High(8),
+    Level::High(9),
+    Level::High(10),
+    Level::High(11),
+    Level::High(12),
+    Level::DecodeSpeed,
+];
+
+/// One encoder for each of [`LEVELS`], to be used again and again.
+#[derive(Debug)]
+pub struct Encoders(Vec<Encoder>);
+
+impl Default for Encoders {
+    fn default() -> Self {
+        Self(LEVELS.iter().map(|&level| Encoder::new(level)).collect())
+    }
+}
+
+impl Encoders {
+    /// Law: a block of any level decodes to its source, for us and for others, and keeps the rules for the end.
+    pub fn round_trip(&mut self, source: &[u8]) {
+        for encoder in &mut self.0 {
+            let block = encode_with(encoder, b"", source);
+            check_block(&block, source);
+            check_end(&block, source.len());
+        }
+    }
+
+    /// Law: as [`Encoders::round_trip`] with a dictionary, which may be a buffer's start as well.
+    pub fn round_trip_with_dictionary(&mut self, dictionary: &[u8], source: &[u8]) {
+        let buffer = [dictionary, source].concat();
+        for encoder in &mut self.0 {
+            let block = encode_with(encoder, dictionary, source);
+            let level = encoder.level();
+            let decoded = oracle::naive_lz4_decode_behind(dictionary, &block, source.len());
+            assert!(decoded.as_deref() == Some(source), "{level:?}: decodes otherwise");
+            let mut target = vec![0; source.len()];
+            let accepted = oracle::c_lz4_decode_with_dictionary(dictionary, &block, &mut target);
+            assert!(accepted && target == source, "{level:?}: C lz4 disagrees");
+            check_end(&block, source.len());
+            let mut behind = vec![0; block.len()];
+            let size = encoder.encode_behind(&buffer, dictionary.len(), &mut behind);
+            assert!(size == Some(block.len()) && behind == block, "{level:?}: depends on the call");
+        }
+    }
+
+    /// Law: a target is long enough when the block fits, whatever its length; and what was encoded before leaves no trace.
+    pub fn fit_exactly(&mut self, source: &[u8]) {
+        for encoder in &mut self.0 {
+            let level = encoder.level();
+            let block = encode_with(&mut Encoder::new(level), b"", source);
+            for room in 0..=lz4::bound(source.len()) {
+                let mut target = vec![0xaa; room];
+                let size = encoder.encode(source, &mut target);
+                if room >= block.len() {
+                    assert_eq!(size, Some(block.len()), "{level:?} in {room} bytes");
+                    assert!(target.starts_with(&block), "{level:?} in {room} bytes");
+                } else if let Some(size) = size {
+                    // Where literals alone would decode faster, there is a shorter block, too.
+                    assert_eq!(
+                        level,
+                        Level::DecodeSpeed,
+                        "{size} bytes instead of {}",
+                        block.len()
+                    );
+                    check_block(&target[..size], source);
+                }
+            }
+        }
+    }
+}
+
+fn encode_with(encoder: &mut Encoder, dictionary: &[u8], source: &[u8]) -> Vec<u8> {
+    let mut target = vec![0xaa; lz4::bound(source.len())];
+    let size = encoder.encode_with_dictionary(dictionary, source, &mut target);
+    target.truncate(size.unwrap_or_default());
+    assert!(!target.is_empty(), "a target of the bound is refused");
+    target
+}
+
+/// The law for a fuzzer: two bytes say how much of the rest is a dictionary.
+pub fn fuzz_encode(input: &[u8]) {
+    thread_local! {
+        static ENCODERS: std::cell::RefCell<Encoders> = std::cell::RefCell::default();
+    }
+    let Some((length, rest)) = input.split_first_chunk::<2>() else { return };
+    let (dictionary, source) =
+        rest.split_at(usize::from(u16::from_le_bytes(*length)).min(rest.len()));
+    ENCODERS.with_borrow_mut(|encoders| {
+        encoders.round_trip(rest);
+        encoders.round_trip_with_dictionary(dictionary, source);
+        if source.len() < 80 {
+            encoders.fit_exactly(source);
+        }
+    });
 }
 
 /// A block decodes to the source, by us and by others.

@@ -1,18 +1,24 @@
 //! Other implementations to compare with, and a naive one of our own.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{c_char, c_int, c_void};
 
 /// Decodes an LZ4 block byte by byte, in the most obvious way. `None` when it is malformed or does not fill exactly
 /// `length` bytes.
 pub fn naive_lz4_decode(source: &[u8], length: usize) -> Option<Vec<u8>> {
-    naive_lz4_decode_behind(&[], source, length)
+    naive_lz4_decode_behind(b"", source, length)
 }
 
-/// The same for a block whose matches may reach into what lies before it.
-pub fn naive_lz4_decode_behind(before: &[u8], source: &[u8], length: usize) -> Option<Vec<u8>> {
-    let length = before.len() + length;
+/// As [`naive_lz4_decode`], with a dictionary: what lies before the first byte.
+pub fn naive_lz4_decode_behind(dictionary: &[u8], source: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut output = dictionary.to_vec();
+    naive_lz4_append(&mut output, source, dictionary.len() + length)?;
+    output.drain(..dictionary.len());
+    Some(output)
+}
+
+/// Decodes behind what is in `output`, up to exactly `length` bytes in all.
+fn naive_lz4_append(output: &mut Vec<u8>, source: &[u8], length: usize) -> Option<()> {
     let mut input = source.iter().copied();
-    let mut output = before.to_vec();
     loop {
         let token = input.next()?;
         for _ in 0..naive_length(token >> 4, &mut input)? {
@@ -22,7 +28,7 @@ pub fn naive_lz4_decode_behind(before: &[u8], source: &[u8], length: usize) -> O
             }
         }
         if input.len() == 0 {
-            return (output.len() == length).then(|| output.split_off(before.len()));
+            return (output.len() == length).then_some(());
         }
         let offset = usize::from(input.next()?) + 256 * usize::from(input.next()?);
         for _ in 0..naive_length(token & 15, &mut input)? + 4 {
@@ -82,6 +88,71 @@ pub fn c_lz4_encode_high(source: &[u8], level: u8) -> Vec<u8> {
     let written = unsafe { lz4_sys::LZ4_compress_HC(from, to, length, room, level) };
     target.truncate(usize::try_from(written).unwrap_or(0));
     target
+}
+
+#[expect(unsafe_code, reason = "the C library is an oracle")]
+// SAFETY: the signatures are those of `lz4hc.h` and `lz4.h`; the binding leaves these functions out.
+unsafe extern "C" {
+    fn LZ4_sizeofStateHC() -> c_int;
+    fn LZ4_compress_HC_extStateHC(
+        state: *mut c_void,
+        source: *const c_char,
+        target: *mut c_char,
+        length: c_int,
+        room: c_int,
+        level: c_int,
+    ) -> c_int;
+    fn LZ4_decompress_safe_usingDict(
+        source: *const c_char,
+        target: *mut c_char,
+        length: c_int,
+        room: c_int,
+        dictionary: *const c_char,
+        dictionary_length: c_int,
+    ) -> c_int;
+}
+
+/// The C library's high compression with memory that is kept between calls.
+#[derive(Debug)]
+pub struct CHigh {
+    /// Aligned as the library wants it, for 8 bytes.
+    state: Vec<u64>,
+    level: c_int,
+}
+
+impl CHigh {
+    /// An encoder for a level.
+    pub fn new(level: u8) -> Self {
+        #[expect(unsafe_code, reason = "the C library is an oracle")]
+        // SAFETY: a pure function.
+        let bytes = unsafe { LZ4_sizeofStateHC() };
+        let words = usize::try_from(bytes).unwrap_or(0).div_ceil(8);
+        Self { state: vec![0; words], level: c_int::from(level) }
+    }
+
+    /// Encodes into the start of `target`; returns the size, 0 when it does not fit.
+    pub fn encode(&mut self, source: &[u8], target: &mut [u8]) -> usize {
+        let (length, room) = (c_length(source.len()), c_length(target.len()));
+        let (from, to) = (source.as_ptr().cast::<c_char>(), target.as_mut_ptr().cast::<c_char>());
+        let state = self.state.as_mut_ptr().cast::<c_void>();
+        #[expect(unsafe_code, reason = "the C library is an oracle")]
+        // SAFETY: both pointers come with the lengths of their slices, and the state has the size that was asked for.
+        let written =
+            unsafe { LZ4_compress_HC_extStateHC(state, from, to, length, room, self.level) };
+        usize::try_from(written).unwrap_or(0)
+    }
+}
+
+/// Decodes with the C library and a dictionary into exactly `target.len()` bytes; whether it accepted the block.
+pub fn c_lz4_decode_with_dictionary(dictionary: &[u8], source: &[u8], target: &mut [u8]) -> bool {
+    let (length, room) = (c_length(source.len()), c_length(target.len()));
+    let (from, to) = (source.as_ptr().cast::<c_char>(), target.as_mut_ptr().cast::<c_char>());
+    let (prefix, prefix_length) = (dictionary.as_ptr().cast(), c_length(dictionary.len()));
+    #[expect(unsafe_code, reason = "the C library is an oracle")]
+    // SAFETY: all pointers come with the lengths of their slices.
+    let written =
+        unsafe { LZ4_decompress_safe_usingDict(from, to, length, room, prefix, prefix_length) };
+    written == room
 }
 
 fn c_length(length: usize) -> c_int {

@@ -21,6 +21,11 @@ mod tests {
     }
 
     #[test]
+    fn lz4_encode() {
+        replay("lz4_encode", tambour_check::lz4::fuzz_encode);
+    }
+
+    #[test]
     fn lz4_batch() {
         replay("lz4_batch", tambour_check::lz4::fuzz_batch);
     }
@@ -28,6 +33,11 @@ mod tests {
     #[test]
     fn block_read() {
         replay("block_read", tambour_check::block::fuzz_read);
+    }
+
+    #[test]
+    fn lz4_frame() {
+        replay("lz4_frame", tambour_check::frame::fuzz_frame);
     }
 
     #[test]

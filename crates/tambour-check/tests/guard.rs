@@ -55,7 +55,7 @@ mod tests {
     use super::Guarded;
     use tambour_check::generate::{Random, Shape, bytes, hostile_lz4};
     use tambour_check::lz4::encode;
-    use tambour_kernel::lz4::{self, DECODE_VARIANTS};
+    use tambour_kernel::lz4::{self, DECODE_VARIANTS, Encoder, Level};
 
     struct Buffers {
         source: Guarded,
@@ -89,6 +89,35 @@ mod tests {
                 let target = self.target.bytes(lz4::bound(data.len()), at_end);
                 let size = lz4::encode(source, target, &mut lz4::Table::new(), 1).unwrap();
                 assert_eq!(encode(data, 1), target[..size]);
+            }
+        }
+
+        /// Encodes behind a prefix between guards, into a target of just the size that is needed.
+        fn encode_tightly(&mut self, encoder: &mut Encoder, data: &[u8], start: usize) {
+            let mut block = vec![0; lz4::bound(data.len())];
+            let size = encoder.encode_behind(data, start, &mut block).unwrap();
+            for at_end in [true, false] {
+                let source = self.source.bytes(data.len(), at_end);
+                source.copy_from_slice(data);
+                let target = self.target.bytes(size, at_end);
+                assert_eq!(encoder.encode_behind(source, start, target), Some(size));
+                assert_eq!(target[..], block[..size]);
+            }
+        }
+    }
+
+    #[test]
+    fn encoders_stay_inside() {
+        let mut buffers = Buffers::new();
+        for level in [1, 3, 9, 10, 12] {
+            let fast = Level::Fast { acceleration: 1 };
+            let mut encoder = Encoder::new(if level == 1 { fast } else { Level::High(level) });
+            for &shape in Shape::ALL {
+                for length in (0..100).chain([5000, 70_000]) {
+                    let source = bytes(shape, length, length as u64);
+                    buffers.encode_tightly(&mut encoder, &source, 0);
+                    buffers.encode_tightly(&mut encoder, &source, length / 3);
+                }
             }
         }
     }

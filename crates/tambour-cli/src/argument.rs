@@ -81,15 +81,17 @@ impl FromStr for CodecChoice {
         if column == Some("") {
             return Err("a column's name is missing before `=`".to_owned());
         }
-        let codec = if chain.eq_ignore_ascii_case("auto") {
-            None
-        } else {
-            let spec = chain.parse::<CodecSpec>().map_err(|error| error.to_string())?;
-            check_names(&spec)?;
-            Some(spec)
-        };
+        let codec =
+            if chain.eq_ignore_ascii_case("auto") { None } else { Some(self::codec(chain)?) };
         Ok(Self { column: column.map(str::to_owned), codec })
     }
+}
+
+/// A codec or chain that somebody may have.
+pub(crate) fn codec(text: &str) -> Result<CodecSpec, String> {
+    let spec = text.parse::<CodecSpec>().map_err(|error| error.to_string())?;
+    check_names(&spec)?;
+    Ok(spec)
 }
 
 /// A name that no codec has is a slip of the keys; a codec that does not suit a column or is not supported is found later.

@@ -32,6 +32,9 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error).into(),
     };
     let console = Console::new(&cli.global);
+    // A wide table has a file or two per column and part; the usual soft limit of 1024 is soon met. If it cannot be raised,
+    // whoever needs the next file says so.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
     let json = wants_json(&cli.command);
     match check_processor().and_then(|()| run(cli.command, console)) {
         Ok(()) => Exit::Ok.into(),
@@ -49,6 +52,8 @@ fn run(command: Command, console: Console) -> anyhow::Result<()> {
         Command::Verify(arguments) => command::verify::run(&arguments, console),
         Command::Inspect(arguments) => command::inspect::run(&arguments),
         Command::AttachScript(arguments) => command::attach_script::run(&arguments),
+        Command::Compress(arguments) => command::compress::run(&arguments, console),
+        Command::Decompress(arguments) => command::decompress::run(&arguments, console),
         Command::Codecs(arguments) => command::codecs::run(&arguments),
         Command::Bench(arguments) => command::bench::run(&arguments.benchmark, console),
         Command::Completions(arguments) => command::manual::completions(&arguments),
@@ -77,6 +82,8 @@ fn wants_json(command: &Command) -> bool {
         Command::Optimize(arguments) => arguments.json,
         Command::Verify(arguments) => arguments.json,
         Command::Inspect(arguments) => arguments.json,
+        Command::Compress(arguments) => arguments.place.json,
+        Command::Decompress(arguments) => arguments.place.json,
         Command::Codecs(arguments) => arguments.json,
         Command::Bench(arguments) => match &arguments.benchmark {
             Benchmark::Decode(arguments) => arguments.json,

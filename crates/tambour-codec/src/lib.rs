@@ -19,6 +19,7 @@
 //!
 //! - [`block`]: the unit of compression on disk, described in `docs/format/block.md`
 //! - [`codec`]: the registry of codec families; one file per family
+//! - [`frame`]: whole streams, compressed and decompressed: `.lz4`, zstd, and plain blocks
 //! - [`spec`]: `CODEC(Delta(4), ZSTD(3))` as users write it
 //! - [`kernels`]: which kernel variants are in use, and `TAMBOUR_ISA`
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@
 pub mod block;
 pub mod codec;
 mod error;
+pub mod frame;
 pub mod kernels;
 pub mod spec;
 

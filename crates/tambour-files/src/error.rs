@@ -5,7 +5,7 @@ use parquet::errors::ParquetError;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use tambour_codec::Kind;
-use tambour_part::PartError;
+use tambour_part::{PartError, Place};
 
 /// Where in a file a value stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -282,6 +282,35 @@ impl FileError {
             | Self::WidenStream { .. }
             | Self::MissingColumn { .. }
             | Self::UnknownColumn { .. } => Kind::Argument,
+        }
+    }
+
+    /// Where it happened, as far as it is known; rows count from 1, a header not counted.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Argument { .. } | Self::Write { .. } | Self::Encode { .. } => None,
+            Self::Io { path, .. }
+            | Self::Empty { path, .. }
+            | Self::Unsupported { path, .. }
+            | Self::Parquet { path, .. }
+            | Self::Arrow { path, .. }
+            | Self::Damaged { path, .. } => Some(Place::file(path)),
+            Self::Decompress { path, offset, .. } => Some(Place::file(path).at(*offset)),
+            Self::MissingColumn { path, column }
+            | Self::UnknownColumn { path, column }
+            | Self::Type { path, column, .. } => Some(Place::file(path).of_column(column)),
+            Self::Ragged { spot, .. }
+            | Self::Quote { spot, .. }
+            | Self::Utf8 { spot, .. }
+            | Self::Json { spot, .. }
+            | Self::Value { spot, .. }
+            | Self::Widen { spot, .. }
+            | Self::WidenStream { spot, .. }
+            | Self::Limit { spot, .. } => Some(Place {
+                column: spot.column.clone(),
+                row: Some(spot.row),
+                ..Place::file(&spot.path)
+            }),
         }
     }
 

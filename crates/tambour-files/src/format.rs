@@ -1,7 +1,7 @@
 //! Which format a file has: by its name, then by its first bytes.
 
 use crate::FileError;
-use crate::source::{Source, is_stdin};
+use crate::source::{Source, is_stream};
 use std::fmt;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ impl Format {
         if let Some(format) = Self::by_extension(path) {
             return Ok(format);
         }
-        if is_stdin(path) {
+        if is_stream(path) {
             let reason = "the format of a stream has to be given (--format)".to_owned();
             return Err(FileError::Argument { reason });
         }

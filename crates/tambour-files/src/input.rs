@@ -7,14 +7,14 @@ use crate::format::HEAD_BYTES;
 use crate::infer::Reading;
 use crate::infer::schema::Sheet;
 use crate::pipeline::{Gone, Item, Line, Stream};
-use crate::source::{Source, is_stdin};
+use crate::source::{Source, is_stream};
 use crate::text::convert;
 use crate::text::probe::{self, Extent, TextFile};
 use crate::text::records::Records;
 use crate::{FileError, Format, ReadOptions};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,8 +31,8 @@ enum Piece {
     Text(TextFile),
     Parquet(ParquetFile),
     Ipc(IpcFile),
-    /// An Arrow stream on standard input.
-    IpcStream(SchemaRef),
+    /// An Arrow stream that can be read once.
+    IpcStream(PathBuf, SchemaRef),
 }
 
 /// Standard input, of which the beginning has been read.
@@ -54,8 +54,9 @@ pub struct Input {
     schema: SchemaRef,
     bytes_total: Option<u64>,
     bytes_read: Arc<AtomicU64>,
-    stdin: Option<Begun>,
-    messages: Option<Messages>,
+    /// Streams of which the beginning was read, by path.
+    begun: BTreeMap<PathBuf, Begun>,
+    messages: BTreeMap<PathBuf, Messages>,
     stream: Option<Stream>,
     started: bool,
     /// The types come from all rows, not from a sample.
@@ -82,8 +83,8 @@ impl Input {
             schema: SchemaRef::new(arrow_schema::Schema::empty()),
             bytes_total,
             bytes_read: Arc::default(),
-            stdin: None,
-            messages: None,
+            begun: BTreeMap::new(),
+            messages: BTreeMap::new(),
             stream: None,
             started: false,
             complete: false,
@@ -141,8 +142,8 @@ impl Input {
 
     /// Starts again from the first row with the schema widened by what was learned.
     pub fn restart(&mut self) -> Result<(), FileError> {
-        if self.paths.iter().any(|path| is_stdin(path)) {
-            let reason = "standard input cannot be read a second time".to_owned();
+        if self.paths.iter().any(|path| is_stream(path)) {
+            let reason = "a stream cannot be read a second time".to_owned();
             return Err(FileError::Argument { reason });
         }
         self.stream = None;
@@ -160,7 +161,7 @@ impl Input {
     /// Remembers what was contradicted; a stream has no second chance.
     fn contradiction(&mut self, error: FileError) -> FileError {
         let FileError::Widen { spot, value, data_type, reason } = error else { return error };
-        if self.paths.iter().any(|path| is_stdin(path)) {
+        if self.paths.iter().any(|path| is_stream(path)) {
             return FileError::WidenStream { spot, value, data_type, reason };
         }
         self.contradicted.clone_from(&spot.column);
@@ -176,8 +177,11 @@ impl Input {
         self.pieces.clear();
         self.sheet = Sheet::default();
         for path in self.paths.clone() {
-            let piece =
-                if is_stdin(&path) { self.survey_stdin(&path)? } else { self.survey_file(&path)? };
+            let piece = if is_stream(&path) {
+                self.survey_stream_once(&path)?
+            } else {
+                self.survey_file(&path)?
+            };
             self.pieces.push(piece);
         }
         let readings = match &self.options.columns {
@@ -252,14 +256,17 @@ impl Input {
     }
 
     /// Reads the beginning of standard input and keeps it for the reading itself.
-    fn survey_stdin(&mut self, path: &Path) -> Result<Piece, FileError> {
+    fn survey_stream_once(&mut self, path: &Path) -> Result<Piece, FileError> {
         let progress = Some(Arc::clone(&self.bytes_read));
         let mut source = Source::open(path, progress)?;
         let mut head = Vec::new();
         source.fill(&mut head, HEAD_BYTES)?;
         let format = match self.options.format {
             Some(format) => format,
-            None => Format::sniff(path, &head)?,
+            None => match Format::by_extension(path) {
+                Some(format) => format,
+                None => Format::sniff(path, &head)?,
+            },
         };
         match format {
             Format::Parquet => Err(FileError::Unsupported {
@@ -273,7 +280,7 @@ impl Input {
             Format::ArrowIpc => self.survey_ipc_stream(path, source.preceded_by(head)),
             text => {
                 let file = self.survey_stream(path, text, &mut source, &mut head)?;
-                self.stdin = Some(Begun { head, rest: source });
+                self.begun.insert(path.to_owned(), Begun { head, rest: source });
                 Ok(Piece::Text(file))
             }
         }
@@ -313,8 +320,8 @@ impl Input {
         let messages = Messages::stream(path, source.into_reader())?;
         let schema = Arc::clone(&messages.schema);
         self.sheet.typed(columnar::ipc::stated_columns(path, &schema)?);
-        self.messages = Some(messages);
-        Ok(Piece::IpcStream(schema))
+        self.messages.insert(path.to_owned(), messages);
+        Ok(Piece::IpcStream(path.to_owned(), schema))
     }
 
     /// For every column its field in the file; what goes with what is checked here.
@@ -324,7 +331,7 @@ impl Input {
             Piece::Text(file) => (&file.path, file.names.iter().map(String::as_str).collect()),
             Piece::Parquet(file) => (&file.path, field_names(file.schema())),
             Piece::Ipc(file) => (&file.path, field_names(&file.schema)),
-            Piece::IpcStream(schema) => (Path::new("-"), field_names(schema)),
+            Piece::IpcStream(path, schema) => (path, field_names(schema)),
         };
         if self.options.columns.is_some() && !self.options.skip_unknown_columns {
             let known = |name: &&str| self.columns.iter().any(|column| column.name == **name);
@@ -354,13 +361,12 @@ impl Input {
                     let skip = self.options.skip_unknown_columns;
                     let (readings, schema) = (Arc::clone(&self.readings), Arc::clone(&self.schema));
                     let target = convert::Target::new(readings, schema, mapping, skip);
-                    let stdin = if is_stdin(&file.path) { self.stdin.take() } else { None };
-                    Feed::Text(file.clone(), stdin, Arc::new(target))
+                    Feed::Text(file.clone(), self.begun.remove(&file.path), Arc::new(target))
                 }
                 Piece::Parquet(file) => Feed::Parquet(file.clone(), self.columnar_target(mapping)),
                 Piece::Ipc(file) => Feed::Ipc(file.clone(), self.columnar_target(mapping)),
-                Piece::IpcStream(_) => {
-                    Feed::IpcStream(self.messages.take(), self.columnar_target(mapping))
+                Piece::IpcStream(path, _) => {
+                    Feed::IpcStream(self.messages.remove(path), self.columnar_target(mapping))
                 }
             });
         }
@@ -388,8 +394,9 @@ fn check_arguments(paths: &[PathBuf], options: &ReadOptions) -> Result<(), FileE
     if paths.is_empty() {
         return refuse("no files to read");
     }
-    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
-        return refuse("standard input can be read only once");
+    let streams: Vec<&PathBuf> = paths.iter().filter(|path| is_stream(path)).collect();
+    if streams.iter().enumerate().any(|(at, path)| streams[..at].contains(path)) {
+        return refuse("a stream can be read only once");
     }
     match options.delimiter {
         Some(b'"' | b'\n' | b'\r' | b'\\') => {
@@ -438,7 +445,7 @@ impl Feed {
             Self::Parquet(file, target) => file.feed(line, &target, options.batch_rows, progress),
             Self::Ipc(file, target) => file.feed(line, &target, options.batch_rows, progress),
             Self::IpcStream(Some(messages), target) => {
-                // Standard input counts its bytes itself.
+                // A stream counts its bytes itself.
                 messages.feed(line, target, options.batch_rows, Arc::default())
             }
             Self::IpcStream(None, _) => Ok(()),

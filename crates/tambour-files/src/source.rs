@@ -17,6 +17,12 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Whether a path can be read only once: standard input, a pipe, a device, a socket.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    // What cannot be looked at is reported when it is opened.
+    is_stdin(path) || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
+}
+
 /// Opens a file for reading; a directory is an error already here.
 pub(crate) fn open_file(path: &Path) -> Result<(File, u64), FileError> {
     let file = File::open(path).map_err(FileError::io(path, "open"))?;

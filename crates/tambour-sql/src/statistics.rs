@@ -15,19 +15,12 @@ use tambour_store::table::{PartName, Table};
 
 /// Granules up to which primary indexes are read for the extremes of the first key column.
 const INDEX_GRANULES: usize = 16_384;
-/// Column that marks deleted rows.
-const ROW_EXISTS: &str = "_row_exists";
 /// How much a column of unknown width grows on decompression, as a guess.
 const GUESSED_RATIO: u64 = 4;
 
-/// True if some rows of the part are deleted and will not be read.
-fn has_deletes(part: &Part) -> bool {
-    part.columns().iter().any(|column| column.name == ROW_EXISTS)
-}
-
-/// True if the rows of this part that are counted are the rows that will be read.
+/// True if the rows that parts count are the rows that will be read: none is hidden by a lightweight delete.
 pub(crate) fn has_exact_rows(table: &Table) -> bool {
-    !table.parts().iter().any(|part| has_deletes(part))
+    !table.has_deleted_rows()
 }
 
 /// Statistics of a whole table, its columns in the order of `schema`.

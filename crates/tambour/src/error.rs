@@ -1,6 +1,7 @@
 //! One error for callers who use several layers, and the way to a kind through foreign wrappers.
 
 use std::error::Error as StdError;
+use tambour_codec::frame::FrameError;
 use tambour_codec::{CodecError, Kind};
 use tambour_files::FileError;
 use tambour_part::{PartError, Place};
@@ -15,6 +16,9 @@ pub enum Error {
     /// Of a block or codec.
     #[error(transparent)]
     Codec(#[from] CodecError),
+    /// Of a compressed stream.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
     /// Of a part.
     #[error(transparent)]
     Part(#[from] PartError),
@@ -35,6 +39,7 @@ impl Error {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Codec(error) => error.kind(),
+            Self::Frame(error) => error.kind(),
             Self::Part(error) => error.kind(),
             Self::Store(error) => error.kind(),
             Self::File(error) => error.kind(),
@@ -44,7 +49,7 @@ impl Error {
     }
 
     /// Where in a part it happened, if that is known.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<Place> {
         place_of(self)
     }
 }
@@ -69,22 +74,29 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
     if let Some(error) = error.downcast_ref::<FileError>() {
         return Some(error.kind());
     }
+    if let Some(error) = error.downcast_ref::<FrameError>() {
+        return Some(error.kind());
+    }
     if let Some(error) = error.downcast_ref::<CodecError>() {
         return Some(error.kind());
     }
     error.downcast_ref::<Error>().map(Error::kind)
 }
 
-/// The place in a part that a chain of errors names: the innermost, which knows most.
-pub fn place_of<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Place> {
-    chain(error).filter_map(|link| place_of_link(link)).last()
+/// The place in a part or file that a chain of errors names: the innermost, which knows most.
+pub fn place_of(error: &(dyn StdError + 'static)) -> Option<Place> {
+    chain(error).filter_map(place_of_link).last()
 }
 
-fn place_of_link<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Place> {
+fn place_of_link(error: &(dyn StdError + 'static)) -> Option<Place> {
     match error.downcast_ref::<Error>() {
-        Some(Error::Part(error)) => error.place(),
+        Some(Error::Part(error)) => error.place().cloned(),
+        Some(Error::File(error)) => error.place(),
         Some(_) => None,
-        None => error.downcast_ref::<PartError>()?.place(),
+        None => match error.downcast_ref::<FileError>() {
+            Some(error) => error.place(),
+            None => error.downcast_ref::<PartError>()?.place().cloned(),
+        },
     }
 }
 
@@ -116,7 +128,7 @@ mod tests {
         let error = StoreError::Part { table, part: "all_1_1_0".to_owned(), cause };
         let wrapped = std::io::Error::other(error);
         assert_eq!(kind_of(&wrapped), Some(Kind::Corrupt));
-        assert_eq!(place_of(&wrapped), Some(&place));
+        assert_eq!(place_of(&wrapped), Some(place));
         assert_eq!(kind_of(&std::io::Error::other("x")), None);
     }
 
@@ -124,7 +136,7 @@ mod tests {
     fn one_error_holds_all() {
         let error = Error::from(PartError::malformed(Place::file("x"), "y"));
         assert_eq!(error.kind(), Kind::Corrupt);
-        assert_eq!(error.place(), Some(&Place::file("x")));
+        assert_eq!(error.place(), Some(Place::file("x")));
         assert_eq!(kind_of(&error), Some(Kind::Corrupt));
     }
 }

@@ -182,7 +182,7 @@ fn write_file(
 }
 
 /// The name under which the file grows: hidden, in the same directory, so that the rename stays on one disk.
-fn aside(path: &Path) -> PathBuf {
+pub(super) fn aside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}.tmp", std::process::id()));

@@ -11,6 +11,9 @@ use anyhow::Context;
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
+use tambour::codec::CodecError;
+use tambour::codec::block::Encoder;
+use tambour::codec::codec::{Class, Element};
 use tambour::files::{FileError, Input, ReadOptions};
 use tambour::part::storage;
 use tambour::part::types::{Column, DataType};
@@ -239,6 +242,14 @@ fn set_codecs(columns: &mut [ColumnDefinition], choices: &[CodecChoice]) -> Resu
             return Err(unknown_column("--codec", name, &names));
         }
     }
+    for choice in choices {
+        let Some(codec) = &choice.codec else { continue };
+        // Found here, not when the first part is written; whether it suits its column is known only then.
+        let element = Element { width: 1, class: Class::Bytes };
+        if let Err(error @ CodecError::UnsupportedCodec { .. }) = Encoder::new(codec, element) {
+            return Err(Failure::Unsupported(format!("--codec {codec}: {error}")));
+        }
+    }
     for definition in columns {
         let name = &definition.column.name;
         let own = choices.iter().rev().find(|choice| choice.column.as_ref() == Some(name));
@@ -257,6 +268,11 @@ fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, consol
         console.detail(definition);
         return;
     }
+    if arguments.json {
+        // Whoever reads JSON gets the statement at the end.
+        return;
+    }
+    tell_zones(definition, console);
     let types = definition.columns.iter().map(|column| &column.column.data_type);
     let low = types.clone().filter(|kind| matches!(kind, DataType::LowCardinality(_))).count();
     let nullable = types.filter(|kind| kind.is_nullable()).count();
@@ -276,6 +292,28 @@ fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, consol
         arguments.into.display(),
         quantity::counted(definition.columns.len() as u64, "column", "columns"),
     ));
+}
+
+/// A key that is computed in local time of the server splits and sorts rows otherwise than here, unless the column has a
+/// zone of its own.
+fn tell_zones(definition: &TableDefinition, console: Console) {
+    let keys = definition.partition_by.iter().chain(&definition.order_by);
+    for key in keys.filter(|key| matches!(key, Expression::Call { .. })) {
+        let without = definition.columns.iter().find(|it| {
+            key.columns().contains(&it.column.name.as_str())
+                && matches!(
+                    it.column.data_type.unwrapped(),
+                    DataType::DateTime { zone: None } | DataType::DateTime64 { zone: None, .. }
+                )
+        });
+        if let Some(column) = without {
+            console.note(format_args!(
+                "note: {key} is computed in UTC; for a server in another time zone give `{}` a zone in --create, \
+                 like DateTime('UTC')",
+                column.column.name
+            ));
+        }
+    }
 }
 
 fn tell_summary(

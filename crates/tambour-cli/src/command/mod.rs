@@ -3,16 +3,20 @@
 pub(crate) mod attach_script;
 pub(crate) mod bench;
 pub(crate) mod codecs;
+pub(crate) mod compress;
+pub(crate) mod decompress;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod manual;
 pub(crate) mod optimize;
 pub(crate) mod sql;
+mod stream;
 pub(crate) mod target;
 pub(crate) mod verify;
 
-use crate::cli::{DialectName, FileFormat, StringsName};
+use crate::cli::{DialectName, FileFormat, StreamFormat, StringsName};
+use tambour::codec::frame;
 use tambour::files::Format;
 use tambour::part::types::Strings;
 use tambour::part::write::Dialect;
@@ -25,6 +29,16 @@ impl From<FileFormat> for Format {
             FileFormat::Jsonl => Self::JsonLines,
             FileFormat::Parquet => Self::Parquet,
             FileFormat::Arrow => Self::ArrowIpc,
+        }
+    }
+}
+
+impl From<StreamFormat> for frame::Format {
+    fn from(format: StreamFormat) -> Self {
+        match format {
+            StreamFormat::Block => Self::Block,
+            StreamFormat::Lz4 => Self::Lz4,
+            StreamFormat::Zstd => Self::Zstd,
         }
     }
 }

@@ -92,6 +92,7 @@ pub(crate) fn excerpt(
 pub(crate) fn fields(error: &(dyn Error + 'static)) -> serde_json::Value {
     let messages = chain(error);
     let place = tambour::place_of(error);
+    let place = place.as_ref();
     json!({
         "kind": tambour::kind_of(error).map(|kind| format!("{kind:?}").to_ascii_lowercase()),
         "message": messages.join(": "),

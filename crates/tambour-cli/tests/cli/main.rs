@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod compress;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod results;

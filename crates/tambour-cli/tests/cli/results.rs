@@ -87,6 +87,23 @@ fn import_from_standard_input() {
     assert_eq!(days, "2024-01-02\n2024-01-31\n2024-02-01\n");
 }
 
+/// What can be read only once is read once: pipes under a name, not only `-`.
+#[test]
+fn import_from_pipes() {
+    let sandbox = weather();
+    for call in [
+        "$TAMBOUR import <(cat weather.csv) --format csv --into a",
+        "cat weather.csv | $TAMBOUR import /dev/stdin --format csv --into b",
+        "mkfifo f.csv; cat weather.csv > f.csv & $TAMBOUR import f.csv --into c",
+        "$TAMBOUR import <(cat weather.csv) --format csv --into a --force",
+    ] {
+        let run = sandbox.shell(call).expect(0);
+        assert!(run.stderr.contains(": 3 rows"), "{call}: {}", run.stderr);
+    }
+    let twice = "$TAMBOUR import /dev/stdin /dev/stdin --format csv --into d < <(cat weather.csv)";
+    sandbox.shell(twice).expect(1).says(&["can be read only once"]);
+}
+
 #[test]
 fn import_of_csv_without_names() {
     let sandbox = Sandbox::new();
@@ -278,6 +295,10 @@ fn errors_as_json() {
     assert_eq!(error["schema"], "tambour/error/1");
     assert_eq!(error["exit"], 1);
     assert!(error["message"].as_str().unwrap().contains("nothing"));
+    sandbox.file("r.csv", "a,b\n1,2\n3\n");
+    let run = sandbox.run(&["import", "--json", "r.csv", "--into", "t"]).expect(1);
+    let error: serde_json::Value = serde_json::from_str(&run.stderr).unwrap();
+    assert_eq!((&error["path"], &error["row"]), (&"r.csv".into(), &2.into()));
 }
 
 #[test]

@@ -135,7 +135,11 @@ mod tests {
         assert_eq!(kind("LZ4"), Ok(()));
         assert_eq!(kind("Delta(4), LZ4"), Err(Kind::Unsupported));
         assert_eq!(kind("T64"), Err(Kind::Unsupported));
-        assert_eq!(kind("LZ4HC(9)"), Err(Kind::Unsupported));
+        assert_eq!(kind("LZ4HC"), Ok(()));
+        assert_eq!(kind("LZ4HC(1)"), Ok(()));
+        assert_eq!(kind("LZ4HC(0)"), Err(Kind::Argument));
+        assert_eq!(kind("LZ4HC(13)"), Err(Kind::Argument));
+        assert_eq!(kind("LZ4HC(9, 9)"), Err(Kind::Argument));
         assert_eq!(kind("Novel"), Err(Kind::Argument));
         assert_eq!(kind("LZ4(1)"), Err(Kind::Argument));
         assert_eq!(kind("ZSTD(23)"), Err(Kind::Argument));

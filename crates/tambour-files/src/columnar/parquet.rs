@@ -11,6 +11,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
     ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::LogicalType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
@@ -83,7 +84,22 @@ impl ParquetFile {
             })?;
             Ok((field.name().clone(), data_type))
         };
-        fields.iter().zip(&facts).map(decide).collect()
+        let mut columns: Columns =
+            fields.iter().zip(&facts).map(decide).collect::<Result<_, FileError>>()?;
+        for (index, (_, data_type)) in columns.iter_mut().enumerate() {
+            if self.is_uuid(index) {
+                *data_type = as_uuid(std::mem::replace(data_type, DataType::Uuid));
+            }
+        }
+        Ok(columns)
+    }
+
+    /// True for a flat column that the file calls a UUID, of which the Arrow type says only that it has 16 bytes.
+    fn is_uuid(&self, index: usize) -> bool {
+        let schema = self.metadata.parquet_schema();
+        let leaf =
+            (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == index);
+        leaf.is_some_and(|leaf| schema.column(leaf).logical_type_ref() == Some(&LogicalType::Uuid))
     }
 
     /// Facts of a flat column from the statistics of its row groups; false if they do not say enough.
@@ -170,8 +186,11 @@ impl ParquetFile {
                 (_, DataType::String) => Arrow::Utf8View,
                 _ => continue,
             };
-            if is_text(field.data_type())
-                || matches!(field.data_type(), Arrow::Dictionary(_, value) if is_text(value))
+            // Bytes that the file does not call text keep their form here: whether they are UTF-8 is looked at afterwards.
+            let is_utf8 =
+                |it: &Arrow| matches!(it, Arrow::Utf8 | Arrow::LargeUtf8 | Arrow::Utf8View);
+            if is_utf8(field.data_type())
+                || matches!(field.data_type(), Arrow::Dictionary(_, value) if is_utf8(value))
             {
                 *field = Arc::new(field.as_ref().clone().with_data_type(wanted));
             }
@@ -316,4 +335,13 @@ fn check(path: &Path, bytes: u64, metadata: &ParquetMetaData) -> Result<(), File
         return damaged(format!("the footer says {stated} rows, its row groups {rows}"));
     }
     Ok(())
+}
+
+/// 16 bytes as a UUID; other types stay, such as lists of UUIDs or what our own metadata names.
+fn as_uuid(data_type: DataType) -> DataType {
+    match data_type {
+        DataType::FixedString(16) => DataType::Uuid,
+        DataType::Nullable(inner) => DataType::Nullable(Box::new(as_uuid(*inner))),
+        other => other,
+    }
 }

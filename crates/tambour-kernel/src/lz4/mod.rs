@@ -13,7 +13,7 @@ pub use decode::{
     Block, Decode, VARIANTS as DECODE_VARIANTS, decode, decode_behind, decode_partial,
     decode_with_dictionary,
 };
-pub use encode::{SOURCE_BYTES_MAX, Table, bound, encode};
+pub use encode::{Encoder, Level, SOURCE_BYTES_MAX, Table, bound, encode};
 pub use select::{Clock, Learned, Policy, Selector, ticks};
 
 /// Shortest match.

@@ -1,7 +1,7 @@
 //! Short tests of all variants, small enough for Miri; the laws in `tambour-check` are the long ones.
 #![expect(clippy::cast_possible_truncation, reason = "bytes are what is wanted")]
 
-use super::{DECODE_VARIANTS, Malformed, Table, bound, encode};
+use super::{DECODE_VARIANTS, Malformed, Table, bound, decode_with_dictionary, encode};
 
 /// What every variant makes of a block; they agree, also on what is written.
 fn decode(block: &[u8], length: usize) -> Result<Vec<u8>, Malformed> {
@@ -58,6 +58,23 @@ fn every_fault_has_its_error() {
 fn the_smallest_blocks_decode() {
     assert_eq!(decode(b"\0", 0), Ok(vec![]));
     assert_eq!(decode(b"\x20ab\x02\x00\x10x", 7), Ok(b"abababx".to_vec()));
+}
+
+/// The worked examples of `docs/format/lz4-block.md`.
+#[test]
+fn the_examples_of_the_format_page() {
+    let block = b"\x6fhello \x06\x00\x00\x50ello\n";
+    assert_eq!(decode(block, 30), Ok(b"hello hello hello hello hello\n".to_vec()));
+    let block = b"\x1f\x2a\x01\x00\xff\xff\xff\xd2\x50\x2a\x2a\x2a\x2a\x2a";
+    assert_eq!(decode(block, 1000), Ok(vec![0x2a; 1000]));
+    let block = [&b"\xf0\x05"[..], &[7; 20], b"\x2c\x01\xc0", &[8; 12]].concat();
+    let dictionary: Vec<u8> = (0..=255).chain(0..24).collect();
+    let mut target = [0; 36];
+    for variant in DECODE_VARIANTS.available() {
+        let result = decode_with_dictionary(variant, &dictionary, &block, &mut target);
+        assert_eq!(result, Ok(()), "{}", variant.name());
+        assert_eq!(target[20..24], [0, 1, 2, 3]);
+    }
 }
 
 /// Appends a sequence; a last one has no match (offset, length).
@@ -142,8 +159,10 @@ fn encoded_bytes_decode() {
 #[test]
 fn a_short_target_is_refused() {
     let source = distinct(100);
-    let mut target = vec![0; bound(100) - 1];
-    assert_eq!(encode(&source, &mut target, &mut Table::new(), 1), None);
+    let size = encoded(&source).len();
+    let mut target = vec![0; size];
+    assert_eq!(encode(&source, &mut target[1..], &mut Table::new(), 1), None);
+    assert_eq!(encode(&source, &mut target, &mut Table::new(), 1), Some(size));
 }
 
 /// What a table holds from another source must not matter.

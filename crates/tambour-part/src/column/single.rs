@@ -13,6 +13,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::DataType as Arrow;
 
+/// The most bytes of values that stand for NULLs, each of which is one byte in the file.
+const NULLS_BYTES_MAX: usize = 256 << 20;
+
 /// What errors call the column of such values.
 const COLUMN: &str = "key";
 
@@ -198,8 +201,19 @@ impl Values<'_> {
                 match null {
                     0 => self.transpose(inner, path, column),
                     1 => {
+                        // One byte stands for a whole value here.
                         let target = column.stream(&path.values());
-                        target.resize(target.len() + inner.fixed_width().unwrap_or(1), 0);
+                        let length = target.len().saturating_add(inner.fixed_width().unwrap_or(1));
+                        if length > NULLS_BYTES_MAX {
+                            let (limit, got) = (NULLS_BYTES_MAX as u64, length as u64);
+                            return Err(PartError::limit(
+                                Place::default(),
+                                "bytes of NULLs",
+                                limit,
+                                got,
+                            ));
+                        }
+                        target.resize(length, 0);
                         Ok(())
                     }
                     _ => Err(self.malformed("a NULL is neither 0 nor 1")),

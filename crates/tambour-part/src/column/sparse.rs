@@ -6,12 +6,15 @@ use super::tree::{self, Decode};
 use super::{Sources, StreamName};
 use arrow_array::{ArrayRef, UInt32Array};
 use arrow_buffer::NullBuffer;
+use arrow_schema::DataType as ArrowType;
 use std::cmp::Ordering;
 
 /// Marks the number of defaults behind a granule's last value.
 const END: u64 = 1 << 62;
 /// The most rows of one read: nine bytes can claim any number of them.
 const ROWS_MAX: usize = 1 << 26;
+/// The most bytes of wide values of one read, for the same reason.
+const BYTES_MAX: usize = i32::MAX as usize;
 
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -102,6 +105,12 @@ impl Reader {
         positions: &[usize],
         total: usize,
     ) -> Result<ArrayRef, Fault> {
+        if let ArrowType::FixedSizeBinary(width) = values.data_type() {
+            let bytes = total.saturating_mul(usize::try_from(*width).unwrap_or(0));
+            if bytes > BYTES_MAX {
+                return Err(Fault::limit("bytes of sparse values read at once", BYTES_MAX, bytes));
+            }
+        }
         let placed = positions.iter().zip(0_u32..);
         if self.nullable {
             let mut indexes = vec![None; total];

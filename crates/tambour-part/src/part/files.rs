@@ -8,6 +8,7 @@ use crate::name::{hashed, hex, is_plain};
 use crate::storage::{ReadAt, Storage};
 use crate::{PartError, Place};
 use std::collections::{BTreeMap, HashMap};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tambour_kernel::hash::{FileHasher, Hash128};
@@ -31,6 +32,8 @@ pub(crate) const PROJECTION_SUFFIX: &str = ".proj";
 pub(crate) struct PartFiles {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) path: PathBuf,
+    /// Where the directory may have gone meanwhile.
+    pub(crate) renamed_to: Option<PathBuf>,
     /// Names and lengths.
     pub(crate) lengths: BTreeMap<String, u64>,
     pub(crate) directories: Vec<String>,
@@ -67,7 +70,17 @@ impl PartFiles {
         }
         let (storage, path) = (Arc::clone(storage), path.to_owned());
         let open = Mutex::default();
-        Ok(Self { storage, path, lengths, directories, sums: None, sums_hash: None, open })
+        let renamed_to = None;
+        Ok(Self {
+            storage,
+            path,
+            renamed_to,
+            lengths,
+            directories,
+            sums: None,
+            sums_hash: None,
+            open,
+        })
     }
 
     /// Reads `checksums.txt`, if there is one.
@@ -145,7 +158,13 @@ impl PartFiles {
             return Ok(file);
         }
         let path = self.path_of(name);
-        let file = self.storage.open(&path).map_err(|cause| PartError::io(&path, "open", cause))?;
+        let file = match (self.storage.open(&path), &self.renamed_to) {
+            (Err(cause), Some(other)) if cause.kind() == ErrorKind::NotFound => {
+                self.storage.open(&other.join(name))
+            }
+            (file, _) => file,
+        };
+        let file = file.map_err(|cause| PartError::io(&path, "open", cause))?;
         // The part is immutable: a file that has another length by now is not the one that was listed.
         let expected = self.length(name);
         if file.len() == expected {

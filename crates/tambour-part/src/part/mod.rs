@@ -16,7 +16,7 @@ use crate::types::{Column, DataType, Strings};
 use arrow_array::ArrayRef;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 pub use crate::read::PartReader;
@@ -56,11 +56,13 @@ pub struct UnreadableColumn {
 }
 
 /// What a caller knows of a part that the part does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenOptions {
     /// The table's `index_granularity`. Parts with `.mrk` or `.cmrk` do not record it; without it, it is taken from the
     /// marks of a column whose values have a fixed width, or else assumed to be ClickHouse's default of 8192.
     pub index_granularity: Option<u64>,
+    /// The name that the directory may be given while it is read: files that are gone are looked for there.
+    pub renamed_to: Option<PathBuf>,
 }
 
 /// A column and how it lies in the part.

@@ -58,6 +58,7 @@ pub(super) fn open(
 ) -> Result<Part, PartError> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
     let mut files = PartFiles::list(storage, path)?;
+    files.renamed_to.clone_from(&options.renamed_to);
     refuse_foreign(&files, &name)?;
     files.load_sums()?;
     if files.has(GUARD_FILE) {

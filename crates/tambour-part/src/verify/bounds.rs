@@ -73,10 +73,10 @@ fn compare(data_type: &DataType, a: &[u8], b: &[u8]) -> Option<Ordering> {
             float(a)?.partial_cmp(&float(b)?)
         }
         DataType::Uuid => {
-            // Two words, the upper one first.
-            let ((a_high, a_low), (b_high, b_low)) =
+            // ClickHouse's order: the word that is written last counts first.
+            let ((a_first, a_second), (b_first, b_second)) =
                 (a.split_at_checked(8)?, b.split_at_checked(8)?);
-            Some(unsigned(a_high, b_high).then_with(|| unsigned(a_low, b_low)))
+            Some(unsigned(a_second, b_second).then_with(|| unsigned(a_first, b_first)))
         }
         DataType::Bool
         | DataType::UInt8
@@ -138,8 +138,9 @@ mod tests {
             order("Float32", &(-1f32).to_le_bytes(), &1f32.to_le_bytes()),
             Some(Ordering::Less)
         );
-        let uuid = |high: u64, low: u64| [high.to_le_bytes(), low.to_le_bytes()].concat();
-        assert_eq!(order("UUID", &uuid(1, 9), &uuid(2, 0)), Some(Ordering::Less));
+        let uuid = |first: u64, second: u64| [first.to_le_bytes(), second.to_le_bytes()].concat();
+        assert_eq!(order("UUID", &uuid(1, 9), &uuid(2, 0)), Some(Ordering::Greater));
+        assert_eq!(order("UUID", &uuid(1, 9), &uuid(2, 9)), Some(Ordering::Less));
         assert_eq!(order("Enum8('a' = -1)", &[0xff], &[1]), Some(Ordering::Less));
     }
 }

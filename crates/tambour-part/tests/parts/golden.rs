@@ -69,7 +69,8 @@ fn the_part_says_what_it_is() {
 fn a_table_with_another_granularity_is_told() {
     let path = golden("t/202402_1_1_0");
     let open = |index_granularity| {
-        let options = OpenOptions { index_granularity: Some(index_granularity) };
+        let options =
+            OpenOptions { index_granularity: Some(index_granularity), ..OpenOptions::default() };
         Part::open_with(&disk(), &path, &options)
     };
     assert!(open(256).is_ok());

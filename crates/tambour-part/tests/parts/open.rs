@@ -185,12 +185,13 @@ fn the_granularity_of_old_marks_is_measured_given_or_the_default() {
     }
     let error = open(&memory).unwrap_err().to_string();
     assert!(error.contains("15 marks do not fit 100 rows in granules of 8192"), "{error}");
-    let options = OpenOptions { index_granularity: Some(7) };
+    let options = OpenOptions { index_granularity: Some(7), ..OpenOptions::default() };
     let part = Arc::new(Part::open_with(&storage, Path::new(PATH), &options).unwrap());
     assert_eq!(read_all(&part).unwrap().num_rows(), 100);
     // A wrong one that fits the number of marks is found when granules are read.
     let wrong = |granularity| {
-        let options = OpenOptions { index_granularity: Some(granularity) };
+        let options =
+            OpenOptions { index_granularity: Some(granularity), ..OpenOptions::default() };
         Part::open_with(&storage, Path::new(PATH), &options).map(Arc::new)
     };
     assert!(wrong(8).is_err() && wrong(6).is_err());
@@ -261,4 +262,16 @@ fn many_columns_are_no_hindrance() {
     );
     assert_eq!(part.column_sizes().unwrap().len(), 2000);
     assert!(part.verify().damage.is_empty());
+}
+
+/// A writer renames the directory of a part that it has just committed, also under readers.
+#[test]
+fn a_part_is_read_on_under_its_other_name() {
+    let memory = loose(["a", "b"], Dialect::New, 10, 4);
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let other = Path::new("t/all_1_1_0_5");
+    let options = OpenOptions { renamed_to: Some(other.to_owned()), ..OpenOptions::default() };
+    let part = Arc::new(Part::open_with(&storage, Path::new(PATH), &options).unwrap());
+    storage.rename(Path::new(PATH), other).unwrap();
+    assert_eq!(read_all(&part).unwrap().num_rows(), 10);
 }

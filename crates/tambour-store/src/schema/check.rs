@@ -9,6 +9,9 @@ use tambour_part::types::{Column, DataType};
 /// Largest `index_granularity`: a granule is the least that is read at once.
 const GRANULARITY_MAX: u64 = 1 << 24;
 
+/// Names of columns that ClickHouse writes into parts by itself: `_row_exists` tells which rows are deleted.
+const RESERVED: [&str; 3] = ["_row_exists", "_block_number", "_block_offset"];
+
 /// Checks everything.
 pub(super) fn check(definition: &TableDefinition) -> Result<(), StoreError> {
     let columns = definition.plain_columns();
@@ -17,6 +20,10 @@ pub(super) fn check(definition: &TableDefinition) -> Result<(), StoreError> {
     }
     let mut names = HashSet::new();
     for column in &columns {
+        if RESERVED.contains(&column.name.as_str()) {
+            let reason = "ClickHouse keeps columns of its own under this name";
+            return Err(wrong(&format!("the column `{}`", column.name), reason));
+        }
         if !names.insert(column.name.as_str()) {
             return Err(StoreError::DuplicateColumn { name: column.name.clone() });
         }

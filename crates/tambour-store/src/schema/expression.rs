@@ -297,7 +297,7 @@ impl Expression {
                 let is_growing =
                     function::find(function).is_some_and(|f| f.growth() == Growth::Monotonic);
                 let by_positive = function != "intDiv"
-                    || matches!(others, [Self::Literal(by)] if !by.starts_with('-') && by != "0");
+                    || matches!(others, [Self::Literal(by)] if is_surely_positive(by));
                 is_growing && constants_only && by_positive && first.is_monotonic()
             }
         }
@@ -315,6 +315,19 @@ impl Expression {
             other => other,
         }
     }
+}
+
+/// True for a literal that is positive whatever it divides: ClickHouse reads one whose narrowest type has its top bit set
+/// (200 is a UInt8) as a negative number where the dividend is signed and not wider.
+fn is_surely_positive(literal: &str) -> bool {
+    let Ok(number) = literal.parse::<u64>() else { return false };
+    let has_top_bit = match number {
+        0..=0xff => number >= 0x80,
+        0x100..=0xffff => number >= 0x8000,
+        0x1_0000..=0xffff_ffff => number >= 0x8000_0000,
+        _ => number >= 1 << 63,
+    };
+    number > 0 && !has_top_bit
 }
 
 /// The function of an expression that was parsed or deserialised.

@@ -1,11 +1,12 @@
 //! The entrance of an insert: batches are checked against the table, made cheap to keep, and measured.
 
+use super::canonical::Canonical;
 use crate::StoreError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{BinaryViewType, ByteViewType, StringViewType};
 use arrow_array::{Array, ArrayRef, GenericByteViewArray, RecordBatch};
 use arrow_data::ArrayData;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use std::sync::Arc;
 use tambour_part::types::Column;
@@ -21,7 +22,7 @@ const WASTE_MIN: usize = 64 << 10;
 /// Collects batches until they are taken as a chunk.
 #[derive(Debug)]
 pub(super) struct Intake {
-    names: Vec<String>,
+    columns: Vec<Canonical>,
     schema: Option<SchemaRef>,
     dictionaries: Dictionaries,
     small: Vec<RecordBatch>,
@@ -34,7 +35,7 @@ pub(super) struct Intake {
 impl Intake {
     pub(super) fn new(columns: &[Column]) -> Self {
         Self {
-            names: columns.iter().map(|column| column.name.clone()).collect(),
+            columns: columns.iter().map(Canonical::new).collect(),
             schema: None,
             dictionaries: Dictionaries::default(),
             small: Vec::new(),
@@ -101,21 +102,25 @@ impl Intake {
         Ok(())
     }
 
-    /// Gives the columns the table's names, and makes sure that all batches have the same Arrow types.
+    /// Gives the columns the table's names, types and Arrow forms, and makes sure that all batches have the same ones.
     fn adapt(&mut self, batch: &RecordBatch) -> Result<RecordBatch, StoreError> {
         let rows = |field, expected: String, got: String| StoreError::Rows { field, expected, got };
-        if batch.num_columns() != self.names.len() {
-            let (expected, got) = (self.names.len().to_string(), batch.num_columns().to_string());
+        if batch.num_columns() != self.columns.len() {
+            let (expected, got) = (self.columns.len().to_string(), batch.num_columns().to_string());
             return Err(rows("number of columns", expected, got));
         }
+        let arrays: Vec<ArrayRef> = self
+            .columns
+            .iter()
+            .zip(batch.columns())
+            .map(|(column, values)| column.adapt(values))
+            .collect::<Result<_, _>>()?;
         let schema = self.schema.get_or_insert_with(|| {
-            let fields = self.names.iter().zip(batch.columns());
-            let field = |(name, column): (&String, &ArrayRef)| {
-                Field::new(name, column.data_type().clone(), true)
-            };
-            Arc::new(Schema::new(fields.map(field).collect::<Vec<_>>()))
+            let fields = self.columns.iter().zip(&arrays);
+            let fields = fields.map(|(column, values)| column.field(values.data_type()));
+            Arc::new(Schema::new(fields.collect::<Vec<_>>()))
         });
-        for (field, column) in schema.fields().iter().zip(batch.columns()) {
+        for (field, column) in schema.fields().iter().zip(&arrays) {
             if field.data_type() != column.data_type() {
                 let describe = |data_type| format!("{}: {data_type}", field.name());
                 let (expected, got) = (describe(field.data_type()), describe(column.data_type()));
@@ -123,8 +128,7 @@ impl Intake {
             }
         }
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let (schema, columns) = (Arc::clone(schema), batch.columns().to_vec());
-        RecordBatch::try_new_with_options(schema, columns, &options)
+        RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)
             .map_err(StoreError::arrow("naming the columns of a batch"))
     }
 }

@@ -84,6 +84,9 @@ pub(super) struct LockedTable {
     sidecar: Option<Sidecar>,
     /// True if this process made the directory.
     is_made: bool,
+    /// What this process put beside the parts: the directory for detached ones, the file with the format version.
+    has_made_detached: bool,
+    has_made_version: bool,
     /// True after a commit of which nobody knows whether it took place: nothing may be removed then.
     is_uncertain: bool,
     #[expect(dead_code, reason = "held for its drop")]
@@ -116,7 +119,16 @@ impl LockedTable {
             if let Some(lock) = lock::lock(storage.as_ref(), path)? {
                 let (storage, path) = (Arc::clone(storage), path.to_owned());
                 let sidecar = None;
-                let mut table = Self { storage, path, sidecar, is_made, is_uncertain: false, lock };
+                let mut table = Self {
+                    storage,
+                    path,
+                    sidecar,
+                    is_made,
+                    has_made_detached: false,
+                    has_made_version: false,
+                    is_uncertain: false,
+                    lock,
+                };
                 return match table.recover(may_create) {
                     Ok(()) => Ok(table),
                     Err(error) => {
@@ -195,12 +207,18 @@ impl LockedTable {
             Ok(Contents::Fresh) if self.is_made => self.remove_directory(),
             Ok(Contents::Fresh) => {
                 let _ = self.sweep();
-                let _ = commit::remove_directory(storage, &self.path.join(DETACHED));
-                let _ = commit::remove_file(storage, &self.path.join(FORMAT_VERSION));
+                if self.has_made_detached {
+                    let _ = commit::remove_directory(storage, &self.path.join(DETACHED));
+                }
+                if self.has_made_version {
+                    let _ = commit::remove_file(storage, &self.path.join(FORMAT_VERSION));
+                }
                 let _ = commit::remove_file(storage, &self.path.join(LOCK));
             }
             Ok(Contents::Parts) => {
                 let _ = self.sweep_own();
+                // Last, since whoever finds no lock may begin.
+                let _ = commit::remove_file(storage, &self.path.join(LOCK));
             }
             _ => {}
         }
@@ -227,24 +245,30 @@ impl LockedTable {
         if self.sidecar.is_some() {
             return self.settle();
         }
-        if may_create && contents(self.storage.as_ref(), &self.path)? == Contents::Fresh {
-            self.sweep()?;
-            self.prepare()?;
+        match contents(self.storage.as_ref(), &self.path)? {
+            Contents::Fresh if may_create => {
+                self.sweep()?;
+                self.prepare()
+            }
+            // What an insert into a copy of a server's table left when it crashed before its first commit.
+            Contents::Parts => self.sweep_own(),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// What a directory of parts has beside the parts.
-    fn prepare(&self) -> Result<(), StoreError> {
+    fn prepare(&mut self) -> Result<(), StoreError> {
         let storage = self.storage.as_ref();
         let detached = self.path.join(DETACHED);
         if !commit::exists(storage, &detached)? {
             storage.create_directory(&detached).map_err(StoreError::file("create", &detached))?;
+            self.has_made_detached = true;
         }
         let version = self.path.join(FORMAT_VERSION);
         if storage.read(&version, 16).is_ok_and(|text| text == FORMAT_VERSION_TEXT) {
             return Ok(());
         }
+        self.has_made_version = !commit::exists(storage, &version)?;
         match commit::replace(storage, &self.path, FORMAT_VERSION, FORMAT_VERSION_TEXT) {
             Replaced::Durable => Ok(()),
             Replaced::Unchanged(error) | Replaced::Unknown(error) => Err(error),
@@ -313,7 +337,7 @@ impl LockedTable {
     fn sweep_own(&self) -> Result<(), StoreError> {
         let aside = commit::aside(SIDECAR);
         recover::sweep(self.storage.as_ref(), &self.path, &|name, is_directory| {
-            if is_directory { name.starts_with(OWN) } else { name == aside || name == LOCK }
+            if is_directory { name.starts_with(OWN) } else { name == aside }
         })
     }
 }

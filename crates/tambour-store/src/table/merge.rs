@@ -82,6 +82,7 @@ fn optimize_locked(
     let Some(definition) = definition else {
         return Err(StoreError::DefinitionUnknown { table: path, operation: "merging" });
     };
+    check_engine(&path, &definition)?;
     let mut next = sidecar.clone();
     next.parts.clear();
     next.statement = definition.to_string();
@@ -92,6 +93,7 @@ fn optimize_locked(
             next.parts.push(only.clone());
             continue;
         }
+        check_mutations(&path, &group)?;
         let done = summary.rows;
         let mut told = |rows| progress(done + rows);
         let what = (&definition, group.as_slice());
@@ -110,6 +112,30 @@ fn optimize_locked(
         table.commit(next)?;
     }
     Ok(summary)
+}
+
+/// Merges of the other engines of the family drop or add up rows, which only ClickHouse does.
+fn check_engine(path: &Path, definition: &TableDefinition) -> Result<(), StoreError> {
+    let Some(engine) = &definition.clauses.engine else { return Ok(()) };
+    let name = engine.split('(').next().unwrap_or_default().trim();
+    if ["MergeTree", "ReplicatedMergeTree", "SharedMergeTree"].contains(&name) {
+        return Ok(());
+    }
+    let what = format!("merging the parts of a {name}: leave that to ClickHouse");
+    Err(StoreError::Unsupported { path: path.to_owned(), what })
+}
+
+/// A part that still waits for a mutation cannot become one with a part that has had it: nobody could tell any more.
+fn check_mutations(path: &Path, group: &[(PartName, LivePart)]) -> Result<(), StoreError> {
+    let last = group.iter().filter_map(|(name, _)| name.mutation).max().unwrap_or(0);
+    let waits = |name: &PartName| name.mutation.unwrap_or(0) < last && name.block_min < last;
+    match group.iter().find(|(name, _)| waits(name)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let what = format!("merging part {name}, which waits for mutation {last}");
+            Err(StoreError::Unsupported { path: path.to_owned(), what })
+        }
+    }
 }
 
 /// Live parts of each partition, oldest first.

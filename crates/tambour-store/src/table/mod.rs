@@ -8,6 +8,7 @@
 //! The way of the rows: [`insert::Insert`] collects batches, sorts and spills them as parts, merges the spilled parts and
 //! commits; [`merge::optimize`] merges what several inserts left; [`verify::verify`] reads everything and checks it.
 
+mod canonical;
 mod chunk;
 mod draft;
 pub mod insert;

@@ -42,7 +42,8 @@ pub(super) fn open_part(
     path: &Path,
     granularity: Option<usize>,
 ) -> Result<Arc<Part>, PartError> {
-    let options = OpenOptions { index_granularity: granularity.map(|rows| rows as u64) };
+    let index_granularity = granularity.map(|rows| rows as u64);
+    let options = OpenOptions { index_granularity, ..OpenOptions::default() };
     Part::open_with(storage, path, &options).map(Arc::new)
 }
 
@@ -140,11 +141,21 @@ pub(super) fn adopt(
     for (name, part) in live.iter().zip(table.parts()) {
         sidecar.parts.push(live_part(name, None, part.content_hash(), part.rows()));
     }
-    let blocks = live.iter().chain(&covered).map(|name| name.block_max.saturating_add(1));
-    sidecar.next_block = blocks.max().unwrap_or(1).max(1);
+    // A server applies mutation N to all parts with lower block numbers: those of new rows must be higher.
+    let parts = live.iter().chain(&covered);
+    let known = parts.map(|name| name.block_max.max(name.mutation.unwrap_or(0)));
+    let last = known.chain(mutations(storage.as_ref(), path)?).max().unwrap_or(0);
+    sidecar.next_block = last.saturating_add(1).max(1);
     sidecar.removed = covered.iter().map(ToString::to_string).collect();
     sidecar.sort_parts();
     Ok((sidecar, table.definition().cloned()))
+}
+
+/// The numbers of the mutations that a server keeps in a table's directory (`mutation_12.txt`).
+fn mutations(storage: &dyn Storage, path: &Path) -> Result<Vec<u64>, StoreError> {
+    let entries = storage.list(path).map_err(StoreError::file("list", path))?;
+    let number = |name: &str| name.strip_prefix("mutation_")?.strip_suffix(".txt")?.parse().ok();
+    Ok(entries.iter().filter_map(|entry| number(&entry.name)).collect())
 }
 
 /// The sidecar of a table, if it has one.
@@ -218,12 +229,16 @@ fn open_candidate(
     (name, directory): (&str, &str),
     granularity: Option<usize>,
 ) -> Result<Opened, StoreError> {
+    // A writer gives it the other name as soon as it can, also while it is read.
+    let renamed_to = (directory != name).then(|| path.join(name));
     let directory = path.join(directory);
     if !exists(storage.as_ref(), &directory)? {
         return Ok(Opened::Gone);
     }
-    match open_part(storage, &directory, granularity) {
-        Ok(part) => Ok(Opened::Part(part)),
+    let index_granularity = granularity.map(|rows| rows as u64);
+    let options = OpenOptions { index_granularity, renamed_to };
+    match Part::open_with(storage, &directory, &options) {
+        Ok(part) => Ok(Opened::Part(Arc::new(part))),
         // Renamed or removed while we were reading it: not damaged, but elsewhere.
         Err(_) if !exists(storage.as_ref(), &directory)? => Ok(Opened::Gone),
         Err(error) => Err(StoreError::part(path, name)(error)),

@@ -19,7 +19,9 @@ use super::predicate::{Comparison, Constant, Predicate};
 use super::span::{Condition, Ends, Span, meets, points, spans};
 use crate::StoreError;
 use crate::schema::expression::Expression;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Date32Type;
+use arrow_array::{Array, ArrayRef, Date32Array, RecordBatch, RecordBatchOptions};
 use arrow_row::Rows;
 use arrow_schema::{DataType as ArrowType, Schema};
 use std::ops::{Bound, Range};
@@ -201,7 +203,7 @@ impl Pruner {
         let mut tests = Vec::new();
         for index in 0..self.keys.len() {
             let key = self.keys[index].clone();
-            let found = if key.expression == *expression {
+            let found = if key.expression == *expression && self.is_certain(&key.expression) {
                 self.direct(index, condition)?
             } else if let Some(column) = column_name(expression)
                 && key.expression.columns() == [column]
@@ -217,6 +219,15 @@ impl Pruner {
             tests.extend(found.map(|(view, spans)| Test::Meets { view, spans }));
         }
         Ok(Test::all(tests))
+    }
+
+    /// False for functions of local time where the zone is the server's: what the part was made with is not known then.
+    fn is_certain(&self, expression: &Expression) -> bool {
+        column_name(expression).is_some()
+            || expression.columns().iter().all(|name| {
+                let found = self.columns.iter().find(|it| it.name == *name);
+                found.is_none_or(|it| has_zone(&it.data_type))
+            })
     }
 
     /// The condition is about the key itself.
@@ -268,6 +279,10 @@ impl Pruner {
         let constants: Vec<&Constant> =
             constants.iter().filter(|it| **it != Constant::Null).collect();
         let Some(values) = constant_array(&constants, &argument) else { return Ok(None) };
+        let Some(values) = within(values, &argument, wide) else { return Ok(None) };
+        if !wide && !has_zone(&argument) {
+            return Ok(None);
+        }
         let Some(view) = self.add_view(index, None, 0)? else { return Ok(None) };
         let ordinal = &self.views[view].ordinal;
         let column = Expression::Column(column.to_owned());
@@ -512,12 +527,37 @@ fn slack(function: &Expression, argument: &DataType) -> i64 {
             Expression::Column(_) => false,
         }
     }
-    let zone = match bare(argument) {
-        DataType::DateTime { zone } | DataType::DateTime64 { zone, .. } => zone.as_deref(),
-        _ => None,
+    let is_steady = match bare(argument) {
+        DataType::DateTime { zone } | DataType::DateTime64 { zone, .. } => {
+            zone.as_deref() == Some("UTC")
+        }
+        _ => true,
     };
     // A literal may be a zone.
-    if matches!(zone, None | Some("UTC")) && !has_literal(function) { 0 } else { ZONE_SLACK }
+    if is_steady && !has_literal(function) { 0 } else { ZONE_SLACK }
+}
+
+/// False for times whose zone is that of whatever server looks at them.
+fn has_zone(data_type: &DataType) -> bool {
+    !matches!(
+        bare(data_type),
+        DataType::DateTime { zone: None } | DataType::DateTime64 { zone: None, .. }
+    )
+}
+
+/// Constants that a key function may be applied to: functions of a Date wrap around outside of its range, so the ends of
+/// ranges are moved into it; `None` if a single value lies outside.
+fn within(values: ArrayRef, argument: &DataType, wide: bool) -> Option<ArrayRef> {
+    const DAYS: std::ops::RangeInclusive<i32> = 0..=u16::MAX as i32;
+    if !matches!(bare(argument), DataType::Date) {
+        return Some(values);
+    }
+    let days = values.as_primitive_opt::<Date32Type>()?;
+    if wide {
+        let inside: Date32Array = days.unary(|day| day.clamp(*DAYS.start(), *DAYS.end()));
+        return Some(Arc::new(inside));
+    }
+    days.iter().flatten().all(|day| DAYS.contains(&day)).then_some(values)
 }
 
 /// A function of one column, for these values of it.

@@ -2,7 +2,7 @@
 
 use super::lane::{Lane, Place};
 use super::machine::Machine;
-use super::plain::{self, Lean8, Lean16, Skip8, Style};
+use super::plain::{self, Flat, Lean8, Lean16, Skip8, Style};
 use super::tables::{PERIODS, PERIODS_16, STRIDES_32};
 use super::{Decode, careful};
 use crate::copy::load;
@@ -14,6 +14,7 @@ use core::arch::x86_64::{
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-avx2");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-avx2");
+pub(super) const FLAT: Variant<Decode> = variant::<Flat>("flat32-avx2");
 pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-avx2");
 
 const fn variant<S: Style<Avx2>>(name: &'static str) -> Variant<Decode> {

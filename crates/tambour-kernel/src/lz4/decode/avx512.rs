@@ -98,6 +98,7 @@ pub(super) struct Permute64;
 
 impl Style<Avx512> for Permute64 {
     const BRANCH_ON_LENGTH: bool = false;
+    const TAKES_MEDIUM: bool = true;
 
     #[inline(always)]
     unsafe fn copy_match(

@@ -5,7 +5,7 @@
 
 use super::lane::{Lane, Place};
 use super::machine::Machine;
-use crate::copy::{copy, copy_inside, load, opaque, store};
+use crate::copy::{Plain, copy, copy_inside, load, opaque, store};
 use crate::lz4::{MATCH_MIN, NIBBLE_MAX};
 use core::slice;
 
@@ -127,6 +127,9 @@ fn copy_literals<M: Machine>(source: &[u8], i: usize, target: &mut [u8], o: usiz
     if length <= 16 && room >= 16 {
         // SAFETY: both sides have 16 bytes.
         unsafe { copy::<M::Half>(source, i, target, o) };
+    } else if length < 32 {
+        // SAFETY: both sides have the literals.
+        unsafe { copy_few(source, i, target, o, length) };
     } else if length <= PIECES_MAX && room >= length + width {
         let mut k = 0;
         while k < length {
@@ -148,8 +151,15 @@ fn copy_literals<M: Machine>(source: &[u8], i: usize, target: &mut [u8], o: usiz
 unsafe fn fill<M: Machine>(machine: M, target: &mut [u8], at: usize, offset: usize, length: usize) {
     let width = size_of::<M::Wide>();
     debug_assert!(1 <= offset && offset <= at && length <= target.len() - at);
-    if target.len() - at < width {
-        return fill_exact(target, at, offset, length);
+    let room = target.len() - at;
+    if room < width {
+        if offset >= 16 && length <= 16 && room >= 16 {
+            // SAFETY: just compared; what is copied lies before.
+            unsafe { copy_inside::<M::Half>(target, at - offset, at) };
+        } else {
+            fill_exact(target, at, offset, length);
+        }
+        return;
     }
     let end = at + length;
     let mut k = at;
@@ -187,18 +197,69 @@ unsafe fn fill<M: Machine>(machine: M, target: &mut [u8], at: usize, offset: usi
     }
 }
 
-/// Writes a match, byte for byte. For the last bytes of a target.
+/// Writes exactly a match: for the last bytes of a target, where no register has room.
+///
+/// # Panics
+/// Unless `1 <= offset <= at` and `at + length <= target.len()`.
 #[inline(always)]
 pub(super) fn fill_exact(target: &mut [u8], at: usize, offset: usize, length: usize) {
-    let (mut k, mut left, mut distance) = (at, length, offset);
-    while left > distance {
-        target.copy_within(k - distance..k, k);
-        k += distance;
-        left -= distance;
-        // What lies before has the same period.
-        distance *= 2;
+    assert!(at <= target.len() && length <= target.len() - at && 1 <= offset && offset <= at);
+    match offset.min(length) {
+        // SAFETY: just asserted, and neither offset nor length is below the size of a piece.
+        16.. => unsafe { pieces::<u128>(target, at, offset, length) },
+        // SAFETY: as above.
+        8.. => unsafe { pieces::<u64>(target, at, offset, length) },
+        // SAFETY: as above.
+        4.. => unsafe { pieces::<u32>(target, at, offset, length) },
+        _ => (at..at + length).for_each(|k| target[k] = target[k - offset]),
     }
-    target.copy_within(k - distance..k - distance + left, k);
+}
+
+/// Writes a match in pieces; the last piece ends where the match does and may overlap the one before.
+///
+/// # Safety
+/// `offset <= at`, `at + length <= target.len()`, and neither offset nor length is below the size of a piece.
+#[inline(always)]
+unsafe fn pieces<T: Plain>(target: &mut [u8], at: usize, offset: usize, length: usize) {
+    let last = at + length - size_of::<T>();
+    let mut k = at;
+    while k < last {
+        // SAFETY: `k` lies before the last piece, and what is copied before that.
+        unsafe { copy_inside::<T>(target, k - offset, k) };
+        k += size_of::<T>();
+    }
+    // SAFETY: the last piece ends with the match.
+    unsafe { copy_inside::<T>(target, last - offset, last) };
+}
+
+/// Copies fewer than 32 literals, exactly.
+///
+/// # Safety
+/// Both sides have them.
+#[inline(always)]
+unsafe fn copy_few(source: &[u8], i: usize, target: &mut [u8], o: usize, length: usize) {
+    match length {
+        // SAFETY: a piece fits into the literals.
+        16.. => unsafe { copy_ends::<u128>(source, i, target, o, length) },
+        // SAFETY: as above.
+        8.. => unsafe { copy_ends::<u64>(source, i, target, o, length) },
+        // SAFETY: as above.
+        4.. => unsafe { copy_ends::<u32>(source, i, target, o, length) },
+        _ => (0..length).for_each(|k| target[o + k] = source[i + k]),
+    }
+}
+
+/// Copies the first piece and the last piece of some literals, which may overlap.
+///
+/// # Safety
+/// Both sides have them, and they are at least one piece and at most two.
+#[inline(always)]
+unsafe fn copy_ends<T: Plain>(source: &[u8], i: usize, target: &mut [u8], o: usize, length: usize) {
+    // SAFETY: the literals are at least a piece.
+    unsafe { copy::<T>(source, i, target, o) };
+    let last = length - size_of::<T>();
+    // SAFETY: this piece ends with the literals.
+    unsafe { copy::<T>(source, i + last, target, o + last) };
 }
 
 /// Decodes the rest of a block; whether it is well formed. The lane is done then.

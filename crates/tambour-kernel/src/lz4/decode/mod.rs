@@ -9,12 +9,13 @@
 //! | `lean8` | pieces of 8 bytes | columns of 8-byte numbers, near matches |
 //! | `skip8` | like `lean8`, with a branch for sequences without literals | fixed-width columns of few distinct values |
 //! | `permute64` | a match of up to 64 bytes is one load, one permute, one store; no branch on lengths | logs, repetitive strings |
+//! | `flat16`, `flat32` | the same with several loads and stores, where there is no such permute | logs, repetitive strings |
 //! | `history64` | keeps the newest 64 bytes in a register | small offsets with irregular lengths |
 //! | `copy8`, `copy16`, `copy32` | copies in a loop of such pieces, the overlapping start of a match byte by byte | comparison with the classic decoders |
 //! | `copy8-shuffle`, `copy16-shuffle` | the overlapping start by a byte shuffle | the same |
 //! | `scalar` | `lean8` without vector instructions | every machine, Miri |
 //!
-//! The first five exist for several instruction sets, which the name says: `lean8-avx2`. Each takes one block or two in
+//! The first six exist for several instruction sets, which the name says: `lean8-avx2`. Each takes one block or two in
 //! turns ([`Runnable::decode_batch`]).
 //!
 //! A load may cover bytes of the target that were not written yet; what they hold never reaches a register lane that is
@@ -83,11 +84,15 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     avx2::LEAN8,
     #[cfg(target_arch = "x86_64")]
+    avx2::FLAT,
+    #[cfg(target_arch = "x86_64")]
     avx2::SKIP8,
     #[cfg(target_arch = "x86_64")]
     ssse3::LEAN16,
     #[cfg(target_arch = "x86_64")]
     ssse3::LEAN8,
+    #[cfg(target_arch = "x86_64")]
+    ssse3::FLAT,
     #[cfg(target_arch = "x86_64")]
     ssse3::SKIP8,
     #[cfg(target_arch = "x86_64")]
@@ -104,6 +109,8 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     neon::LEAN16,
     #[cfg(target_arch = "aarch64")]
     neon::LEAN8,
+    #[cfg(target_arch = "aarch64")]
+    neon::FLAT,
     #[cfg(target_arch = "aarch64")]
     neon::SKIP8,
     scalar::SCALAR,

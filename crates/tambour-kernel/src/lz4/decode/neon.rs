@@ -2,7 +2,7 @@
 
 use super::lane::{Lane, Place};
 use super::machine::Machine;
-use super::plain::{self, Lean8, Lean16, Skip8, Style};
+use super::plain::{self, Flat, Lean8, Lean16, Skip8, Style};
 use super::tables::{PERIODS_16, STRIDES_16};
 use super::{Decode, careful};
 use crate::copy::{Two, load};
@@ -11,6 +11,7 @@ use core::arch::aarch64::{uint8x16_t, vqtbl1q_u8};
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-neon");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-neon");
+pub(super) const FLAT: Variant<Decode> = variant::<Flat>("flat16-neon");
 pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-neon");
 
 const fn variant<S: Style<Neon>>(name: &'static str) -> Variant<Decode> {

@@ -22,6 +22,9 @@ pub(super) trait Style<M: Machine> {
     /// Whether the byte that extends a match length is taken by a branch, which keeps it out of the chain when it is
     /// predicted well; otherwise it is always read and masked.
     const BRANCH_ON_LENGTH: bool = true;
+    /// Whether the loop takes matches itself that have their length in one byte and lie far enough for the widest
+    /// register; it pays where such are frequent, and costs registers.
+    const TAKES_MEDIUM: bool = false;
     /// Whether sequences without literals have a branch of their own, which takes the literal length out of the chain when
     /// it is predicted well.
     const SKIP_EMPTY: bool = false;
@@ -40,6 +43,33 @@ pub(super) struct Lean16;
 /// Pieces of 8 bytes, a branch for no literals: few distinct numbers.
 pub(super) struct Skip8;
 
+/// All 64 bytes of a match in the widest pieces, no branch on lengths: logs, repetitive strings.
+pub(super) struct Flat;
+
+impl<M: Machine> Style<M> for Flat {
+    const TAKES_MEDIUM: bool = true;
+    const BRANCH_ON_LENGTH: bool = false;
+
+    #[inline(always)]
+    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
+        let from = to.wrapping_sub(offset);
+        if offset >= size_of::<M::Wide>() {
+            for k in (0..SHORT_MAX).step_by(size_of::<M::Wide>()) {
+                // SAFETY: a piece of `SHORT_MAX` bytes; what it copies lies before.
+                unsafe { lane.copy_inside::<M::Wide>(from.wrapping_add(k), to.wrapping_add(k)) };
+            }
+        } else if offset >= 16 {
+            cold_path();
+            // SAFETY: the same conditions, and the offset is long enough.
+            unsafe { copy_by_16::<M>(lane, from, to, length) };
+        } else {
+            cold_path();
+            // SAFETY: the same conditions.
+            unsafe { repeat(machine, lane, to, offset, length) };
+        }
+    }
+}
+
 impl<M: Machine> Style<M> for Lean8 {
     #[inline(always)]
     unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
@@ -55,6 +85,7 @@ impl<M: Machine> Style<M> for Lean8 {
 }
 
 impl<M: Machine> Style<M> for Lean16 {
+    const TAKES_MEDIUM: bool = true;
     #[inline(always)]
     unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
         if offset >= 16 {
@@ -163,6 +194,12 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
         cold_path();
         let (start, end) = (lane.target_start, lane.target_end);
         let (before, room) = (o.addr() - start.addr(), end.addr() - o.addr());
+        if S::TAKES_MEDIUM && is_medium::<M>(offset, length, before, room) {
+            // SAFETY: just checked.
+            unsafe { copy_medium::<M>(lane, o, offset, length) };
+            (lane.from, lane.to) = (next, o.wrapping_add(length));
+            return true;
+        }
         if length <= MEDIUM_MAX && length <= room && offset.wrapping_sub(1) < before {
             // SAFETY: offset and length were just checked.
             unsafe { machine.fill(o, offset, length, start, end) };
@@ -181,6 +218,28 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
     unsafe { S::copy_match(machine, lane, o, offset, length) };
     (lane.from, lane.to) = (next, o.wrapping_add(length));
     true
+}
+
+/// Whether a match has its whole length in one byte, does not overlap the registers that copy it, and has room for them.
+#[inline(always)]
+fn is_medium<M: Machine>(offset: usize, length: usize, before: usize, room: usize) -> bool {
+    let width = size_of::<M::Wide>();
+    length <= MEDIUM_MAX && room >= length + width && offset >= width && offset <= before
+}
+
+/// Writes such a match.
+///
+/// # Safety
+/// [`is_medium`].
+#[inline(always)]
+unsafe fn copy_medium<M: Machine>(lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
+    let mut k = 0;
+    while k < length {
+        let at = to.wrapping_add(k);
+        // SAFETY: `k < length`, a register follows that, and what is copied lies before.
+        unsafe { lane.copy_inside::<M::Wide>(at.wrapping_sub(offset), at) };
+        k += size_of::<M::Wide>();
+    }
 }
 
 /// Copies 15 to 64 literals, rounded up to 32 or 64.

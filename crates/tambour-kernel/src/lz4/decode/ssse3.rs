@@ -2,7 +2,7 @@
 
 use super::lane::{Lane, Place};
 use super::machine::Machine;
-use super::plain::{self, Lean8, Lean16, Skip8, Style};
+use super::plain::{self, Flat, Lean8, Lean16, Skip8, Style};
 use super::tables::{PERIODS_16, STRIDES_16};
 use super::{Decode, careful};
 use crate::copy::{Two, load};
@@ -11,6 +11,7 @@ use core::arch::x86_64::{__m128i, _mm_shuffle_epi8};
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-ssse3");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-ssse3");
+pub(super) const FLAT: Variant<Decode> = variant::<Flat>("flat16-ssse3");
 pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-ssse3");
 
 const fn variant<S: Style<Ssse3>>(name: &'static str) -> Variant<Decode> {

@@ -3,14 +3,17 @@
 //! The parse is the well-known one of `LZ4_compress_fast`, with its table sizes and multipliers, so that size and speed
 //! are those that users of LZ4 expect.
 
+use super::writer::Writer;
 use super::{SOURCE_BYTES_MAX, bound};
-use crate::copy::{copy, load, store};
-use crate::lz4::{LAST_LITERALS, LAST_MATCH_DISTANCE, MATCH_MIN, NIBBLE_MAX, OFFSET_MAX};
+use crate::copy::load;
+use crate::lz4::{LAST_LITERALS, LAST_MATCH_DISTANCE, MATCH_MIN, OFFSET_MAX};
 
 /// So many fruitless probes (a power of two, its logarithm) make the step one byte longer.
 const STEP_LOG: u32 = 6;
 /// Largest useful acceleration: the first step is already as long as the window.
 const ACCELERATION_MAX: u32 = 65_537;
+/// Of a prefix, every so many positions are remembered.
+const PREFIX_STEP: usize = 3;
 
 /// Memory of the encoder: where each hash was last seen. The caller owns and reuses it; its contents do not matter.
 pub struct Table {
@@ -39,8 +42,9 @@ impl std::fmt::Debug for Table {
 
 /// Encodes `source` as one block into the start of `target`; returns the bytes written.
 ///
-/// `acceleration` trades size for speed: 1 is the default, every further step skips more. `None` when `target` is shorter
-/// than [`bound`] of the source's length, or the source longer than [`SOURCE_BYTES_MAX`].
+/// `acceleration` trades size for speed: 1 is the default, every further step skips more. `None` when the block does not
+/// fit into `target`, or the source is longer than [`SOURCE_BYTES_MAX`]. A target of [`bound`] is always long enough, and
+/// fastest.
 ///
 /// ```
 /// use tambour_kernel::lz4;
@@ -59,15 +63,37 @@ pub fn encode(
     table: &mut Table,
     acceleration: u32,
 ) -> Option<usize> {
-    if source.len() > SOURCE_BYTES_MAX || target.len() < bound(source.len()) {
+    if source.len() > SOURCE_BYTES_MAX {
         return None;
     }
+    encode_behind(source, 0, target, table, acceleration)
+}
+
+/// Encodes `buffer[start..]`, which is within the limit, as a block that may refer to what is in front of it.
+pub(super) fn encode_behind(
+    buffer: &[u8],
+    start: usize,
+    target: &mut [u8],
+    table: &mut Table,
+    acceleration: u32,
+) -> Option<usize> {
     let acceleration = acceleration.clamp(1, ACCELERATION_MAX);
-    Some(if source.len() <= Near::SOURCE_BYTES_MAX {
-        parse(source, target, &mut table.near, acceleration)
-    } else {
-        parse(source, target, &mut table.far, acceleration)
-    })
+    let roomy = target.len() >= bound(buffer.len() - start);
+    let near = buffer.len() <= Near::BUFFER_BYTES_MAX;
+    let (source, writer) = (Source { buffer, start }, Writer::new(target));
+    match (near, roomy) {
+        (true, true) => parse::<_, true>(source, writer, &mut table.near, acceleration),
+        (true, false) => parse::<_, false>(source, writer, &mut table.near, acceleration),
+        (false, true) => parse::<_, true>(source, writer, &mut table.far, acceleration),
+        (false, false) => parse::<_, false>(source, writer, &mut table.far, acceleration),
+    }
+}
+
+/// The bytes to encode, `buffer[start..]`, behind their prefix. Positions count from the start of the buffer.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    buffer: &'a [u8],
+    start: usize,
 }
 
 /// A hash table of positions.
@@ -87,13 +113,13 @@ trait Cells {
     unsafe fn hash(source: &[u8], at: usize) -> usize;
 }
 
-/// For sources within one window: positions of 16 bits, twice as many cells.
+/// For buffers within one window: positions of 16 bits, twice as many cells.
 struct Near([u16; 1 << Near::BITS]);
 
 impl Near {
     const BITS: u32 = 13;
     /// The last position that is ever remembered must fit into 16 bits.
-    const SOURCE_BYTES_MAX: usize = OFFSET_MAX + LAST_MATCH_DISTANCE;
+    const BUFFER_BYTES_MAX: usize = OFFSET_MAX + LAST_MATCH_DISTANCE;
 }
 
 impl Cells for Near {
@@ -165,28 +191,53 @@ struct Match {
     from: usize,
 }
 
-/// Encodes `source` into `target`, which has room for its bound; returns the bytes written.
-fn parse<C: Cells>(source: &[u8], target: &mut [u8], cells: &mut C, acceleration: u32) -> usize {
-    let mut writer = Writer { target, position: 0 };
-    let mut anchor = 0;
-    if source.len() > LAST_MATCH_DISTANCE {
+impl Match {
+    fn offset(self) -> usize {
+        self.at - self.from
+    }
+}
+
+/// Encodes; returns the bytes written, or `None` when there is no room. `ROOMY` says that the target has the bound of the
+/// source.
+fn parse<C: Cells, const ROOMY: bool>(
+    source: Source<'_>,
+    mut writer: Writer<'_>,
+    cells: &mut C,
+    acceleration: u32,
+) -> Option<usize> {
+    let Source { buffer, start } = source;
+    let mut anchor = start;
+    if buffer.len() - start > LAST_MATCH_DISTANCE {
         cells.clear();
         // Matches start no later than here; hashes are taken up to one byte behind.
-        let last = source.len() - LAST_MATCH_DISTANCE;
-        let mut at = 1;
+        let last = buffer.len() - LAST_MATCH_DISTANCE;
+        for at in (0..start).step_by(PREFIX_STEP) {
+            // SAFETY: `at < start < last`.
+            cells.put(unsafe { C::hash(buffer, at) }, at);
+        }
+        // Nothing comes before the first byte of the buffer.
+        let mut at = start.max(1);
         // SAFETY: `at` starts at 1 <= last, and a further round is only begun with `at <= last + 1`.
-        while let Some(found) = unsafe { find(source, cells, at, last, acceleration) } {
-            let mut next = Some(back(source, anchor, found));
+        while let Some(found) = unsafe { find(buffer, cells, at, last, acceleration) } {
+            let mut next = Some(back(buffer, anchor, found));
             while let Some(found) = next {
                 // SAFETY: a match starts at most at `last`, so that 8 bytes follow.
-                let length = unsafe { common(source, found) };
-                // SAFETY: literals and match lie in front of the last literals; see there for the room.
-                unsafe { writer.sequence(source, anchor, found, length) };
+                let length = unsafe { common(buffer, found) };
+                if ROOMY {
+                    let literals = (anchor, found.at);
+                    // SAFETY: literals and match lie in front of the last literals; the target has the bound.
+                    unsafe {
+                        writer.sequence_with_room(buffer, literals, found.offset(), length);
+                    }
+                } else {
+                    let literals = &buffer[anchor..found.at];
+                    writer.sequence(literals, found.offset(), length)?;
+                }
                 anchor = found.at + length;
                 next = None;
                 if anchor <= last {
                     // SAFETY: `anchor <= last`, and at least a match of 4 bytes lies before it.
-                    next = unsafe { follow(source, cells, anchor) };
+                    next = unsafe { follow(buffer, cells, anchor) };
                 }
             }
             if anchor > last {
@@ -195,7 +246,7 @@ fn parse<C: Cells>(source: &[u8], target: &mut [u8], cells: &mut C, acceleration
             at = anchor + 1;
         }
     }
-    writer.last_literals(&source[anchor..])
+    writer.last_literals(&buffer[anchor..])
 }
 
 /// The first match at `start` or behind that starts at most at `last`. Steps grow while nothing is found.
@@ -302,75 +353,4 @@ unsafe fn common(source: &[u8], found: Match) -> usize {
         from += 1;
     }
     at - found.at
-}
-
-/// Writes sequences.
-///
-/// Room: a sequence of L literals and a match takes at most L/255 bytes more than it stands for, so after every sequence
-/// there is [`bound`] of the rest of the source left, less the rounding of L/255.
-struct Writer<'a> {
-    target: &'a mut [u8],
-    position: usize,
-}
-
-impl Writer<'_> {
-    /// Writes the literals from `anchor` on and the match.
-    ///
-    /// # Safety
-    /// `anchor <= found.at`, `found.at + LAST_MATCH_DISTANCE <= source.len()`, and the target has [`bound`] of the source.
-    #[inline(always)]
-    unsafe fn sequence(&mut self, source: &[u8], anchor: usize, found: Match, length: usize) {
-        let literals = found.at - anchor;
-        let token = self.position;
-        self.position += 1;
-        let literal_nibble = self.nibble(literals);
-        if literals <= 16 {
-            // SAFETY: at least 12 bytes follow the literals in the source, and more than that in the target.
-            unsafe { copy::<u64>(source, anchor, self.target, self.position) };
-            if literals > 8 {
-                // SAFETY: as above; the copy ends at most 7 bytes behind the literals.
-                unsafe { copy::<u64>(source, anchor + 8, self.target, self.position + 8) };
-            }
-        } else {
-            self.target[self.position..self.position + literals]
-                .copy_from_slice(&source[anchor..found.at]);
-        }
-        self.position += literals;
-        #[expect(clippy::cast_possible_truncation, reason = "the parse keeps to the window")]
-        let offset = (found.at - found.from) as u16;
-        // SAFETY: the literals are followed by 12 more bytes of source, for which the target has room.
-        unsafe { store(self.target, self.position, offset.to_le()) };
-        self.position += 2;
-        let match_nibble = self.nibble(length - MATCH_MIN);
-        // SAFETY: the token lies in front of what was written.
-        unsafe { store(self.target, token, literal_nibble << 4 | match_nibble) };
-    }
-
-    /// Writes the last sequence; returns the size of the block.
-    fn last_literals(mut self, literals: &[u8]) -> usize {
-        let token = self.position;
-        self.position += 1;
-        self.target[token] = self.nibble(literals.len()) << 4;
-        let end = self.position + literals.len();
-        self.target[self.position..end].copy_from_slice(literals);
-        end
-    }
-
-    /// The half of a token for a length; writes the bytes that extend it.
-    #[inline(always)]
-    fn nibble(&mut self, length: usize) -> u8 {
-        if length < NIBBLE_MAX {
-            #[expect(clippy::cast_possible_truncation, reason = "just compared")]
-            let nibble = length as u8;
-            return nibble;
-        }
-        let rest = length - NIBBLE_MAX;
-        let full = rest / 255;
-        self.target[self.position..self.position + full].fill(255);
-        #[expect(clippy::cast_possible_truncation, reason = "a remainder of 255")]
-        let last = (rest % 255) as u8;
-        self.target[self.position + full] = last;
-        self.position += full + 1;
-        15
-    }
 }

@@ -1,8 +1,26 @@
 //! LZ4 block encoders.
+//!
+//! [`Encoder`] is the door: a [`Level`] and the memory that it needs, kept between calls. All levels write blocks that any
+//! LZ4 decoder takes, with the rules for the end of a block.
 
+mod chain;
 mod fast;
+mod lazy;
+mod matches;
+mod optimal;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod writer;
 
 pub use fast::{Table, encode};
+
+use super::{MATCH_MIN, OFFSET_MAX};
+use chain::{Chain, Search};
+use matches::Input;
+use optimal::{Aim, STRETCH_BYTES, Stretch};
+use tree::Tree;
+use writer::Writer;
 
 /// Longest source, as in the reference implementation.
 pub const SOURCE_BYTES_MAX: usize = 0x7e00_0000;
@@ -10,4 +28,197 @@ pub const SOURCE_BYTES_MAX: usize = 0x7e00_0000;
 /// Room that the encoding of `length` bytes may need. An incompressible source grows by one byte in 255, and a little.
 pub const fn bound(length: usize) -> usize {
     length + length / 255 + 16
+}
+
+/// How much work goes into a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// One look at each position, as `LZ4_compress_fast`: 1 is the default, every further step skips more.
+    Fast {
+        /// 1 or more; 0 counts as 1.
+        acceleration: u32,
+    },
+    /// Small blocks, slowly; the size is that of `LZ4_compress_HC` at the same level. From [`Level::HIGH_MIN`] to
+    /// [`Level::HIGH_MAX`]; others count as the nearest.
+    High(u8),
+    /// Blocks that decode fast: few sequences, long matches, and nothing but literals where matches gain little. Encodes
+    /// about as slowly as level 10.
+    DecodeSpeed,
+}
+
+impl Level {
+    /// Lowest of the high levels.
+    pub const HIGH_MIN: u8 = 3;
+    /// Highest of the high levels.
+    pub const HIGH_MAX: u8 = 12;
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Self::Fast { acceleration: 1 }
+    }
+}
+
+/// For decoding speed, a block is literals only unless matches save more than this part of it.
+const GAIN_DIVISOR: usize = 16;
+
+/// Encodes blocks at one level. Keeps its memory between calls; no call has an influence on the next.
+///
+/// ```
+/// use tambour_kernel::lz4::{self, Encoder, Level};
+/// let source = b"drum base, drum shaft, drum capital".repeat(10);
+/// let mut target = vec![0; lz4::bound(source.len())];
+/// let mut encoder = Encoder::new(Level::High(9));
+/// let bytes = encoder.encode(&source, &mut target).ok_or("no room")?;
+/// let mut decoded = vec![0; source.len()];
+/// lz4::decode(&target[..bytes], &mut decoded)?;
+/// assert_eq!(decoded, source);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Encoder {
+    level: Level,
+    parse: Parse,
+    /// Dictionary and source, one behind the other.
+    joined: Vec<u8>,
+}
+
+/// A parse with its memory.
+enum Parse {
+    Fast { table: Box<Table>, acceleration: u32 },
+    Lazy { chain: Chain, effort: chain::Effort },
+    Chains { search: Search, stretch: Stretch, aim: Aim },
+    Trees { tree: Tree, stretch: Stretch, aim: Aim },
+}
+
+impl Parse {
+    fn new(level: Level) -> Self {
+        let aim = Aim { nice_bytes: 64, thorough: false, match_min: MATCH_MIN, sequence_price: 1 };
+        let tree =
+            |nodes_max, compared_bytes| Tree::new(tree::Effort { nodes_max, compared_bytes });
+        let search = |attempts| Search {
+            chain: Chain::new(),
+            effort: chain::Effort { attempts, swaps: true },
+        };
+        let stretch = Stretch::new();
+        match level {
+            Level::Fast { acceleration } => Self::Fast { table: Box::default(), acceleration },
+            Level::High(level @ ..=9) => {
+                let attempts = 4 << (level.max(Level::HIGH_MIN) - Level::HIGH_MIN);
+                Self::Lazy { chain: Chain::new(), effort: chain::Effort { attempts, swaps: false } }
+            }
+            Level::High(10) => Self::Chains { search: search(96), stretch, aim },
+            Level::High(11) => {
+                let aim = Aim { nice_bytes: 128, ..aim };
+                Self::Chains { search: search(512), stretch, aim }
+            }
+            Level::High(12..) => {
+                let aim = Aim { nice_bytes: STRETCH_BYTES, thorough: true, ..aim };
+                Self::Trees { tree: tree(512, STRETCH_BYTES), stretch, aim }
+            }
+            Level::DecodeSpeed => {
+                let aim = Aim { match_min: 6, sequence_price: 24, ..aim };
+                Self::Chains { search: search(96), stretch, aim }
+            }
+        }
+    }
+}
+
+impl Parse {
+    /// Encodes `buffer[start..]`, which is within the limits.
+    fn encode(&mut self, buffer: &[u8], start: usize, target: &mut [u8]) -> Option<usize> {
+        if let Self::Fast { table, acceleration } = self {
+            return fast::encode_behind(buffer, start, target, table, *acceleration);
+        }
+        let mut writer = Writer::new(target);
+        let mut anchor = start;
+        if let Some(input) = Input::new(buffer, start) {
+            anchor = match self {
+                Self::Fast { .. } => None,
+                Self::Lazy { chain, effort } => lazy::parse(&input, &mut writer, chain, *effort),
+                Self::Chains { search, stretch, aim } => {
+                    stretch.parse(&input, &mut writer, search, *aim)
+                }
+                Self::Trees { tree, stretch, aim } => {
+                    stretch.parse(&input, &mut writer, tree, *aim)
+                }
+            }?;
+        }
+        writer.last_literals(&buffer[anchor..])
+    }
+}
+
+impl Encoder {
+    /// An encoder; takes 32 to 700 KiB of memory.
+    pub fn new(level: Level) -> Self {
+        Self { level, parse: Parse::new(level), joined: Vec::new() }
+    }
+
+    /// The level that this encoder was made for.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Encodes `source` as one block into the start of `target`; returns the bytes written.
+    ///
+    /// `None` when the block does not fit, or the source is longer than [`SOURCE_BYTES_MAX`]. A target of [`bound`] is
+    /// always long enough.
+    pub fn encode(&mut self, source: &[u8], target: &mut [u8]) -> Option<usize> {
+        self.encode_behind(source, 0, target)
+    }
+
+    /// As [`Encoder::encode`], for a decoder that has the dictionary: matches may reach into its last 64 KiB.
+    ///
+    /// Copies dictionary and source; [`Encoder::encode_behind`] does without.
+    pub fn encode_with_dictionary(
+        &mut self,
+        dictionary: &[u8],
+        source: &[u8],
+        target: &mut [u8],
+    ) -> Option<usize> {
+        if source.len() > SOURCE_BYTES_MAX {
+            return None;
+        }
+        let mut joined = std::mem::take(&mut self.joined);
+        joined.clear();
+        let start = dictionary.len().min(OFFSET_MAX);
+        joined.extend_from_slice(&dictionary[dictionary.len() - start..]);
+        joined.extend_from_slice(source);
+        let size = self.encode_behind(&joined, start, target);
+        self.joined = joined;
+        size
+    }
+
+    /// Encodes `buffer[start..]`; matches may reach into the 64 KiB in front of it, which a decoder must have.
+    ///
+    /// # Panics
+    /// When `start` lies behind the end of the buffer.
+    pub fn encode_behind(
+        &mut self,
+        buffer: &[u8],
+        start: usize,
+        target: &mut [u8],
+    ) -> Option<usize> {
+        let buffer = &buffer[start.saturating_sub(OFFSET_MAX)..];
+        let start = start.min(OFFSET_MAX);
+        let source = &buffer[start..];
+        if source.len() > SOURCE_BYTES_MAX {
+            return None;
+        }
+        let size = self.parse.encode(buffer, start, target)?;
+        if self.level == Level::DecodeSpeed && gains_little(source.len(), size) {
+            return Writer::new(target).last_literals(source).or(Some(size));
+        }
+        Some(size)
+    }
+}
+
+/// Whether a block is so little smaller than its source that copying literals is worth more.
+fn gains_little(source_bytes: usize, block_bytes: usize) -> bool {
+    block_bytes >= source_bytes - source_bytes / GAIN_DIVISOR
+}
+
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder").field("level", &self.level).finish_non_exhaustive()
+    }
 }

@@ -25,8 +25,9 @@ const HOPELESS: f32 = 1.4;
 const IMPLAUSIBLE: f32 = 6.0;
 /// A later measurement may say at most so much more than what is known: one interruption dethrones nobody for long.
 const OUTLIER: f32 = 1.5;
-/// Blocks that decode into so many times their size are like runs: long sequences, between which two lanes gain nothing.
-const RUN_RATIO: usize = 12;
+/// Blocks that decode into so many times their size have long sequences, with lengths that are hard to predict. A wrong
+/// prediction holds up both lanes of a pair, so that one block at a time may be faster.
+const DENSE_RATIO: usize = 3;
 /// One comparison in so many takes in the hopeless choices, too.
 const FULL_COMPARISON: u32 = 4;
 
@@ -78,8 +79,8 @@ pub(super) trait Lanes {
     fn are_open(&self) -> bool;
     /// Bytes that are written.
     fn written(&self) -> usize;
-    /// Whether what is left is like runs.
-    fn are_runs(&self) -> bool;
+    /// Whether what is left has long sequences.
+    fn are_dense(&self) -> bool;
     /// Decodes about `bytes` more of every lane.
     fn advance(&mut self, choice: Choice, bytes: usize);
 }
@@ -110,8 +111,8 @@ impl<'b> Lanes for One<'_, 'b> {
         self.0.written()
     }
 
-    fn are_runs(&self) -> bool {
-        is_run(self.0)
+    fn are_dense(&self) -> bool {
+        is_dense(self.0)
     }
 
     fn advance(&mut self, choice: Choice, bytes: usize) {
@@ -145,8 +146,8 @@ impl<'b, 'c> Lanes for Both<'_, 'b, 'c> {
         self.0.written() + self.1.written()
     }
 
-    fn are_runs(&self) -> bool {
-        is_run(self.0) && is_run(self.1)
+    fn are_dense(&self) -> bool {
+        is_dense(self.0) && is_dense(self.1)
     }
 
     fn advance(&mut self, choice: Choice, bytes: usize) {
@@ -159,7 +160,7 @@ pub(super) struct Learner {
     choices: [Choice; CHOICES_MAX],
     measured: [Measured; CHOICES_MAX],
     count: usize,
-    /// So many of them are tried always, the others on runs only.
+    /// So many of them are tried always, the others where sequences are long.
     always: usize,
     best: usize,
     /// Trials of the start that are behind us, of `ROUNDS * count`.
@@ -182,17 +183,18 @@ fn width(choice: Choice) -> u32 {
 }
 
 impl Learner {
-    /// Knows nothing; `start` is in use until it does. The choices `for_runs` are tried where a block is like runs.
+    /// Knows nothing; `start` is in use until it does. The choices `if_dense` are tried where
+    /// sequences are long.
     pub(super) fn new(
         start: Choice,
         choices: impl Iterator<Item = Choice>,
-        for_runs: impl Iterator<Item = Choice>,
+        if_dense: impl Iterator<Item = Choice>,
     ) -> Self {
         let mut list = [start; CHOICES_MAX];
         let mut count = 0;
         let places = list.iter_mut();
         let mut always = 0;
-        let choices = choices.inspect(|_| always += 1).chain(for_runs);
+        let choices = choices.inspect(|_| always += 1).chain(if_dense);
         for (place, choice) in places.zip(choices) {
             *place = choice;
             count += 1;
@@ -296,7 +298,7 @@ impl Learner {
 
     /// Whether a choice is to be tried on such blocks.
     fn suits(&self, k: usize, lanes: &impl Lanes) -> bool {
-        k < self.always || lanes.are_runs()
+        k < self.always || lanes.are_dense()
     }
 
     fn choose(&mut self) {
@@ -308,8 +310,8 @@ impl Learner {
     }
 }
 
-fn is_run(lane: &Lane<'_>) -> bool {
-    lane.source_left() * RUN_RATIO < lane.left()
+fn is_dense(lane: &Lane<'_>) -> bool {
+    lane.source_left() * DENSE_RATIO < lane.left()
 }
 
 /// Ticks and output of one choice over about `bytes` of each lane; `None` when that says nothing about it.

@@ -96,7 +96,7 @@ impl Selector {
             pairs: Learner::new(
                 Choice { variant: pair_default(cap), paired: true },
                 pairs,
-                singles,
+                singles.filter(|choice| takes_dense(choice.variant)),
             ),
             thompson: Thompson::new(default, adapting(cap)),
         }
@@ -164,6 +164,11 @@ fn pair_default(cap: Isa) -> Runnable<Decode> {
     let mut variants = adapting(cap);
     let lean8 = variants.find(|variant| variant.name().starts_with("lean8"));
     lean8.unwrap_or_else(|| DECODE_VARIANTS.best_at_most(cap))
+}
+
+/// Whether a variant is tried on single blocks of a batch, too, where sequences are long.
+fn takes_dense(variant: Runnable<Decode>) -> bool {
+    ["lean16", "flat", "permute"].iter().any(|start| variant.name().starts_with(start))
 }
 
 impl fmt::Debug for Selector {

@@ -177,6 +177,10 @@ impl Numbers {
         let Some(dictionary) = values.as_any_dictionary_opt() else {
             return Self::of(values);
         };
+        if dictionary.values().is_empty() {
+            // There is no key: every value is NULL, if there are any.
+            return Ok(Self::Integers(Int64Array::new_null(values.len())));
+        }
         let keys = dictionary.normalized_keys();
         let nulls = values.nulls().cloned();
         let found = keys.into_iter().map(|key| numbers.get(key).copied().unwrap_or(0)).collect();

@@ -1,0 +1,167 @@
+//! Hash chains: for every position, how far back the one before it with the same hash is.
+
+use super::matches::{Epoch, HASH_BITS, Input, Match, hash, slot, zeros};
+use super::optimal::Finder;
+use crate::lz4::{MATCH_MIN, OFFSET_MAX};
+use std::ops::Range;
+
+/// Bytes of a match whose words are looked at for the rarest.
+const SWAP_BYTES_MAX: usize = 68;
+
+/// What a step to the next candidate takes from the budget of attempts.
+const STEP_COST: u32 = 8;
+/// The same for a step of one byte: a run, as of the zeros in small integers, has many candidates and little to offer.
+const RUN_STEP_COST: u32 = 3;
+
+/// Where four bytes were seen, latest first.
+pub(super) struct Chain {
+    /// Number of the latest position with a hash.
+    heads: Box<[u32; 1 << HASH_BITS]>,
+    /// From a position to the one before it with the same hash: the distance, the largest number if it is
+    /// as large or larger: then it leads out of the window.
+    links: Box<[u16; 1 << 16]>,
+    epoch: Epoch,
+    /// The first position that is not yet in the chains.
+    next: usize,
+}
+
+/// What a match must be to be taken.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// It covers four bytes from here on.
+    pub(super) at: usize,
+    /// It starts here or behind, at most at `at`.
+    pub(super) floor: usize,
+    /// It is longer than this, which is at least `at - floor + 2`.
+    pub(super) longer_than: usize,
+}
+
+impl Chain {
+    pub(super) fn new() -> Self {
+        Self { heads: zeros(), links: zeros(), epoch: Epoch::new(), next: 0 }
+    }
+
+    /// Forgets everything, for a new input.
+    pub(super) fn begin(&mut self, input: &Input<'_>) {
+        self.epoch.begin(input.buffer.len(), || self.heads.fill(0));
+        self.next = 0;
+    }
+
+    /// Takes in all positions before `at`.
+    ///
+    /// # Safety
+    /// `at <= input.last + 1`.
+    #[inline(always)]
+    unsafe fn insert_until(&mut self, input: &Input<'_>, at: usize) {
+        for position in self.next..at {
+            let number = self.epoch.number(position);
+            // SAFETY: 12 bytes follow the last place for a match.
+            let head = &mut self.heads[hash(unsafe { input.word(position) })];
+            let distance = number.wrapping_sub(*head);
+            self.links[slot(number)] = u16::try_from(distance).unwrap_or(u16::MAX);
+            *head = number;
+        }
+        self.next = self.next.max(at);
+    }
+
+    /// The longest of the wanted matches among so many candidates, the nearest of equals.
+    pub(super) fn longest(
+        &mut self,
+        input: &Input<'_>,
+        wanted: Wanted,
+        Effort { attempts, swaps }: Effort,
+    ) -> Option<Match> {
+        let Wanted { at, floor, longer_than: mut longest } = wanted;
+        let before = at - floor;
+        assert!(at <= input.last && before < longest, "wants what cannot be");
+        // SAFETY: just checked.
+        unsafe { self.insert_until(input, at) };
+        let number = self.epoch.number(at);
+        // SAFETY: `at <= input.last`, which 12 bytes follow.
+        let word = unsafe { input.word(at) };
+        let mut distance = number.wrapping_sub(self.heads[hash(word)]) as usize;
+        let reach = at.min(OFFSET_MAX);
+        // Candidates are taken from the chain of the word that lies so far behind `at`.
+        let mut shift = 0;
+        let mut best = None;
+        let mut budget = attempts * STEP_COST;
+        while budget > 0 && distance <= reach && floor + longest < input.end {
+            let from = at - distance;
+            // A longer match has these two bytes, wherever it starts; they end at `floor + longest + 1`.
+            let tail = longest - before - 1;
+            // SAFETY: `at + tail + 2 = floor + longest + 1 <= input.end`.
+            let here = unsafe { input.half(at + tail) };
+            // SAFETY: `from <= at`.
+            let there = unsafe { input.half(from + tail) };
+            // SAFETY: `from <= at`, which 12 bytes follow.
+            if here == there && word == unsafe { input.word(from) } {
+                let ahead = MATCH_MIN + input.common(from + MATCH_MIN, at + MATCH_MIN, input.end);
+                let behind = input.common_before(from, at, floor);
+                if behind + ahead > longest {
+                    longest = behind + ahead;
+                    best = Some(Match { at: at - behind, from: from - behind, length: longest });
+                    if swaps {
+                        shift = self.rarest(number, distance, longest - before);
+                    }
+                }
+            }
+            let link = self.link(number, distance, shift);
+            distance += link;
+            let in_run = swaps && link == 1;
+            budget = budget.saturating_sub(if in_run { RUN_STEP_COST } else { STEP_COST });
+        }
+        best
+    }
+
+    /// The word of a match, by its place, whose chain has the longest link behind the candidate: a longer match has that
+    /// word, too, so that everything between can be left out.
+    fn rarest(&self, number: u32, distance: usize, common: usize) -> usize {
+        // Only words in front of the position are in the chains.
+        let words = common.min(distance).min(SWAP_BYTES_MAX).saturating_sub(MATCH_MIN);
+        let mut rarest = (0, 0);
+        for shift in 0..=words {
+            let link = self.link(number, distance, shift);
+            if link > rarest.0 {
+                rarest = (link, shift);
+            }
+        }
+        rarest.1
+    }
+
+    /// From the word `shift` bytes behind a candidate to the same before it.
+    #[inline(always)]
+    fn link(&self, number: u32, distance: usize, shift: usize) -> usize {
+        #[expect(clippy::cast_possible_truncation, reason = "within the window")]
+        let word = number.wrapping_sub(distance as u32).wrapping_add(shift as u32);
+        usize::from(self.links[slot(word)])
+    }
+}
+
+/// How hard a chain is searched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    /// Candidates that are looked at.
+    pub(super) attempts: u32,
+    /// Go on in the chain of the rarest word of the best match. Finds more, and is slower where words are equally rare.
+    pub(super) swaps: bool,
+}
+
+/// A chain, searched by the optimal parse.
+pub(super) struct Search {
+    pub(super) chain: Chain,
+    pub(super) effort: Effort,
+}
+
+impl Finder for Search {
+    fn begin(&mut self, input: &Input<'_>) {
+        self.chain.begin(input);
+    }
+
+    #[inline]
+    fn find(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match> {
+        self.chain.longest(input, Wanted { at, floor: at, longer_than }, self.effort)
+    }
+
+    /// Positions are taken in when they are needed.
+    fn pass(&mut self, _: &Input<'_>, _: Range<usize>, _: bool) {}
+}

@@ -1,0 +1,131 @@
+//! Binary search trees over the window: one tree per hash, sorted by the bytes that follow each position.
+//!
+//! A position becomes the root of its tree when it is inserted; on the way down the old tree is split into what sorts
+//! before and behind it, and every node on the way is a candidate that has more in common with the position than those
+//! above it, on its side. So few nodes lead to the longest match, where a chain may have thousands.
+
+use super::matches::{Epoch, HASH_BITS, Input, Match, hash, slot, zeros};
+use super::optimal::Finder;
+use crate::lz4::{MATCH_MIN, OFFSET_MAX};
+use std::ops::Range;
+
+/// The trees of a window.
+pub(super) struct Tree {
+    effort: Effort,
+    /// Number of the root for a hash.
+    roots: Box<[u32; 1 << HASH_BITS]>,
+    /// Slots of the two subtrees of each node: before it and behind it. A node's own slot means that there is none.
+    ///
+    /// Children are older than parents. A child that has left the window may share its slot with a younger position; that
+    /// one is then no older than the parent, which is how the search sees it.
+    children: Box<[[u16; 2]; 1 << 16]>,
+    epoch: Epoch,
+}
+
+/// How hard a tree is searched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    /// Nodes that are looked at.
+    pub(super) nodes_max: u32,
+    /// Bytes that are compared.
+    pub(super) compared_bytes: usize,
+}
+
+impl Finder for Tree {
+    fn begin(&mut self, input: &Input<'_>) {
+        self.epoch.begin(input.buffer.len(), || self.roots.fill(0));
+    }
+
+    #[inline]
+    fn find(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match> {
+        let mut found = self.insert(input, at);
+        if found.length <= longer_than {
+            return None;
+        }
+        if found.length >= self.effort.compared_bytes {
+            let (from, at) = (found.from + found.length, found.end());
+            found.length += input.common(from, at, input.end);
+        }
+        Some(found)
+    }
+
+    fn pass(&mut self, input: &Input<'_>, positions: Range<usize>, run: bool) {
+        // The end of a run is all that can be of use.
+        let rest = positions.end.saturating_sub(self.effort.compared_bytes);
+        let start = if run { positions.start.max(rest) } else { positions.start };
+        for at in start..positions.end {
+            self.insert(input, at);
+        }
+    }
+}
+
+/// A subtree's place in the tree: the node above it and the side.
+type Place = (usize, usize);
+
+impl Tree {
+    pub(super) fn new(effort: Effort) -> Self {
+        Self { effort, roots: zeros(), children: zeros(), epoch: Epoch::new() }
+    }
+
+    /// Inserts a position; returns the longest match that was met, as far as it was compared; one
+    /// that is shorter than the shortest of the format is none. Positions must ascend.
+    #[inline]
+    fn insert(&mut self, input: &Input<'_>, at: usize) -> Match {
+        let number = self.epoch.number(at);
+        let own = slot(number);
+        assert!(at <= input.last, "matches start earlier");
+        // SAFETY: `at <= input.last`, which 12 bytes follow.
+        let root = &mut self.roots[hash(unsafe { input.word(at) })];
+        let mut distance = number.wrapping_sub(*root) as usize;
+        *root = number;
+        let end = input.end.min(at + self.effort.compared_bytes);
+        let mut best = Match { at, from: at, length: MATCH_MIN - 1 };
+        // Where the nodes that sort before the position go, and those behind; what the last ones have in common with it.
+        let mut places: [Place; 2] = [(own, 0), (own, 1)];
+        let mut commons = [0; 2];
+        let mut above = 0;
+        for _ in 0..self.effort.nodes_max {
+            if distance > OFFSET_MAX || distance <= above {
+                break;
+            }
+            above = distance;
+            let from = at - distance;
+            #[expect(clippy::cast_possible_truncation, reason = "within the window")]
+            let node = slot(number.wrapping_sub(distance as u32));
+            let known = commons[0].min(commons[1]);
+            let length = known + input.common(from + known, at + known, end);
+            if length > best.length {
+                best = Match { at, from, length };
+            }
+            if at + length >= end {
+                // As good as equal: the position takes the node's place.
+                self.replace(node, places);
+                return best;
+            }
+            let side = usize::from(input.buffer[from + length] > input.buffer[at + length]);
+            self.set(places[side], node);
+            places[side] = (node, 1 - side);
+            commons[side] = length;
+            let child = self.children[node][1 - side];
+            distance = own.wrapping_sub(usize::from(child)) & 0xffff;
+        }
+        self.set(places[0], places[0].0);
+        self.set(places[1], places[1].0);
+        best
+    }
+
+    #[inline(always)]
+    fn set(&mut self, (node, side): Place, child: usize) {
+        #[expect(clippy::cast_possible_truncation, reason = "slots have 16 bits")]
+        let child = child as u16;
+        self.children[node & 0xffff][side & 1] = child;
+    }
+
+    /// Hangs the subtrees of `node` in at two places.
+    fn replace(&mut self, node: usize, places: [Place; 2]) {
+        for (side, place) in places.into_iter().enumerate() {
+            let child = usize::from(self.children[node][side]);
+            self.set(place, if child == node { place.0 } else { child });
+        }
+    }
+}
