@@ -109,7 +109,7 @@ pub(super) fn encoders(settings: &Settings) -> Vec<Box<dyn Rival>> {
     let mut encoders: Vec<Box<dyn Rival>> = vec![Box::new(CLz4)];
     encoders.push(Box::new(rival::Copy));
     if settings.frontier {
-        encoders.push(Box::new(CLz4High));
+        encoders.extend(rival::parses());
         encoders.extend(rival::others());
     }
     encoders
@@ -144,12 +144,18 @@ pub(super) fn all(settings: &Settings) -> Vec<Entrant> {
     list.extend(adaptive.map(|(name, role, decoder)| entrant(name, role, 0, decoder)));
     list.push(entrant("memcpy", Role::Limit, 1, Decoder::Rival(Box::new(rival::Copy))));
     if settings.frontier {
-        let best = DECODE_VARIANTS.best_at_most(settings.isa);
-        let name = format!("lz4 hc 9, {}", best.name());
-        list.push(entrant("lz4 hc 9", Role::Rival, 2, Decoder::Rival(Box::new(CLz4High))));
-        list.push(entrant(&name, Role::Rival, 2, Decoder::Variant(best)));
-        for (index, other) in rival::others().into_iter().enumerate() {
-            list.push(entrant(other.name(), Role::Rival, 3 + index, Decoder::Rival(other)));
+        let (mut encoder, parses) = (2, rival::parses());
+        // What C lz4 makes of a slow parse, and what the selector does.
+        list.push(entrant("lz4 hc 9", Role::Rival, encoder, Decoder::Rival(Box::new(CLz4High))));
+        for parse in parses {
+            let name = format!("{}, adaptive batch", parse.name());
+            let decoder = Decoder::Batch(selector(Policy::Adaptive));
+            list.push(entrant(&name, Role::Rival, encoder, decoder));
+            encoder += 1;
+        }
+        for other in rival::others() {
+            list.push(entrant(other.name(), Role::Rival, encoder, Decoder::Rival(other)));
+            encoder += 1;
         }
     }
     list

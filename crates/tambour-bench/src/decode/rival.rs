@@ -12,6 +12,7 @@ use density_rs::codec::codec::Codec as _;
 use lz4::block::{CompressionMode, compress, decompress_to_buffer};
 use std::cell::RefCell;
 use std::fmt::Debug;
+use tambour_kernel::lz4::{self as lz4_kernel, Encoder, Level};
 
 /// An encoder and a decoder of one block.
 pub(super) trait Rival: Debug {
@@ -21,6 +22,16 @@ pub(super) trait Rival: Debug {
     fn encode(&self, source: &[u8]) -> Option<Vec<u8>>;
     /// Decodes into all of `target`; whether it could.
     fn decode(&self, source: &[u8], target: &mut [u8]) -> bool;
+}
+
+/// Other encoders of LZ4 blocks: slower ones, which make smaller or faster blocks.
+pub(super) fn parses() -> Vec<Box<dyn Rival>> {
+    vec![
+        Box::new(CLz4High),
+        Box::new(Parse { name: "high 9", level: Level::High(9) }),
+        Box::new(Parse { name: "high 12", level: Level::High(12) }),
+        Box::new(Parse { name: "decode speed", level: Level::DecodeSpeed }),
+    ]
 }
 
 /// Every other format of the frontier.
@@ -67,6 +78,30 @@ impl Rival for CLz4High {
 
     fn encode(&self, source: &[u8]) -> Option<Vec<u8>> {
         compress(source, Some(CompressionMode::HIGHCOMPRESSION(9)), false).ok()
+    }
+
+    fn decode(&self, source: &[u8], target: &mut [u8]) -> bool {
+        CLz4.decode(source, target)
+    }
+}
+
+/// One of our own encoders.
+#[derive(Debug)]
+struct Parse {
+    name: &'static str,
+    level: Level,
+}
+
+impl Rival for Parse {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn encode(&self, source: &[u8]) -> Option<Vec<u8>> {
+        let mut target = vec![0; lz4_kernel::bound(source.len())];
+        let length = Encoder::new(self.level).encode(source, &mut target)?;
+        target.truncate(length);
+        Some(target)
     }
 
     fn decode(&self, source: &[u8], target: &mut [u8]) -> bool {
@@ -210,14 +245,14 @@ impl Rival for Lzo {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLz4, CLz4High, Copy, others};
+    use super::{CLz4, Copy, others, parses};
     use crate::input;
 
     #[test]
     fn every_format_gives_the_source_back_and_notices_a_short_one() {
         let mut formats = others();
         formats.push(Box::new(CLz4));
-        formats.push(Box::new(CLz4High));
+        formats.extend(parses());
         formats.push(Box::new(Copy));
         for input in input::study(30_000) {
             for format in &formats {
