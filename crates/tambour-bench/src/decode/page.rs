@@ -252,7 +252,8 @@ fn learning(results: &Results) -> Section {
     let regrets = results.regrets();
     let laps: Vec<f64> =
         regrets.iter().take(1).flat_map(|it| &it.points).map(|it| it.0 as f64).collect();
-    let lines = regrets.into_iter().map(line).collect();
+    let lines: Vec<Line> = regrets.into_iter().map(line).collect();
+    let legend = lines.iter().map(|line| (line.tone, line.label.clone())).collect();
     let figure = Figure {
         id: "regret",
         title: "Time of the selectors, best variant of each file = 1".to_owned(),
@@ -267,7 +268,7 @@ fn learning(results: &Results) -> Section {
             line: Some((1.0, "best variant, known beforehand".to_owned())),
             lines,
         })),
-        legend: Vec::new(),
+        legend,
         values: results.regret_table(),
     };
     Section {

@@ -1,4 +1,4 @@
-//! Courses: lines over a horizontal axis, named at their end.
+//! Courses: lines over a horizontal axis, named at their ends where there is room; give the figure a legend for phones.
 
 use super::Tone;
 use super::axis::{Axis, Range};
@@ -50,7 +50,7 @@ impl Lines {
             canvas.line("rule", (frame.left, height), (frame.right, height));
             canvas.text("note", (frame.right - 4.0, height - 5.0), Anchor::End, text);
         }
-        let mut taken: Vec<f64> = Vec::new();
+        let mut ends = Vec::new();
         for line in &self.lines {
             let place = |point: &(f64, f64, String)| (frame.x(&x, point.0), frame.y(&y, point.1));
             let places: Vec<(f64, f64)> = line.points.iter().map(place).collect();
@@ -58,20 +58,23 @@ impl Lines {
             for (point, &place) in line.points.iter().zip(&places) {
                 canvas.mark(line.tone, place, 4.0, &point.2);
             }
-            let Some(&(end, height)) = places.last() else { continue };
-            // Names keep clear of each other: each one lower than it would be as long as that takes.
-            let mut height = height + 4.0;
-            while taken.iter().any(|other| (other - height).abs() < 15.0) {
-                height += 3.0;
-            }
-            taken.push(height);
-            let class = format!("label {}", line.tone.class());
-            if small {
-                canvas.text(&class, (end, height - 12.0), Anchor::End, &line.label);
-            } else {
-                canvas.text(&class, (end + 10.0, height), Anchor::Start, &line.label);
-            }
+            ends.extend(places.last().map(|&end| (end, line)));
+        }
+        if !small {
+            name_ends(&mut canvas, ends);
         }
         canvas.finish(label)
+    }
+}
+
+/// Names lines at their ends, from the highest down; each name as much lower as it takes to keep clear of the one above.
+fn name_ends(canvas: &mut Canvas, mut ends: Vec<((f64, f64), &Line)>) {
+    ends.sort_by(|one, other| one.0.1.total_cmp(&other.0.1));
+    let mut free = f64::NEG_INFINITY;
+    for ((end, height), line) in ends {
+        let height = free.max(height + 4.0);
+        free = height + 15.0;
+        let class = format!("label {}", line.tone.class());
+        canvas.text(&class, (end + 10.0, height), Anchor::Start, &line.label);
     }
 }
