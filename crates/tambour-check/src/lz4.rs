@@ -3,7 +3,9 @@
 use crate::oracle;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use tambour_kernel::lz4::{self, Block, DECODE_VARIANTS, Encoder, Level, Malformed, Policy, Selector};
+use tambour_kernel::lz4::{
+    self, Block, DECODE_VARIANTS, Encoder, Level, Malformed, Policy, Selector,
+};
 use tambour_kernel::variant::Isa;
 
 /// What every variant makes of a block: the error, or the bytes.

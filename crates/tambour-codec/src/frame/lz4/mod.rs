@@ -3,10 +3,8 @@
 //! [`descriptor`] is the header, [`read`] and [`mod@write`] are the two ways, [`block`] holds what a frame's blocks need beyond
 //! the kernel: sizes that are not stored, and matches that reach into what came before the block.
 
-mod behind;
 mod block;
 mod descriptor;
-mod encode_behind;
 mod job;
 pub(super) mod read;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Writing one frame. Blocks are compressed on several threads, linked ones as well: what comes before a block is known when
 //! it is read.
 
-use super::block::{Encoder, Level};
+use super::block::{Encoder, level};
 use super::descriptor::{BlockBytes, Descriptor};
 use super::{ContentHash, Dictionary, STORED, WINDOW_BYTES, hash};
 use crate::frame::ends::{Source, Target};
@@ -23,7 +23,7 @@ pub(in crate::frame) fn compress<'io>(
             ))
         })?,
     };
-    let level = Level::new(options.level)?;
+    let level = level(options.level)?;
     let dictionary = options.lz4.dictionary.as_ref();
     let descriptor = Descriptor {
         independent: !options.lz4.linked,
