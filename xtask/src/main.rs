@@ -11,6 +11,7 @@
 //! | `miri` | the kernels' scalar paths and the codecs under Miri (nightly toolchain) |
 //! | `aarch64` | the kernels' tests for AArch64 under qemu-user (needs the rustup target, gcc-aarch64-linux-gnu, qemu-user) |
 //! | `deny` | licences and advisories (cargo-deny) |
+//! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
 //!
 //! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
@@ -39,9 +40,10 @@ fn main() -> ExitCode {
         ["miri"] => miri(),
         ["aarch64"] => aarch64(),
         ["deny"] => run("cargo", &["deny", "check"]),
+        ["report"] => report(),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|scale"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|scale"
                 .into())
         }
     };
@@ -116,6 +118,12 @@ fn fuzz(seconds: &str) -> Outcome {
         run("cargo", &["+nightly", "fuzz", "run", target, &corpus, &seeds, "--", &time])?;
     }
     Ok(())
+}
+
+/// The tests that need a browser; they fail without one.
+fn report() -> Outcome {
+    let package = ["test", "--locked", "--package", "tambour-bench", "--test", "browser"];
+    run("cargo", &[&package[..], &["--", "--ignored"]].concat())
 }
 
 /// Undefined behaviour in what Miri can run: the scalar kernels and the codecs above them.

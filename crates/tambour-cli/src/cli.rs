@@ -89,6 +89,7 @@ pub(crate) enum Command {
     Compress(CompressArguments),
     Decompress(DecompressArguments),
     Codecs(CodecsArguments),
+    Bench(BenchArguments),
     Completions(CompletionsArguments),
     Man(ManArguments),
 }
@@ -504,6 +505,55 @@ pub(crate) struct PlaceArguments {
 #[derive(Args, Debug)]
 pub(crate) struct CodecsArguments {
     /// Print the list as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Measure what this machine does
+///
+/// Figures are medians of processor time; contenders take turns in one process, and every output is checked.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour bench decode
+  tambour bench decode --data columns/ --rounds 20 --out results --frontier")]
+pub(crate) struct BenchArguments {
+    /// What to measure
+    #[command(subcommand)]
+    pub(crate) benchmark: Benchmark,
+}
+
+/// The benchmarks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Benchmark {
+    Decode(BenchDecodeArguments),
+}
+
+/// Measure how fast LZ4 blocks are decoded
+///
+/// Files are cut into blocks of 64 KiB that C lz4 compresses; every variant of the decoder, the selector and C lz4 itself
+/// decode them. Prints speeds per file, means, and one line per machine: speeds in GB/s of C lz4 (ref), of the selector
+/// (adapt) and of the best variant (max), and their ratios.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour bench decode
+  tambour bench decode --data columns/ --rounds 20 --out results --frontier")]
+pub(crate) struct BenchDecodeArguments {
+    /// Files, or directories of files [default: columns of TPC-H, the files in ./data, columns of three compressibilities]
+    #[arg(long, value_name = "PATH", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    pub(crate) data: Vec<PathBuf>,
+    /// Passes of every contender over every file
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+    /// Also measure other formats and compressors: speed against ratio
+    #[arg(long)]
+    pub(crate) frontier: bool,
+    /// Write CSV files and report.html into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }

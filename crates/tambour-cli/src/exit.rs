@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use tambour::Kind;
+use tambour_bench::BenchError;
 
 /// How a run ended, as scripts see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,9 @@ impl Exit {
     fn of_link(error: &(dyn Error + 'static)) -> Option<Self> {
         if let Some(failure) = error.downcast_ref::<Failure>() {
             return Some(failure.exit());
+        }
+        if let Some(error) = error.downcast_ref::<BenchError>() {
+            return Some(error.kind().into());
         }
         tambour::kind_of_link(error)
             .map(Self::from)

@@ -1,6 +1,7 @@
 //! The commands, one room each.
 
 pub(crate) mod attach_script;
+pub(crate) mod bench;
 pub(crate) mod codecs;
 pub(crate) mod compress;
 pub(crate) mod decompress;

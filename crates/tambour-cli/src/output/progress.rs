@@ -21,6 +21,8 @@ pub(crate) enum Total {
     Bytes(u64),
     /// Rows.
     Rows(u64),
+    /// Files, which are told in place of bytes.
+    Files(u64),
     /// Nobody knows.
     Unknown,
 }
@@ -106,22 +108,35 @@ impl Progress {
 
     fn message(&self, bytes: u64, rows: u64, elapsed: Duration) -> String {
         let mut text = format!("{}: ", self.title);
+        if let Total::Files(total) = self.total {
+            return text + &format!("{bytes} of {}", quantity::counted(total, "file", "files"));
+        }
         match self.total {
             Total::Bytes(total) => {
                 text += &format!("{} of {}, ", quantity::bytes(bytes), quantity::bytes(total));
             }
             Total::Unknown if bytes > 0 => text += &format!("{}, ", quantity::bytes(bytes)),
-            Total::Rows(_) | Total::Unknown => {}
+            Total::Rows(_) | Total::Files(_) | Total::Unknown => {}
         }
         let speed = quantity::rate(quantity::per_second(rows, elapsed));
         text + &format!("{} rows, {speed} rows/s", quantity::count(rows))
     }
 
     fn to_json(&self, bytes: u64, rows: u64, elapsed: Duration) -> String {
+        if let Total::Files(total) = self.total {
+            return serde_json::json!({
+                "schema": "tambour/progress/1",
+                "phase": self.title,
+                "files": bytes,
+                "files_total": total,
+                "seconds": elapsed.as_secs_f64(),
+            })
+            .to_string();
+        }
         let (bytes_total, rows_total) = match self.total {
             Total::Bytes(total) => (Some(total), None),
             Total::Rows(total) => (None, Some(total)),
-            Total::Unknown => (None, None),
+            Total::Files(_) | Total::Unknown => (None, None),
         };
         serde_json::json!({
             "schema": "tambour/progress/1",
@@ -146,7 +161,9 @@ impl Drop for Progress {
 
 fn bar(total: Total) -> ProgressBar {
     let (length, template) = match total {
-        Total::Bytes(total) | Total::Rows(total) => (Some(total), "{bar:12} {percent:>3}% {msg}"),
+        Total::Bytes(total) | Total::Rows(total) | Total::Files(total) => {
+            (Some(total), "{bar:12} {percent:>3}% {msg}")
+        }
         Total::Unknown => (None, "{spinner} {msg}"),
     };
     let style = ProgressStyle::with_template(template).map(|style| style.progress_chars("=> "));

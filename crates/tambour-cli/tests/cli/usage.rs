@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "import",
     "export",
     "sql",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 12] = [
     "compress",
     "decompress",
     "codecs",
+    "bench",
     "completions",
     "man",
 ];
@@ -44,7 +45,7 @@ fn help_fits_eighty_columns() {
 #[test]
 fn commands_of_later_versions_are_unknown() {
     let sandbox = Sandbox::new();
-    for command in ["salvage", "advise", "recompress", "bench", "records", "pages"] {
+    for command in ["salvage", "advise", "recompress", "records", "pages"] {
         sandbox.run(&[command]).expect(2).says(&["unrecognized subcommand", command]);
     }
 }
@@ -52,7 +53,7 @@ fn commands_of_later_versions_are_unknown() {
 #[test]
 fn wrong_calls_end_with_two() {
     let sandbox = Sandbox::new();
-    let calls: [&[&str]; 16] = [
+    let calls: [&[&str]; 19] = [
         &[],
         &["import"],
         &["import", "a.csv"],
@@ -67,6 +68,9 @@ fn wrong_calls_end_with_two() {
         &["import", "a.csv", "--into", "t", "--format", "xml"],
         &["import", "a.csv", "--into", "t", "--dialect", "ancient"],
         &["sql", "--format", "yaml", "SELECT 1"],
+        &["bench"],
+        &["bench", "encode"],
+        &["bench", "decode", "--rounds", "0"],
         &["completions", "tcsh"],
         &["verify", "t", "--color", "sometimes"],
     ];
@@ -99,7 +103,7 @@ fn manual_pages() {
     let sandbox = Sandbox::new();
     let page = sandbox.run(&["man"]).expect(0).stdout;
     assert!(page.contains(".TH tambour 1"), "{page}");
-    sandbox.run(&["man", "pages"]).expect(0).says(&["wrote 14 pages"]);
+    sandbox.run(&["man", "pages"]).expect(0).says(&["wrote 15 pages"]);
     for command in COMMANDS {
         let page = sandbox.path().join(format!("pages/tambour-{command}.1"));
         assert!(std::fs::read_to_string(page).unwrap().contains(command));

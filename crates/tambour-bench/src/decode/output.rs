@@ -1,0 +1,46 @@
+//! Results as text and as files.
+
+use super::{Results, page};
+use crate::BenchError;
+use crate::machine::Machine;
+use crate::report::Table;
+use std::fs;
+use std::path::Path;
+
+impl Results {
+    /// The tables for people, in their order.
+    pub fn tables(&self, machine: &Machine) -> Vec<Table> {
+        let mut tables = vec![self.file_table(), self.score_table(), self.summary_table(machine)];
+        if !self.regrets().is_empty() {
+            tables.insert(2, self.regret_table());
+        }
+        if self.settings.frontier {
+            tables.insert(2, self.frontier_table());
+        }
+        tables
+    }
+
+    /// Writes `measurements.csv`, `contenders.csv`, `summary.csv`, `regret.csv` (where there are selectors) and
+    /// `report.html` into a directory, which is made if need be. Files of these names are replaced.
+    pub fn write(&self, directory: &Path, machine: Machine) -> Result<(), BenchError> {
+        let io = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source| BenchError::Io { path, source }
+        };
+        fs::create_dir_all(directory).map_err(io(directory))?;
+        let mut tables = vec![
+            ("measurements.csv", self.measurement_table()),
+            ("contenders.csv", self.score_table()),
+            ("summary.csv", self.summary_table(&machine)),
+        ];
+        if !self.regrets().is_empty() {
+            tables.push(("regret.csv", self.regret_table()));
+        }
+        for (name, table) in tables {
+            let path = directory.join(name);
+            fs::write(&path, table.to_csv()).map_err(io(&path))?;
+        }
+        let path = directory.join("report.html");
+        fs::write(&path, page(self, machine).render()?).map_err(io(&path))
+    }
+}

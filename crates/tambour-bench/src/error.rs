@@ -1,0 +1,73 @@
+//! What can stop a benchmark.
+
+use std::path::PathBuf;
+use tambour_codec::Kind;
+
+/// An error of a benchmark.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// A file or directory cannot be read or written.
+    #[error("{}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A compressed sample cannot be decompressed.
+    #[error("{}: {reason}", path.display())]
+    Zstd {
+        /// The file.
+        path: PathBuf,
+        /// What the library said.
+        reason: &'static str,
+    },
+    /// There is nothing to measure.
+    #[error("no file with content in {what}")]
+    NoInput {
+        /// Where it was looked for.
+        what: String,
+    },
+    /// A block that cannot be encoded to begin with.
+    #[error("{file}, block {block}: {encoder} cannot encode it")]
+    Encode {
+        /// Name of the input.
+        file: String,
+        /// Number of the block.
+        block: usize,
+        /// Who gave up.
+        encoder: &'static str,
+    },
+    /// A contender did not give the source back.
+    #[error("{contender}: {file}, block {block}: {reason}")]
+    WrongOutput {
+        /// Who it was.
+        contender: String,
+        /// Name of the input.
+        file: String,
+        /// Number of the block.
+        block: usize,
+        /// Its own error, or where the first difference is.
+        reason: String,
+    },
+    /// The page could not be laid out.
+    #[error("report page")]
+    Page(#[source] askama::Error),
+}
+
+impl BenchError {
+    /// What a caller can do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                Kind::NotFound
+            }
+            Self::Io { .. } | Self::Page(_) => Kind::Io,
+            Self::NoInput { .. } => Kind::Argument,
+            Self::Encode { .. } => Kind::Limit,
+            Self::Zstd { .. } | Self::WrongOutput { .. } => Kind::Corrupt,
+        }
+    }
+}
