@@ -6,6 +6,7 @@
 //!
 //! - [`generate`]: data as columns have it, and hostile blocks; deterministic
 //! - [`oracle`]: other implementations to compare with, and a naive one of our own
+//! - [`naive`]: decoders of column codecs to compare with
 //! - [`lz4`]: laws of the LZ4 kernels
 //! - [`block`]: laws of compressed blocks and codecs
 //! - [`spec`]: laws of codec specifications
@@ -14,6 +15,7 @@
 pub mod block;
 pub mod generate;
 pub mod lz4;
+pub mod naive;
 pub mod oracle;
 pub mod part;
 pub mod spec;

@@ -6,9 +6,10 @@
 use super::fpc::float_width;
 use super::width::element_width;
 use super::{Class, Codec, Family, Scope, argument_error};
-use crate::CodecError;
-use tambour_kernel::column::alp::{self, Decimal, Encoded, Integers, VECTOR};
+use crate::{CodecError, kernels};
+use tambour_kernel::column::alp::{self, Decimal, Encoded, Integers, POWER_MAX, Packed, VECTOR};
 use tambour_kernel::column::fpc::FloatWidth;
+use tambour_kernel::variant::Runnable;
 
 pub(super) const FAMILY: Family = Family {
     name: "ALP",
@@ -91,8 +92,10 @@ impl Vector {
             encoded.bits as usize * taken + encoded.exceptions * 8 * (2 + width.bytes())
         };
         let mut best = (cost(self.encode(width, self.last, &sample)), self.last);
+        // Single precision has no more digits.
+        let exponent_max = if width == FloatWidth::F4 { 10 } else { POWER_MAX };
         if best.0 > taken * 4 {
-            for exponent in (0..=alp::exponent_max(width)).rev() {
+            for exponent in (0..=exponent_max).rev() {
                 for factor in (0..=exponent).rev() {
                     let decimal = Decimal { exponent, factor };
                     let found = (cost(self.encode(width, decimal, &sample)), decimal);
@@ -158,9 +161,10 @@ impl Codec for Alp {
         if !target.len().is_multiple_of(width.bytes()) {
             return Err(malformed(1, "values of another width than the block's size"));
         }
+        let decode = kernels::alp_decode()?;
         let mut at = HEADER_BYTES;
         for piece in target.chunks_mut(VECTOR * width.bytes()) {
-            at += read_vector(width, source, at, piece)?;
+            at += read_vector(decode, width, source, at, piece)?;
         }
         if at == source.len() { Ok(()) } else { Err(malformed(at, "bytes behind the end")) }
     }
@@ -197,6 +201,7 @@ fn read_header(source: &[u8]) -> Result<FloatWidth, CodecError> {
 
 /// Decodes one vector at `at` and returns how many bytes it took.
 fn read_vector(
+    decode: Runnable<alp::Decode>,
     width: FloatWidth,
     source: &[u8],
     at: usize,
@@ -211,7 +216,7 @@ fn read_vector(
     let (header, rest) = rest.split_first_chunk::<VECTOR_HEADER_BYTES>().ok_or_else(short)?;
     let [exponent, factor, low, high, bits, base @ ..] = *header;
     let bits = u32::from(bits);
-    if exponent > alp::exponent_max(width) || factor > alp::exponent_max(width) {
+    if exponent > POWER_MAX || factor > POWER_MAX {
         return Err(malformed(at, "a power of ten that there is not"));
     }
     if bits > 64 {
@@ -219,7 +224,8 @@ fn read_vector(
     }
     let (packed, rest) = rest.split_at_checked(alp::packed_bytes(bits)).ok_or_else(short)?;
     let decimal = Decimal { exponent, factor };
-    alp::decode(width, decimal, bits, i64::from_le_bytes(base), packed, target);
+    let vector = Packed { decimal, bits, base: i64::from_le_bytes(base), words: packed };
+    decode.decode(width, vector, target);
     let count = usize::from(u16::from_le_bytes([low, high]));
     let size = 2 + width.bytes();
     let exceptions = rest.get(..count * size).ok_or_else(short)?;

@@ -5,7 +5,7 @@
 
 use super::width::{argument_width, read_prefix, write_prefix};
 use super::{Class, Codec, Family, Scope};
-use crate::CodecError;
+use crate::{CodecError, kernels};
 use tambour_kernel::column::{Width, delta};
 
 pub(super) const FAMILY: Family = Family {
@@ -40,7 +40,7 @@ impl Codec for Delta {
             let reason = "other than one difference per value";
             return Err(CodecError::Payload { codec: "Delta", at: body.at, reason });
         }
-        delta::decode(body.width, body.source, body.target);
+        kernels::delta_decode()?.decode(body.width, body.source, body.target);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 
 use super::width::{element_width, read_prefix, write_prefix};
 use super::{Class, Codec, Family, Scope, no_arguments};
-use crate::CodecError;
+use crate::{CodecError, kernels};
 use tambour_kernel::column::gcd;
 
 pub(super) const FAMILY: Family = Family {
@@ -49,7 +49,7 @@ impl Codec for Gcd {
         if quotients.len() != body.target.len() {
             return Err(malformed(at, "other than one quotient per value"));
         }
-        gcd::decode(body.width, divisor, quotients, body.target);
+        kernels::gcd_decode()?.decode(body.width, divisor, quotients, body.target);
         Ok(())
     }
 }

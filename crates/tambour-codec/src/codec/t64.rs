@@ -6,7 +6,7 @@
 
 use super::width::{WORDS, element_width};
 use super::{Class, Codec, Element, Family, Scope, argument_error};
-use crate::CodecError;
+use crate::{CodecError, kernels};
 use tambour_kernel::column::Width;
 use tambour_kernel::column::t64::{self, Planes, Shape};
 
@@ -156,7 +156,7 @@ impl Codec for T64 {
         if packed.len() != shape.packed_bytes(count) {
             return Err(malformed(at + RANGE_BYTES, "planes of another size than the values"));
         }
-        t64::decode(shape, above(signed, bits, low, high), packed, target);
+        kernels::t64_decode()?.decode(shape, above(signed, bits, low, high), packed, target);
         Ok(())
     }
 }

@@ -10,6 +10,8 @@ pub mod double_delta;
 pub mod fpc;
 pub mod gcd;
 pub mod gorilla;
+#[cfg(target_arch = "x86_64")]
+mod register;
 pub mod t64;
 
 /// What is wrong with the values of a payload, and where. Positions count bytes from the start of the source.

@@ -5,6 +5,7 @@
 
 mod wide;
 
+use crate::variant::{Isa, Runnable, Variant, Variants};
 use wide::U256;
 
 /// Widths of values, in bytes.
@@ -176,14 +177,47 @@ fn inverse<I: Integer>(odd: I) -> I {
     inverse
 }
 
-/// Writes the values of `source` times `divisor` to `target`. Widths are those of [`WIDTHS`]; `source` and `target` have the
-/// same length, a multiple of the width, and `divisor` is one value.
-pub fn decode(width: usize, divisor: &[u8], source: &[u8], target: &mut [u8]) {
-    assert!(WIDTHS.contains(&width) && source.len().is_multiple_of(width));
-    assert!(source.len() == target.len() && divisor.len() == width);
+/// A decoder. Calling it needs the instruction set of its variant; a [`Runnable`] stands for that, and checks the lengths.
+pub type Decode = unsafe fn(width: usize, divisor: &[u8], source: &[u8], target: &mut [u8]);
+
+/// The decoders, best first: one loop, compiled for each level.
+pub static DECODE_VARIANTS: Variants<Decode> = Variants::new(&[
+    #[cfg(target_arch = "x86_64")]
+    Variant { name: "avx512", isa: Isa::Avx512, run: decode_avx512 },
+    #[cfg(target_arch = "x86_64")]
+    Variant { name: "avx2", isa: Isa::Avx2, run: decode_avx2 },
+    Variant { name: "scalar", isa: Isa::Scalar, run: decode_scalar },
+]);
+
+impl Runnable<Decode> {
+    /// Writes the values of `source` times `divisor` to `target`. Widths are those of [`WIDTHS`]; `source` and `target` have
+    /// the same length, a multiple of the width, and `divisor` is one value.
+    pub fn decode(self, width: usize, divisor: &[u8], source: &[u8], target: &mut [u8]) {
+        assert!(WIDTHS.contains(&width) && source.len().is_multiple_of(width));
+        assert!(source.len() == target.len() && divisor.len() == width);
+        let run = self.run();
+        // SAFETY: the only condition is the instruction set, and a `Runnable` exists only after its check.
+        unsafe { run(width, divisor, source, target) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+fn decode_avx512(width: usize, divisor: &[u8], source: &[u8], target: &mut [u8]) {
     by_bytes!(width, decode_integers(divisor, source, target));
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn decode_avx2(width: usize, divisor: &[u8], source: &[u8], target: &mut [u8]) {
+    by_bytes!(width, decode_integers(divisor, source, target));
+}
+
+fn decode_scalar(width: usize, divisor: &[u8], source: &[u8], target: &mut [u8]) {
+    by_bytes!(width, decode_integers(divisor, source, target));
+}
+
+#[inline(always)]
 fn decode_integers<I: Integer>(divisor: &[u8], source: &[u8], target: &mut [u8]) {
     let divisor = I::read(divisor);
     for (source, target) in source.chunks_exact(I::BYTES).zip(target.chunks_exact_mut(I::BYTES)) {

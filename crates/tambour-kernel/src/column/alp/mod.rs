@@ -3,9 +3,15 @@
 //! A value is `d * 10^f * 10^-e`, where the integer `d` is stored as its distance from a base. Values for which that is not
 //! exact, bit by bit, are *exceptions* and stored in full.
 
+mod scalar;
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use super::Word;
 use super::bits::mask;
 use super::fpc::FloatWidth;
+use crate::variant::{Runnable, Variants};
 
 /// Values in a vector.
 pub const VECTOR: usize = 1024;
@@ -26,31 +32,45 @@ pub struct Decimal {
     pub factor: u8,
 }
 
-/// Largest exponent: powers of ten up to here are exact.
-pub const fn exponent_max(width: FloatWidth) -> u8 {
-    match width {
-        FloatWidth::F4 => 10,
-        FloatWidth::F8 => 18,
-    }
+/// Largest power of ten.
+pub const POWER_MAX: u8 = 18;
+
+/// Ten to a power of at most [`POWER_MAX`], exactly, and one divided by that.
+#[inline(always)]
+fn power(exponent: u8) -> (f64, f64) {
+    const POWERS: [f64; POWER_MAX as usize + 1] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+        1e17, 1e18,
+    ];
+    let power = POWERS[usize::from(exponent)];
+    (power, 1.0 / power)
+}
+
+/// Rounded to the nearest integer, if it is small enough for that; anything otherwise.
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "exactness is checked afterwards")]
+fn integer(value: f64) -> i64 {
+    /// Above it, floats have no fractions.
+    const MAGIC: f64 = 6_755_399_441_055_744.0;
+    (value + MAGIC - MAGIC) as i64
 }
 
 /// The integers of a vector before they are packed.
 pub type Integers = [i64; VECTOR];
 
+/// Single precision, too, is computed in double precision.
 trait Float: Copy {
     const BYTES: usize;
     fn read(bytes: &[u8]) -> Self;
     fn write(self, bytes: &mut [u8]);
     fn same(self, other: Self) -> bool;
-    /// Ten to a power, and one divided by that.
-    fn power(exponent: u8) -> (Self, Self);
-    fn mul(self, other: Self) -> Self;
-    fn integer(self) -> i64;
-    fn float(integer: i64) -> Self;
+    fn wide(self) -> f64;
+    /// Rounded to the precision.
+    fn narrow(wide: f64) -> Self;
 }
 
 macro_rules! float {
-    ($float:ty, $powers:expr, $magic:expr) => {
+    ($($float:ty),*) => {$(
         impl Float for $float {
             const BYTES: usize = size_of::<Self>();
 
@@ -72,41 +92,21 @@ macro_rules! float {
             }
 
             #[inline(always)]
-            fn power(exponent: u8) -> (Self, Self) {
-                const POWERS: &[$float] = &$powers;
-                let power = POWERS[usize::from(exponent)];
-                (power, 1.0 / power)
+            fn wide(self) -> f64 {
+                self.into()
             }
 
             #[inline(always)]
-            fn mul(self, other: Self) -> Self {
-                self * other
-            }
-
-            /// Rounded to the nearest integer, if it is small enough for that; anything otherwise.
-            #[inline(always)]
-            #[expect(clippy::cast_possible_truncation, reason = "exactness is checked afterwards")]
-            fn integer(self) -> i64 {
-                (self + $magic - $magic) as i64
-            }
-
-            #[inline(always)]
-            fn float(integer: i64) -> Self {
-                integer as Self
+            #[expect(clippy::allow_attributes, reason = "the lint does not fire for the widest")]
+            #[allow(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
+            fn narrow(wide: f64) -> Self {
+                wide as Self
             }
         }
-    };
+    )*};
 }
 
-float! { f32, [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10], 12_582_912.0 }
-float! {
-    f64,
-    [
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-        1e17, 1e18,
-    ],
-    6_755_399_441_055_744.0
-}
+float!(f32, f64);
 
 /// What came of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,16 +141,16 @@ fn encode_floats<F: Float>(
     integers: &mut Integers,
     exceptions: &mut [u16; VECTOR],
 ) -> Encoded {
-    let ((up, down), (unfactor, refactor)) = (F::power(exponent), F::power(factor));
+    let ((up, down), (unfactor, refactor)) = (power(exponent), power(factor));
     let (mut least, mut most, mut count) = (i64::MAX, i64::MIN, 0);
     for (i, chunk) in source.chunks_exact(F::BYTES).enumerate() {
         let value = F::read(chunk);
-        let integer = value.mul(up).mul(refactor).integer();
+        let integer = integer(value.wide() * up * refactor);
         integers[i] = integer;
         #[expect(clippy::cast_possible_truncation, reason = "below 1024")]
         let index = i as u16;
         exceptions[count] = index;
-        if value.same(F::float(integer).mul(unfactor).mul(down)) {
+        if value.same(F::narrow(integer as f64 * unfactor * down)) {
             least = least.min(integer);
             most = most.max(integer);
         } else {
@@ -188,41 +188,40 @@ fn or_word(target: &mut [u8], at: usize, bits: u64) {
     (u64::read(word) | bits).write(word);
 }
 
-/// Decodes at most [`VECTOR`] values of a packed vector.
-pub fn decode(
-    width: FloatWidth,
-    decimal: Decimal,
-    bits: u32,
-    base: i64,
-    source: &[u8],
-    target: &mut [u8],
-) {
-    assert!(bits <= 64 && source.len() == packed_bytes(bits));
-    assert!(target.len() <= VECTOR * width.bytes() && target.len().is_multiple_of(width.bytes()));
-    match width {
-        FloatWidth::F4 => decode_floats::<f32>(decimal, bits, base, source, target),
-        FloatWidth::F8 => decode_floats::<f64>(decimal, bits, base, source, target),
-    }
+/// A packed vector without its exceptions.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed<'a> {
+    /// What makes floats of the integers.
+    pub decimal: Decimal,
+    /// Bits of a value; at most 64.
+    pub bits: u32,
+    /// What to add to a packed value.
+    pub base: i64,
+    /// [`packed_bytes`] of values.
+    pub words: &'a [u8],
 }
 
-fn decode_floats<F: Float>(
-    Decimal { exponent, factor }: Decimal,
-    bits: u32,
-    base: i64,
-    source: &[u8],
-    target: &mut [u8],
-) {
-    let ((_, down), (unfactor, _)) = (F::power(exponent), F::power(factor));
-    for (i, place) in target.chunks_exact_mut(F::BYTES).enumerate() {
-        let (lane, bit) = (i % LANES, i / LANES * bits as usize);
-        let at = (bit / 64 * LANES + lane) * 8;
-        let shift = bit % 64;
-        let mut distance = if bits == 0 { 0 } else { u64::read(&source[at..at + 8]) >> shift };
-        if shift + bits as usize > 64 {
-            let next = at + LANES * 8;
-            distance |= u64::read(&source[next..next + 8]) << (64 - shift);
-        }
-        let integer = (distance & mask(bits)).cast_signed().wrapping_add(base);
-        F::float(integer).mul(unfactor).mul(down).write(place);
+/// A decoder. Calling it needs the instruction set of its variant; a [`Runnable`] stands for that, and checks the lengths.
+pub type Decode = unsafe fn(width: FloatWidth, packed: Packed<'_>, target: &mut [u8]);
+
+/// The decoders, best first.
+pub static DECODE_VARIANTS: Variants<Decode> = Variants::new(&[
+    #[cfg(target_arch = "x86_64")]
+    avx512::VARIANT,
+    scalar::VARIANT,
+]);
+
+impl Runnable<Decode> {
+    /// Decodes at most [`VECTOR`] values of a packed vector.
+    pub fn decode(self, width: FloatWidth, packed: Packed<'_>, target: &mut [u8]) {
+        assert!(packed.bits <= 64 && packed.words.len() == packed_bytes(packed.bits));
+        let Decimal { exponent, factor } = packed.decimal;
+        assert!(exponent <= POWER_MAX && factor <= POWER_MAX);
+        assert!(
+            target.len() <= VECTOR * width.bytes() && target.len().is_multiple_of(width.bytes())
+        );
+        let run = self.run();
+        // SAFETY: the only condition is the instruction set, and a `Runnable` exists only after its check.
+        unsafe { run(width, packed, target) }
     }
 }

@@ -3,8 +3,16 @@
 //! A group of 64 values takes 64 bits for each bit that is kept. With [`Planes::Bytes`] whole bytes are stored as rows of 64
 //! bytes, and only the bits above them as words, one per bit, value `i` at bit `i`; with [`Planes::Bits`] all bits are words.
 
+mod scalar;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use super::bits::mask;
 use super::{Width, Word, by_width};
+use crate::variant::{Runnable, Variants};
 
 /// Values in a group.
 pub const GROUP: usize = 64;
@@ -54,6 +62,19 @@ impl Shape {
     }
 }
 
+/// A decoder: shape, bits above those stored, source, target. Calling it needs the instruction set of its variant; a
+/// [`Runnable`] stands for that, and checks the lengths.
+pub type Decode = unsafe fn(Shape, [u64; 2], &[u8], &mut [u8]);
+
+/// The decoders, best first.
+pub static DECODE_VARIANTS: Variants<Decode> = Variants::new(&[
+    #[cfg(target_arch = "x86_64")]
+    avx512::VARIANT,
+    #[cfg(target_arch = "x86_64")]
+    avx2::VARIANT,
+    scalar::VARIANT,
+]);
+
 /// Packs the values of `source`, a multiple of the width, into [`Shape::packed_bytes`].
 pub fn encode(shape: Shape, source: &[u8], target: &mut [u8]) {
     shape.check(source.len(), target.len());
@@ -86,37 +107,15 @@ fn encode_words<W: Word>(shape: Shape, source: &[u8], target: &mut [u8]) {
     }
 }
 
-/// Unpacks as many values as `target`, a multiple of the width, has room for. The bits above those stored come from
-/// `above`: its first entry for values whose highest stored bit is clear, its second for the others.
-pub fn decode(shape: Shape, above: [u64; 2], source: &[u8], target: &mut [u8]) {
-    shape.check(target.len(), source.len());
-    by_width!(shape.width, decode_words(shape, above, source, target));
-}
-
-fn decode_words<W: Word>(shape: Shape, above: [u64; 2], source: &[u8], target: &mut [u8]) {
-    let (rows, words) = shape.rows_and_words();
-    let groups = source.chunks_exact(shape.group_bytes()).zip(target.chunks_mut(GROUP * W::BYTES));
-    for (source, target) in groups {
-        let (row_bytes, word_bytes) = source.split_at(rows * GROUP);
-        let mut planes = [[0; GROUP]; 8];
-        for (plane, row) in planes.iter_mut().zip(row_bytes.chunks_exact(GROUP)) {
-            plane.copy_from_slice(row);
-        }
-        for (word, bytes) in word_bytes.chunks_exact(8).take(words).enumerate() {
-            let spread = <u64 as Word>::read(bytes);
-            for (i, byte) in planes[rows + word / 8].iter_mut().enumerate() {
-                *byte |= u8::from(spread >> i & 1 != 0) << (word % 8);
-            }
-        }
-        for (i, place) in target.chunks_exact_mut(W::BYTES).enumerate() {
-            let mut bytes = [0; 8];
-            for (byte, plane) in bytes.iter_mut().zip(&planes[..W::BYTES]) {
-                *byte = plane[i];
-            }
-            let value = u64::from_le_bytes(bytes);
-            let above = above[usize::from(value >> (shape.bits - 1) & 1 != 0)];
-            W::narrow(value | above).write(place);
-        }
+impl Runnable<Decode> {
+    /// Unpacks as many values as `target`, a multiple of the width, has room for. The bits above those stored come from
+    /// `above`: its first entry for values whose highest stored bit is clear, its second for the others; below those bits
+    /// both are 0.
+    pub fn decode(self, shape: Shape, above: [u64; 2], source: &[u8], target: &mut [u8]) {
+        shape.check(target.len(), source.len());
+        let run = self.run();
+        // SAFETY: the only condition is the instruction set, and a `Runnable` exists only after its check.
+        unsafe { run(shape, above, source, target) }
     }
 }
 
