@@ -263,3 +263,10 @@ pub fn fuzz_read(input: &[u8]) {
         }
     }
 }
+
+/// The law for a fuzzer: a seed, and bytes to encode and to change.
+pub fn fuzz_change(input: &[u8]) {
+    if let Some((seed, source)) = input.split_first_chunk::<8>() {
+        survive_changes(&source[..source.len().min(4096)], u64::from_le_bytes(*seed));
+    }
+}

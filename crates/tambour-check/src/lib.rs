@@ -6,6 +6,7 @@
 //!
 //! - [`generate`]: data as columns have it, and hostile blocks; deterministic
 //! - [`oracle`]: other implementations to compare with, and a naive one of our own
+//! - [`column`]: laws of the kernels of columns
 //! - [`naive`]: decoders of column codecs to compare with
 //! - [`lz4`]: laws of the LZ4 kernels
 //! - [`block`]: laws of compressed blocks and codecs
@@ -13,6 +14,7 @@
 //! - [`part`]: laws of parts over hostile files
 
 pub mod block;
+pub mod column;
 pub mod generate;
 pub mod lz4;
 pub mod naive;

@@ -214,16 +214,7 @@ fn t64(payload: &[u8], size: usize) -> Option<Vec<u8>> {
     let rows = if cookie & 0x80 == 0 { bits / 8 } else { 0 };
     for index in 0..count {
         let group = groups.get(index / 64 * 8 * bits..).unwrap_or_default();
-        let mut value = 0_u64;
-        for bit in 0..bits {
-            let set = if bit / 8 < rows {
-                group[bit / 8 * 64 + index % 64] >> (bit % 8) & 1
-            } else {
-                let at = rows * 64 + (bit - 8 * rows) * 8 + index % 64 / 8;
-                group[at] >> (index % 8) & 1
-            };
-            value |= u64::from(set) << bit;
-        }
+        let mut value = t64_bits(group, rows, bits, index % 64);
         let negative = bits > 0 && value >> (bits - 1) & 1 == 1;
         let other = if crossing && !negative { high } else { low };
         if bits < 64 {
@@ -233,6 +224,21 @@ fn t64(payload: &[u8], size: usize) -> Option<Vec<u8>> {
         target.extend(&value.to_le_bytes()[..width]);
     }
     Some(target)
+}
+
+/// The stored bits of one value of a T64 group: some rows of 64 bytes, then words of bits.
+pub fn t64_bits(group: &[u8], rows: usize, bits: usize, index: usize) -> u64 {
+    let mut value = 0;
+    for bit in 0..bits {
+        let set = if bit / 8 < rows {
+            group[bit / 8 * 64 + index] >> (bit % 8) & 1
+        } else {
+            let at = rows * 64 + (bit - 8 * rows) * 8 + index / 8;
+            group[at] >> (index % 8) & 1
+        };
+        value |= u64::from(set) << bit;
+    }
+    value
 }
 
 fn fpc(payload: &[u8], size: usize) -> Option<Vec<u8>> {
@@ -302,15 +308,12 @@ fn alp(payload: &[u8], size: usize) -> Option<Vec<u8>> {
         let packed = payload.get(at + 13..at + 13 + 128 * bits)?;
         at += 13 + 128 * bits;
         let start = target.len();
+        let base = word(&header[5..]).cast_signed();
+        let powers = [i32::from(exponent), i32::from(factor)];
         for index in 0..count {
-            let mut distance = 0;
-            for bit in 0..bits {
-                let (lane, position) = (index % 16, index / 16 * bits + bit);
-                let word_at = 8 * (16 * (position / 64) + lane);
-                distance |= (word(&packed[word_at..word_at + 8]) >> (position % 64) & 1) << bit;
-            }
-            let integer = distance.wrapping_add(word(&header[5..])).cast_signed();
-            target.extend(alp_value(width, integer, i32::from(exponent), i32::from(factor)));
+            let distance = alp_bits(packed, bits, index);
+            let integer = base.wrapping_add(distance.cast_signed());
+            target.extend(alp_value(width, integer, powers));
         }
         for _ in 0..exceptions {
             let exception = payload.get(at..at + 2 + width)?;
@@ -322,7 +325,19 @@ fn alp(payload: &[u8], size: usize) -> Option<Vec<u8>> {
     (at == payload.len()).then_some(target)
 }
 
-fn alp_value(width: usize, integer: i64, exponent: i32, factor: i32) -> Vec<u8> {
+/// The bits of one value of a packed vector.
+pub fn alp_bits(packed: &[u8], bits: usize, index: usize) -> u64 {
+    let mut value = 0;
+    for bit in 0..bits {
+        let (lane, position) = (index % 16, index / 16 * bits + bit);
+        let at = 8 * (16 * (position / 64) + lane);
+        value |= (word(&packed[at..at + 8]) >> (position % 64) & 1) << bit;
+    }
+    value
+}
+
+/// The float that an integer stands for, with the powers of the exponent and the factor.
+pub fn alp_value(width: usize, integer: i64, [exponent, factor]: [i32; 2]) -> Vec<u8> {
     // Parsing rounds correctly; `powi` does not promise to.
     let power = |exponent: i32| format!("1e{exponent}").parse::<f64>().unwrap_or(f64::NAN);
     let value = integer as f64 * power(factor) * (1.0 / power(exponent));
