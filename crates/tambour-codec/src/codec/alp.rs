@@ -95,8 +95,8 @@ impl Vector {
         // Single precision has no more digits.
         let exponent_max = if width == FloatWidth::F4 { 10 } else { POWER_MAX };
         if best.0 > taken * 4 {
-            for exponent in (0..=exponent_max).rev() {
-                for factor in (0..=exponent).rev() {
+            for exponent in 0..=exponent_max {
+                for factor in 0..=exponent {
                     let decimal = Decimal { exponent, factor };
                     let found = (cost(self.encode(width, decimal, &sample)), decimal);
                     if found.0 < best.0 {
