@@ -17,7 +17,8 @@ mod tests {
         let mut decoded = Vec::new();
         Decoder::new().decode_append(&Block::parse(&block).unwrap(), &mut decoded).unwrap();
         assert_eq!(decoded, source, "{spec}");
-        block[25..].iter().map(|byte| format!("{byte:02x}")).collect()
+        let hex: Vec<_> = block[25..].iter().map(|byte| format!("{byte:02x}")).collect();
+        hex.concat()
     }
 
     fn check(spec: &str, (class, width): (Class, u8), source: &[u8], hex: &str) {
