@@ -57,14 +57,13 @@ struct Alp {
 struct Vector {
     integers: Integers,
     exceptions: [u16; VECTOR],
-    /// The powers of the last vector: most columns need one pair.
-    last: Decimal,
+    /// The pair of powers that was found last, and what a sample cost then: most columns need one pair.
+    found: Option<(usize, Decimal)>,
 }
 
 impl Default for Vector {
     fn default() -> Self {
-        let last = Decimal { exponent: 0, factor: 0 };
-        Self { integers: [0; VECTOR], exceptions: [0; VECTOR], last }
+        Self { integers: [0; VECTOR], exceptions: [0; VECTOR], found: None }
     }
 }
 
@@ -91,22 +90,20 @@ impl Vector {
         let cost = |encoded: Encoded| {
             encoded.bits as usize * taken + encoded.exceptions * 8 * (2 + width.bytes())
         };
-        let mut best = (cost(self.encode(width, self.last, &sample)), self.last);
+        if let Some((known, decimal)) = self.found
+            && cost(self.encode(width, decimal, &sample)) <= known + taken
+        {
+            return decimal;
+        }
         // Single precision has no more digits.
         let exponent_max = if width == FloatWidth::F4 { 10 } else { POWER_MAX };
-        if best.0 > taken * 4 {
-            for exponent in 0..=exponent_max {
-                for factor in 0..=exponent {
-                    let decimal = Decimal { exponent, factor };
-                    let found = (cost(self.encode(width, decimal, &sample)), decimal);
-                    if found.0 < best.0 {
-                        best = found;
-                    }
-                }
-            }
-        }
-        self.last = best.1;
-        best.1
+        let pairs = (0..=exponent_max)
+            .flat_map(|exponent| (0..=exponent).map(move |factor| Decimal { exponent, factor }));
+        // The first of equals: the smallest powers.
+        let best = pairs.map(|decimal| (cost(self.encode(width, decimal, &sample)), decimal));
+        let best = best.min_by_key(|(cost, _)| *cost);
+        self.found = best;
+        best.map_or(Decimal { exponent: 0, factor: 0 }, |best| best.1)
     }
 
     /// Appends a vector.
@@ -149,7 +146,7 @@ impl Codec for Alp {
         target.extend(VALUES.to_le_bytes());
         let vector = self.vector.get_or_insert_default();
         // Nothing is kept from one block to the next.
-        vector.last = Decimal { exponent: 0, factor: 0 };
+        vector.found = None;
         for piece in source.chunks(VECTOR * width) {
             vector.write(self.width, piece, target);
         }

@@ -69,19 +69,26 @@ fn decode_words<W: Word>(source: &[u8], target: &mut [u8]) -> Result<(), Malform
     if source.len() < full {
         return Err(Malformed { at: source.len(), reason: "first value or difference cut short" });
     }
-    let mut targets = target.chunks_exact_mut(W::BYTES);
-    let Some(place) = targets.next() else { return Ok(()) };
+    let Some((place, target)) = target.split_at_mut_checked(W::BYTES) else { return Ok(()) };
     let first = W::read(&source[..W::BYTES]);
     first.write(place);
-    let Some(place) = targets.next() else { return Ok(()) };
-    let mut delta = W::read(&source[W::BYTES..2 * W::BYTES]);
-    let mut value = first.add(delta);
-    value.write(place);
+    let Some((place, target)) = target.split_at_mut_checked(W::BYTES) else { return Ok(()) };
+    let delta = W::read(&source[W::BYTES..2 * W::BYTES]);
+    let mut sums = Sums { value: first.add(delta), delta };
+    sums.value.write(place);
     let mut reader = Reader::new(source, 2 * W::BYTES);
-    for place in targets {
-        delta = delta.add(W::narrow(item(&mut reader)));
-        value = value.add(delta);
-        value.write(place);
+    let mut done = 0;
+    while done < target.len() {
+        let window = reader.window();
+        let short = if window >> (64 - STEADY) == 0 { STEADY as usize } else { SHORT_ITEMS };
+        let end = target.len().min(done + short * W::BYTES);
+        let piece = &mut target[done..end];
+        if window >> (64 - STEADY) == 0 {
+            steady(&mut reader, &mut sums, piece);
+        } else {
+            items(&mut reader, window, &mut sums, piece);
+        }
+        done = end;
     }
     if reader.is_past_end() {
         return Err(Malformed { at: source.len(), reason: "bits end before the last value" });
@@ -89,22 +96,115 @@ fn decode_words<W: Word>(source: &[u8], target: &mut [u8]) -> Result<(), Malform
     Ok(())
 }
 
-/// Magnitude bits by the number of ones in the prefix.
-const MAGNITUDE_BITS: [u32; 6] = [0, 6, 8, 11, 31, 63];
+/// The last value and the last difference.
+#[derive(Clone, Copy)]
+struct Sums<W> {
+    value: W,
+    delta: W,
+}
 
-/// The next item: a difference, in two's complement.
-#[inline(always)]
-fn item(reader: &mut Reader<'_>) -> u64 {
-    let window = reader.window();
-    if window >> 63 == 0 {
-        reader.skip(1);
-        return 0;
+impl<W: Word> Sums<W> {
+    /// The next value, whose difference differs by `change` from the last.
+    #[inline(always)]
+    fn add(&mut self, change: u64) -> W {
+        self.delta = self.delta.add(W::narrow(change));
+        self.value = self.value.add(self.delta);
+        self.value
     }
-    let ones = window.leading_ones().min(5);
-    let prefix_bits = if ones == 5 { 5 } else { ones + 1 };
-    let negative = window << prefix_bits >> 63 != 0;
-    let bits = MAGNITUDE_BITS[ones as usize];
-    reader.skip(prefix_bits + 1);
-    let magnitude = reader.take(bits) + 1;
+}
+
+/// So many items of no change are taken at once.
+const STEADY: u32 = 56;
+/// Items that a window always has, if they are short.
+const SHORT_ITEMS: usize = 3;
+/// Most bits of the magnitude of a short item; with prefix and sign it has five more.
+const SHORT_BITS: u8 = 11;
+const _: () = assert!(3 * (SHORT_BITS as u32 + 5) <= Reader::WINDOW_BITS);
+
+/// Values whose differences are all the same.
+#[inline(always)]
+fn steady<W: Word>(reader: &mut Reader<'_>, sums: &mut Sums<W>, piece: &mut [u8]) {
+    for place in piece.chunks_exact_mut(W::BYTES) {
+        sums.value = sums.value.add(sums.delta);
+        sums.value.write(place);
+        reader.skip(1);
+    }
+}
+
+/// At most [`SHORT_ITEMS`] values, by the window at the reader; one that is not short goes by a window of its own.
+#[inline(always)]
+fn items<W: Word>(reader: &mut Reader<'_>, window: u64, sums: &mut Sums<W>, piece: &mut [u8]) {
+    let mut rest = window;
+    for place in piece.chunks_exact_mut(W::BYTES) {
+        let kind = KINDS[(rest >> 59) as usize];
+        if kind.bits > SHORT_BITS {
+            sums.add(long_item(reader)).write(place);
+            rest = reader.window();
+            continue;
+        }
+        sums.add(kind.change(rest)).write(place);
+        rest <<= kind.total;
+        reader.skip(kind.total.into());
+    }
+}
+
+/// What the first five bits of an item say.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// Bits of the prefix and the sign.
+    prefix: u8,
+    /// Bits of the magnitude.
+    bits: u8,
+    /// What is missing from the magnitude.
+    more: u8,
+    /// Bits of all; to add them up here would make the next item wait.
+    total: u8,
+}
+
+impl Kind {
+    const fn new(prefix: u8, bits: u8) -> Self {
+        Self { prefix, bits, more: (bits > 0) as u8, total: prefix + bits }
+    }
+
+    /// The change that an item at the top of a window says, in two's complement.
+    #[inline(always)]
+    fn change(self, window: u64) -> u64 {
+        let (prefix, bits) = (u32::from(self.prefix), u32::from(self.bits));
+        // An item of one bit has no sign, but a bit that is 0 in its place.
+        let sign = window << (prefix - 1) >> 63;
+        // In two steps, since there may be no bits.
+        let magnitude = (window << prefix >> 1 >> (63 - bits)) + u64::from(self.more);
+        (magnitude ^ sign.wrapping_neg()).wrapping_add(sign)
+    }
+}
+
+static KINDS: [Kind; 32] = {
+    let mut kinds = [Kind::new(1, 0); 32];
+    let mut first = 0b10000;
+    while first < 32 {
+        kinds[first] = match first {
+            0b10000..0b11000 => Kind::new(3, 6),
+            0b11000..0b11100 => Kind::new(4, 8),
+            0b11100..0b11110 => Kind::new(5, 11),
+            0b11110 => Kind::new(6, 31),
+            _ => Kind::new(6, 63),
+        };
+        first += 1;
+    }
+    kinds
+};
+
+/// An item of more bits than the short ones.
+#[cold]
+fn long_item(reader: &mut Reader<'_>) -> u64 {
+    let window = reader.window();
+    let kind = KINDS[(window >> 59) as usize];
+    if u32::from(kind.total) <= Reader::WINDOW_BITS {
+        reader.skip(kind.total.into());
+        return kind.change(window);
+    }
+    let negative = window << (kind.prefix - 1) >> 63 != 0;
+    reader.skip(kind.prefix.into());
+    let magnitude = reader.take(kind.bits.into()) + 1;
     if negative { magnitude.wrapping_neg() } else { magnitude }
 }

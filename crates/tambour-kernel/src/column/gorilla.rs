@@ -3,7 +3,7 @@
 //! The first value stands in full; then, for each value, its exclusive or with the one before it: nothing, or bits in the same
 //! place as last time, or a *record* of a new place with its bits.
 
-use super::bits::{Reader, Writer, mask};
+use super::bits::{Reader, Writer};
 use super::{Malformed, Width, Word, by_width};
 
 /// Bytes that [`encode`] writes at most for `count` values: two bits, a place and a value each.
@@ -86,15 +86,23 @@ fn decode_words<W: Word>(source: &[u8], target: &mut [u8]) -> Result<(), Malform
         if window >> 63 == 0 {
             reader.skip(1);
         } else {
+            // Prefix, and fields if any: what is left of the window may have all the data.
+            let mut front = 2;
             if window >> 62 == 0b11 {
-                record = Some(read_record::<W>(&mut reader)?);
-            } else {
-                reader.skip(2);
+                front += 2 * count_bits(W::BITS) - 1;
+                record = Some(read_record::<W>(window, reader.at())?);
             }
             let Some(Record { bits, trailing, .. }) = record else {
                 return Err(Malformed { at: reader.at(), reason: "bits without a place" });
             };
-            value ^= reader.take(bits) << trailing;
+            let data = if front + bits <= Reader::WINDOW_BITS {
+                reader.skip(front + bits);
+                window << front >> (64 - bits)
+            } else {
+                reader.skip(front);
+                reader.take(bits)
+            };
+            value ^= data << trailing;
         }
         W::narrow(value).write(place);
     }
@@ -104,14 +112,12 @@ fn decode_words<W: Word>(source: &[u8], target: &mut [u8]) -> Result<(), Malform
     Ok(())
 }
 
-/// The place of the data bits behind it.
+/// The record whose prefix a window starts with, at a byte of the source.
 #[inline(always)]
-fn read_record<W: Word>(reader: &mut Reader<'_>) -> Result<Record, Malformed> {
-    let at = reader.at();
+fn read_record<W: Word>(window: u64, at: usize) -> Result<Record, Malformed> {
     let field = count_bits(W::BITS);
-    let place = reader.take_short(2 + field - 1 + field) & mask(2 * field - 1);
     #[expect(clippy::cast_possible_truncation, reason = "at most 13 bits")]
-    let place = place as u32;
+    let place = (window << 2 >> (64 - (2 * field - 1))) as u32;
     let (leading, bits) = (place >> field, place & ((1 << field) - 1));
     if bits == 0 || leading + bits > W::BITS {
         return Err(Malformed { at, reason: "leading zeros and data bits do not fit the width" });

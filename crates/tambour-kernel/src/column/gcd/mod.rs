@@ -28,6 +28,8 @@ trait Integer: Copy + PartialEq {
     /// Shifts copies of the highest bit in.
     fn shift_signed(self, count: u32) -> Self;
     fn is_negative(self) -> bool;
+    /// Whether it is a multiple, if that is quickly said; no otherwise.
+    fn is_quickly_multiple(self, of: Self) -> bool;
 }
 
 macro_rules! integer {
@@ -88,6 +90,11 @@ macro_rules! integer {
             fn is_negative(self) -> bool {
                 (self as $signed) < 0
             }
+
+            #[inline(always)]
+            fn is_quickly_multiple(self, of: Self) -> bool {
+                Self::BITS <= 64 && self % of == 0
+            }
         }
     )*};
 }
@@ -139,7 +146,7 @@ fn common_divisor<I: Integer>(signed: bool, source: &[u8]) -> I {
     for chunk in source.chunks_exact(I::BYTES) {
         let value = I::read(chunk);
         let value = if signed && value.is_negative() { I::ZERO.sub(value) } else { value };
-        if value != I::ZERO {
+        if value != I::ZERO && (divisor == I::ZERO || !value.is_quickly_multiple(divisor)) {
             divisor = if divisor == I::ZERO { value } else { pair_divisor(divisor, value) };
             if divisor == I::ONE {
                 break;

@@ -93,6 +93,10 @@ impl Integer for U256 {
     fn is_negative(self) -> bool {
         self.high.is_negative()
     }
+
+    fn is_quickly_multiple(self, of: Self) -> bool {
+        self == of
+    }
 }
 
 #[cfg(test)]
