@@ -6,6 +6,8 @@
 //!
 //! - [`generate`]: data as columns have it, and hostile blocks; deterministic
 //! - [`oracle`]: other implementations to compare with, and a naive one of our own
+//! - [`column`]: laws of the kernels of columns
+//! - [`naive`]: decoders of column codecs to compare with
 //! - [`lz4`]: laws of the LZ4 kernels
 //! - [`block`]: laws of compressed blocks and codecs
 //! - [`frame`]: laws of whole streams
@@ -13,9 +15,11 @@
 //! - [`part`]: laws of parts over hostile files
 
 pub mod block;
+pub mod column;
 pub mod frame;
 pub mod generate;
 pub mod lz4;
+pub mod naive;
 pub mod oracle;
 pub mod part;
 pub mod spec;

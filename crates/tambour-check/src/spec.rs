@@ -2,7 +2,7 @@
 
 use tambour_codec::Kind;
 use tambour_codec::block::Encoder;
-use tambour_codec::codec::Element;
+use tambour_codec::codec::{Class, Element};
 use tambour_codec::spec::CodecSpec;
 
 /// Law: what parses prints to something that parses to the same; building a codec of it works or says why not.
@@ -13,8 +13,10 @@ pub fn survive(text: &str) {
     assert_eq!(printed.parse::<CodecSpec>().ok().as_ref(), Some(&spec), "{text:?}: {printed}");
     assert_eq!(format!("CODEC({printed})").parse::<CodecSpec>().ok(), Some(spec.clone()));
     assert!(!spec.generic_only().calls.is_empty());
-    if let Err(error) = Encoder::new(&spec, Element::BYTES) {
-        assert!(matches!(error.kind(), Kind::Argument | Kind::Unsupported), "{error}");
+    for element in [Element::BYTES, Element::UNKNOWN, Element { width: 8, class: Class::Float }] {
+        if let Err(error) = Encoder::new(&spec, element) {
+            assert!(matches!(error.kind(), Kind::Argument | Kind::Unsupported), "{error}");
+        }
     }
 }
 

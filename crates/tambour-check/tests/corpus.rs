@@ -41,6 +41,16 @@ mod tests {
     }
 
     #[test]
+    fn column_kernels() {
+        replay("column_kernels", tambour_check::column::fuzz_column);
+    }
+
+    #[test]
+    fn codec_change() {
+        replay("codec_change", tambour_check::block::fuzz_change);
+    }
+
+    #[test]
     fn codec_spec() {
         replay("codec_spec", tambour_check::spec::fuzz_spec);
     }

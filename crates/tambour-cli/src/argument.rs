@@ -4,7 +4,7 @@ use std::str::FromStr;
 use tambour::Kind;
 use tambour::codec::CodecError;
 use tambour::codec::block::Encoder;
-use tambour::codec::codec::{Class, Element};
+use tambour::codec::codec::Element;
 use tambour::codec::spec::CodecSpec;
 
 /// A number of bytes: `1GiB`, `512MB`, `64k`, `4096`.
@@ -96,8 +96,7 @@ pub(crate) fn codec(text: &str) -> Result<CodecSpec, String> {
 
 /// A name that no codec has is a slip of the keys; a codec that does not suit a column or is not supported is found later.
 fn check_names(spec: &CodecSpec) -> Result<(), String> {
-    let element = Element { width: 1, class: Class::Bytes };
-    match Encoder::new(spec, element) {
+    match Encoder::new(spec, Element::UNKNOWN) {
         Err(error @ CodecError::Spec { .. }) if error.kind() == Kind::Argument => {
             Err(error.to_string())
         }

@@ -35,10 +35,10 @@ pub enum CodecError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A specification names a codec that ClickHouse knows and this version cannot encode.
+    /// A specification or a payload asks for what ClickHouse knows of a codec and this version does not.
     #[error("codec {name} is not supported")]
     UnsupportedCodec {
-        /// Name of the codec, or the whole chain.
+        /// Name of the codec, and what of it if that is the matter.
         name: String,
     },
     /// A block names a method that this version cannot decode.
@@ -84,6 +84,16 @@ pub enum CodecError {
         expected: Hash128,
         /// The checksum of its bytes.
         got: Hash128,
+    },
+    /// The payload is not what its codec writes.
+    #[error("malformed {codec} payload: {reason} at {at}")]
+    Payload {
+        /// Name of the codec.
+        codec: &'static str,
+        /// Position in the payload, in bytes.
+        at: usize,
+        /// What is wrong there.
+        reason: &'static str,
     },
     /// The payload is no LZ4 block of the right size.
     #[error("malformed LZ4 block")]
@@ -131,6 +141,7 @@ impl CodecError {
             Self::Truncated { .. }
             | Self::Size { .. }
             | Self::Checksum { .. }
+            | Self::Payload { .. }
             | Self::Lz4(_)
             | Self::Frame { .. } => Kind::Corrupt,
             Self::Limit { .. } => Kind::Limit,

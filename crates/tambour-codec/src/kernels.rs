@@ -5,6 +5,7 @@
 
 use crate::CodecError;
 use std::sync::LazyLock;
+use tambour_kernel::column::{alp, delta, gcd, t64};
 use tambour_kernel::lz4;
 use tambour_kernel::variant::{Isa, Runnable};
 
@@ -16,6 +17,10 @@ pub const ISA_VARIABLE: &str = "TAMBOUR_ISA";
 struct Kernels {
     isa: Isa,
     lz4_decode: Runnable<lz4::Decode>,
+    delta_decode: Runnable<delta::Decode>,
+    t64_decode: Runnable<t64::Decode>,
+    gcd_decode: Runnable<gcd::Decode>,
+    alp_decode: Runnable<alp::Decode>,
 }
 
 /// Why the variable was refused.
@@ -28,7 +33,14 @@ struct Refusal {
 static KERNELS: LazyLock<Result<Kernels, Refusal>> = LazyLock::new(|| {
     let value = std::env::var_os(ISA_VARIABLE);
     let isa = level(value.as_deref().map(|value| value.to_string_lossy()).as_deref())?;
-    Ok(Kernels { isa, lz4_decode: lz4::DECODE_VARIANTS.best_at_most(isa) })
+    Ok(Kernels {
+        isa,
+        lz4_decode: lz4::DECODE_VARIANTS.best_at_most(isa),
+        delta_decode: delta::DECODE_VARIANTS.best_at_most(isa),
+        t64_decode: t64::DECODE_VARIANTS.best_at_most(isa),
+        gcd_decode: gcd::DECODE_VARIANTS.best_at_most(isa),
+        alp_decode: alp::DECODE_VARIANTS.best_at_most(isa),
+    })
 });
 
 /// The level that the variable's value asks for.
@@ -56,6 +68,26 @@ pub fn isa() -> Result<Isa, CodecError> {
 /// The LZ4 decoder in use.
 pub fn lz4_decode() -> Result<Runnable<lz4::Decode>, CodecError> {
     Ok(kernels()?.lz4_decode)
+}
+
+/// The decoder of differences in use.
+pub fn delta_decode() -> Result<Runnable<delta::Decode>, CodecError> {
+    Ok(kernels()?.delta_decode)
+}
+
+/// The decoder of T64 groups in use.
+pub fn t64_decode() -> Result<Runnable<t64::Decode>, CodecError> {
+    Ok(kernels()?.t64_decode)
+}
+
+/// The decoder of quotients in use.
+pub fn gcd_decode() -> Result<Runnable<gcd::Decode>, CodecError> {
+    Ok(kernels()?.gcd_decode)
+}
+
+/// The decoder of ALP vectors in use.
+pub fn alp_decode() -> Result<Runnable<alp::Decode>, CodecError> {
+    Ok(kernels()?.alp_decode)
 }
 
 #[cfg(test)]

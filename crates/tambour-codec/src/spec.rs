@@ -10,7 +10,7 @@ use crate::codec::{Named, Scope};
 pub struct CodecCall {
     /// Canonical name of the family (`LZ4`, `ZSTD`); as written when no such codec is known.
     pub name: String,
-    /// Arguments, in order: numbers or quoted texts.
+    /// Arguments, in order: numbers, words or quoted texts.
     pub arguments: Vec<String>,
 }
 
@@ -143,18 +143,20 @@ impl<'a> Parser<'a> {
         Ok(CodecCall { name, arguments })
     }
 
-    /// A number or a quoted text, kept as written.
+    /// A number, a quoted text or a word, kept as written.
     fn argument(&mut self) -> Result<String, &'static str> {
         self.rest = self.rest.trim_start();
         let length = if self.rest.starts_with('\'') {
             quoted_length(self.rest).ok_or("a quote is not closed")?
+        } else if let Some(word) = self.word() {
+            return Ok(word.to_owned());
         } else {
             self.rest.find(|c: char| !matches!(c, '0'..='9' | '.' | '-')).unwrap_or(self.rest.len())
         };
         let (argument, rest) = self.rest.split_at(length);
         self.rest = rest;
         if argument.is_empty() {
-            return Err("an argument is a number or a quoted text");
+            return Err("an argument is a number, a word or a quoted text");
         }
         Ok(argument.to_owned())
     }
@@ -210,6 +212,7 @@ mod tests {
             ("doubledelta, lz4hc(9)", "DoubleDelta, LZ4HC(9)"),
             ("ZSTD_QAT(1)", "ZSTD_QAT(1)"),
             ("Novel(1, 'it\\'s')", "Novel(1, 'it\\'s')"),
+            ("ALP(STD)", "ALP(STD)"),
             ("codec", "codec"),
         ] {
             let spec = parse(text).unwrap();
@@ -234,7 +237,6 @@ mod tests {
             "ZSTD(3",
             "ZSTD(3,)",
             "ZSTD(,3)",
-            "ZSTD(x)",
             "4",
             "T64('bit)",
             "T64(bit')",

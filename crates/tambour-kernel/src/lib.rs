@@ -12,6 +12,7 @@
     reason = "steps of a loop must land in the function that enables the instruction set"
 )]
 
+pub mod column;
 mod copy;
 pub mod hash;
 pub mod lz4;

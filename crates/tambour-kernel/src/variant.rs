@@ -17,7 +17,7 @@ pub enum Isa {
     Ssse3,
     /// x86-64 with AVX2, BMI1 and BMI2.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, VL and VBMI, and all of [`Isa::Avx2`].
+    /// x86-64 with AVX-512 F, BW, DQ, VL and VBMI, and all of [`Isa::Avx2`].
     Avx512,
     /// AArch64 with NEON.
     Neon,
@@ -60,6 +60,7 @@ impl Isa {
                 Self::Avx2.is_available()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vbmi")
             }

@@ -68,7 +68,9 @@ impl Header {
         let limit = u64::from(SIZE_MAX);
         within("compressed size", self.compressed_size, HEADER_BYTES as u64, limit)?;
         let possible = match family(self.method) {
-            Ok(family) => limit.min(self.payload_bytes() as u64 * family.expansion_max),
+            Ok(family) => {
+                limit.min(family.expansion_max.saturating_mul(self.payload_bytes() as u64))
+            }
             // Decoding will say so; sizes of such blocks are of use to whoever lists them.
             Err(_) => limit,
         };

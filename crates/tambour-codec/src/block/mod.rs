@@ -120,9 +120,9 @@ mod tests {
             block[..16].copy_from_slice(&hash.to_bytes());
             decode(&block).unwrap_err()
         };
-        let error = block(0x94);
+        let error = block(0x96);
         assert_eq!(error.kind(), Kind::Unsupported);
-        assert_eq!(error.to_string(), "method 0x94 (DoubleDelta) is not supported");
+        assert_eq!(error.to_string(), "method 0x96 (AES_128_GCM_SIV) is not supported");
         assert_eq!(block(0x42).to_string(), "method 0x42 (unknown) is not supported");
     }
 
@@ -133,8 +133,10 @@ mod tests {
             Encoder::new(&spec, Element::BYTES).map(drop).map_err(|error| error.kind())
         };
         assert_eq!(kind("LZ4"), Ok(()));
-        assert_eq!(kind("Delta(4), LZ4"), Err(Kind::Unsupported));
-        assert_eq!(kind("T64"), Err(Kind::Unsupported));
+        assert_eq!(kind("Delta(4), LZ4"), Ok(()));
+        assert_eq!(kind("AES_128_GCM_SIV, LZ4"), Err(Kind::Unsupported));
+        assert_eq!(kind("T64"), Err(Kind::Argument));
+        assert_eq!(kind("Multiple"), Err(Kind::Argument));
         assert_eq!(kind("LZ4HC"), Ok(()));
         assert_eq!(kind("LZ4HC(1)"), Ok(()));
         assert_eq!(kind("LZ4HC(0)"), Err(Kind::Argument));

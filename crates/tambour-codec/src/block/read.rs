@@ -2,7 +2,7 @@
 
 use super::{HASH_BYTES, Header, PREFIX_BYTES};
 use crate::CodecError;
-use crate::codec::{Codec, Element, FAMILIES, family};
+use crate::codec::{Decoders, check_chain};
 use tambour_kernel::hash::city_hash_128;
 
 /// One whole block whose checksum was verified.
@@ -15,7 +15,8 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The block at the start of `source` (which may go on behind it). Verifies sizes and checksum.
+    /// The block at the start of `source` (which may go on behind it). Verifies sizes and checksum; sizes
+    /// of a chain, too, as far as they show without decoding.
     pub fn parse(source: &'a [u8]) -> Result<Self, CodecError> {
         let header = Header::parse(source)?;
         let needed = header.block_bytes();
@@ -26,7 +27,9 @@ impl<'a> Block<'a> {
         if got != header.hash {
             return Err(CodecError::Checksum { expected: header.hash, got });
         }
-        Ok(Self { header, payload: &block[PREFIX_BYTES..] })
+        let payload = &block[PREFIX_BYTES..];
+        check_chain(header.method, header.uncompressed_size, payload)?;
+        Ok(Self { header, payload })
     }
 
     /// Bytes of the whole block on disk, checksum included.
@@ -38,8 +41,7 @@ impl<'a> Block<'a> {
 /// Decodes blocks of any known method; keeps scratch memory and contexts between blocks. One per thread.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// One codec per entry of [`FAMILIES`], made on its first use.
-    codecs: [Option<Box<dyn Codec>>; FAMILIES.len()],
+    decoders: Decoders,
 }
 
 impl Decoder {
@@ -54,7 +56,7 @@ impl Decoder {
         if target.len() != expected {
             return Err(CodecError::Target { expected, got: target.len() });
         }
-        self.codec(block.header.method)?.decode(block.payload, target)
+        self.decoders.get(block.header.method)?.decode(block.payload, target)
     }
 
     /// Decodes into the end of `target`, which grows by `uncompressed_size` bytes, or not at all on an error.
@@ -70,17 +72,5 @@ impl Decoder {
             target.truncate(start);
         }
         result
-    }
-
-    fn codec(&mut self, method: u8) -> Result<&mut Box<dyn Codec>, CodecError> {
-        let family = family(method)?;
-        let families = FAMILIES.iter().zip(&mut self.codecs);
-        let slot =
-            families.filter(|(entry, _)| entry.method == method).map(|(_, slot)| slot).next();
-        match slot {
-            Some(Some(codec)) => Ok(codec),
-            Some(slot) => Ok(slot.insert((family.build)(&[], Element::BYTES)?)),
-            None => Err(CodecError::UnsupportedMethod { method, name: family.name }),
-        }
     }
 }

@@ -1,12 +1,12 @@
-//! Writing blocks.
+//! Writing blocks, with one codec or a chain.
 
 use super::{HASH_BYTES, HEADER_BYTES, Header, PREFIX_BYTES, SIZE_MAX};
 use crate::CodecError;
-use crate::codec::{Codec, Element, Named};
-use crate::spec::CodecSpec;
+use crate::codec::{Chain, Codec, Element, Named};
+use crate::spec::{CodecCall, CodecSpec};
 use tambour_kernel::hash::{Hash128, city_hash_128};
 
-/// Encodes blocks with one codec; keeps contexts between blocks. One per stream.
+/// Encodes blocks with a codec or a chain; keeps contexts between blocks. One per stream.
 #[derive(Debug)]
 pub struct Encoder {
     method: u8,
@@ -16,25 +16,16 @@ pub struct Encoder {
 impl Encoder {
     /// An encoder for a specification; see [`Element`] for what a codec learns of the column.
     ///
-    /// Chains of several codecs and codecs of ClickHouse that this version does not have are
-    /// [`CodecError::UnsupportedCodec`].
+    /// Codecs of ClickHouse that this version does not have are [`CodecError::UnsupportedCodec`]; one that does not suit the
+    /// elements is [`CodecError::Spec`].
     pub fn new(spec: &CodecSpec, element: Element) -> Result<Self, CodecError> {
-        let [call] = &spec.calls[..] else {
-            return Err(CodecError::UnsupportedCodec { name: spec.to_string() });
-        };
-        match Named::find(&call.name) {
-            Some(Named::Family(family)) => {
-                let codec = (family.build)(&call.arguments, element)?;
-                Ok(Self { method: family.method, codec })
-            }
-            Some(Named::Foreign(name, _)) => {
-                Err(CodecError::UnsupportedCodec { name: name.to_owned() })
-            }
-            None => {
-                let reason = "there is no such codec".to_owned();
-                Err(CodecError::Spec { spec: spec.to_string(), reason })
-            }
+        if let [call] = &spec.calls[..] {
+            let (method, codec) = build(spec, call, element)?;
+            return Ok(Self { method, codec });
         }
+        let members = spec.calls.iter().map(|call| build(spec, call, element));
+        let chain = Chain::new(members.collect::<Result<Vec<_>, _>>()?);
+        Ok(Self { method: Chain::METHOD, codec: Box::new(chain) })
     }
 
     /// Appends one block that holds `source` (at most [`SIZE_MAX`] bytes). On an error `target` is as before.
@@ -66,6 +57,28 @@ impl Encoder {
         header.hash = city_hash_128(&block[HASH_BYTES..]);
         block[..HASH_BYTES].copy_from_slice(&header.hash.to_bytes());
         debug_assert!(block.len() == header.block_bytes() && block.len() >= HEADER_BYTES);
+    }
+}
+
+/// The codec of a call, and its method byte.
+fn build(
+    spec: &CodecSpec,
+    call: &CodecCall,
+    element: Element,
+) -> Result<(u8, Box<dyn Codec>), CodecError> {
+    let refused =
+        |reason: &str| CodecError::Spec { spec: spec.to_string(), reason: reason.to_owned() };
+    match Named::find(&call.name) {
+        Some(Named::Family(family)) if family.method == Chain::METHOD => {
+            Err(refused("a chain is written as its codecs, separated by commas"))
+        }
+        Some(Named::Family(family)) => {
+            Ok((family.method, (family.build)(&call.arguments, element)?))
+        }
+        Some(Named::Foreign(name, _)) => {
+            Err(CodecError::UnsupportedCodec { name: name.to_owned() })
+        }
+        None => Err(refused("there is no such codec")),
     }
 }
 

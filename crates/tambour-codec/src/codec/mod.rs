@@ -6,12 +6,35 @@
 
 use crate::CodecError;
 
+mod alp;
+mod counted;
+mod delta;
+mod double_delta;
+mod fpc;
+mod gcd;
+mod gorilla;
 mod lz4;
 mod lz4hc;
+mod multiple;
 mod none;
+mod t64;
+mod width;
 mod zstd;
 /// Every family that this version encodes and decodes.
-pub const FAMILIES: &[&Family] = &[&lz4::FAMILY, &none::FAMILY, &zstd::FAMILY];
+pub const FAMILIES: &[&Family] = &[
+    &alp::FAMILY,
+    &delta::FAMILY,
+    &double_delta::FAMILY,
+    &fpc::FAMILY,
+    &gcd::FAMILY,
+    &gorilla::FAMILY,
+    &lz4::FAMILY,
+    &multiple::FAMILY,
+    &none::FAMILY,
+    &t64::FAMILY,
+    &zstd::FAMILY,
+];
+pub(crate) use multiple::{Chain, check_chain};
 
 /// Families that write under the method byte of one of [`FAMILIES`], which decodes their blocks.
 pub const ALIASES: &[&Family] = &[&lz4hc::FAMILY];
@@ -28,7 +51,8 @@ pub struct Family {
     /// So many bytes of output, at most, come from one byte of payload: a header that claims more is refused before
     /// anything is allocated.
     pub expansion_max: u64,
-    /// Makes a codec. Without arguments it can decode whatever the family wrote.
+    /// Makes a codec, if it suits the elements. Without arguments and for [`Element::UNKNOWN`] it can decode whatever the
+    /// family wrote.
     pub build: Build,
 }
 
@@ -74,11 +98,40 @@ pub enum Class {
     Signed,
     /// IEEE floats.
     Float,
+    /// Not known: who decodes finds all that in the payload.
+    Unknown,
+}
+
+impl Class {
+    /// What several values of the class are called.
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Bytes => "text or bytes",
+            Self::Unsigned => "unsigned integers",
+            Self::Signed => "signed integers",
+            Self::Float => "floats",
+            Self::Unknown => "values",
+        }
+    }
 }
 
 impl Element {
     /// A stream of bytes that are no numbers.
     pub const BYTES: Self = Self { width: 1, class: Class::Bytes };
+    /// A stream of which nothing is known. Codecs are built for it to decode, and to find out whether a specification is
+    /// good for any column at all.
+    pub const UNKNOWN: Self = Self { width: 1, class: Class::Unknown };
+}
+
+impl std::fmt::Display for Element {
+    /// `floats of 8 bytes`, `text or bytes`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.class {
+            Class::Bytes if self.width == 1 => f.write_str(self.class.plural()),
+            Class::Bytes => write!(f, "bytes, {} at a time", self.width),
+            class => write!(f, "{} of {} bytes", class.plural(), self.width),
+        }
+    }
 }
 
 /// A codec of ClickHouse that this version does not have.
@@ -95,18 +148,10 @@ const fn foreign(name: &'static str, method: u8, scope: Scope) -> Foreign {
 
 /// What ClickHouse knows and this version does not. A codec that arrives leaves this list.
 const FOREIGN: &[Foreign] = &[
-    foreign("Multiple", 0x91, Scope::Values),
-    foreign("Delta", 0x92, Scope::Values),
-    foreign("T64", 0x93, Scope::Values),
-    foreign("DoubleDelta", 0x94, Scope::Values),
-    foreign("Gorilla", 0x95, Scope::Values),
     foreign("AES_128_GCM_SIV", 0x96, Scope::Values),
     foreign("AES_256_GCM_SIV", 0x97, Scope::Values),
-    foreign("FPC", 0x98, Scope::Values),
     foreign("DEFLATE_QPL", 0x99, Scope::Generic),
-    foreign("GCD", 0x9a, Scope::Values),
     foreign("ZSTD_QAT", 0x9b, Scope::Generic),
-    foreign("ALP", 0x9c, Scope::Values),
     foreign("Quantized", 0x9e, Scope::Values),
     foreign("ZXC", 0x9f, Scope::Generic),
 ];
@@ -145,6 +190,23 @@ const fn methods_are_distinct() -> bool {
         k += 1;
     }
     true
+}
+
+/// One decoder per family, made on its first use and kept.
+#[derive(Debug, Default)]
+pub(crate) struct Decoders([Option<Box<dyn Codec>>; FAMILIES.len()]);
+
+impl Decoders {
+    /// The decoder for a method byte.
+    pub(crate) fn get(&mut self, method: u8) -> Result<&mut dyn Codec, CodecError> {
+        let family = family(method)?;
+        let mut slots = FAMILIES.iter().zip(&mut self.0);
+        match slots.find(|(entry, _)| entry.method == method) {
+            Some((_, Some(codec))) => Ok(codec.as_mut()),
+            Some((_, slot)) => Ok(slot.insert((family.build)(&[], Element::UNKNOWN)?).as_mut()),
+            None => Err(CodecError::UnsupportedMethod { method, name: family.name }),
+        }
+    }
 }
 
 /// The family of a method byte.

@@ -14,23 +14,14 @@ pub(super) const FAMILY: Family = Family {
     scope: Scope::Generic,
     // A block of 128 KiB takes at least four bytes: three of header and one that is repeated.
     expansion_max: (128 << 10) / 4,
-    build: |arguments, _| {
-        let level = match arguments {
-            [] => LEVEL_DEFAULT,
-            [level] => level
-                .parse()
-                .ok()
-                .filter(|level| (1..=LEVEL_MAX).contains(level))
-                .ok_or_else(|| argument_error("ZSTD", arguments, "the level is 1 to 22"))?,
-            _ => return Err(argument_error("ZSTD", arguments, "takes one argument, the level")),
-        };
-        Ok(Box::new(Zstd { level, encode: None, decode: None }))
-    },
+    build: |arguments, _| Ok(Box::new(build(arguments)?)),
 };
 
 /// Level of `ZSTD` without an argument, as in ClickHouse.
 const LEVEL_DEFAULT: i32 = 1;
 const LEVEL_MAX: i32 = 22;
+/// Logarithms of windows that ClickHouse accepts for long mode.
+const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=31;
 /// Largest window that is decoded; what the `zstd` program accepts without being asked for more.
 const WINDOW_BYTES_MAX: u64 = 128 << 20;
 /// The first four bytes of a frame.
@@ -38,6 +29,8 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 struct Zstd {
     level: i32,
+    /// Logarithm of the window in long mode.
+    window: Option<u32>,
     /// Both made on their first use.
     encode: Option<CCtx<'static>>,
     decode: Option<DCtx<'static>>,
@@ -47,6 +40,27 @@ impl std::fmt::Debug for Zstd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Zstd").field("level", &self.level).finish_non_exhaustive()
     }
+}
+
+fn build(arguments: &[String]) -> Result<Zstd, CodecError> {
+    let refused = |reason| argument_error("ZSTD", arguments, reason);
+    let (level, window) = match arguments {
+        [] => (None, None),
+        [level] => (Some(level), None),
+        [level, window] => (Some(level), Some(window)),
+        _ => return Err(refused("takes two arguments, the level and the window of long mode")),
+    };
+    let level = level.map_or(Some(LEVEL_DEFAULT), |level| level.parse().ok());
+    let level = level.filter(|level| (1..=LEVEL_MAX).contains(level));
+    let level = level.ok_or_else(|| refused("the level is 1 to 22"))?;
+    let parse = |window: &String| {
+        let window = window.parse().ok().filter(|window| WINDOW_LOGS.contains(window));
+        // A block never needs more, and the decoder takes no more.
+        let max = WINDOW_BYTES_MAX.ilog2();
+        window.map(|window: u32| window.min(max)).ok_or_else(|| refused("the window is 10 to 31"))
+    };
+    let window = window.map(parse).transpose()?;
+    Ok(Zstd { level, window, encode: None, decode: None })
 }
 
 fn no_memory() -> CodecError {
@@ -64,6 +78,14 @@ impl Zstd {
             context
                 .set_parameter(CParameter::CompressionLevel(self.level))
                 .map_err(|code| refused(code, Kind::Argument))?;
+            if let Some(window) = self.window {
+                let long =
+                    [CParameter::EnableLongDistanceMatching(true), CParameter::WindowLog(window)];
+                for parameter in long {
+                    let set = context.set_parameter(parameter);
+                    set.map_err(|code| refused(code, Kind::Argument))?;
+                }
+            }
             self.encode = Some(context);
         }
         self.encode.as_mut().ok_or_else(no_memory)
@@ -156,7 +178,7 @@ mod tests {
         for level in ["1", "22"] {
             assert!(codec(&[level]).is_ok());
         }
-        for arguments in [&["0"][..], &["23"], &["-1"], &["x"], &["3", "24"]] {
+        for arguments in [&["0"][..], &["23"], &["-1"], &["x"], &["3", "9"], &["3", "32"]] {
             assert_eq!(codec(arguments).unwrap_err().kind(), Kind::Argument);
         }
     }
@@ -175,6 +197,25 @@ mod tests {
             assert_eq!(decoded, source);
         }
         assert!(target.starts_with(b"before"));
+    }
+
+    /// What repeats farther back than the window of level 1 reaches (512 KiB) is found only in long mode.
+    #[test]
+    fn long_mode_finds_what_is_far() {
+        let noise = |k: u64| (k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).to_le_bytes();
+        let source: Vec<u8> = (0..200_000_u64).flat_map(noise).collect::<Vec<_>>().repeat(2);
+        let size = |arguments: &[&str]| {
+            let mut codec = codec(arguments).unwrap();
+            let mut target = Vec::new();
+            codec.encode(&source, &mut target).unwrap();
+            let mut decoded = vec![0; source.len()];
+            codec.decode(&target, &mut decoded).unwrap();
+            assert!(decoded == source);
+            target.len()
+        };
+        assert!(size(&["1", "24"]) < size(&["1"]) * 2 / 3);
+        size(&["1", "31"]);
+        size(&["1", "10"]);
     }
 
     #[test]

@@ -1,0 +1,127 @@
+//! Laws of the kernels of columns: every variant does what a naive loop does, at every length.
+
+use crate::generate::Random;
+use crate::naive;
+use tambour_kernel::column::alp::{Decimal, Packed, VECTOR, packed_bytes};
+use tambour_kernel::column::fpc::FloatWidth;
+use tambour_kernel::column::t64::{GROUP, Planes, Shape};
+use tambour_kernel::column::{Width, alp, delta, gcd, t64};
+
+/// Law: sums of differences are the values again, and those of any bytes are what the definition says.
+pub fn delta(source: &[u8]) {
+    for &width in Width::ALL {
+        let source = &source[..source.len() / width.bytes() * width.bytes()];
+        let mut differences = vec![0xaa; source.len()];
+        delta::encode(width, source, &mut differences);
+        let mut payload = vec![width.byte(), 0];
+        payload.extend(source);
+        let sums = naive::decode(0x92, &payload, source.len());
+        for variant in delta::DECODE_VARIANTS.available() {
+            let mut target = vec![0x55; source.len()];
+            variant.decode(width, &differences, &mut target);
+            assert!(target == source, "{variant:?} {width:?}: no round trip");
+            variant.decode(width, source, &mut target);
+            assert!(Some(target) == sums, "{variant:?} {width:?}: other sums");
+        }
+    }
+}
+
+/// Law: products are those of the definition, and dividing by the common divisor undoes them.
+pub fn gcd(source: &[u8], divisor: &[u8; 32]) {
+    for &width in gcd::WIDTHS {
+        let source = &source[..source.len() / width * width];
+        let divisor = &divisor[..width];
+        let mut payload = vec![0; 2];
+        payload[0] = u8::try_from(width).unwrap_or(0);
+        payload.extend(divisor);
+        payload.extend(source);
+        let expected = naive::decode(0x9a, &payload, source.len()).unwrap_or_default();
+        for variant in gcd::DECODE_VARIANTS.available() {
+            let mut target = vec![0x55; source.len()];
+            variant.decode(width, divisor, source, &mut target);
+            assert!(target == expected, "{variant:?} {width}: other products");
+            for signed in [false, true] {
+                let mut encoded = vec![0xaa; width + source.len()];
+                gcd::encode(width, signed, &expected, &mut encoded);
+                let (divisor, quotients) = encoded.split_at(width);
+                variant.decode(width, divisor, quotients, &mut target);
+                assert!(target == expected, "{variant:?} {width}: no round trip");
+            }
+        }
+    }
+}
+
+/// Law: any bytes are groups of planes, of any shape, and decode to the bits that are there.
+pub fn t64(source: &[u8], seed: u64) {
+    let mut random = Random::new(seed);
+    for &width in Width::ALL {
+        let bits = 1 + u32::try_from(random.below(width.bits() as usize)).unwrap_or(0);
+        let planes = random.pick(&[Planes::Bytes, Planes::Bits]);
+        let shape = Shape { width, bits, planes };
+        let groups = source.len() / shape.packed_bytes(1);
+        let count = (groups * GROUP).saturating_sub(random.below(GROUP));
+        let packed = &source[..shape.packed_bytes(count)];
+        let above = [random.number(), random.number()];
+        let above = above.map(|above| if bits == 64 { 0 } else { above >> bits << bits });
+        let rows = if planes == Planes::Bytes { bits as usize / 8 } else { 0 };
+        let expected: Vec<u8> = (0..count)
+            .flat_map(|index| {
+                let group = &packed[index / GROUP * shape.packed_bytes(1)..];
+                let value = naive::t64_bits(group, rows, bits as usize, index % GROUP);
+                let above = above[usize::from(value >> (bits - 1) & 1 == 1)];
+                (value | above).to_le_bytes().into_iter().take(width.bytes())
+            })
+            .collect();
+        for variant in t64::DECODE_VARIANTS.available() {
+            let mut target = vec![0x55; expected.len()];
+            variant.decode(shape, above, packed, &mut target);
+            assert!(target == expected, "{variant:?} {shape:?} {count}: other values");
+            // What is behind the last value of a group is not kept.
+            let mut again = vec![0xaa; packed.len()];
+            t64::encode(shape, &target, &mut again);
+            variant.decode(shape, above, &again, &mut target);
+            assert!(target == expected, "{variant:?} {shape:?} {count}: no round trip");
+        }
+    }
+}
+
+/// Law: any bytes are a packed vector of any number of bits, and decode to what the definition says.
+pub fn alp(source: &[u8], seed: u64) {
+    let mut random = Random::new(seed);
+    let bits = u32::try_from(random.below(65)).unwrap_or(0);
+    let mut words = source.to_vec();
+    words.resize(packed_bytes(bits), random.byte());
+    let count = random.pick(&[VECTOR, 1 + random.clone().below(VECTOR)]);
+    let decimal = Decimal {
+        exponent: u8::try_from(random.below(19)).unwrap_or(0),
+        factor: u8::try_from(random.below(19)).unwrap_or(0),
+    };
+    let base = random.number().cast_signed();
+    let packed = Packed { decimal, bits, base, words: &words };
+    for width in [FloatWidth::F4, FloatWidth::F8] {
+        let powers = [i32::from(decimal.exponent), i32::from(decimal.factor)];
+        let expected: Vec<u8> = (0..count)
+            .flat_map(|index| {
+                let distance = naive::alp_bits(&words, bits as usize, index);
+                let integer = base.wrapping_add(distance.cast_signed());
+                naive::alp_value(width.bytes(), integer, powers)
+            })
+            .collect();
+        for variant in alp::DECODE_VARIANTS.available() {
+            let mut target = vec![0x55; expected.len()];
+            variant.decode(width, packed, &mut target);
+            assert!(target == expected, "{variant:?} {width:?} {bits}: other values");
+        }
+    }
+}
+
+/// All laws of this module, for a fuzzer: a seed, a divisor, bytes.
+pub fn fuzz_column(input: &[u8]) {
+    let Some((seed, rest)) = input.split_first_chunk::<8>() else { return };
+    let Some((divisor, source)) = rest.split_first_chunk::<32>() else { return };
+    let seed = u64::from_le_bytes(*seed);
+    delta(source);
+    gcd(source, divisor);
+    t64(source, seed);
+    alp(source, seed);
+}

@@ -1,0 +1,241 @@
+//! `ALP`, method 0x9c: floats that are decimals, as packed integers.
+//!
+//! `[1][width]`, u16 1024, then vectors of 1024 values; see `docs/format/codecs.md`. The RD scheme, for floats that are no
+//! decimals, is marked in the first byte; it is not read here, and not written: such vectors are stored as they are.
+
+use super::fpc::float_width;
+use super::width::element_width;
+use super::{Class, Codec, Family, Scope, argument_error};
+use crate::{CodecError, kernels};
+use tambour_kernel::column::alp::{self, Decimal, Encoded, Integers, POWER_MAX, Packed, VECTOR};
+use tambour_kernel::column::fpc::FloatWidth;
+use tambour_kernel::variant::Runnable;
+
+pub(super) const FAMILY: Family = Family {
+    name: "ALP",
+    method: 0x9c,
+    scope: Scope::Values,
+    // A vector of equal doubles takes 13 bytes.
+    expansion_max: 1024,
+    build: |arguments, element| {
+        match arguments {
+            [] => {}
+            [variant] if ["AUTO", "STD"].iter().any(|v| variant.eq_ignore_ascii_case(v)) => {}
+            [variant] if variant.eq_ignore_ascii_case("RD") => return Err(rd()),
+            _ => return Err(argument_error("ALP", arguments, "the variant is AUTO, STD or RD")),
+        }
+        let width = element_width("ALP", arguments, element, &[Class::Float], &[8, 4])?;
+        let refused = || argument_error("ALP", arguments, "the width is 4 or 8");
+        let width = float_width(width).ok_or_else(refused)?;
+        Ok(Box::new(Alp { width, vector: None }))
+    },
+};
+
+const VERSION: u8 = 1;
+const VERSION_MASK: u8 = 0x0f;
+/// The bit that says RD.
+const RD_FLAG: u8 = 0x10;
+/// First byte, width, values per vector.
+const HEADER_BYTES: usize = 4;
+/// Values per vector, as in the header.
+const VALUES: u16 = 1024;
+/// Instead of an exponent: the values follow as they are.
+const RAW: u8 = 0xff;
+/// Exponent, factor, u16 exceptions, bits, i64 base.
+const VECTOR_HEADER_BYTES: usize = 13;
+/// Values of a vector by which pairs of powers are compared.
+const SAMPLE: usize = 32;
+
+#[derive(Debug)]
+struct Alp {
+    width: FloatWidth,
+    /// Made on the first encoding.
+    vector: Option<Box<Vector>>,
+}
+
+#[derive(Debug)]
+struct Vector {
+    integers: Integers,
+    exceptions: [u16; VECTOR],
+    /// The pair of powers that was found last, and what a sample cost then: most columns need one pair.
+    found: Option<(usize, Decimal)>,
+}
+
+impl Default for Vector {
+    fn default() -> Self {
+        Self { integers: [0; VECTOR], exceptions: [0; VECTOR], found: None }
+    }
+}
+
+/// Bytes of a vector after its header.
+fn vector_bytes(width: FloatWidth, encoded: Encoded) -> usize {
+    alp::packed_bytes(encoded.bits) + encoded.exceptions * (2 + width.bytes())
+}
+
+impl Vector {
+    fn encode(&mut self, width: FloatWidth, decimal: Decimal, source: &[u8]) -> Encoded {
+        alp::encode(width, decimal, source, &mut self.integers, &mut self.exceptions)
+    }
+
+    /// The pair of powers with the smallest estimate on a sample.
+    fn choose(&mut self, width: FloatWidth, source: &[u8]) -> Decimal {
+        let count = source.len() / width.bytes();
+        let mut sample = Vec::with_capacity(SAMPLE * width.bytes());
+        for k in 0..count.min(SAMPLE) {
+            let at = k * count / count.min(SAMPLE) * width.bytes();
+            sample.extend(&source[at..at + width.bytes()]);
+        }
+        let taken = sample.len() / width.bytes();
+        // A bit of a packed value counts for the values of the sample, too.
+        let cost = |encoded: Encoded| {
+            encoded.bits as usize * taken + encoded.exceptions * 8 * (2 + width.bytes())
+        };
+        if let Some((known, decimal)) = self.found
+            && cost(self.encode(width, decimal, &sample)) <= known + taken
+        {
+            return decimal;
+        }
+        // Single precision has no more digits.
+        let exponent_max = if width == FloatWidth::F4 { 10 } else { POWER_MAX };
+        let pairs = (0..=exponent_max)
+            .flat_map(|exponent| (0..=exponent).map(move |factor| Decimal { exponent, factor }));
+        // The first of equals: the smallest powers.
+        let best = pairs.map(|decimal| (cost(self.encode(width, decimal, &sample)), decimal));
+        let best = best.min_by_key(|(cost, _)| *cost);
+        self.found = best;
+        best.map_or(Decimal { exponent: 0, factor: 0 }, |best| best.1)
+    }
+
+    /// Appends a vector.
+    fn write(&mut self, width: FloatWidth, source: &[u8], target: &mut Vec<u8>) {
+        let decimal = self.choose(width, source);
+        let encoded = self.encode(width, decimal, source);
+        if VECTOR_HEADER_BYTES + vector_bytes(width, encoded) > source.len() {
+            target.push(RAW);
+            target.extend(source);
+            return;
+        }
+        let Encoded { base, bits, exceptions } = encoded;
+        target.extend([decimal.exponent, decimal.factor]);
+        // At most 1024, and at most 64.
+        target.extend(u16::try_from(exceptions).unwrap_or(u16::MAX).to_le_bytes());
+        target.push(u8::try_from(bits).unwrap_or(u8::MAX));
+        target.extend(base.to_le_bytes());
+        let start = target.len();
+        target.resize(start + alp::packed_bytes(bits), 0);
+        alp::pack(bits, base, &self.integers, &mut target[start..]);
+        for &index in &self.exceptions[..exceptions] {
+            target.extend(index.to_le_bytes());
+            let at = usize::from(index) * width.bytes();
+            target.extend(&source[at..at + width.bytes()]);
+        }
+    }
+}
+
+impl Codec for Alp {
+    fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+        let (width, byte) = match self.width {
+            FloatWidth::F4 => (4, 4),
+            FloatWidth::F8 => (8, 8),
+        };
+        if !source.len().is_multiple_of(width) {
+            let reason = format!("encodes whole values of {width} bytes, not {}", source.len());
+            return Err(argument_error("ALP", &[], &reason));
+        }
+        target.extend([VERSION, byte]);
+        target.extend(VALUES.to_le_bytes());
+        let vector = self.vector.get_or_insert_default();
+        // Nothing is kept from one block to the next.
+        vector.found = None;
+        for piece in source.chunks(VECTOR * width) {
+            vector.write(self.width, piece, target);
+        }
+        Ok(())
+    }
+
+    fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
+        let width = read_header(source)?;
+        if !target.len().is_multiple_of(width.bytes()) {
+            return Err(malformed(1, "values of another width than the block's size"));
+        }
+        let decode = kernels::alp_decode()?;
+        let mut at = HEADER_BYTES;
+        for piece in target.chunks_mut(VECTOR * width.bytes()) {
+            at += read_vector(decode, width, source, at, piece)?;
+        }
+        if at == source.len() { Ok(()) } else { Err(malformed(at, "bytes behind the end")) }
+    }
+}
+
+fn malformed(at: usize, reason: &'static str) -> CodecError {
+    CodecError::Payload { codec: "ALP", at, reason }
+}
+
+/// The variant that ClickHouse chooses for floats that are no decimals.
+fn rd() -> CodecError {
+    CodecError::UnsupportedCodec { name: "ALP in its RD variant".to_owned() }
+}
+
+fn read_header(source: &[u8]) -> Result<FloatWidth, CodecError> {
+    let Some(&[meta, width, low, high]) = source.first_chunk::<HEADER_BYTES>() else {
+        return Err(malformed(source.len(), "header cut short"));
+    };
+    if meta & VERSION_MASK != VERSION || meta & !(VERSION_MASK | RD_FLAG) != 0 {
+        return Err(CodecError::UnsupportedCodec {
+            name: format!("ALP, version byte {meta:#04x},"),
+        });
+    }
+    if meta & RD_FLAG != 0 {
+        return Err(rd());
+    }
+    let width = float_width(width).ok_or_else(|| malformed(1, "a width that there is not"))?;
+    if u16::from_le_bytes([low, high]) == VALUES {
+        Ok(width)
+    } else {
+        Err(malformed(2, "vectors of other than 1024 values"))
+    }
+}
+
+/// Decodes one vector at `at` and returns how many bytes it took.
+fn read_vector(
+    decode: Runnable<alp::Decode>,
+    width: FloatWidth,
+    source: &[u8],
+    at: usize,
+    target: &mut [u8],
+) -> Result<usize, CodecError> {
+    let rest = source.get(at..).unwrap_or_default();
+    let short = || malformed(at, "vector cut short");
+    if let Some((&RAW, rest)) = rest.split_first() {
+        target.copy_from_slice(rest.get(..target.len()).ok_or_else(short)?);
+        return Ok(1 + target.len());
+    }
+    let (header, rest) = rest.split_first_chunk::<VECTOR_HEADER_BYTES>().ok_or_else(short)?;
+    let [exponent, factor, low, high, bits, base @ ..] = *header;
+    let bits = u32::from(bits);
+    if exponent > POWER_MAX || factor > POWER_MAX {
+        return Err(malformed(at, "a power of ten that there is not"));
+    }
+    if bits > 64 {
+        return Err(malformed(at + 4, "more than 64 bits for a value"));
+    }
+    let (packed, rest) = rest.split_at_checked(alp::packed_bytes(bits)).ok_or_else(short)?;
+    let decimal = Decimal { exponent, factor };
+    let vector = Packed { decimal, bits, base: i64::from_le_bytes(base), words: packed };
+    decode.decode(width, vector, target);
+    let count = usize::from(u16::from_le_bytes([low, high]));
+    let size = 2 + width.bytes();
+    let exceptions = rest.get(..count * size).ok_or_else(short)?;
+    for (k, exception) in exceptions.chunks_exact(size).enumerate() {
+        let index = usize::from(u16::from_le_bytes([exception[0], exception[1]]));
+        let place = target.chunks_exact_mut(width.bytes()).nth(index);
+        let outside = || {
+            malformed(
+                at + VECTOR_HEADER_BYTES + packed.len() + k * size,
+                "an exception behind the end",
+            )
+        };
+        place.ok_or_else(outside)?.copy_from_slice(&exception[2..]);
+    }
+    Ok(VECTOR_HEADER_BYTES + packed.len() + exceptions.len())
+}

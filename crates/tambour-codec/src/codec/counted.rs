@@ -1,0 +1,52 @@
+//! The frame of `DoubleDelta` and `Gorilla`: prefix, u32 count of values, then what a kernel makes of them.
+
+use super::width::{read_prefix, write_prefix};
+use crate::CodecError;
+use tambour_kernel::column::{Malformed, Width};
+
+/// Bytes of the count.
+const COUNT_BYTES: usize = 4;
+
+/// Most bytes for so many values, and the encoder that keeps to it.
+type Encode = (fn(Width, usize) -> usize, fn(Width, &[u8], &mut [u8]) -> usize);
+
+/// Encodes with a kernel, by way of scratch memory that has room for the worst case.
+pub(super) fn encode_counted(
+    width: Width,
+    scratch: &mut Vec<u8>,
+    (bound, encode): Encode,
+    source: &[u8],
+    target: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    let values = write_prefix(width.byte(), source, target);
+    let count = values.len() / width.bytes();
+    let limit = CodecError::Limit { what: "values", got: count as u64, max: u64::from(u32::MAX) };
+    target.extend(u32::try_from(count).map_err(|_| limit)?.to_le_bytes());
+    let bound = bound(width, count);
+    if scratch.len() < bound {
+        scratch.resize(bound, 0);
+    }
+    let used = encode(width, values, scratch);
+    target.extend_from_slice(&scratch[..used]);
+    Ok(())
+}
+
+/// Checks the count against the target and decodes with a kernel.
+pub(super) fn decode_counted(
+    codec: &'static str,
+    decode: impl FnOnce(Width, &[u8], &mut [u8]) -> Result<(), Malformed>,
+    source: &[u8],
+    target: &mut [u8],
+) -> Result<(), CodecError> {
+    let body = read_prefix(codec, Width::new, source, target)?;
+    let malformed = |at, reason| CodecError::Payload { codec, at, reason };
+    let Some((count, items)) = body.source.split_first_chunk::<COUNT_BYTES>() else {
+        return Err(malformed(body.at, "count of values cut short"));
+    };
+    let expected = body.target.len() / body.width.bytes();
+    if u32::from_le_bytes(*count) as usize != expected {
+        return Err(malformed(body.at, "count of values differs from the block's size"));
+    }
+    let at = body.at + COUNT_BYTES;
+    decode(body.width, items, body.target).map_err(|cause| malformed(at + cause.at, cause.reason))
+}

@@ -1,0 +1,40 @@
+//! `Gorilla`, method 0x95: exclusive ors of neighbours in bits, for floats that change slowly.
+//!
+//! `[width][leading][leading bytes]`, u32 count of values, then the first value and a stream of bits.
+
+use super::counted::{decode_counted, encode_counted};
+use super::width::argument_width;
+use super::{Class, Codec, Family, Scope};
+use crate::CodecError;
+use tambour_kernel::column::{Width, gorilla};
+
+pub(super) const FAMILY: Family = Family {
+    name: "Gorilla",
+    method: 0x95,
+    scope: Scope::Values,
+    // One bit for a value of eight bytes.
+    expansion_max: 64,
+    build: |arguments, element| {
+        // It runs on integers, too, but ClickHouse refuses that as meaningless unless it is told otherwise.
+        let width = argument_width("Gorilla", arguments, element, &[Class::Float])?;
+        Ok(Box::new(Gorilla { width, scratch: Vec::new() }))
+    },
+};
+
+#[derive(Debug)]
+struct Gorilla {
+    width: Width,
+    /// Room for the bound of the largest source so far.
+    scratch: Vec<u8>,
+}
+
+impl Codec for Gorilla {
+    fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+        let Self { width, scratch } = self;
+        encode_counted(*width, scratch, (gorilla::bound, gorilla::encode), source, target)
+    }
+
+    fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
+        decode_counted("Gorilla", gorilla::decode, source, target)
+    }
+}

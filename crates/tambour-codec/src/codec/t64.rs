@@ -1,0 +1,184 @@
+//! `T64`, method 0x93: the low bits of integers as planes of 64 values, for integers in a small range.
+//!
+//! `[cookie][leading bytes]`, minimum and maximum as eight bytes each, then the planes. The cookie is the type of the
+//! values, and 0x80 for the variant that stores every bit as a plane. Nothing follows when all values are equal, and no
+//! minimum either when there is no whole value.
+
+use super::width::{WORDS, element_width};
+use super::{Class, Codec, Element, Family, Scope, argument_error};
+use crate::{CodecError, kernels};
+use tambour_kernel::column::Width;
+use tambour_kernel::column::t64::{self, Planes, Shape};
+
+pub(super) const FAMILY: Family = Family {
+    name: "T64",
+    method: 0x93,
+    scope: Scope::Values,
+    // A block of equal values has no size of its own. So much is far above what anybody writes into one block: 17 bytes of
+    // payload may become 68 MiB.
+    expansion_max: 4 << 20,
+    build: |arguments, element| Ok(Box::new(build(arguments, element)?)),
+};
+
+/// The bit of the cookie that says [`Planes::Bits`].
+const BITS_FLAG: u8 = 0x80;
+/// Minimum and maximum.
+const RANGE_BYTES: usize = 16;
+
+/// Types by the cookie's low bits: width, and whether they are signed.
+fn cookie_type(cookie: u8) -> Option<(Width, bool)> {
+    Some(match cookie & !BITS_FLAG {
+        // UInt8, Enum8
+        1 | 17 => (Width::W1, false),
+        // UInt16, Date, Enum16
+        2 | 13 | 18 => (Width::W2, false),
+        // UInt32, DateTime, IPv4
+        3 | 14 | 21 => (Width::W4, false),
+        4 => (Width::W8, false),
+        6 => (Width::W1, true),
+        7 => (Width::W2, true),
+        // Int32, Decimal32, Date32, Time
+        8 | 19 | 22 | 23 => (Width::W4, true),
+        // Int64, DateTime64, Decimal64, Time64
+        9 | 15 | 20 | 24 => (Width::W8, true),
+        _ => return None,
+    })
+}
+
+#[derive(Debug)]
+struct T64 {
+    width: Width,
+    signed: bool,
+    planes: Planes,
+}
+
+fn build(arguments: &[String], element: Element) -> Result<T64, CodecError> {
+    let refused = |reason| argument_error("T64", arguments, reason);
+    let planes = match arguments {
+        [] => Planes::Bytes,
+        [variant] if variant == "'byte'" => Planes::Bytes,
+        [variant] if variant == "'bit'" => Planes::Bits,
+        _ => return Err(refused("the argument is 'byte' or 'bit'")),
+    };
+    let classes = [Class::Unsigned, Class::Signed];
+    let width = element_width("T64", arguments, element, &classes, WORDS)?;
+    let width = Width::new(width).ok_or_else(|| refused("no such width"))?;
+    Ok(T64 { width, signed: element.class == Class::Signed, planes })
+}
+
+/// Bits that tell apart all values from `low` to `high`, which are signed integers or unsigned ones in the same bits.
+fn range_bits(signed: bool, low: i64, high: i64) -> u32 {
+    let length = |value: i64| 64 - value.leading_zeros();
+    if signed && low < 0 && high >= 0 {
+        // One more for the sign.
+        return 1 + if low + high >= 0 { length(high) } else { length(!low) };
+    }
+    length(low ^ high)
+}
+
+/// What stands above the stored bits of a value whose highest stored bit is clear, and of one in which it is set.
+fn above(signed: bool, bits: u32, low: i64, high: i64) -> [u64; 2] {
+    let upper = |value: i64| if bits >= 64 { 0 } else { value.cast_unsigned() >> bits << bits };
+    if signed && low < 0 && high >= 0 { [upper(high), upper(low)] } else { [upper(low); 2] }
+}
+
+impl T64 {
+    fn cookie(&self) -> u8 {
+        let unsigned = match self.width {
+            Width::W1 => 1,
+            Width::W2 => 2,
+            Width::W4 => 3,
+            Width::W8 => 4,
+        };
+        let flag = if self.planes == Planes::Bits { BITS_FLAG } else { 0 };
+        flag | if self.signed { unsigned + 5 } else { unsigned }
+    }
+}
+
+impl Codec for T64 {
+    fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
+        let (leading, values) = source.split_at(source.len() % self.width.bytes());
+        target.push(self.cookie());
+        target.extend(leading);
+        if values.is_empty() {
+            return Ok(());
+        }
+        let (low, high) = t64::range(self.width, self.signed, values);
+        target.extend(low.to_le_bytes());
+        target.extend(high.to_le_bytes());
+        let bits = range_bits(self.signed, low, high);
+        if bits > 0 {
+            let shape = Shape { width: self.width, bits, planes: self.planes };
+            let start = target.len();
+            target.resize(start + shape.packed_bytes(values.len() / self.width.bytes()), 0);
+            t64::encode(shape, values, &mut target[start..]);
+        }
+        Ok(())
+    }
+
+    fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
+        let malformed = |at, reason| CodecError::Payload { codec: "T64", at, reason };
+        let Some((&cookie, rest)) = source.split_first() else {
+            return Err(malformed(0, "no cookie"));
+        };
+        let Some((width, signed)) = cookie_type(cookie) else {
+            return Err(malformed(0, "a type that there is not"));
+        };
+        let planes = if cookie & BITS_FLAG == 0 { Planes::Bytes } else { Planes::Bits };
+        let (places, target) = target.split_at_mut(target.len() % width.bytes());
+        let Some((leading, rest)) = rest.split_at_checked(places.len()) else {
+            return Err(malformed(source.len(), "leading bytes cut short"));
+        };
+        places.copy_from_slice(leading);
+        let at = 1 + leading.len();
+        if target.is_empty() && rest.is_empty() {
+            return Ok(());
+        }
+        let Some((range, packed)) = rest.split_first_chunk::<RANGE_BYTES>() else {
+            return Err(malformed(at, "minimum and maximum cut short"));
+        };
+        let [low, high] = [&range[..8], &range[8..]].map(signed_word);
+        if !fits(width, signed, low, high) {
+            return Err(malformed(at, "minimum and maximum are none of the type"));
+        }
+        let bits = range_bits(signed, low, high);
+        let count = target.len() / width.bytes();
+        if bits == 0 {
+            t64::fill(width, low.cast_unsigned(), target);
+            let end = at + RANGE_BYTES;
+            return if packed.is_empty() {
+                Ok(())
+            } else {
+                Err(malformed(end, "bytes behind the end"))
+            };
+        }
+        let shape = Shape { width, bits, planes };
+        if packed.len() != shape.packed_bytes(count) {
+            return Err(malformed(at + RANGE_BYTES, "planes of another size than the values"));
+        }
+        kernels::t64_decode()?.decode(shape, above(signed, bits, low, high), packed, target);
+        Ok(())
+    }
+}
+
+fn signed_word(bytes: &[u8]) -> i64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(bytes);
+    i64::from_le_bytes(word)
+}
+
+/// Whether these are, in order, values of the type.
+fn fits(width: Width, signed: bool, low: i64, high: i64) -> bool {
+    let unused = 64 - width.bits();
+    let is_value = |value: i64| {
+        let shifted = value << unused;
+        value
+            == if signed {
+                shifted >> unused
+            } else {
+                (shifted.cast_unsigned() >> unused).cast_signed()
+            }
+    };
+    let ordered = if signed { low <= high } else { low.cast_unsigned() <= high.cast_unsigned() };
+    ordered && is_value(low) && is_value(high)
+}

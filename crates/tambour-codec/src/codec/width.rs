@@ -1,0 +1,102 @@
+//! What the codecs of fixed-width values share: the start of their payloads, and the check of types.
+//!
+//! A payload starts with the width of a value and the number of *leading bytes*, the remainder of the size by the width,
+//! which follow as they are: a block may be cut inside of a value. Decoders go by the sizes, not by the second byte.
+
+use super::{Class, Element, argument_error};
+use crate::CodecError;
+use tambour_kernel::column::Width;
+
+/// Bytes in front of the leading bytes.
+const PREFIX_BYTES: usize = 2;
+/// Widths of one machine word.
+pub(super) const WORDS: &[u8] = &[1, 2, 4, 8];
+
+/// Writes the prefix and the leading bytes; returns the whole values behind them.
+pub(super) fn write_prefix<'a>(width: u8, source: &'a [u8], target: &mut Vec<u8>) -> &'a [u8] {
+    let (leading, values) = source.split_at(source.len() % usize::from(width));
+    // As many as the remainder of a division by a byte.
+    target.extend([width, u8::try_from(leading.len()).unwrap_or(u8::MAX)]);
+    target.extend(leading);
+    values
+}
+
+/// A payload behind its prefix.
+pub(super) struct Body<'a, 'b, W> {
+    /// Width of a value.
+    pub(super) width: W,
+    /// Where the values start in the payload.
+    pub(super) at: usize,
+    /// The encoded values.
+    pub(super) source: &'a [u8],
+    /// Where the values go: a multiple of the width.
+    pub(super) target: &'b mut [u8],
+}
+
+/// Reads the prefix and copies the leading bytes; `accept` knows the widths that there are.
+pub(super) fn read_prefix<'a, 'b, W: Copy + Into<usize>>(
+    codec: &'static str,
+    accept: impl FnOnce(u8) -> Option<W>,
+    source: &'a [u8],
+    target: &'b mut [u8],
+) -> Result<Body<'a, 'b, W>, CodecError> {
+    let malformed = |at, reason| CodecError::Payload { codec, at, reason };
+    let Some((&[width, _], rest)) = source.split_first_chunk::<PREFIX_BYTES>() else {
+        return Err(malformed(source.len(), "prefix cut short"));
+    };
+    let Some(width) = accept(width) else {
+        return Err(malformed(0, "a width that there is not"));
+    };
+    let (places, target) = target.split_at_mut(target.len() % width.into());
+    let Some((leading, source)) = rest.split_at_checked(places.len()) else {
+        return Err(malformed(source.len(), "leading bytes cut short"));
+    };
+    places.copy_from_slice(leading);
+    Ok(Body { width, at: PREFIX_BYTES + leading.len(), source, target })
+}
+
+/// The width of a codec whose only argument is a width, for want of which it is the element's.
+pub(super) fn argument_width(
+    name: &str,
+    arguments: &[String],
+    element: Element,
+    classes: &[Class],
+) -> Result<Width, CodecError> {
+    let refused = |reason| argument_error(name, arguments, reason);
+    let width = match arguments {
+        [] => element_width(name, arguments, element, classes, WORDS)?,
+        [width] => width.parse().map_err(|_| refused("the width is 1, 2, 4 or 8"))?,
+        _ => return Err(refused("takes one argument, the width")),
+    };
+    Width::new(width).ok_or_else(|| refused("the width is 1, 2, 4 or 8"))
+}
+
+/// The width of the elements, when they are of one of these classes and widths; the first of the widths when nothing is known
+/// of the elements.
+pub(super) fn element_width(
+    name: &str,
+    arguments: &[String],
+    element: Element,
+    classes: &[Class],
+    widths: &[u8],
+) -> Result<u8, CodecError> {
+    if element.class == Class::Unknown {
+        return Ok(widths[0]);
+    }
+    if classes.contains(&element.class) && widths.contains(&element.width) {
+        return Ok(element.width);
+    }
+    let classes: Vec<_> = classes.iter().map(|class| class.plural().to_owned()).collect();
+    let widths: Vec<_> = widths.iter().map(u8::to_string).collect();
+    let (classes, widths) = (listed(&classes), listed(&widths));
+    let reason = format!("works on {classes} of {widths} bytes, and the column has {element}");
+    Err(argument_error(name, arguments, &reason))
+}
+
+/// `a, b or c`.
+fn listed(items: &[String]) -> String {
+    match items.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => items.concat(),
+    }
+}

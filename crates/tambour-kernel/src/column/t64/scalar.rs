@@ -1,0 +1,39 @@
+//! The decoder for every machine.
+
+use super::{Decode, GROUP, Shape};
+use crate::column::{Word, by_width};
+use crate::variant::{Isa, Variant};
+
+pub(super) const VARIANT: Variant<Decode> =
+    Variant { name: "scalar", isa: Isa::Scalar, run: decode };
+
+fn decode(shape: Shape, above: [u64; 2], source: &[u8], target: &mut [u8]) {
+    by_width!(shape.width, decode_words(shape, above, source, target));
+}
+
+fn decode_words<W: Word>(shape: Shape, above: [u64; 2], source: &[u8], target: &mut [u8]) {
+    let (rows, words) = shape.rows_and_words();
+    let groups = source.chunks_exact(shape.group_bytes()).zip(target.chunks_mut(GROUP * W::BYTES));
+    for (source, target) in groups {
+        let (row_bytes, word_bytes) = source.split_at(rows * GROUP);
+        let mut planes = [[0; GROUP]; 8];
+        for (plane, row) in planes.iter_mut().zip(row_bytes.chunks_exact(GROUP)) {
+            plane.copy_from_slice(row);
+        }
+        for (word, bytes) in word_bytes.chunks_exact(8).take(words).enumerate() {
+            let spread = <u64 as Word>::read(bytes);
+            for (i, byte) in planes[rows + word / 8].iter_mut().enumerate() {
+                *byte |= u8::from(spread >> i & 1 != 0) << (word % 8);
+            }
+        }
+        for (i, place) in target.chunks_exact_mut(W::BYTES).enumerate() {
+            let mut bytes = [0; 8];
+            for (byte, plane) in bytes.iter_mut().zip(&planes[..W::BYTES]) {
+                *byte = plane[i];
+            }
+            let value = u64::from_le_bytes(bytes);
+            let above = above[usize::from(value >> (shape.bits - 1) & 1 != 0)];
+            W::narrow(value | above).write(place);
+        }
+    }
+}
