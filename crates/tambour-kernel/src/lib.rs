@@ -14,5 +14,6 @@
 
 mod copy;
 pub mod hash;
+pub mod integer;
 pub mod lz4;
 pub mod variant;

@@ -1,0 +1,2 @@
+//! Integers.
+#![forbid(unsafe_code)]
