@@ -10,10 +10,10 @@ use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use tambour_check::integer::{Spread, values};
 use tambour_int::{Reader, Writer};
+use tambour_kernel::integer::encode_length;
 use tambour_kernel::integer::leb128::{Form, Word};
 use tambour_kernel::integer::packed::{self, Layout, Series};
 use tambour_kernel::integer::stream_vbyte::Lengths;
-use tambour_kernel::integer::encode_length;
 
 /// Encodes values; the number of bytes.
 type Encode<'a> = Box<dyn FnMut(&[u32], &mut [u8]) -> usize + 'a>;
@@ -113,13 +113,14 @@ fn report(title: &str, column: &[u32], mut contenders: Vec<Contender<'_>>, round
     }
 }
 
-
 fn varints<'a>() -> Vec<Contender<'a>> {
     let mut contenders = vec![Contender::new(
         "prost",
         |source, mut target| {
             let room = target.len();
-            source.iter().for_each(|&value| prost::encoding::encode_varint(value.into(), &mut target));
+            source
+                .iter()
+                .for_each(|&value| prost::encoding::encode_varint(value.into(), &mut target));
             room - target.len()
         },
         |mut source, target| {
@@ -205,7 +206,11 @@ fn bitpacking<'a>(sorted: bool) -> Contender<'a> {
         move |source, target| {
             let (mut at, mut before) = (0, 0);
             for block in source.as_chunks::<128>().0 {
-                let width = if sorted { packer.num_bits_sorted(before, block) } else { packer.num_bits(block) };
+                let width = if sorted {
+                    packer.num_bits_sorted(before, block)
+                } else {
+                    packer.num_bits(block)
+                };
                 target[at] = width;
                 let target = &mut target[at + 1..];
                 at += 1 + if sorted {

@@ -149,7 +149,11 @@ pub fn leb128_alike<T: Word>(source: &[u8], count: usize, form: Form) -> Result<
 }
 
 /// Law: all variants agree with the last one, which is the naive one.
-fn alike(variants: &Variants<Decode<u32>>, source: &[u8], count: usize) -> Result<Vec<u32>, Malformed> {
+fn alike(
+    variants: &Variants<Decode<u32>>,
+    source: &[u8],
+    count: usize,
+) -> Result<Vec<u32>, Malformed> {
     let decode = |stale: u32| {
         let decoded = variants.available().map(move |variant| {
             let mut target = vec![stale; count];
@@ -186,7 +190,9 @@ pub fn encode_length_alike(source: &[u8], count: usize) {
 }
 
 fn layouts() -> impl Iterator<Item = (Layout, Series)> {
-    Layout::ALL.into_iter().flat_map(|layout| Series::ALL.into_iter().map(move |series| (layout, series)))
+    Layout::ALL
+        .into_iter()
+        .flat_map(|layout| Series::ALL.into_iter().map(move |series| (layout, series)))
 }
 
 /// Law: all encoders give the same bytes, for a target of the bound and for one that just suffices; with less room they
@@ -238,7 +244,10 @@ pub fn stream_vbyte_round_trip(values: &[u32]) {
             if let Some(short) = length.checked_sub(1) {
                 assert_eq!(variant.encode(values, &mut vec![0; short]), None, "{name}");
             }
-            assert!(*bytes.get_or_insert_with(|| target.clone()) == target, "{name} encodes otherwise");
+            assert!(
+                *bytes.get_or_insert_with(|| target.clone()) == target,
+                "{name} encodes otherwise"
+            );
         }
         check(lengths.decoders(), &bytes.unwrap_or_default(), values);
     }
@@ -248,7 +257,8 @@ pub fn stream_vbyte_round_trip(values: &[u32]) {
 pub fn packed_round_trip(values: &[u32]) {
     for (layout, series) in layouts() {
         let mut target = vec![0xaa; packed::bound(values.len())];
-        let length = packed::encode(values, &mut target, layout, series).expect("the bound suffices");
+        let length =
+            packed::encode(values, &mut target, layout, series).expect("the bound suffices");
         target.truncate(length);
         assert_eq!(packed::encode(values, &mut vec![0; length], layout, series), Some(length));
         if let Some(short) = length.checked_sub(1) {
@@ -273,7 +283,10 @@ fn check(variants: &Variants<Decode<u32>>, bytes: &[u8], values: &[u32]) {
     }
     let mut longer = bytes.to_vec();
     longer.extend([0xff; 300]);
-    assert!(alike(variants, &longer, values.len()).as_deref() == Ok(values), "trailing bytes matter");
+    assert!(
+        alike(variants, &longer, values.len()).as_deref() == Ok(values),
+        "trailing bytes matter"
+    );
     for variant in variants.available() {
         let mut target = vec![0; values.len()];
         assert_eq!(variant.decode(&longer, &mut target), Ok(bytes.len()), "{}", variant.name());
@@ -336,7 +349,9 @@ pub fn fuzz_varint(input: &[u8]) {
 pub fn fuzz_stream_vbyte(input: &[u8]) {
     counted(input, stream_vbyte_alike);
     let (fours, _) = input.as_chunks::<4>();
-    stream_vbyte_round_trip(&fours.iter().map(|four| u32::from_le_bytes(*four)).collect::<Vec<_>>());
+    stream_vbyte_round_trip(
+        &fours.iter().map(|four| u32::from_le_bytes(*four)).collect::<Vec<_>>(),
+    );
 }
 
 /// The law for a fuzzer of packed blocks.

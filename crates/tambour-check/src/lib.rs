@@ -6,6 +6,7 @@
 //!
 //! - [`generate`]: data as columns have it, and hostile blocks; deterministic
 //! - [`oracle`]: other implementations to compare with, and a naive one of our own
+//! - [`hash`]: laws of the hash kernels
 //! - [`integer`]: laws of the integer kernels
 //! - [`lz4`]: laws of the LZ4 kernels
 //! - [`block`]: laws of compressed blocks and codecs
@@ -14,6 +15,7 @@
 
 pub mod block;
 pub mod generate;
+pub mod hash;
 pub mod integer;
 pub mod lz4;
 pub mod oracle;

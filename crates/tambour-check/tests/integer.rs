@@ -15,7 +15,8 @@ mod tests {
 
     fn column() -> impl Strategy<Value = Vec<u32>> {
         let spread = proptest::sample::select(&Spread::ALL[..]);
-        (spread, count(), any::<u64>()).prop_map(|(spread, count, seed)| values(spread, count, seed))
+        (spread, count(), any::<u64>())
+            .prop_map(|(spread, count, seed)| values(spread, count, seed))
     }
 
     /// Bytes of which many continue a varint.
@@ -87,7 +88,8 @@ mod tests {
 
     /// One bad value at every place among good ones of every length.
     fn one_bad(bad: &[u8], form: Form, expected: impl Fn(usize) -> Malformed, wide: bool) {
-        for good in [&[5][..], &[0x80, 1], &[0xff, 0x80, 0x80, 0x7f], &[0x80, 0x80, 0x80, 0x80, 1]] {
+        for good in [&[5][..], &[0x80, 1], &[0xff, 0x80, 0x80, 0x7f], &[0x80, 0x80, 0x80, 0x80, 1]]
+        {
             for before in 0..150 {
                 let mut source = good.repeat(before);
                 let at = source.len();
@@ -112,7 +114,12 @@ mod tests {
 
     #[test]
     fn six_bytes_do_not_make_32_bits() {
-        one_bad(&[0x80, 0x80, 0x80, 0x80, 0x80, 1], Form::Any, |at| Malformed::TooLong { at }, false);
+        one_bad(
+            &[0x80, 0x80, 0x80, 0x80, 0x80, 1],
+            Form::Any,
+            |at| Malformed::TooLong { at },
+            false,
+        );
     }
 
     #[test]
@@ -172,7 +179,10 @@ mod tests {
         let short = |at, needed| Err(Malformed::Short { at, needed });
         assert_eq!(decode(&[8; 100], Layout::Patched), short(100, 257));
         // A bitmap of ones at width 0: 32 bytes, then 64 bytes of codes for 4 bytes each.
-        assert_eq!(decode(&[&[0xc0][..], &[0xff; 200]].concat(), Layout::Patched), short(201, 1 + 32 + 64 + 1024));
+        assert_eq!(
+            decode(&[&[0xc0][..], &[0xff; 200]].concat(), Layout::Patched),
+            short(201, 1 + 32 + 64 + 1024)
+        );
     }
 
     #[test]

@@ -157,13 +157,19 @@ mod tests {
         // Slot 2^32; two terms of one name.
         let bytes = [2, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 0, 0, 0];
         assert_eq!(Document::read(&bytes), Err(IntError::Order { at: 7 }));
-        assert_eq!(Document::read(&[0, 2, 1, b'a', 0, 0, 1, b'a', 0, 0]), Err(IntError::Order { at: 6 }));
+        assert_eq!(
+            Document::read(&[0, 2, 1, b'a', 0, 0, 1, b'a', 0, 0]),
+            Err(IntError::Order { at: 6 })
+        );
     }
 
     #[test]
     fn counts_are_checked_against_what_is_left() {
         let promise = |at, length, left| Err(IntError::Promise { at, length, left });
         assert_eq!(Document::read(&[200, 1, 0]), promise(2, 200, 1));
-        assert_eq!(Document::read(&[0, 1, 1, b'a', 0, 0x80, 0x80, 0x80, 0x80, 0x08]), promise(10, 1 << 31, 0));
+        assert_eq!(
+            Document::read(&[0, 1, 1, b'a', 0, 0x80, 0x80, 0x80, 0x80, 0x08]),
+            promise(10, 1 << 31, 0)
+        );
     }
 }

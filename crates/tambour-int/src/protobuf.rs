@@ -26,10 +26,13 @@ mod tests {
 
     #[test]
     fn signs_alternate() {
-        for (signed, unsigned) in [(0, 0), (-1, 1), (1, 2), (-2, 3), (i32::MAX, u32::MAX - 1), (i32::MIN, u32::MAX)] {
+        for (signed, unsigned) in
+            [(0, 0), (-1, 1), (1, 2), (-2, 3), (i32::MAX, u32::MAX - 1), (i32::MIN, u32::MAX)]
+        {
             assert_eq!((zigzag32(signed), unzigzag32(unsigned)), (unsigned, signed));
         }
-        for (signed, unsigned) in [(0, 0), (-1, 1), (i64::MAX, u64::MAX - 1), (i64::MIN, u64::MAX)] {
+        for (signed, unsigned) in [(0, 0), (-1, 1), (i64::MAX, u64::MAX - 1), (i64::MIN, u64::MAX)]
+        {
             assert_eq!((zigzag(signed), unzigzag(unsigned)), (unsigned, signed));
         }
     }

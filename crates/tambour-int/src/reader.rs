@@ -70,7 +70,8 @@ impl<'a> Reader<'a> {
         let truncated = Malformed::Truncated { at: self.source.len() };
         let bytes = rest.get(..length).ok_or(truncated)?;
         let top = first & u8::MAX.checked_shr(first.leading_ones() + 1).unwrap_or(0);
-        let value = bytes[1..].iter().fold(u64::from(top), |value, &byte| value << 8 | u64::from(byte));
+        let value =
+            bytes[1..].iter().fold(u64::from(top), |value, &byte| value << 8 | u64::from(byte));
         if T::truncate(value).widen() != value {
             return Err(Malformed::Overflow { at }.into());
         }
@@ -180,8 +181,14 @@ mod tests {
         let bytes = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1];
         let too_long = malformed(Malformed::TooLong { at: 0 });
         assert_eq!(Reader::new(&bytes).unpack_uint::<u64>(), too_long);
-        assert_eq!(Reader::new(&bytes[5..]).unpack_uint::<u32>(), malformed(Malformed::TooLong { at: 0 }));
-        assert_eq!(Reader::new(&[1; 9]).unpack_uint_last::<u64>(), malformed(Malformed::TooLong { at: 0 }));
+        assert_eq!(
+            Reader::new(&bytes[5..]).unpack_uint::<u32>(),
+            malformed(Malformed::TooLong { at: 0 })
+        );
+        assert_eq!(
+            Reader::new(&[1; 9]).unpack_uint_last::<u64>(),
+            malformed(Malformed::TooLong { at: 0 })
+        );
         assert_eq!(Reader::new(&[0xff; 9]).unpack_uint_preserving_sort::<u64>(), too_long);
     }
 
@@ -189,9 +196,18 @@ mod tests {
     fn overflow_of_the_last_byte_is_refused() {
         let overflow = || malformed(Malformed::Overflow { at: 0 });
         assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0xff, 0x1f]).unpack_uint::<u32>(), overflow());
-        assert_eq!(Reader::new(&[0xe8, 1, 0, 0]).unpack_uint_preserving_sort::<u32>(), malformed(Malformed::Truncated { at: 4 }));
-        assert_eq!(Reader::new(&[0xe1, 0, 0, 0, 0]).unpack_uint_preserving_sort::<u32>(), overflow());
-        assert_eq!(Reader::new(&[0xff, 0x7f, 0x7f, 0x7f, 0x7f, 0x8f]).decode_length::<u32>(), overflow());
+        assert_eq!(
+            Reader::new(&[0xe8, 1, 0, 0]).unpack_uint_preserving_sort::<u32>(),
+            malformed(Malformed::Truncated { at: 4 })
+        );
+        assert_eq!(
+            Reader::new(&[0xe1, 0, 0, 0, 0]).unpack_uint_preserving_sort::<u32>(),
+            overflow()
+        );
+        assert_eq!(
+            Reader::new(&[0xff, 0x7f, 0x7f, 0x7f, 0x7f, 0x8f]).decode_length::<u32>(),
+            overflow()
+        );
     }
 
     #[test]
@@ -218,7 +234,10 @@ mod tests {
     /// Whatever is written: cut anywhere, it is refused where the source ends.
     fn refuse_cuts<T>(bytes: &[u8], read: impl Fn(&mut Reader<'_>) -> Result<T, IntError>) {
         for cut in 0..bytes.len() {
-            assert!(read(&mut Reader::new(&bytes[..cut])).is_err(), "{cut} of {bytes:02x?} is accepted");
+            assert!(
+                read(&mut Reader::new(&bytes[..cut])).is_err(),
+                "{cut} of {bytes:02x?} is accepted"
+            );
         }
     }
 

@@ -85,7 +85,11 @@ impl<'a> Writer<'a> {
 
     /// A form that sorts as the strings do, with something behind it: `00` becomes `00 ff`, and `00` ends the string. What
     /// follows must not start with `ff`. The `last` thing of a key needs no end.
-    pub fn pack_string_preserving_sort(&mut self, value: &[u8], last: bool) -> Result<(), IntError> {
+    pub fn pack_string_preserving_sort(
+        &mut self,
+        value: &[u8],
+        last: bool,
+    ) -> Result<(), IntError> {
         let start = self.at;
         let written = self.put_escaped(value, last);
         written.inspect_err(|_| self.at = start)
@@ -157,7 +161,10 @@ mod tests {
         let mut writer = Writer::new(&mut target);
         writer.pack_uint(300).unwrap();
         assert_eq!(writer.pack_string(b"ab"), Err(IntError::Full { at: 3, length: 4 }));
-        assert_eq!(writer.pack_string_preserving_sort(b"a\0", true), Err(IntError::Full { at: 3, length: 4 }));
+        assert_eq!(
+            writer.pack_string_preserving_sort(b"a\0", true),
+            Err(IntError::Full { at: 3, length: 4 })
+        );
         assert_eq!(writer.pack_uint(1 << 14), Err(IntError::Full { at: 2, length: 4 }));
         writer.pack_uint(16_383).unwrap();
         assert_eq!(writer.pack_bool(true), Err(IntError::Full { at: 4, length: 4 }));

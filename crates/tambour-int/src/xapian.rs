@@ -76,7 +76,11 @@ impl PostlistKey {
             [] => None,
             _ => Some(reader.unpack_uint_preserving_sort()?),
         };
-        if reader.rest().is_empty() { Ok(Self { term, document }) } else { Err(IntError::Order { at: reader.position() }) }
+        if reader.rest().is_empty() {
+            Ok(Self { term, document })
+        } else {
+            Err(IntError::Order { at: reader.position() })
+        }
     }
 }
 
@@ -91,16 +95,34 @@ mod tests {
         assert_eq!(unpack_uint_backwards(&bytes, 8), Ok((u32::MAX, 3)));
         assert_eq!(unpack_uint_backwards(&bytes, 3), Ok((300_u32, 1)));
         assert_eq!(unpack_uint_backwards(&bytes, 1), Ok((5_u32, 0)));
-        assert_eq!(unpack_uint_backwards::<u32>(&bytes, 0), Err(Malformed::Truncated { at: 0 }.into()));
-        assert_eq!(unpack_uint_backwards::<u32>(&bytes, 2), Err(Malformed::Truncated { at: 2 }.into()));
+        assert_eq!(
+            unpack_uint_backwards::<u32>(&bytes, 0),
+            Err(Malformed::Truncated { at: 0 }.into())
+        );
+        assert_eq!(
+            unpack_uint_backwards::<u32>(&bytes, 2),
+            Err(Malformed::Truncated { at: 2 }.into())
+        );
         let long = [[0x80; 10].as_slice(), &[1]].concat();
-        assert_eq!(unpack_uint_backwards::<u64>(&long, 11), Err(Malformed::TooLong { at: 0 }.into()));
-        assert_eq!(unpack_uint_backwards::<u32>(&long, 11), Err(Malformed::TooLong { at: 5 }.into()));
+        assert_eq!(
+            unpack_uint_backwards::<u64>(&long, 11),
+            Err(Malformed::TooLong { at: 0 }.into())
+        );
+        assert_eq!(
+            unpack_uint_backwards::<u32>(&long, 11),
+            Err(Malformed::TooLong { at: 5 }.into())
+        );
     }
 
     #[test]
     fn keys_go_both_ways() {
-        for (term, document) in [("", None), ("", Some(12345)), ("foo", None), ("foo", Some(70_000)), ("\0a\0", Some(0))] {
+        for (term, document) in [
+            ("", None),
+            ("", Some(12345)),
+            ("foo", None),
+            ("foo", Some(70_000)),
+            ("\0a\0", Some(0)),
+        ] {
             let key = PostlistKey { term: term.into(), document };
             let mut target = [0; 20];
             let mut writer = Writer::new(&mut target);

@@ -35,12 +35,16 @@ mod tests {
     fn check_integer(function: &str, value: u64, bytes: &[u8]) {
         let mut reader = Reader::strict(bytes);
         let (encoded, decoded) = match function {
-            "encode_length" => (written(|writer| writer.encode_length(value)), reader.decode_length()),
+            "encode_length" => {
+                (written(|writer| writer.encode_length(value)), reader.decode_length())
+            }
             "pack_uint" => {
                 assert_eq!(unpack_uint_backwards(bytes, bytes.len()), Ok((value, 0)));
                 (written(|writer| writer.pack_uint(value)), reader.unpack_uint())
             }
-            "pack_uint_last" => (written(|writer| writer.pack_uint_last(value)), reader.unpack_uint_last()),
+            "pack_uint_last" => {
+                (written(|writer| writer.pack_uint_last(value)), reader.unpack_uint_last())
+            }
             _ => {
                 assert_eq!(function, "pack_uint_preserving_sort");
                 let encoded = written(|writer| writer.pack_uint_preserving_sort(value));
@@ -83,7 +87,9 @@ mod tests {
     fn all_of_xapian_s_vectors() {
         let rows: Vec<&str> = include_str!("xapian_vectors.tsv").lines().skip(1).collect();
         for row in &rows {
-            let [function, value, hex] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+            let [function, value, hex] = row.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{row}")
+            };
             let bytes = unhex(hex);
             match function {
                 "pack_bool" => {
@@ -99,7 +105,9 @@ mod tests {
                     assert_eq!(written(|writer| key.write(writer)), bytes, "{row}");
                     assert_eq!(PostlistKey::read(&bytes), Ok(key), "{row}");
                 }
-                function if function.starts_with("pack_string") => check_string(function, &string(value), &bytes),
+                function if function.starts_with("pack_string") => {
+                    check_string(function, &string(value), &bytes)
+                }
                 function => check_integer(function, value.parse().unwrap(), &bytes),
             }
         }

@@ -70,7 +70,8 @@ mod tests {
     use crate::hash::xxh64_of;
 
     fn hashes() -> Vec<u64> {
-        let mut hashes: Vec<u64> = (0..5000_u64).map(|key| xxh64_of(&key.to_le_bytes(), 0)).collect();
+        let mut hashes: Vec<u64> =
+            (0..5000_u64).map(|key| xxh64_of(&key.to_le_bytes(), 0)).collect();
         hashes.extend([0, 1, u64::MAX - 1, u64::MAX, 1 << 63]);
         hashes
     }
@@ -82,7 +83,10 @@ mod tests {
         for partitions in [1, 2, 3, 7, 8, 10, 100, 65_537, u32::MAX - 1, u32::MAX, 1 << 31] {
             modulo(&hashes, partitions, &mut target);
             let rest = |hash| u32::try_from(hash % u64::from(partitions)).unwrap();
-            assert!(hashes.iter().zip(&target).all(|(&hash, &got)| got == rest(hash)), "{partitions}");
+            assert!(
+                hashes.iter().zip(&target).all(|(&hash, &got)| got == rest(hash)),
+                "{partitions}"
+            );
         }
     }
 
@@ -99,7 +103,10 @@ mod tests {
             assert!((expected / 2..2 * expected + 20).contains(&moved.count()), "{partitions}");
         }
         // Values of the paper's function.
-        assert_eq!([jump_one(1, 1), jump_one(42, 57), jump_one(0xdead_10cc, 1), jump_one(256, 1024)], [0, 43, 0, 520]);
+        assert_eq!(
+            [jump_one(1, 1), jump_one(42, 57), jump_one(0xdead_10cc, 1), jump_one(256, 1024)],
+            [0, 43, 0, 520]
+        );
     }
 
     #[test]

@@ -31,8 +31,12 @@ pub(super) fn body(key: &[u8], seed: u32) -> u32 {
     let mut hash = if stripes.is_empty() {
         seed.wrapping_add(P5)
     } else {
-        let mut lanes =
-            [seed.wrapping_add(P1).wrapping_add(P2), seed.wrapping_add(P2), seed, seed.wrapping_sub(P1)];
+        let mut lanes = [
+            seed.wrapping_add(P1).wrapping_add(P2),
+            seed.wrapping_add(P2),
+            seed,
+            seed.wrapping_sub(P1),
+        ];
         for stripe in stripes {
             lanes = std::array::from_fn(|k| round(lanes[k], read32(stripe, 4 * k)));
         }
@@ -40,12 +44,18 @@ pub(super) fn body(key: &[u8], seed: u32) -> u32 {
         let sum = a.rotate_left(1).wrapping_add(b.rotate_left(7));
         sum.wrapping_add(c.rotate_left(12)).wrapping_add(d.rotate_left(18))
     };
-    #[expect(clippy::cast_possible_truncation, reason = "the reference takes the length modulo 2^32")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the reference takes the length modulo 2^32"
+    )]
     let length = key.len() as u32;
     hash = hash.wrapping_add(length);
     let (words, rest) = rest.as_chunks::<4>();
     for word in words {
-        hash = hash.wrapping_add(u32::from_le_bytes(*word).wrapping_mul(P3)).rotate_left(17).wrapping_mul(P4);
+        hash = hash
+            .wrapping_add(u32::from_le_bytes(*word).wrapping_mul(P3))
+            .rotate_left(17)
+            .wrapping_mul(P4);
     }
     for &byte in rest {
         hash = hash.wrapping_add(u32::from(byte).wrapping_mul(P5)).rotate_left(11).wrapping_mul(P1);

@@ -36,7 +36,8 @@ pub(super) fn avalanche(mut hash: u64) -> u64 {
 #[inline(always)]
 pub(super) fn body(key: &[u8], seed: u64) -> u64 {
     let (stripes, rest) = key.as_chunks::<32>();
-    let mut hash = if stripes.is_empty() { seed.wrapping_add(P5) } else { stripe_hash(stripes, seed) };
+    let mut hash =
+        if stripes.is_empty() { seed.wrapping_add(P5) } else { stripe_hash(stripes, seed) };
     hash = hash.wrapping_add(key.len() as u64);
     let (words, rest) = rest.as_chunks::<8>();
     for word in words {
@@ -57,8 +58,12 @@ pub(super) fn body(key: &[u8], seed: u64) -> u64 {
 
 #[inline(always)]
 fn stripe_hash(stripes: &[[u8; 32]], seed: u64) -> u64 {
-    let mut lanes =
-        [seed.wrapping_add(P1).wrapping_add(P2), seed.wrapping_add(P2), seed, seed.wrapping_sub(P1)];
+    let mut lanes = [
+        seed.wrapping_add(P1).wrapping_add(P2),
+        seed.wrapping_add(P2),
+        seed,
+        seed.wrapping_sub(P1),
+    ];
     for stripe in stripes {
         lanes = std::array::from_fn(|k| round(lanes[k], read64(stripe, 8 * k)));
     }

@@ -91,8 +91,12 @@ impl std::fmt::Display for Malformed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {
             Self::Truncated { at } => write!(f, "source ends inside a value at {at}"),
-            Self::Short { at, needed } => write!(f, "source ends at {at} and promises {needed} bytes"),
-            Self::TooLong { at } => write!(f, "value at {at} has more bytes than its type can need"),
+            Self::Short { at, needed } => {
+                write!(f, "source ends at {at} and promises {needed} bytes")
+            }
+            Self::TooLong { at } => {
+                write!(f, "value at {at} has more bytes than its type can need")
+            }
             Self::Overflow { at } => write!(f, "value at {at} does not fit its type"),
             Self::NonMinimal { at } => write!(f, "value at {at} has more bytes than it needs"),
             Self::Header { at, byte } => write!(f, "block header {byte:#04x} at {at} is unknown"),

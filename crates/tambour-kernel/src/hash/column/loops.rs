@@ -72,7 +72,9 @@ fn strings<F: Function, O: Copy>(
     for (string, (hash, ends)) in target.iter_mut().zip(offsets.array_windows()).enumerate() {
         let [start, end] = ends.map(&position);
         let range = start.zip(end).map(|(start, end)| start..end);
-        let Some(key) = range.and_then(|range| bytes.get(range)) else { return Err(BadOffset { string }) };
+        let Some(key) = range.and_then(|range| bytes.get(range)) else {
+            return Err(BadOffset { string });
+        };
         *hash = F::hash(key, seed);
     }
     Ok(())
@@ -105,13 +107,21 @@ fn column<F: Function>(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2")]
-fn avx512<F: Function>(keys: Column<'_>, seed: u64, target: &mut [F::Output]) -> Result<(), BadOffset> {
+fn avx512<F: Function>(
+    keys: Column<'_>,
+    seed: u64,
+    target: &mut [F::Output],
+) -> Result<(), BadOffset> {
     column::<F>(keys, seed, target)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn avx2<F: Function>(keys: Column<'_>, seed: u64, target: &mut [F::Output]) -> Result<(), BadOffset> {
+fn avx2<F: Function>(
+    keys: Column<'_>,
+    seed: u64,
+    target: &mut [F::Output],
+) -> Result<(), BadOffset> {
     column::<F>(keys, seed, target)
 }
 

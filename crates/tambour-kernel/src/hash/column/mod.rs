@@ -66,7 +66,8 @@ pub enum Column<'a> {
 }
 
 /// A hash function over a column. Calling it needs the instruction set of its variant; a [`Runnable`] stands for that.
-pub type Hash<H> = unsafe fn(column: Column<'_>, seed: u64, target: &mut [H]) -> Result<(), BadOffset>;
+pub type Hash<H> =
+    unsafe fn(column: Column<'_>, seed: u64, target: &mut [H]) -> Result<(), BadOffset>;
 
 impl<H: 'static> Runnable<Hash<H>> {
     /// Hashes the keys; there must be as many hashes as keys. XXH32 takes the lower half of the seed.

@@ -4,7 +4,8 @@ use super::{Decode, ESCAPE, Malformed, scalar};
 use crate::integer::memory::{load, store};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, __m256i, _bzhi_u64, _mm256_cmpeq_epi8_mask, _mm256_set1_epi8, _mm512_cvtepu8_epi32, _pext_u64,
+    __m128i, __m256i, _bzhi_u64, _mm256_cmpeq_epi8_mask, _mm256_set1_epi8, _mm512_cvtepu8_epi32,
+    _pext_u64,
 };
 
 pub(super) const DECODE: Variant<Decode<u32>> =
@@ -32,9 +33,11 @@ fn decode(source: &[u8], target: &mut [u32]) -> Result<usize, Malformed> {
         // SAFETY: the escape is one of the first 32 of 48 bytes, and eight follow it.
         let groups = u64::from_le(unsafe { load::<u64, _>(source, at + 1) });
         let length = (groups & 0x8080_8080_8080_8080).trailing_zeros() / 8 + 1;
-        let number = _pext_u64(groups, 0x7f7f_7f7f_7f7f_7f7f & _bzhi_u64(u64::MAX, 8 * length.min(8)));
+        let number =
+            _pext_u64(groups, 0x7f7f_7f7f_7f7f_7f7f & _bzhi_u64(u64::MAX, 8 * length.min(8)));
         let minimal = length == 1 || groups >> (8 * (length - 1).min(7)) & 0x7f != 0;
-        let value = u32::try_from(number).ok().and_then(|number| number.checked_add(u32::from(ESCAPE)));
+        let value =
+            u32::try_from(number).ok().and_then(|number| number.checked_add(u32::from(ESCAPE)));
         let Some(value) = value.filter(|_| length <= 5 && minimal) else { break };
         target[done] = value;
         done += 1;

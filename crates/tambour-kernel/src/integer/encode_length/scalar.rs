@@ -59,7 +59,11 @@ pub(super) fn read_escaped<T: Word>(source: &[u8], at: usize) -> Result<(T, usiz
     for (index, &byte) in groups.iter().take(T::BYTES_MAX).enumerate() {
         let group = byte & 0x7f;
         if index + 1 == T::BYTES_MAX && group > T::LAST_MAX {
-            return Err(if byte < 0x80 { Malformed::TooLong { at } } else { Malformed::Overflow { at } });
+            return Err(if byte < 0x80 {
+                Malformed::TooLong { at }
+            } else {
+                Malformed::Overflow { at }
+            });
         }
         number |= u64::from(group) << (7 * index);
         if byte < 0x80 {
@@ -85,7 +89,11 @@ fn decode(source: &[u8], target: &mut [u32]) -> Result<usize, Malformed> {
 }
 
 /// Decodes into all of `target` what starts at `at`; the position behind it.
-pub(super) fn decode_from(source: &[u8], mut at: usize, target: &mut [u32]) -> Result<usize, Malformed> {
+pub(super) fn decode_from(
+    source: &[u8],
+    mut at: usize,
+    target: &mut [u32],
+) -> Result<usize, Malformed> {
     for value in target {
         (*value, at) = read(source, at)?;
     }

@@ -5,11 +5,12 @@ use super::{Encode, scalar};
 use crate::integer::memory::{load, row64, store};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, __m512i, _mm512_and_si512, _mm512_castsi512_si256, _mm512_cmpge_epu32_mask, _mm512_cmpge_epu64_mask, _mm512_cmple_epu8_mask,
-    _mm512_cmplt_epu8_mask, _mm512_cvtepi32_epi8, _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64,
-    _mm512_lzcnt_epi32, _mm512_lzcnt_epi64, _mm512_mask_add_epi8, _mm512_maskz_compress_epi8,
-    _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64,
-    _mm512_shuffle_epi8, _mm512_srli_epi32, _mm512_sub_epi32, _mm512_sub_epi64, _mm512_mullo_epi16,
+    __m128i, __m512i, _mm512_and_si512, _mm512_castsi512_si256, _mm512_cmpge_epu32_mask,
+    _mm512_cmpge_epu64_mask, _mm512_cmple_epu8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepi32_epi8,
+    _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64, _mm512_lzcnt_epi32, _mm512_lzcnt_epi64,
+    _mm512_mask_add_epi8, _mm512_maskz_compress_epi8, _mm512_mullo_epi16,
+    _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi32,
+    _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_srli_epi32, _mm512_sub_epi32, _mm512_sub_epi64,
 };
 
 pub(super) const VARIANT_U32: Variant<Encode<u32>> =

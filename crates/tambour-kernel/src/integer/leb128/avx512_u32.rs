@@ -9,11 +9,12 @@ use super::{Decode, Form, Malformed, scalar};
 use crate::integer::memory::{load, row64, store};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, __m512i, _mm512_add_epi8, _mm512_and_si512, _mm512_cmpgt_epu8_mask, _mm512_cmple_epu8_mask,
-    _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_madd_epi16, _mm512_maddubs_epi16,
-    _mm512_maskz_compress_epi8, _mm512_maskz_permutexvar_epi8, _mm512_movepi8_mask, _mm512_or_si512,
-    _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32,
-    _mm512_srli_epi32, _mm512_testn_epi8_mask,
+    __m128i, __m512i, _mm512_add_epi8, _mm512_and_si512, _mm512_cmpgt_epu8_mask,
+    _mm512_cmple_epu8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_madd_epi16,
+    _mm512_maddubs_epi16, _mm512_maskz_compress_epi8, _mm512_maskz_permutexvar_epi8,
+    _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_set1_epi8,
+    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_srli_epi32,
+    _mm512_testn_epi8_mask,
 };
 
 pub(super) const VARIANT: Variant<Decode<u32>> =
@@ -73,7 +74,8 @@ struct Window {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2")]
 fn sixteen(constants: Constants, window: Window, sixteenth: usize) -> __m512i {
     let spread = row64(&SPREAD[sixteenth]);
-    let index = _mm512_add_epi8(_mm512_permutexvar_epi8(spread, window.starts), constants.byte_of_lane);
+    let index =
+        _mm512_add_epi8(_mm512_permutexvar_epi8(spread, window.starts), constants.byte_of_lane);
     let last = _mm512_permutexvar_epi8(spread, window.ends);
     let own = _mm512_cmple_epu8_mask(index, last);
     let bytes = _mm512_maskz_permutexvar_epi8(own, index, window.groups);

@@ -6,9 +6,10 @@ use crate::integer::memory::{load, row64, store};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
     __m512i, _mm512_add_epi8, _mm512_and_si512, _mm512_cmpgt_epu8_mask, _mm512_cmple_epu8_mask,
-    _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_maskz_compress_epi8, _mm512_maskz_permutexvar_epi8,
-    _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_slli_epi64, _mm512_srli_epi64, _mm512_testn_epi8_mask,
+    _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_maskz_compress_epi8,
+    _mm512_maskz_permutexvar_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8,
+    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_slli_epi64,
+    _mm512_srli_epi64, _mm512_testn_epi8_mask,
 };
 
 pub(super) const VARIANT: Variant<Decode<u64>> =
@@ -66,7 +67,8 @@ fn eight(window: Window, eighth: usize) -> __m512i {
     let quads = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x4000_0001));
     // 28 bits at 0 and 28 bits at 32 become 56 bits.
     let low = _mm512_and_si512(quads, _mm512_set1_epi64(0x0fff_ffff));
-    let high = _mm512_and_si512(_mm512_srli_epi64::<4>(quads), _mm512_set1_epi64(0x00ff_ffff_f000_0000));
+    let high =
+        _mm512_and_si512(_mm512_srli_epi64::<4>(quads), _mm512_set1_epi64(0x00ff_ffff_f000_0000));
     let joined = _mm512_or_si512(low, high);
     if !window.nine {
         return joined;

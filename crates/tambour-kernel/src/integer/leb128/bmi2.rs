@@ -34,12 +34,14 @@ fn encode<T: Word>(source: &[T], target: &mut [u8]) -> Option<usize> {
         // Bytes beyond the first: the position of the highest bit, divided by 7.
         let more = ((63 - (value | 1).leading_zeros()) * 37) >> 8;
         let more = more as usize;
-        let spread = _pdep_u64(value, GROUPS) | (CONTINUE & _bzhi_u64(u64::MAX, 8 * more.min(8) as u32));
+        let spread =
+            _pdep_u64(value, GROUPS) | (CONTINUE & _bzhi_u64(u64::MAX, 8 * more.min(8) as u32));
         // SAFETY: 16 bytes of room were checked above.
         unsafe { store(target, at, spread) };
         if T::BYTES_MAX > 8 && more >= 8 {
             // The bits above 56: one byte, and a tenth for bit 63.
-            let high = _pdep_u64(value >> 56, 0x017f) | (CONTINUE & _bzhi_u64(u64::MAX, 8 * (more - 8) as u32));
+            let high = _pdep_u64(value >> 56, 0x017f)
+                | (CONTINUE & _bzhi_u64(u64::MAX, 8 * (more - 8) as u32));
             // SAFETY: 16 bytes of room were checked above.
             unsafe { store(target, at + 8, high) };
         }

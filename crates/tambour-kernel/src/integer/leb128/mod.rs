@@ -45,7 +45,8 @@ pub enum Form {
 /// A decoder of LEB128. Calling it needs the instruction set of its variant; a [`Runnable`] stands for that.
 ///
 /// It is memory-safe for any source, writes only `target`, and leaves unspecified values there when it fails.
-pub type Decode<T> = unsafe fn(source: &[u8], target: &mut [T], form: Form) -> Result<usize, Malformed>;
+pub type Decode<T> =
+    unsafe fn(source: &[u8], target: &mut [T], form: Form) -> Result<usize, Malformed>;
 
 /// An unsigned integer with LEB128 kernels: [`u32`] or [`u64`].
 pub trait Word: Copy + PartialEq + std::fmt::Debug + sealed::Sealed + 'static {

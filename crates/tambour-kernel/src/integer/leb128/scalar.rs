@@ -66,7 +66,11 @@ fn encode<T: Word>(source: &[T], target: &mut [u8]) -> Option<usize> {
 }
 
 /// Encodes all of `source` from position `at` of the target on; the position behind it.
-pub(super) fn encode_from<T: Word>(source: &[T], target: &mut [u8], mut at: usize) -> Option<usize> {
+pub(super) fn encode_from<T: Word>(
+    source: &[T],
+    target: &mut [u8],
+    mut at: usize,
+) -> Option<usize> {
     for value in source {
         let mut rest = value.widen();
         while rest >= 0x80 {

@@ -8,8 +8,8 @@ use super::{Decode, Form, Malformed, scalar};
 use crate::integer::memory::{load, store};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_madd_epi16, _mm_maddubs_epi16,
-    _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8, _mm_set1_epi16, _mm_set1_epi32, _mm_setzero_si128,
+    __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_madd_epi16, _mm_maddubs_epi16, _mm_movemask_epi8,
+    _mm_or_si128, _mm_set1_epi8, _mm_set1_epi16, _mm_set1_epi32, _mm_setzero_si128,
     _mm_shuffle_epi8, _mm_slli_epi32, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpacklo_epi8,
     _mm_unpacklo_epi16,
 };
@@ -53,7 +53,10 @@ struct Tables {
     shuffles: [[[u8; 16]; 2]; SHUFFLES],
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "lengths and positions are below 16, shuffles below 512")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "lengths and positions are below 16, shuffles below 512"
+)]
 const fn tables() -> Tables {
     let mut tables = Tables { rows: [0; 1 << ROW_BITS], shuffles: [[[0x80; 16]; 2]; SHUFFLES] };
     let mut numbers = [0_u16; 6 * 6 * 6 * 6];
@@ -129,7 +132,9 @@ macro_rules! variant {
                 if more & 0xffff_ffff == 0 {
                     for part in 0..2 {
                         // SAFETY: 64 bytes of source and room for 64 values were checked.
-                        unsafe { $zero_extend(source, start + 16 * part, target, done + 16 * part) };
+                        unsafe {
+                            $zero_extend(source, start + 16 * part, target, done + 16 * part)
+                        };
                     }
                     (start, done) = (start + 32, done + 32);
                     continue;

@@ -7,10 +7,11 @@ use crate::integer::stream_vbyte::OneToFour;
 use crate::integer::stream_vbyte::avx512::{expand, present};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m512i, _mm_cvtsi32_si128, _mm512_add_epi32, _mm512_alignr_epi32, _mm512_and_si512, _mm512_castsi512_si128,
-    _mm512_maskz_expand_epi32, _mm512_mullo_epi32, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32,
-    _mm512_set1_epi32, _mm512_setr_epi32, _mm512_setzero_si512, _mm512_shrdv_epi32, _mm512_sll_epi32,
-    _mm512_srli_epi32, _mm512_srlv_epi32, _mm_cvtsi128_si32,
+    __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm512_add_epi32, _mm512_alignr_epi32,
+    _mm512_and_si512, _mm512_castsi512_si128, _mm512_maskz_expand_epi32, _mm512_mullo_epi32,
+    _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_setr_epi32,
+    _mm512_setzero_si512, _mm512_shrdv_epi32, _mm512_sll_epi32, _mm512_srli_epi32,
+    _mm512_srlv_epi32,
 };
 
 pub(super) const PLAIN: Variant<Decode<u32>> =
@@ -58,7 +59,8 @@ impl Places {
     fn new(width: u32) -> Self {
         let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
         let first = _mm512_mullo_epi32(lanes, _mm512_set1_epi32(width.cast_signed()));
-        let byte = _mm512_mullo_epi32(_mm512_srli_epi32::<3>(first), _mm512_set1_epi32(0x0101_0101));
+        let byte =
+            _mm512_mullo_epi32(_mm512_srli_epi32::<3>(first), _mm512_set1_epi32(0x0101_0101));
         Self {
             bytes: _mm512_add_epi32(byte, _mm512_set1_epi32(0x0302_0100)),
             shift: _mm512_and_si512(first, _mm512_set1_epi32(7)),
@@ -128,7 +130,10 @@ fn unpack<const SUMS: bool, const WIDE: bool>(
     before: u32,
 ) -> u32 {
     let places = Places::new(width);
-    assert!(source.len() >= at + bits::size(target.len(), width) + SLACK, "bytes behind the values");
+    assert!(
+        source.len() >= at + bits::size(target.len(), width) + SLACK,
+        "bytes behind the values"
+    );
     let mut sum = _mm512_set1_epi32(before.cast_signed());
     let (groups, _) = target.as_chunks_mut::<16>();
     for (index, group) in groups.iter_mut().enumerate() {
@@ -157,7 +162,10 @@ fn unpack_marked<const SUMS: bool, const WIDE: bool>(
 ) -> u32 {
     let Packed { source, at, width, bitmap } = packed;
     let places = Places::new(width);
-    assert!(source.len() >= at + bits::size(target.len(), width) + SLACK, "bytes behind the values");
+    assert!(
+        source.len() >= at + bits::size(target.len(), width) + SLACK,
+        "bytes behind the values"
+    );
     let above = _mm_cvtsi32_si128(width.cast_signed());
     let mut sum = _mm512_set1_epi32(before.cast_signed());
     let mut taken = 0;
@@ -256,7 +264,14 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
-    fn highs(self, source: &[u8], codes: usize, data: usize, count: usize, target: &mut [u32; HIGHS]) {
+    fn highs(
+        self,
+        source: &[u8],
+        codes: usize,
+        data: usize,
+        count: usize,
+        target: &mut [u32; HIGHS],
+    ) {
         // SAFETY: `self` proves the instruction set.
         unsafe { highs(source, codes, data, count, target) }
     }

@@ -5,7 +5,12 @@ use super::{Layout, Series, bits, plain};
 use crate::integer::stream_vbyte;
 
 /// Encodes blocks of the layout.
-pub(super) fn encode(source: &[u32], target: &mut [u8], layout: Layout, series: Series) -> Option<usize> {
+pub(super) fn encode(
+    source: &[u32],
+    target: &mut [u8],
+    layout: Layout,
+    series: Series,
+) -> Option<usize> {
     let block_values = match layout {
         Layout::Plain => plain::BLOCK,
         Layout::Patched => patched::BLOCK,
@@ -60,7 +65,8 @@ fn plan(block: &[u32]) -> Plan {
     }
     let top = bits::width_of(largest);
     let packed = |width| bits::size(block.len(), width);
-    let mut best = Plan { width: top, kind: Kind::None, count: 0, high_width: 0, bytes: 1 + packed(top) };
+    let mut best =
+        Plan { width: top, kind: Kind::None, count: 0, high_width: 0, bytes: 1 + packed(top) };
     let mut count = 0;
     for width in (0..top).rev() {
         count += widths[width as usize + 1];
@@ -77,7 +83,8 @@ fn plan(block: &[u32]) -> Plan {
             consider(Kind::List, high_width, 3 + count + bits::size(count, high_width));
         }
         let above = widths.iter().enumerate().skip(width as usize + 1);
-        let data: usize = above.map(|(bits, &count)| count * (bits - width as usize).div_ceil(8)).sum();
+        let data: usize =
+            above.map(|(bits, &count)| count * (bits - width as usize).div_ceil(8)).sum();
         consider(Kind::Bitmap, 0, 1 + block.len().div_ceil(8) + count.div_ceil(4) + data);
     }
     best

@@ -150,5 +150,12 @@ trait Engine: Copy {
     fn add_up(self, target: &mut [u32], before: u32) -> u32;
 
     /// Values in StreamVByte: `count` codes at `codes`, data at `data`; each plus one.
-    fn highs(self, source: &[u8], codes: usize, data: usize, count: usize, target: &mut [u32; HIGHS]);
+    fn highs(
+        self,
+        source: &[u8],
+        codes: usize,
+        data: usize,
+        count: usize,
+        target: &mut [u32; HIGHS],
+    );
 }

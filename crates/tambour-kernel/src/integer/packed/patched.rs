@@ -87,8 +87,16 @@ impl Header {
             return Err(Malformed::Header { at, byte });
         }
         let size = bits::size(values, width);
-        let mut header =
-            Self { kind, width, count: 0, high_width: 0, values: at + 1, patches: 0, data: 0, end: 0 };
+        let mut header = Self {
+            kind,
+            width,
+            count: 0,
+            high_width: 0,
+            values: at + 1,
+            patches: 0,
+            data: 0,
+            end: 0,
+        };
         match kind {
             Kind::None => {}
             Kind::Ones => {
@@ -255,7 +263,8 @@ fn last(source: &[u8], header: Header, block: &mut [u32]) -> Result<(), Malforme
     if header.kind == Kind::Bitmap {
         let mut highs = [0; HIGHS];
         Scalar.highs(source, patches + block.len().div_ceil(8), data, count, &mut highs);
-        let marked = (0..block.len()).filter(|index| source[patches + index / 8] >> (index % 8) & 1 == 1);
+        let marked =
+            (0..block.len()).filter(|index| source[patches + index / 8] >> (index % 8) & 1 == 1);
         for (index, high) in marked.zip(highs) {
             block[index] = block[index].wrapping_add(high << width);
         }

@@ -2,8 +2,8 @@
 
 use super::patched::{self, Packed};
 use super::{Decode, Engine, HIGHS, bits, plain};
-use crate::integer::stream_vbyte::scalar::{Progress, decode_from};
 use crate::integer::stream_vbyte::OneToFour;
+use crate::integer::stream_vbyte::scalar::{Progress, decode_from};
 use crate::variant::{Isa, Variant};
 
 pub(super) const PLAIN: Variant<Decode<u32>> = Variant {
@@ -74,7 +74,14 @@ impl Engine for Scalar {
         sum
     }
 
-    fn highs(self, source: &[u8], codes: usize, data: usize, count: usize, target: &mut [u32; HIGHS]) {
+    fn highs(
+        self,
+        source: &[u8],
+        codes: usize,
+        data: usize,
+        count: usize,
+        target: &mut [u32; HIGHS],
+    ) {
         let progress = Progress { done: 0, at: data - codes };
         let decoded = decode_from::<OneToFour>(&source[codes..], &mut target[..count], progress);
         debug_assert!(decoded.is_ok(), "the length was checked");

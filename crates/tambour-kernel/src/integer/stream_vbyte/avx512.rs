@@ -8,9 +8,9 @@ use super::{Codes, Decode, Encode, Malformed, OneToFour, ZeroToFour, controls};
 use crate::integer::memory::{load, store};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, __m512i, _MM_HINT_T0, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_prefetch, _mm512_cvtepi32_epi8,
-    _mm512_lzcnt_epi32, _mm512_maskz_compress_epi8, _mm512_maskz_expand_epi8, _mm512_min_epu32,
-    _mm512_set1_epi32, _mm512_srli_epi32, _mm512_subs_epu8, _pdep_u64, _pext_u64,
+    __m128i, __m512i, _MM_HINT_T0, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_prefetch,
+    _mm512_cvtepi32_epi8, _mm512_lzcnt_epi32, _mm512_maskz_compress_epi8, _mm512_maskz_expand_epi8,
+    _mm512_min_epu32, _mm512_set1_epi32, _mm512_srli_epi32, _mm512_subs_epu8, _pdep_u64, _pext_u64,
 };
 
 pub(super) const ENCODE_1234: Variant<Encode<u32>> =

@@ -61,7 +61,9 @@ pub(in crate::integer) fn decode_from<C: Codes>(
     let (count, Progress { done, mut at }) = (target.len(), progress);
     for (index, value) in target.iter_mut().enumerate().skip(done) {
         let length = C::BYTES[usize::from(source[index / 4] >> (2 * (index % 4)) & 3)];
-        let Some(bytes) = source.get(at..at + length) else { return Err(short::<C>(source, count)) };
+        let Some(bytes) = source.get(at..at + length) else {
+            return Err(short::<C>(source, count));
+        };
         let mut whole = [0; 4];
         whole[..length].copy_from_slice(bytes);
         *value = u32::from_le_bytes(whole);
