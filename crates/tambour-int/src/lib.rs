@@ -21,6 +21,10 @@
 //! # Ok::<(), tambour_int::IntError>(())
 //! ```
 #![forbid(unsafe_code)]
+#![expect(
+    clippy::inline_always,
+    reason = "the short case must land in the caller, the long one must not"
+)]
 
 mod document;
 mod error;
@@ -34,4 +38,4 @@ pub use error::IntError;
 pub use reader::Reader;
 pub use tambour_kernel::integer::Malformed;
 pub use tambour_kernel::integer::leb128::{Form, Word};
-pub use writer::Writer;
+pub use writer::{LEB128_MAX, Writer, pack_uint};

@@ -5,8 +5,8 @@ use crate::protobuf::{zigzag, zigzag32};
 use crate::xapian;
 use tambour_kernel::integer::encode_length;
 
-/// Most bytes of a LEB128 value.
-const LEB128_MAX: usize = 10;
+/// Most bytes of a LEB128 value of 64 bits.
+pub const LEB128_MAX: usize = 10;
 
 /// A cursor that writes values one behind the other. A value that finds no room is not written at all.
 #[derive(Debug)]
@@ -34,13 +34,14 @@ impl<'a> Writer<'a> {
     /// LEB128: Xapian's `pack_uint`, protobuf's varint.
     #[inline]
     pub fn pack_uint(&mut self, value: u64) -> Result<(), IntError> {
-        if let Some(room) = self.target.get_mut(self.at..).and_then(|rest| rest.first_chunk_mut()) {
-            self.at += pack_uint_into(value, room);
-            return Ok(());
-        }
-        let mut bytes = [0; LEB128_MAX];
-        let length = pack_uint_into(value, &mut bytes);
-        self.put(&bytes[..length])
+        // The slow cases get no reference to `self`, so that the position can stay in a register.
+        let room = self.target.get_mut(self.at..).and_then(|rest| rest.first_chunk_mut());
+        self.at += match room {
+            Some(room) if value < 1 << 14 => pack_short_into(value, room),
+            Some(room) => pack_long_into(value, room),
+            None => pack_at_end(value, self.target, self.at)?,
+        };
+        Ok(())
     }
 
     /// A signed value for protobuf's `sint32`.
@@ -116,22 +117,34 @@ impl<'a> Writer<'a> {
 }
 
 /// Writes LEB128 to the front of `target`; the number of bytes. What is behind those is unspecified.
-///
-/// One or two bytes are written without asking which: lengths are hard to predict, and nearly all values are that small.
 #[inline]
-pub(crate) fn pack_uint_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
-    if value < 1 << 14 {
-        let two = usize::from(value >= 0x80);
-        let bytes = (value & 0x7f) | (two as u64) << 7 | value << 1 & 0x7f00;
-        let [first, second, ..] = bytes.to_le_bytes();
-        target[..2].copy_from_slice(&[first, second]);
-        return 1 + two;
-    }
-    pack_long_into(value, target)
+pub fn pack_uint(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
+    if value < 1 << 14 { pack_short_into(value, target) } else { pack_long_into(value, target) }
+}
+
+/// One byte or two, written without asking which: lengths are hard to predict, and nearly all values are that small.
+#[inline(always)]
+fn pack_short_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
+    let two = u64::from(value >= 0x80);
+    let bytes = value & 0x7f | two << 7 | value << 1 & 0x7f00;
+    let [first, second, ..] = bytes.to_le_bytes();
+    target[..2].copy_from_slice(&[first, second]);
+    if value >= 0x80 { 2 } else { 1 }
+}
+
+/// A value near the end of a target; the number of bytes.
+#[cold]
+#[inline(never)]
+fn pack_at_end(value: u64, target: &mut [u8], at: usize) -> Result<usize, IntError> {
+    let mut bytes = [0; LEB128_MAX];
+    let (written, length) = (pack_uint(value, &mut bytes), target.len());
+    let room = target.get_mut(at..at + written).ok_or(IntError::Full { at, length })?;
+    room.copy_from_slice(&bytes[..written]);
+    Ok(written)
 }
 
 /// The groups of seven bits spread over bytes by halves, quarters and eighths.
-#[inline]
+#[inline(never)]
 fn pack_long_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
     let low = value & ((1 << 56) - 1);
     let halves = low & 0x0fff_ffff | (low & 0x00ff_ffff_f000_0000) << 4;

@@ -7,7 +7,7 @@ use crate::integer::stream_vbyte::OneToFour;
 use crate::integer::stream_vbyte::avx512::{expand, present};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm512_add_epi32, _mm512_alignr_epi32,
+    __m512i, _bzhi_u32, _mm512_maskz_mov_epi32, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm512_add_epi32, _mm512_alignr_epi32,
     _mm512_and_si512, _mm512_castsi512_si128, _mm512_maskz_expand_epi32, _mm512_mullo_epi32,
     _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_setr_epi32,
     _mm512_setzero_si512, _mm512_shrdv_epi32, _mm512_sll_epi32, _mm512_srli_epi32,
@@ -187,6 +187,26 @@ fn unpack_marked<const SUMS: bool, const WIDE: bool>(
 }
 
 #[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2")]
+fn raised(source: &[u8], data: usize, header: patched::Header, first: usize) -> [u32; 16] {
+    let places = Places::new(header.high_width);
+    let at = data + places.stride * (first / 16);
+    assert!(at + SLACK <= source.len(), "bytes behind the upper parts");
+    // SAFETY: just checked.
+    let highs = unsafe { places.sixteen::<true>(source, at) };
+    let above = _mm_cvtsi32_si128(header.width.cast_signed());
+    let raised = _mm512_sll_epi32(_mm512_add_epi32(highs, _mm512_set1_epi32(1)), above);
+    #[expect(clippy::cast_possible_truncation, reason = "at most 16")]
+    let left = (header.count - first).min(16) as u32;
+    #[expect(clippy::cast_possible_truncation, reason = "16 bits are left")]
+    let used = _bzhi_u32(0xffff, left) as u16;
+    let mut target = [0; 16];
+    // SAFETY: the target has sixteen values.
+    unsafe { store(&mut target, 0, _mm512_maskz_mov_epi32(used, raised)) };
+    target
+}
+
+#[inline]
 #[target_feature(enable = "avx512f")]
 fn add_up(target: &mut [u32], before: u32) -> u32 {
     let mut sum = _mm512_set1_epi32(before.cast_signed());
@@ -255,6 +275,12 @@ impl Engine for Avx512 {
             // SAFETY: as above.
             unsafe { unpack_marked::<SUMS, true>(packed, highs, target, before) }
         }
+    }
+
+    #[inline(always)]
+    fn raised(self, source: &[u8], data: usize, header: patched::Header, first: usize) -> [u32; 16] {
+        // SAFETY: `self` proves the instruction set.
+        unsafe { raised(source, data, header, first) }
     }
 
     #[inline(always)]

@@ -53,13 +53,13 @@ pub(super) struct Packed<'a> {
 
 /// A block's header, checked: everything up to `end` is there.
 #[derive(Clone, Copy)]
-struct Header {
+pub(super) struct Header {
     kind: Kind,
-    width: u32,
+    pub(super) width: u32,
     /// Number of exceptions.
-    count: usize,
+    pub(super) count: usize,
     /// Width of the upper parts of a list.
-    high_width: u32,
+    pub(super) high_width: u32,
     /// Position of the packed values.
     values: usize,
     /// Position behind them.
@@ -86,77 +86,71 @@ impl Header {
         if width > 32 || (width == 32 && kind != Kind::None) {
             return Err(Malformed::Header { at, byte });
         }
-        let size = bits::size(values, width);
-        let mut header = Self {
-            kind,
-            width,
-            count: 0,
-            high_width: 0,
-            values: at + 1,
-            patches: 0,
-            data: 0,
-            end: 0,
-        };
-        match kind {
-            Kind::None => {}
-            Kind::Ones => {
-                reach(source, at + 2)?;
-                header.count = usize::from(source[at + 1]);
-                header.values = at + 2;
-            }
-            Kind::List => {
-                reach(source, at + 3)?;
-                header.count = usize::from(source[at + 1]);
-                header.high_width = u32::from(source[at + 2]);
-                header.values = at + 3;
-                if header.high_width + width > 32 {
-                    return Err(Malformed::Header { at: at + 2, byte: source[at + 2] });
-                }
-            }
-            Kind::Bitmap => return header.bitmap(source, values),
+        if kind == Kind::Bitmap {
+            return Self::with_bitmap(source, at, values, width);
         }
-        header.patches = header.values + size;
-        header.data = header.patches + header.count;
-        header.end = header.data + bits::size(header.count, header.high_width);
-        reach(source, header.end)?;
-        Ok(header)
+        // Which kinds follow each other cannot be predicted, so the rest asks as little as possible.
+        let start = at + 1 + usize::from(kind != Kind::None) + usize::from(kind == Kind::List);
+        reach(source, start)?;
+        let count = if kind == Kind::None { 0 } else { usize::from(source[at + 1]) };
+        let high_width = if kind == Kind::List { u32::from(source[at + 2]) } else { 0 };
+        if high_width + width > 32 {
+            return Err(Malformed::Header { at: at + 2, byte: source[at + 2] });
+        }
+        let patches = start + bits::size(values, width);
+        let data = patches + count;
+        let end = data + bits::size(count, high_width);
+        reach(source, end)?;
+        Ok(Self { kind, width, count, high_width, values: start, patches, data, end })
     }
 
-    /// Completes the header of a block with a bitmap.
+    /// The header of a block with a bitmap.
     #[inline(always)]
-    fn bitmap(mut self, source: &[u8], values: usize) -> Result<Self, Malformed> {
-        self.patches = self.values + bits::size(values, self.width);
-        let codes = self.patches + values.div_ceil(8);
+    fn with_bitmap(source: &[u8], at: usize, values: usize, width: u32) -> Result<Self, Malformed> {
+        let start = at + 1;
+        let patches = start + bits::size(values, width);
+        let codes = patches + values.div_ceil(8);
         reach(source, codes)?;
-        let bitmap = &source[self.patches..codes];
-        self.count = bitmap.chunks(8).map(|piece| word(piece).count_ones() as usize).sum();
+        let bitmap = &source[patches..codes];
+        let (words, rest) = bitmap.as_chunks::<8>();
+        let marked = words.iter().map(|word| u64::from_le_bytes(*word).count_ones()).sum::<u32>();
+        let marked = marked + rest.iter().map(|byte| byte.count_ones()).sum::<u32>();
         if !values.is_multiple_of(8) && source[codes - 1] >> (values % 8) != 0 {
             return Err(Malformed::Exception { at: codes - 1 });
         }
-        self.data = codes + self.count.div_ceil(4);
-        reach(source, self.data)?;
-        self.end = self.data + data_size(&source[codes..self.data], self.count);
-        reach(source, self.end)?;
-        Ok(self)
+        let count = marked as usize;
+        let data = codes + count.div_ceil(4);
+        reach(source, data)?;
+        let end = data + data_size(source, codes, count);
+        reach(source, end)?;
+        Ok(Self { kind: Kind::Bitmap, width, count, high_width: 0, values: start, patches, data, end })
     }
 }
 
-/// Up to eight bytes as a number.
+/// The eight bytes at a position; those behind the end of the source count as zero.
 #[inline(always)]
-fn word(piece: &[u8]) -> u64 {
+fn word(source: &[u8], at: usize) -> u64 {
+    match source[at..].first_chunk() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => word_at_end(&source[at..]),
+    }
+}
+
+#[cold]
+fn word_at_end(rest: &[u8]) -> u64 {
     let mut bytes = [0; 8];
-    bytes[..piece.len()].copy_from_slice(piece);
+    bytes[..rest.len()].copy_from_slice(rest);
     u64::from_le_bytes(bytes)
 }
 
-/// Bytes that `count` StreamVByte codes promise; what is behind the last code does not count.
+/// Bytes that `count` StreamVByte codes at `codes` promise.
 #[inline(always)]
-fn data_size(codes: &[u8], count: usize) -> usize {
+fn data_size(source: &[u8], codes: usize, count: usize) -> usize {
     const LOW: u64 = 0x5555_5555_5555_5555;
     let mut size = count;
-    for (index, piece) in codes.chunks(8).enumerate() {
+    for index in 0..count.div_ceil(32) {
         let used = 2 * (count - 32 * index).min(32);
-        let codes = word(piece) & (u64::MAX >> (64 - used));
+        let codes = word(source, codes + 8 * index) & (u64::MAX >> (64 - used));
         size += (codes & LOW).count_ones() as usize + 2 * (codes >> 1 & LOW).count_ones() as usize;
     }
     size
@@ -226,22 +220,18 @@ fn fill<E: Engine, const SUMS: bool>(
 ) -> u32 {
     let Header { width, values, patches, data, count, .. } = header;
     match header.kind {
-        Kind::None => engine.unpack::<SUMS>(source, values, width, block, before),
-        Kind::Ones | Kind::List => {
+        Kind::None | Kind::Ones | Kind::List => {
+            if SUMS && count == 0 {
+                return engine.unpack::<true>(source, values, width, block, before);
+            }
             engine.unpack::<false>(source, values, width, block, 0);
-            let places = &source[patches..patches + count];
-            if header.high_width == 0 {
-                for &place in places {
+            // Whole groups: places behind the last exception are any bytes, and get nothing added.
+            for first in (0..count).step_by(16) {
+                let added = engine.raised(source, data, header, first);
+                let places = &source[patches + first..patches + first + 16];
+                for (&place, &added) in places.iter().zip(&added) {
                     let value = &mut block[usize::from(place)];
-                    *value = value.wrapping_add(1 << width);
-                }
-            } else {
-                let mut highs = [0; HIGHS];
-                let room = &mut highs[..count.next_multiple_of(16)];
-                engine.unpack::<false>(source, data, header.high_width, room, 0);
-                for (&place, &high) in places.iter().zip(&highs) {
-                    let value = &mut block[usize::from(place)];
-                    *value = value.wrapping_add(high.wrapping_add(1) << width);
+                    *value = value.wrapping_add(added);
                 }
             }
             if SUMS { engine.add_up(block, before) } else { before }

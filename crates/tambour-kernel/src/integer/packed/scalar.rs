@@ -65,6 +65,16 @@ impl Engine for Scalar {
         if SUMS { self.add_up(target, before) } else { before }
     }
 
+    fn raised(self, source: &[u8], data: usize, header: patched::Header, first: usize) -> [u32; 16] {
+        std::array::from_fn(|lane| {
+            if first + lane >= header.count {
+                return 0;
+            }
+            let high = bits::value(source, data, header.high_width, first + lane);
+            high.wrapping_add(1) << header.width
+        })
+    }
+
     fn add_up(self, target: &mut [u32], before: u32) -> u32 {
         let mut sum = before;
         for value in target {

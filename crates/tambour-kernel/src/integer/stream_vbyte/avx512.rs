@@ -5,12 +5,14 @@
 
 use super::scalar::{self, Progress};
 use super::{Codes, Decode, Encode, Malformed, OneToFour, ZeroToFour, controls};
-use crate::integer::memory::{load, store};
+use crate::integer::memory::{load, row64, store};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, __m512i, _MM_HINT_T0, _mm_cvtsi128_si64, _mm_extract_epi64, _mm_prefetch,
-    _mm512_cvtepi32_epi8, _mm512_lzcnt_epi32, _mm512_maskz_compress_epi8, _mm512_maskz_expand_epi8,
-    _mm512_min_epu32, _mm512_set1_epi32, _mm512_srli_epi32, _mm512_subs_epu8, _pdep_u64, _pext_u64,
+    __m128i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_cmple_epi8_mask, _mm512_cvtepi32_epi8, _mm512_lzcnt_epi32,
+    _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_maskz_compress_epi8, _mm512_maskz_expand_epi8,
+    _mm512_min_epu32, _mm512_packs_epi32, _mm512_packus_epi16, _mm512_permutexvar_epi32, _mm512_set1_epi16,
+    _mm512_set1_epi32, _mm512_setr_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srli_epi32,
+    _mm512_sub_epi32, _mm512_subs_epu8, _pdep_u64,
 };
 
 pub(super) const ENCODE_1234: Variant<Encode<u32>> =
@@ -90,23 +92,56 @@ fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malforme
     scalar::decode_from::<C>(source, target, Progress { done, at })
 }
 
-/// The codes of 16 values, two bits each.
+/// The code of each of 16 values, in the first byte of its lane.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512cd,bmi2,sse4.1")]
-fn codes<C: Codes>(values: __m512i) -> u32 {
+#[target_feature(enable = "avx512f,avx512bw,avx512cd")]
+fn codes<C: Codes>(values: __m512i) -> __m512i {
     let zero_bytes = _mm512_srli_epi32::<3>(_mm512_lzcnt_epi32(values));
     // Bytes that a value needs, 0 to 4, become 0, 1, 2, 3, 3 or 0, 0, 1, 2, 3.
-    let codes = if C::BYTES[0] == 0 {
-        _mm512_min_epu32(_mm512_subs_epu8(_mm512_set1_epi32(4), zero_bytes), _mm512_set1_epi32(3))
+    if C::BYTES[0] == 0 {
+        _mm512_min_epu32(_mm512_sub_epi32(_mm512_set1_epi32(4), zero_bytes), _mm512_set1_epi32(3))
     } else {
         _mm512_subs_epu8(_mm512_set1_epi32(3), zero_bytes)
-    };
-    let bytes: __m128i = _mm512_cvtepi32_epi8(codes);
-    let low = _pext_u64(_mm_cvtsi128_si64(bytes).cast_unsigned(), 0x0303_0303_0303_0303);
-    let high = _pext_u64(_mm_extract_epi64::<1>(bytes).cast_unsigned(), 0x0303_0303_0303_0303);
-    #[expect(clippy::cast_possible_truncation, reason = "16 bits each")]
-    let codes = (low | high << 16) as u32;
-    codes
+    }
+}
+
+/// Which bytes of 16 values are data.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn kept<C: Codes>(codes: __m512i) -> u64 {
+    // The code in all bytes of its lane becomes the place of the last byte; no byte is at place -1 or before.
+    let last = if C::BYTES[0] == 0 { [-1, 0, 1, 3] } else { [0, 1, 2, 3] };
+    let last = i32::from_le_bytes(last.map(i8::cast_unsigned));
+    let last = _mm512_shuffle_epi8(_mm512_set1_epi32(last), _mm512_shuffle_epi8(codes, row64(&FIRST_OF_FOUR)));
+    _mm512_cmple_epi8_mask(row64(&BYTE_OF_FOUR), last)
+}
+
+/// The control bytes of 64 values.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn controls_of([a, b, c, d]: [__m512i; 4]) -> __m128i {
+    // Packing works within 128 bits, so that four codes of one control byte stay side by side.
+    let low = _mm512_packs_epi32(a, b);
+    let bytes = _mm512_packus_epi16(low, _mm512_packs_epi32(c, d));
+    let pairs = _mm512_maddubs_epi16(bytes, _mm512_set1_epi16(0x0401));
+    let quads = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0010_0001));
+    let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_cvtepi32_epi8(_mm512_permutexvar_epi32(order, quads))
+}
+
+/// `k % 4`.
+static BYTE_OF_FOUR: [u8; 64] = repeat([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]);
+/// Within 16 bytes: the first byte of each lane.
+static FIRST_OF_FOUR: [u8; 64] = repeat([0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12]);
+
+const fn repeat(of: [u8; 16]) -> [u8; 64] {
+    let mut table = [0; 64];
+    let mut k = 0;
+    while k < 64 {
+        table[k] = of[k % 16];
+        k += 1;
+    }
+    table
 }
 
 #[target_feature(
@@ -114,17 +149,21 @@ fn codes<C: Codes>(values: __m512i) -> u32 {
 )]
 fn encode<C: Codes>(source: &[u32], target: &mut [u8]) -> Option<usize> {
     let (mut done, mut at) = (0, controls(source.len()));
-    while source.len() - done >= 16 && target.len() >= at + 64 {
-        // SAFETY: 16 values were checked.
-        let values = unsafe { load::<__m512i, _>(source, done) };
-        let codes = codes::<C>(values);
-        // SAFETY: the control bytes of 16 values lie before the data, which lies within the target.
-        unsafe { store(target, done / 4, codes.to_le()) };
-        let present = present::<C>(codes);
-        // SAFETY: 64 bytes of room were checked.
-        unsafe { store(target, at, _mm512_maskz_compress_epi8(present, values)) };
-        at += present.count_ones() as usize;
-        done += 16;
+    while source.len() - done >= 64 && target.len() >= at + 256 {
+        let mut all = [_mm512_setzero_si512(); 4];
+        for (step, all) in all.iter_mut().enumerate() {
+            // SAFETY: 64 values were checked.
+            let values = unsafe { load::<__m512i, _>(source, done + 16 * step) };
+            let codes = codes::<C>(values);
+            let kept = kept::<C>(codes);
+            // SAFETY: each of four steps takes at most 64 of 256 bytes.
+            unsafe { store(target, at, _mm512_maskz_compress_epi8(kept, values)) };
+            at += kept.count_ones() as usize;
+            *all = codes;
+        }
+        // SAFETY: the control bytes of 64 values lie before the data, which lies within the target.
+        unsafe { store(target, done / 4, controls_of(all)) };
+        done += 64;
     }
     scalar::encode_from::<C>(source, target, Progress { done, at })
 }
