@@ -11,36 +11,42 @@ pub const LEB128_MAX: usize = 10;
 /// A cursor that writes values one behind the other. A value that finds no room is not written at all.
 #[derive(Debug)]
 pub struct Writer<'a> {
-    target: &'a mut [u8],
-    at: usize,
+    /// What has not been written.
+    rest: &'a mut [u8],
+    /// Bytes of the whole target.
+    length: usize,
 }
 
 impl<'a> Writer<'a> {
     /// A writer at the start of `target`.
     pub fn new(target: &'a mut [u8]) -> Self {
-        Self { target, at: 0 }
+        let length = target.len();
+        Self { rest: target, length }
     }
 
     /// Number of bytes written.
     pub fn written(&self) -> usize {
-        self.at
-    }
-
-    /// The bytes written.
-    pub fn finish(self) -> &'a mut [u8] {
-        &mut self.target[..self.at]
+        self.length - self.rest.len()
     }
 
     /// LEB128: Xapian's `pack_uint`, protobuf's varint.
-    #[inline]
+    #[inline(always)]
     pub fn pack_uint(&mut self, value: u64) -> Result<(), IntError> {
-        // The slow cases get no reference to `self`, so that the position can stay in a register.
-        let room = self.target.get_mut(self.at..).and_then(|rest| rest.first_chunk_mut());
-        self.at += match room {
+        // The slow cases get no reference to `self`, so that it can stay in registers.
+        let rest = std::mem::take(&mut self.rest);
+        let length = match rest.first_chunk_mut() {
             Some(room) if value < 1 << 14 => pack_short_into(value, room),
             Some(room) => pack_long_into(value, room),
-            None => pack_at_end(value, self.target, self.at)?,
+            None => match pack_at_end(value, rest) {
+                Some(length) => length,
+                None => {
+                    let at = self.length - rest.len();
+                    self.rest = rest;
+                    return Err(full(at, self.length));
+                }
+            },
         };
+        self.rest = &mut rest[length..];
         Ok(())
     }
 
@@ -79,9 +85,11 @@ impl<'a> Writer<'a> {
 
     /// The length as by [`Self::pack_uint`], then the bytes.
     pub fn pack_string(&mut self, value: &[u8]) -> Result<(), IntError> {
-        let start = self.at;
-        self.pack_uint(value.len() as u64)?;
-        self.put(value).inspect_err(|_| self.at = start)
+        let mut bytes = [0; LEB128_MAX];
+        let length = pack_uint(value.len() as u64, &mut bytes);
+        self.reserve(length + value.len())?;
+        self.put(&bytes[..length])?;
+        self.put(value)
     }
 
     /// A form that sorts as the strings do, with something behind it: `00` becomes `00 ff`, and `00` ends the string. What
@@ -91,12 +99,8 @@ impl<'a> Writer<'a> {
         value: &[u8],
         last: bool,
     ) -> Result<(), IntError> {
-        let start = self.at;
-        let written = self.put_escaped(value, last);
-        written.inspect_err(|_| self.at = start)
-    }
-
-    fn put_escaped(&mut self, value: &[u8], last: bool) -> Result<(), IntError> {
+        let zeros = value.iter().filter(|&&byte| byte == 0).count();
+        self.reserve(value.len() + zeros + usize::from(!last))?;
         let mut pieces = value.split(|&byte| byte == 0);
         self.put(pieces.next().unwrap_or_default())?;
         for piece in pieces {
@@ -106,14 +110,25 @@ impl<'a> Writer<'a> {
         if last { Ok(()) } else { self.put(&[0]) }
     }
 
+    /// Whether so many bytes find room.
+    fn reserve(&self, bytes: usize) -> Result<(), IntError> {
+        if bytes <= self.rest.len() { Ok(()) } else { Err(full(self.written(), self.length)) }
+    }
+
     /// Bytes as they are.
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), IntError> {
-        let (at, length) = (self.at, self.target.len());
-        let room = self.target.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len()));
-        room.ok_or(IntError::Full { at, length })?.copy_from_slice(bytes);
-        self.at += bytes.len();
+        self.reserve(bytes.len())?;
+        let (room, rest) = std::mem::take(&mut self.rest).split_at_mut(bytes.len());
+        room.copy_from_slice(bytes);
+        self.rest = rest;
         Ok(())
     }
+}
+
+/// The error, made of values: a reference to the writer would keep it in memory.
+#[cold]
+fn full(at: usize, length: usize) -> IntError {
+    IntError::Full { at, length }
 }
 
 /// Writes LEB128 to the front of `target`; the number of bytes. What is behind those is unspecified.
@@ -125,22 +140,21 @@ pub fn pack_uint(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
 /// One byte or two, written without asking which: lengths are hard to predict, and nearly all values are that small.
 #[inline(always)]
 fn pack_short_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
-    let two = u64::from(value >= 0x80);
-    let bytes = value & 0x7f | two << 7 | value << 1 & 0x7f00;
+    let two = value >= 0x80;
+    let bytes = value & 0x7f | u64::from(two) << 7 | value << 1 & 0x7f00;
     let [first, second, ..] = bytes.to_le_bytes();
     target[..2].copy_from_slice(&[first, second]);
-    if value >= 0x80 { 2 } else { 1 }
+    1 + usize::from(two)
 }
 
-/// A value near the end of a target; the number of bytes.
+/// A value near the end of a target; the number of bytes, or `None` when there is no room.
 #[cold]
 #[inline(never)]
-fn pack_at_end(value: u64, target: &mut [u8], at: usize) -> Result<usize, IntError> {
+fn pack_at_end(value: u64, target: &mut [u8]) -> Option<usize> {
     let mut bytes = [0; LEB128_MAX];
-    let (written, length) = (pack_uint(value, &mut bytes), target.len());
-    let room = target.get_mut(at..at + written).ok_or(IntError::Full { at, length })?;
-    room.copy_from_slice(&bytes[..written]);
-    Ok(written)
+    let length = pack_uint(value, &mut bytes);
+    target.get_mut(..length)?.copy_from_slice(&bytes[..length]);
+    Some(length)
 }
 
 /// The groups of seven bits spread over bytes by halves, quarters and eighths.
@@ -173,14 +187,14 @@ mod tests {
         let mut target = [0; 4];
         let mut writer = Writer::new(&mut target);
         writer.pack_uint(300).unwrap();
-        assert_eq!(writer.pack_string(b"ab"), Err(IntError::Full { at: 3, length: 4 }));
+        assert_eq!(writer.pack_string(b"ab"), Err(IntError::Full { at: 2, length: 4 }));
         assert_eq!(
             writer.pack_string_preserving_sort(b"a\0", true),
-            Err(IntError::Full { at: 3, length: 4 })
+            Err(IntError::Full { at: 2, length: 4 })
         );
         assert_eq!(writer.pack_uint(1 << 14), Err(IntError::Full { at: 2, length: 4 }));
         writer.pack_uint(16_383).unwrap();
         assert_eq!(writer.pack_bool(true), Err(IntError::Full { at: 4, length: 4 }));
-        assert_eq!(writer.finish(), [0xac, 2, 0xff, 0x7f]);
+        assert_eq!(target, [0xac, 2, 0xff, 0x7f]);
     }
 }

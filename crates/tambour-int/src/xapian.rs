@@ -127,7 +127,8 @@ mod tests {
             let mut target = [0; 20];
             let mut writer = Writer::new(&mut target);
             key.write(&mut writer).unwrap();
-            assert_eq!(PostlistKey::read(writer.finish()), Ok(key));
+            let length = writer.written();
+            assert_eq!(PostlistKey::read(&target[..length]), Ok(key));
         }
         assert_eq!(PostlistKey::read(&[b'a', 0, 0, 1, 9]), Err(IntError::Order { at: 4 }));
     }

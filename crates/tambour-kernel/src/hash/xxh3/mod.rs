@@ -3,6 +3,8 @@
 mod long;
 mod medium;
 mod short;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 pub use long::{LONG_VARIANTS, Long};
 

@@ -7,11 +7,11 @@ use crate::integer::stream_vbyte::OneToFour;
 use crate::integer::stream_vbyte::avx512::{expand, present};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m512i, _bzhi_u32, _mm512_maskz_mov_epi32, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm512_add_epi32, _mm512_alignr_epi32,
-    _mm512_and_si512, _mm512_castsi512_si128, _mm512_maskz_expand_epi32, _mm512_mullo_epi32,
-    _mm512_permutexvar_epi8, _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_setr_epi32,
-    _mm512_setzero_si512, _mm512_shrdv_epi32, _mm512_sll_epi32, _mm512_srli_epi32,
-    _mm512_srlv_epi32,
+    __m512i, _bzhi_u32, _mm_cvtsi32_si128, _mm_cvtsi128_si32, _mm512_add_epi32,
+    _mm512_alignr_epi32, _mm512_and_si512, _mm512_castsi512_si128, _mm512_maskz_expand_epi32,
+    _mm512_maskz_mov_epi32, _mm512_mullo_epi32, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32,
+    _mm512_set1_epi32, _mm512_setr_epi32, _mm512_setzero_si512, _mm512_shrdv_epi32,
+    _mm512_sll_epi32, _mm512_srli_epi32, _mm512_srlv_epi32,
 };
 
 pub(super) const PLAIN: Variant<Decode<u32>> =
@@ -175,7 +175,7 @@ fn unpack_marked<const SUMS: bool, const WIDE: bool>(
         // SAFETY: a group starts within the values, and 64 bytes follow those.
         let values = unsafe { places.sixteen::<WIDE>(source, at + places.stride * index) };
         let marks = u16::from_le_bytes(*marks);
-        // SAFETY: before the last group at most 240 were taken, and the array has 16 beyond 256.
+        // SAFETY: before the last group at most 240 were taken, and the array has 32 beyond 256.
         let next = unsafe { load::<__m512i, _>(highs, taken) };
         taken += marks.count_ones() as usize;
         let high = _mm512_sll_epi32(_mm512_maskz_expand_epi32(marks, next), above);
@@ -225,14 +225,15 @@ fn add_up(target: &mut [u32], before: u32) -> u32 {
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
 fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mut [u32; HIGHS]) {
     let one = _mm512_set1_epi32(1);
-    for sixteen in 0..count.div_ceil(16) {
+    // Pairs of groups, so that the number of turns is nearly always the same for blocks that are alike.
+    for sixteen in 0..2 * count.div_ceil(32) {
         assert!(data + SLACK <= source.len(), "bytes behind the data");
         // SAFETY: codes lie before the data, and 64 bytes follow.
         let codes = unsafe { load::<u32, _>(source, codes + 4 * sixteen) };
         let present = present::<OneToFour>(u32::from_le(codes));
         // SAFETY: just checked.
         let values = unsafe { expand(source, data, present) };
-        // SAFETY: there are at most 256 values, and room for 16 more.
+        // SAFETY: there are at most 256 values, and room for 32 more.
         unsafe { store(target, 16 * sixteen, _mm512_add_epi32(values, one)) };
         data += present.count_ones() as usize;
     }
@@ -278,7 +279,13 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
-    fn raised(self, source: &[u8], data: usize, header: patched::Header, first: usize) -> [u32; 16] {
+    fn raised(
+        self,
+        source: &[u8],
+        data: usize,
+        header: patched::Header,
+        first: usize,
+    ) -> [u32; 16] {
         // SAFETY: `self` proves the instruction set.
         unsafe { raised(source, data, header, first) }
     }

@@ -13,7 +13,7 @@ pub(super) fn encode(
 ) -> Option<usize> {
     let block_values = match layout {
         Layout::Plain => plain::BLOCK,
-        Layout::Patched => patched::BLOCK,
+        Layout::Patched | Layout::Listed => patched::BLOCK,
     };
     let (mut at, mut before) = (0, 0);
     let mut room = [0; patched::BLOCK];
@@ -30,7 +30,8 @@ pub(super) fn encode(
         };
         at = match layout {
             Layout::Plain => plain_block(block, target, at)?,
-            Layout::Patched => patched_block(block, target, at)?,
+            Layout::Patched => patched_block(block, target, at, true)?,
+            Layout::Listed => patched_block(block, target, at, false)?,
         };
     }
     Some(at)
@@ -55,8 +56,8 @@ struct Plan {
     bytes: usize,
 }
 
-/// The shortest plan for a block.
-fn plan(block: &[u32]) -> Plan {
+/// The shortest plan for a block, with or without the choice of a bitmap.
+fn plan(block: &[u32], bitmap: bool) -> Plan {
     let mut widths = [0_usize; 33];
     let mut largest = 0;
     for &value in block {
@@ -82,17 +83,19 @@ fn plan(block: &[u32]) -> Plan {
         } else if count <= 255 {
             consider(Kind::List, high_width, 3 + count + bits::size(count, high_width));
         }
-        let above = widths.iter().enumerate().skip(width as usize + 1);
-        let data: usize =
-            above.map(|(bits, &count)| count * (bits - width as usize).div_ceil(8)).sum();
-        consider(Kind::Bitmap, 0, 1 + block.len().div_ceil(8) + count.div_ceil(4) + data);
+        if bitmap {
+            let above = widths.iter().enumerate().skip(width as usize + 1);
+            let data: usize =
+                above.map(|(bits, &count)| count * (bits - width as usize).div_ceil(8)).sum();
+            consider(Kind::Bitmap, 0, 1 + block.len().div_ceil(8) + count.div_ceil(4) + data);
+        }
     }
     best
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "places, counts and widths are below 256")]
-fn patched_block(block: &[u32], target: &mut [u8], mut at: usize) -> Option<usize> {
-    let Plan { width, kind, count, high_width, .. } = plan(block);
+fn patched_block(block: &[u32], target: &mut [u8], mut at: usize, bitmap: bool) -> Option<usize> {
+    let Plan { width, kind, count, high_width, .. } = plan(block, bitmap);
     *target.get_mut(at)? = width as u8 | (kind as u8) << 6;
     at += 1;
     if matches!(kind, Kind::Ones | Kind::List) {

@@ -3,6 +3,7 @@
 //! - [`Layout::Plain`] (in the manner of BP128): blocks of 128 values at the width of the largest.
 //! - [`Layout::Patched`] (in the manner of PFOR): blocks of 256 values at a width that fits most; the others are exceptions,
 //!   in a list or in a bitmap, whichever is shorter.
+//! - [`Layout::Listed`]: the same blocks with lists only, larger and faster to decode.
 //!
 //! Either can hold values or the differences of neighbours ([`Series`]); for differences the decoder adds up while it unpacks.
 //! Neither the number of values nor the length is stored.
@@ -37,6 +38,8 @@ pub enum Layout {
     Plain,
     /// Blocks of 256 with exceptions.
     Patched,
+    /// Blocks as of [`Self::Patched`] without bitmaps. What holds the one can be read as the other.
+    Listed,
 }
 
 /// What is packed.
@@ -49,16 +52,16 @@ pub enum Series {
 }
 
 impl Layout {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Plain, Self::Patched];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Patched, Self::Listed];
 
     /// The decoders, best first.
     pub fn decoders(self, series: Series) -> &'static Variants<Decode<u32>> {
         match (self, series) {
             (Self::Plain, Series::Values) => &PLAIN_VARIANTS,
             (Self::Plain, Series::Differences) => &PLAIN_SUM_VARIANTS,
-            (Self::Patched, Series::Values) => &PATCHED_VARIANTS,
-            (Self::Patched, Series::Differences) => &PATCHED_SUM_VARIANTS,
+            (Self::Patched | Self::Listed, Series::Values) => &PATCHED_VARIANTS,
+            (Self::Patched | Self::Listed, Series::Differences) => &PATCHED_SUM_VARIANTS,
         }
     }
 }
@@ -96,7 +99,7 @@ pub static PATCHED_SUM_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
     scalar::PATCHED_SUM,
 ]);
 
-/// Most bytes that `values` values take, in either layout.
+/// Most bytes that `values` values take, in any layout.
 pub const fn bound(values: usize) -> usize {
     values.saturating_mul(4).saturating_add(values.div_ceil(plain::BLOCK))
 }
@@ -120,7 +123,7 @@ pub fn decode(
 const SLACK: usize = 64;
 
 /// Most exceptions of a block, and as much more as an engine may write.
-const HIGHS: usize = 256 + 16;
+const HIGHS: usize = 256 + 32;
 
 /// How values come out of their bits. `SUMS` adds each to the running sum `before` and returns the last sum (otherwise what
 /// is returned has no meaning).
@@ -148,7 +151,8 @@ trait Engine: Copy {
 
     /// What is added to the exceptions `first` to `first + 15` of a list: upper parts at `data`, plus one, above the width;
     /// zero behind the last exception.
-    fn raised(self, source: &[u8], data: usize, header: patched::Header, first: usize) -> [u32; 16];
+    fn raised(self, source: &[u8], data: usize, header: patched::Header, first: usize)
+    -> [u32; 16];
 
     /// Running sums in place.
     fn add_up(self, target: &mut [u32], before: u32) -> u32;

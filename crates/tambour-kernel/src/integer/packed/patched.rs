@@ -14,7 +14,7 @@ const BLOCK_BYTES: usize = BLOCK * 4 + BLOCK / 8 + BLOCK / 4 + BLOCK * 4;
 
 /// Bytes that must follow a block which is decoded in place: upper parts are read in whole groups of 16, and an engine reads
 /// [`SLACK`] bytes beyond.
-const MARGIN: usize = 2 * SLACK;
+const MARGIN: usize = 4 * SLACK;
 
 /// How a block says which values are exceptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,16 @@ impl Header {
         reach(source, data)?;
         let end = data + data_size(source, codes, count);
         reach(source, end)?;
-        Ok(Self { kind: Kind::Bitmap, width, count, high_width: 0, values: start, patches, data, end })
+        Ok(Self {
+            kind: Kind::Bitmap,
+            width,
+            count,
+            high_width: 0,
+            values: start,
+            patches,
+            data,
+            end,
+        })
     }
 }
 
@@ -164,13 +173,15 @@ pub(super) fn decode<E: Engine, const SUMS: bool>(
     target: &mut [u32],
 ) -> Result<usize, Malformed> {
     let (mut at, mut before) = (0, 0);
+    // Room for the upper parts of a block; made once, since clearing it costs as much as unpacking.
+    let mut highs = [0; HIGHS];
     let (blocks, rest) = target.as_chunks_mut::<BLOCK>();
     for block in blocks {
         let header = Header::read(source, at, BLOCK)?;
         if source.len() - header.end >= MARGIN {
-            before = fill::<E, SUMS>(engine, source, header, block, before);
+            before = fill::<E, SUMS>(engine, source, header, &mut highs, block, before);
         } else {
-            before = fill_padded::<E, SUMS>(engine, source, header, block, before);
+            before = fill_padded::<E, SUMS>(engine, source, header, &mut highs, block, before);
         }
         at = header.end;
     }
@@ -193,6 +204,7 @@ fn fill_padded<E: Engine, const SUMS: bool>(
     engine: E,
     source: &[u8],
     header: Header,
+    highs: &mut [u32; HIGHS],
     block: &mut [u32; BLOCK],
     before: u32,
 ) -> u32 {
@@ -206,7 +218,7 @@ fn fill_padded<E: Engine, const SUMS: bool>(
         end: header.end - start,
         ..header
     };
-    fill::<E, SUMS>(engine, &padded, moved, block, before)
+    fill::<E, SUMS>(engine, &padded, moved, highs, block, before)
 }
 
 /// A whole block.
@@ -215,6 +227,7 @@ fn fill<E: Engine, const SUMS: bool>(
     engine: E,
     source: &[u8],
     header: Header,
+    highs: &mut [u32; HIGHS],
     block: &mut [u32; BLOCK],
     before: u32,
 ) -> u32 {
@@ -238,10 +251,9 @@ fn fill<E: Engine, const SUMS: bool>(
         }
         Kind::Bitmap => {
             let Some(bitmap) = source[patches..].first_chunk() else { return before };
-            let mut highs = [0; HIGHS];
-            engine.highs(source, patches + BLOCK / 8, data, count, &mut highs);
+            engine.highs(source, patches + BLOCK / 8, data, count, highs);
             let packed = Packed { source, at: values, width, bitmap };
-            engine.unpack_marked::<SUMS>(packed, &highs, block, before)
+            engine.unpack_marked::<SUMS>(packed, highs, block, before)
         }
     }
 }

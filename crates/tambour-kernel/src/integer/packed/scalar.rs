@@ -65,7 +65,13 @@ impl Engine for Scalar {
         if SUMS { self.add_up(target, before) } else { before }
     }
 
-    fn raised(self, source: &[u8], data: usize, header: patched::Header, first: usize) -> [u32; 16] {
+    fn raised(
+        self,
+        source: &[u8],
+        data: usize,
+        header: patched::Header,
+        first: usize,
+    ) -> [u32; 16] {
         std::array::from_fn(|lane| {
             if first + lane >= header.count {
                 return 0;

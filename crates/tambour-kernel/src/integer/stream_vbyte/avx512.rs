@@ -8,11 +8,12 @@ use super::{Codes, Decode, Encode, Malformed, OneToFour, ZeroToFour, controls};
 use crate::integer::memory::{load, row64, store};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_cmple_epi8_mask, _mm512_cvtepi32_epi8, _mm512_lzcnt_epi32,
-    _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_maskz_compress_epi8, _mm512_maskz_expand_epi8,
-    _mm512_min_epu32, _mm512_packs_epi32, _mm512_packus_epi16, _mm512_permutexvar_epi32, _mm512_set1_epi16,
-    _mm512_set1_epi32, _mm512_setr_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srli_epi32,
-    _mm512_sub_epi32, _mm512_subs_epu8, _pdep_u64,
+    __m128i, __m512i, _MM_HINT_T0, _mm_prefetch, _mm512_cmple_epi8_mask, _mm512_cvtepi32_epi8,
+    _mm512_lzcnt_epi32, _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_maskz_compress_epi8,
+    _mm512_maskz_expand_epi8, _mm512_min_epu32, _mm512_or_si512, _mm512_packs_epi32,
+    _mm512_packus_epi16, _mm512_permutexvar_epi32, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_setr_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_srli_epi32,
+    _mm512_sub_epi32, _mm512_subs_epu8, _mm512_test_epi32_mask, _pdep_u64,
 };
 
 pub(super) const ENCODE_1234: Variant<Encode<u32>> =
@@ -95,7 +96,7 @@ fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malforme
 /// The code of each of 16 values, in the first byte of its lane.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512cd")]
-fn codes<C: Codes>(values: __m512i) -> __m512i {
+fn codes_of<C: Codes>(values: __m512i) -> __m512i {
     let zero_bytes = _mm512_srli_epi32::<3>(_mm512_lzcnt_epi32(values));
     // Bytes that a value needs, 0 to 4, become 0, 1, 2, 3, 3 or 0, 0, 1, 2, 3.
     if C::BYTES[0] == 0 {
@@ -112,7 +113,10 @@ fn kept<C: Codes>(codes: __m512i) -> u64 {
     // The code in all bytes of its lane becomes the place of the last byte; no byte is at place -1 or before.
     let last = if C::BYTES[0] == 0 { [-1, 0, 1, 3] } else { [0, 1, 2, 3] };
     let last = i32::from_le_bytes(last.map(i8::cast_unsigned));
-    let last = _mm512_shuffle_epi8(_mm512_set1_epi32(last), _mm512_shuffle_epi8(codes, row64(&FIRST_OF_FOUR)));
+    let last = _mm512_shuffle_epi8(
+        _mm512_set1_epi32(last),
+        _mm512_shuffle_epi8(codes, row64(&FIRST_OF_FOUR)),
+    );
     _mm512_cmple_epi8_mask(row64(&BYTE_OF_FOUR), last)
 }
 
@@ -151,15 +155,28 @@ fn encode<C: Codes>(source: &[u32], target: &mut [u8]) -> Option<usize> {
     let (mut done, mut at) = (0, controls(source.len()));
     while source.len() - done >= 64 && target.len() >= at + 256 {
         let mut all = [_mm512_setzero_si512(); 4];
-        for (step, all) in all.iter_mut().enumerate() {
+        let mut values = all;
+        for (step, (values, codes)) in values.iter_mut().zip(&mut all).enumerate() {
             // SAFETY: 64 values were checked.
-            let values = unsafe { load::<__m512i, _>(source, done + 16 * step) };
-            let codes = codes::<C>(values);
-            let kept = kept::<C>(codes);
-            // SAFETY: each of four steps takes at most 64 of 256 bytes.
-            unsafe { store(target, at, _mm512_maskz_compress_epi8(kept, values)) };
-            at += kept.count_ones() as usize;
-            *all = codes;
+            *values = unsafe { load(source, done + 16 * step) };
+            *codes = codes_of::<C>(*values);
+        }
+        let [a, b, c, d] = all;
+        let any = _mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d));
+        if C::BYTES[0] == 1 && _mm512_test_epi32_mask(any, any) == 0 {
+            // One byte each: stores of 16 bytes do not overlap, as those of 64 would.
+            for (step, values) in values.into_iter().enumerate() {
+                // SAFETY: 256 bytes of room were checked.
+                unsafe { store(target, at + 16 * step, _mm512_cvtepi32_epi8(values)) };
+            }
+            at += 64;
+        } else {
+            for (values, codes) in values.into_iter().zip(all) {
+                let kept = kept::<C>(codes);
+                // SAFETY: each of four steps takes at most 64 of 256 bytes.
+                unsafe { store(target, at, _mm512_maskz_compress_epi8(kept, values)) };
+                at += kept.count_ones() as usize;
+            }
         }
         // SAFETY: the control bytes of 64 values lie before the data, which lies within the target.
         unsafe { store(target, done / 4, controls_of(all)) };
