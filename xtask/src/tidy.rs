@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers, lowest first. A crate depends on crates further left only.
-const LAYERS: [&str; 8] = [
+const LAYERS: [&str; 9] = [
     "tambour-kernel",
+    "tambour-int",
     "tambour-codec",
     "tambour-part",
     "tambour-store",

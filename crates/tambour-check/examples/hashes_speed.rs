@@ -39,12 +39,10 @@ impl<'a, H> Contender<'a, H> {
 
 fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    #[expect(clippy::cast_precision_loss, reason = "seconds of one process")]
     let seconds = time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9;
     seconds
 }
 
-#[expect(clippy::cast_precision_loss, reason = "sizes of a report")]
 fn report<H: Copy + Default + PartialEq>(
     title: &str,
     count: usize,
@@ -118,7 +116,7 @@ where
                 }
             }),
             Contender::new("constant length, inlined (no dispatch)", move |target: &mut [H]| {
-                inlined(keys, target)
+                inlined(keys, target);
             }),
         ];
         for variant in self.variants.available() {
@@ -214,14 +212,13 @@ fn strings(bytes: &[u8], count: usize, rounds: usize) {
 }
 
 /// Keys of a megabyte, in bytes.
-#[expect(clippy::cast_precision_loss, reason = "sizes of a report")]
 fn long(bytes: &[u8], rounds: usize) {
     println!("\n{:<40} {:>8}", "long keys", "GB/s");
     for length in [65_536, 1 << 20] {
         let key = &bytes[..length];
         let mut contenders = vec![
             Contender::new("C XXH32", |target: &mut [u64]| {
-                target[0] = oracle::c_xxh32(key, 0).into()
+                target[0] = oracle::c_xxh32(key, 0).into();
             }),
             Contender::new("XXH32", |target: &mut [u64]| target[0] = hash::xxh32(key, 0).into()),
             Contender::new("C XXH64", |target: &mut [u64]| target[0] = oracle::c_xxh64(key, 0)),
@@ -273,7 +270,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{rounds} rounds, {count} keys");
     let mut random = Random::new(1);
     let room = (24 * count).max(1 << 20);
-    let bytes: Vec<u8> = (0..room / 8 + 1).flat_map(|_| random.number().to_le_bytes()).collect();
+    let bytes: Vec<u8> = (0..=room / 8).flat_map(|_| random.number().to_le_bytes()).collect();
     width::<4>(&bytes, count, rounds);
     width::<8>(&bytes, count, rounds);
     width::<16>(&bytes, count, rounds);

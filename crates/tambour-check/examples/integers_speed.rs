@@ -55,7 +55,6 @@ fn median(seconds: &[f64]) -> f64 {
 
 fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    #[expect(clippy::cast_precision_loss, reason = "seconds of one process")]
     let seconds = time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9;
     seconds
 }
@@ -96,7 +95,6 @@ fn time(column: &[u32], contenders: &mut [Contender<'_>], rounds: usize) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "sizes of a report")]
 fn report(title: &str, column: &[u32], mut contenders: Vec<Contender<'_>>, rounds: usize) {
     time(column, &mut contenders, rounds);
     println!("\n{title:<34} {:>6} {:>8} {:>6} {:>8} {:>6}", "bits", "encode", "x", "decode", "x");
@@ -118,9 +116,9 @@ fn varints<'a>() -> Vec<Contender<'a>> {
         "prost",
         |source, mut target| {
             let room = target.len();
-            source
-                .iter()
-                .for_each(|&value| prost::encoding::encode_varint(value.into(), &mut target));
+            for &value in source {
+                prost::encoding::encode_varint(value.into(), &mut target);
+            }
             room - target.len()
         },
         |mut source, target| {
@@ -133,7 +131,9 @@ fn varints<'a>() -> Vec<Contender<'a>> {
         "single values (Writer, Reader)",
         |source, target| {
             let mut writer = Writer::new(target);
-            source.iter().for_each(|&value| writer.pack_uint(value.into()).unwrap_or_default());
+            for &value in source {
+                writer.pack_uint(value.into()).unwrap_or_default();
+            }
             writer.written()
         },
         |source, target| {

@@ -37,14 +37,15 @@ impl<'a> Writer<'a> {
         let length = match rest.first_chunk_mut() {
             Some(room) if value < 1 << 14 => pack_short_into(value, room),
             Some(room) => pack_long_into(value, room),
-            None => match pack_at_end(value, rest) {
-                Some(length) => length,
-                None => {
+            None => {
+                if let Some(length) = pack_at_end(value, rest) {
+                    length
+                } else {
                     let at = self.length - rest.len();
                     self.rest = rest;
                     return Err(full(at, self.length));
                 }
-            },
+            }
         };
         self.rest = &mut rest[length..];
         Ok(())
@@ -99,8 +100,8 @@ impl<'a> Writer<'a> {
         value: &[u8],
         last: bool,
     ) -> Result<(), IntError> {
-        let zeros = value.iter().filter(|&&byte| byte == 0).count();
-        self.reserve(value.len() + zeros + usize::from(!last))?;
+        let escapes = value.split(|&byte| byte == 0).count() - 1;
+        self.reserve(value.len() + escapes + usize::from(!last))?;
         let mut pieces = value.split(|&byte| byte == 0);
         self.put(pieces.next().unwrap_or_default())?;
         for piece in pieces {

@@ -14,8 +14,7 @@ pub fn modulo(hashes: &[u64], partitions: u32, target: &mut [u32]) {
     // A product with the reciprocal gives the quotient or one less.
     let reciprocal = u64::MAX / count;
     for (partition, &hash) in target.iter_mut().zip(hashes) {
-        #[expect(clippy::cast_possible_truncation, reason = "the upper half of 128 bits")]
-        let quotient = (u128::from(hash) * u128::from(reciprocal) >> 64) as u64;
+        let quotient = ((u128::from(hash) * u128::from(reciprocal)) >> 64) as u64;
         let rest = hash - quotient * count;
         let rest = if rest >= count { rest - count } else { rest };
         let rest = if rest >= count { rest - count } else { rest };

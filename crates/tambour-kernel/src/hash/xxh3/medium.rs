@@ -35,7 +35,7 @@ fn start(key: &[u8]) -> u64 {
 #[inline(always)]
 pub(super) fn hash_64_to_128(key: &[u8], seed: u64) -> u64 {
     let mut hash = start(key);
-    for pair in (0..(key.len() - 1) / 32 + 1).rev() {
+    for pair in (0..=(key.len() - 1) / 32).rev() {
         hash = hash.wrapping_add(mix(key, 16 * pair, 32 * pair, seed));
         hash = hash.wrapping_add(mix(key, key.len() - 16 * (pair + 1), 32 * pair + 16, seed));
     }
@@ -69,7 +69,7 @@ fn finish(hash: Hash128, key: &[u8], seed: u64) -> Hash128 {
 #[inline(always)]
 pub(super) fn hash_128_to_128(key: &[u8], seed: u64) -> Hash128 {
     let mut hash = Hash128 { low: start(key), high: 0 };
-    for pair in (0..(key.len() - 1) / 32 + 1).rev() {
+    for pair in (0..=(key.len() - 1) / 32).rev() {
         let places = [16 * pair, key.len() - 16 * (pair + 1)];
         hash = mix_two(hash, key, places, 32 * pair, seed);
     }

@@ -22,8 +22,9 @@ fn decode(source: &[u8], target: &mut [u32]) -> Result<usize, Malformed> {
         for part in [0, 16] {
             // SAFETY: 48 bytes of source were checked.
             let bytes = unsafe { load::<__m128i, _>(source, at + part) };
+            let values = _mm512_cvtepu8_epi32(bytes);
             // SAFETY: room for 40 values was checked.
-            unsafe { store(target, done + part, _mm512_cvtepu8_epi32(bytes)) };
+            unsafe { store(target, done + part, values) };
         }
         at += plain;
         done += plain;

@@ -82,8 +82,9 @@ fn encode_u32(source: &[u32], target: &mut [u8]) -> Option<usize> {
         let values = unsafe { load::<__m512i, _>(source, done) };
         done += 16;
         if _mm512_cmpge_epu32_mask(values, _mm512_set1_epi32(0x80)) == 0 {
+            let values = _mm512_cvtepi32_epi8(values);
             // SAFETY: 104 bytes of room were checked.
-            unsafe { store::<__m128i, _>(target, at, _mm512_cvtepi32_epi8(values)) };
+            unsafe { store::<__m128i, _>(target, at, values) };
             at += 16;
             continue;
         }

@@ -100,8 +100,9 @@ unsafe fn zero_extend(source: &[u8], at: usize, target: &mut [u32], done: usize)
     for part in [0, 16, 32, 48] {
         // SAFETY: the caller keeps 64 bytes within the source.
         let bytes = unsafe { load::<__m128i, _>(source, at + part) };
+        let values = _mm512_cvtepu8_epi32(bytes);
         // SAFETY: the caller keeps 64 values within the target.
-        unsafe { store(target, done + part, _mm512_cvtepu8_epi32(bytes)) };
+        unsafe { store(target, done + part, values) };
     }
 }
 

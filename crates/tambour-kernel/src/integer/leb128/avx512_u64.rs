@@ -115,8 +115,9 @@ fn decode(source: &[u8], target: &mut [u64], form: Form) -> Result<usize, Malfor
             nine: ninth != 0,
         };
         for eighth in 0..count.div_ceil(8) {
+            let values = eight(window, eighth);
             // SAFETY: room for 64 values was checked, and a window ends at most 64.
-            unsafe { store(target, done + 8 * eighth, eight(window, eighth)) };
+            unsafe { store(target, done + 8 * eighth, values) };
         }
         done += count;
         (at, owned, skipped) = (at + STRIDE, u64::MAX << OVERLAP, OVERLAP);

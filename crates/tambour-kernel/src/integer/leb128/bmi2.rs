@@ -32,20 +32,18 @@ fn encode<T: Word>(source: &[T], target: &mut [u8]) -> Option<usize> {
         }
         let value = value.widen();
         // Bytes beyond the first: the position of the highest bit, divided by 7.
-        let more = ((63 - (value | 1).leading_zeros()) * 37) >> 8;
-        let more = more as usize;
-        let spread =
-            _pdep_u64(value, GROUPS) | (CONTINUE & _bzhi_u64(u64::MAX, 8 * more.min(8) as u32));
+        let more = ((value | 1).ilog2() * 37) >> 8;
+        let spread = _pdep_u64(value, GROUPS) | (CONTINUE & _bzhi_u64(u64::MAX, 8 * more.min(8)));
         // SAFETY: 16 bytes of room were checked above.
         unsafe { store(target, at, spread) };
         if T::BYTES_MAX > 8 && more >= 8 {
             // The bits above 56: one byte, and a tenth for bit 63.
-            let high = _pdep_u64(value >> 56, 0x017f)
-                | (CONTINUE & _bzhi_u64(u64::MAX, 8 * (more - 8) as u32));
+            let high =
+                _pdep_u64(value >> 56, 0x017f) | (CONTINUE & _bzhi_u64(u64::MAX, 8 * (more - 8)));
             // SAFETY: 16 bytes of room were checked above.
             unsafe { store(target, at + 8, high) };
         }
-        at += more + 1;
+        at += more as usize + 1;
     }
     Some(at)
 }
@@ -78,6 +76,7 @@ fn decode<T: Word>(source: &[u8], target: &mut [T], form: Form) -> Result<usize,
             let length = end - start + 1;
             // SAFETY: `start` is at most 16 bytes behind the end of the block, or in it.
             let bytes = unsafe { load::<u64, _>(source, start) };
+            #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
             let kept = _bzhi_u64(u64::MAX, 8 * length.min(8) as u32);
             let mut value = _pext_u64(bytes, GROUPS & kept);
             let last = source[end];

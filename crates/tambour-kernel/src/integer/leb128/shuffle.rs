@@ -129,7 +129,7 @@ macro_rules! variant {
                     let none = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, zero)).cast_unsigned();
                     zeros |= u64::from(none) << (16 * part);
                 }
-                if more & 0xffff_ffff == 0 {
+                if more.trailing_zeros() >= 32 {
                     for part in 0..2 {
                         // SAFETY: 64 bytes of source and room for 64 values were checked.
                         unsafe {

@@ -201,8 +201,9 @@ fn raised(source: &[u8], data: usize, header: patched::Header, first: usize) -> 
     #[expect(clippy::cast_possible_truncation, reason = "16 bits are left")]
     let used = _bzhi_u32(0xffff, left) as u16;
     let mut target = [0; 16];
+    let values = _mm512_maskz_mov_epi32(used, raised);
     // SAFETY: the target has sixteen values.
-    unsafe { store(&mut target, 0, _mm512_maskz_mov_epi32(used, raised)) };
+    unsafe { store(&mut target, 0, values) };
     target
 }
 
@@ -233,8 +234,9 @@ fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mu
         let present = present::<OneToFour>(u32::from_le(codes));
         // SAFETY: just checked.
         let values = unsafe { expand(source, data, present) };
+        let values = _mm512_add_epi32(values, one);
         // SAFETY: there are at most 256 values, and room for 32 more.
-        unsafe { store(target, 16 * sixteen, _mm512_add_epi32(values, one)) };
+        unsafe { store(target, 16 * sixteen, values) };
         data += present.count_ones() as usize;
     }
 }

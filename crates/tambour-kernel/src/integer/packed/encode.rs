@@ -121,7 +121,9 @@ fn patched_block(block: &[u32], target: &mut [u8], mut at: usize, bitmap: bool) 
     let (places, highs) = (&places[..found], &highs[..found]);
     if kind == Kind::Bitmap {
         let mut bitmap = [0; patched::BLOCK / 8];
-        places.iter().for_each(|&place| bitmap[usize::from(place / 8)] |= 1 << (place % 8));
+        for &place in places {
+            bitmap[usize::from(place / 8)] |= 1 << (place % 8);
+        }
         let end = at + block.len().div_ceil(8);
         target.get_mut(at..end)?.copy_from_slice(&bitmap[..end - at]);
         let lengths = stream_vbyte::Lengths::OneToFour;

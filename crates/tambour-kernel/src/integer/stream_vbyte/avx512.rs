@@ -166,20 +166,23 @@ fn encode<C: Codes>(source: &[u32], target: &mut [u8]) -> Option<usize> {
         if C::BYTES[0] == 1 && _mm512_test_epi32_mask(any, any) == 0 {
             // One byte each: stores of 16 bytes do not overlap, as those of 64 would.
             for (step, values) in values.into_iter().enumerate() {
+                let values = _mm512_cvtepi32_epi8(values);
                 // SAFETY: 256 bytes of room were checked.
-                unsafe { store(target, at + 16 * step, _mm512_cvtepi32_epi8(values)) };
+                unsafe { store(target, at + 16 * step, values) };
             }
             at += 64;
         } else {
             for (values, codes) in values.into_iter().zip(all) {
                 let kept = kept::<C>(codes);
+                let packed = _mm512_maskz_compress_epi8(kept, values);
                 // SAFETY: each of four steps takes at most 64 of 256 bytes.
-                unsafe { store(target, at, _mm512_maskz_compress_epi8(kept, values)) };
+                unsafe { store(target, at, packed) };
                 at += kept.count_ones() as usize;
             }
         }
+        let control_bytes = controls_of(all);
         // SAFETY: the control bytes of 64 values lie before the data, which lies within the target.
-        unsafe { store(target, done / 4, controls_of(all)) };
+        unsafe { store(target, done / 4, control_bytes) };
         done += 64;
     }
     scalar::encode_from::<C>(source, target, Progress { done, at })

@@ -70,8 +70,9 @@ fn encode<C: Codes>(source: &[u32], target: &mut [u8]) -> Option<usize> {
         let values = unsafe { load::<__m128i, _>(four, 0) };
         // SAFETY: a row has 16 bytes.
         let gather = unsafe { load::<__m128i, _>(&tables.gather[usize::from(control)], 0) };
+        let data = _mm_shuffle_epi8(values, gather);
         // SAFETY: 16 bytes of room were checked.
-        unsafe { store(target, progress.at, _mm_shuffle_epi8(values, gather)) };
+        unsafe { store(target, progress.at, data) };
         progress.at += usize::from(tables.length[usize::from(control)]);
         progress.done += 4;
     }
@@ -94,8 +95,9 @@ fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malforme
         let bytes = unsafe { load::<__m128i, _>(source, progress.at) };
         // SAFETY: a row has 16 bytes.
         let spread = unsafe { load::<__m128i, _>(&tables.spread[usize::from(control)], 0) };
+        let values = _mm_shuffle_epi8(bytes, spread);
         // SAFETY: four values are 16 bytes.
-        unsafe { store(four, 0, _mm_shuffle_epi8(bytes, spread)) };
+        unsafe { store(four, 0, values) };
         progress.at += usize::from(tables.length[usize::from(control)]);
         progress.done += 4;
     }
