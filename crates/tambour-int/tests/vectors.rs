@@ -106,7 +106,7 @@ mod tests {
                     assert_eq!(PostlistKey::read(&bytes), Ok(key), "{row}");
                 }
                 function if function.starts_with("pack_string") => {
-                    check_string(function, &string(value), &bytes)
+                    check_string(function, &string(value), &bytes);
                 }
                 function => check_integer(function, value.parse().unwrap(), &bytes),
             }

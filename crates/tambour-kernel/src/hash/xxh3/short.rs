@@ -34,9 +34,14 @@ pub(super) fn hash_64(key: &[u8], seed: u64) -> u64 {
             xxh64::avalanche(u64::from(combine(key)) ^ flip)
         }
         4..=8 => {
-            let (low, high) = (read32(key, key.len() - 4), read32(key, 0));
+            // One load where the length is known to be eight.
+            let input = if key.len() == 8 {
+                read64(key, 0).rotate_left(32)
+            } else {
+                u64::from(read32(key, key.len() - 4)) | u64::from(read32(key, 0)) << 32
+            };
             let flip = (secret(8) ^ secret(16)).wrapping_sub(doubled(seed));
-            strong_avalanche((u64::from(low) | u64::from(high) << 32) ^ flip, length(key))
+            strong_avalanche(input ^ flip, length(key))
         }
         _ => {
             let low = read64(key, 0) ^ (secret(24) ^ secret(32)).wrapping_add(seed);
