@@ -39,8 +39,7 @@ impl<'a, H> Contender<'a, H> {
 
 fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9;
-    seconds
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 fn report<H: Copy + Default + PartialEq>(

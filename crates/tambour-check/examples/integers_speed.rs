@@ -55,8 +55,7 @@ fn median(seconds: &[f64]) -> f64 {
 
 fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    let seconds = time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9;
-    seconds
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 /// How often a round repeats its work: a million values.

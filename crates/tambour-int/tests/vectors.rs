@@ -113,4 +113,28 @@ mod tests {
         }
         assert_eq!(rows.len(), 280);
     }
+
+    /// The table of `docs/format/xapian.md`.
+    #[test]
+    fn examples_of_the_page() {
+        for (function, value, hex) in [
+            ("pack_uint", 255, "ff01"),
+            ("pack_uint", 12_345, "b960"),
+            ("pack_uint", 70_000, "f0a204"),
+            ("encode_length", 255, "ff80"),
+            ("encode_length", 12_345, "ff3ade"),
+            ("encode_length", 70_000, "ff712084"),
+            ("pack_uint_last", 0, ""),
+            ("pack_uint_last", 255, "ff"),
+            ("pack_uint_last", 12_345, "3930"),
+            ("pack_uint_last", 70_000, "701101"),
+            ("pack_uint_preserving_sort", 255, "00ff"),
+            ("pack_uint_preserving_sort", 12_345, "3039"),
+            ("pack_uint_preserving_sort", 70_000, "811170"),
+            ("pack_uint_preserving_sort", 0x8000, "808000"),
+            ("pack_uint_preserving_sort", u64::MAX, "feffffffffffffffff"),
+        ] {
+            check_integer(function, value, &unhex(hex));
+        }
+    }
 }

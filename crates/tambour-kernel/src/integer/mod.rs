@@ -11,6 +11,8 @@ pub mod leb128;
 mod memory;
 pub mod packed;
 pub mod stream_vbyte;
+#[cfg(test)]
+mod tests;
 
 use crate::variant::Runnable;
 
