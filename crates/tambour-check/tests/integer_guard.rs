@@ -2,11 +2,28 @@
 //! process.
 #![cfg(unix)]
 #![cfg(test)]
+#![expect(unsafe_code, reason = "makes numbers of bytes")]
 
 mod guarded;
 
+use guarded::Guarded;
+
+/// Integers of which any bytes make one.
+trait Number: Copy {}
+
+impl Number for u32 {}
+impl Number for u64 {}
+
+/// `count` numbers, as [`Guarded::bytes`].
+fn numbers<T: Number>(pages: &mut Guarded, count: usize, at_end: bool) -> &mut [T] {
+    let bytes = pages.bytes(count * size_of::<T>(), at_end);
+    assert!(bytes.as_ptr().cast::<T>().is_aligned(), "pages are aligned, and so is their end");
+    // SAFETY: aligned, as just checked; any bytes make a number; borrowed as long as the pages.
+    unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), count) }
+}
+
 mod tests {
-    use super::guarded::Guarded;
+    use super::{Guarded, numbers};
     use tambour_check::generate::Random;
     use tambour_check::integer::{Spread, values, wide_values};
     use tambour_kernel::integer::leb128::{self, Form, Word};
@@ -38,9 +55,9 @@ mod tests {
             for (source_end, target_end) in ENDS {
                 let source = self.source.bytes(bytes.len(), source_end);
                 source.copy_from_slice(bytes);
-                let narrow = self.target.numbers::<u32>(count, target_end);
+                let narrow = numbers::<u32>(&mut self.target, count, target_end);
                 run(source, narrow, &mut []);
-                let wide = self.target.numbers::<u64>(count, target_end);
+                let wide = numbers::<u64>(&mut self.target, count, target_end);
                 run(source, &mut [], wide);
             }
         }
@@ -67,7 +84,7 @@ mod tests {
         /// Encodes into a target of every length around what is needed.
         fn encode(&mut self, variants: &Variants<Encode<u32>>, column: &[u32], length: usize) {
             for (source_end, target_end) in ENDS {
-                let source = self.source.numbers::<u32>(column.len(), source_end);
+                let source = numbers::<u32>(&mut self.source, column.len(), source_end);
                 source.copy_from_slice(column);
                 for room in
                     [length, length.saturating_sub(1), length / 2, length + 63, length + 300]

@@ -41,22 +41,6 @@ impl Guarded {
     }
 }
 
-/// Integers of which any bytes make one.
-pub(crate) trait Number: Copy {}
-
-impl Number for u32 {}
-impl Number for u64 {}
-
-impl Guarded {
-    /// `count` numbers, as [`Self::bytes`].
-    pub(crate) fn numbers<T: Number>(&mut self, count: usize, at_end: bool) -> &mut [T] {
-        let bytes = self.bytes(count * size_of::<T>(), at_end);
-        assert!(bytes.as_ptr().cast::<T>().is_aligned(), "pages are aligned, and so is their end");
-        // SAFETY: aligned, as just checked; any bytes make a number; borrowed as long as `self`.
-        unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), count) }
-    }
-}
-
 impl Drop for Guarded {
     fn drop(&mut self) {
         let length = self.inner + 2 * self.edge;
