@@ -151,8 +151,9 @@ fn decode(source: &[u8], target: &mut [u32], form: Form) -> Result<usize, Malfor
             ends: _mm512_maskz_compress_epi8(ends, positions),
             five: fifth != 0,
         };
+        // The second sixteen are stored unasked: that costs less than a wrong guess where values are long.
         for sixteenth in 0..4 {
-            if sixteenth > 0 && count <= 16 * sixteenth {
+            if sixteenth > 1 && count <= 16 * sixteenth {
                 break;
             }
             let values = sixteen(constants, window, sixteenth);
