@@ -19,20 +19,24 @@ pub(super) const fn width_of(value: u32) -> u32 {
 pub(super) fn pack(values: &[u32], width: u32, target: &mut [u8], at: usize) -> Option<usize> {
     let end = at + size(values.len(), width);
     let target = target.get_mut(at..end)?;
-    let (mut pending, mut bits, mut written) = (0_u64, 0, 0);
+    let (mut pending, mut bits) = (0_u64, 0);
+    let (words, rest) = target.as_chunks_mut::<4>();
+    let mut words = words.iter_mut();
     for &value in values {
         pending |= u64::from(value & mask(width)) << bits;
         bits += width;
-        while bits >= 8 {
-            target[written] = pending.to_le_bytes()[0];
-            written += 1;
-            pending >>= 8;
-            bits -= 8;
+        if bits >= 32 {
+            let Some(word) = words.next() else { break };
+            let [a, b, c, d, ..] = pending.to_le_bytes();
+            *word = [a, b, c, d];
+            pending >>= 32;
+            bits -= 32;
         }
     }
-    if bits > 0 {
-        target[written] = pending.to_le_bytes()[0];
-    }
+    // What is left may need a whole word.
+    let left = words.into_slice().as_flattened_mut();
+    let left = if left.is_empty() { rest } else { left };
+    left.copy_from_slice(&pending.to_le_bytes()[..left.len()]);
     Some(end)
 }
 

@@ -58,19 +58,24 @@ struct Plan {
 
 /// The shortest plan for a block, with or without the choice of a bitmap.
 fn plan(block: &[u32], bitmap: bool) -> Plan {
-    let mut widths = [0_usize; 33];
+    // `above[w]`: how many values have more than `w` bits.
+    let mut above = [0_usize; 33 + 24];
     let mut largest = 0;
     for &value in block {
-        widths[bits::width_of(value) as usize] += 1;
+        above[bits::width_of(value) as usize] += 1;
         largest = largest.max(value);
+    }
+    let mut count = 0;
+    for values in above.iter_mut().rev() {
+        count += std::mem::replace(values, count);
     }
     let top = bits::width_of(largest);
     let packed = |width| bits::size(block.len(), width);
     let mut best =
         Plan { width: top, kind: Kind::None, count: 0, high_width: 0, bytes: 1 + packed(top) };
-    let mut count = 0;
     for width in (0..top).rev() {
-        count += widths[width as usize + 1];
+        let at = width as usize;
+        let count = above[at];
         let mut consider = |kind, high_width, bytes| {
             let plan = Plan { width, kind, count, high_width, bytes: bytes + packed(width) };
             if plan.bytes < best.bytes {
@@ -84,9 +89,8 @@ fn plan(block: &[u32], bitmap: bool) -> Plan {
             consider(Kind::List, high_width, 3 + count + bits::size(count, high_width));
         }
         if bitmap {
-            let above = widths.iter().enumerate().skip(width as usize + 1);
-            let data: usize =
-                above.map(|(bits, &count)| count * (bits - width as usize).div_ceil(8)).sum();
+            // A byte for each exception, and another for each eight bits more.
+            let data = count + above[at + 8] + above[at + 16] + above[at + 24];
             consider(Kind::Bitmap, 0, 1 + block.len().div_ceil(8) + count.div_ceil(4) + data);
         }
     }
