@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// The layers, lowest first. A crate depends on crates further left only.
 const LAYERS: [&str; 9] = [
     "tambour-kernel",
+    "tambour-int",
     "tambour-codec",
     "tambour-part",
     "tambour-store",

@@ -8,6 +8,8 @@
 //! - [`oracle`]: other implementations to compare with, and a naive one of our own
 //! - [`column`]: laws of the kernels of columns
 //! - [`naive`]: decoders of column codecs to compare with
+//! - [`hash`]: laws of the hash kernels
+//! - [`integer`]: laws of the integer kernels
 //! - [`lz4`]: laws of the LZ4 kernels
 //! - [`block`]: laws of compressed blocks and codecs
 //! - [`frame`]: laws of whole streams
@@ -18,6 +20,8 @@ pub mod block;
 pub mod column;
 pub mod frame;
 pub mod generate;
+pub mod hash;
+pub mod integer;
 pub mod lz4;
 pub mod naive;
 pub mod oracle;

@@ -158,3 +158,38 @@ pub fn c_lz4_decode_with_dictionary(dictionary: &[u8], source: &[u8], target: &m
 fn c_length(length: usize) -> c_int {
     c_int::try_from(length).unwrap_or(c_int::MAX)
 }
+
+/// The hashes of the C library of xxHash: XXH32, XXH64, XXH3 of 64 and of 128 bits.
+pub fn c_xxhash(key: &[u8], seed: u64) -> (u32, u64, u64, [u64; 2]) {
+    (c_xxh32(key, seed), c_xxh64(key, seed), c_xxh3_64(key, seed), c_xxh3_128(key, seed))
+}
+
+/// XXH32 of the C library; it takes the lower half of the seed.
+#[expect(unsafe_code, reason = "the C library is an oracle")]
+#[expect(clippy::cast_possible_truncation, reason = "the seed of XXH32 has 32 bits")]
+pub fn c_xxh32(key: &[u8], seed: u64) -> u32 {
+    // SAFETY: the pointer comes with the length of its slice.
+    unsafe { xxhash_c_sys::XXH32(key.as_ptr().cast(), key.len(), seed as u32) }
+}
+
+/// XXH64 of the C library.
+#[expect(unsafe_code, reason = "the C library is an oracle")]
+pub fn c_xxh64(key: &[u8], seed: u64) -> u64 {
+    // SAFETY: the pointer comes with the length of its slice.
+    unsafe { xxhash_c_sys::XXH64(key.as_ptr().cast(), key.len(), seed) }
+}
+
+/// XXH3 of 64 bits of the C library.
+#[expect(unsafe_code, reason = "the C library is an oracle")]
+pub fn c_xxh3_64(key: &[u8], seed: u64) -> u64 {
+    // SAFETY: the pointer comes with the length of its slice.
+    unsafe { xxhash_c_sys::XXH3_64bits_withSeed(key.as_ptr().cast(), key.len(), seed) }
+}
+
+/// XXH3 of 128 bits of the C library, low half first.
+#[expect(unsafe_code, reason = "the C library is an oracle")]
+pub fn c_xxh3_128(key: &[u8], seed: u64) -> [u64; 2] {
+    // SAFETY: the pointer comes with the length of its slice.
+    let hash = unsafe { xxhash_c_sys::XXH3_128bits_withSeed(key.as_ptr().cast(), key.len(), seed) };
+    [hash.low64, hash.high64]
+}

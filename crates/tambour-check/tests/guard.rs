@@ -1,58 +1,11 @@
 //! Every variant between inaccessible pages: a read or write of one byte outside a buffer ends the test process.
 #![cfg(unix)]
 #![cfg(test)]
-#![expect(unsafe_code, reason = "maps pages")]
 
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
-use std::ffi::c_void;
-
-/// Pages that can be written, between two that cannot be touched.
-struct Guarded {
-    map: *mut u8,
-    /// Bytes of one page at least; the protected pieces at both ends have this size.
-    edge: usize,
-    /// Bytes between them.
-    inner: usize,
-}
-
-impl Guarded {
-    fn new(inner: usize) -> Self {
-        // A multiple of every usual page size.
-        let edge = 64 << 10;
-        let inner = inner.next_multiple_of(edge);
-        let (read_write, private) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-        // SAFETY: a new anonymous mapping touches no memory of others.
-        let map =
-            unsafe { mmap_anonymous(std::ptr::null_mut(), inner + 2 * edge, read_write, private) };
-        let map = map.unwrap().cast::<u8>();
-        for start in [0, edge + inner] {
-            let page = map.wrapping_add(start).cast::<c_void>();
-            // SAFETY: within the mapping just made, to which no reference exists.
-            unsafe { mprotect(page, edge, MprotectFlags::empty()) }.unwrap();
-        }
-        Self { map, edge, inner }
-    }
-
-    /// `length` bytes that start right behind the first guard, or end right before the second.
-    fn bytes(&mut self, length: usize, at_end: bool) -> &mut [u8] {
-        assert!(length <= self.inner);
-        let start = self.edge + if at_end { self.inner - length } else { 0 };
-        let start = self.map.wrapping_add(start);
-        // SAFETY: within the accessible pages, borrowed as long as `self`.
-        unsafe { std::slice::from_raw_parts_mut(start, length) }
-    }
-}
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        let length = self.inner + 2 * self.edge;
-        // SAFETY: the whole mapping, to which no reference is left.
-        unsafe { munmap(self.map.cast(), length) }.unwrap();
-    }
-}
+mod guarded;
 
 mod tests {
-    use super::Guarded;
+    use super::guarded::Guarded;
     use tambour_check::generate::{Random, Shape, bytes, hostile_lz4};
     use tambour_check::lz4::encode;
     use tambour_kernel::lz4::{self, DECODE_VARIANTS, Encoder, Level};

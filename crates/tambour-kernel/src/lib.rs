@@ -15,5 +15,6 @@
 pub mod column;
 mod copy;
 pub mod hash;
+pub mod integer;
 pub mod lz4;
 pub mod variant;

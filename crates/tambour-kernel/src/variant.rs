@@ -15,9 +15,9 @@ pub enum Isa {
     Scalar,
     /// x86-64 with SSSE3 (byte shuffle).
     Ssse3,
-    /// x86-64 with AVX2, BMI1 and BMI2.
+    /// x86-64 with AVX2, BMI1, BMI2, LZCNT and POPCNT.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, DQ, VL and VBMI, and all of [`Isa::Avx2`].
+    /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2, and all of [`Isa::Avx2`].
     Avx512,
     /// AArch64 with NEON.
     Neon,
@@ -54,15 +54,19 @@ impl Isa {
                 is_x86_feature_detected!("avx2")
                     && is_x86_feature_detected!("bmi1")
                     && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("lzcnt")
+                    && is_x86_feature_detected!("popcnt")
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
                 Self::Avx2.is_available()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
             }
             #[cfg(target_arch = "aarch64")]
             Self::Neon => std::arch::is_aarch64_feature_detected!("neon"),

@@ -1,15 +1,43 @@
-//! Hashes that formats of others prescribe.
+//! Hashes that formats of others prescribe, and hashes of whole columns.
 //!
 //! [`city_hash_128`] is the checksum of a compressed block, [`FileHasher`] that of a file in `checksums.txt`, and
 //! [`sip_hash_128`] makes partition ids and shortens file names.
+//!
+//! The family of xxHash is here for one key of any length ([`xxh32`], [`xxh64`], [`xxh3_64`], [`xxh3_128`]), for one key of a
+//! constant length ([`xxh32_of`] and so on, a few instructions without a branch), and for [`column`]s. [`partition`] makes
+//! numbers of partitions of hashes. Results are those of the C library.
 
 mod city;
+pub mod column;
 mod file;
+pub mod partition;
 mod sip;
+mod xxh3;
+mod xxh32;
+mod xxh64;
 
 pub use city::{city_hash_128, city_hash_128_seeded};
 pub use file::FileHasher;
 pub use sip::sip_hash_128;
+pub use xxh3::{LONG_VARIANTS, Long, xxh3_64, xxh3_64_of, xxh3_128, xxh3_128_of};
+pub use xxh32::{xxh32, xxh32_of};
+pub use xxh64::{xxh64, xxh64_of};
+
+/// The little-endian number at a position.
+#[inline(always)]
+fn read32(source: &[u8], at: usize) -> u32 {
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(&source[at..at + 4]);
+    u32::from_le_bytes(bytes)
+}
+
+/// The little-endian number at a position.
+#[inline(always)]
+fn read64(source: &[u8], at: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&source[at..at + 8]);
+    u64::from_le_bytes(bytes)
+}
 
 /// A 128-bit hash. On disk: `low` little-endian, then `high` little-endian.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,0 +1,201 @@
+//! Values into a buffer of the caller.
+
+use crate::IntError;
+use crate::protobuf::{zigzag, zigzag32};
+use crate::xapian;
+use tambour_kernel::integer::encode_length;
+
+/// Most bytes of a LEB128 value of 64 bits.
+pub const LEB128_MAX: usize = 10;
+
+/// A cursor that writes values one behind the other. A value that finds no room is not written at all.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    /// What has not been written.
+    rest: &'a mut [u8],
+    /// Bytes of the whole target.
+    length: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// A writer at the start of `target`.
+    pub fn new(target: &'a mut [u8]) -> Self {
+        let length = target.len();
+        Self { rest: target, length }
+    }
+
+    /// Number of bytes written.
+    pub fn written(&self) -> usize {
+        self.length - self.rest.len()
+    }
+
+    /// LEB128: Xapian's `pack_uint`, protobuf's varint.
+    #[inline(always)]
+    pub fn pack_uint(&mut self, value: u64) -> Result<(), IntError> {
+        // The slow cases get no reference to `self`, so that it can stay in registers.
+        let rest = std::mem::take(&mut self.rest);
+        let length = match rest.first_chunk_mut() {
+            Some(room) if value < 1 << 14 => pack_short_into(value, room),
+            Some(room) => pack_long_into(value, room),
+            None => {
+                if let Some(length) = pack_at_end(value, rest) {
+                    length
+                } else {
+                    let at = self.length - rest.len();
+                    self.rest = rest;
+                    return Err(full(at, self.length));
+                }
+            }
+        };
+        self.rest = &mut rest[length..];
+        Ok(())
+    }
+
+    /// A signed value for protobuf's `sint32`.
+    pub fn pack_zigzag32(&mut self, value: i32) -> Result<(), IntError> {
+        self.pack_uint(zigzag32(value).into())
+    }
+
+    /// A signed value for protobuf's `sint64`.
+    pub fn pack_zigzag(&mut self, value: i64) -> Result<(), IntError> {
+        self.pack_uint(zigzag(value))
+    }
+
+    /// The length encoding of Xapian's remote protocol up to 1.4.
+    pub fn encode_length(&mut self, value: u64) -> Result<(), IntError> {
+        let mut bytes = [0; encode_length::BYTES_MAX];
+        let length = encode_length::write(value, &mut bytes);
+        self.put(&bytes[..length])
+    }
+
+    /// The bytes up to the highest that is not zero, low first; the length must be known from elsewhere.
+    pub fn pack_uint_last(&mut self, value: u64) -> Result<(), IntError> {
+        self.put(&value.to_le_bytes()[..xapian::last_length(value)])
+    }
+
+    /// A form whose bytes sort as the numbers do.
+    pub fn pack_uint_preserving_sort(&mut self, value: u64) -> Result<(), IntError> {
+        let (bytes, length) = xapian::sortable(value);
+        self.put(&bytes[..length])
+    }
+
+    /// `0` or `1`.
+    pub fn pack_bool(&mut self, value: bool) -> Result<(), IntError> {
+        self.put(&[b'0' + u8::from(value)])
+    }
+
+    /// The length as by [`Self::pack_uint`], then the bytes.
+    pub fn pack_string(&mut self, value: &[u8]) -> Result<(), IntError> {
+        let mut bytes = [0; LEB128_MAX];
+        let length = pack_uint(value.len() as u64, &mut bytes);
+        self.reserve(length + value.len())?;
+        self.put(&bytes[..length])?;
+        self.put(value)
+    }
+
+    /// A form that sorts as the strings do, with something behind it: `00` becomes `00 ff`, and `00` ends the string. What
+    /// follows must not start with `ff`. The `last` thing of a key needs no end.
+    pub fn pack_string_preserving_sort(
+        &mut self,
+        value: &[u8],
+        last: bool,
+    ) -> Result<(), IntError> {
+        let escapes = value.split(|&byte| byte == 0).count() - 1;
+        self.reserve(value.len() + escapes + usize::from(!last))?;
+        let mut pieces = value.split(|&byte| byte == 0);
+        self.put(pieces.next().unwrap_or_default())?;
+        for piece in pieces {
+            self.put(&[0, 0xff])?;
+            self.put(piece)?;
+        }
+        if last { Ok(()) } else { self.put(&[0]) }
+    }
+
+    /// Whether so many bytes find room.
+    fn reserve(&self, bytes: usize) -> Result<(), IntError> {
+        if bytes <= self.rest.len() { Ok(()) } else { Err(full(self.written(), self.length)) }
+    }
+
+    /// Bytes as they are.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), IntError> {
+        self.reserve(bytes.len())?;
+        let (room, rest) = std::mem::take(&mut self.rest).split_at_mut(bytes.len());
+        room.copy_from_slice(bytes);
+        self.rest = rest;
+        Ok(())
+    }
+}
+
+/// The error, made of values: a reference to the writer would keep it in memory.
+#[cold]
+fn full(at: usize, length: usize) -> IntError {
+    IntError::Full { at, length }
+}
+
+/// Writes LEB128 to the front of `target`; the number of bytes. What is behind those is unspecified.
+#[inline]
+pub fn pack_uint(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
+    if value < 1 << 14 { pack_short_into(value, target) } else { pack_long_into(value, target) }
+}
+
+/// One byte or two, written without asking which: lengths are hard to predict, and nearly all values are that small.
+#[inline(always)]
+fn pack_short_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
+    let two = value >= 0x80;
+    let bytes = value & 0x7f | u64::from(two) << 7 | value << 1 & 0x7f00;
+    let [first, second, ..] = bytes.to_le_bytes();
+    target[..2].copy_from_slice(&[first, second]);
+    1 + usize::from(two)
+}
+
+/// A value near the end of a target; the number of bytes, or `None` when there is no room.
+#[cold]
+#[inline(never)]
+fn pack_at_end(value: u64, target: &mut [u8]) -> Option<usize> {
+    let mut bytes = [0; LEB128_MAX];
+    let length = pack_uint(value, &mut bytes);
+    target.get_mut(..length)?.copy_from_slice(&bytes[..length]);
+    Some(length)
+}
+
+/// The groups of seven bits spread over bytes by halves, quarters and eighths.
+#[inline(never)]
+fn pack_long_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
+    let low = value & ((1 << 56) - 1);
+    let halves = low & 0x0fff_ffff | (low & 0x00ff_ffff_f000_0000) << 4;
+    let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
+    let groups = quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
+    let length = value.ilog2() as usize / 7 + 1;
+    if length <= 8 {
+        let more = 0x8080_8080_8080_8080_u64 & ((1 << (8 * (length - 1))) - 1);
+        target[..8].copy_from_slice(&(groups | more).to_le_bytes());
+        return length;
+    }
+    target[..8].copy_from_slice(&(groups | 0x8080_8080_8080_8080).to_le_bytes());
+    let [.., top] = value.to_le_bytes();
+    target[8] = top & 0x7f | u8::from(length > 9) << 7;
+    target[9] = top >> 7;
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Writer;
+    use crate::IntError;
+
+    #[test]
+    fn what_finds_no_room_is_not_written() {
+        let mut target = [0; 4];
+        let mut writer = Writer::new(&mut target);
+        writer.pack_uint(300).unwrap();
+        assert_eq!(writer.pack_string(b"ab"), Err(IntError::Full { at: 2, length: 4 }));
+        assert_eq!(
+            writer.pack_string_preserving_sort(b"a\0", true),
+            Err(IntError::Full { at: 2, length: 4 })
+        );
+        assert_eq!(writer.pack_uint(1 << 14), Err(IntError::Full { at: 2, length: 4 }));
+        writer.pack_uint(16_383).unwrap();
+        assert_eq!(writer.pack_bool(true), Err(IntError::Full { at: 4, length: 4 }));
+        assert_eq!(target, [0xac, 2, 0xff, 0x7f]);
+    }
+}

@@ -1,0 +1,84 @@
+//! One value at a time in safe Rust: the fallback everywhere, the ends of the fast loops, and the author of every error.
+
+use super::{Codes, Decode, Encode, Malformed, OneToFour, ZeroToFour, controls};
+use crate::variant::{Isa, Variant};
+
+pub(super) const ENCODE_1234: Variant<Encode<u32>> =
+    Variant { name: "scalar", isa: Isa::Scalar, run: encode::<OneToFour> };
+pub(super) const ENCODE_0124: Variant<Encode<u32>> =
+    Variant { name: "scalar", isa: Isa::Scalar, run: encode::<ZeroToFour> };
+pub(super) const DECODE_1234: Variant<Decode<u32>> =
+    Variant { name: "scalar", isa: Isa::Scalar, run: decode::<OneToFour> };
+pub(super) const DECODE_0124: Variant<Decode<u32>> =
+    Variant { name: "scalar", isa: Isa::Scalar, run: decode::<ZeroToFour> };
+
+/// How far a loop has come: values, and the position of the next data byte.
+#[derive(Clone, Copy)]
+pub(in crate::integer) struct Progress {
+    pub(in crate::integer) done: usize,
+    pub(in crate::integer) at: usize,
+}
+
+fn encode<C: Codes>(source: &[u32], target: &mut [u8]) -> Option<usize> {
+    encode_from::<C>(source, target, Progress { done: 0, at: controls(source.len()) })
+}
+
+/// Encodes what is left. `done` is a multiple of four.
+pub(in crate::integer) fn encode_from<C: Codes>(
+    source: &[u32],
+    target: &mut [u8],
+    progress: Progress,
+) -> Option<usize> {
+    let Progress { done, mut at } = progress;
+    for (index, four) in source[done..].chunks(4).enumerate() {
+        let mut control = 0;
+        for (lane, &value) in four.iter().enumerate() {
+            let code = C::code(value);
+            control |= code << (2 * lane);
+            let length = C::BYTES[usize::from(code)];
+            target.get_mut(at..at + length)?.copy_from_slice(&value.to_le_bytes()[..length]);
+            at += length;
+        }
+        *target.get_mut(done / 4 + index)? = control;
+    }
+    Some(at)
+}
+
+fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malformed> {
+    let at = controls(target.len());
+    if source.len() < at {
+        return Err(short::<C>(source, target.len()));
+    }
+    decode_from::<C>(source, target, Progress { done: 0, at })
+}
+
+/// Decodes what is left; the control bytes are there.
+pub(in crate::integer) fn decode_from<C: Codes>(
+    source: &[u8],
+    target: &mut [u32],
+    progress: Progress,
+) -> Result<usize, Malformed> {
+    let (count, Progress { done, mut at }) = (target.len(), progress);
+    for (index, value) in target.iter_mut().enumerate().skip(done) {
+        let length = C::BYTES[usize::from(source[index / 4] >> (2 * (index % 4)) & 3)];
+        let Some(bytes) = source.get(at..at + length) else {
+            return Err(short::<C>(source, count));
+        };
+        let mut whole = [0; 4];
+        whole[..length].copy_from_slice(bytes);
+        *value = u32::from_le_bytes(whole);
+        at += length;
+    }
+    Ok(at)
+}
+
+/// The error for a source that lacks control bytes or data bytes of `count` values.
+#[cold]
+pub(in crate::integer) fn short<C: Codes>(source: &[u8], count: usize) -> Malformed {
+    let mut needed = controls(count);
+    if source.len() >= needed {
+        let codes = (0..count).map(|index| source[index / 4] >> (2 * (index % 4)) & 3);
+        needed += codes.map(|code| C::BYTES[usize::from(code)]).sum::<usize>();
+    }
+    Malformed::Short { at: source.len(), needed }
+}

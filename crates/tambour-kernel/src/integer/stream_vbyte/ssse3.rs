@@ -1,0 +1,105 @@
+//! Four values per control byte with a byte shuffle: the loop of the format's authors.
+
+use super::scalar::{self, Progress};
+use super::{Codes, Decode, Encode, Malformed, OneToFour, ZeroToFour, controls};
+use crate::integer::memory::{load, store};
+use crate::variant::{Isa, Variant};
+use core::arch::x86_64::{__m128i, _mm_shuffle_epi8};
+
+pub(super) const ENCODE_1234: Variant<Encode<u32>> =
+    Variant { name: "ssse3", isa: Isa::Ssse3, run: encode::<OneToFour> };
+pub(super) const ENCODE_0124: Variant<Encode<u32>> =
+    Variant { name: "ssse3", isa: Isa::Ssse3, run: encode::<ZeroToFour> };
+pub(super) const DECODE_1234: Variant<Decode<u32>> =
+    Variant { name: "ssse3", isa: Isa::Ssse3, run: decode::<OneToFour> };
+pub(super) const DECODE_0124: Variant<Decode<u32>> =
+    Variant { name: "ssse3", isa: Isa::Ssse3, run: decode::<ZeroToFour> };
+
+/// For each control byte: the shuffle that spreads data over lanes, the one that gathers it, and the data's length.
+struct Tables {
+    spread: [[u8; 16]; 256],
+    gather: [[u8; 16]; 256],
+    length: [u8; 256],
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "positions are at most 16")]
+const fn tables(bytes: [usize; 4]) -> Tables {
+    let mut tables =
+        Tables { spread: [[0x80; 16]; 256], gather: [[0x80; 16]; 256], length: [0; 256] };
+    let mut control = 0;
+    while control < 256 {
+        let (mut lane, mut at) = (0, 0);
+        while lane < 4 {
+            let mut byte = 0;
+            while byte < bytes[control >> (2 * lane) & 3] {
+                tables.spread[control][4 * lane + byte] = at as u8;
+                tables.gather[control][at] = (4 * lane + byte) as u8;
+                at += 1;
+                byte += 1;
+            }
+            lane += 1;
+        }
+        tables.length[control] = at as u8;
+        control += 1;
+    }
+    tables
+}
+
+static TABLES_1234: Tables = tables(OneToFour::BYTES);
+static TABLES_0124: Tables = tables(ZeroToFour::BYTES);
+
+/// The tables of a set of codes.
+#[inline(always)]
+fn tables_of<C: Codes>() -> &'static Tables {
+    if C::BYTES[0] == 0 { &TABLES_0124 } else { &TABLES_1234 }
+}
+
+#[target_feature(enable = "ssse3")]
+fn encode<C: Codes>(source: &[u32], target: &mut [u8]) -> Option<usize> {
+    let tables = tables_of::<C>();
+    let mut progress = Progress { done: 0, at: controls(source.len()) };
+    let (fours, _) = source.as_chunks::<4>();
+    for (index, four) in fours.iter().enumerate() {
+        if target.len() < progress.at + 16 {
+            break;
+        }
+        let codes = four.map(C::code);
+        let control = codes[0] | codes[1] << 2 | codes[2] << 4 | codes[3] << 6;
+        target[index] = control;
+        // SAFETY: four values are 16 bytes.
+        let values = unsafe { load::<__m128i, _>(four, 0) };
+        // SAFETY: a row has 16 bytes.
+        let gather = unsafe { load::<__m128i, _>(&tables.gather[usize::from(control)], 0) };
+        let data = _mm_shuffle_epi8(values, gather);
+        // SAFETY: 16 bytes of room were checked.
+        unsafe { store(target, progress.at, data) };
+        progress.at += usize::from(tables.length[usize::from(control)]);
+        progress.done += 4;
+    }
+    scalar::encode_from::<C>(source, target, progress)
+}
+
+#[target_feature(enable = "ssse3")]
+fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malformed> {
+    let tables = tables_of::<C>();
+    let mut progress = Progress { done: 0, at: controls(target.len()) };
+    let Some(controls) = source.get(..progress.at) else {
+        return Err(scalar::short::<C>(source, target.len()));
+    };
+    let (fours, _) = target.as_chunks_mut::<4>();
+    for (four, &control) in fours.iter_mut().zip(controls) {
+        if source.len() < progress.at + 16 {
+            break;
+        }
+        // SAFETY: 16 bytes of source were checked.
+        let bytes = unsafe { load::<__m128i, _>(source, progress.at) };
+        // SAFETY: a row has 16 bytes.
+        let spread = unsafe { load::<__m128i, _>(&tables.spread[usize::from(control)], 0) };
+        let values = _mm_shuffle_epi8(bytes, spread);
+        // SAFETY: four values are 16 bytes.
+        unsafe { store(four, 0, values) };
+        progress.at += usize::from(tables.length[usize::from(control)]);
+        progress.done += 4;
+    }
+    scalar::decode_from::<C>(source, target, progress)
+}

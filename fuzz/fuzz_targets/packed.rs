@@ -1,0 +1,3 @@
+//! Any bytes as packed blocks, and as values to encode.
+#![no_main]
+libfuzzer_sys::fuzz_target!(|input: &[u8]| tambour_check::integer::fuzz_packed(input));
