@@ -4,6 +4,7 @@ use crate::SqlError;
 use crate::dialect::{self, Prepared};
 use crate::exec::{self, TambourScanExec};
 use crate::functions;
+use crate::guard;
 use crate::provider::TambourTable;
 use crate::system::{self, Registry, SystemTable};
 use arrow::array::RecordBatch;
@@ -15,6 +16,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use futures::StreamExt;
@@ -122,8 +124,23 @@ impl Session {
         let Prepared { statement, format, notes } = dialect::prepare(statement)?;
         let planned = self.context.state().statement_to_plan(statement).await;
         let plan = planned.map_err(|error| self.explained(error))?;
+        guard::check(&plan)?;
+        self.check_view(&plan)?;
         let frame = self.context.execute_logical_plan(plan).await?;
         Ok(Query { frame, format, notes })
+    }
+    /// Views must not stand in for tables: `system.tables` and the shell would go on showing those.
+    fn check_view(&self, plan: &LogicalPlan) -> Result<(), SqlError> {
+        let Some(name) = guard::view(plan) else { return Ok(()) };
+        let place = name.clone().resolve(CATALOG, system::DATABASE);
+        let reason = if *place.schema != *system::DATABASE {
+            "views are in the database default only"
+        } else if self.tables().iter().any(|(table, _)| **table == *place.table) {
+            "there is a table of that name"
+        } else {
+            return Ok(());
+        };
+        Err(SqlError::Refused { clause: format!("a view named {name}"), reason: reason.to_owned() })
     }
     /// DataFusion tells of an unknown table in a text alone, with names that nobody wrote.
     fn explained(&self, error: DataFusionError) -> SqlError {

@@ -10,6 +10,7 @@ pub mod dialect;
 mod error;
 pub mod exec;
 pub mod functions;
+mod guard;
 pub mod provider;
 pub mod pushdown;
 mod statistics;

@@ -269,6 +269,67 @@ mod tests {
     }
 
     #[test]
+    fn statements_only_read() {
+        run(async {
+            let session = session();
+            let place = tempfile::TempDir::new().unwrap();
+            let file = place.path().join("kept.csv");
+            std::fs::write(&file, "a\n1\n").unwrap();
+            let file = file.display();
+            for (clause, statement) in [
+                ("COPY", format!("COPY t TO '{file}'")),
+                ("COPY", format!("COPY (SELECT 1) TO '{file}' STORED AS CSV")),
+                ("COPY", format!("EXPLAIN ANALYZE COPY t TO '{file}'")),
+                (
+                    "CREATE EXTERNAL TABLE",
+                    format!("CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '{file}'"),
+                ),
+                ("CREATE TABLE", "CREATE TABLE x AS SELECT 1".to_owned()),
+                ("DROP TABLE", "DROP TABLE t".to_owned()),
+                ("INSERT", "INSERT INTO t SELECT * FROM t".to_owned()),
+                ("DELETE", "DELETE FROM t WHERE k = 1".to_owned()),
+                ("ALTER TABLE", "ALTER TABLE t DROP COLUMN k".to_owned()),
+                ("TRUNCATE", "TRUNCATE TABLE t".to_owned()),
+                ("OPTIMIZE TABLE", "OPTIMIZE TABLE t FINAL".to_owned()),
+                ("CreateMemoryTable", "SELECT k INTO x FROM t".to_owned()),
+            ] {
+                let error = session.sql(&statement).await.unwrap_err();
+                let message = format!(
+                    "{clause} is not supported: tables are changed with tambour import and optimize"
+                );
+                assert_eq!(error.to_string(), message, "{statement}");
+                assert_eq!(error.kind(), Kind::Argument, "{statement}");
+            }
+            for statement in [
+                "PREPARE p AS SELECT 1",
+                "CREATE SCHEMA x",
+                "START TRANSACTION",
+                "CREATE VIEW system.v AS SELECT 1",
+                "DROP VIEW system.parts",
+            ] {
+                let error = session.sql(statement).await.unwrap_err();
+                assert!(matches!(error, SqlError::Refused { .. }), "{statement}: {error:?}");
+            }
+            assert_eq!(std::fs::read_to_string(place.path().join("kept.csv")).unwrap(), "a\n1\n");
+            assert_eq!(answer(&session, "SELECT count() FROM t").await.unwrap(), "20\n");
+        });
+    }
+
+    #[test]
+    fn views_are_names_of_queries() {
+        run(async {
+            let session = session();
+            session.sql("CREATE VIEW few AS SELECT k, u8 FROM t WHERE k < 2").await.unwrap();
+            let rows = answer(&session, "SELECT * FROM few ORDER BY k").await.unwrap();
+            assert_eq!(rows, "0\t0\n1\t37\n");
+            session.sql("CREATE OR REPLACE VIEW few AS SELECT 7 AS x").await.unwrap();
+            assert_eq!(answer(&session, "SELECT * FROM few").await.unwrap(), "7\n");
+            session.sql("DROP VIEW few").await.unwrap();
+            assert!(session.sql("SELECT * FROM few").await.is_err());
+        });
+    }
+
+    #[test]
     fn format_and_settings_are_taken_out() {
         run(async {
             let session = session();

@@ -1,5 +1,5 @@
 //! ClickHouse's query language on DataFusion: a statement is parsed as ClickHouse's, and what DataFusion cannot plan is
-//! rewritten ([`rewrite`], [`call`], [`aggregate`]) or refused with a reason.
+//! rewritten ([`rewrite`], [`call`], [`aggregate`]) or refused with a reason ([`statement`]).
 //!
 //! ```
 //! let prepared = tambour_sql::dialect::prepare("SELECT uniq(a) FROM t PREWHERE b > 0 FORMAT TSV")?;
@@ -12,6 +12,7 @@ mod aggregate;
 mod call;
 mod grammar;
 mod rewrite;
+mod statement;
 
 use crate::SqlError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
@@ -58,6 +59,7 @@ pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
 }
 
 fn rewritten(mut statement: Statement) -> Result<Prepared, SqlError> {
+    statement::check(&statement)?;
     let mut rewriter = rewrite::Rewriter::default();
     let mut format = None;
     if let Some(sql) = innermost(&mut statement) {
