@@ -6,6 +6,7 @@ use crate::exec::{self, TambourScanExec};
 use crate::functions;
 use crate::guard;
 use crate::provider::TambourTable;
+use crate::results;
 use crate::system::{self, Registry, SystemTable};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -217,7 +218,7 @@ pub struct Query {
 impl Query {
     /// Columns of the result; fields that are plain columns of a table keep their ClickHouse type as metadata.
     pub fn schema(&self) -> SchemaRef {
-        Arc::clone(self.frame.schema().inner())
+        results::restored(self.frame.schema().inner())
     }
     /// The format of a trailing `FORMAT …` clause.
     pub fn format(&self) -> Option<&str> {
@@ -232,7 +233,7 @@ impl Query {
         let task = Arc::new(self.frame.task_ctx());
         let plan = self.frame.create_physical_plan().await?;
         let stream = execute_stream(Arc::clone(&plan), task)?;
-        Ok(Execution { stream, plan })
+        Ok(Execution { stream: results::stream(stream), plan })
     }
 }
 

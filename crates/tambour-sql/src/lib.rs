@@ -13,6 +13,7 @@ pub mod functions;
 mod guard;
 pub mod provider;
 pub mod pushdown;
+mod results;
 mod statistics;
 pub mod system;
 

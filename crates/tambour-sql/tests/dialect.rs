@@ -269,6 +269,49 @@ mod tests {
     }
 
     #[test]
+    fn names_of_results_have_one_meaning() {
+        run(async {
+            let session = session();
+            let cases = [
+                (
+                    "SELECT max(k) AS k FROM t WHERE k < 5",
+                    "k in WHERE is not supported: the result of this name is max(k); aggregates can be in HAVING, or give it another name",
+                ),
+                (
+                    "SELECT ls, max(k) AS m FROM t GROUP BY ls, m",
+                    "m in GROUP BY is not supported: the result of this name is max(k); aggregates can be in HAVING, or give it another name",
+                ),
+                (
+                    "SELECT sumIf(u8, k > 1) AS u8, avg(u8) FROM t",
+                    "u8 in an aggregate is not supported: the result of this name is sumIf(u8, k > 1); use a subquery for aggregates of aggregates, or give it another name",
+                ),
+                (
+                    "SELECT row_number() OVER (ORDER BY k) AS r FROM t WHERE r = 1",
+                    "r in WHERE is not supported: the result of this name is row_number() OVER (ORDER BY k); use a subquery to filter by window functions, or give it another name",
+                ),
+                (
+                    "SELECT 1 AS x, 2 AS x",
+                    "the name x for two results is not supported: it stands for 1 and for 2",
+                ),
+            ];
+            for (query, message) in cases {
+                let error = session.sql(query).await.unwrap_err();
+                assert_eq!(error.to_string(), message, "{query}");
+                assert_eq!(error.kind(), Kind::Argument, "{query}");
+            }
+            // Names that stand for names twice over double each time.
+            let doubling: Vec<String> =
+                (1..40).map(|n| format!("x{} + x{} AS x{n}", n - 1, n - 1)).collect();
+            let doubling = format!("SELECT k AS x0, {} FROM t", doubling.join(", "));
+            assert_eq!(session.sql(&doubling).await.unwrap_err().kind(), Kind::Limit);
+            let deep: Vec<String> =
+                (1..400).map(|n| format!("abs(abs(abs(abs(abs(x{}))))) AS x{n}", n - 1)).collect();
+            let deep = format!("SELECT k AS x0, {} FROM t", deep.join(", "));
+            assert_eq!(session.sql(&deep).await.unwrap_err().kind(), Kind::Limit);
+        });
+    }
+
+    #[test]
     fn statements_only_read() {
         run(async {
             let session = session();
@@ -319,9 +362,9 @@ mod tests {
     fn views_are_names_of_queries() {
         run(async {
             let session = session();
-            session.sql("CREATE VIEW few AS SELECT k, u8 FROM t WHERE k < 2").await.unwrap();
+            session.sql("CREATE VIEW few AS SELECT k, k FROM t WHERE k < 2").await.unwrap();
             let rows = answer(&session, "SELECT * FROM few ORDER BY k").await.unwrap();
-            assert_eq!(rows, "0\t0\n1\t37\n");
+            assert_eq!(rows, "0\t0\n1\t1\n");
             session.sql("CREATE OR REPLACE VIEW few AS SELECT 7 AS x").await.unwrap();
             assert_eq!(answer(&session, "SELECT * FROM few").await.unwrap(), "7\n");
             session.sql("DROP VIEW few").await.unwrap();
@@ -359,6 +402,22 @@ mod tests {
             let names: Vec<&str> =
                 schema.fields().iter().map(|field| field.name().as_str()).collect();
             assert_eq!(names, ["count()", "uniq(s)", "toYYYYMM(min(d))", "k + 1"]);
+            for (query, expected) in [
+                ("SELECT count(), count(), k AS x, x FROM t GROUP BY k", "count() count() x x"),
+                ("SELECT k, s, k, t.k FROM t", "k s k k"),
+                ("SELECT k, * EXCEPT (u8, n, f, d, t, b, t3, e, a, ls) FROM t", "k k i s"),
+                ("WITH 5 AS m SELECT m, m + 1 FROM t", "m m + 1"),
+            ] {
+                let mut execution = session.sql(query).await.unwrap().execute().await.unwrap();
+                let returned = execution.stream.schema();
+                let batches = execution.collect().await.unwrap();
+                let planned = session.sql(query).await.unwrap().schema();
+                for schema in [planned, returned, batches[0].schema()] {
+                    let names: Vec<&str> =
+                        schema.fields().iter().map(|field| field.name().as_str()).collect();
+                    assert_eq!(names.join(" "), expected, "{query}");
+                }
+            }
         });
     }
 
@@ -366,8 +425,8 @@ mod tests {
     fn results_keep_clickhouse_types() {
         run(async {
             let session = session();
-            let query = "SELECT toYYYYMM(d) a, toDate(b) b, toStartOfHour(b) c, intDiv(k, 2) d, lower(ls) e, toUInt8(n) f, \
-                         empty(s) g FROM t";
+            let query = "SELECT toYYYYMM(d) x1, toDate(b) x2, toStartOfHour(b) x3, intDiv(k, 2) x4, lower(ls) x5, \
+                         toUInt8(n) x6, empty(s) x7 FROM t";
             let schema = session.sql(query).await.unwrap().schema();
             let types: Vec<String> = schema
                 .fields()

@@ -53,6 +53,19 @@ const PLAIN: &[&str] = &[
     "groupBitXor",
 ];
 
+/// Aggregates whose name ClickHouse takes in any case, and DataFusion's own of everyday.
+const ANY_CASE: &[&str] =
+    &["count", "sum", "avg", "min", "max", "median", "stddev", "var", "any_value", "array_agg"];
+
+/// True for calls of aggregates (as far as this crate knows them), not for those over windows.
+pub(super) fn is_one(function: &Function) -> bool {
+    let Some(written) = name(function) else { return false };
+    let is_known = NAMES.iter().chain(PLAIN).any(|name| *name == written)
+        || ANY_CASE.iter().any(|name| name.eq_ignore_ascii_case(written))
+        || base_of_if(written).is_some();
+    is_known && function.over.is_none()
+}
+
 /// Rewrites a call if it is one of an aggregate; what replaces it, if it is not a call any more.
 pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<Expr>, SqlError> {
     if let Some(base) = base_of_if(written) {

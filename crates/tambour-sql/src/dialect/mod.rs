@@ -1,5 +1,5 @@
 //! ClickHouse's query language on DataFusion: a statement is parsed as ClickHouse's, and what DataFusion cannot plan is
-//! rewritten ([`rewrite`], [`call`], [`aggregate`]) or refused with a reason ([`statement`]).
+//! rewritten ([`alias`], [`rewrite`], [`call`], [`aggregate`], [`naming`]) or refused with a reason ([`statement`]).
 //!
 //! ```
 //! let prepared = tambour_sql::dialect::prepare("SELECT uniq(a) FROM t PREWHERE b > 0 FORMAT TSV")?;
@@ -9,9 +9,12 @@
 //! ```
 
 mod aggregate;
+mod alias;
 mod call;
 mod grammar;
+mod naming;
 mod rewrite;
+mod scalar;
 mod statement;
 
 use crate::SqlError;
