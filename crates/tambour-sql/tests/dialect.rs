@@ -359,6 +359,17 @@ mod tests {
     }
 
     #[test]
+    fn sets_may_depend_on_the_row() {
+        run(async {
+            let session = session();
+            // ClickHouse has none of these.
+            let query = "SELECT count() FROM t AS o WHERE k NOT IN \
+                (SELECT x.k FROM t AS x WHERE x.u8 = o.u8 AND x.k > 3)";
+            assert_eq!(answer(&session, query).await.unwrap(), "4\n");
+        });
+    }
+
+    #[test]
     fn views_are_names_of_queries() {
         run(async {
             let session = session();

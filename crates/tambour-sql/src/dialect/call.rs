@@ -1,7 +1,7 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, refused};
+use super::{aggregate, refused, sets};
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -85,6 +85,13 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
             *expr = Expr::Function(call("intDiv", vec![take(left), take(right)]));
         }
         Expr::Interval(interval) => quote_interval(interval),
+        Expr::InSubquery { subquery, negated: true, .. } => sets::subquery(subquery)?,
+        Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => sets::negated(inner)?,
+        Expr::InList { .. } => {
+            if let Some(replacement) = sets::list(expr) {
+                *expr = replacement;
+            }
+        }
         _ => {}
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! ClickHouse's query language on DataFusion: a statement is parsed as ClickHouse's, and what DataFusion cannot plan is
-//! rewritten ([`alias`], [`rewrite`], [`call`], [`aggregate`], [`naming`]) or refused with a reason ([`statement`]).
+//! rewritten ([`alias`], [`rewrite`], [`call`], [`aggregate`], [`sets`], [`naming`]) or refused with a reason
+//! ([`statement`]).
 //!
 //! ```
 //! let prepared = tambour_sql::dialect::prepare("SELECT uniq(a) FROM t PREWHERE b > 0 FORMAT TSV")?;
@@ -15,6 +16,7 @@ mod grammar;
 mod naming;
 mod rewrite;
 mod scalar;
+mod sets;
 mod statement;
 
 use crate::SqlError;
