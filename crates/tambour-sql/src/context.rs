@@ -1,7 +1,8 @@
 //! Sessions: the tables, functions and settings that queries run with.
 
 use crate::SqlError;
-use crate::dialect::{self, Prepared};
+use crate::describe::{self, TypeName};
+use crate::dialect::{self, Prepared, Task};
 use crate::exec::{self, TambourScanExec};
 use crate::functions;
 use crate::guard;
@@ -17,7 +18,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use futures::StreamExt;
@@ -84,6 +85,7 @@ impl Session {
     pub fn new(options: &SessionOptions) -> Result<Self, SqlError> {
         let context = SessionContext::new_with_config_rt(config(options), runtime(options)?);
         functions::register(&context)?;
+        context.register_udf(ScalarUDF::new_from_impl(TypeName::new()));
         let registry = Registry::default();
         let schema = MemorySchemaProvider::new();
         for kind in system::Kind::ALL {
@@ -121,14 +123,35 @@ impl Session {
         system::registered(&self.registry)
     }
     /// Parses and plans one statement, ClickHouse's dialect included.
-    pub async fn sql(&self, statement: &str) -> Result<Query, SqlError> {
-        let Prepared { statement, format, notes } = dialect::prepare(statement)?;
-        let planned = self.context.state().statement_to_plan(statement).await;
-        let plan = planned.map_err(|error| self.explained(error))?;
+    pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
+        let Prepared { statement, format, notes, task } = dialect::prepare(text)?;
+        let plan = if task == Task::Nothing {
+            LogicalPlanBuilder::empty(false).build()?
+        } else {
+            let planned = self.context.state().statement_to_plan(statement).await;
+            planned.map_err(|error| self.explained(error))?
+        };
         guard::check(&plan)?;
         self.check_view(&plan)?;
-        let frame = self.context.execute_logical_plan(plan).await?;
+        let frame = match task {
+            Task::Rows | Task::Nothing => self.context.execute_logical_plan(plan).await?,
+            Task::Description => {
+                self.context.read_batch(describe::columns(plan.schema().inner())?)?
+            }
+            Task::Definition(table) => self.definition(table).await?,
+        };
         Ok(Query { frame, format, notes })
+    }
+    /// The CREATE TABLE statement of a table.
+    async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {
+        let provider = self.context.table_provider(name.clone()).await?;
+        let Some(statement) = provider.get_table_definition() else {
+            return Err(SqlError::Refused {
+                clause: format!("SHOW CREATE TABLE {name}"),
+                reason: "its definition is not known".to_owned(),
+            });
+        };
+        Ok(self.context.read_batch(describe::definition(statement)?)?)
     }
     /// Views must not stand in for tables: `system.tables` and the shell would go on showing those.
     fn check_view(&self, plan: &LogicalPlan) -> Result<(), SqlError> {

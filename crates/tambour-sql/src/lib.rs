@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod context;
+mod describe;
 pub mod dialect;
 mod error;
 pub mod exec;

@@ -359,6 +359,61 @@ mod tests {
     }
 
     #[test]
+    fn descriptions_speak_of_clickhouse_types() {
+        run(async {
+            let session = session();
+            let columns = "k\tUInt32\nu8\tUInt8\ni\tInt32\nn\tNullable(Int64)\nf\tFloat64\ns\tString\n\
+                ls\tLowCardinality(String)\nd\tDate\nt\tDateTime\nb\tDateTime(\\'Europe/Berlin\\')\n\
+                t3\tDateTime64(3)\ne\tEnum8(\\'red\\' = 1, \\'green\\' = 2)\na\tArray(UInt32)\n";
+            for statement in [
+                "DESCRIBE t",
+                "desc t",
+                "DESCRIBE TABLE default.t",
+                "DESCRIBE (SELECT * FROM t)",
+                "SHOW COLUMNS FROM t",
+            ] {
+                assert_eq!(answer(&session, statement).await.unwrap(), columns, "{statement}");
+            }
+            let computed = "DESCRIBE (SELECT k + 1 AS x, n, n, toString(k) FROM t)";
+            assert_eq!(
+                answer(&session, computed).await.unwrap(),
+                "x\tUInt64\nn\tNullable(Int64)\nn\tNullable(Int64)\ntoString(k)\tString\n"
+            );
+            let databases = answer(&session, "SHOW DATABASES").await.unwrap();
+            assert_eq!(databases, "default\nsystem\n");
+            let tables = answer(&session, "SHOW TABLES FROM system").await.unwrap();
+            assert_eq!(tables, "codecs\ncolumns\nparts\ntables\n");
+            assert!(session.sql("DESCRIBE SHOW TABLES").await.is_err());
+            for statement in ["DESCRIBE x", "SHOW CREATE TABLE x", "SHOW COLUMNS FROM x"] {
+                let error = session.sql(statement).await.unwrap_err();
+                assert_eq!(error.kind(), Kind::NotFound, "{statement}: {error:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn explain_takes_clickhouse_words() {
+        run(async {
+            let session = session();
+            let plan = answer(&session, "EXPLAIN SELECT k FROM t").await.unwrap();
+            for statement in [
+                "EXPLAIN PLAN SELECT k FROM t",
+                "EXPLAIN PIPELINE SELECT k FROM t",
+                "explain indexes=1 SELECT k FROM t",
+                "EXPLAIN indexes = 1, actions = 0 SELECT k FROM t",
+                " EXPLAIN ESTIMATE SELECT k FROM t",
+            ] {
+                assert_eq!(answer(&session, statement).await.unwrap(), plan, "{statement}");
+            }
+            let error = session.sql("EXPLAIN SYNTAX SELECT 1").await.unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "EXPLAIN SYNTAX is not supported: EXPLAIN shows the plan only"
+            );
+        });
+    }
+
+    #[test]
     fn sets_may_depend_on_the_row() {
         run(async {
             let session = session();
@@ -366,6 +421,19 @@ mod tests {
             let query = "SELECT count() FROM t AS o WHERE k NOT IN \
                 (SELECT x.k FROM t AS x WHERE x.u8 = o.u8 AND x.k > 3)";
             assert_eq!(answer(&session, query).await.unwrap(), "4\n");
+        });
+    }
+
+    #[test]
+    fn settings_are_notes() {
+        run(async {
+            let session = session();
+            let query = session.sql("SET max_threads = 1").await.unwrap();
+            assert_eq!(query.notes(), ["SET max_threads = 1 has no effect here"]);
+            assert_eq!(query.schema().fields().len(), 0);
+            assert_eq!(query.execute().await.unwrap().collect().await.unwrap().len(), 0);
+            let ours = session.sql("SET datafusion.execution.batch_size = 100").await.unwrap();
+            assert_eq!(ours.notes().len(), 0);
         });
     }
 

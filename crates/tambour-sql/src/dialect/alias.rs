@@ -270,7 +270,7 @@ impl VisitorMut for Substitution<'_> {
         self.depth -= 1;
         match expr {
             Expr::Lambda(lambda) => {
-                let left = self.parameters.len() - lambda.params.iter().count();
+                let left = self.parameters.len() - lambda.params.len();
                 self.parameters.truncate(left);
             }
             Expr::Function(function) if aggregate::is_one(function) => self.aggregates -= 1,
@@ -320,6 +320,9 @@ enum Aggregation {
 
 /// The first aggregate or window function in an expression, subqueries left out.
 fn aggregation(expr: &Expr) -> Option<Aggregation> {
+    // Here only: elsewhere it would hide the walk that changes.
+    use datafusion::sql::sqlparser::ast::Visit;
+
     struct Search {
         subqueries: usize,
     }
@@ -347,6 +350,5 @@ fn aggregation(expr: &Expr) -> Option<Aggregation> {
             }
         }
     }
-    use datafusion::sql::sqlparser::ast::Visit;
     expr.visit(&mut Search { subqueries: 0 }).break_value()
 }

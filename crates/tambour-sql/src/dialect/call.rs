@@ -27,7 +27,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("trimRight", "rtrim"),
     ("trimBoth", "btrim"),
     ("generateUUIDv4", "uuid"),
-    ("toTypeName", "arrow_typeof"),
+    ("toTypeName", "toTypeName"),
     ("stddevPop", "stddev_pop"),
     ("stddevSamp", "stddev"),
     ("varPop", "var_pop"),

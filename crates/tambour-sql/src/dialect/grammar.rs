@@ -1,6 +1,6 @@
 //! The grammar that statements are parsed with: the parser library's ClickHouse, with what it lacks.
 
-use super::scalar;
+use super::{scalar, statement};
 use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::dialect::{ClickHouseDialect, Dialect};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS};
@@ -69,7 +69,7 @@ impl Dialect for Grammar {
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
-        scalar::parse(parser)
+        scalar::parse(parser).or_else(|| statement::exists(parser))
     }
 
     /// Without AS, `SELECT 1 FORMAT TSV` is a clause and no name.
