@@ -9,6 +9,7 @@ use crate::guard;
 use crate::provider::TambourTable;
 use crate::results;
 use crate::system::{self, Registry, SystemTable};
+use crate::unknown;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
@@ -129,7 +130,7 @@ impl Session {
             LogicalPlanBuilder::empty(false).build()?
         } else {
             let planned = self.context.state().statement_to_plan(statement).await;
-            planned.map_err(|error| self.explained(error))?
+            planned.map_err(|error| self.explained(error, text))?
         };
         guard::check(&plan)?;
         self.check_view(&plan)?;
@@ -166,15 +167,13 @@ impl Session {
         };
         Err(SqlError::Refused { clause: format!("a view named {name}"), reason: reason.to_owned() })
     }
-    /// DataFusion tells of an unknown table in a text alone, with names that nobody wrote.
-    fn explained(&self, error: DataFusionError) -> SqlError {
-        let name = match error.find_root() {
-            DataFusionError::Plan(text) => {
-                text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found"))
-            }
-            _ => None,
-        };
-        let Some(name) = name else { return error.into() };
+    /// What is not there, by the names that were written.
+    fn explained(&self, error: DataFusionError, statement: &str) -> SqlError {
+        if let Some(name) = unknown::function(&error, statement) {
+            let similar = unknown::similar(&name, self.function_names());
+            return SqlError::UnknownFunction { name, similar };
+        }
+        let Some(name) = unknown::table(&error) else { return error.into() };
         let own = format!("{CATALOG}.{}.", system::DATABASE);
         let name = name.strip_prefix(&own).unwrap_or(name);
         let name = name.strip_prefix(&format!("{CATALOG}.")).unwrap_or(name).to_owned();

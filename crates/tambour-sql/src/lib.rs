@@ -17,6 +17,7 @@ pub mod pushdown;
 mod results;
 mod statistics;
 pub mod system;
+mod unknown;
 
 pub use context::{Execution, Query, ScanStatistics, Session, SessionOptions};
 pub use error::SqlError;

@@ -239,6 +239,10 @@ mod tests {
                     "the parametric function topK is not supported: it is not there yet",
                 ),
                 (
+                    "SELECT groupUniqArray(3)(s) FROM t",
+                    "groupUniqArray with a limit is not supported: it is not there yet",
+                ),
+                (
                     "SELECT quantile(1.5)(f) FROM t",
                     "quantile with these parameters is not supported: levels are numbers from 0 to 1",
                 ),
@@ -434,6 +438,27 @@ mod tests {
             assert_eq!(query.execute().await.unwrap().collect().await.unwrap().len(), 0);
             let ours = session.sql("SET datafusion.execution.batch_size = 100").await.unwrap();
             assert_eq!(ours.notes().len(), 0);
+        });
+    }
+
+    #[test]
+    fn unknown_functions_are_called_as_written() {
+        run(async {
+            let session = session();
+            let cases = [
+                ("SELECT toYYYYMMM(d) FROM t", "toYYYYMMM", &["toYYYYMM", "toYYYYMMDD"][..]),
+                ("SELECT someThingElseAltogether(k) FROM t", "someThingElseAltogether", &[]),
+            ];
+            for (query, called, near) in cases {
+                let error = session.sql(query).await.unwrap_err();
+                assert_eq!(error.kind(), Kind::Argument);
+                let SqlError::UnknownFunction { name, similar } = &error else {
+                    panic!("{query}: {error:?}");
+                };
+                assert_eq!(name, called);
+                assert!(near.iter().all(|it| similar.iter().any(|s| s == it)), "{similar:?}");
+                assert!(error.to_string().starts_with("there is no function"), "{error}");
+            }
         });
     }
 

@@ -93,8 +93,8 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             function.null_treatment = Some(NullTreatment::IgnoreNulls);
         }
         "argMin" | "argMax" => extreme(function, written)?,
-        "groupArray" => group_array(function, None)?,
-        "groupUniqArray" => group_array(function, Some(DuplicateTreatment::Distinct))?,
+        "groupArray" => group_array(function, written, None)?,
+        "groupUniqArray" => group_array(function, written, Some(DuplicateTreatment::Distinct))?,
         "quantile" | "quantileTDigest" | "quantileExact" => {
             return quantile(function, written).map(Some);
         }
@@ -177,14 +177,15 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), SqlError> {
 /// Arrays of groups hold no NULLs.
 fn group_array(
     function: &mut Function,
+    written: &str,
     duplicates: Option<DuplicateTreatment>,
 ) -> Result<(), SqlError> {
     if !matches!(function.parameters, FunctionArguments::None) {
-        return Err(refused("groupArray with a limit", "it is not there yet"));
+        return Err(refused(format!("{written} with a limit"), "it is not there yet"));
     }
     let list = arguments(function).unwrap_or_default();
     let Ok([value]) = <[Expr; 1]>::try_from(list) else {
-        return Err(refused("groupArray with these arguments", "it takes one"));
+        return Err(refused(format!("{written} with these arguments"), "it takes one"));
     };
     add_filter(function, not_null(&value));
     set_arguments(function, vec![value]);

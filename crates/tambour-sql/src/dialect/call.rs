@@ -28,6 +28,13 @@ const RENAMED: &[(&str, &str)] = &[
     ("trimBoth", "btrim"),
     ("generateUUIDv4", "uuid"),
     ("toTypeName", "toTypeName"),
+    ("mapKeys", "map_keys"),
+    ("mapValues", "map_values"),
+    ("arrayConcat", "array_concat"),
+    ("arrayDistinct", "array_distinct"),
+    ("arraySum", "array_sum"),
+    ("arrayElement", "array_element"),
+    ("sign", "signum"),
     ("stddevPop", "stddev_pop"),
     ("stddevSamp", "stddev"),
     ("varPop", "var_pop"),
@@ -54,6 +61,8 @@ const SYNTAX: &[&str] = &[
     "toIntervalMonth",
     "toIntervalYear",
     "yesterday",
+    "arraySort",
+    "arrayReverseSort",
 ];
 
 /// Names of functions that are rewritten.
@@ -219,7 +228,13 @@ fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, SqlError>
     let Ok([argument]) = <[Expr; 1]>::try_from(arguments) else {
         return Err(refused(format!("{name} with these arguments"), "it takes one"));
     };
+    let text = |text: &str| Expr::value(Value::SingleQuotedString(text.to_owned()));
+    let sorted = |argument, direction| {
+        Expr::Function(call("array_sort", vec![argument, text(direction), text("NULLS LAST")]))
+    };
     Ok(Some(match name {
+        "arraySort" => sorted(argument, "ASC"),
+        "arrayReverseSort" => sorted(argument, "DESC"),
         "isNull" => Expr::IsNull(Box::new(argument)),
         "isNotNull" => Expr::IsNotNull(Box::new(argument)),
         "not" => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(condition_of(argument)) },
