@@ -23,6 +23,7 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use futures::StreamExt;
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
@@ -191,6 +192,13 @@ impl Session {
         names.extend(functions::names().into_iter().map(str::to_owned));
         names.sort_unstable();
         names.dedup();
+        // The planner needs our names in lower case too; nobody else does.
+        let with_case: HashSet<String> = names
+            .iter()
+            .filter(|name| name.contains(|c: char| c.is_ascii_uppercase()))
+            .map(|name| name.to_ascii_lowercase())
+            .collect();
+        names.retain(|name| !with_case.contains(name));
         names
     }
     /// DataFusion's own context, for what is not covered here.

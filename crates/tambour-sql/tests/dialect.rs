@@ -459,6 +459,11 @@ mod tests {
                 assert!(near.iter().all(|it| similar.iter().any(|s| s == it)), "{similar:?}");
                 assert!(error.to_string().starts_with("there is no function"), "{error}");
             }
+            let names = session.function_names();
+            for name in ["toStartOfHour", "toTypeName", "formatReadableSize", "array_sort"] {
+                assert!(names.iter().any(|known| known == name), "{name}");
+            }
+            assert!(!names.iter().any(|name| name == "tostartofhour"), "{names:?}");
         });
     }
 
