@@ -1,11 +1,15 @@
 //! Sessions: the tables, functions and settings that queries run with.
 
 use crate::SqlError;
-use crate::dialect::{self, Prepared};
+use crate::describe::{self, TypeName};
+use crate::dialect::{self, Prepared, Task};
 use crate::exec::{self, TambourScanExec};
 use crate::functions;
+use crate::guard;
 use crate::provider::TambourTable;
+use crate::results;
 use crate::system::{self, Registry, SystemTable};
+use crate::unknown;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
@@ -15,9 +19,11 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use futures::StreamExt;
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
@@ -81,6 +87,7 @@ impl Session {
     pub fn new(options: &SessionOptions) -> Result<Self, SqlError> {
         let context = SessionContext::new_with_config_rt(config(options), runtime(options)?);
         functions::register(&context)?;
+        context.register_udf(ScalarUDF::new_from_impl(TypeName::new()));
         let registry = Registry::default();
         let schema = MemorySchemaProvider::new();
         for kind in system::Kind::ALL {
@@ -118,22 +125,56 @@ impl Session {
         system::registered(&self.registry)
     }
     /// Parses and plans one statement, ClickHouse's dialect included.
-    pub async fn sql(&self, statement: &str) -> Result<Query, SqlError> {
-        let Prepared { statement, format, notes } = dialect::prepare(statement)?;
-        let planned = self.context.state().statement_to_plan(statement).await;
-        let plan = planned.map_err(|error| self.explained(error))?;
-        let frame = self.context.execute_logical_plan(plan).await?;
+    pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
+        let Prepared { statement, format, notes, task } = dialect::prepare(text)?;
+        let plan = if task == Task::Nothing {
+            LogicalPlanBuilder::empty(false).build()?
+        } else {
+            let planned = self.context.state().statement_to_plan(statement).await;
+            planned.map_err(|error| self.explained(error, text))?
+        };
+        guard::check(&plan)?;
+        self.check_view(&plan)?;
+        let frame = match task {
+            Task::Rows | Task::Nothing => self.context.execute_logical_plan(plan).await?,
+            Task::Description => {
+                self.context.read_batch(describe::columns(plan.schema().inner())?)?
+            }
+            Task::Definition(table) => self.definition(table).await?,
+        };
         Ok(Query { frame, format, notes })
     }
-    /// DataFusion tells of an unknown table in a text alone, with names that nobody wrote.
-    fn explained(&self, error: DataFusionError) -> SqlError {
-        let name = match error.find_root() {
-            DataFusionError::Plan(text) => {
-                text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found"))
-            }
-            _ => None,
+    /// The CREATE TABLE statement of a table.
+    async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {
+        let provider = self.context.table_provider(name.clone()).await?;
+        let Some(statement) = provider.get_table_definition() else {
+            return Err(SqlError::Refused {
+                clause: format!("SHOW CREATE TABLE {name}"),
+                reason: "its definition is not known".to_owned(),
+            });
         };
-        let Some(name) = name else { return error.into() };
+        Ok(self.context.read_batch(describe::definition(statement)?)?)
+    }
+    /// Views must not stand in for tables: `system.tables` and the shell would go on showing those.
+    fn check_view(&self, plan: &LogicalPlan) -> Result<(), SqlError> {
+        let Some(name) = guard::view(plan) else { return Ok(()) };
+        let place = name.clone().resolve(CATALOG, system::DATABASE);
+        let reason = if *place.schema != *system::DATABASE {
+            "views are in the database default only"
+        } else if self.tables().iter().any(|(table, _)| **table == *place.table) {
+            "there is a table of that name"
+        } else {
+            return Ok(());
+        };
+        Err(SqlError::Refused { clause: format!("a view named {name}"), reason: reason.to_owned() })
+    }
+    /// What is not there, by the names that were written.
+    fn explained(&self, error: DataFusionError, statement: &str) -> SqlError {
+        if let Some(name) = unknown::function(&error, statement) {
+            let similar = unknown::similar(&name, self.function_names());
+            return SqlError::UnknownFunction { name, similar };
+        }
+        let Some(name) = unknown::table(&error) else { return error.into() };
         let own = format!("{CATALOG}.{}.", system::DATABASE);
         let name = name.strip_prefix(&own).unwrap_or(name);
         let name = name.strip_prefix(&format!("{CATALOG}.")).unwrap_or(name).to_owned();
@@ -151,6 +192,13 @@ impl Session {
         names.extend(functions::names().into_iter().map(str::to_owned));
         names.sort_unstable();
         names.dedup();
+        // The planner needs our names in lower case too; nobody else does.
+        let with_case: HashSet<String> = names
+            .iter()
+            .filter(|name| name.contains(|c: char| c.is_ascii_uppercase()))
+            .map(|name| name.to_ascii_lowercase())
+            .collect();
+        names.retain(|name| !with_case.contains(name));
         names
     }
     /// DataFusion's own context, for what is not covered here.
@@ -200,7 +248,7 @@ pub struct Query {
 impl Query {
     /// Columns of the result; fields that are plain columns of a table keep their ClickHouse type as metadata.
     pub fn schema(&self) -> SchemaRef {
-        Arc::clone(self.frame.schema().inner())
+        results::restored(self.frame.schema().inner())
     }
     /// The format of a trailing `FORMAT …` clause.
     pub fn format(&self) -> Option<&str> {
@@ -215,7 +263,7 @@ impl Query {
         let task = Arc::new(self.frame.task_ctx());
         let plan = self.frame.create_physical_plan().await?;
         let stream = execute_stream(Arc::clone(&plan), task)?;
-        Ok(Execution { stream, plan })
+        Ok(Execution { stream: results::stream(stream), plan })
     }
 }
 

@@ -45,6 +45,14 @@ pub enum SqlError {
         /// The tables that there are.
         tables: Vec<String>,
     },
+    /// A statement calls a function that there is not.
+    #[error("there is no function {name:?} here{}", alike(.similar))]
+    UnknownFunction {
+        /// The name as written.
+        name: String,
+        /// Functions that could be meant, the nearest first.
+        similar: Vec<String>,
+    },
     /// Two tables of a session have the same name.
     #[error("two tables are named {name:?}")]
     Duplicate {
@@ -65,7 +73,7 @@ impl SqlError {
         match self {
             Self::Query(error) => query_kind(error),
             Self::Table { cause, .. } => cause.kind(),
-            Self::Refused { .. } => Kind::Argument,
+            Self::Refused { .. } | Self::UnknownFunction { .. } => Kind::Argument,
             Self::Limit { .. } => Kind::Limit,
             Self::UnknownTable { .. } => Kind::NotFound,
             Self::Duplicate { .. } => Kind::Conflict,
@@ -97,6 +105,14 @@ fn query_kind(error: &DataFusionError) -> Kind {
         DataFusionError::IoError(_) => Kind::Io,
         _ => Kind::Argument,
     }
+}
+
+/// The functions that could have been meant.
+fn alike(functions: &[String]) -> String {
+    if functions.is_empty() {
+        return String::new();
+    }
+    format!("; similar ones: {}", functions.join(", "))
 }
 
 /// The tables that could have been meant.

@@ -6,14 +6,18 @@
 #![forbid(unsafe_code)]
 
 pub mod context;
+mod describe;
 pub mod dialect;
 mod error;
 pub mod exec;
 pub mod functions;
+mod guard;
 pub mod provider;
 pub mod pushdown;
+mod results;
 mod statistics;
 pub mod system;
+mod unknown;
 
 pub use context::{Execution, Query, ScanStatistics, Session, SessionOptions};
 pub use error::SqlError;

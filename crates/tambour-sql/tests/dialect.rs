@@ -239,6 +239,10 @@ mod tests {
                     "the parametric function topK is not supported: it is not there yet",
                 ),
                 (
+                    "SELECT groupUniqArray(3)(s) FROM t",
+                    "groupUniqArray with a limit is not supported: it is not there yet",
+                ),
+                (
                     "SELECT quantile(1.5)(f) FROM t",
                     "quantile with these parameters is not supported: levels are numbers from 0 to 1",
                 ),
@@ -265,6 +269,215 @@ mod tests {
                 assert_eq!(error.to_string(), message, "{query}");
                 assert_eq!(error.kind(), Kind::Argument, "{query}");
             }
+        });
+    }
+
+    #[test]
+    fn names_of_results_have_one_meaning() {
+        run(async {
+            let session = session();
+            let cases = [
+                (
+                    "SELECT max(k) AS k FROM t WHERE k < 5",
+                    "k in WHERE is not supported: the result of this name is max(k); aggregates can be in HAVING, or give it another name",
+                ),
+                (
+                    "SELECT ls, max(k) AS m FROM t GROUP BY ls, m",
+                    "m in GROUP BY is not supported: the result of this name is max(k); aggregates can be in HAVING, or give it another name",
+                ),
+                (
+                    "SELECT sumIf(u8, k > 1) AS u8, avg(u8) FROM t",
+                    "u8 in an aggregate is not supported: the result of this name is sumIf(u8, k > 1); use a subquery for aggregates of aggregates, or give it another name",
+                ),
+                (
+                    "SELECT row_number() OVER (ORDER BY k) AS r FROM t WHERE r = 1",
+                    "r in WHERE is not supported: the result of this name is row_number() OVER (ORDER BY k); use a subquery to filter by window functions, or give it another name",
+                ),
+                (
+                    "SELECT 1 AS x, 2 AS x",
+                    "the name x for two results is not supported: it stands for 1 and for 2",
+                ),
+            ];
+            for (query, message) in cases {
+                let error = session.sql(query).await.unwrap_err();
+                assert_eq!(error.to_string(), message, "{query}");
+                assert_eq!(error.kind(), Kind::Argument, "{query}");
+            }
+            // Names that stand for names twice over double each time.
+            let doubling: Vec<String> =
+                (1..40).map(|n| format!("x{} + x{} AS x{n}", n - 1, n - 1)).collect();
+            let doubling = format!("SELECT k AS x0, {} FROM t", doubling.join(", "));
+            assert_eq!(session.sql(&doubling).await.unwrap_err().kind(), Kind::Limit);
+            let deep: Vec<String> =
+                (1..400).map(|n| format!("abs(abs(abs(abs(abs(x{}))))) AS x{n}", n - 1)).collect();
+            let deep = format!("SELECT k AS x0, {} FROM t", deep.join(", "));
+            assert_eq!(session.sql(&deep).await.unwrap_err().kind(), Kind::Limit);
+        });
+    }
+
+    #[test]
+    fn statements_only_read() {
+        run(async {
+            let session = session();
+            let place = tempfile::TempDir::new().unwrap();
+            let file = place.path().join("kept.csv");
+            std::fs::write(&file, "a\n1\n").unwrap();
+            let file = file.display();
+            for (clause, statement) in [
+                ("COPY", format!("COPY t TO '{file}'")),
+                ("COPY", format!("COPY (SELECT 1) TO '{file}' STORED AS CSV")),
+                ("COPY", format!("EXPLAIN ANALYZE COPY t TO '{file}'")),
+                (
+                    "CREATE EXTERNAL TABLE",
+                    format!("CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '{file}'"),
+                ),
+                ("CREATE TABLE", "CREATE TABLE x AS SELECT 1".to_owned()),
+                ("DROP TABLE", "DROP TABLE t".to_owned()),
+                ("INSERT", "INSERT INTO t SELECT * FROM t".to_owned()),
+                ("DELETE", "DELETE FROM t WHERE k = 1".to_owned()),
+                ("ALTER TABLE", "ALTER TABLE t DROP COLUMN k".to_owned()),
+                ("TRUNCATE", "TRUNCATE TABLE t".to_owned()),
+                ("OPTIMIZE TABLE", "OPTIMIZE TABLE t FINAL".to_owned()),
+                ("CreateMemoryTable", "SELECT k INTO x FROM t".to_owned()),
+            ] {
+                let error = session.sql(&statement).await.unwrap_err();
+                let message = format!(
+                    "{clause} is not supported: tables are changed with tambour import and optimize"
+                );
+                assert_eq!(error.to_string(), message, "{statement}");
+                assert_eq!(error.kind(), Kind::Argument, "{statement}");
+            }
+            for statement in [
+                "PREPARE p AS SELECT 1",
+                "CREATE SCHEMA x",
+                "START TRANSACTION",
+                "CREATE VIEW system.v AS SELECT 1",
+                "DROP VIEW system.parts",
+            ] {
+                let error = session.sql(statement).await.unwrap_err();
+                assert!(matches!(error, SqlError::Refused { .. }), "{statement}: {error:?}");
+            }
+            assert_eq!(std::fs::read_to_string(place.path().join("kept.csv")).unwrap(), "a\n1\n");
+            assert_eq!(answer(&session, "SELECT count() FROM t").await.unwrap(), "20\n");
+        });
+    }
+
+    #[test]
+    fn descriptions_speak_of_clickhouse_types() {
+        run(async {
+            let session = session();
+            let columns = "k\tUInt32\nu8\tUInt8\ni\tInt32\nn\tNullable(Int64)\nf\tFloat64\ns\tString\n\
+                ls\tLowCardinality(String)\nd\tDate\nt\tDateTime\nb\tDateTime(\\'Europe/Berlin\\')\n\
+                t3\tDateTime64(3)\ne\tEnum8(\\'red\\' = 1, \\'green\\' = 2)\na\tArray(UInt32)\n";
+            for statement in [
+                "DESCRIBE t",
+                "desc t",
+                "DESCRIBE TABLE default.t",
+                "DESCRIBE (SELECT * FROM t)",
+                "SHOW COLUMNS FROM t",
+            ] {
+                assert_eq!(answer(&session, statement).await.unwrap(), columns, "{statement}");
+            }
+            let computed = "DESCRIBE (SELECT k + 1 AS x, n, n, toString(k) FROM t)";
+            assert_eq!(
+                answer(&session, computed).await.unwrap(),
+                "x\tUInt64\nn\tNullable(Int64)\nn\tNullable(Int64)\ntoString(k)\tString\n"
+            );
+            let databases = answer(&session, "SHOW DATABASES").await.unwrap();
+            assert_eq!(databases, "default\nsystem\n");
+            let tables = answer(&session, "SHOW TABLES FROM system").await.unwrap();
+            assert_eq!(tables, "codecs\ncolumns\nparts\ntables\n");
+            assert!(session.sql("DESCRIBE SHOW TABLES").await.is_err());
+            for statement in ["DESCRIBE x", "SHOW CREATE TABLE x", "SHOW COLUMNS FROM x"] {
+                let error = session.sql(statement).await.unwrap_err();
+                assert_eq!(error.kind(), Kind::NotFound, "{statement}: {error:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn explain_takes_clickhouse_words() {
+        run(async {
+            let session = session();
+            let plan = answer(&session, "EXPLAIN SELECT k FROM t").await.unwrap();
+            for statement in [
+                "EXPLAIN PLAN SELECT k FROM t",
+                "EXPLAIN PIPELINE SELECT k FROM t",
+                "explain indexes=1 SELECT k FROM t",
+                "EXPLAIN indexes = 1, actions = 0 SELECT k FROM t",
+                " EXPLAIN ESTIMATE SELECT k FROM t",
+            ] {
+                assert_eq!(answer(&session, statement).await.unwrap(), plan, "{statement}");
+            }
+            let error = session.sql("EXPLAIN SYNTAX SELECT 1").await.unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "EXPLAIN SYNTAX is not supported: EXPLAIN shows the plan only"
+            );
+        });
+    }
+
+    #[test]
+    fn sets_may_depend_on_the_row() {
+        run(async {
+            let session = session();
+            // ClickHouse has none of these.
+            let query = "SELECT count() FROM t AS o WHERE k NOT IN \
+                (SELECT x.k FROM t AS x WHERE x.u8 = o.u8 AND x.k > 3)";
+            assert_eq!(answer(&session, query).await.unwrap(), "4\n");
+        });
+    }
+
+    #[test]
+    fn settings_are_notes() {
+        run(async {
+            let session = session();
+            let query = session.sql("SET max_threads = 1").await.unwrap();
+            assert_eq!(query.notes(), ["SET max_threads = 1 has no effect here"]);
+            assert_eq!(query.schema().fields().len(), 0);
+            assert_eq!(query.execute().await.unwrap().collect().await.unwrap().len(), 0);
+            let ours = session.sql("SET datafusion.execution.batch_size = 100").await.unwrap();
+            assert_eq!(ours.notes().len(), 0);
+        });
+    }
+
+    #[test]
+    fn unknown_functions_are_called_as_written() {
+        run(async {
+            let session = session();
+            let cases = [
+                ("SELECT toYYYYMMM(d) FROM t", "toYYYYMMM", &["toYYYYMM", "toYYYYMMDD"][..]),
+                ("SELECT someThingElseAltogether(k) FROM t", "someThingElseAltogether", &[]),
+            ];
+            for (query, called, near) in cases {
+                let error = session.sql(query).await.unwrap_err();
+                assert_eq!(error.kind(), Kind::Argument);
+                let SqlError::UnknownFunction { name, similar } = &error else {
+                    panic!("{query}: {error:?}");
+                };
+                assert_eq!(name, called);
+                assert!(near.iter().all(|it| similar.iter().any(|s| s == it)), "{similar:?}");
+                assert!(error.to_string().starts_with("there is no function"), "{error}");
+            }
+            let names = session.function_names();
+            for name in ["toStartOfHour", "toTypeName", "formatReadableSize", "array_sort"] {
+                assert!(names.iter().any(|known| known == name), "{name}");
+            }
+            assert!(!names.iter().any(|name| name == "tostartofhour"), "{names:?}");
+        });
+    }
+
+    #[test]
+    fn views_are_names_of_queries() {
+        run(async {
+            let session = session();
+            session.sql("CREATE VIEW few AS SELECT k, k FROM t WHERE k < 2").await.unwrap();
+            let rows = answer(&session, "SELECT * FROM few ORDER BY k").await.unwrap();
+            assert_eq!(rows, "0\t0\n1\t1\n");
+            session.sql("CREATE OR REPLACE VIEW few AS SELECT 7 AS x").await.unwrap();
+            assert_eq!(answer(&session, "SELECT * FROM few").await.unwrap(), "7\n");
+            session.sql("DROP VIEW few").await.unwrap();
+            assert!(session.sql("SELECT * FROM few").await.is_err());
         });
     }
 
@@ -298,6 +511,22 @@ mod tests {
             let names: Vec<&str> =
                 schema.fields().iter().map(|field| field.name().as_str()).collect();
             assert_eq!(names, ["count()", "uniq(s)", "toYYYYMM(min(d))", "k + 1"]);
+            for (query, expected) in [
+                ("SELECT count(), count(), k AS x, x FROM t GROUP BY k", "count() count() x x"),
+                ("SELECT k, s, k, t.k FROM t", "k s k k"),
+                ("SELECT k, * EXCEPT (u8, n, f, d, t, b, t3, e, a, ls) FROM t", "k k i s"),
+                ("WITH 5 AS m SELECT m, m + 1 FROM t", "m m + 1"),
+            ] {
+                let mut execution = session.sql(query).await.unwrap().execute().await.unwrap();
+                let returned = execution.stream.schema();
+                let batches = execution.collect().await.unwrap();
+                let planned = session.sql(query).await.unwrap().schema();
+                for schema in [planned, returned, batches[0].schema()] {
+                    let names: Vec<&str> =
+                        schema.fields().iter().map(|field| field.name().as_str()).collect();
+                    assert_eq!(names.join(" "), expected, "{query}");
+                }
+            }
         });
     }
 
@@ -305,8 +534,8 @@ mod tests {
     fn results_keep_clickhouse_types() {
         run(async {
             let session = session();
-            let query = "SELECT toYYYYMM(d) a, toDate(b) b, toStartOfHour(b) c, intDiv(k, 2) d, lower(ls) e, toUInt8(n) f, \
-                         empty(s) g FROM t";
+            let query = "SELECT toYYYYMM(d) x1, toDate(b) x2, toStartOfHour(b) x3, intDiv(k, 2) x4, lower(ls) x5, \
+                         toUInt8(n) x6, empty(s) x7 FROM t";
             let schema = session.sql(query).await.unwrap().schema();
             let types: Vec<String> = schema
                 .fields()

@@ -36,6 +36,7 @@ pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<(
             let work = query::run(&session, statement, style, &mut target, &interrupt);
             let outcome = runtime.block_on(work).map_err(|error| with_excerpt(error, statement))?;
             target.flush()?;
+            outcome.notes.iter().for_each(|note| console.note(note));
             if arguments.stats || (is_for_people(style) && style.width.is_some()) {
                 console.note(query::summary(&outcome, arguments.stats));
             }

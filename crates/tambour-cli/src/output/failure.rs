@@ -2,11 +2,16 @@
 
 use crate::exit::Exit;
 use arrow::error::ArrowError;
+use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
 use serde_json::json;
 use std::error::Error;
 use tambour::sql::SqlError;
+
+/// What DataFusion adds to the message about a column whose name differs by case.
+const CASE_ADVICE: &str =
+    " or disable the datafusion.sql_parser.enable_ident_normalization configuration";
 
 /// The messages of an error and its causes, outermost first, without wrappers that say nothing and without repetition
 /// (some libraries print the cause as part of the message, too).
@@ -39,6 +44,10 @@ fn message(error: &(dyn Error + 'static)) -> Option<String> {
             other => Some(other.to_string()),
         };
     }
+    if let Some(error) = error.downcast_ref::<SchemaError>() {
+        // How DataFusion could be told to ignore case is no advice for users.
+        return Some(error.to_string().replace(CASE_ADVICE, ""));
+    }
     if let Some(error) = error.downcast_ref::<ParserError>() {
         let (ParserError::TokenizerError(text) | ParserError::ParserError(text)) = error else {
             return Some("the statement is nested too deeply".to_owned());
@@ -50,7 +59,8 @@ fn message(error: &(dyn Error + 'static)) -> Option<String> {
 
 fn engine_message(error: &DataFusionError) -> Option<String> {
     match error {
-        DataFusionError::Context(text, _) => Some(text.clone()),
+        // These name a rule of the engine, or a step of its own.
+        DataFusionError::Context(..) => None,
         DataFusionError::Plan(text)
         | DataFusionError::Execution(text)
         | DataFusionError::Configuration(text) => Some(text.clone()),
@@ -129,6 +139,21 @@ mod tests {
             None,
         );
         assert_eq!(chain(&error), ["no such thing"]);
+    }
+
+    #[test]
+    fn rules_of_the_engine_are_not_named() {
+        let inner = DataFusionError::Plan("no such thing".to_owned());
+        let error = inner.context("type_coercion").context("Optimizer rule 'x' failed");
+        assert_eq!(chain(&error), ["no such thing"]);
+        let column = |name: &str| Box::new(datafusion::common::Column::from_name(name));
+        let schema = SchemaError::FieldNotFound {
+            field: column("Name"),
+            valid_fields: vec![*column("name")],
+        };
+        let messages = chain(&DataFusionError::SchemaError(Box::new(schema), Box::new(None)));
+        assert!(messages[0].contains("case sensitive"), "{messages:?}");
+        assert!(!messages[0].contains("datafusion"), "{messages:?}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) struct Style {
 }
 
 /// What a query did.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// Rows of the result.
     pub(crate) rows: u64,
@@ -39,6 +39,8 @@ pub(crate) struct Outcome {
     pub(crate) read: ScanStatistics,
     /// How long it took.
     pub(crate) time: Duration,
+    /// What of the statement had no effect.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Runs one statement and writes its result.
@@ -61,13 +63,14 @@ pub(crate) async fn run(
     } else if vertical {
         style.format = ResultFormat::Vertical;
     }
+    let notes = query.notes().to_vec();
     let mut sink = Sink::new(&query.schema(), style, target)?;
     let mut execution = query.execute().await?;
     while let Some(batch) = next(&mut execution, interrupt).await? {
         sink.write(&batch)?;
     }
     let rows = sink.finish()?;
-    Ok(Outcome { rows, read: execution.statistics(), time: start.elapsed() })
+    Ok(Outcome { rows, read: execution.statistics(), time: start.elapsed(), notes })
 }
 
 /// The next batch, unless the user says stop first.

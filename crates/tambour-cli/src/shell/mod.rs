@@ -93,6 +93,9 @@ fn statements(
         let work = query::run(session, statement, settings.style, &mut target, interrupt);
         let result = runtime.block_on(work);
         target.flush()?;
+        for note in result.iter().flat_map(|outcome| &outcome.notes) {
+            let _ = writeln!(anstream::stderr(), "{note}");
+        }
         match result {
             Ok(outcome) if settings.timing => {
                 let _ = writeln!(anstream::stderr(), "\n{}\n", query::summary(&outcome, false));

@@ -164,6 +164,28 @@ fn format_clause_of_the_query() {
 }
 
 #[test]
+fn settings_without_effect_are_told() {
+    let sandbox = weather();
+    let call = ["sql", "w", "-c", "SET max_threads = 1; SELECT 1 SETTINGS max_memory_usage = 2"];
+    let run = sandbox.run(&call).expect(0);
+    assert_eq!(run.stdout, "1\n");
+    run.says(&[
+        "SET max_threads = 1 has no effect here",
+        "SETTINGS max_memory_usage = 2 has no effect here",
+    ]);
+}
+
+#[test]
+fn queries_change_nothing() {
+    let sandbox = weather();
+    for statement in ["COPY w TO 'out.csv'", "DROP TABLE w", "CREATE TABLE x AS SELECT 1"] {
+        let run = sandbox.run(&["sql", "w", statement]).expect(1);
+        run.says(&["tables are changed with tambour import and optimize"]);
+    }
+    assert!(!sandbox.path().join("out.csv").exists());
+}
+
+#[test]
 fn statements_from_flags_files_and_pipes() {
     let sandbox = weather();
     let run = sandbox.run(&["sql", "w", "-c", "SELECT 1; SELECT 2", "-c", "SELECT ';'"]).expect(0);

@@ -53,6 +53,19 @@ const PLAIN: &[&str] = &[
     "groupBitXor",
 ];
 
+/// Aggregates whose name ClickHouse takes in any case, and DataFusion's own of everyday.
+const ANY_CASE: &[&str] =
+    &["count", "sum", "avg", "min", "max", "median", "stddev", "var", "any_value", "array_agg"];
+
+/// True for calls of aggregates (as far as this crate knows them), not for those over windows.
+pub(super) fn is_one(function: &Function) -> bool {
+    let Some(written) = name(function) else { return false };
+    let is_known = NAMES.iter().chain(PLAIN).any(|name| *name == written)
+        || ANY_CASE.iter().any(|name| name.eq_ignore_ascii_case(written))
+        || base_of_if(written).is_some();
+    is_known && function.over.is_none()
+}
+
 /// Rewrites a call if it is one of an aggregate; what replaces it, if it is not a call any more.
 pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<Expr>, SqlError> {
     if let Some(base) = base_of_if(written) {
@@ -80,8 +93,8 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             function.null_treatment = Some(NullTreatment::IgnoreNulls);
         }
         "argMin" | "argMax" => extreme(function, written)?,
-        "groupArray" => group_array(function, None)?,
-        "groupUniqArray" => group_array(function, Some(DuplicateTreatment::Distinct))?,
+        "groupArray" => group_array(function, written, None)?,
+        "groupUniqArray" => group_array(function, written, Some(DuplicateTreatment::Distinct))?,
         "quantile" | "quantileTDigest" | "quantileExact" => {
             return quantile(function, written).map(Some);
         }
@@ -164,14 +177,15 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), SqlError> {
 /// Arrays of groups hold no NULLs.
 fn group_array(
     function: &mut Function,
+    written: &str,
     duplicates: Option<DuplicateTreatment>,
 ) -> Result<(), SqlError> {
     if !matches!(function.parameters, FunctionArguments::None) {
-        return Err(refused("groupArray with a limit", "it is not there yet"));
+        return Err(refused(format!("{written} with a limit"), "it is not there yet"));
     }
     let list = arguments(function).unwrap_or_default();
     let Ok([value]) = <[Expr; 1]>::try_from(list) else {
-        return Err(refused("groupArray with these arguments", "it takes one"));
+        return Err(refused(format!("{written} with these arguments"), "it takes one"));
     };
     add_filter(function, not_null(&value));
     set_arguments(function, vec![value]);

@@ -1,7 +1,7 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, refused};
+use super::{aggregate, refused, sets};
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -27,7 +27,14 @@ const RENAMED: &[(&str, &str)] = &[
     ("trimRight", "rtrim"),
     ("trimBoth", "btrim"),
     ("generateUUIDv4", "uuid"),
-    ("toTypeName", "arrow_typeof"),
+    ("toTypeName", "toTypeName"),
+    ("mapKeys", "map_keys"),
+    ("mapValues", "map_values"),
+    ("arrayConcat", "array_concat"),
+    ("arrayDistinct", "array_distinct"),
+    ("arraySum", "array_sum"),
+    ("arrayElement", "array_element"),
+    ("sign", "signum"),
     ("stddevPop", "stddev_pop"),
     ("stddevSamp", "stddev"),
     ("varPop", "var_pop"),
@@ -54,6 +61,8 @@ const SYNTAX: &[&str] = &[
     "toIntervalMonth",
     "toIntervalYear",
     "yesterday",
+    "arraySort",
+    "arrayReverseSort",
 ];
 
 /// Names of functions that are rewritten.
@@ -85,6 +94,13 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
             *expr = Expr::Function(call("intDiv", vec![take(left), take(right)]));
         }
         Expr::Interval(interval) => quote_interval(interval),
+        Expr::InSubquery { subquery, negated: true, .. } => sets::subquery(subquery)?,
+        Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => sets::negated(inner)?,
+        Expr::InList { .. } => {
+            if let Some(replacement) = sets::list(expr) {
+                *expr = replacement;
+            }
+        }
         _ => {}
     }
     Ok(())
@@ -212,7 +228,13 @@ fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, SqlError>
     let Ok([argument]) = <[Expr; 1]>::try_from(arguments) else {
         return Err(refused(format!("{name} with these arguments"), "it takes one"));
     };
+    let text = |text: &str| Expr::value(Value::SingleQuotedString(text.to_owned()));
+    let sorted = |argument, direction| {
+        Expr::Function(call("array_sort", vec![argument, text(direction), text("NULLS LAST")]))
+    };
     Ok(Some(match name {
+        "arraySort" => sorted(argument, "ASC"),
+        "arrayReverseSort" => sorted(argument, "DESC"),
         "isNull" => Expr::IsNull(Box::new(argument)),
         "isNotNull" => Expr::IsNotNull(Box::new(argument)),
         "not" => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(condition_of(argument)) },

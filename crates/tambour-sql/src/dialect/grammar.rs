@@ -1,8 +1,10 @@
 //! The grammar that statements are parsed with: the parser library's ClickHouse, with what it lacks.
 
+use super::{scalar, statement};
+use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::dialect::{ClickHouseDialect, Dialect};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS};
-use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use std::any::TypeId;
 
 /// ClickHouse with `FILTER (WHERE …)` behind aggregates, and without names of results that begin a clause.
@@ -64,6 +66,10 @@ impl Dialect for Grammar {
 
     fn supports_filter_during_aggregation(&self) -> bool {
         true
+    }
+
+    fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
+        scalar::parse(parser).or_else(|| statement::exists(parser))
     }
 
     /// Without AS, `SELECT 1 FORMAT TSV` is a clause and no name.

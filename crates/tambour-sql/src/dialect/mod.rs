@@ -1,5 +1,6 @@
 //! ClickHouse's query language on DataFusion: a statement is parsed as ClickHouse's, and what DataFusion cannot plan is
-//! rewritten ([`rewrite`], [`call`], [`aggregate`]) or refused with a reason.
+//! rewritten ([`alias`], [`rewrite`], [`call`], [`aggregate`], [`sets`], [`naming`]) or refused with a reason
+//! ([`statement`]).
 //!
 //! ```
 //! let prepared = tambour_sql::dialect::prepare("SELECT uniq(a) FROM t PREWHERE b > 0 FORMAT TSV")?;
@@ -9,9 +10,14 @@
 //! ```
 
 mod aggregate;
+mod alias;
 mod call;
 mod grammar;
+mod naming;
 mod rewrite;
+mod scalar;
+mod sets;
+mod statement;
 
 use crate::SqlError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
@@ -21,6 +27,7 @@ use grammar::Grammar;
 use std::ops::ControlFlow;
 
 pub(crate) use call::renamed;
+pub use statement::Task;
 
 /// Most bytes of a statement.
 const STATEMENT_MAX: usize = 8 << 20;
@@ -36,6 +43,8 @@ pub struct Prepared {
     pub format: Option<String>,
     /// What was understood but has no effect, for the user to know.
     pub notes: Vec<String>,
+    /// What is asked about the statement.
+    pub task: Task,
 }
 
 /// Prepares one statement; a semicolon may stand behind it.
@@ -51,6 +60,8 @@ pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
 /// Prepares statements that are separated by semicolons.
 pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
     check_limits(sql)?;
+    let explained = statement::plain_explain(sql)?;
+    let sql = explained.as_deref().unwrap_or(sql);
     let described = with_table_keyword(sql);
     let mut parser =
         DFParserBuilder::new(described.as_deref().unwrap_or(sql)).with_dialect(&Grammar).build()?;
@@ -58,7 +69,9 @@ pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
 }
 
 fn rewritten(mut statement: Statement) -> Result<Prepared, SqlError> {
+    statement::check(&statement)?;
     let mut rewriter = rewrite::Rewriter::default();
+    let task = statement::translate(&mut statement, &mut rewriter.notes)?;
     let mut format = None;
     if let Some(sql) = innermost(&mut statement) {
         format =
@@ -72,7 +85,7 @@ fn rewritten(mut statement: Statement) -> Result<Prepared, SqlError> {
             return Err(error);
         }
     }
-    Ok(Prepared { statement, format, notes: rewriter.notes })
+    Ok(Prepared { statement, format, notes: rewriter.notes, task })
 }
 
 /// The SQL statement inside of EXPLAIN, or the statement itself.
@@ -99,7 +112,8 @@ fn with_table_keyword(sql: &str) -> Option<String> {
     let mut words = sql.split_whitespace();
     let (first, second) = (words.next()?, words.next()?);
     let is_describe = ["DESCRIBE", "DESC"].iter().any(|word| word.eq_ignore_ascii_case(first));
-    if !is_describe || second.eq_ignore_ascii_case("TABLE") {
+    let is_known = second.eq_ignore_ascii_case("TABLE") || second.starts_with('(');
+    if !is_describe || is_known {
         return None;
     }
     let rest = sql.trim_start().get(first.len()..)?;

@@ -1,10 +1,10 @@
-//! The walk over a statement: clauses of queries, names of results, conditions.
+//! The walk over a statement: clauses of queries and conditions.
 
-use super::{call, refused};
+use super::{alias, call, naming, refused, scalar};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, GroupByExpr, Ident, JoinOperator, LimitClause,
-    OrderByKind, Query, Select, SelectItem, TableFactor, UnaryOperator, VisitorMut,
+    OrderByKind, Query, Select, TableFactor, UnaryOperator, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -49,6 +49,7 @@ impl VisitorMut for Rewriter {
 
 impl Rewriter {
     fn query(&mut self, query: &mut Query) -> Result<(), SqlError> {
+        scalar::inline(query)?;
         for setting in query.settings.take().unwrap_or_default() {
             self.notes
                 .push(format!("SETTINGS {} = {} has no effect here", setting.key, setting.value));
@@ -102,6 +103,10 @@ impl Rewriter {
                 _ => {}
             }
         }
+        let aliases = alias::of_results(&select.projection)?;
+        naming::name(&mut select.projection);
+        alias::apply(select, &aliases)?;
+        naming::distinguish(&mut select.projection);
         if let Some(prewhere) = select.prewhere.take() {
             select.selection = Some(match select.selection.take() {
                 Some(selection) => Expr::BinaryOp {
@@ -112,21 +117,7 @@ impl Rewriter {
                 None => prewhere,
             });
         }
-        name_results(&mut select.projection);
         Ok(())
-    }
-}
-
-/// Results that are no plain columns are called what was written: `count()`, not what it was rewritten to.
-fn name_results(projection: &mut [SelectItem]) {
-    for item in projection {
-        let SelectItem::UnnamedExpr(expr) = item else { continue };
-        if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Wildcard(_)) {
-            continue;
-        }
-        let alias = Ident::with_quote('"', expr.to_string());
-        let placeholder = Expr::Identifier(Ident::new(""));
-        *item = SelectItem::ExprWithAlias { expr: std::mem::replace(expr, placeholder), alias };
     }
 }
 

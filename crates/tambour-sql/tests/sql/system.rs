@@ -46,6 +46,19 @@ fn codecs_and_tables_are_listed() {
 }
 
 #[test]
+fn tables_show_their_definition() {
+    let fixture = Fixture::new("toYYYYMM(t)", "(k, s, t)");
+    let session = fixture.session(2);
+    let found = text(&session, "SHOW CREATE TABLE t");
+    assert!(found.contains("CREATE TABLE t"), "{found}");
+    assert!(found.contains("ORDER BY (k, s, t)"), "{found}");
+    assert_eq!(found, text(&session, "SHOW CREATE TABLE default.t"));
+    let described = text(&session, "DESCRIBE t");
+    assert!(described.contains("LowCardinality(Nullable(String))"), "{described}");
+    assert!(text(&session, "SHOW TABLES").contains("| t "));
+}
+
+#[test]
 fn the_database_may_be_named() {
     let fixture = Fixture::new("tuple()", "id");
     let session = fixture.session(2);
