@@ -4,11 +4,14 @@
 use super::conversion::Numbers;
 use super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::StoreError;
+use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_buffer::i256;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -140,7 +143,9 @@ fn minus_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreErro
 fn negate_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
     expect_count(name, s, 1..=1)?;
     match s.first().map(|first| &first.data_type) {
-        Some(float) if is_float(float) => Ok(float.clone()),
+        Some(same) if is_float(same) || matches!(same, DataType::Decimal { .. }) => {
+            Ok(same.clone())
+        }
         Some(other) => match integer(other) {
             Some(Integer { bits, is_signed }) => {
                 let bits = if is_signed { bits } else { (bits * 2).min(64) };
@@ -254,6 +259,7 @@ fn sum(
 fn negate(call: &Call) -> Result<ArrayRef, StoreError> {
     let Some(operand) = call.operands.first() else { return Err(refuse(call.name, &[])) };
     match call.result {
+        DataType::Decimal { .. } => negate_decimals(call),
         DataType::Float64 | DataType::Float32 => {
             let negative: PrimitiveArray<Float64Type> =
                 floats(operand)?.into_iter().map(|float| -float).collect::<Vec<f64>>().into();
@@ -263,6 +269,22 @@ fn negate(call: &Call) -> Result<ArrayRef, StoreError> {
             )
         }
         _ => narrow(call, bits(operand)?.into_iter().map(i64::wrapping_neg).collect()),
+    }
+}
+
+fn negate_decimals(call: &Call) -> Result<ArrayRef, StoreError> {
+    let values = call.values(0)?;
+    let data_type = values.data_type().clone();
+    if let Some(numbers) = values.as_primitive_opt::<Decimal128Type>() {
+        let negative: PrimitiveArray<Decimal128Type> = numbers.unary(i128::wrapping_neg);
+        return Ok(Arc::new(negative.with_data_type(data_type)));
+    }
+    match values.as_primitive_opt::<Decimal256Type>() {
+        Some(numbers) => {
+            let negative: PrimitiveArray<Decimal256Type> = numbers.unary(i256::wrapping_neg);
+            Ok(Arc::new(negative.with_data_type(data_type)))
+        }
+        None => Err(wrong(call.name, format!("it cannot read {data_type}"))),
     }
 }
 

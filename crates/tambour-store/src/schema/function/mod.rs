@@ -13,7 +13,9 @@ mod arithmetic;
 mod calendar;
 mod civil;
 mod conversion;
+mod element;
 mod format;
+mod identifier;
 mod moment;
 mod parse;
 mod text;
@@ -116,14 +118,35 @@ const FAMILIES: &[&[Function]] = &[
     text::FUNCTIONS,
 ];
 
-/// All functions.
+/// Families that queries have beyond those: what they give depends on the form in which strings are read, or is no value
+/// of a key.
+const QUERY_FAMILIES: &[&[Function]] = &[identifier::FUNCTIONS, element::FUNCTIONS];
+
+/// All functions of keys.
 pub fn all() -> impl Iterator<Item = &'static Function> {
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 
-/// The function of this name, if there is one. Most names are taken as ClickHouse spells them; `lower` and the like in
+/// All functions, also those that keys cannot use.
+pub fn all_in_queries() -> impl Iterator<Item = &'static Function> {
+    all().chain(QUERY_FAMILIES.iter().flat_map(|family| family.iter()))
+}
+
+/// The function of keys of this name, if there is one. Most names are taken as ClickHouse spells them; `lower` and the like in
 /// any case, as it does.
 pub fn find(name: &str) -> Option<&'static Function> {
+    find_among(all, name)
+}
+
+/// The same among those of queries too.
+pub fn find_in_queries(name: &str) -> Option<&'static Function> {
+    find_among(all_in_queries, name)
+}
+
+fn find_among<I: Iterator<Item = &'static Function>>(
+    all: fn() -> I,
+    name: &str,
+) -> Option<&'static Function> {
     all().find(|function| function.name == name).or_else(|| {
         all().find(|function| {
             function.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
