@@ -79,7 +79,7 @@ impl std::fmt::Debug for Session {
 impl Session {
     /// A session without tables; `system` is there.
     pub fn new(options: &SessionOptions) -> Result<Self, SqlError> {
-        let context = SessionContext::new_with_config_rt(config(options), runtime(options)?);
+        let context = functions::context(config(options), runtime(options)?);
         functions::register(&context)?;
         let registry = Registry::default();
         let schema = MemorySchemaProvider::new();
@@ -121,7 +121,7 @@ impl Session {
     pub async fn sql(&self, statement: &str) -> Result<Query, SqlError> {
         let Prepared { statement, format, notes } = dialect::prepare(statement)?;
         let planned = self.context.state().statement_to_plan(statement).await;
-        let plan = planned.map_err(|error| self.explained(error))?;
+        let plan = functions::keep_types(planned.map_err(|error| self.explained(error))?)?;
         let frame = self.context.execute_logical_plan(plan).await?;
         Ok(Query { frame, format, notes })
     }

@@ -85,6 +85,12 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
             *expr = Expr::Function(call("intDiv", vec![take(left), take(right)]));
         }
         Expr::Interval(interval) => quote_interval(interval),
+        // DataFusion's minus is only for signed numbers; that of literals and intervals is read with them.
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr: operand }
+            if !matches!(**operand, Expr::Value(_) | Expr::Interval(_)) =>
+        {
+            *expr = Expr::Function(call("negate", vec![take(operand)]));
+        }
         _ => {}
     }
     Ok(())

@@ -7,13 +7,13 @@ use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature as Arguments,
-    Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature as Arguments, Volatility,
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use tambour_part::types::{DataType, Strings};
-use tambour_store::schema::function::{Function, Growth, Operand, Signature};
+use tambour_store::schema::function::{self, Function, Growth, Operand, Signature};
 
 /// A function of the store.
 #[derive(Debug)]
@@ -46,6 +46,12 @@ impl Hash for Wrapped {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.function.name().hash(state);
     }
+}
+
+/// A call of a function of the store by its name.
+pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Option<Expr> {
+    let function = function::find_in_queries(name)?;
+    Some(ScalarUDF::new_from_impl(Wrapped::new(function)).call(arguments))
 }
 
 /// Our error inside of DataFusion's, not lost.
@@ -143,6 +149,9 @@ impl ScalarUDFImpl for Wrapped {
         )
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        if args.arg_fields.iter().any(|field| field.data_type().is_null()) {
+            return Ok(Arc::new(Field::new(self.name(), ArrowType::Null, true)));
+        }
         let arguments: Vec<Signature> = args
             .arg_fields
             .iter()
@@ -167,6 +176,9 @@ impl ScalarUDFImpl for Wrapped {
         Ok(Arc::new(field.with_nullable(is_nullable)))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if args.return_field.data_type().is_null() {
+            return Ok(ColumnarValue::Scalar(ScalarValue::Null));
+        }
         let operands: Vec<Operand> = args
             .args
             .iter()
