@@ -84,6 +84,8 @@ fn by_float_and_uuid() {
     filters("(toYYYYMM(d), l)", "(x, u)", 4, 150);
 }
 
+type Compare = fn(&f64, &f64) -> bool;
+
 /// NaNs of both signs and both zeros, compared as the processor does: by hand, and by a table whose key is the column.
 #[test]
 fn floats_that_are_no_numbers() {
@@ -111,7 +113,6 @@ fn floats_that_are_no_numbers() {
     session.register(Arc::new(Table::open(&path).unwrap())).unwrap();
     let naive = MemTable::try_new(schema, vec![vec![rows]]).unwrap();
     session.context().register_table("naive", Arc::new(naive)).unwrap();
-    type Compare = fn(&f64, &f64) -> bool;
     let comparisons: [(&str, Compare); 6] = [
         ("=", |a, b| a == b),
         ("!=", |a, b| a != b),

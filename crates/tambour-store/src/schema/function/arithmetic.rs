@@ -55,7 +55,7 @@ pub(super) fn integer(data_type: &DataType) -> Option<Integer> {
 }
 
 impl Integer {
-    fn data_type(self) -> DataType {
+    pub(super) fn data_type(self) -> DataType {
         match (self.bits, self.is_signed) {
             (8, false) => DataType::UInt8,
             (16, false) => DataType::UInt16,
@@ -196,7 +196,7 @@ fn operands<'a>(call: &'a Call) -> Result<(&'a Operand, &'a Operand), StoreError
 }
 
 /// The bits of integers as 64-bit ones, sign-extended where the type is signed; dates as days, instants as seconds.
-fn bits(operand: &Operand) -> Result<Vec<i64>, StoreError> {
+pub(super) fn bits(operand: &Operand) -> Result<Vec<i64>, StoreError> {
     Ok(match Numbers::of(&operand.values)? {
         Numbers::Integers(array) => array.values().to_vec(),
         Numbers::Unsigned(array) => array.values().iter().map(|number| *number as i64).collect(),
@@ -210,7 +210,12 @@ fn floats(operand: &Operand) -> Result<Vec<f64>, StoreError> {
 }
 
 /// Pairs the values of two operands; a constant is repeated.
-fn pair<T: Copy, R>(call: &Call, left: &[T], right: &[T], make: impl Fn(T, T) -> R) -> Vec<R> {
+pub(super) fn pair<T: Copy, R>(
+    call: &Call,
+    left: &[T],
+    right: &[T],
+    make: impl Fn(T, T) -> R,
+) -> Vec<R> {
     match (left, right) {
         ([left], _) if call.rows != 1 => right.iter().map(|right| make(*left, *right)).collect(),
         (_, [right]) if call.rows != 1 => left.iter().map(|left| make(*left, *right)).collect(),
@@ -219,7 +224,7 @@ fn pair<T: Copy, R>(call: &Call, left: &[T], right: &[T], make: impl Fn(T, T) ->
 }
 
 /// 64-bit results as the array of the call's type; the bits that do not fit are dropped.
-fn narrow(call: &Call, values: Vec<i64>) -> Result<ArrayRef, StoreError> {
+pub(super) fn narrow(call: &Call, values: Vec<i64>) -> Result<ArrayRef, StoreError> {
     fn typed<T: ArrowPrimitiveType>(values: &[i64], cut: impl Fn(i64) -> T::Native) -> ArrayRef {
         Arc::new(PrimitiveArray::<T>::from_iter_values(values.iter().map(|value| cut(*value))))
     }

@@ -156,7 +156,7 @@ fn element(call: &Call) -> Result<ArrayRef, StoreError> {
 }
 
 /// One value that is the default of its type: zero, nothing, the first name of an enum.
-fn default_of(elements: &ArrayRef) -> Result<ArrayRef, StoreError> {
+pub(super) fn default_of(elements: &ArrayRef) -> Result<ArrayRef, StoreError> {
     let data = match (elements.data_type(), elements.as_any_dictionary_opt()) {
         (ArrowType::Dictionary(key, _), Some(names)) => {
             let first: ArrayRef = Arc::new(UInt32Array::from(vec![0]));
