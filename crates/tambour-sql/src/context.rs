@@ -85,7 +85,7 @@ impl std::fmt::Debug for Session {
 impl Session {
     /// A session without tables; `system` is there.
     pub fn new(options: &SessionOptions) -> Result<Self, SqlError> {
-        let context = SessionContext::new_with_config_rt(config(options), runtime(options)?);
+        let context = functions::context(config(options), runtime(options)?);
         functions::register(&context)?;
         context.register_udf(ScalarUDF::new_from_impl(TypeName::new()));
         let registry = Registry::default();
@@ -131,7 +131,7 @@ impl Session {
             LogicalPlanBuilder::empty(false).build()?
         } else {
             let planned = self.context.state().statement_to_plan(statement).await;
-            planned.map_err(|error| self.explained(error, text))?
+            functions::keep_types(planned.map_err(|error| self.explained(error, text))?)?
         };
         guard::check(&plan)?;
         self.check_view(&plan)?;

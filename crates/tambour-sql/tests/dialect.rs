@@ -2,7 +2,12 @@
 //! after `> `, its answer as TSV, an empty line).
 
 #[cfg(test)]
+#[path = "dialect/columns.rs"]
+mod columns;
+
+#[cfg(test)]
 mod tests {
+    use super::columns::columns as more_columns;
     use arrow::array::{
         Array, ArrayRef, Date32Array, DictionaryArray, Float64Array, Int8Array, Int32Array,
         Int64Array, ListArray, RecordBatch, StringArray, StringViewArray,
@@ -105,7 +110,7 @@ mod tests {
         ];
         let mut fields = Vec::new();
         let mut arrays = Vec::new();
-        for (name, data_type, values) in columns {
+        for (name, data_type, values) in columns.into_iter().chain(more_columns()) {
             let data_type: DataType = data_type.parse().unwrap();
             let field = data_type.field(name, Strings::Utf8);
             arrays.push(arrow::compute::cast(&values, field.data_type()).unwrap());
@@ -129,10 +134,21 @@ mod tests {
     fn texts(field: &Field, values: &ArrayRef) -> Vec<String> {
         if let ArrowType::List(item) = values.data_type() {
             let list = values.as_list::<i32>();
-            return list
-                .iter()
-                .map(|inner| format!("[{}]", texts(item, &inner.unwrap()).join(",")))
-                .collect();
+            let (item, quote) = match DataType::from_field(field).unwrap() {
+                DataType::Array(inner) if !inner.arrow(Strings::Utf8).is_nested() => {
+                    let is_number =
+                        inner.to_string().contains("Int") || inner.to_string().contains("Float");
+                    (Arc::new(inner.field("", Strings::Utf8)), if is_number { "" } else { "'" })
+                }
+                _ => (Arc::clone(item), ""),
+            };
+            let row = |inner: Option<ArrayRef>| {
+                let cells = texts(&item, &inner.unwrap());
+                let cells: Vec<String> =
+                    cells.into_iter().map(|cell| format!("{quote}{cell}{quote}")).collect();
+                format!("[{}]", cells.join(","))
+            };
+            return list.iter().map(row).collect();
         }
         let data_type = DataType::from_field(field).unwrap();
         let operand = Operand { data_type, values: Arc::clone(values), is_constant: false };
@@ -182,9 +198,13 @@ mod tests {
         run(async {
             let session = session();
             let mut differences = Vec::new();
-            for entry in
-                include_str!("queries.tsv").split("\n\n").filter(|entry| !entry.trim().is_empty())
-            {
+            let files = [
+                include_str!("queries.tsv"),
+                include_str!("dialect/types.tsv"),
+                include_str!("dialect/functions.tsv"),
+            ];
+            let entries = files.into_iter().flat_map(|file| file.trim_end().split("\n\n"));
+            for entry in entries.filter(|entry| !entry.trim().is_empty()) {
                 let (query, expected) = entry.split_once('\n').unwrap_or((entry, ""));
                 let query = query.strip_prefix("> ").unwrap();
                 let got = match answer(&session, query).await {

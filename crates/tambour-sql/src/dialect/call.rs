@@ -21,7 +21,6 @@ const RENAMED: &[(&str, &str)] = &[
     ("match", "regexp_like"),
     ("tuple", "struct"),
     ("array", "make_array"),
-    ("substringUTF8", "substr"),
     ("reverseUTF8", "reverse"),
     ("trimLeft", "ltrim"),
     ("trimRight", "rtrim"),
@@ -33,8 +32,8 @@ const RENAMED: &[(&str, &str)] = &[
     ("arrayConcat", "array_concat"),
     ("arrayDistinct", "array_distinct"),
     ("arraySum", "array_sum"),
-    ("arrayElement", "array_element"),
     ("sign", "signum"),
+    ("log", "ln"),
     ("stddevPop", "stddev_pop"),
     ("stddevSamp", "stddev"),
     ("varPop", "var_pop"),
@@ -100,6 +99,20 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
             if let Some(replacement) = sets::list(expr) {
                 *expr = replacement;
             }
+        }
+        // DataFusion's counts letters, and knows no offsets from the end.
+        Expr::Substring { expr: text, substring_from, substring_for, .. } => {
+            let mut pieces = vec![take(text)];
+            let from = substring_from.take().map_or_else(|| number("1"), |from| *from);
+            pieces.push(from);
+            pieces.extend(substring_for.take().map(|length| *length));
+            *expr = Expr::Function(call("substring", pieces));
+        }
+        // DataFusion's minus is only for signed numbers; that of literals and intervals is read with them.
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr: operand }
+            if !matches!(**operand, Expr::Value(_) | Expr::Interval(_)) =>
+        {
+            *expr = Expr::Function(call("negate", vec![take(operand)]));
         }
         _ => {}
     }
@@ -194,6 +207,9 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
     }
     if let Some(syntax) = syntax(function, &written)? {
         return Ok(Some(syntax));
+    }
+    if written == "toStartOfInterval" {
+        split_interval(function);
     }
     if let Some(canonical) = functions::canonical(&written) {
         rename(function, canonical);
@@ -306,6 +322,22 @@ fn quote_interval(interval: &mut Interval) {
     if text.parse::<i64>().is_ok() {
         *interval.value = Expr::value(Value::SingleQuotedString(text));
     }
+}
+
+fn number(text: &str) -> Expr {
+    Expr::value(Value::Number(text.to_owned(), false))
+}
+
+/// `toStartOfInterval(t, INTERVAL 5 DAY)` is `toStartOfInterval(t, 5, 'DAY')` for the function.
+fn split_interval(function: &mut Function) {
+    let Some(mut list) = arguments(function) else { return };
+    if let Some(Expr::Interval(Interval { value, leading_field: Some(unit), .. })) = list.get(1) {
+        let text = value.to_string();
+        let count = number(text.trim_matches('\''));
+        let unit = Expr::value(Value::SingleQuotedString(unit.to_string()));
+        list.splice(1..2, [count, unit]);
+    }
+    set_arguments(function, list);
 }
 
 /// The conversion function for a type of ClickHouse, with its other arguments.

@@ -1,45 +1,68 @@
 //! ClickHouse's functions in queries.
 //!
 //! Functions of values are those of [`tambour_store::schema::function`], wrapped ([`scalar`]); so a key expression and a
-//! query never disagree. Only what keys cannot use is made here: [`readable`] texts, the exact [`quantile`]s, and
-//! [`operators`] with ClickHouse's result types. Aggregates that DataFusion has under another name are renamed by
-//! [`crate::dialect`]. The list with all differences is `docs/functions.md`.
+//! query never disagree. Only what keys cannot use is made here: [`readable`] texts, the exact [`quantile`]s,
+//! [`operators`] with ClickHouse's result types, and types that are kept through DataFusion's functions ([`keep`]).
+//! Aggregates that DataFusion has under another name are renamed by [`crate::dialect`]. The list with all differences is
+//! `docs/functions.md`.
 
+mod aggregate;
+mod comparison;
+mod integer;
+mod keep;
+mod literal;
 mod operators;
+mod order;
 mod quantile;
 mod readable;
 mod scalar;
 
+pub(crate) use keep::keep_types;
+
 use crate::SqlError;
-use datafusion::execution::FunctionRegistry;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 use tambour_store::schema::function;
 
-/// Adds all functions and operators to a context.
+/// A context with the operators. They are asked before DataFusion's planners, which would take subscripts.
+pub(crate) fn context(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionContext {
+    let mut builder = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_default_features();
+    if let Some(planners) = builder.expr_planners() {
+        planners.insert(0, Arc::new(operators::Operators));
+    }
+    SessionContext::new_with_state(builder.build())
+}
+
+/// Adds all functions to a context.
 pub fn register(context: &SessionContext) -> Result<(), SqlError> {
-    for function in function::all() {
+    for function in function::all_in_queries() {
         context.register_udf(ScalarUDF::new_from_impl(scalar::Wrapped::new(function)));
     }
     for readable in readable::all() {
         context.register_udf(ScalarUDF::new_from_impl(readable));
     }
     context.register_udaf(AggregateUDF::new_from_impl(quantile::QuantileExact::new()));
-    let state = context.state_ref();
-    state.write().register_expr_planner(Arc::new(operators::Operators))?;
     Ok(())
 }
 
 /// The name under which a function of ours is registered, if `written` is a name of it: exact, or in any case where
 /// ClickHouse takes any.
 pub(crate) fn canonical(written: &str) -> Option<&'static str> {
-    function::find(written).map(function::Function::name).or_else(|| readable::canonical(written))
+    function::find_in_queries(written)
+        .map(function::Function::name)
+        .or_else(|| readable::canonical(written))
 }
 
 /// Names of all functions that ClickHouse has and this crate adds or renames, for completion.
 pub fn names() -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = function::all().map(function::Function::name).collect();
+    let mut names: Vec<&'static str> =
+        function::all_in_queries().map(function::Function::name).collect();
     names.extend(readable::all().iter().map(readable::Readable::canonical_name));
     names.extend(crate::dialect::renamed());
     names.sort_unstable();

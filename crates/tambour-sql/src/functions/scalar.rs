@@ -7,13 +7,13 @@ use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature as Arguments,
-    Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature as Arguments, Volatility,
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use tambour_part::types::{DataType, Strings};
-use tambour_store::schema::function::{Function, Growth, Operand, Signature};
+use tambour_store::schema::function::{self, Function, Growth, Operand, Signature};
 
 /// A function of the store.
 #[derive(Debug)]
@@ -34,6 +34,25 @@ impl Wrapped {
     }
 }
 
+impl Wrapped {
+    /// The result if an argument is the bare NULL, which has every type: that of the first type which fits.
+    fn of_null(&self, fields: &[FieldRef]) -> Field {
+        let stand_ins = [DataType::String, DataType::UInt8, DataType::Date];
+        let types = stand_ins.into_iter().filter_map(|stand_in| {
+            let signatures = fields.iter().map(|field| {
+                let data_type = match field.data_type() {
+                    ArrowType::Null => make_nullable(stand_in.clone()),
+                    _ => argument_type(field, None).ok()?,
+                };
+                Some(Signature { data_type, constant: None })
+            });
+            self.function.data_type(&signatures.collect::<Option<Vec<_>>>()?).ok()
+        });
+        let data_type = types.into_iter().next().unwrap_or(DataType::String);
+        make_nullable(data_type).field(self.name(), Strings::Utf8).with_nullable(true)
+    }
+}
+
 impl PartialEq for Wrapped {
     fn eq(&self, other: &Self) -> bool {
         self.function.name() == other.function.name()
@@ -46,6 +65,12 @@ impl Hash for Wrapped {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.function.name().hash(state);
     }
+}
+
+/// A call of a function of the store by its name.
+pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Option<Expr> {
+    let function = function::find_in_queries(name)?;
+    Some(ScalarUDF::new_from_impl(Wrapped::new(function)).call(arguments))
 }
 
 /// Our error inside of DataFusion's, not lost.
@@ -143,6 +168,10 @@ impl ScalarUDFImpl for Wrapped {
         )
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let has_null = args.arg_fields.iter().any(|field| field.data_type().is_null());
+        if has_null {
+            return Ok(Arc::new(self.of_null(args.arg_fields)));
+        }
         let arguments: Vec<Signature> = args
             .arg_fields
             .iter()
@@ -163,10 +192,17 @@ impl ScalarUDFImpl for Wrapped {
         let has_bytes = args.arg_fields.iter().any(|field| is_bytes(field.data_type()));
         let strings = if has_bytes { Strings::Binary } else { Strings::Utf8 };
         let field = result.field(self.name(), strings);
-        let is_nullable = is_nullable || field.is_nullable();
+        // An array made of a NULL is NULL here, though ClickHouse has no such type.
+        let is_nested = field.data_type().is_nested();
+        let is_null_array = is_nested && args.arg_fields.iter().any(|field| field.is_nullable());
+        let is_nullable = is_nullable || field.is_nullable() || is_null_array;
         Ok(Arc::new(field.with_nullable(is_nullable)))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if args.arg_fields.iter().any(|field| field.data_type().is_null()) {
+            let null = ScalarValue::try_from(args.return_field.data_type())?;
+            return Ok(ColumnarValue::Scalar(null));
+        }
         let operands: Vec<Operand> = args
             .args
             .iter()

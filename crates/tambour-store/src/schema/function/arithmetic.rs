@@ -4,11 +4,14 @@
 use super::conversion::Numbers;
 use super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::StoreError;
+use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_buffer::i256;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -52,7 +55,7 @@ pub(super) fn integer(data_type: &DataType) -> Option<Integer> {
 }
 
 impl Integer {
-    fn data_type(self) -> DataType {
+    pub(super) fn data_type(self) -> DataType {
         match (self.bits, self.is_signed) {
             (8, false) => DataType::UInt8,
             (16, false) => DataType::UInt16,
@@ -140,7 +143,9 @@ fn minus_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreErro
 fn negate_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
     expect_count(name, s, 1..=1)?;
     match s.first().map(|first| &first.data_type) {
-        Some(float) if is_float(float) => Ok(float.clone()),
+        Some(same) if is_float(same) || matches!(same, DataType::Decimal { .. }) => {
+            Ok(same.clone())
+        }
         Some(other) => match integer(other) {
             Some(Integer { bits, is_signed }) => {
                 let bits = if is_signed { bits } else { (bits * 2).min(64) };
@@ -191,7 +196,7 @@ fn operands<'a>(call: &'a Call) -> Result<(&'a Operand, &'a Operand), StoreError
 }
 
 /// The bits of integers as 64-bit ones, sign-extended where the type is signed; dates as days, instants as seconds.
-fn bits(operand: &Operand) -> Result<Vec<i64>, StoreError> {
+pub(super) fn bits(operand: &Operand) -> Result<Vec<i64>, StoreError> {
     Ok(match Numbers::of(&operand.values)? {
         Numbers::Integers(array) => array.values().to_vec(),
         Numbers::Unsigned(array) => array.values().iter().map(|number| *number as i64).collect(),
@@ -205,7 +210,12 @@ fn floats(operand: &Operand) -> Result<Vec<f64>, StoreError> {
 }
 
 /// Pairs the values of two operands; a constant is repeated.
-fn pair<T: Copy, R>(call: &Call, left: &[T], right: &[T], make: impl Fn(T, T) -> R) -> Vec<R> {
+pub(super) fn pair<T: Copy, R>(
+    call: &Call,
+    left: &[T],
+    right: &[T],
+    make: impl Fn(T, T) -> R,
+) -> Vec<R> {
     match (left, right) {
         ([left], _) if call.rows != 1 => right.iter().map(|right| make(*left, *right)).collect(),
         (_, [right]) if call.rows != 1 => left.iter().map(|left| make(*left, *right)).collect(),
@@ -214,7 +224,7 @@ fn pair<T: Copy, R>(call: &Call, left: &[T], right: &[T], make: impl Fn(T, T) ->
 }
 
 /// 64-bit results as the array of the call's type; the bits that do not fit are dropped.
-fn narrow(call: &Call, values: Vec<i64>) -> Result<ArrayRef, StoreError> {
+pub(super) fn narrow(call: &Call, values: Vec<i64>) -> Result<ArrayRef, StoreError> {
     fn typed<T: ArrowPrimitiveType>(values: &[i64], cut: impl Fn(i64) -> T::Native) -> ArrayRef {
         Arc::new(PrimitiveArray::<T>::from_iter_values(values.iter().map(|value| cut(*value))))
     }
@@ -254,6 +264,7 @@ fn sum(
 fn negate(call: &Call) -> Result<ArrayRef, StoreError> {
     let Some(operand) = call.operands.first() else { return Err(refuse(call.name, &[])) };
     match call.result {
+        DataType::Decimal { .. } => negate_decimals(call),
         DataType::Float64 | DataType::Float32 => {
             let negative: PrimitiveArray<Float64Type> =
                 floats(operand)?.into_iter().map(|float| -float).collect::<Vec<f64>>().into();
@@ -263,6 +274,22 @@ fn negate(call: &Call) -> Result<ArrayRef, StoreError> {
             )
         }
         _ => narrow(call, bits(operand)?.into_iter().map(i64::wrapping_neg).collect()),
+    }
+}
+
+fn negate_decimals(call: &Call) -> Result<ArrayRef, StoreError> {
+    let values = call.values(0)?;
+    let data_type = values.data_type().clone();
+    if let Some(numbers) = values.as_primitive_opt::<Decimal128Type>() {
+        let negative: PrimitiveArray<Decimal128Type> = numbers.unary(i128::wrapping_neg);
+        return Ok(Arc::new(negative.with_data_type(data_type)));
+    }
+    match values.as_primitive_opt::<Decimal256Type>() {
+        Some(numbers) => {
+            let negative: PrimitiveArray<Decimal256Type> = numbers.unary(i256::wrapping_neg);
+            Ok(Arc::new(negative.with_data_type(data_type)))
+        }
+        None => Err(wrong(call.name, format!("it cannot read {data_type}"))),
     }
 }
 

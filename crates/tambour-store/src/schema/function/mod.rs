@@ -13,9 +13,15 @@ mod arithmetic;
 mod calendar;
 mod civil;
 mod conversion;
+mod element;
 mod format;
+mod identifier;
 mod moment;
+mod number;
 mod parse;
+mod pattern;
+mod piece;
+mod shift;
 mod text;
 mod zone;
 
@@ -103,6 +109,7 @@ pub struct Function {
     any_case: bool,
     growth: Growth,
     is_predicate: bool,
+    takes_nulls: bool,
     typing: Typing,
     evaluation: Evaluation,
 }
@@ -116,14 +123,42 @@ const FAMILIES: &[&[Function]] = &[
     text::FUNCTIONS,
 ];
 
-/// All functions.
+/// Families that queries have beyond those: what they give depends on the form in which strings are read, or is no value
+/// of a key.
+const QUERY_FAMILIES: &[&[Function]] = &[
+    identifier::FUNCTIONS,
+    element::FUNCTIONS,
+    piece::FUNCTIONS,
+    number::FUNCTIONS,
+    shift::FUNCTIONS,
+    pattern::FUNCTIONS,
+];
+
+/// All functions of keys.
 pub fn all() -> impl Iterator<Item = &'static Function> {
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 
-/// The function of this name, if there is one. Most names are taken as ClickHouse spells them; `lower` and the like in
+/// All functions, also those that keys cannot use.
+pub fn all_in_queries() -> impl Iterator<Item = &'static Function> {
+    all().chain(QUERY_FAMILIES.iter().flat_map(|family| family.iter()))
+}
+
+/// The function of keys of this name, if there is one. Most names are taken as ClickHouse spells them; `lower` and the like in
 /// any case, as it does.
 pub fn find(name: &str) -> Option<&'static Function> {
+    find_among(all, name)
+}
+
+/// The same among those of queries too.
+pub fn find_in_queries(name: &str) -> Option<&'static Function> {
+    find_among(all_in_queries, name)
+}
+
+fn find_among<I: Iterator<Item = &'static Function>>(
+    all: fn() -> I,
+    name: &str,
+) -> Option<&'static Function> {
     all().find(|function| function.name == name).or_else(|| {
         all().find(|function| {
             function.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
@@ -140,6 +175,7 @@ impl Function {
             any_case: false,
             growth: Growth::Any,
             is_predicate: false,
+            takes_nulls: false,
             typing,
             evaluation,
         }
@@ -159,6 +195,11 @@ impl Function {
     }
     const fn predicate(mut self) -> Self {
         self.is_predicate = true;
+        self
+    }
+    /// A NULL is a value to it, and not its result.
+    const fn takes_nulls(mut self) -> Self {
+        self.takes_nulls = true;
         self
     }
     /// Its name, as ClickHouse prints it.
@@ -188,7 +229,7 @@ impl Function {
             })
             .collect();
         let result = (self.typing)(self.name, &bare)?;
-        Ok(dress(result, arguments))
+        Ok(if self.takes_nulls { result } else { dress(result, arguments) })
     }
 
     /// Its values over the rows of the arguments (`rows` counts if all of them are constant).
@@ -205,7 +246,7 @@ impl Function {
         let result = bare(&data_type).clone();
         let call = Call { name: self.name, operands: &operands, result: &result, rows };
         let values = (self.evaluation)(&call)?;
-        let values = with_nulls(values, &operands, rows)?;
+        let values = if self.takes_nulls { values } else { with_nulls(values, &operands, rows)? };
         let values = match data_type {
             DataType::LowCardinality(_) => encode(&values, &data_type)?,
             _ => values,

@@ -1,0 +1,327 @@
+//! A pass over a planned query, before the engine analyses it: types that Arrow has no name for (UUID, IPv4, wide integers)
+//! are kept through functions that hand values on, `min` and `max` see values in ClickHouse's order, and the lists of IN and
+//! the ends of BETWEEN take the type of what they are compared with.
+//!
+//! ClickHouse's type of a column is metadata of its field, which the engine's functions and aggregates drop. [`Typed`] puts
+//! it back around what they return.
+
+use super::aggregate::{Summand, added};
+use super::literal::{bare_type, field_of, fitted, fitted_to, named};
+use super::order::Order;
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, DFSchema, exec_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    Case, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Projection, ReturnFieldArgs,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast,
+};
+use std::sync::Arc;
+use tambour_part::types::DataType;
+
+/// The pass.
+pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
+    plan.transform_up_with_subqueries(node).map(|transformed| transformed.data)
+}
+
+fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let mut schema = merge_schema(&plan.inputs());
+    if let LogicalPlan::TableScan(scan) = &plan {
+        let source = scan.source.schema();
+        schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &source)?);
+    }
+    let finish = finishes(&plan, &schema);
+    let names = NamePreserver::new(&plan);
+    let plan = plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let rewritten = expr.transform_up(|expr| rewrite(expr, &schema))?;
+        Ok(rewritten.update_data(|expr| name.restore(expr)))
+    })?;
+    let plan = plan.map_data(LogicalPlan::recompute_schema)?;
+    if finish.iter().all(Option::is_none) {
+        return Ok(plan);
+    }
+    Ok(Transformed::yes(finished(plan.data, &finish)?))
+}
+
+/// What must be done to a value when an aggregate has made it.
+#[derive(Clone, Debug)]
+struct Finish {
+    /// Turned back from the form in which it was compared.
+    form: Option<(Order, ArrowType)>,
+    /// Given its type.
+    data_type: Option<DataType>,
+}
+
+/// One entry per aggregate or window function of a node, which are the last columns of it.
+fn finishes(plan: &LogicalPlan, schema: &DFSchema) -> Vec<Option<Finish>> {
+    let expressions = match plan {
+        LogicalPlan::Aggregate(aggregate) => &aggregate.aggr_expr,
+        LogicalPlan::Window(window) => &window.window_expr,
+        _ => return Vec::new(),
+    };
+    expressions.iter().map(|expr| finish_of(expr, schema)).collect()
+}
+
+fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
+    let (name, arguments) = match expr {
+        Expr::Alias(alias) => return finish_of(&alias.expr, schema),
+        Expr::AggregateFunction(call) => (call.func.name(), &call.params.args),
+        Expr::WindowFunction(call) => (call.fun.name(), &call.params.args),
+        _ => return None,
+    };
+    let field = arguments.first()?.to_field(schema).ok()?.1;
+    let data_type = bare_type(&field)?;
+    let extreme = matches!(name, "min" | "max");
+    let form = extreme.then(|| form_of(name, &field)).flatten().map(|form| match form {
+        Order::Uuid => (Order::Uuid, field.data_type().clone()),
+        _ => (Order::Float, field.data_type().clone()),
+    });
+    let data_type = match name {
+        "min" | "max" | "first_value" | "last_value" | "any_value" | "nth_value" | "lag"
+        | "lead" => Some(data_type),
+        "array_agg" => Some(DataType::Array(Box::new(data_type))),
+        _ => None,
+    };
+    let data_type = data_type.filter(needs_name);
+    (form.is_some() || data_type.is_some()).then_some(Finish { form, data_type })
+}
+
+/// The form in which the least or greatest values of a type are found.
+fn form_of(aggregate: &str, field: &Field) -> Option<Order> {
+    match bare_type(field)? {
+        DataType::Uuid => Some(Order::Uuid),
+        DataType::Float32 | DataType::Float64 if field.data_type().is_floating() => {
+            Some(if aggregate == "max" { Order::NanLeast } else { Order::NanGreatest })
+        }
+        _ => None,
+    }
+}
+
+/// A projection above a node that finishes its last columns.
+fn finished(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<LogicalPlan> {
+    let schema = Arc::clone(plan.schema());
+    let first = schema.fields().len().saturating_sub(finish.len());
+    let columns = schema.iter().enumerate().map(|(index, (qualifier, field))| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let finish =
+            index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);
+        let Some(Finish { form, data_type }) = finish else { return column };
+        let column = match form {
+            Some((Order::Uuid, _)) => Order::Uuid.udf().call(vec![column]),
+            Some((form, float)) if *float == ArrowType::Float64 => form.udf().call(vec![column]),
+            Some((form, float)) => cast(form.udf().call(vec![column]), float.clone()),
+            None => column,
+        };
+        let column = match data_type {
+            Some(data_type) => Typed::call(column, data_type),
+            None => column,
+        };
+        column.alias_qualified(qualifier.cloned(), field.name())
+    });
+    Ok(LogicalPlan::Projection(Projection::try_new(columns.collect(), Arc::new(plan))?))
+}
+
+fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::InList(mut list) => {
+            let field = field_of(&list.expr, schema)?;
+            let Some(data_type) = bare_type(&field) else {
+                return Ok(Transformed::no(Expr::InList(list)));
+            };
+            for item in &mut list.list {
+                if let Some(fitted) = fitted_to(item, &field, &data_type)? {
+                    *item = fitted;
+                }
+            }
+            Ok(Transformed::yes(Expr::InList(list)))
+        }
+        Expr::Between(mut between) => {
+            let field = field_of(&between.expr, schema)?;
+            for end in [&mut between.low, &mut between.high] {
+                if let Some(fitted) = fitted(end, &field)? {
+                    **end = fitted;
+                }
+            }
+            Ok(Transformed::yes(Expr::Between(between)))
+        }
+        Expr::Case(case) => {
+            let data_type = of_case(&case, schema);
+            Ok(typed(Expr::Case(case), data_type))
+        }
+        Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
+        Expr::ScalarFunction(call) => {
+            let data_type = of_call(&call, schema);
+            Ok(typed(Expr::ScalarFunction(call), data_type))
+        }
+        Expr::AggregateFunction(call) => aggregate(call, schema),
+        Expr::WindowFunction(call) => window(call, schema),
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+fn typed(expr: Expr, data_type: Option<DataType>) -> Transformed<Expr> {
+    match data_type.filter(needs_name) {
+        Some(data_type) => Transformed::yes(Typed::call(expr, &data_type)),
+        None => Transformed::no(expr),
+    }
+}
+
+fn unwrapped(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Some(inner) = call.args.first().cloned() else {
+        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+    };
+    let have = inner.get_type(schema)?;
+    let wanted = added(&have);
+    Ok(Transformed::yes(if have == wanted { inner } else { cast(inner, wanted) }))
+}
+
+/// `min` and `max` look at values in another form; the first of rows in the order of a float (`argMax`) is never a NaN.
+fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_changed = extreme(call.func.name(), &mut call.params.args, schema)?;
+    let mut is_reordered = false;
+    if call.func.name() == "first_value" {
+        for sort in &mut call.params.order_by {
+            if sort.expr.get_type(schema)?.is_floating() {
+                let order = if sort.asc { Order::NanGreatest } else { Order::NanLeast };
+                sort.expr = order.udf().call(vec![sort.expr.clone()]);
+                is_reordered = true;
+            }
+        }
+    }
+    let expr = Expr::AggregateFunction(call);
+    Ok(if is_changed || is_reordered { Transformed::yes(expr) } else { Transformed::no(expr) })
+}
+
+fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let name = call.fun.name().to_owned();
+    let is_changed = extreme(&name, &mut call.params.args, schema)?;
+    let expr = Expr::WindowFunction(call);
+    Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
+}
+
+fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool> {
+    let ([argument], "min" | "max") = (arguments, name) else { return Ok(false) };
+    let field = argument.to_field(schema)?.1;
+    let Some(form) = form_of(name, &field) else { return Ok(false) };
+    *argument = form.udf().call(vec![argument.clone()]);
+    Ok(true)
+}
+
+/// True if Arrow's own type of these values tells another ClickHouse type, which would be shown differently.
+fn needs_name(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Uuid
+        | DataType::Ipv4
+        | DataType::Ipv6
+        | DataType::Int128
+        | DataType::UInt128
+        | DataType::Int256
+        | DataType::UInt256 => true,
+        DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
+            needs_name(inner)
+        }
+        DataType::Map(key, value) => needs_name(key) || needs_name(value),
+        DataType::Tuple(elements) => elements.iter().any(|(_, element)| needs_name(element)),
+        _ => false,
+    }
+}
+
+fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    let field: FieldRef = expr.to_field(schema).ok()?.1;
+    bare_type(&field)
+}
+
+/// The type that all of some expressions have, NULLs aside.
+fn common<'a>(expressions: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Option<DataType> {
+    let is_null = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if value.is_null());
+    let mut types = expressions.filter(|expr| !is_null(expr)).map(|expr| type_of(expr, schema));
+    let first = types.next()??;
+    types.all(|other| other.as_ref() == Some(&first)).then_some(first)
+}
+
+fn of_case(case: &Case, schema: &DFSchema) -> Option<DataType> {
+    let results = case.when_then_expr.iter().map(|(_, then)| &**then);
+    common(results.chain(case.else_expr.as_deref()), schema)
+}
+
+/// The type of what a function hands on or puts together.
+fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
+    let item = |index: usize| match type_of(call.args.get(index)?, schema)? {
+        DataType::Array(item) => Some(*item),
+        _ => None,
+    };
+    match call.name() {
+        "coalesce" | "nvl" | "greatest" | "least" => common(call.args.iter(), schema),
+        "nullif" => type_of(call.args.first()?, schema),
+        "make_array" => common(call.args.iter(), schema).map(|it| DataType::Array(Box::new(it))),
+        "struct" => {
+            let elements = call
+                .args
+                .iter()
+                .map(|argument| type_of(argument, schema).map(|data_type| (None, data_type)));
+            elements.collect::<Option<Vec<_>>>().map(DataType::Tuple)
+        }
+        "map" => Some(DataType::Map(Box::new(item(0)?), Box::new(item(1)?))),
+        "array_sort" | "array_distinct" | "array_slice" | "array_reverse" | "array_concat" => {
+            type_of(call.args.first()?, schema)
+        }
+        _ => None,
+    }
+}
+
+/// Its argument, with a ClickHouse type.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Typed {
+    data_type: String,
+    signature: Signature,
+}
+
+impl Typed {
+    /// An expression with this type, or a Nullable of it.
+    pub(super) fn call(expr: Expr, data_type: &DataType) -> Expr {
+        let signature = Signature::any(1, Volatility::Immutable);
+        let typed = Self { data_type: data_type.to_string(), signature };
+        ScalarUDF::new_from_impl(typed).call(vec![expr])
+    }
+}
+
+impl ScalarUDFImpl for Typed {
+    fn name(&self) -> &'static str {
+        "typed"
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
+        match arguments {
+            [only] => Ok(only.clone()),
+            _ => datafusion::common::plan_err!("it takes an argument"),
+        }
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let [only] = args.arg_fields else {
+            return datafusion::common::plan_err!("it takes an argument");
+        };
+        let field = Field::new(self.name(), only.data_type().clone(), only.is_nullable());
+        Ok(match self.data_type.parse::<DataType>() {
+            Ok(data_type) => Arc::new(named(&data_type).add_to_field(field)),
+            Err(_) => Arc::new(field),
+        })
+    }
+    /// Columns are called what was written.
+    fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
+        let names: Vec<String> =
+            arguments.iter().map(|argument| argument.schema_name().to_string()).collect();
+        Ok(names.join(","))
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match args.args.as_slice() {
+            [only] => Ok(only.clone()),
+            _ => exec_err!("it takes an argument"),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Texts and numbers that are compared with a column of a type that SQL has no literals for: UUIDs, addresses, fixed
+//! strings, instants. They are read as ClickHouse reads them, once, when the query is planned.
+
+use arrow::array::{Array, StringViewArray};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::metadata::FieldMetadata;
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::{Expr, ExprSchemable};
+use std::sync::Arc;
+use tambour_part::types::{DataType, Strings, TYPE_KEY};
+use tambour_store::schema::function::{self, Operand};
+
+/// The ClickHouse type of a field without `Nullable` and `LowCardinality`.
+pub(super) fn bare_type(field: &Field) -> Option<DataType> {
+    fn bare(data_type: DataType) -> DataType {
+        match data_type {
+            DataType::Nullable(inner) | DataType::LowCardinality(inner) => bare(*inner),
+            other => other,
+        }
+    }
+    DataType::from_field(field).ok().map(bare)
+}
+
+/// The text of a literal that is one.
+pub(super) fn text(value: &ScalarValue) -> Option<&str> {
+    match value {
+        ScalarValue::Utf8(text) | ScalarValue::Utf8View(text) | ScalarValue::LargeUtf8(text) => {
+            text.as_deref()
+        }
+        _ => None,
+    }
+}
+
+/// The field of an expression, without a name: the engine's `to_field` writes out the names of all that is inside, which in
+/// a long chain of operators is the cube of its length.
+pub(super) fn field_of(expr: &Expr, schema: &DFSchema) -> Result<FieldRef> {
+    match expr {
+        Expr::BinaryExpr(_) | Expr::Literal(_, None) => {
+            Ok(Arc::new(Field::new("", expr.get_type(schema)?, true)))
+        }
+        Expr::Cast(cast) if matches!(*cast.expr, Expr::BinaryExpr(_) | Expr::Cast(_)) => {
+            Ok(Arc::clone(&cast.field))
+        }
+        _ => Ok(expr.to_field(schema)?.1),
+    }
+}
+
+/// A literal in the type of what it is compared with; `None` if it can stay what it is.
+pub(super) fn fitted(expr: &Expr, other: &Field) -> Result<Option<Expr>> {
+    if !matches!(expr, Expr::Literal(..)) {
+        return Ok(None);
+    }
+    match bare_type(other) {
+        Some(data_type) => fitted_to(expr, other, &data_type),
+        None => Ok(None),
+    }
+}
+
+/// The same with the type of the other side, for those that have it at hand.
+pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Result<Option<Expr>> {
+    let Expr::Literal(value, _) = expr else { return Ok(None) };
+    let fitted = match (data_type, text(value), value) {
+        (DataType::Uuid, Some(text), _) => Some(read("toUUID", text)?),
+        (DataType::Ipv4, Some(text), _) => Some(read("toIPv4", text)?),
+        (DataType::Ipv6, Some(text), _) => Some(read("toIPv6", text)?),
+        (DataType::FixedString(width), Some(text), _) if text.len() <= *width => {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(*width, 0);
+            let ArrowType::FixedSizeBinary(size) = data_type.arrow(Strings::Utf8) else {
+                return Ok(None);
+            };
+            Some(ScalarValue::FixedSizeBinary(size, Some(bytes)))
+        }
+        (DataType::Bool, Some("true" | "1"), _) => Some(ScalarValue::Boolean(Some(true))),
+        (DataType::Bool, Some("false" | "0"), _) => Some(ScalarValue::Boolean(Some(false))),
+        (DataType::Bool, _, ScalarValue::Int64(Some(number @ (0 | 1)))) => {
+            Some(ScalarValue::Boolean(Some(*number == 1)))
+        }
+        (
+            DataType::DateTime { .. } | DataType::DateTime64 { .. },
+            _,
+            ScalarValue::Int64(Some(seconds)),
+        ) => ticks_per_second(other.data_type())
+            .and_then(|per_second| seconds.checked_mul(per_second))
+            .map(|ticks| ScalarValue::Int64(Some(ticks)).cast_to(other.data_type()))
+            .transpose()?,
+        _ => None,
+    };
+    Ok(fitted.map(|value| Expr::Literal(value, Some(named(data_type)))))
+}
+
+/// The metadata that says the ClickHouse type.
+pub(super) fn named(data_type: &DataType) -> FieldMetadata {
+    std::collections::BTreeMap::from([(TYPE_KEY.to_owned(), data_type.to_string())]).into()
+}
+
+/// How many ticks of an instant make a second.
+pub(super) fn ticks_per_second(arrow: &ArrowType) -> Option<i64> {
+    use arrow::datatypes::TimeUnit;
+    let ArrowType::Timestamp(unit, _) = arrow else { return None };
+    Some(match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    })
+}
+
+/// What a conversion of the store makes of a text.
+fn read(conversion: &str, text: &str) -> Result<ScalarValue> {
+    let Some(function) = function::find_in_queries(conversion) else {
+        return datafusion::common::plan_err!("there is no function {conversion}");
+    };
+    let values: Arc<dyn Array> = Arc::new(StringViewArray::from_iter_values([text]));
+    let operand = Operand { data_type: DataType::String, values, is_constant: true };
+    let result = function
+        .evaluate(&[operand])
+        .map_err(|error| DataFusionError::External(Box::new(error)))?;
+    ScalarValue::try_from_array(&result.values, 0)
+}
