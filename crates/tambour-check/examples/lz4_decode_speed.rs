@@ -145,7 +145,9 @@ fn check(contender: &Contender, settings: Settings, column: &Column, targets: &m
         column.encoded.chunks(settings.batch).zip(column.blocks.chunks(settings.batch))
     {
         let part = Column { name: String::new(), blocks: block.to_vec(), encoded: source.to_vec() };
-        targets.iter_mut().for_each(|target| target.fill(0xaa));
+        for target in &mut *targets {
+            target.fill(0xaa);
+        }
         assert!(decode(contender.way, settings, &part, targets), "{}", contender.name);
         if let Way::Batches(usize::MAX) | Way::Pairs(_) = contender.way {
             for (target, block) in targets.iter().zip(&part.blocks) {
@@ -188,16 +190,13 @@ fn time(contenders: &[Contender], settings: Settings, column: &Column) -> Vec<f6
 fn contenders(settings: Settings) -> Vec<Contender> {
     let new = |name: &str, way| Contender { name: name.to_owned(), way };
     let mut list = vec![
-        new("C lz4", Way::One(|source, target| oracle::c_lz4_decode(source, target))),
+        new("C lz4", Way::One(oracle::c_lz4_decode)),
         new(
             "lz4_flex",
             Way::One(|source, target| lz4_flex::block::decompress_into(source, target).is_ok()),
         ),
         new("memcpy", Way::Copy),
-        new(
-            "C lz4, in turns",
-            Way::OneInTurns(|source, target| oracle::c_lz4_decode(source, target)),
-        ),
+        new("C lz4, in turns", Way::OneInTurns(oracle::c_lz4_decode)),
     ];
     let level = DECODE_VARIANTS.best_at_most(settings.cap).isa();
     for variant in DECODE_VARIANTS.available() {

@@ -388,12 +388,12 @@ pub fn dictionary_alike(dictionary: &[u8], source: &[u8], length: usize) {
             let name = variant.name();
             let mut target = vec![stale; length];
             let result = lz4::decode_with_dictionary(variant, dictionary, source, &mut target);
-            check_behind(&expected, result, &target, name);
+            check_behind(expected.as_ref(), result, &target, name);
             assert_eq!(*verdict.get_or_insert(result), result, "{name} reports another error");
             let mut buffer = dictionary.to_vec();
             buffer.resize(dictionary.len() + length, stale);
             let result = lz4::decode_behind(variant, source, &mut buffer, dictionary.len());
-            check_behind(&expected, result, &buffer[dictionary.len()..], name);
+            check_behind(expected.as_ref(), result, &buffer[dictionary.len()..], name);
             assert!(buffer.starts_with(dictionary), "{name} writes to what lies before");
             if dictionary.is_empty() {
                 assert_eq!(verdict, Some(result), "{name} reports another error");
@@ -404,7 +404,7 @@ pub fn dictionary_alike(dictionary: &[u8], source: &[u8], length: usize) {
 }
 
 fn check_behind(
-    expected: &Option<Vec<u8>>,
+    expected: Option<&Vec<u8>>,
     result: Result<(), Malformed>,
     target: &[u8],
     name: &str,

@@ -8,16 +8,25 @@ mod tests {
     use super::guarded::Guarded;
     use tambour_check::generate::{Random, Shape, bytes, hostile_lz4};
     use tambour_check::lz4::encode;
-    use tambour_kernel::lz4::{self, DECODE_VARIANTS, Encoder, Level};
+    use tambour_kernel::lz4::{self, Block, DECODE_VARIANTS, Encoder, Level, Policy, Selector};
+    use tambour_kernel::variant::Isa;
 
     struct Buffers {
         source: Guarded,
         target: Guarded,
+        /// For the second block of a pair.
+        second_source: Guarded,
+        second_target: Guarded,
+        /// Sees blocks of all kinds, so that it hardly ever knows what suits.
+        selector: Selector,
     }
 
     impl Buffers {
         fn new() -> Self {
-            Self { source: Guarded::new(600_000), target: Guarded::new(600_000) }
+            let new = || Guarded::new(600_000);
+            let selector = Selector::new(Policy::Adaptive, Isa::best(), lz4::ticks);
+            let (source, target, second_source, second_target) = (new(), new(), new(), new());
+            Self { source, target, second_source, second_target, selector }
         }
 
         /// Decodes with every variant, source and target at every combination of ends.
@@ -32,6 +41,31 @@ mod tests {
                     let _verdict = variant.decode(source, target);
                 }
             }
+        }
+
+        /// The same for the calls that do more than decode one block; each block once with every way.
+        fn decode_otherwise(&mut self, block: &[u8], length: usize) {
+            let at_end = length.is_multiple_of(2);
+            let source = self.source.bytes(block.len(), at_end);
+            source.copy_from_slice(block);
+            let second_source = self.second_source.bytes(block.len(), !at_end);
+            second_source.copy_from_slice(block);
+            for variant in DECODE_VARIANTS.available() {
+                let target = self.target.bytes(length, at_end);
+                let _verdict = lz4::decode_with_dictionary(variant, second_source, source, target);
+                let _verdict = lz4::decode_behind(variant, source, target, length / 3);
+                let target = self.target.bytes(length / 2, at_end);
+                let _verdict = lz4::decode_partial(variant, source, target);
+                let target = self.target.bytes(length, at_end);
+                let second = self.second_target.bytes(length, !at_end);
+                let mut blocks = [Block::new(source, target), Block::new(second_source, second)];
+                variant.decode_batch(&mut blocks);
+            }
+            let target = self.target.bytes(length, at_end);
+            let _verdict = self.selector.decode(source, target);
+            let second = self.second_target.bytes(length, !at_end);
+            let mut blocks = [Block::new(source, target), Block::new(second_source, second)];
+            self.selector.decode_batch(&mut blocks);
         }
 
         /// Encodes from a source between guards into a target of just the bound.
@@ -81,6 +115,7 @@ mod tests {
         for seed in 0..20_000 {
             let (block, length) = hostile_lz4(1_000_000 + seed);
             buffers.decode(&block, length);
+            buffers.decode_otherwise(&block, length);
         }
     }
 
@@ -97,8 +132,10 @@ mod tests {
                 buffers.decode(&block[..random.below(block.len())], length);
                 buffers.decode(&block, length.saturating_sub(1 + random.below(40)));
                 let bit = random.below(8 * block.len());
+                buffers.decode_otherwise(&block, length);
                 block[bit / 8] ^= 1 << (bit % 8);
                 buffers.decode(&block, length);
+                buffers.decode_otherwise(&block, length);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Short tests of all variants, small enough for Miri; the laws in `tambour-check` are the long ones.
 #![expect(clippy::cast_possible_truncation, reason = "bytes are what is wanted")]
 
-use super::{DECODE_VARIANTS, Malformed, Table, bound, decode_with_dictionary, encode};
+use super::{Block, DECODE_VARIANTS, Malformed, Table, bound, decode_with_dictionary, encode};
 
 /// What every variant makes of a block; they agree, also on what is written.
 fn decode(block: &[u8], length: usize) -> Result<Vec<u8>, Malformed> {
@@ -58,6 +58,23 @@ fn every_fault_has_its_error() {
 fn the_smallest_blocks_decode() {
     assert_eq!(decode(b"\0", 0), Ok(vec![]));
     assert_eq!(decode(b"\x20ab\x02\x00\x10x", 7), Ok(b"abababx".to_vec()));
+}
+
+#[test]
+fn blocks_of_a_batch_do_not_disturb_each_other() {
+    let source: Vec<u8> = (0..3000).map(|k| (k / 9 % 50) as u8).collect();
+    let (block, mut targets) = (encoded(&source), [(); 4].map(|()| vec![0; source.len()]));
+    for variant in DECODE_VARIANTS.available() {
+        let [a, b, c, d] = &mut targets;
+        let cut = &block[..block.len() - 1];
+        let sources = [&block[..], cut, b"", &block];
+        let pairs = sources.into_iter().zip([a, b, c, d]);
+        let mut blocks: Vec<_> = pairs.map(|(source, target)| Block::new(source, target)).collect();
+        variant.decode_batch(&mut blocks);
+        let good: Vec<_> = blocks.iter().map(|block| block.result.is_ok()).collect();
+        assert_eq!(good, [true, false, false, true], "{}", variant.name());
+        assert!(targets[0] == source && targets[3] == source, "{}", variant.name());
+    }
 }
 
 /// The worked examples of `docs/format/lz4-block.md`.

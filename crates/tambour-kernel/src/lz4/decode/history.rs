@@ -48,7 +48,7 @@ struct Sequence {
 pub(super) fn advance(machine: Avx512, lane: &mut Lane<'_>, bytes: usize) {
     let mut state = Remembering::new(machine, lane.until(bytes));
     // SAFETY: the lane is open.
-    while state.lane.is_open() && unsafe { state.step(machine) } {}
+    while state.lane.is_open() && unsafe { state.step() } {}
     lane.resume(&state.lane);
 }
 
@@ -64,9 +64,9 @@ pub(super) fn advance_pair(
     let mut b = Remembering::new(machine, second.until(bytes));
     while a.lane.is_open() && b.lane.is_open() {
         // SAFETY: the lane is open.
-        let on = unsafe { a.step(machine) };
+        let on = unsafe { a.step() };
         // SAFETY: the lane is open.
-        if !(on & unsafe { b.step(machine) }) {
+        if !(on & unsafe { b.step() }) {
             break;
         }
     }
@@ -104,7 +104,7 @@ impl<'a> Remembering<'a> {
     /// # Safety
     /// The lane is open.
     #[inline(always)]
-    unsafe fn step(&mut self, _: Avx512) -> bool {
+    unsafe fn step(&mut self) -> bool {
         let Lane { from, to, .. } = self.lane;
         // SAFETY: the first byte of the margin.
         let token = usize::from(unsafe { self.lane.read::<u8>(from) });
@@ -246,7 +246,8 @@ unsafe fn append_literals(
 /// Without features of its own, because it has to be inlined: registers go through memory into a function and back.
 ///
 /// # Safety
-/// The CPU has AVX-512 VBMI; `1 <= offset <= o`, `WIDTH <= o`, `o + length <= target.len()`, and `history` holds what lies before `o`.
+/// The CPU has AVX-512 VBMI; `1 <= offset <= o`, `WIDTH <= o`, `o + length <= target.len()`, and `history` holds what
+/// lies before `o`.
 #[inline(always)]
 unsafe fn append_match(
     target: &mut [u8],

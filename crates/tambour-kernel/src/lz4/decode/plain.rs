@@ -224,7 +224,7 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
 #[inline(always)]
 fn is_medium<M: Machine>(offset: usize, length: usize, before: usize, room: usize) -> bool {
     let width = size_of::<M::Wide>();
-    length <= MEDIUM_MAX && room >= length + width && offset >= width && offset <= before
+    length <= MEDIUM_MAX && room >= length + SHORT_MAX && offset >= width && offset <= before
 }
 
 /// Writes such a match.
@@ -234,11 +234,14 @@ fn is_medium<M: Machine>(offset: usize, length: usize, before: usize, room: usiz
 #[inline(always)]
 unsafe fn copy_medium<M: Machine>(lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
     let mut k = 0;
+    // As much at a time whatever the register: each round of the loop is a branch to predict.
     while k < length {
-        let at = to.wrapping_add(k);
-        // SAFETY: `k < length`, a register follows that, and what is copied lies before.
-        unsafe { lane.copy_inside::<M::Wide>(at.wrapping_sub(offset), at) };
-        k += size_of::<M::Wide>();
+        for piece in (k..k + SHORT_MAX).step_by(size_of::<M::Wide>()) {
+            let at = to.wrapping_add(piece);
+            // SAFETY: `k < length`, `SHORT_MAX` bytes follow that, and what is copied lies a register before.
+            unsafe { lane.copy_inside::<M::Wide>(at.wrapping_sub(offset), at) };
+        }
+        k += SHORT_MAX;
     }
 }
 

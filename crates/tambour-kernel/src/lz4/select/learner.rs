@@ -11,16 +11,20 @@ use super::{Choice, Clock, Lane, Learned};
 const CHOICES_MAX: usize = 8;
 /// Output per block and trial at the start: long enough for the branches of a choice to warm up, short enough to be cheap.
 const FIRST_BYTES: usize = 3 << 10;
-/// Output per block and choice in a comparison.
-const LATER_BYTES: usize = 4 << 10;
-/// So often every choice is tried at the start; the first round pays for cold branches.
+/// Output per block with which a choice begins in a comparison, untimed: its code, tables and predictors are cold.
+const WARM_UP_BYTES: usize = 512;
+/// Output per block that is timed in a comparison.
+const LATER_BYTES: usize = 3 << 10;
+/// So often every choice is tried at the start; the first round is there to warm up, and to sort out.
 const ROUNDS: usize = 2;
 /// What a measurement of the first round weighs beside one of the second.
-const FIRST_WEIGHT: f32 = 0.3;
+const FIRST_WEIGHT: f32 = 0.2;
+/// Choices that are so much slower than the best in the first round are left out of the second. Cold choices differ much.
+const HOPELESS_COLD: f32 = 1.7;
 /// What earlier measurements weigh beside a later one.
 const MEMORY: f32 = 0.6;
-/// Choices that are so much slower than the best are left out of most trials,
-const HOPELESS: f32 = 1.4;
+/// Choices that are so much slower than the best are left out of most comparisons,
+const HOPELESS: f32 = 1.5;
 /// but what seems to be so much slower was interrupted, and says nothing.
 const IMPLAUSIBLE: f32 = 6.0;
 /// A later measurement may say at most so much more than what is known: one interruption dethrones nobody for long.
@@ -28,7 +32,9 @@ const OUTLIER: f32 = 1.5;
 /// Blocks that decode into so many times their size have long sequences, with lengths that are hard to predict. A wrong
 /// prediction holds up both lanes of a pair, so that one block at a time may be faster.
 const DENSE_RATIO: usize = 3;
-/// One comparison in so many takes in the hopeless choices, too.
+/// What is tried where sequences are long has to be so much better: it is the exception.
+const HANDICAP: f32 = 1.08;
+/// One comparison in so many, the second one first, takes in the hopeless choices, too.
 const FULL_COMPARISON: u32 = 4;
 
 /// What was measured of one choice.
@@ -167,7 +173,7 @@ pub(super) struct Learner {
     trials: usize,
     /// Blocks that have begun.
     blocks: u32,
-    /// The block at whose start the choices are compared next.
+    /// The block of each lane at whose start the choices are compared next.
     next: u32,
     comparisons: u32,
 }
@@ -251,8 +257,8 @@ impl Learner {
             let (round, k) = (self.trials / self.count, self.trials % self.count);
             let known = self.measured[k].cost();
             let best = self.measured[self.best].cost();
-            let hopeless = round > 0 && known > HOPELESS * best && known < IMPLAUSIBLE * best;
-            if hopeless || !self.suits(k, lanes) {
+            let hopeless = known > HOPELESS_COLD * best && known < IMPLAUSIBLE * best;
+            if round > 0 && hopeless || !self.suits(k, lanes) {
                 self.trials += 1;
                 continue;
             }
@@ -271,14 +277,14 @@ impl Learner {
 
     /// All choices on the same stretch.
     fn compare(&mut self, lanes: &mut impl Lanes, clock: Clock) {
-        if !lanes.have(2 * LATER_BYTES) {
+        if !lanes.have(WARM_UP_BYTES + 2 * LATER_BYTES) {
             return;
         }
         self.comparisons = self.comparisons.wrapping_add(1);
         let interval = INTERVAL_MAX * width(self.best());
         self.next = self.blocks.saturating_add(self.blocks.min(interval));
         let start = lanes.place();
-        let full = self.comparisons.is_multiple_of(FULL_COMPARISON);
+        let full = self.comparisons % FULL_COMPARISON == 2;
         for k in 0..self.count {
             // Each time another one pays for being the first.
             let k = (k + self.comparisons as usize) % self.count;
@@ -287,6 +293,7 @@ impl Learner {
                 continue;
             }
             lanes.put_back(start);
+            lanes.advance(self.choices[k], WARM_UP_BYTES);
             let Some((ticks, bytes)) = trial(self.choices[k], lanes, LATER_BYTES, clock) else {
                 // A sequence as long as the block: nothing depends on the choice, and all work was done twice.
                 return;
@@ -303,10 +310,15 @@ impl Learner {
 
     fn choose(&mut self) {
         for k in 0..self.count {
-            if self.measured[k].cost() < self.measured[self.best].cost() {
+            if self.handicapped_cost(k) < self.handicapped_cost(self.best) {
                 self.best = k;
             }
         }
+    }
+
+    /// What is tried on some blocks only has to be better than a little.
+    fn handicapped_cost(&self, k: usize) -> f32 {
+        self.measured[k].cost() * if k < self.always { 1.0 } else { HANDICAP }
     }
 }
 
