@@ -82,6 +82,10 @@ impl<'a> Writer<'a> {
     /// A form whose bytes sort as the numbers do.
     #[inline]
     pub fn pack_uint_preserving_sort(&mut self, value: u64) -> Result<(), IntError> {
+        if value < 0x8000 {
+            let [.., high, low] = value.to_be_bytes();
+            return self.put_front([high, low], 2);
+        }
         let (bytes, length) = xapian::sortable(value);
         self.put_front(bytes, length)
     }
