@@ -258,7 +258,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rounds = arguments.next().map_or(Ok(15), |text| text.parse())?;
     let count: usize = arguments.next().map_or(Ok(65_536), |text| text.parse())?;
     println!("{rounds} rounds, {count} values, million values per second");
-    for spread in [Spread::Ticket, Spread::Byte, Spread::LogUniform, Spread::Gaps] {
+    for spread in [Spread::Ticket, Spread::Reporter, Spread::Byte, Spread::LogUniform, Spread::Gaps]
+    {
         let column = values(spread, count, 11);
         report(&format!("varints, {spread:?}"), &column, varints(), rounds);
         report(&format!("StreamVByte, {spread:?}"), &column, stream_vbytes(), rounds);

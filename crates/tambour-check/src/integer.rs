@@ -14,6 +14,8 @@ use tambour_kernel::variant::Variants;
 pub enum Spread {
     /// The values that Xapian's test suite encodes, by the ticket's histogram: most small, some large, some 0xffffffff.
     Ticket,
+    /// The ticket's other sample: 0 to 254, the median 3, the mean about 20, the deviation about 42.
+    Reporter,
     /// 0 to 255, all equally likely.
     Byte,
     /// All lengths in bits equally likely.
@@ -28,8 +30,15 @@ pub enum Spread {
 
 impl Spread {
     /// Every one.
-    pub const ALL: [Self; 6] =
-        [Self::Ticket, Self::Byte, Self::LogUniform, Self::Gaps, Self::Noise, Self::Bits];
+    pub const ALL: [Self; 7] = [
+        Self::Ticket,
+        Self::Reporter,
+        Self::Byte,
+        Self::LogUniform,
+        Self::Gaps,
+        Self::Noise,
+        Self::Bits,
+    ];
 }
 
 /// The most frequent values of the ticket's histogram and how often they occur, of 1,584,397.
@@ -77,12 +86,27 @@ fn ticket(random: &mut Random) -> u32 {
     12 + random.below(243) as u32
 }
 
+/// A value of the reporter's sample, of which only the moments are known: half are 0 to 3, a quarter 4 to 12, and the rest
+/// log-uniform to 254.
+#[expect(clippy::cast_possible_truncation, reason = "all values have 8 bits")]
+fn reporter(random: &mut Random) -> u32 {
+    match random.below(100) {
+        0..52 => random.below(4) as u32,
+        52..78 => 4 + random.below(9) as u32,
+        _ => {
+            let exponent = random.below(1 << 20) as f64 / f64::from(1 << 20);
+            (12.0 * (255.0_f64 / 12.0).powf(exponent)) as u32
+        }
+    }
+}
+
 /// `count` values; the same seed always gives the same.
 #[expect(clippy::cast_possible_truncation, reason = "all values have 32 bits")]
 pub fn values(spread: Spread, count: usize, seed: u64) -> Vec<u32> {
     let mut random = Random::new(seed);
     let mut next = || match spread {
         Spread::Ticket => ticket(&mut random),
+        Spread::Reporter => reporter(&mut random),
         Spread::Byte => u32::from(random.byte()),
         Spread::LogUniform => (random.number() as u32 | 1 << 31) >> random.below(32),
         Spread::Gaps => {

@@ -62,26 +62,50 @@ impl<'a> Writer<'a> {
     }
 
     /// The length encoding of Xapian's remote protocol up to 1.4.
+    #[inline]
     pub fn encode_length(&mut self, value: u64) -> Result<(), IntError> {
+        if value < 0xff {
+            let [byte, ..] = value.to_le_bytes();
+            return self.put_front([byte], 1);
+        }
         let mut bytes = [0; encode_length::BYTES_MAX];
         let length = encode_length::write(value, &mut bytes);
-        self.put(&bytes[..length])
+        self.put_front(bytes, length)
     }
 
     /// The bytes up to the highest that is not zero, low first; the length must be known from elsewhere.
+    #[inline]
     pub fn pack_uint_last(&mut self, value: u64) -> Result<(), IntError> {
-        self.put(&value.to_le_bytes()[..xapian::last_length(value)])
+        self.put_front(value.to_le_bytes(), xapian::last_length(value))
     }
 
     /// A form whose bytes sort as the numbers do.
+    #[inline]
     pub fn pack_uint_preserving_sort(&mut self, value: u64) -> Result<(), IntError> {
+        if value < 0x8000 {
+            let [.., high, low] = value.to_be_bytes();
+            return self.put_front([high, low], 2);
+        }
         let (bytes, length) = xapian::sortable(value);
+        self.put_front(bytes, length)
+    }
+
+    /// The first `length` of a few bytes. With room enough all are stored, since a copy of unknown length takes longer.
+    #[inline(always)]
+    fn put_front<const N: usize>(&mut self, bytes: [u8; N], length: usize) -> Result<(), IntError> {
+        let rest = std::mem::take(&mut self.rest);
+        if let Some(room) = rest.first_chunk_mut() {
+            *room = bytes;
+            self.rest = &mut rest[length..];
+            return Ok(());
+        }
+        self.rest = rest;
         self.put(&bytes[..length])
     }
 
     /// `0` or `1`.
     pub fn pack_bool(&mut self, value: bool) -> Result<(), IntError> {
-        self.put(&[b'0' + u8::from(value)])
+        self.put_front([b'0' + u8::from(value)], 1)
     }
 
     /// The length as by [`Self::pack_uint`], then the bytes.

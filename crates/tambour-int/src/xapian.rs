@@ -10,18 +10,23 @@ use tambour_kernel::integer::leb128;
 pub(crate) const SORTABLE_MAX: usize = 9;
 
 /// Bytes of the form that takes its length from elsewhere.
+#[inline]
 pub(crate) fn last_length(value: u64) -> usize {
     8 - value.leading_zeros() as usize / 8
 }
 
 /// The form that sorts, and its length: two bytes below 2^15; otherwise as many leading ones as there are bytes more.
+#[inline]
 pub(crate) fn sortable(value: u64) -> ([u8; SORTABLE_MAX], usize) {
     let bits = 64 - value.leading_zeros() as usize;
     let length = ((bits + 5) / 7).max(2);
-    let mut bytes = [0; SORTABLE_MAX];
-    bytes[1..].copy_from_slice(&value.to_be_bytes());
-    bytes.rotate_left(SORTABLE_MAX - length);
-    bytes[0] |= !(u8::MAX >> (length - 2));
+    let mut bytes = [0xfe; SORTABLE_MAX];
+    if length == SORTABLE_MAX {
+        bytes[1..].copy_from_slice(&value.to_be_bytes());
+    } else {
+        let ones = !(u64::MAX >> (length - 2));
+        bytes[..8].copy_from_slice(&(value << (64 - 8 * length) | ones).to_be_bytes());
+    }
     (bytes, length)
 }
 
