@@ -7,8 +7,9 @@ use serde_json::json;
 use std::io::Write;
 use tambour::codec::codec::{FAMILIES, Family, Scope};
 use tambour::codec::kernels;
+use tambour::kernel::column::{alp, delta, gcd, t64};
 use tambour::kernel::lz4;
-use tambour::kernel::variant::Runnable;
+use tambour::kernel::variant::{Runnable, Variants};
 
 /// Prints the list.
 pub(crate) fn run(arguments: &CodecsArguments) -> anyhow::Result<()> {
@@ -60,26 +61,43 @@ fn suits(family: &Family) -> &'static str {
     match (family.name, family.scope) {
         ("NONE", _) => "data that does not compress",
         ("LZ4", _) => "everything; the fastest to read",
+        ("Multiple", _) => "chains, as they are stored: CODEC(Delta, T64, LZ4)",
+        ("Delta" | "DoubleDelta", _) => "sorted or steady numbers, clocks, counters",
+        ("T64", _) => "integers in a small range",
+        ("GCD", _) => "integers in steps, before other codecs",
+        ("Gorilla" | "FPC", _) => "floats that change slowly",
+        ("ALP", _) => "floats that are decimals",
         ("ZSTD", _) => "everything; smaller, slower: ZSTD(1) to ZSTD(22)",
         (_, Scope::Generic) => "any bytes",
         (_, Scope::Values) => "numbers",
     }
 }
 
-/// The variants of the decoder that this processor runs, best first; none where a library does the work.
+/// The variants of the decoder that this processor runs, best first; none where there is one way only.
 fn variants(family: &Family) -> Vec<&'static str> {
-    if family.name == "LZ4" {
-        lz4::DECODE_VARIANTS.available().map(Runnable::name).collect()
-    } else {
-        Vec::new()
+    match family.name {
+        "LZ4" => names(&lz4::DECODE_VARIANTS),
+        "Delta" => names(&delta::DECODE_VARIANTS),
+        "T64" => names(&t64::DECODE_VARIANTS),
+        "GCD" => names(&gcd::DECODE_VARIANTS),
+        "ALP" => names(&alp::DECODE_VARIANTS),
+        _ => Vec::new(),
     }
 }
 
+fn names<F: Copy + 'static>(table: &Variants<F>) -> Vec<&'static str> {
+    table.available().map(Runnable::name).collect()
+}
+
 fn in_use(family: &Family) -> Option<&'static str> {
-    if family.name != "LZ4" {
-        return None;
+    match family.name {
+        "LZ4" => kernels::lz4_decode().ok().map(Runnable::name),
+        "Delta" => kernels::delta_decode().ok().map(Runnable::name),
+        "T64" => kernels::t64_decode().ok().map(Runnable::name),
+        "GCD" => kernels::gcd_decode().ok().map(Runnable::name),
+        "ALP" => kernels::alp_decode().ok().map(Runnable::name),
+        _ => None,
     }
-    kernels::lz4_decode().ok().map(Runnable::name)
 }
 
 fn described_variants(family: &Family) -> String {

@@ -20,19 +20,19 @@ mod none;
 mod t64;
 mod width;
 mod zstd;
-/// Every family that this version encodes and decodes.
+/// Every family that this version encodes and decodes: those for any bytes, then those for values.
 pub const FAMILIES: &[&Family] = &[
+    &lz4::FAMILY,
+    &none::FAMILY,
+    &zstd::FAMILY,
     &alp::FAMILY,
     &delta::FAMILY,
     &double_delta::FAMILY,
     &fpc::FAMILY,
     &gcd::FAMILY,
     &gorilla::FAMILY,
-    &lz4::FAMILY,
     &multiple::FAMILY,
-    &none::FAMILY,
     &t64::FAMILY,
-    &zstd::FAMILY,
 ];
 pub(crate) use multiple::{Chain, check_chain};
 

@@ -5,6 +5,19 @@ pub(crate) const fn mask(count: u32) -> u64 {
     if count == 0 { 0 } else { u64::MAX >> (64 - count) }
 }
 
+/// A matrix of 8 by 8 bits, a row in each byte, with rows and columns exchanged.
+#[inline(always)]
+pub(crate) const fn transpose(matrix: u64) -> u64 {
+    let mut m = matrix;
+    // Off-diagonal blocks of one bit, then of two, then of four.
+    let mut t = (m ^ m >> 7) & 0x00aa_00aa_00aa_00aa;
+    m ^= t ^ t << 7;
+    t = (m ^ m >> 14) & 0x0000_cccc_0000_cccc;
+    m ^= t ^ t << 14;
+    t = (m ^ m >> 28) & 0x0000_0000_f0f0_f0f0;
+    m ^ t ^ t << 28
+}
+
 /// Writes bits to a slice that is long enough.
 pub(crate) struct Writer<'a> {
     target: &'a mut [u8],
@@ -118,7 +131,7 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Reader, Writer, mask};
+    use super::{Reader, Writer, mask, transpose};
 
     #[test]
     fn what_is_written_is_read() {
@@ -143,6 +156,15 @@ mod tests {
         assert!(!reader.is_past_end());
         assert_eq!(reader.take(64), 0);
         assert!(reader.is_past_end());
+    }
+
+    #[test]
+    fn rows_become_columns() {
+        for row in 0..8 {
+            for column in 0..8 {
+                assert_eq!(transpose(1 << (8 * row + column)), 1 << (8 * column + row));
+            }
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ pub(super) fn sums<W: Word>(sum: u64, source: &[u8], target: &mut [u8]) {
 }
 
 /// The value at the end of what was decoded, or 0.
+#[cfg(target_arch = "x86_64")]
 pub(super) fn last<W: Word>(target: &[u8]) -> u64 {
     let start = target.len().checked_sub(W::BYTES);
     start.map_or(0, |start| W::read(&target[start..]).wide())

@@ -70,27 +70,45 @@ fn planes<const WIDTH: usize>(
     let (row_bytes, word_bytes) = group.split_at(rows * GROUP);
     let (row_halves, _) = row_bytes.as_chunks::<HALF>();
     let (word_halves, _) = word_bytes.as_chunks::<4>();
-    let mut planes = [_mm256_setzero_si256(); WIDTH];
     // In the highest bit of each byte: whether the highest stored bit is set.
-    let mut highest = _mm256_setzero_si256();
-    for (plane, row) in planes.iter_mut().zip(row_halves.iter().skip(half).step_by(2)) {
-        *plane = load256(row);
-        highest = *plane;
-    }
-    let spread = load256(&SPREAD);
-    let selectors = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
-    for word in 0..words {
-        let bits = i32::from_le_bytes(word_halves[2 * word + half]);
-        let bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(bits), spread);
-        highest = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, selectors), selectors);
-        let bit = _mm256_set1_epi8((1_u8 << (word % 8)).cast_signed());
-        let plane = &mut planes[rows + word / 8];
-        *plane = _mm256_or_si256(*plane, _mm256_and_si256(highest, bit));
-    }
-    for (plane, [clear, set]) in planes.iter_mut().zip(above) {
-        *plane = _mm256_or_si256(*plane, _mm256_blendv_epi8(*clear, *set, highest));
+    let highest = match (word_halves.len().checked_sub(2), row_halves.len().checked_sub(2)) {
+        (Some(last), _) => spread(&word_halves[last + half]),
+        (None, Some(last)) => load256(&row_halves[last + half]),
+        (None, None) => _mm256_setzero_si256(),
+    };
+    let mut planes = [_mm256_setzero_si256(); WIDTH];
+    for (index, (plane, [clear, set])) in planes.iter_mut().zip(above).enumerate() {
+        *plane = _mm256_blendv_epi8(*clear, *set, highest);
+        if index < rows {
+            *plane = _mm256_or_si256(*plane, load256(&row_halves[2 * index + half]));
+        } else if (index - rows) * 8 < words {
+            let octet = &word_halves[(index - rows) * 16..];
+            *plane = _mm256_or_si256(*plane, gather(&octet[..octet.len().min(16)], half));
+        }
     }
     planes
+}
+
+/// All ones in the bytes whose bit is set.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn spread(bits: &[u8; 4]) -> __m256i {
+    let bits = _mm256_set1_epi32(i32::from_le_bytes(*bits));
+    let selectors = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64.cast_signed());
+    let bytes = _mm256_shuffle_epi8(bits, load256(&SPREAD));
+    _mm256_cmpeq_epi8(_mm256_and_si256(bytes, selectors), selectors)
+}
+
+/// The bytes whose bits are in these halves of at most eight words.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn gather(words: &[[u8; 4]], half: usize) -> __m256i {
+    let mut plane = _mm256_setzero_si256();
+    for (word, bit) in words.chunks_exact(2).zip([1, 2, 4, 8, 16, 32, 64, -128]) {
+        let bytes = _mm256_and_si256(spread(&word[half]), _mm256_set1_epi8(bit));
+        plane = _mm256_or_si256(plane, bytes);
+    }
+    plane
 }
 
 /// Indices that bring piece `2 j + k` of 4 bytes to place `4 k + j`.

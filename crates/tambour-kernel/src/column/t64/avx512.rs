@@ -61,28 +61,38 @@ fn planes<const WIDTH: usize>(
     group: &[u8],
 ) -> [__m512i; WIDTH] {
     let (rows, words) = shape.rows_and_words();
-    let mut planes = [_mm512_setzero_si512(); WIDTH];
     let (row_bytes, word_bytes) = group.split_at(rows * GROUP);
     let (row_bytes, _) = row_bytes.as_chunks::<GROUP>();
-    let mut highest = 0;
-    for (plane, row) in planes.iter_mut().zip(row_bytes) {
-        *plane = load512(row);
-    }
-    if words == 0 {
-        highest = _mm512_movepi8_mask(planes[(rows - 1) & (WIDTH - 1)]);
-    }
     let (word_bytes, _) = word_bytes.as_chunks::<8>();
-    for (octet, plane) in word_bytes.chunks(8).zip(&mut planes[rows & (2 * WIDTH - 1)..]) {
-        for (word, bit) in octet.iter().zip([1, 2, 4, 8, 16, 32, 64, -128]) {
-            let word = u64::from_le_bytes(*word);
-            *plane = _mm512_or_si512(*plane, _mm512_maskz_set1_epi8(word, bit));
-            highest = word;
+    // Whether the highest stored bit is set.
+    let highest = match (word_bytes.last(), row_bytes.last()) {
+        (Some(word), _) => u64::from_le_bytes(*word),
+        (None, Some(row)) => _mm512_movepi8_mask(load512(row)),
+        (None, None) => 0,
+    };
+    let mut planes = [_mm512_setzero_si512(); WIDTH];
+    for (index, (plane, [clear, set])) in planes.iter_mut().zip(above).enumerate() {
+        *plane = _mm512_mask_blend_epi8(highest, *clear, *set);
+        if index < rows {
+            *plane = _mm512_or_si512(*plane, load512(&row_bytes[index]));
+        } else if (index - rows) * 8 < words {
+            let octet = &word_bytes[(index - rows) * 8..];
+            *plane = _mm512_or_si512(*plane, gather(&octet[..octet.len().min(8)]));
         }
     }
-    for (plane, [clear, set]) in planes.iter_mut().zip(above) {
-        *plane = _mm512_or_si512(*plane, _mm512_mask_blend_epi8(highest, *clear, *set));
-    }
     planes
+}
+
+/// The bytes whose bits are in at most eight words.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+fn gather(words: &[[u8; 8]]) -> __m512i {
+    let mut plane = _mm512_setzero_si512();
+    for (word, bit) in words.iter().zip([1, 2, 4, 8, 16, 32, 64, -128]) {
+        let bits = _mm512_maskz_set1_epi8(u64::from_le_bytes(*word), bit);
+        plane = _mm512_or_si512(plane, bits);
+    }
+    plane
 }
 
 static ORDER2: [u8; 64] = order::<8>(2);

@@ -10,7 +10,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use super::bits::mask;
+use super::bits::{mask, transpose};
 use super::{Width, Word, by_width};
 use crate::variant::{Runnable, Variants};
 
@@ -82,7 +82,7 @@ pub fn encode(shape: Shape, source: &[u8], target: &mut [u8]) {
 }
 
 fn encode_words<W: Word>(shape: Shape, source: &[u8], target: &mut [u8]) {
-    let (rows, words) = shape.rows_and_words();
+    let (rows, _) = shape.rows_and_words();
     let groups = source.chunks(GROUP * W::BYTES).zip(target.chunks_exact_mut(shape.group_bytes()));
     for (source, target) in groups {
         let mut planes = [[0; GROUP]; 8];
@@ -96,15 +96,24 @@ fn encode_words<W: Word>(shape: Shape, source: &[u8], target: &mut [u8]) {
         for (row, plane) in row_bytes.chunks_exact_mut(GROUP).zip(&planes) {
             row.copy_from_slice(plane);
         }
-        let words = word_bytes.chunks_exact_mut(8).take(words);
-        for (word, bytes) in words.enumerate() {
-            let plane = &planes[rows + word / 8];
-            let bit = word % 8;
-            let gathered = plane.iter().enumerate();
-            let gathered = gathered.fold(0, |sum, (i, byte)| sum | u64::from(byte >> bit & 1) << i);
-            bytes.copy_from_slice(&u64::to_le_bytes(gathered));
+        for (octet, plane) in word_bytes.chunks_mut(64).zip(&planes[rows..]) {
+            let words = transposed(plane);
+            octet.copy_from_slice(&words.as_flattened()[..octet.len()]);
         }
     }
+}
+
+/// The bits of 64 bytes as words: word `j` has the bits `j`, those of byte `i` at bit `i`.
+fn transposed(plane: &[u8; GROUP]) -> [[u8; 8]; 8] {
+    let mut words = [[0; 8]; 8];
+    let (octets, _) = plane.as_chunks::<8>();
+    for (i, octet) in octets.iter().enumerate() {
+        let columns = transpose(u64::from_le_bytes(*octet)).to_le_bytes();
+        for (word, column) in words.iter_mut().zip(columns) {
+            word[i] = column;
+        }
+    }
+    words
 }
 
 impl Runnable<Decode> {

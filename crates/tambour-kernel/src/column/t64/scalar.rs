@@ -1,6 +1,7 @@
 //! The decoder for every machine.
 
 use super::{Decode, GROUP, Shape};
+use crate::column::bits::transpose;
 use crate::column::{Word, by_width};
 use crate::variant::{Isa, Variant};
 
@@ -12,7 +13,7 @@ fn decode(shape: Shape, above: [u64; 2], source: &[u8], target: &mut [u8]) {
 }
 
 fn decode_words<W: Word>(shape: Shape, above: [u64; 2], source: &[u8], target: &mut [u8]) {
-    let (rows, words) = shape.rows_and_words();
+    let (rows, _) = shape.rows_and_words();
     let groups = source.chunks_exact(shape.group_bytes()).zip(target.chunks_mut(GROUP * W::BYTES));
     for (source, target) in groups {
         let (row_bytes, word_bytes) = source.split_at(rows * GROUP);
@@ -20,11 +21,8 @@ fn decode_words<W: Word>(shape: Shape, above: [u64; 2], source: &[u8], target: &
         for (plane, row) in planes.iter_mut().zip(row_bytes.chunks_exact(GROUP)) {
             plane.copy_from_slice(row);
         }
-        for (word, bytes) in word_bytes.chunks_exact(8).take(words).enumerate() {
-            let spread = <u64 as Word>::read(bytes);
-            for (i, byte) in planes[rows + word / 8].iter_mut().enumerate() {
-                *byte |= u8::from(spread >> i & 1 != 0) << (word % 8);
-            }
+        for (octet, plane) in word_bytes.chunks(64).zip(&mut planes[rows..]) {
+            gather(octet, plane);
         }
         for (i, place) in target.chunks_exact_mut(W::BYTES).enumerate() {
             let mut bytes = [0; 8];
@@ -35,5 +33,17 @@ fn decode_words<W: Word>(shape: Shape, above: [u64; 2], source: &[u8], target: &
             let above = above[usize::from(value >> (shape.bits - 1) & 1 != 0)];
             W::narrow(value | above).write(place);
         }
+    }
+}
+
+/// The bytes whose bits are in at most eight words: word `j` has bit `j` of each.
+fn gather(words: &[u8], plane: &mut [u8; GROUP]) {
+    let (octets, _) = plane.as_chunks_mut::<8>();
+    for (i, octet) in octets.iter_mut().enumerate() {
+        let mut columns = [0; 8];
+        for (column, word) in columns.iter_mut().zip(words.chunks_exact(8)) {
+            *column = word[i];
+        }
+        *octet = transpose(u64::from_le_bytes(columns)).to_le_bytes();
     }
 }
