@@ -12,9 +12,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// Most expressions that come in the place of names: names that stand for other names twice double each time.
-const ADDED_MAX: usize = 1_000_000;
-/// Deepest nesting with names replaced.
+const ADDED_MAX: usize = 20_000;
+/// Deepest nesting with names replaced, in operators.
 const DEPTH_MAX: usize = 1_000;
+/// Operators that take as much of the planner's stack as one function.
+const FUNCTION_DEPTH: usize = 5;
 
 /// Expressions by the names they were given.
 pub(super) type Aliases = BTreeMap<String, Expr>;
@@ -245,7 +247,7 @@ impl VisitorMut for Substitution<'_> {
         ControlFlow::Continue(())
     }
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
-        self.depth += 1;
+        self.depth += depth(expr);
         if self.replaced > 0 {
             self.added += 1;
             if self.depth > DEPTH_MAX {
@@ -267,7 +269,7 @@ impl VisitorMut for Substitution<'_> {
         ControlFlow::Continue(())
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
-        self.depth -= 1;
+        self.depth -= depth(expr);
         match expr {
             Expr::Lambda(lambda) => {
                 let left = self.parameters.len() - lambda.params.len();
@@ -282,6 +284,14 @@ impl VisitorMut for Substitution<'_> {
             _ => {}
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// What an expression adds to the depth of those inside.
+fn depth(expr: &Expr) -> usize {
+    match expr {
+        Expr::Function(_) | Expr::Case { .. } => FUNCTION_DEPTH,
+        _ => 1,
     }
 }
 
