@@ -5,7 +5,7 @@ use crate::output::grid::{Frame, Grid, Heading};
 use crate::output::stdout;
 use serde_json::json;
 use std::io::Write;
-use tambour::codec::codec::{FAMILIES, Family, Scope};
+use tambour::codec::codec::{ALIASES, FAMILIES, Family, Scope};
 use tambour::codec::kernels;
 use tambour::kernel::column::{alp, delta, gcd, t64};
 use tambour::kernel::lz4;
@@ -17,6 +17,7 @@ pub(crate) fn run(arguments: &CodecsArguments) -> anyhow::Result<()> {
     if arguments.json {
         let codecs: Vec<_> = FAMILIES
             .iter()
+            .chain(ALIASES)
             .map(|family| {
                 json!({
                     "name": family.name,
@@ -36,7 +37,7 @@ pub(crate) fn run(arguments: &CodecsArguments) -> anyhow::Result<()> {
         Heading::text("suits"),
         Heading::text("variants here (in use)"),
     ]);
-    for family in FAMILIES {
+    for family in FAMILIES.iter().chain(ALIASES) {
         grid.push([
             family.name.to_owned(),
             format!("{:#04x}", family.method),
@@ -61,6 +62,7 @@ fn suits(family: &Family) -> &'static str {
     match (family.name, family.scope) {
         ("NONE", _) => "data that does not compress",
         ("LZ4", _) => "everything; the fastest to read",
+        ("LZ4HC", _) => "written once, read often: LZ4HC(3) to LZ4HC(12)",
         ("Multiple", _) => "chains, as they are stored: CODEC(Delta, T64, LZ4)",
         ("Delta" | "DoubleDelta", _) => "sorted or steady numbers, clocks, counters",
         ("T64", _) => "integers in a small range",
