@@ -15,7 +15,7 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::{Arc, PoisonError, RwLock};
-use tambour_codec::codec::{FAMILIES, Scope};
+use tambour_codec::codec::{ALIASES, FAMILIES, Scope};
 use tambour_part::part::{ColumnSize, Form};
 use tambour_part::types::{DataType, Strings};
 use tambour_part::{Part, PartError};
@@ -391,7 +391,7 @@ fn columns_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, StoreError> {
 }
 
 fn codecs_sheet() -> Sheet {
-    let rows: Vec<_> = FAMILIES.to_vec();
+    let rows: Vec<_> = FAMILIES.iter().chain(ALIASES).copied().collect();
     let mut sheet = Sheet::default();
     sheet.text("name", &rows, |family| family.name);
     let bytes = UInt8Array::from_iter_values(rows.iter().map(|family| family.method));

@@ -78,7 +78,7 @@ fn suits(family: &Family) -> &'static str {
 /// The variants of the decoder that this processor runs, best first; none where there is one way only.
 fn variants(family: &Family) -> Vec<&'static str> {
     match family.name {
-        "LZ4" => names(&lz4::DECODE_VARIANTS),
+        "LZ4" | "LZ4HC" => names(&lz4::DECODE_VARIANTS),
         "Delta" => names(&delta::DECODE_VARIANTS),
         "T64" => names(&t64::DECODE_VARIANTS),
         "GCD" => names(&gcd::DECODE_VARIANTS),
@@ -93,7 +93,7 @@ fn names<F: Copy + 'static>(table: &Variants<F>) -> Vec<&'static str> {
 
 fn in_use(family: &Family) -> Option<&'static str> {
     match family.name {
-        "LZ4" => kernels::lz4_decode().ok().map(Runnable::name),
+        "LZ4" | "LZ4HC" => kernels::lz4_decode().ok().map(Runnable::name),
         "Delta" => kernels::delta_decode().ok().map(Runnable::name),
         "T64" => kernels::t64_decode().ok().map(Runnable::name),
         "GCD" => kernels::gcd_decode().ok().map(Runnable::name),
