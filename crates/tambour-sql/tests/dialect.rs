@@ -388,7 +388,8 @@ mod tests {
             let session = session();
             let columns = "k\tUInt32\nu8\tUInt8\ni\tInt32\nn\tNullable(Int64)\nf\tFloat64\ns\tString\n\
                 ls\tLowCardinality(String)\nd\tDate\nt\tDateTime\nb\tDateTime(\\'Europe/Berlin\\')\n\
-                t3\tDateTime64(3)\ne\tEnum8(\\'red\\' = 1, \\'green\\' = 2)\na\tArray(UInt32)\n";
+                t3\tDateTime64(3)\ne\tEnum8(\\'red\\' = 1, \\'green\\' = 2)\na\tArray(UInt32)\n\
+                u\tUUID\nip\tIPv4\nfs\tFixedString(4)\nmp\tMap(String, UInt32)\nz\tFloat64\ny\tBool\n";
             for statement in [
                 "DESCRIBE t",
                 "desc t",
@@ -534,7 +535,10 @@ mod tests {
             for (query, expected) in [
                 ("SELECT count(), count(), k AS x, x FROM t GROUP BY k", "count() count() x x"),
                 ("SELECT k, s, k, t.k FROM t", "k s k k"),
-                ("SELECT k, * EXCEPT (u8, n, f, d, t, b, t3, e, a, ls) FROM t", "k k i s"),
+                (
+                    "SELECT k, * EXCEPT (u8, n, f, d, t, b, t3, e, a, ls, u, ip, fs, mp, z, y) FROM t",
+                    "k k i s",
+                ),
                 ("WITH 5 AS m SELECT m, m + 1 FROM t", "m m + 1"),
             ] {
                 let mut execution = session.sql(query).await.unwrap().execute().await.unwrap();
