@@ -580,6 +580,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_made_of_identifiers_keeps_their_types() {
+        run(async {
+            let session = session();
+            let query = "SELECT min(u) a, max(ip) b, groupArray(u) c, [min(ip)] d, tuple(min(u), max(ip), 1) e, \
+                         map('a', min(ip)) f, if(count() > 1, max(u), NULL) g, coalesce(max(u), min(u)) h, \
+                         nullIf(any(ip), max(ip)) i, argMin(u, k) j FROM t";
+            let query = session.sql(query).await.unwrap();
+            let types = |schema: &Schema| -> Vec<String> {
+                // Which of them may be NULL is another matter.
+                let fields = schema.fields().iter();
+                let names = fields.map(|field| DataType::from_field(field).unwrap().to_string());
+                let words = names.map(|name| name.replace("Nullable", "").replace(['(', ')'], " "));
+                words.map(|words| words.replace("  ", " ").trim().to_owned()).collect()
+            };
+            let planned = types(&query.schema());
+            let batches = query.execute().await.unwrap().collect().await.unwrap();
+            let expected = [
+                "UUID",
+                "IPv4",
+                "Array UUID",
+                "Array IPv4",
+                "Tuple UUID, IPv4, Int64",
+                "Map String, IPv4",
+                "UUID",
+                "UUID",
+                "IPv4",
+                "UUID",
+            ];
+            assert_eq!(planned, expected);
+            assert_eq!(types(&batches[0].schema()), expected);
+        });
+    }
+
+    #[test]
     fn errors_of_functions_keep_their_kind() {
         run(async {
             let session = session();

@@ -103,7 +103,12 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
             if (is_float(left_field) && is_number(right_field))
                 || (is_float(right_field) && is_number(left_field)) =>
         {
-            let guarded = if is_float(left_field) { left } else { right };
+            let sides = [(left, left_field), (right, right_field)];
+            let floats = sides.into_iter().filter(|(_, field)| is_float(field));
+            // A guard on an outer query's column alone would keep a subquery from becoming a join.
+            let is_dear =
+                |side: &Expr| side.contains_outer() || matches!(side, Expr::ScalarSubquery(_));
+            let guarded = floats.map(|(side, _)| side).min_by_key(|side| is_dear(side))?;
             Some(with_expression(left, operator, right, guarded))
         }
         (Some(_), Some(_)) if is_float(left_field) || is_float(right_field) => {
@@ -126,7 +131,7 @@ fn number(expr: &Expr) -> Option<f64> {
     }
 }
 
-/// True if all nodes are what scans understand, or so few that twice as many do no harm.
+/// True for what scans understand, and for what costs nothing to evaluate again.
 fn may_stand_twice(expr: &Expr) -> bool {
     match expr {
         Expr::Column(_) | Expr::OuterReferenceColumn(..) | Expr::Literal(..) => true,

@@ -6,18 +6,20 @@
 //! it back around what they return.
 
 use super::aggregate::{Summand, added};
-use super::literal::{bare_type, field_of, fitted, fitted_to, named};
+use super::comparison;
+use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, exec_err};
+use datafusion::common::{Column, DFSchema, ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Case, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Projection, ReturnFieldArgs,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast,
+    BinaryExpr, Case, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, Projection,
+    ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast,
+    lit,
 };
 use std::sync::Arc;
 use tambour_part::types::DataType;
@@ -148,6 +150,13 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             }
             Ok(Transformed::yes(Expr::Between(between)))
         }
+        Expr::BinaryExpr(binary) => {
+            let planned = compared_late(&binary, schema)?;
+            Ok(match planned {
+                Some(planned) => Transformed::yes(planned),
+                None => Transformed::no(Expr::BinaryExpr(binary)),
+            })
+        }
         Expr::Case(case) => {
             let data_type = of_case(&case, schema);
             Ok(typed(Expr::Case(case), data_type))
@@ -160,6 +169,49 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::AggregateFunction(call) => aggregate(call, schema),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
+    }
+}
+
+/// A comparison with a text that was planned before it was known that the other side is a UUID or an address, and took it for
+/// a number or a fixed string: `HAVING min(u) = '…'`.
+fn compared_late(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
+    if !is_comparison(binary.op) {
+        return Ok(None);
+    }
+    let (left, right) = (as_written(&binary.left), as_written(&binary.right));
+    let is_text = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if text(value).is_some());
+    let other = match (is_text(&left), is_text(&right)) {
+        (true, false) => &right,
+        (false, true) => &left,
+        _ => return Ok(None),
+    };
+    let field = field_of(other, schema)?;
+    match bare_type(&field) {
+        Some(DataType::Uuid | DataType::Ipv4 | DataType::Ipv6) => {
+            comparison::plan(&left, binary.op, &right, schema)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn is_comparison(operator: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}
+
+/// A side of a comparison without what was made of it when it was planned.
+fn as_written(side: &Expr) -> Expr {
+    match side {
+        Expr::Cast(cast) if *cast.field.data_type() == ArrowType::Binary => as_written(&cast.expr),
+        Expr::Literal(ScalarValue::FixedSizeBinary(_, Some(bytes)), Some(metadata))
+            if *metadata == named(&DataType::FixedString(bytes.len())) =>
+        {
+            match std::str::from_utf8(bytes) {
+                Ok(text) => lit(text.trim_end_matches('\0')),
+                Err(_) => side.clone(),
+            }
+        }
+        other => other.clone(),
     }
 }
 
@@ -250,9 +302,10 @@ fn of_case(case: &Case, schema: &DFSchema) -> Option<DataType> {
 
 /// The type of what a function hands on or puts together.
 fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
+    // Keys and values of a map are single ones, or lists.
     let item = |index: usize| match type_of(call.args.get(index)?, schema)? {
         DataType::Array(item) => Some(*item),
-        _ => None,
+        single => Some(single),
     };
     match call.name() {
         "coalesce" | "nvl" | "greatest" | "least" => common(call.args.iter(), schema),
@@ -265,7 +318,14 @@ fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
                 .map(|argument| type_of(argument, schema).map(|data_type| (None, data_type)));
             elements.collect::<Option<Vec<_>>>().map(DataType::Tuple)
         }
-        "map" => Some(DataType::Map(Box::new(item(0)?), Box::new(item(1)?))),
+        "map" => {
+            // Lists that the engine makes may hold NULLs, keys of maps may not.
+            let key = match item(0)? {
+                DataType::Nullable(inner) => *inner,
+                other => other,
+            };
+            Some(DataType::Map(Box::new(key), Box::new(item(1)?)))
+        }
         "array_sort" | "array_distinct" | "array_slice" | "array_reverse" | "array_concat" => {
             type_of(call.args.first()?, schema)
         }

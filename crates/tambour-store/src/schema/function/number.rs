@@ -1,13 +1,14 @@
-//! Numbers in queries: `round` as ClickHouse rounds, bits, and `assumeNotNull`.
+//! Numbers in queries: `round` as ClickHouse rounds, bits, `isNaN`, and `assumeNotNull`.
 
 use super::arithmetic::{Integer, bits, integer, narrow, pair};
 use super::element::default_of;
 use super::moment::constant_integer;
-use super::{Call, Function, Signature, expect_count, wrong};
+use super::{Call, Function, Signature, cast, expect_count, wrong};
 use crate::StoreError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float32Type, Float64Type};
+use arrow_array::types::{Decimal128Type, Float32Type, Float64Type, UInt8Type};
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_schema::DataType as ArrowType;
 use arrow_select::interleave::interleave;
 use std::sync::Arc;
 use tambour_part::types::DataType;
@@ -18,6 +19,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("bitAnd", bits_type, |c| of_bits(c, |a, b| a & b)),
     Function::new("bitOr", bits_type, |c| of_bits(c, |a, b| a | b)),
     Function::new("bitXor", bits_type, |c| of_bits(c, |a, b| a ^ b)),
+    Function::new("isNaN", kind_type, |c| kind(c, f64::is_nan)).predicate(),
+    Function::new("isFinite", kind_type, |c| kind(c, f64::is_finite)).predicate(),
+    Function::new("isInfinite", kind_type, |c| kind(c, f64::is_infinite)).predicate(),
     Function::new("assumeNotNull", same_type, assume_not_null).takes_nulls(),
 ];
 
@@ -122,6 +126,21 @@ fn of_bits(call: &Call, make: fn(i64, i64) -> i64) -> Result<ArrayRef, StoreErro
         [left, right] => narrow(call, pair(call, &bits(left)?, &bits(right)?, make)),
         _ => Err(wrong(call.name, "it takes 2 arguments")),
     }
+}
+
+fn kind_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
+    expect_count(name, s, 1..=1)?;
+    match s.first().map(|first| &first.data_type) {
+        Some(DataType::Float32 | DataType::Float64) => Ok(DataType::UInt8),
+        Some(other) if integer(other).is_some() => Ok(DataType::UInt8),
+        _ => Err(wrong(name, "it takes a number")),
+    }
+}
+
+fn kind(call: &Call, is_it: fn(f64) -> bool) -> Result<ArrayRef, StoreError> {
+    let floats = cast(&call.values(0)?, &ArrowType::Float64)?;
+    let of_row = |float: f64| u8::from(is_it(float));
+    Ok(Arc::new(floats.as_primitive::<Float64Type>().unary::<_, UInt8Type>(of_row)))
 }
 
 fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
