@@ -66,7 +66,7 @@ impl Fields {
         if let Some(name) = self.names.iter().find(|name| std::str::from_utf8(name).is_err()) {
             return Err(FileError::Utf8 { spot, value: quoted(name) });
         }
-        if self.names.iter().any(|name| name.is_empty()) {
+        if self.names.iter().any(Vec::is_empty) {
             let reason = "a key is empty, but a column needs a name";
             return Err(FileError::Json { spot, at: 1, reason });
         }

@@ -67,7 +67,7 @@ fn filter(query: &mut Query) -> bool {
     let SetExpr::Select(select) = &mut *query.body else { return false };
     let is_grouped = select.having.is_some()
         || !matches!(&select.group_by, GroupByExpr::Expressions(list, _) if list.is_empty());
-    let ([SelectItem::UnnamedExpr(value)] | [SelectItem::ExprWithAlias { expr: value, .. }]) =
+    let [SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }] =
         select.projection.as_slice()
     else {
         return false;

@@ -49,9 +49,10 @@ impl ScalarUDFImpl for Summand {
         &self.signature
     }
     fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
-        match arguments {
-            [only] => Ok(added(only)),
-            _ => datafusion::common::plan_err!("it takes an argument"),
+        if let [only] = arguments {
+            Ok(added(only))
+        } else {
+            datafusion::common::plan_err!("it takes an argument")
         }
     }
     /// Columns are called what was written.
@@ -61,9 +62,10 @@ impl ScalarUDFImpl for Summand {
         Ok(names.join(","))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.as_slice() {
-            [only] => only.cast_to(args.return_field.data_type(), None),
-            _ => exec_err!("it takes an argument"),
+        if let [only] = args.args.as_slice() {
+            only.cast_to(args.return_field.data_type(), None)
+        } else {
+            exec_err!("it takes an argument")
         }
     }
 }

@@ -8,7 +8,7 @@
 use super::integer::integer;
 use super::literal::{bare_type, field_of, fitted};
 use super::order::Order;
-use arrow::array::{Array, ArrayRef, BooleanArray, Float64Array, cast::AsArray};
+use arrow::array::{Array, ArrayRef, BooleanArray, Float64Array};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float64Type};
 use datafusion::common::{DFSchema, ScalarValue, exec_err};
@@ -250,7 +250,7 @@ impl ScalarUDFImpl for Ieee {
         let [left, right] = arrays.as_slice() else {
             return exec_err!("{} takes two arguments", self.name());
         };
-        let floats = [left, right].map(|side| side.as_primitive::<Float64Type>());
+        let floats = [left, right].map(arrow::array::AsArray::as_primitive::<Float64Type>);
         let values = self.values(floats[0], floats[1]);
         if args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_))) {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?));

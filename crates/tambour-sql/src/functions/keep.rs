@@ -357,9 +357,10 @@ impl ScalarUDFImpl for Typed {
         &self.signature
     }
     fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
-        match arguments {
-            [only] => Ok(only.clone()),
-            _ => datafusion::common::plan_err!("it takes an argument"),
+        if let [only] = arguments {
+            Ok(only.clone())
+        } else {
+            datafusion::common::plan_err!("it takes an argument")
         }
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
@@ -379,9 +380,10 @@ impl ScalarUDFImpl for Typed {
         Ok(names.join(","))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.as_slice() {
-            [only] => Ok(only.clone()),
-            _ => exec_err!("it takes an argument"),
+        if let [only] = args.args.as_slice() {
+            Ok(only.clone())
+        } else {
+            exec_err!("it takes an argument")
         }
     }
 }

@@ -88,6 +88,7 @@ type Compare = fn(&f64, &f64) -> bool;
 
 /// NaNs of both signs and both zeros, compared as the processor does: by hand, and by a table whose key is the column.
 #[test]
+#[expect(clippy::float_cmp, reason = "equal is what is compared with")]
 fn floats_that_are_no_numbers() {
     let special = [f64::NAN, -f64::NAN, 0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY];
     let values: Vec<f64> = (0..2000_u32)

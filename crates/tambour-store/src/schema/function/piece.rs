@@ -120,10 +120,10 @@ fn letters_of(text: &[u8], offset: i64, wanted: Option<i64>) -> Cow<'_, [u8]> {
     Cow::Owned(letters.iter().collect::<String>().into_bytes())
 }
 
-fn substring(
-    call: &Call,
-    cut: fn(&[u8], i64, Option<i64>) -> Cow<'_, [u8]>,
-) -> Result<ArrayRef, StoreError> {
+/// Cuts a piece out of a text: from a position, of a length.
+type Cut = fn(&[u8], i64, Option<i64>) -> Cow<'_, [u8]>;
+
+fn substring(call: &Call, cut: Cut) -> Result<ArrayRef, StoreError> {
     let texts = Texts::of(&call.values(0)?);
     let numbers = |index| cast(&call.values(index)?, &ArrowType::Int64);
     let offsets = numbers(1)?;
@@ -326,16 +326,16 @@ fn hex(call: &Call) -> Result<ArrayRef, StoreError> {
             }));
         }
     };
-    let numbers: Vec<i64> = match values.as_primitive_opt::<arrow_array::types::UInt64Type>() {
-        Some(unsigned) => unsigned.values().iter().map(|number| number.cast_signed()).collect(),
-        None => {
+    let numbers: Vec<i64> =
+        if let Some(unsigned) = values.as_primitive_opt::<arrow_array::types::UInt64Type>() {
+            unsigned.values().iter().map(|number| number.cast_signed()).collect()
+        } else {
             let narrow = match values.data_type() {
                 ArrowType::Date32 => cast(&values, &ArrowType::Int32)?,
                 _ => values.clone(),
             };
             cast(&narrow, &ArrowType::Int64)?.as_primitive::<Int64Type>().values().to_vec()
-        }
-    };
+        };
     Ok(push_all(numbers.len(), |row, text| {
         let bytes = numbers[row].to_be_bytes();
         let bytes = bytes.get(8 - width..).unwrap_or_default();
