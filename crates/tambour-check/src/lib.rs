@@ -6,7 +6,7 @@
 //!
 //! - [`generate`]: data as columns have it, and hostile blocks; deterministic
 //! - [`oracle`]: other implementations to compare with, and a naive one of our own
-//! - [`column`]: laws of the kernels of columns
+//! - [`mod@column`]: laws of the kernels of columns
 //! - [`naive`]: decoders of column codecs to compare with
 //! - [`hash`]: laws of the hash kernels
 //! - [`integer`]: laws of the integer kernels
