@@ -4,7 +4,7 @@
 //! [`sip_hash_128`] makes partition ids and shortens file names.
 //!
 //! The family of xxHash is here for one key of any length ([`xxh32`], [`xxh64`], [`xxh3_64`], [`xxh3_128`]), for one key of a
-//! constant length ([`xxh32_of`] and so on, a few instructions without a branch), and for [`column`]s. [`partition`] makes
+//! constant length ([`xxh32_of`] and so on, a few instructions without a branch), and for [`mod@column`]s. [`partition`] makes
 //! numbers of partitions of hashes. Results are those of the C library.
 
 mod city;
