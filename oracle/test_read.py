@@ -1,5 +1,7 @@
 """What ClickHouse writes, we read with equal values."""
 
+import shutil
+
 import pytest
 import zoo
 from conftest import ROOT, assert_same_rows, parts_of
@@ -118,3 +120,22 @@ def test_parquet_of_the_server(server, tambour, tmp_path):
     assert types["u"] == "UUID"
     assert "LowCardinality(String)" in (types["e"], types["s"])
     assert tambour.rows(tmp_path / "t", "SELECT * FROM t ORDER BY k") == server.rows(f"{select} ORDER BY k")
+
+
+def test_keys_of_local_time_leave_no_rows_out(server, tambour, database, tmp_path):
+    """A server in another time zone split and sorted by its own days: queries here must not prune by ours."""
+    statement = "CREATE TABLE {} (t DateTime, k UInt32) ENGINE = MergeTree PARTITION BY toYYYYMM(t) ORDER BY toDate(t) SETTINGS index_granularity = 8"
+    # What the server would have written with its own zone in place of the one of the column that is not known here.
+    server.run(statement.format(f"{database}.z").replace("t DateTime", "t DateTime('Pacific/Auckland')"))
+    server.run(f"INSERT INTO {database}.z SELECT toDateTime('2024-01-30 00:00:00', 'UTC') + number * 3600, number FROM numbers(96)")
+    shutil.copytree(server.directory(database, "z"), tmp_path / "z")
+    for part in parts_of(tmp_path / "z"):
+        columns = (part / "columns.txt").read_text()
+        (part / "columns.txt").write_text(columns.replace("DateTime(\\'Pacific/Auckland\\')", "DateTime").replace("DateTime('Pacific/Auckland')", "DateTime"))
+    (tmp_path / "z" / "create.sql").write_text(statement.format("z"))
+    assert tambour.rows(tmp_path / "z", "SELECT count() FROM z") == ["96"]
+    for condition in ("toYYYYMM(t) = 202401", "t = '2024-01-31 23:00:00'", "t >= '2024-01-31 20:00:00'", "toDate(t) = '2024-01-31'"):
+        found = tambour.rows(tmp_path / "z", f"SELECT count() FROM z WHERE {condition}")
+        # The same condition where no key can be seen through it.
+        hidden = tambour.rows(tmp_path / "z", f"SELECT sum(CASE WHEN {condition} THEN 1 ELSE 0 END) FROM z")
+        assert found == hidden, condition

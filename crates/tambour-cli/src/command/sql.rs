@@ -106,14 +106,13 @@ struct Named {
 
 /// Which arguments are tables, and whether the last one is the query.
 fn tables_and_query(arguments: &SqlArguments) -> Result<(Vec<Named>, Option<String>), Failure> {
-    let scripted = !arguments.commands.is_empty() || arguments.file.is_some();
     let mut tables = Vec::new();
     let mut query = None;
     for (index, argument) in arguments.arguments.iter().enumerate() {
         let last = index + 1 == arguments.arguments.len();
         match named_table(argument) {
             Some(table) => tables.push(table),
-            None if last && !scripted && looks_like_sql(argument) => query = Some(argument.clone()),
+            None if last && looks_like_sql(argument) => query = Some(argument.clone()),
             None => return Err(Failure::NotFound(format!("{argument}: no such directory"))),
         }
     }

@@ -214,6 +214,48 @@ fn tables_by_name_and_by_another() {
     );
 }
 
+/// A query and more of them in one call run in the order of writing.
+#[test]
+fn a_query_and_commands_go_together() {
+    let sandbox = weather();
+    let call = ["sql", "w", "SELECT count() FROM w", "-c", "SELECT min(id) FROM w"];
+    assert_eq!(sandbox.run(&call).expect(0).stdout, "3\n1\n");
+}
+
+/// Keys whose functions wrap around: what is left out by them would be missing without a word.
+#[test]
+fn keys_that_wrap_around_leave_no_rows_out() {
+    let sandbox = Sandbox::new();
+    let numbers: String = (-128..128).map(|x| format!("{x}\n")).collect();
+    sandbox.file("x.csv", format!("x\n{numbers}"));
+    let days: String =
+        (0..200).map(|day| format!("1999-{:02}-{:02}\n", day / 28 + 1, day % 28 + 1)).collect();
+    sandbox.file("d.csv", format!("d\n{days}"));
+    let cases = [
+        ("x", "x Int8", "PARTITION BY intDiv(x, 200) ORDER BY x"),
+        ("x", "x Int8", "ORDER BY intDiv(x, 200)"),
+        ("d", "d Date", "PARTITION BY toYYYYMM(toDate(d)) ORDER BY toDate(d)"),
+    ];
+    for (file, column, keys) in cases {
+        let create = format!(
+            "CREATE TABLE t ({column}) ENGINE = MergeTree {keys} SETTINGS index_granularity = 16"
+        );
+        let source = format!("{file}.csv");
+        let import = ["import", source.as_str(), "--into", "t", "--create", &create, "--force"];
+        sandbox.run(&import).expect(0);
+        let conditions: &[(&str, &str)] = if file == "x" {
+            &[("x >= 0", "128\n"), ("x > 100", "27\n"), ("intDiv(x, 200) = 0", "111\n")]
+        } else {
+            &[("d < '2200-01-01'", "200\n"), ("d > '1960-01-01'", "200\n")]
+        };
+        for (condition, rows) in conditions {
+            let query = format!("SELECT count() FROM t WHERE {condition}");
+            let found = sandbox.run(&["sql", "t", &query]).expect(0).stdout;
+            assert_eq!(found, *rows, "{keys}: {condition}");
+        }
+    }
+}
+
 #[test]
 fn statistics_on_request() {
     let sandbox = weather();
