@@ -226,11 +226,11 @@ fn a_query_and_commands_go_together() {
 #[test]
 fn keys_that_wrap_around_leave_no_rows_out() {
     let sandbox = Sandbox::new();
-    let numbers: String = (-128..128).map(|x| format!("{x}\n")).collect();
-    sandbox.file("x.csv", format!("x\n{numbers}"));
-    let days: String =
-        (0..200).map(|day| format!("1999-{:02}-{:02}\n", day / 28 + 1, day % 28 + 1)).collect();
-    sandbox.file("d.csv", format!("d\n{days}"));
+    let numbers: Vec<String> = (-128..128).map(|x: i32| x.to_string()).collect();
+    sandbox.file("x.csv", format!("x\n{}\n", numbers.join("\n")));
+    let day = |day: u32| format!("1999-{:02}-{:02}", day / 28 + 1, day % 28 + 1);
+    let days: Vec<String> = (0..200).map(day).collect();
+    sandbox.file("d.csv", format!("d\n{}\n", days.join("\n")));
     let cases = [
         ("x", "x Int8", "PARTITION BY intDiv(x, 200) ORDER BY x"),
         ("x", "x Int8", "ORDER BY intDiv(x, 200)"),
