@@ -1,0 +1,1 @@
+//! Messages compressed one by one with a shared dictionary.

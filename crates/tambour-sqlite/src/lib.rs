@@ -1,0 +1,1 @@
+//! SQLite databases in a compressed page store: a VFS.
