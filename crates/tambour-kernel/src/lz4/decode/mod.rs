@@ -31,6 +31,7 @@ mod lane;
 mod machine;
 mod plain;
 mod scalar;
+mod short;
 mod tables;
 
 #[cfg(target_arch = "x86_64")]
@@ -53,6 +54,7 @@ pub(super) use batch::{Choice, batch};
 pub use extra::{decode_behind, decode_partial, decode_with_dictionary};
 pub(super) use fault::fault;
 pub(super) use lane::Lane;
+pub use short::{SHORT_MARGIN, decode_short};
 
 /// The code of a decoder: opaque, called through a [`Runnable`].
 #[derive(Clone, Copy, Debug)]
