@@ -25,7 +25,11 @@ impl Reader {
         ids: Range<u64>,
         mut visit: impl FnMut(Scanned<'_>) -> ControlFlow<()>,
     ) -> Result<(), RecordError> {
-        self.scan_each(ids, |scanned| visit(scanned?).map_break(Ok)).unwrap_or(Ok(()))
+        let stopped = self.scan_each(ids, |scanned| match scanned {
+            Ok(scanned) => visit(scanned).map_break(Ok),
+            Err(error) => ControlFlow::Break(Err(error)),
+        });
+        stopped.unwrap_or(Ok(()))
     }
 
     /// The same for records of a range of times; those without a time are left out. Segments that have no such time are not
@@ -84,7 +88,8 @@ impl Reader {
         for slot in 0..self.view.slots.len() {
             let entry = &self.view.slots[slot];
             let wanted = ids.start.max(entry.ids.start)..ids.end.min(entry.ids.end);
-            if wanted.is_empty() {
+            let is_broken = matches!(entry.segment, Segment::Broken(..));
+            if wanted.is_empty() && !(is_broken && entry.ids.is_empty() && ids.end > entry.ids.start) {
                 continue;
             }
             if expected < wanted.start {
@@ -94,7 +99,7 @@ impl Reader {
                     return Some(value);
                 }
             }
-            expected = wanted.end;
+            expected = wanted.end.max(wanted.start);
             let flow = match &entry.segment {
                 Segment::Sealed(_) => self.scan_sealed(slot, wanted, &mut visit),
                 Segment::Open(_) => self.scan_open(wanted, &mut visit),

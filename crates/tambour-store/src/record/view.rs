@@ -123,6 +123,12 @@ impl View {
     fn no_record(&self, id: u64) -> RecordError {
         let Range { start: first, end } = self.ids();
         if !(first..end).contains(&id) {
+            // How far a broken segment goes is not known when nothing follows it.
+            if let Some(last) = self.slots.last().filter(|last| last.ids.start <= id)
+                && let Segment::Broken(kind, _) = &last.segment
+            {
+                return self.broken(last, *kind);
+            }
             return RecordError::NotFound { id, first, end };
         }
         let at = self.slots.partition_point(|slot| slot.ids.start <= id);
@@ -137,6 +143,9 @@ impl View {
         let path = self.directory.join(file_name(slot.ids.start, kind));
         let storage = &*self.store.storage;
         let number = Some(self.store.number);
+        if let Segment::Broken(_, error @ RecordError::Corrupt { .. }) = &slot.segment {
+            return error.again();
+        }
         let again = match kind {
             FileKind::Sealed => Sealed::open(storage, &path, number, self.budget.clone()).err(),
             FileKind::Open => OpenSegment::read(storage, &path, number, None).err(),

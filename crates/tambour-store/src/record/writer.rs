@@ -38,7 +38,7 @@ pub struct Writer {
     /// Held while files other than the open segment are changed.
     maintenance: Mutex<()>,
     #[expect(dead_code, reason = "held for its drop")]
-    lock: Box<dyn Lock>,
+    lock: Mutex<Box<dyn Lock>>,
 }
 
 #[derive(Debug, Default)]
@@ -46,8 +46,12 @@ struct Pending {
     records: Batch,
     /// Id of the first of them.
     first: u64,
-    /// Ids that were given out, but whose commit failed.
-    lost: Vec<Range<u64>>,
+    /// Whether some of them wait for nobody but a flush.
+    later: bool,
+    /// Commits that failed; the records that waited for them are gone.
+    failures: u64,
+    /// The first id that was given to a record which is gone and for which nobody waited: the next flush tells.
+    lost: Option<u64>,
 }
 
 impl Pending {
@@ -97,7 +101,7 @@ impl Writer {
         seal::tidy(storage, &directory, store.number)?;
         let commit = Mutex::new(Commit { open: None, end: 0, frames: Vec::new() });
         let (pending, maintenance) = (Mutex::default(), Mutex::default());
-        let writer = Self { store: store.clone(), directory, pending, commit, maintenance, lock };
+        let writer = Self { store: store.clone(), directory, pending, commit, maintenance, lock: Mutex::new(lock) };
         writer.take_over()?;
         Ok(writer)
     }
@@ -180,8 +184,19 @@ impl Writer {
         hold(&self.pending).end()
     }
 
-    /// Appends a record and returns its id; it is durable when a later [`Writer::flush`] or [`Writer::wait`] returns.
+    /// Appends a record and returns its id; it is durable when this returns.
     pub fn append(&self, record: &[u8], time: Option<i64>) -> Result<u64, RecordError> {
+        let (id, failures) = self.put(record, time, false)?;
+        self.wait_for(id + 1, failures)?;
+        Ok(id)
+    }
+
+    /// Appends a record and returns the id that it will have; it is durable when a later [`Writer::flush`] returns.
+    pub fn append_later(&self, record: &[u8], time: Option<i64>) -> Result<u64, RecordError> {
+        Ok(self.put(record, time, true)?.0)
+    }
+
+    fn put(&self, record: &[u8], time: Option<i64>, later: bool) -> Result<(u64, u64), RecordError> {
         check(record)?;
         let mut pending = hold(&self.pending);
         let bytes = pending.records.bytes().len() + record.len();
@@ -191,7 +206,8 @@ impl Writer {
         }
         let id = pending.end();
         push(&mut pending.records, record, time);
-        Ok(id)
+        pending.later |= later;
+        Ok((id, pending.failures))
     }
 
     /// Appends records; they are durable when this returns, and their ids follow each other.
@@ -199,7 +215,7 @@ impl Writer {
         for record in records.iter() {
             check(record)?;
         }
-        let ids = {
+        let (ids, failures) = {
             let mut pending = hold(&self.pending);
             let first = pending.end();
             let times = records.times();
@@ -207,37 +223,43 @@ impl Writer {
                 let time = times.get(k).copied().filter(|time| *time != NO_TIME);
                 push(&mut pending.records, record, time);
             }
-            first..pending.end()
+            (first..pending.end(), pending.failures)
         };
-        self.wait_for(ids.clone())?;
+        self.wait_for(ids.end, failures)?;
         Ok(ids)
     }
 
-    /// Returns when everything that was appended before is durable.
+    /// Returns when everything that was appended before is durable. An error also when a commit failed that took records of
+    /// [`Writer::append_later`] with it, whoever it was made for.
     pub fn flush(&self) -> Result<(), RecordError> {
-        let end = hold(&self.pending).end();
-        let first = hold(&self.commit).end;
-        self.wait_for(first.min(end)..end)
+        let (end, failures) = {
+            let mut pending = hold(&self.pending);
+            if let Some(id) = pending.lost.take() {
+                return Err(RecordError::Lost { id });
+            }
+            (pending.end(), pending.failures)
+        };
+        let flushed = self.wait_for(end, failures);
+        if flushed.is_err() {
+            // Told by this error.
+            hold(&self.pending).lost = None;
+        }
+        flushed
     }
 
-    /// Returns when the record with this id, which [`Writer::append`] gave, is durable.
-    pub fn wait(&self, id: u64) -> Result<(), RecordError> {
-        self.wait_for(id..id + 1)
-    }
-
-    /// Whoever gets the commit first, commits for all that wait behind it.
-    fn wait_for(&self, ids: Range<u64>) -> Result<(), RecordError> {
+    /// Whoever gets the commit first, commits for all that wait behind it. `failures` is what was counted when the records
+    /// were put among those that wait.
+    fn wait_for(&self, end: u64, failures: u64) -> Result<(), RecordError> {
         let mut commit = hold(&self.commit);
         let taken = {
             let mut pending = hold(&self.pending);
-            if let Some(lost) = pending.lost.iter().find(|lost| lost.start < ids.end && ids.start < lost.end) {
-                return Err(RecordError::Lost { id: lost.start.max(ids.start) });
+            if pending.failures != failures {
+                return Err(RecordError::Lost { id: end.saturating_sub(1) });
             }
-            if commit.end >= ids.end {
+            if commit.end >= end {
                 return Ok(());
             }
-            let first = pending.end();
-            pending.first = first;
+            pending.first = pending.end();
             std::mem::take(&mut pending.records)
         };
         let result = self.commit(&mut commit, &taken);
@@ -245,14 +267,17 @@ impl Writer {
         if let Err(error) = result {
             // What is in the file behind the last durable record does not count: the next segment begins there.
             commit.open = None;
-            let end = pending.end();
-            if commit.end < end {
-                let lost = commit.end..end;
-                pending.lost.push(lost);
+            if pending.later {
+                pending.lost = Some(commit.end);
             }
+            pending.failures += 1;
             pending.records.clear();
             pending.first = commit.end;
+            pending.later = false;
             return Err(error);
+        }
+        if pending.records.is_empty() {
+            pending.later = false;
         }
         Ok(())
     }

@@ -55,11 +55,6 @@ impl Head {
         2 * self.head_bytes + self.payload_bytes
     }
 
-    /// The id behind the last record.
-    pub(in crate::record) fn end(&self) -> u64 {
-        self.first + self.lengths.len() as u64
-    }
-
     /// Reads a head at the start of `bytes`, whose magic is one of the two.
     pub(in crate::record) fn parse(bytes: &[u8], seed: u32) -> Result<(Self, usize), Damage> {
         let mut parser = Parser::new(bytes);

@@ -345,11 +345,6 @@ impl OpenSegment {
         let time = cache.of(self, number, frame)?.times.get(record).copied();
         Ok(time.filter(|time| *time != super::seal::NO_TIME))
     }
-
-    /// Ranges of ids, one per frame.
-    pub(super) fn frame_ids(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        self.frames.iter().map(|frame| frame.first..frame.first + frame.records)
-    }
 }
 
 /// The head of the frame that was read last.

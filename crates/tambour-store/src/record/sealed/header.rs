@@ -46,11 +46,6 @@ pub(in crate::record) struct Header {
 }
 
 impl Header {
-    /// Groups of the segment.
-    pub(in crate::record) fn groups(&self) -> u64 {
-        self.records.div_ceil(self.group as u64)
-    }
-
     /// The id behind the last record.
     pub(in crate::record) fn end(&self) -> u64 {
         self.base.saturating_add(self.records)

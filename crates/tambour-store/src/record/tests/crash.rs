@@ -21,7 +21,7 @@ fn work(storage: &Arc<dyn Storage>, acknowledged: &mut u64) -> Result<(), Record
             let first = first + k * 30;
             *acknowledged = writer.append_batch(&records(first..first + 30))?.end;
         }
-        writer.append(&record(first + 60), Some((first + 60) as i64 * 10))?;
+        writer.append_later(&record(first + 60), Some((first + 60) as i64 * 10))?;
         writer.flush()?;
         *acknowledged = first + 61;
         if round < 2 {
@@ -130,11 +130,13 @@ fn records_of_a_failed_commit_are_known_as_lost() {
     let storage = dynamic(&memory);
     let store = RecordStore::open(&storage, Path::new(PATH)).unwrap();
     let writer = store.writer("default").unwrap();
-    let first = writer.append(b"waits", None).unwrap();
-    let second = writer.append(b"waits, too", None).unwrap();
+    let first = writer.append_later(b"waits", None).unwrap();
     memory.fail_at(Calls::Writes, 0, ENOSPC);
-    assert!(matches!(writer.wait(first), Err(RecordError::File { .. })));
-    assert!(matches!(writer.wait(second), Err(RecordError::Lost { id }) if id == second));
+    assert!(matches!(writer.append(b"another", None), Err(RecordError::File { .. })));
+    assert!(matches!(writer.flush(), Err(RecordError::Lost { id }) if id == first));
+    writer.flush().unwrap();
+    assert_eq!(writer.append(b"again", None).unwrap(), first);
+    assert_eq!(reader(&storage).unwrap().get(first).unwrap(), b"again");
 }
 
 #[test]

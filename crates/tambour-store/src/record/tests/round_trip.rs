@@ -81,7 +81,7 @@ fn noise_is_sealed_raw() {
                 (state >> 56) as u8
             })
             .collect();
-        writer.append(&noise, None).unwrap();
+        writer.append_later(&noise, None).unwrap();
     }
     writer.flush().unwrap();
     let reports = writer.seal(&options(1), true).unwrap();
@@ -115,8 +115,7 @@ fn appends_of_many_threads_share_commits() {
             scope.spawn(move || {
                 for k in 0..100 {
                     let text = format!("thread {thread} record {k}");
-                    let id = writer.append(text.as_bytes(), None).unwrap();
-                    writer.wait(id).unwrap();
+                    writer.append(text.as_bytes(), None).unwrap();
                 }
             });
         }
@@ -203,11 +202,10 @@ fn records_with_and_without_times_live_together() {
     let store = RecordStore::create(&storage, Path::new(PATH), &settings()).unwrap();
     let writer = store.writer("default").unwrap();
     for id in 0..60 {
-        writer.append(&record(id), (id % 3 == 1).then_some(id as i64)).unwrap();
+        writer.append_later(&record(id), (id % 3 == 1).then_some(id as i64)).unwrap();
     }
     writer.flush().unwrap();
     writer.append(b"last", None).unwrap();
-    writer.flush().unwrap();
     for sealed in [false, true] {
         if sealed {
             writer.seal(&options(2), true).unwrap();
