@@ -1,5 +1,6 @@
 //! Records side by side in memory.
 
+use super::seal::NO_TIME;
 use std::ops::Range;
 
 /// Records side by side, with their times if they have any.
@@ -64,9 +65,13 @@ impl Batch {
         (0..self.len()).map(|record| self.ends[record] - self.start(record))
     }
 
-    /// Gives all records the same time.
-    pub(super) fn set_times(&mut self, time: i64) {
-        self.times = vec![time; self.ends.len()];
+    /// Adds a record with or without a time to records of either sort; [`NO_TIME`] fills the gaps.
+    pub(super) fn push_mixed(&mut self, record: &[u8], time: Option<i64>) {
+        if time.is_some() && self.times.is_empty() {
+            self.times = vec![NO_TIME; self.ends.len()];
+        }
+        let timed = time.is_some() || !self.times.is_empty();
+        self.push(record, timed.then(|| time.unwrap_or(NO_TIME)));
     }
 
     /// Forgets all records, and keeps the memory.

@@ -177,6 +177,12 @@ impl Reader {
         }
     }
 
+    /// The decoder of a slot.
+    pub(super) fn decoder_mut(&mut self, slot: usize) -> Result<&mut Decoder, RecordError> {
+        let decoder = self.decoder(slot)?;
+        Ok(&mut self.decoders[decoder])
+    }
+
     #[cold]
     fn make_decoder(&mut self, slot: usize) -> Result<usize, RecordError> {
         let Some(entry) = self.view.slots.get(slot) else {

@@ -102,7 +102,7 @@ impl Reader {
             expected = wanted.end.max(wanted.start);
             let flow = match &entry.segment {
                 Segment::Sealed(_) => self.scan_sealed(slot, wanted, &mut visit),
-                Segment::Open(_) => self.scan_open(wanted, &mut visit),
+                Segment::Open(_) => self.scan_open(slot, wanted, &mut visit),
                 Segment::Broken(kind, _) => visit(Err(self.view.broken(entry, *kind))),
             };
             if let ControlFlow::Break(value) = flow {
@@ -114,14 +114,16 @@ impl Reader {
 
     fn scan_open<B>(
         &mut self,
+        slot: usize,
         ids: Range<u64>,
         visit: &mut impl FnMut(Result<Scanned<'_>, RecordError>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        for id in ids {
-            let time = self.time(id).ok().flatten();
-            visit(self.get(id).map(|record| Scanned { id, time, record }))?;
+        let view = std::sync::Arc::clone(&self.view);
+        match (&view.slots[slot].segment, self.decoder_mut(slot)) {
+            (Segment::Open(open), Ok(decoder)) => open.scan(ids, decoder, visit),
+            (_, Ok(_)) => ControlFlow::Continue(()),
+            (_, Err(error)) => visit(Err(error)),
         }
-        ControlFlow::Continue(())
     }
 
     /// Group by group, each decoded once.

@@ -4,10 +4,12 @@ use super::batch::Batch;
 use super::codec::Codec;
 use super::dictionary::{self, Dictionary};
 use super::layout::{FileKind, NEXT_DICTIONARY, RecordStore, file_name, replace_file, segment_files};
-use super::open::{HeadCache, OpenSegment};
+use super::open::OpenSegment;
+use super::scan::Scanned;
 use super::sealed::build::{Shape, build};
 use super::trial::{self, Group, Samples};
 use super::{RecordError, layout};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use tambour_part::storage::Storage;
 
@@ -38,7 +40,7 @@ impl SealOptions {
     pub(super) fn level_of(&self, codec: Codec) -> i32 {
         self.level.unwrap_or(match codec {
             Codec::Raw => 0,
-            Codec::Lz4 => 9,
+            Codec::Lz4 => 8,
             Codec::Zstd => 9,
         })
     }
@@ -150,29 +152,29 @@ fn collect(
     let first = bases.first().copied().unwrap_or(end);
     let mut job =
         Job { base: first, files: Vec::new(), records: Batch::default(), dictionary: Dictionary::default() };
-    let mut pairs: Vec<(Vec<u8>, Option<i64>)> = Vec::new();
-    let mut bytes = 0;
     for (number, base) in bases.iter().enumerate() {
         let path = directory.join(file_name(*base, FileKind::Open));
         let next = bases.get(number + 1).copied().unwrap_or(end);
         let open = OpenSegment::read(&*store.storage, &path, Some(store.number), Some(next))?;
-        let contiguous = *base == first + pairs.len() as u64;
-        if number > 0 && (!contiguous || bytes + open.file_bytes as u64 > store.settings.segment_bytes) {
+        let contiguous = *base == first + job.records.len() as u64;
+        let bytes = job.records.bytes().len() as u64 + open.raw_bytes()?;
+        if number > 0 && (!contiguous || bytes > store.settings.segment_bytes) {
             break;
         }
-        let (mut heads, mut decoder) = (HeadCache::default(), open.decoder()?);
-        for id in *base..open.end().min(next) {
-            let time = open.time(id, &mut heads)?;
-            let record = open.get(id, &mut heads, &mut decoder)?;
-            bytes += record.len() as u64;
-            pairs.push((record.to_vec(), time));
+        let mut decoder = open.decoder()?;
+        // Damage is not sealed away: it stays in the open file until somebody has looked.
+        let flow = open.scan(*base..open.end().min(next), &mut decoder, |scanned| match scanned {
+            Ok(Scanned { time, record, .. }) => {
+                job.records.push_mixed(record, time);
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(error),
+        });
+        if let ControlFlow::Break(error) = flow {
+            return Err(error);
         }
         job.dictionary = open.dictionary;
         job.files.push(path);
-    }
-    let timed = pairs.iter().any(|pair| pair.1.is_some());
-    for (record, time) in &pairs {
-        job.records.push(record, timed.then(|| time.unwrap_or(NO_TIME)));
     }
     Ok(job)
 }

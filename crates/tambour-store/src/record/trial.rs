@@ -27,6 +27,9 @@ pub(super) const GROUP_GAIN: f64 = 0.03;
 const DICTIONARY_GAIN: f64 = 0.03;
 /// Raw bytes of the sample to train from. What is longer takes longer and finds little more.
 const TRAIN_BYTES: usize = 3 << 20;
+/// Of small segments, this part is the sample, and so many bytes at least.
+const TRAIN_PART: usize = 6;
+const TRAIN_BYTES_MIN: usize = 1 << 20;
 /// Raw bytes of the sample to compare with.
 const HELD_OUT_BYTES: usize = 256 << 10;
 /// Passes over the sample when reads are timed; the fastest counts.
@@ -45,7 +48,9 @@ impl Samples {
         let runs = records.len().div_ceil(GROUP_RECORDS_MAX);
         let total = records.bytes().len().max(1);
         let every = |wanted: usize, least: usize| (total / wanted).max(least);
-        let (test_every, train_every) = (every(HELD_OUT_BYTES, 8), every(TRAIN_BYTES, 1));
+        // Training takes a tenth of the time of sealing, or less.
+        let train_bytes = (total / TRAIN_PART).clamp(TRAIN_BYTES_MIN, TRAIN_BYTES);
+        let (test_every, train_every) = (every(HELD_OUT_BYTES, 8), every(train_bytes, 1));
         let mut since = 0;
         for run in 0..runs {
             let first = run * GROUP_RECORDS_MAX;

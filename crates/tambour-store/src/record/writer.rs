@@ -205,7 +205,7 @@ impl Writer {
             return Err(RecordError::TooLarge { what: "records that wait for a flush", bytes, limit });
         }
         let id = pending.end();
-        push(&mut pending.records, record, time);
+        pending.records.push_mixed(record, time);
         pending.later |= later;
         Ok((id, pending.failures))
     }
@@ -221,7 +221,7 @@ impl Writer {
             let times = records.times();
             for (k, record) in records.iter().enumerate() {
                 let time = times.get(k).copied().filter(|time| *time != NO_TIME);
-                push(&mut pending.records, record, time);
+                pending.records.push_mixed(record, time);
             }
             (first..pending.end(), pending.failures)
         };
@@ -350,15 +350,6 @@ impl Writer {
         self.close_open();
         Ok(())
     }
-}
-
-/// Adds a record with or without a time to records of either sort.
-fn push(records: &mut Batch, record: &[u8], time: Option<i64>) {
-    if time.is_some() && !records.is_timed() && !records.is_empty() {
-        records.set_times(NO_TIME);
-    }
-    let time = if records.is_timed() { Some(time.unwrap_or(NO_TIME)) } else { time };
-    records.push(record, time);
 }
 
 fn check(record: &[u8]) -> Result<(), RecordError> {

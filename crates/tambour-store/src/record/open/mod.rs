@@ -6,9 +6,10 @@ use super::bytes::{Parser, put_length};
 use super::codec::{Codec, Decoder, GROUP_MARGIN};
 use super::dictionary::Dictionary;
 use super::error::Damage;
+use super::scan::Scanned;
 use super::{RECORD_BYTES_MAX, RecordError, guard};
 use frame::{HEAD_BYTES, Head, MAGICS, block_start};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use tambour_kernel::hash::crc32c;
 use tambour_part::storage::Storage;
@@ -336,6 +337,84 @@ impl OpenSegment {
         decoded
             .get(start..end)
             .ok_or_else(|| Damage::new(payload_at, "bytes of a block", end, got).within(&self.path, 0))
+    }
+
+    /// Calls `visit` with the records of a range of ids, or the errors in their place, until it breaks; every block is decoded
+    /// once.
+    pub(super) fn scan<B>(
+        &self,
+        ids: Range<u64>,
+        decoder: &mut Decoder,
+        mut visit: impl FnMut(Result<Scanned<'_>, RecordError>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let mut cache = HeadCache::default();
+        let mut id = ids.start;
+        while id < ids.end {
+            let found = self.find(id).and_then(|(number, frame)| {
+                Ok((frame, cache.of(self, number, frame)?.clone()))
+            });
+            let (frame, head) = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    visit(Err(error))?;
+                    // On to the next frame that is there.
+                    let behind = self.frames.partition_point(|frame| frame.first <= id);
+                    id = self.frames.get(behind).map_or(ids.end, |frame| frame.first);
+                    continue;
+                }
+            };
+            for (number, block) in head.blocks.iter().enumerate() {
+                let first = frame.first + block.records.start as u64;
+                let end = frame.first + block.records.end as u64;
+                if end <= id || first >= ids.end {
+                    continue;
+                }
+                let bytes = match self.whole_block(&head, frame, number, decoder) {
+                    Ok(bytes) => bytes,
+                    Err(error) => {
+                        visit(Err(error))?;
+                        continue;
+                    }
+                };
+                let mut at = 0;
+                for record in block.records.clone() {
+                    let start = at;
+                    at += head.lengths[record];
+                    let id = frame.first + record as u64;
+                    if !ids.contains(&id) {
+                        continue;
+                    }
+                    let time = head.times.get(record).copied();
+                    let time = time.filter(|time| *time != super::seal::NO_TIME);
+                    visit(Ok(Scanned { id, time, record: &bytes[start..at] }))?;
+                }
+            }
+            id = frame.first + frame.records;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A block, checked and decoded to the length that its records have.
+    fn whole_block<'a>(
+        &'a self,
+        head: &Head,
+        frame: Frame,
+        block: usize,
+        decoder: &'a mut Decoder,
+    ) -> Result<&'a [u8], RecordError> {
+        let within = |damage: Damage| damage.within(&self.path, 0);
+        let records = head.blocks.get(block).map_or(0..0, |block| block.records.clone());
+        let room: usize = head.lengths[records].iter().sum();
+        if room > GROUP_BYTES_MAX {
+            return Err(within(Damage::new(frame.at, "bytes of a block", GROUP_BYTES_MAX, room)));
+        }
+        let payload_at = frame.at + head.head_bytes;
+        let (stored, length) = self.block(head, payload_at, block).map_err(within)?;
+        decoder.reserve(room);
+        let decoded = decoder.decode(stored, length, usize::MAX).map_err(within)?;
+        let got = decoded.len();
+        let wrong = || Damage::new(payload_at, "bytes of a block", room, got).within(&self.path, 0);
+        if got == room { Ok(decoded) } else { Err(wrong()) }
     }
 
     /// Time of a record, if it has one.
