@@ -305,7 +305,7 @@ pub(crate) struct SqlArguments {
     /// Strings must be UTF-8, or may hold any bytes
     #[arg(long, value_name = "KIND", default_value = "utf8", hide_possible_values = true)]
     pub(crate) strings: StringsName,
-    /// The same result, rows in the same order, every time
+    /// The same result, rows in the same order, every time, by the same path through the decoders
     #[arg(long)]
     pub(crate) deterministic: bool,
 }
@@ -473,6 +473,9 @@ pub(crate) struct DecompressArguments {
     /// Most memory for blocks under way
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) memory: ByteSize,
+    /// Take the same path through the decoders every time, instead of the fastest by the clock
+    #[arg(long)]
+    pub(crate) deterministic: bool,
 }
 
 /// Where compressed and decompressed bytes go.

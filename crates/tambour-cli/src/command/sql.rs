@@ -11,6 +11,7 @@ use anyhow::Context;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tambour::codec::kernels;
 use tambour::sql::{Session, SessionOptions};
 use tambour::store::Table;
 
@@ -136,6 +137,9 @@ fn looks_like_sql(argument: &str) -> bool {
 }
 
 fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow::Result<Session> {
+    if arguments.deterministic {
+        kernels::be_deterministic();
+    }
     let session = Session::new(&SessionOptions {
         threads,
         deterministic: arguments.deterministic,
