@@ -83,6 +83,7 @@ pub(crate) enum Command {
     Export(ExportArguments),
     Sql(SqlArguments),
     Optimize(OptimizeArguments),
+    Salvage(SalvageArguments),
     Verify(VerifyArguments),
     Inspect(InspectArguments),
     AttachScript(AttachScriptArguments),
@@ -308,6 +309,27 @@ pub(crate) struct SqlArguments {
     /// The same result, rows in the same order, every time, by the same path through the decoders
     #[arg(long)]
     pub(crate) deterministic: bool,
+}
+
+/// Save what a damaged part still holds into a new table
+///
+/// Rows are kept where every column can be read; a column of which nothing can be read is left out. Each loss is printed;
+/// the exit code is 6 if there is any.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  tambour salvage flights/all_1_1_0 --to saved")]
+pub(crate) struct SalvageArguments {
+    /// Directory of the part
+    #[arg(value_name = "PART", value_hint = ValueHint::DirPath)]
+    pub(crate) part: PathBuf,
+    /// Directory of the new table
+    #[arg(long, value_name = "TABLE", value_hint = ValueHint::DirPath)]
+    pub(crate) to: PathBuf,
+    /// Threads [default: all processors]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
+    pub(crate) threads: Option<usize>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Merge the parts of a table
