@@ -176,7 +176,7 @@ fn salvage_keeps_what_the_blocks_hold() {
     let sandbox = Sandbox::new();
     let rows =
         (0..300_000_u64).map(|n| format!("{n},{}\n", n.wrapping_mul(0x9e37_79b9) % 1_000_003));
-    sandbox.file("n.csv", &format!("id,v\n{}", rows.collect::<String>()));
+    sandbox.file("n.csv", format!("id,v\n{}", rows.collect::<String>()));
     sandbox.run(&["import", "n.csv", "--into", "t", "--codec", "LZ4"]).expect(0);
     let part = sandbox.part("t");
     let path = part.to_str().unwrap();

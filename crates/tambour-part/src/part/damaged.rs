@@ -5,8 +5,7 @@
 
 use super::marks::{GRANULARITY_DEFAULT, has_rows, load};
 use super::open::{
-    COUNT_FILE, Columns, assemble, find_format, marks_file, open_compact, refuse_foreign,
-    sort_columns,
+    COUNT_FILE, Columns, Read, find_format, marks_file, open_compact, refuse_foreign, sort_columns,
 };
 use super::{OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn};
 use crate::manifest::columns::{self, COLUMNS_FILE};
@@ -45,8 +44,9 @@ pub(super) fn open(
         (open_wide(&files, format, &mut columns, stated, options)?, None)
     };
     let rows = granules.rows.iter().sum();
-    let form = (format, granules, compact);
-    Ok(assemble(files, name, &columns_file, rows, columns, BTreeMap::new(), form))
+    let values = BTreeMap::new();
+    let read = Read { name, rows, columns, values, format, granules, compact };
+    Ok(read.part(files, &columns_file))
 }
 
 fn count(files: &PartFiles) -> Result<u64, PartError> {

@@ -87,36 +87,42 @@ pub(super) fn open(
         let stated = options.index_granularity.or(guard.map(|guard| guard.index_granularity));
         (open_wide(&files, format, &columns, rows, stated)?, None)
     };
-    let form = (format, granules, compact);
-    Ok(assemble(files, name, &columns_file, rows, columns, values, form))
+    let read = Read { name, rows, columns, values, format, granules, compact };
+    Ok(read.part(files, &columns_file))
 }
 
-/// Puts a part together of what was read.
-pub(super) fn assemble(
-    files: PartFiles,
-    name: String,
-    columns_file: &[u8],
-    rows: u64,
-    columns: Columns,
-    values: BTreeMap<String, Vec<u8>>,
-    (format, granules, compact): (MarkFormat, Granules, Option<CompactLayout>),
-) -> Part {
-    Part {
-        content_hash: files.content_hash(columns_file),
-        files,
-        name,
-        rows,
-        columns: columns.stored.iter().map(|stored| stored.column.clone()).collect(),
-        stored: columns.stored,
-        row_exists: columns.row_exists,
-        unreadable: columns.unreadable,
-        format,
-        granules,
-        compact,
-        marks: Mutex::new(HashMap::new()),
-        values,
-        index: Mutex::new(None),
-        sizes: OnceLock::new(),
+/// What was read of a part.
+pub(super) struct Read {
+    pub(super) name: String,
+    pub(super) rows: u64,
+    pub(super) columns: Columns,
+    pub(super) values: BTreeMap<String, Vec<u8>>,
+    pub(super) format: MarkFormat,
+    pub(super) granules: Granules,
+    pub(super) compact: Option<CompactLayout>,
+}
+
+impl Read {
+    /// The part.
+    pub(super) fn part(self, files: PartFiles, columns_file: &[u8]) -> Part {
+        let Self { name, rows, columns, values, format, granules, compact } = self;
+        Part {
+            content_hash: files.content_hash(columns_file),
+            files,
+            name,
+            rows,
+            columns: columns.stored.iter().map(|stored| stored.column.clone()).collect(),
+            stored: columns.stored,
+            row_exists: columns.row_exists,
+            unreadable: columns.unreadable,
+            format,
+            granules,
+            compact,
+            marks: Mutex::new(HashMap::new()),
+            values,
+            index: Mutex::new(None),
+            sizes: OnceLock::new(),
+        }
     }
 }
 

@@ -138,8 +138,13 @@ fn bad_granules(part: &Arc<Part>, column: usize) -> Vec<(usize, PartError)> {
     let mut next = 0;
     while next < count {
         // Whole granules are read, so that one row asks for one granule.
-        let (columns, granules) = (vec![column], vec![next..count]);
-        let request = ReadRequest { columns, granules, batch_rows: 1, strings: Strings::Binary };
+        let rest = next..count;
+        let request = ReadRequest {
+            columns: vec![column],
+            granules: Vec::from([rest]),
+            batch_rows: 1,
+            strings: Strings::Binary,
+        };
         let batches = match part.read(request) {
             Ok(batches) => batches,
             Err(error) => {
