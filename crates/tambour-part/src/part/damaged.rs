@@ -7,8 +7,9 @@ use super::marks::{GRANULARITY_DEFAULT, has_rows, load};
 use super::open::{
     COUNT_FILE, Columns, Read, find_format, marks_file, open_compact, refuse_foreign, sort_columns,
 };
-use super::{OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn};
+use super::{OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn, file_hash};
 use crate::manifest::columns::{self, COLUMNS_FILE};
+use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, parse_count};
 use crate::mark::{Granules, MarkFormat};
 use crate::storage::Storage;
@@ -33,6 +34,7 @@ pub(super) fn open(
     let lines = columns::parse(&files.path_of(COLUMNS_FILE), &columns_file)?;
     // Where checksums.txt cannot be read, the small files are unproven: then they are taken as they are, too.
     let _ = files.load_sums();
+    check_columns(&files, &columns_file)?;
     let format = find_format(&files)?;
     let mut columns = sort_columns(&files, lines, format)?;
     let stated = count(&files);
@@ -47,6 +49,22 @@ pub(super) fn open(
     let values = BTreeMap::new();
     let read = Read { name, rows, columns, values, format, granules, compact };
     Ok(read.part(files, &columns_file))
+}
+
+/// A wrong name or type in columns.txt would make wrong values of good blocks, so what Tambour noted of it must hold.
+fn check_columns(files: &PartFiles, columns_file: &[u8]) -> Result<(), PartError> {
+    if !files.has(GUARD_FILE) {
+        return Ok(());
+    }
+    let bytes = files.read(GUARD_FILE, GUARD_BYTES_MAX);
+    let guard = bytes.and_then(|bytes| Guard::parse(&files.path_of(GUARD_FILE), &bytes));
+    // A damaged note proves nothing.
+    let Ok(guard) = guard else { return Ok(()) };
+    if files.sums.as_ref().is_some_and(|sums| guard.files != files_hash(sums)) {
+        // The part was rewritten by others since.
+        return Ok(());
+    }
+    files.check_hash(COLUMNS_FILE, "hash", guard.columns_file, file_hash(columns_file))
 }
 
 fn count(files: &PartFiles) -> Result<u64, PartError> {
