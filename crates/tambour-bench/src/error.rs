@@ -52,6 +52,17 @@ pub enum BenchError {
         /// Its own error, or where the first difference is.
         reason: String,
     },
+    /// A library of others refused.
+    #[error("{contender}: {reason}")]
+    Library {
+        /// Who it was.
+        contender: String,
+        /// What it said.
+        reason: String,
+    },
+    /// A record store.
+    #[error("record store")]
+    Records(#[from] tambour_store::record::RecordError),
     /// The page could not be laid out.
     #[error("report page")]
     Page(#[source] askama::Error),
@@ -65,6 +76,8 @@ impl BenchError {
                 Kind::NotFound
             }
             Self::Io { .. } | Self::Page(_) => Kind::Io,
+            Self::Library { .. } => Kind::Io,
+            Self::Records(error) => error.kind(),
             Self::NoInput { .. } => Kind::Argument,
             Self::Encode { .. } => Kind::Limit,
             Self::Zstd { .. } | Self::WrongOutput { .. } => Kind::Corrupt,

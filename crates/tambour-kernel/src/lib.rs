@@ -17,4 +17,7 @@ mod copy;
 pub mod hash;
 pub mod integer;
 pub mod lz4;
+mod prefetch;
 pub mod variant;
+
+pub use prefetch::prefetch;

@@ -5,10 +5,11 @@
 //!
 //! The family of xxHash is here for one key of any length ([`xxh32`], [`xxh64`], [`xxh3_64`], [`xxh3_128`]), for one key of a
 //! constant length ([`xxh32_of`] and so on, a few instructions without a branch), and for [`mod@column`]s. [`partition`] makes
-//! numbers of partitions of hashes. Results are those of the C library.
+//! numbers of partitions of hashes. Results are those of the C library. [`crc32c`] guards records and pages.
 
 mod city;
 pub mod column;
+mod crc32c;
 mod file;
 pub mod partition;
 mod sip;
@@ -17,6 +18,7 @@ mod xxh32;
 mod xxh64;
 
 pub use city::{city_hash_128, city_hash_128_seeded};
+pub use crc32c::{CRC32C_VARIANTS, Crc32c, crc32c};
 pub use file::FileHasher;
 pub use sip::sip_hash_128;
 pub use xxh3::{LONG_VARIANTS, Long, xxh3_64, xxh3_64_of, xxh3_128, xxh3_128_of};

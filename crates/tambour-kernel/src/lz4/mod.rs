@@ -10,10 +10,10 @@ mod select;
 mod tests;
 
 pub use decode::{
-    Block, Decode, VARIANTS as DECODE_VARIANTS, decode, decode_behind, decode_partial,
-    decode_with_dictionary,
+    Block, Decode, SHORT_MARGIN, VARIANTS as DECODE_VARIANTS, decode, decode_behind,
+    decode_partial, decode_short, decode_with_dictionary,
 };
-pub use encode::{Encoder, Level, SOURCE_BYTES_MAX, Table, bound, encode};
+pub use encode::{Encoder, Level, Prepared, SOURCE_BYTES_MAX, Table, bound, encode};
 pub use select::{Clock, Learned, Policy, Selector, ticks};
 
 /// Shortest match.

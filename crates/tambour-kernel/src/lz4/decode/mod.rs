@@ -31,6 +31,7 @@ mod lane;
 mod machine;
 mod plain;
 mod scalar;
+mod short;
 mod tables;
 
 #[cfg(target_arch = "x86_64")]
@@ -54,6 +55,7 @@ pub use extra::{decode_behind, decode_partial, decode_with_dictionary};
 use fault::fault;
 pub(super) use fault::fault_behind;
 pub(super) use lane::Lane;
+pub use short::{SHORT_MARGIN, decode_short};
 
 /// The code of a decoder: opaque, called through a [`Runnable`].
 #[derive(Clone, Copy, Debug)]

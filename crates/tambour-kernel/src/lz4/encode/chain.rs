@@ -23,6 +23,18 @@ pub(super) struct Chain {
     epoch: Epoch,
     /// The first position that is not yet in the chains.
     next: usize,
+    /// What the positions behind the dictionary replaced; empty unless there is one ([`Chain::prepare`]).
+    undo: Vec<Undo>,
+    /// Whether changes are noted, and where the source begins.
+    prepared: Option<usize>,
+}
+
+/// What taking in a position changed.
+struct Undo {
+    hash: u32,
+    slot: u32,
+    head: u32,
+    link: u16,
 }
 
 /// What a match must be to be taken.
@@ -38,13 +50,42 @@ pub(super) struct Wanted {
 
 impl Chain {
     pub(super) fn new() -> Self {
-        Self { heads: zeros(), links: zeros(), epoch: Epoch::new(), next: 0 }
+        Self {
+            heads: zeros(),
+            links: zeros(),
+            epoch: Epoch::new(),
+            next: 0,
+            undo: Vec::new(),
+            prepared: None,
+        }
     }
 
     /// Forgets everything, for a new input.
     pub(super) fn begin(&mut self, input: &Input<'_>) {
         self.epoch.begin(input.buffer.len(), || self.heads.fill(0));
         self.next = 0;
+        self.prepared = None;
+        self.undo.clear();
+    }
+
+    /// Takes in the positions before the source, once; from then on, [`Chain::rewind`] leads back to here.
+    ///
+    /// The last three of them are taken in with each source, to whose first bytes their words belong.
+    pub(super) fn prepare(&mut self, input: &Input<'_>) {
+        let known = input.start.saturating_sub(MATCH_MIN - 1).min(input.last + 1);
+        // SAFETY: just limited.
+        unsafe { self.insert_until(input, known) };
+        self.prepared = Some(known);
+    }
+
+    /// Forgets all positions that came in since [`Chain::prepare`].
+    pub(super) fn rewind(&mut self) {
+        let Some(known) = self.prepared else { return };
+        for Undo { hash, slot, head, link } in self.undo.drain(..).rev() {
+            self.heads[hash as usize % (1 << HASH_BITS)] = head;
+            self.links[slot as usize % (1 << 16)] = link;
+        }
+        self.next = known;
     }
 
     /// Takes in all positions before `at`.
@@ -53,12 +94,20 @@ impl Chain {
     /// `at <= input.last + 1`.
     #[inline(always)]
     unsafe fn insert_until(&mut self, input: &Input<'_>, at: usize) {
+        let noted = self.prepared.is_some();
         for position in self.next..at {
             let number = self.epoch.number(position);
             // SAFETY: 12 bytes follow the last place for a match.
-            let head = &mut self.heads[hash(unsafe { input.word(position) })];
+            let hash = hash(unsafe { input.word(position) });
+            let head = &mut self.heads[hash];
+            let link = &mut self.links[slot(number)];
+            if noted {
+                #[expect(clippy::cast_possible_truncation, reason = "both tables are that small")]
+                let (hash, slot) = (hash as u32, slot(number) as u32);
+                self.undo.push(Undo { hash, slot, head: *head, link: *link });
+            }
             let distance = number.wrapping_sub(*head);
-            self.links[slot(number)] = u16::try_from(distance).unwrap_or(u16::MAX);
+            *link = u16::try_from(distance).unwrap_or(u16::MAX);
             *head = number;
         }
         self.next = self.next.max(at);

@@ -35,9 +35,19 @@ pub(super) fn parse(
     chain: &mut Chain,
     effort: Effort,
 ) -> Option<usize> {
+    chain.begin(input);
+    parse_on(input, writer, chain, effort)
+}
+
+/// [`parse`] with chains that have begun.
+pub(super) fn parse_on(
+    input: &Input<'_>,
+    writer: &mut Writer<'_>,
+    chain: &mut Chain,
+    effort: Effort,
+) -> Option<usize> {
     let mut ladder = Ladder::default();
     let (mut anchor, mut at) = (input.start, input.start);
-    chain.begin(input);
     while at <= input.last {
         let wanted = Wanted { at, floor: at, longer_than: MATCH_MIN - 1 };
         let Some(first) = chain.longest(input, wanted, effort) else {

@@ -8,12 +8,14 @@ mod fast;
 mod lazy;
 mod matches;
 mod optimal;
+mod prepared;
 #[cfg(test)]
 mod tests;
 mod tree;
 mod writer;
 
 pub use fast::{Table, encode};
+pub use prepared::Prepared;
 
 use super::{MATCH_MIN, OFFSET_MAX};
 use chain::{Chain, Search};

@@ -1,0 +1,432 @@
+//! Open segments: written frame by frame, one frame per commit or more. The format is described in `docs/format/record.md`.
+
+pub(super) mod frame;
+
+use super::bytes::{Parser, put_length};
+use super::codec::{Codec, Decoder, GROUP_MARGIN};
+use super::dictionary::Dictionary;
+use super::error::Damage;
+use super::{RECORD_BYTES_MAX, RecordError, guard};
+use frame::{HEAD_BYTES, Head, MAGICS, block_start};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use tambour_kernel::hash::crc32c;
+use tambour_part::storage::Storage;
+
+/// The first bytes of an open segment.
+const MAGIC: [u8; 8] = *b"TMBROPEN";
+const VERSION: u16 = 1;
+/// Bytes of the header, which is there twice.
+const HEADER_BYTES: usize = 48;
+/// Most bytes of the dictionary, compressed.
+const DICTIONARY_STORED_MAX: usize = 2 * super::DICTIONARY_BYTES_MAX;
+/// Longest group that a block of an open segment decodes to.
+const GROUP_BYTES_MAX: usize = (64 << 10) + RECORD_BYTES_MAX;
+/// Longest file that is read.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// What an open segment says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OpenHeader {
+    pub(super) store: u64,
+    /// Id of the first record.
+    pub(super) base: u64,
+    /// Where the sums of its frames start.
+    pub(super) seed: u32,
+}
+
+/// The start of a file: everything before the first frame.
+pub(super) fn start(header: OpenHeader, dictionary: &Dictionary) -> Result<Vec<u8>, RecordError> {
+    let stored = dictionary.store(3)?;
+    let mut fields = MAGIC.to_vec();
+    fields.extend_from_slice(&VERSION.to_le_bytes());
+    fields.extend_from_slice(&[0; 2]);
+    fields.extend_from_slice(&header.store.to_le_bytes());
+    fields.extend_from_slice(&header.base.to_le_bytes());
+    fields.extend_from_slice(&header.seed.to_le_bytes());
+    put_length(&mut fields, stored.len());
+    fields.extend_from_slice(&crc32c(0, &stored).to_le_bytes());
+    fields.extend_from_slice(&[0; 4]);
+    fields.extend_from_slice(&crc32c(0, &fields).to_le_bytes());
+    let mut file = [&fields[..], &fields].concat();
+    file.extend_from_slice(&stored);
+    guard::write(&stored, &mut file);
+    Ok(file)
+}
+
+/// Where a frame is.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    first: u64,
+    records: u64,
+    /// First byte in the file.
+    at: usize,
+    /// The head that can be read: that in front, or that behind.
+    head_at: usize,
+}
+
+/// An open segment as it was when its file was read.
+#[derive(Debug)]
+pub(super) struct OpenSegment {
+    pub(super) path: PathBuf,
+    pub(super) header: OpenHeader,
+    pub(super) dictionary: Dictionary,
+    bytes: Vec<u8>,
+    frames: Vec<Frame>,
+    /// Where the last frame ends.
+    pub(super) frames_end: usize,
+    /// Length of the file, without the margin that follows in `bytes`.
+    pub(super) file_bytes: usize,
+    /// What is damaged; a torn tail is not.
+    pub(super) damage: Vec<RecordError>,
+    /// Whether something is behind the last frame that is none: a commit that was cut off, or damage.
+    pub(super) torn: bool,
+}
+
+impl OpenSegment {
+    /// Reads a segment; records from `limit` on are in later segments.
+    pub(super) fn read(
+        storage: &dyn Storage,
+        path: &Path,
+        store: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<Self, RecordError> {
+        let bytes = storage.read(path, FILE_BYTES_MAX).map_err(|cause| match cause.kind() {
+            std::io::ErrorKind::NotFound => RecordError::Gone { path: path.to_owned() },
+            _ => RecordError::file("read", path)(cause),
+        })?;
+        Self::parse(bytes, path, store, limit)
+    }
+
+    fn parse(
+        mut bytes: Vec<u8>,
+        path: &Path,
+        store: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<Self, RecordError> {
+        let mut damage = Vec::new();
+        let (header, stored_bytes, sum) = read_header(&bytes, path, &mut damage)?;
+        if let Some(expected) = store.filter(|store| *store != header.store) {
+            let (path, got) = (path.to_owned(), header.store);
+            return Err(RecordError::OtherStore { path, expected, got });
+        }
+        let at = 2 * HEADER_BYTES;
+        let guard_at = at + stored_bytes;
+        let frames_at = guard_at + guard::guard_bytes(stored_bytes);
+        let cut = |got| Damage::new(at, "a dictionary", frames_at, got).within(path, 0);
+        let mut stored = bytes.get(at..guard_at).ok_or_else(|| cut(bytes.len()))?.to_vec();
+        let guard = bytes.get(guard_at..frames_at).ok_or_else(|| cut(bytes.len()))?;
+        let within = |damage: Damage| damage.within(path, at as u64);
+        if guard::repair(&mut stored, guard, sum).map_err(within)? {
+            damage.push(within(Damage::new(0, "a dictionary", "what was written", "repairable damage")));
+        } else if let Err(found) = guard::check(&stored, guard) {
+            damage.push(within(found));
+        }
+        let dictionary = Dictionary::restore(&stored).map_err(within)?;
+        let file_bytes = bytes.len();
+        bytes.resize(file_bytes + GROUP_MARGIN, 0);
+        let mut segment = Self {
+            path: path.to_owned(),
+            header,
+            dictionary,
+            bytes,
+            frames: Vec::new(),
+            frames_end: frames_at,
+            file_bytes,
+            damage,
+            torn: false,
+        };
+        segment.find_frames(limit.unwrap_or(u64::MAX));
+        Ok(segment)
+    }
+
+    /// Walks over the file, from frame to frame, and over damage to the next one.
+    fn find_frames(&mut self, limit: u64) {
+        let mut at = self.frames_end;
+        while at < self.file_bytes {
+            let Some((frame, next)) = self.frame_at(at).or_else(|| self.frame_behind(at)) else { break };
+            if frame.at > at {
+                let bytes = frame.at - at;
+                let found = Damage::new(at, "a frame", "one", format!("{bytes} bytes of something else"));
+                self.damage.push(found.within(&self.path, 0));
+            } else if frame.head_at > frame.at {
+                let found = Damage::new(at, "head of a frame", "that behind it", "another one");
+                self.damage.push(found.within(&self.path, 0));
+            }
+            at = next;
+            if frame.first >= limit {
+                break;
+            }
+            if frame.first < self.end() {
+                let found = Damage::new(frame.at, "first id of a frame", self.end(), frame.first);
+                self.damage.push(found.within(&self.path, 0));
+                continue;
+            }
+            self.frames.push(frame);
+            self.frames_end = next;
+        }
+        self.torn = self.end() < limit && self.frames_end < self.file_bytes;
+    }
+
+    /// The whole frame whose head starts here, and where the next one would.
+    fn frame_at(&self, at: usize) -> Option<(Frame, usize)> {
+        let (head, side) = self.head(at)?;
+        let end = at.checked_add(head.frame_bytes())?;
+        if side != 0 || end > self.file_bytes {
+            return None;
+        }
+        let behind_at = end - head.head_bytes;
+        let behind = self.head(behind_at);
+        // What comes last is written last: where it is, all is. Where it is not, the payload decides.
+        if behind.is_none_or(|behind| behind != (head.clone(), 1))
+            && !self.payload_is_whole(&head, at + head.head_bytes)
+            && self.frame_behind(behind_at).is_none()
+        {
+            return None;
+        }
+        let records = head.lengths.len() as u64;
+        Some((Frame { first: head.first, records, at, head_at: at }, end))
+    }
+
+    /// The next frame behind `at` of which either head can be read.
+    fn frame_behind(&self, at: usize) -> Option<(Frame, usize)> {
+        let rest = self.bytes.get(at + 1..self.file_bytes)?;
+        for found in memchr::memmem::find_iter(rest, &MAGICS[0][..3]) {
+            let head_at = at + 1 + found;
+            match self.head(head_at) {
+                Some((_, 0)) => {
+                    if let Some(frame) = self.frame_at(head_at) {
+                        return Some(frame);
+                    }
+                }
+                Some((head, _)) => {
+                    let before = head.payload_bytes + head.head_bytes;
+                    if let Some(start) = head_at.checked_sub(before).filter(|start| *start >= at) {
+                        let records = head.lengths.len() as u64;
+                        let frame = Frame { first: head.first, records, at: start, head_at };
+                        return Some((frame, head_at + head.head_bytes));
+                    }
+                }
+                None => {}
+            }
+        }
+        None
+    }
+
+    fn head(&self, at: usize) -> Option<(Head, usize)> {
+        let rest = self.bytes.get(at..self.file_bytes)?;
+        if rest.len() < HEAD_BYTES {
+            return None;
+        }
+        Head::parse(rest, self.header.seed).ok()
+    }
+
+    fn payload_is_whole(&self, head: &Head, at: usize) -> bool {
+        (0..head.blocks.len()).all(|block| self.block(head, at, block).is_ok())
+    }
+
+    /// The bytes of a block, checked, and all that follows.
+    fn block(&self, head: &Head, payload_at: usize, block: usize) -> Result<(&[u8], usize), Damage> {
+        let Some(entry) = head.blocks.get(block) else {
+            return Err(Damage::new(payload_at, "a block", block, head.blocks.len()));
+        };
+        let at = payload_at + entry.place.start;
+        let rest = self.bytes.get(at..).unwrap_or_default();
+        let length = entry.place.len();
+        let start = block_start(self.header.seed, head.first, block);
+        let got = crc32c(start, rest.get(..length).unwrap_or_default());
+        if got != entry.sum {
+            return Err(Damage::sum(at, "a block of records", entry.sum, got));
+        }
+        Ok((rest, length))
+    }
+
+    /// The id behind the last record.
+    pub(super) fn end(&self) -> u64 {
+        self.frames.last().map_or(self.header.base, |frame| frame.first + frame.records)
+    }
+
+    /// Checks what reading does not: the second heads of frames, and that nothing follows them. What commits that were cut
+    /// off left is reported, too: nobody can tell it from damage before a writer has taken over.
+    pub(super) fn check(&self) -> Result<(), RecordError> {
+        for frame in &self.frames {
+            let head = self.head(frame.at).map(|(head, _)| head);
+            let behind_at = head.as_ref().map(|head| frame.at + head.head_bytes + head.payload_bytes);
+            let behind = behind_at.and_then(|at| self.head(at));
+            let same = match (&head, &behind) {
+                (Some(head), Some((behind, 1))) => head == behind,
+                _ => false,
+            };
+            if !same {
+                let found = Damage::new(frame.at, "heads of a frame", "two equal ones", "a damaged one");
+                return Err(found.within(&self.path, 0));
+            }
+        }
+        if self.torn {
+            let bytes = format!("{} bytes of none", self.file_bytes - self.frames_end);
+            let found = Damage::new(self.frames_end, "a frame", "the end, or one", bytes);
+            return Err(found.within(&self.path, 0));
+        }
+        Ok(())
+    }
+
+    /// All frames, as they are in the file.
+    pub(super) fn frames_bytes(&self) -> &[u8] {
+        let start = self.frames.first().map_or(self.frames_end, |frame| frame.at);
+        self.bytes.get(start..self.frames_end).unwrap_or_default()
+    }
+
+    /// Bytes of all records.
+    pub(super) fn raw_bytes(&self) -> Result<u64, RecordError> {
+        let mut cache = HeadCache::default();
+        let mut bytes = 0;
+        for (number, frame) in self.frames.iter().enumerate() {
+            bytes += cache.of(self, number, *frame)?.lengths.iter().sum::<usize>() as u64;
+        }
+        Ok(bytes)
+    }
+
+    /// A decoder for its blocks.
+    pub(super) fn decoder(&self) -> Result<Decoder, RecordError> {
+        // Blocks are decoded in the room that they need: see `block_of`.
+        Decoder::new(Codec::Lz4, &self.dictionary, 0)
+    }
+
+    /// Frame and head that hold a record.
+    fn find(&self, id: u64) -> Result<(usize, Frame), RecordError> {
+        let behind = self.frames.partition_point(|frame| frame.first <= id);
+        let frame = behind.checked_sub(1).and_then(|at| self.frames.get(at));
+        match frame {
+            Some(frame) if id - frame.first < frame.records => Ok((behind - 1, *frame)),
+            _ => {
+                let at = frame.map_or(0, |frame| frame.at);
+                let what = format!("record {id} behind this place");
+                Err(Damage::new(at, "a frame", what, "damage").within(&self.path, 0))
+            }
+        }
+    }
+
+    /// Decodes the block that holds a record; `cache` remembers the head of the last frame.
+    pub(super) fn get<'a>(
+        &'a self,
+        id: u64,
+        cache: &mut HeadCache,
+        decoder: &'a mut Decoder,
+    ) -> Result<&'a [u8], RecordError> {
+        let (number, frame) = self.find(id)?;
+        let head = cache.of(self, number, frame)?;
+        let record = usize::try_from(id - frame.first).unwrap_or(usize::MAX);
+        let block = head.blocks.partition_point(|block| block.records.end <= record);
+        let Some(entry) = head.blocks.get(block) else {
+            return Err(Damage::new(frame.at, "blocks of a frame", record, block).within(&self.path, 0));
+        };
+        let before = |records: Range<usize>| head.lengths[records].iter().sum::<usize>();
+        let start = before(entry.records.start..record);
+        let end = start + head.lengths[record];
+        let room = before(entry.records.clone());
+        let within = |damage: Damage| damage.within(&self.path, 0);
+        if room > GROUP_BYTES_MAX {
+            return Err(within(Damage::new(frame.at, "bytes of a block", GROUP_BYTES_MAX, room)));
+        }
+        let payload_at = frame.at + head.head_bytes;
+        let (stored, length) = self.block(head, payload_at, block).map_err(within)?;
+        decoder.reserve(room);
+        let decoded = decoder.decode(stored, length, end).map_err(within)?;
+        let got = decoded.len();
+        decoded
+            .get(start..end)
+            .ok_or_else(|| Damage::new(payload_at, "bytes of a block", end, got).within(&self.path, 0))
+    }
+
+    /// Time of a record, if it has one.
+    pub(super) fn time(&self, id: u64, cache: &mut HeadCache) -> Result<Option<i64>, RecordError> {
+        let (number, frame) = self.find(id)?;
+        let record = usize::try_from(id - frame.first).unwrap_or(usize::MAX);
+        let time = cache.of(self, number, frame)?.times.get(record).copied();
+        Ok(time.filter(|time| *time != super::seal::NO_TIME))
+    }
+
+    /// Ranges of ids, one per frame.
+    pub(super) fn frame_ids(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.frames.iter().map(|frame| frame.first..frame.first + frame.records)
+    }
+}
+
+/// The head of the frame that was read last.
+#[derive(Debug, Default)]
+pub(super) struct HeadCache {
+    /// Base of the segment, number of the frame, and its head.
+    last: Option<(u64, usize, Head)>,
+}
+
+impl HeadCache {
+    fn of(&mut self, segment: &OpenSegment, number: usize, frame: Frame) -> Result<&Head, RecordError> {
+        let base = segment.header.base;
+        if !self.last.as_ref().is_some_and(|last| (last.0, last.1) == (base, number)) {
+            let bytes = segment.bytes.get(frame.head_at..).unwrap_or_default();
+            let (head, _) = Head::parse(bytes, segment.header.seed)
+                .map_err(|damage| damage.within(&segment.path, frame.head_at as u64))?;
+            self.last = Some((base, number, head));
+        }
+        match &self.last {
+            Some((_, _, head)) => Ok(head),
+            None => Err(Damage::new(frame.at, "a frame", "one", "none").within(&segment.path, 0)),
+        }
+    }
+
+    /// Forgets, for another view of the segments.
+    pub(super) fn clear(&mut self) {
+        self.last = None;
+    }
+}
+
+/// Header, and length and sum of the dictionary, from either copy of the header.
+fn read_header(
+    bytes: &[u8],
+    path: &Path,
+    damage: &mut Vec<RecordError>,
+) -> Result<(OpenHeader, usize, u32), RecordError> {
+    let copy = |at: usize| {
+        let copy = bytes.get(at..).unwrap_or_default();
+        parse_header(copy).map_err(|bad| (bad, at))
+    };
+    let error = |(bad, at): (Damage, usize)| bad.within(path, at as u64);
+    match (copy(0), copy(HEADER_BYTES)) {
+        (Ok((header, VERSION)), second) => {
+            damage.extend(second.err().map(error));
+            Ok(header)
+        }
+        (Err(first), Ok((header, VERSION))) => {
+            damage.push(error(first));
+            Ok(header)
+        }
+        (Ok((_, version)), _) | (_, Ok((_, version))) => {
+            Err(RecordError::Version { path: path.to_owned(), version: version.into() })
+        }
+        (Err(first), Err(_)) => Err(error(first)),
+    }
+}
+
+type HeaderFields = ((OpenHeader, usize, u32), u16);
+
+fn parse_header(bytes: &[u8]) -> Result<HeaderFields, Damage> {
+    let mut parser = Parser::new(bytes);
+    if parser.array()? != MAGIC {
+        return Err(Damage::new(0, "magic", "TMBROPEN", "something else"));
+    }
+    let version = parser.u16()?;
+    parser.take(2)?;
+    let (store, base, seed) = (parser.u64()?, parser.u64()?, parser.u32()?);
+    let (length, sum) = (parser.length()?, parser.u32()?);
+    parser.take(4)?;
+    let (got, expected) = (crc32c(0, &bytes[..parser.at()]), parser.u32()?);
+    if got != expected {
+        return Err(Damage::sum(0, "header", expected, got));
+    }
+    if length > DICTIONARY_STORED_MAX || base > u64::MAX / 2 {
+        return Err(Damage::new(0, "fields of the header", "within the limits", "more"));
+    }
+    Ok(((OpenHeader { store, base, seed }, length, sum), version))
+}
+
+const _: () = assert!(HEADER_BYTES == 8 + 2 + 2 + 8 + 8 + 4 + 4 + 4 + 4 + 4, "fields of a header");

@@ -1,0 +1,230 @@
+//! Reading by id, one or many at once.
+
+use super::RecordError;
+use super::codec::Decoder;
+use super::open::HeadCache;
+use super::sealed::Sealed;
+use super::view::{Segment, View};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How far ahead [`Reader::get_many`] begins to load entries of the index, and groups.
+const AHEAD_INDEX: usize = 24;
+const AHEAD_GROUP: usize = 8;
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+/// Lines of a group that are loaded ahead; the CPU itself goes on behind them.
+const LINES_MAX: usize = 4;
+
+/// Reads records of a view, for one thread: holds the decoders, with their copies of the dictionaries.
+#[derive(Debug)]
+pub struct Reader {
+    pub(super) view: Arc<View>,
+    /// One per dictionary.
+    decoders: Vec<Decoder>,
+    /// Which decoder a segment needs; `NONE` before its first use.
+    decoder_of: Vec<usize>,
+    heads: HeadCache,
+    /// A group that was read from the file.
+    spare: Vec<u8>,
+}
+
+const NONE: usize = usize::MAX;
+
+/// Where a record is: slot, number in the segment, its group's bytes.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    slot: usize,
+    record: usize,
+    place: Range<usize>,
+}
+
+impl Reader {
+    pub(super) fn new(view: Arc<View>) -> Self {
+        let decoder_of = vec![NONE; view.slots.len()];
+        let (decoders, heads, spare) = (Vec::new(), HeadCache::default(), Vec::new());
+        Self { view, decoders, decoder_of, heads, spare }
+    }
+
+    /// What is read.
+    pub fn view(&self) -> &Arc<View> {
+        &self.view
+    }
+
+    /// Takes in what was appended, sealed or dropped since the view was opened.
+    pub fn refresh(&mut self) -> Result<(), RecordError> {
+        *self = Self::new(Arc::new(self.view.refresh()?));
+        self.heads.clear();
+        Ok(())
+    }
+
+    /// The record with this id. It is valid until the next call.
+    #[inline]
+    pub fn get(&mut self, id: u64) -> Result<&[u8], RecordError> {
+        let slot = self.view.slot_of(id)?;
+        let found = self.find(slot, id)?;
+        self.read(&found, id)
+    }
+
+    /// Appends the record with this id to `target`; returns its length.
+    pub fn get_into(&mut self, id: u64, target: &mut Vec<u8>) -> Result<usize, RecordError> {
+        let record = self.get(id)?;
+        target.extend_from_slice(record);
+        Ok(record.len())
+    }
+
+    /// The time of a record, if it has one.
+    pub fn time(&mut self, id: u64) -> Result<Option<i64>, RecordError> {
+        let slot = self.view.slot_of(id)?;
+        let slot = &self.view.slots[slot];
+        match &slot.segment {
+            Segment::Sealed(sealed) if !sealed.header.timed => Ok(None),
+            Segment::Sealed(sealed) => Ok(sealed.meta.time(record_in(slot.ids.start, id))
+                .filter(|time| *time != super::seal::NO_TIME)),
+            Segment::Open(open) => open.time(id, &mut self.heads),
+            Segment::Broken(kind, _) => Err(self.view.broken(slot, *kind)),
+        }
+    }
+
+    /// Calls `visit` with every record of `ids`, in their order, and its place in `ids`. Later ones are fetched from memory
+    /// while earlier ones are decoded: several times faster than one by one where they are not in the caches.
+    pub fn get_many(
+        &mut self,
+        ids: &[u64],
+        mut visit: impl FnMut(usize, &[u8]),
+    ) -> Result<(), RecordError> {
+        let mut ring: [Found; AHEAD_GROUP] = Default::default();
+        for id in &ids[..ids.len().min(AHEAD_INDEX)] {
+            self.prefetch_index(*id);
+        }
+        for k in 0..ids.len() + AHEAD_GROUP {
+            if let Some(id) = ids.get(k + AHEAD_INDEX) {
+                self.prefetch_index(*id);
+            }
+            if let Some(before) = k.checked_sub(AHEAD_GROUP) {
+                let found = std::mem::take(&mut ring[before % AHEAD_GROUP]);
+                visit(before, self.read(&found, ids[before])?);
+            }
+            if let Some(id) = ids.get(k) {
+                let slot = self.view.slot_of(*id)?;
+                let found = self.find(slot, *id)?;
+                self.prefetch_group(&found);
+                ring[k % AHEAD_GROUP] = found;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a record of a slot is.
+    #[inline]
+    fn find(&self, slot: usize, id: u64) -> Result<Found, RecordError> {
+        let Some(entry) = self.view.slots.get(slot) else { return Ok(Found::default()) };
+        let record = record_in(entry.ids.start, id);
+        let place = match &entry.segment {
+            Segment::Sealed(sealed) => sealed.group(record / sealed.header.group)?,
+            Segment::Open(_) | Segment::Broken(..) => 0..0,
+        };
+        Ok(Found { slot, record, place })
+    }
+
+    #[inline]
+    fn prefetch_index(&self, id: u64) {
+        if let Ok(slot) = self.view.slot_of(id)
+            && let Some(slot) = self.view.slots.get(slot)
+            && let Segment::Sealed(sealed) = &slot.segment
+        {
+            sealed.meta.prefetch(record_in(slot.ids.start, id) / sealed.header.group);
+        }
+    }
+
+    #[inline]
+    fn prefetch_group(&self, found: &Found) {
+        if let Some(slot) = self.view.slots.get(found.slot)
+            && let Segment::Sealed(sealed) = &slot.segment
+            && let Some(data) = sealed.resident()
+        {
+            let lines = found.place.clone().step_by(LINE_BYTES).take(LINES_MAX);
+            for line in lines {
+                tambour_kernel::prefetch(data, line);
+            }
+            tambour_kernel::prefetch(data, found.place.end.saturating_sub(1));
+        }
+    }
+
+    /// Decodes a record that was found.
+    #[inline]
+    fn read(&mut self, found: &Found, id: u64) -> Result<&[u8], RecordError> {
+        let decoder = self.decoder(found.slot)?;
+        let Some(slot) = self.view.slots.get(found.slot) else {
+            return Err(RecordError::Gone { path: self.view.directory.clone() });
+        };
+        match &slot.segment {
+            Segment::Sealed(sealed) => {
+                let (decoder, spare) = (&mut self.decoders[decoder], &mut self.spare);
+                sealed.get(found.record, found.place.clone(), decoder, spare)
+            }
+            Segment::Open(open) => open.get(id, &mut self.heads, &mut self.decoders[decoder]),
+            Segment::Broken(kind, _) => Err(self.view.broken(slot, *kind)),
+        }
+    }
+
+    /// The decoder that a slot needs.
+    #[inline]
+    fn decoder(&mut self, slot: usize) -> Result<usize, RecordError> {
+        match self.decoder_of.get(slot) {
+            Some(decoder) if *decoder != NONE => Ok(*decoder),
+            _ => self.make_decoder(slot),
+        }
+    }
+
+    #[cold]
+    fn make_decoder(&mut self, slot: usize) -> Result<usize, RecordError> {
+        let Some(entry) = self.view.slots.get(slot) else {
+            return Err(RecordError::Gone { path: self.view.directory.clone() });
+        };
+        let made = match &entry.segment {
+            Segment::Sealed(sealed) => {
+                let room = sealed.header.group_bytes_max as usize;
+                if let Some(known) = self.shared_decoder(sealed) {
+                    self.decoders[known].reserve(room);
+                    self.decoder_of[slot] = known;
+                    return Ok(known);
+                }
+                sealed.decoder()?
+            }
+            Segment::Open(open) => open.decoder()?,
+            Segment::Broken(kind, _) => return Err(self.view.broken(entry, *kind)),
+        };
+        self.decoders.push(made);
+        self.decoder_of[slot] = self.decoders.len() - 1;
+        Ok(self.decoders.len() - 1)
+    }
+
+    /// The decoder of another sealed segment with the same dictionary.
+    fn shared_decoder(&self, sealed: &Sealed) -> Option<usize> {
+        let mut known = self.view.slots.iter().zip(&self.decoder_of);
+        known.find_map(|(slot, decoder)| match &slot.segment {
+            Segment::Sealed(other) if *decoder != NONE && sealed.shares_decoder(other) => {
+                Some(*decoder)
+            }
+            _ => None,
+        })
+    }
+
+    /// Decodes a whole group of a sealed segment.
+    pub(super) fn group(&mut self, slot: usize, group: usize) -> Result<&[u8], RecordError> {
+        let decoder = self.decoder(slot)?;
+        let Some(Segment::Sealed(sealed)) = self.view.slots.get(slot).map(|slot| &slot.segment) else {
+            return Err(RecordError::Gone { path: self.view.directory.clone() });
+        };
+        let place = sealed.group(group)?;
+        sealed.decode(group, place, usize::MAX, &mut self.decoders[decoder], &mut self.spare)
+    }
+}
+
+/// Number of a record in its segment.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "segments have at most 2^26 records")]
+pub(super) fn record_in(base: u64, id: u64) -> usize {
+    (id - base) as usize
+}

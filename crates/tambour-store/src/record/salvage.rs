@@ -1,0 +1,96 @@
+//! Copies what is whole of a damaged store into a new one.
+
+use super::RecordError;
+use super::batch::Batch;
+use super::layout::{RecordStore, Settings};
+use super::view::ViewOptions;
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+use std::sync::Arc;
+use tambour_part::storage::Storage;
+
+/// Raw bytes that are copied at once.
+const COPY_BYTES: usize = 8 << 20;
+
+/// What was saved.
+#[derive(Debug, Default)]
+pub struct Salvaged {
+    /// Records that were copied.
+    pub records: u64,
+    /// Records that were lost; ids of the copies do not leave gaps for them.
+    pub lost: u64,
+    /// What was wrong.
+    pub damage: Vec<RecordError>,
+    /// Which ids the copied records had, and which they have: category, then runs of (old first, new first, records).
+    pub moved: Vec<(String, Vec<(u64, u64, u64)>)>,
+}
+
+/// Copies every readable record of the store at `path` into a new store at `target`. Works without the marker.
+pub fn salvage(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    target: &Path,
+) -> Result<Salvaged, RecordError> {
+    let mut salvaged = Salvaged::default();
+    let store = match RecordStore::open(storage, path) {
+        Ok(store) => store,
+        Err(error) => {
+            let store = RecordStore::guess(storage, path)?;
+            let Some(store) = store else { return Err(error) };
+            salvaged.damage.push(error);
+            store
+        }
+    };
+    let settings: &Settings = store.settings();
+    let copy = RecordStore::create(storage, target, settings)?;
+    for category in store.categories()? {
+        salvage_category(&store, &copy, &category, &mut salvaged)?;
+    }
+    Ok(salvaged)
+}
+
+fn salvage_category(
+    store: &RecordStore,
+    copy: &RecordStore,
+    category: &str,
+    salvaged: &mut Salvaged,
+) -> Result<(), RecordError> {
+    let view = Arc::new(store.view(category, &ViewOptions { memory_bytes: 0 })?);
+    let writer = copy.writer(category)?;
+    let Range { start: first, end } = view.ids();
+    let (mut batch, mut runs) = (Batch::default(), Vec::<(u64, u64, u64)>::new());
+    let (mut copied, mut failure) = (0, None);
+    let mut reader = view.reader();
+    let stopped = reader.scan_each(first..end, |scanned| {
+        match scanned {
+            Ok(scanned) => {
+                match runs.last_mut() {
+                    Some((old, _, records)) if *old + *records == scanned.id => *records += 1,
+                    _ => runs.push((scanned.id, copied, 1)),
+                }
+                copied += 1;
+                let time = Some(scanned.time.unwrap_or(super::seal::NO_TIME));
+                batch.push(scanned.record, time);
+            }
+            Err(error) => salvaged.damage.push(error),
+        }
+        if batch.bytes().len() >= COPY_BYTES {
+            if let Err(error) = writer.append_batch(&batch) {
+                failure = Some(error);
+                return ControlFlow::Break(());
+            }
+            batch.clear();
+        }
+        ControlFlow::Continue(())
+    });
+    if let (Some(()), Some(error)) = (stopped, failure) {
+        return Err(error);
+    }
+    if !batch.is_empty() {
+        writer.append_batch(&batch)?;
+    }
+    salvaged.records += copied;
+    salvaged.lost += (end - first).saturating_sub(copied);
+    salvaged.moved.push((category.to_owned(), runs));
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Reading in order: a range of ids, or of times.
+
+use super::RecordError;
+use super::reader::{Reader, record_in};
+use super::seal::NO_TIME;
+use super::view::Segment;
+use std::ops::{ControlFlow, Range};
+
+/// A record of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scanned<'a> {
+    /// Its id.
+    pub id: u64,
+    /// Its time, if it has one.
+    pub time: Option<i64>,
+    /// Itself.
+    pub record: &'a [u8],
+}
+
+impl Reader {
+    /// Calls `visit` with the records of a range of ids, in their order, until it breaks. Ids outside of the view are passed
+    /// over; ids inside of it that cannot be read are an error.
+    pub fn scan(
+        &mut self,
+        ids: Range<u64>,
+        mut visit: impl FnMut(Scanned<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RecordError> {
+        self.scan_each(ids, |scanned| visit(scanned?).map_break(Ok)).unwrap_or(Ok(()))
+    }
+
+    /// The same for records of a range of times; those without a time are left out. Segments that have no such time are not
+    /// read.
+    pub fn scan_time(
+        &mut self,
+        times: Range<i64>,
+        mut visit: impl FnMut(Scanned<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RecordError> {
+        let within = |time: Option<i64>| time.is_some_and(|time| times.contains(&time));
+        for slot in 0..self.view.slots.len() {
+            let entry = &self.view.slots[slot];
+            let ids = entry.ids.clone();
+            match &entry.segment {
+                Segment::Sealed(sealed) => {
+                    let (first, last) = sealed.header.times;
+                    if !sealed.header.timed || last < times.start || first >= times.end {
+                        continue;
+                    }
+                }
+                Segment::Open(_) => {}
+                Segment::Broken(kind, _) => return Err(self.view.broken(entry, *kind)),
+            }
+            // Runs of wanted records are scanned; others are not decoded.
+            let mut id = ids.start;
+            while id < ids.end {
+                if !within(self.time(id)?) {
+                    id += 1;
+                    continue;
+                }
+                let start = id;
+                while id < ids.end && within(self.time(id)?) {
+                    id += 1;
+                }
+                let mut stopped = false;
+                self.scan(start..id, |scanned| {
+                    let flow = visit(scanned);
+                    stopped = flow.is_break();
+                    flow
+                })?;
+                if stopped {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with every record of a range, or the error in its place, until it breaks.
+    pub(super) fn scan_each<B>(
+        &mut self,
+        ids: Range<u64>,
+        mut visit: impl FnMut(Result<Scanned<'_>, RecordError>) -> ControlFlow<B>,
+    ) -> Option<B> {
+        let mut expected = ids.start.max(self.view.ids().start);
+        for slot in 0..self.view.slots.len() {
+            let entry = &self.view.slots[slot];
+            let wanted = ids.start.max(entry.ids.start)..ids.end.min(entry.ids.end);
+            if wanted.is_empty() {
+                continue;
+            }
+            if expected < wanted.start {
+                let path = self.view.directory.clone();
+                let missing = RecordError::Missing { path, first: expected, end: wanted.start };
+                if let ControlFlow::Break(value) = visit(Err(missing)) {
+                    return Some(value);
+                }
+            }
+            expected = wanted.end;
+            let flow = match &entry.segment {
+                Segment::Sealed(_) => self.scan_sealed(slot, wanted, &mut visit),
+                Segment::Open(_) => self.scan_open(wanted, &mut visit),
+                Segment::Broken(kind, _) => visit(Err(self.view.broken(entry, *kind))),
+            };
+            if let ControlFlow::Break(value) = flow {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn scan_open<B>(
+        &mut self,
+        ids: Range<u64>,
+        visit: &mut impl FnMut(Result<Scanned<'_>, RecordError>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        for id in ids {
+            let time = self.time(id).ok().flatten();
+            visit(self.get(id).map(|record| Scanned { id, time, record }))?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Group by group, each decoded once.
+    fn scan_sealed<B>(
+        &mut self,
+        slot: usize,
+        ids: Range<u64>,
+        visit: &mut impl FnMut(Result<Scanned<'_>, RecordError>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        let view = std::sync::Arc::clone(&self.view);
+        let Segment::Sealed(sealed) = &view.slots[slot].segment else {
+            return ControlFlow::Continue(());
+        };
+        let (base, size) = (view.slots[slot].ids.start, sealed.header.group);
+        let mut lengths = Vec::with_capacity(size);
+        let mut record = record_in(base, ids.start);
+        let end = record_in(base, ids.end);
+        while record < end {
+            let group = record / size;
+            let behind = end.min((group + 1) * size);
+            sealed.meta.group_lengths(group, &mut lengths);
+            match self.group(slot, group) {
+                Ok(bytes) => {
+                    let mut at: usize = lengths.iter().take(record % size).sum();
+                    for number in record..behind {
+                        let length = if size == 1 {
+                            Some(bytes.len())
+                        } else {
+                            lengths.get(number % size).copied()
+                        };
+                        let piece = length.and_then(|length| bytes.get(at..at.checked_add(length)?));
+                        at = at.saturating_add(length.unwrap_or(0));
+                        let time = sealed.meta.time(number).filter(|time| *time != NO_TIME);
+                        let id = base + number as u64;
+                        let Some(record) = piece else {
+                            visit(Err(sealed.bad_lengths(group)))?;
+                            break;
+                        };
+                        visit(Ok(Scanned { id, time, record }))?;
+                    }
+                }
+                Err(error) => visit(Err(error))?,
+            }
+            record = behind;
+        }
+        ControlFlow::Continue(())
+    }
+}

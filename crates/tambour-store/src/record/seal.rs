@@ -1,0 +1,213 @@
+//! Sealing: open segments that are full become sealed ones.
+
+use super::batch::Batch;
+use super::codec::Codec;
+use super::dictionary::{self, Dictionary};
+use super::layout::{FileKind, NEXT_DICTIONARY, RecordStore, file_name, replace_file, segment_files};
+use super::open::{HeadCache, OpenSegment};
+use super::sealed::build::{Shape, build};
+use super::trial::{self, Group, Samples};
+use super::{RecordError, layout};
+use std::path::{Path, PathBuf};
+use tambour_part::storage::Storage;
+
+/// Stands for a record without a time, in a segment where others have one.
+pub(super) const NO_TIME: i64 = i64::MIN;
+
+/// How to seal.
+#[derive(Clone, Debug)]
+pub struct SealOptions {
+    /// The codec; `None` for that of the store.
+    pub codec: Option<Codec>,
+    /// Its level: 1 to 9 for LZ4, as libzstd has them for zstd. `None` for a good one.
+    pub level: Option<i32>,
+    /// Longest dictionary to train; 0 trains none.
+    pub dictionary_bytes: usize,
+    /// Records of a group.
+    pub group: Group,
+}
+
+impl Default for SealOptions {
+    fn default() -> Self {
+        Self { codec: None, level: None, dictionary_bytes: 64 << 10, group: Group::Fixed(1) }
+    }
+}
+
+impl SealOptions {
+    /// The level that is used.
+    pub(super) fn level_of(&self, codec: Codec) -> i32 {
+        self.level.unwrap_or(match codec {
+            Codec::Raw => 0,
+            Codec::Lz4 => 9,
+            Codec::Zstd => 9,
+        })
+    }
+}
+
+/// What was sealed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SealReport {
+    /// Id of the first record.
+    pub base: u64,
+    /// Records.
+    pub records: u64,
+    /// Raw bytes.
+    pub raw_bytes: u64,
+    /// Bytes of the sealed file.
+    pub sealed_bytes: u64,
+    /// The codec that was taken.
+    pub codec: Codec,
+    /// Records of a group.
+    pub group: usize,
+    /// Whether a new dictionary was trained and taken.
+    pub trained: bool,
+    /// Bytes of the dictionary that is used; 0 for none.
+    pub dictionary_bytes: usize,
+}
+
+/// Open segments that become one sealed segment.
+struct Job {
+    base: u64,
+    files: Vec<PathBuf>,
+    records: Batch,
+    dictionary: Dictionary,
+}
+
+/// Removes what crashes left: files that are half written, and open segments that a sealed one replaces.
+pub(super) fn tidy(storage: &dyn Storage, directory: &Path, store: u64) -> Result<(), RecordError> {
+    let entries = storage.list(directory).map_err(RecordError::file("list", directory))?;
+    let mut removed = false;
+    for entry in entries.iter().filter(|entry| entry.is_file && entry.name.ends_with(".tmp")) {
+        remove(storage, &directory.join(&entry.name))?;
+        removed = true;
+    }
+    let mut covered = 0;
+    for (base, kind, _) in segment_files(storage, directory)? {
+        let path = directory.join(file_name(base, kind));
+        match kind {
+            FileKind::Sealed => {
+                let file = storage.open(&path).map_err(RecordError::file("open", &path))?;
+                // What cannot be read replaces nothing.
+                if let Ok((header, _)) = super::sealed::read_header(&*file, &path)
+                    && header.store == store
+                    && header.base == base
+                {
+                    covered = header.end();
+                }
+            }
+            FileKind::Open if base < covered => {
+                remove(storage, &path)?;
+                removed = true;
+            }
+            FileKind::Open => {}
+        }
+    }
+    if removed {
+        storage.sync_directory(directory).map_err(RecordError::file("sync", directory))?;
+    }
+    Ok(())
+}
+
+pub(super) fn remove(storage: &dyn Storage, path: &Path) -> Result<(), RecordError> {
+    storage.remove_file(path).map_err(RecordError::file("remove", path))
+}
+
+/// Seals every open segment below `end`; neighbours that are small become one.
+pub(super) fn seal(
+    store: &RecordStore,
+    directory: &Path,
+    end: u64,
+    options: &SealOptions,
+) -> Result<Vec<SealReport>, RecordError> {
+    let mut reports = Vec::new();
+    let files: Vec<u64> = segment_files(&*store.storage, directory)?
+        .into_iter()
+        .filter(|(base, kind, _)| *kind == FileKind::Open && *base < end)
+        .map(|file| file.0)
+        .collect();
+    let mut at = 0;
+    while at < files.len() {
+        let job = collect(store, directory, &files[at..], end)?;
+        at += job.files.len();
+        if job.records.is_empty() {
+            for file in &job.files {
+                remove(&*store.storage, file)?;
+            }
+            continue;
+        }
+        reports.push(run(store, directory, &job, options)?);
+    }
+    Ok(reports)
+}
+
+/// Reads as many neighbours as one segment holds.
+fn collect(
+    store: &RecordStore,
+    directory: &Path,
+    bases: &[u64],
+    end: u64,
+) -> Result<Job, RecordError> {
+    let first = bases.first().copied().unwrap_or(end);
+    let mut job =
+        Job { base: first, files: Vec::new(), records: Batch::default(), dictionary: Dictionary::default() };
+    let mut pairs: Vec<(Vec<u8>, Option<i64>)> = Vec::new();
+    let mut bytes = 0;
+    for (number, base) in bases.iter().enumerate() {
+        let path = directory.join(file_name(*base, FileKind::Open));
+        let next = bases.get(number + 1).copied().unwrap_or(end);
+        let open = OpenSegment::read(&*store.storage, &path, Some(store.number), Some(next))?;
+        let contiguous = *base == first + pairs.len() as u64;
+        if number > 0 && (!contiguous || bytes + open.file_bytes as u64 > store.settings.segment_bytes) {
+            break;
+        }
+        let (mut heads, mut decoder) = (HeadCache::default(), open.decoder()?);
+        for id in *base..open.end().min(next) {
+            let time = open.time(id, &mut heads)?;
+            let record = open.get(id, &mut heads, &mut decoder)?;
+            bytes += record.len() as u64;
+            pairs.push((record.to_vec(), time));
+        }
+        job.dictionary = open.dictionary;
+        job.files.push(path);
+    }
+    let timed = pairs.iter().any(|pair| pair.1.is_some());
+    for (record, time) in &pairs {
+        job.records.push(record, timed.then(|| time.unwrap_or(NO_TIME)));
+    }
+    Ok(job)
+}
+
+/// Makes one sealed segment and puts it in the place of the open ones.
+fn run(
+    store: &RecordStore,
+    directory: &Path,
+    job: &Job,
+    options: &SealOptions,
+) -> Result<SealReport, RecordError> {
+    let codec = options.codec.unwrap_or(store.settings.codec);
+    let samples = Samples::of(&job.records);
+    let own = samples.train(options.dictionary_bytes);
+    let raw_bytes = job.records.bytes().len() as u64;
+    let level = options.level_of(codec);
+    let (way, trained) = trial::choose(&samples, raw_bytes, codec, level, &job.dictionary, &own)?;
+    let group = trial::group(&samples.held_out, &way, options.group)?;
+    let (codec, dictionary_bytes) = (way.codec, way.dictionary.bytes().len());
+    let shape = Shape { codec, level: way.level, group, dictionary: way.dictionary };
+    let file = build(store.number, job.base, &job.records, &shape)?;
+    let name = file_name(job.base, FileKind::Sealed);
+    replace_file(&*store.storage, directory, &name, &file)?;
+    // From here on the sealed segment counts; the open ones are leftovers.
+    for file in &job.files {
+        remove(&*store.storage, file)?;
+    }
+    store.storage.sync_directory(directory).map_err(RecordError::file("sync", directory))?;
+    if trained {
+        // Later records are better off with it; that it cannot be written costs size only.
+        let next = dictionary::to_file(&shape.dictionary, store.number)?;
+        let _ = layout::replace_file(&*store.storage, directory, NEXT_DICTIONARY, &next);
+    }
+    let records = job.records.len() as u64;
+    let sealed_bytes = file.len() as u64;
+    let base = job.base;
+    Ok(SealReport { base, records, raw_bytes, sealed_bytes, codec, group, trained, dictionary_bytes })
+}

@@ -1,0 +1,92 @@
+//! Makes a sealed segment out of records.
+
+use super::header::Header;
+use super::meta::Draft;
+use crate::record::batch::Batch;
+use crate::record::codec::{Codec, Encoder};
+use crate::record::dictionary::Dictionary;
+use crate::record::{RecordError, SEGMENT_BYTES_MAX, guard};
+use tambour_kernel::hash::crc32c;
+
+/// How a segment is to be encoded.
+#[derive(Clone, Debug)]
+pub(in crate::record) struct Shape {
+    pub(in crate::record) codec: Codec,
+    pub(in crate::record) level: i32,
+    /// Records of a group.
+    pub(in crate::record) group: usize,
+    pub(in crate::record) dictionary: Dictionary,
+}
+
+/// Level of zstd for dictionaries: they are small, and kept long.
+const DICTIONARY_LEVEL: i32 = 19;
+
+/// The file of a segment with these records, of which the first has the id `base`.
+pub(in crate::record) fn build(
+    store: u64,
+    base: u64,
+    records: &Batch,
+    shape: &Shape,
+) -> Result<Vec<u8>, RecordError> {
+    let seed = seed(store, base);
+    let mut encoder = Encoder::new(shape.codec, shape.level, &shape.dictionary)?;
+    let mut draft = Draft::default();
+    let mut data = Vec::new();
+    let mut group_bytes_max = 0;
+    for (number, first) in (0..records.len()).step_by(shape.group).enumerate() {
+        let group = records.bytes_of(first..records.len().min(first + shape.group));
+        group_bytes_max = group_bytes_max.max(group.len());
+        let start = data.len();
+        encoder.encode(group, &mut data)?;
+        let sum = crc32c(group_start(seed, number), &data[start..]);
+        data.extend_from_slice(&sum.to_le_bytes());
+        draft.ends.push(data.len() as i64);
+    }
+    if data.len() as u64 > SEGMENT_BYTES_MAX {
+        let (bytes, limit) = (data.len() as u64, SEGMENT_BYTES_MAX);
+        return Err(RecordError::TooLarge { what: "a sealed segment", bytes, limit });
+    }
+    draft.lengths = records.lengths().map(|length| length as u64).collect();
+    draft.times = records.times().to_vec();
+    let meta = draft.write(shape.group, &shape.dictionary.store(DICTIONARY_LEVEL)?);
+    let span = |times: &[i64]| {
+        (times.iter().copied().min().unwrap_or(0), times.iter().copied().max().unwrap_or(0))
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "all below 4 GiB by the limits of a segment")]
+    let header = Header {
+        codec: shape.codec,
+        group: shape.group,
+        timed: !draft.times.is_empty(),
+        store,
+        base,
+        records: records.len() as u64,
+        data_bytes: data.len() as u64,
+        raw_bytes: records.bytes().len() as u64,
+        meta_bytes: meta.len() as u32,
+        meta_sum: crc32c(0, &meta),
+        group_bytes_max: group_bytes_max as u32,
+        seed,
+        times: span(&draft.times),
+    };
+    let header = header.write();
+    let mut file = Vec::with_capacity(data.len() + meta.len() * 2);
+    file.extend_from_slice(&header);
+    file.append(&mut data);
+    file.extend_from_slice(&meta);
+    guard::write(&meta, &mut file);
+    file.extend_from_slice(&header);
+    Ok(file)
+}
+
+/// Where the sums of a segment start: another one has other sums for the same bytes.
+pub(in crate::record) fn seed(store: u64, base: u64) -> u32 {
+    crc32c(crc32c(0, &store.to_le_bytes()), &base.to_le_bytes())
+}
+
+/// Where the sum of a group starts: no group passes for another one.
+#[inline(always)]
+pub(in crate::record) fn group_start(seed: u32, group: usize) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "segments have less groups")]
+    let group = group as u32;
+    seed ^ group
+}

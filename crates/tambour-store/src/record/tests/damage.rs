@@ -1,0 +1,126 @@
+//! Every bit of a store flipped, one at a time: the right record or an error, never a wrong one; `verify` finds each; and
+//! `salvage` returns everything outside of the damaged group.
+
+use super::super::{MARKER, RecordStore, ViewOptions, salvage, verify};
+use super::{PATH, dynamic, record, sealed_and_open};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tambour_part::storage::Storage;
+use tambour_part::storage::memory::{Fate, Memory};
+
+/// All files of a store that hold anything.
+fn files(storage: &dyn Storage) -> Vec<PathBuf> {
+    let mut files = vec![Path::new(PATH).join(MARKER)];
+    let category = Path::new(PATH).join("default");
+    for entry in storage.list(&category).unwrap() {
+        if entry.is_file && entry.name != ".tambour.lock" {
+            files.push(category.join(entry.name));
+        }
+    }
+    files
+}
+
+/// How much a flip may cost.
+fn check(memory: &Memory, count: u64, lost_max: u64, what: &str) {
+    let storage = dynamic(memory);
+    let verified = verify(&storage, Path::new(PATH)).unwrap();
+    assert!(!verified.damage.is_empty(), "{what}: not found");
+    let mut bad = Vec::new();
+    if let Ok(store) = RecordStore::open(&storage, Path::new(PATH)) {
+        for memory_bytes in [0, 1 << 30] {
+            let view = Arc::new(store.view("default", &ViewOptions { memory_bytes }).unwrap());
+            let mut reader = view.reader();
+            bad.clear();
+            for id in 0..count {
+                match reader.get(id) {
+                    Ok(got) => assert_eq!(got, record(id), "{what}: record {id}"),
+                    Err(_) => bad.push(id),
+                }
+            }
+            let mut next = 0;
+            let _ = reader.scan(0..count, |scanned| {
+                assert_eq!(scanned.record, record(scanned.id), "{what}: record {}", scanned.id);
+                assert_eq!(scanned.time, Some(scanned.id as i64 * 10), "{what}");
+                next += 1;
+                ControlFlow::Continue(())
+            });
+            assert!(next == count || !bad.is_empty(), "{what}: the scan stops at {next}");
+        }
+        assert!(bad.len() as u64 <= lost_max, "{what}: {} records lost", bad.len());
+    }
+    let target = Path::new("logs/saved");
+    let saved = salvage(&storage, Path::new(PATH), target).unwrap();
+    assert_eq!(saved.records, count - bad.len() as u64, "{what}");
+    let copy = RecordStore::open(&storage, target).unwrap();
+    let mut reader = Arc::new(copy.view("default", &ViewOptions::default()).unwrap()).reader();
+    for (_, runs) in &saved.moved {
+        for (old, new, records) in runs {
+            for k in 0..*records {
+                assert_eq!(reader.get(new + k).unwrap(), record(old + k), "{what}");
+            }
+        }
+    }
+}
+
+fn flip_all(memory: &Memory, count: u64, lost_max: u64, step: usize) {
+    let storage = dynamic(memory);
+    for path in files(&*storage) {
+        let contents = storage.read(&path, u64::MAX).unwrap();
+        for bit in (0..contents.len() * 8).step_by(step) {
+            let mut damaged = contents.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let other = memory.crash(Fate::Kept);
+            other.put(&path, &damaged);
+            check(&other, count, lost_max, &format!("{}, bit {bit}", path.display()));
+        }
+    }
+}
+
+#[test]
+fn every_flip_is_found_and_costs_no_more_than_its_group() {
+    // Small enough for every flip of some bits in each byte; the slow tier flips all of more.
+    let memory = sealed_and_open(70, 40, 4).crash(Fate::Kept);
+    flip_all(&memory, 110, 16, 11);
+}
+
+#[test]
+#[ignore = "slow: every bit of a megabyte, half an hour"]
+fn every_bit_of_a_megabyte() {
+    let memory = sealed_and_open(20_000, 2000, 1).crash(Fate::Kept);
+    let seed = std::env::var("TAMBOUR_FLIP_STEP").ok().and_then(|step| step.parse().ok());
+    flip_all(&memory, 22_000, 16, seed.unwrap_or(1));
+}
+
+#[test]
+fn every_truncation_is_found_and_a_reopened_log_goes_on() {
+    let memory = sealed_and_open(0, 60, 1).crash(Fate::Kept);
+    let storage = dynamic(&memory);
+    let path = Path::new(PATH).join("default").join("00000000000000000000.open");
+    let contents = storage.read(&path, u64::MAX).unwrap();
+    let mut ends = std::collections::BTreeSet::new();
+    for length in 0..contents.len() {
+        let other = memory.crash(Fate::Kept);
+        other.put(&path, &contents[..length]);
+        let storage = dynamic(&other);
+        let store = RecordStore::open(&storage, Path::new(PATH)).unwrap();
+        let Ok(writer) = store.writer("default") else {
+            // The start of the file is written before its name is there: such a file never comes from a crash.
+            assert!(verify(&storage, Path::new(PATH)).unwrap().records == 0);
+            continue;
+        };
+        let end = writer.end();
+        ends.insert(end);
+        let mut batch = super::Batch::default();
+        batch.push(b"after", Some(1));
+        writer.append_batch(&batch).unwrap();
+        drop(writer);
+        let mut reader = super::reader(&storage).unwrap();
+        for id in 0..end {
+            assert_eq!(reader.get(id).unwrap(), record(id));
+        }
+        assert_eq!(reader.get(end).unwrap(), b"after");
+        assert!(verify(&storage, Path::new(PATH)).unwrap().damage.is_empty(), "cut at {length}");
+    }
+    assert_eq!(ends.into_iter().collect::<Vec<_>>(), [0, 50]);
+}

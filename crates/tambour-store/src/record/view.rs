@@ -1,0 +1,210 @@
+//! What readers see of a category: its segments at one moment.
+
+use super::RecordError;
+use super::layout::{FileKind, RecordStore, file_name, segment_files};
+use super::memory::Budget;
+use super::open::OpenSegment;
+use super::reader::Reader;
+use super::sealed::Sealed;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How a view reads.
+#[derive(Clone, Debug)]
+pub struct ViewOptions {
+    /// Bytes of sealed segments that may be held in memory, each from its first read on. With 0 every read goes to the
+    /// file, which is right for a few.
+    pub memory_bytes: u64,
+}
+
+impl Default for ViewOptions {
+    fn default() -> Self {
+        Self { memory_bytes: 1 << 30 }
+    }
+}
+
+/// A segment of a view.
+#[derive(Debug)]
+pub(super) enum Segment {
+    Sealed(Arc<Sealed>),
+    Open(OpenSegment),
+    /// Cannot be opened, for this reason; its records are unreadable, all others are not.
+    Broken(FileKind, RecordError),
+}
+
+/// A segment and its ids.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) ids: Range<u64>,
+    pub(super) segment: Segment,
+}
+
+/// The segments of a category at one moment.
+#[derive(Debug)]
+pub struct View {
+    store: RecordStore,
+    category: String,
+    pub(super) directory: PathBuf,
+    pub(super) slots: Vec<Slot>,
+    budget: Budget,
+}
+
+/// So often files may vanish between listing and opening, because they are sealed or dropped.
+const ATTEMPTS: usize = 8;
+
+impl View {
+    pub(super) fn open(
+        store: &RecordStore,
+        category: &str,
+        options: &ViewOptions,
+    ) -> Result<Self, RecordError> {
+        Self::build(store, category, Budget::new(options.memory_bytes), &[])
+    }
+
+    /// The category as it is now; what has not changed is taken over.
+    pub fn refresh(&self) -> Result<Self, RecordError> {
+        Self::build(&self.store, &self.category, self.budget.clone(), &self.slots)
+    }
+
+    fn build(
+        store: &RecordStore,
+        category: &str,
+        budget: Budget,
+        known: &[Slot],
+    ) -> Result<Self, RecordError> {
+        let directory = store.directory(category)?;
+        if !store.storage.exists(&directory).map_err(RecordError::file("look for", &directory))? {
+            return Err(RecordError::NoCategory { name: category.to_owned() });
+        }
+        let mut attempt = 0;
+        let slots = loop {
+            attempt += 1;
+            match read_slots(store, &directory, &budget, known) {
+                Err(RecordError::Gone { .. }) if attempt < ATTEMPTS => {}
+                slots => break slots?,
+            }
+        };
+        Ok(Self { store: store.clone(), category: category.to_owned(), directory, slots, budget })
+    }
+
+    /// Ids of the records of this view.
+    pub fn ids(&self) -> Range<u64> {
+        let first = self.slots.first().map_or(0, |slot| slot.ids.start);
+        first..self.slots.last().map_or(first, |slot| slot.ids.end)
+    }
+
+    /// Number of segments.
+    pub fn segments(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The store that this is a category of.
+    pub fn store(&self) -> &RecordStore {
+        &self.store
+    }
+
+    /// A reader, for one thread.
+    pub fn reader(self: &Arc<Self>) -> Reader {
+        Reader::new(Arc::clone(self))
+    }
+
+    /// Number of the slot that holds an id.
+    #[inline]
+    pub(super) fn slot_of(&self, id: u64) -> Result<usize, RecordError> {
+        let at = self.slots.partition_point(|slot| slot.ids.start <= id).wrapping_sub(1);
+        match self.slots.get(at) {
+            Some(slot) if id < slot.ids.end => Ok(at),
+            _ => Err(self.no_record(id)),
+        }
+    }
+
+    #[cold]
+    fn no_record(&self, id: u64) -> RecordError {
+        let Range { start: first, end } = self.ids();
+        if !(first..end).contains(&id) {
+            return RecordError::NotFound { id, first, end };
+        }
+        let at = self.slots.partition_point(|slot| slot.ids.start <= id);
+        let first = at.checked_sub(1).and_then(|at| self.slots.get(at)).map_or(first, |s| s.ids.end);
+        let end = self.slots.get(at).map_or(end, |slot| slot.ids.start);
+        RecordError::Missing { path: self.directory.clone(), first, end }
+    }
+
+    /// The error of a segment that cannot be opened, made again.
+    #[cold]
+    pub(super) fn broken(&self, slot: &Slot, kind: FileKind) -> RecordError {
+        let path = self.directory.join(file_name(slot.ids.start, kind));
+        let storage = &*self.store.storage;
+        let number = Some(self.store.number);
+        let again = match kind {
+            FileKind::Sealed => Sealed::open(storage, &path, number, self.budget.clone()).err(),
+            FileKind::Open => OpenSegment::read(storage, &path, number, None).err(),
+        };
+        again.unwrap_or(RecordError::Gone { path })
+    }
+}
+
+/// Opens the segments of a directory.
+fn read_slots(
+    store: &RecordStore,
+    directory: &std::path::Path,
+    budget: &Budget,
+    known: &[Slot],
+) -> Result<Vec<Slot>, RecordError> {
+    let storage = &*store.storage;
+    let files = segment_files(storage, directory)?;
+    let mut slots: Vec<Slot> = Vec::with_capacity(files.len());
+    for (number, (base, kind, length)) in files.iter().copied().enumerate() {
+        let covered = slots.last().is_some_and(|slot| {
+            // A sealed segment replaces every open one that starts within it.
+            base < slot.ids.end || base == slot.ids.start
+        });
+        if covered && kind == FileKind::Open {
+            continue;
+        }
+        let path = directory.join(file_name(base, kind));
+        let next = files[number + 1..].iter().map(|file| file.0).find(|next| *next > base);
+        let segment = match kind {
+            FileKind::Sealed => {
+                let same = |slot: &&Slot| match &slot.segment {
+                    Segment::Sealed(sealed) => sealed.path == path && sealed.file_bytes() == length,
+                    _ => false,
+                };
+                if let Some(Slot { segment: Segment::Sealed(sealed), .. }) = known.iter().find(same) {
+                    Ok(Segment::Sealed(Arc::clone(sealed)))
+                } else {
+                    Sealed::open(storage, &path, Some(store.number), budget.clone())
+                        .map(|sealed| Segment::Sealed(Arc::new(sealed)))
+                }
+            }
+            FileKind::Open => {
+                OpenSegment::read(storage, &path, Some(store.number), next).map(Segment::Open)
+            }
+        };
+        let (segment, end) = match segment {
+            Ok(Segment::Sealed(sealed)) if sealed.header.base == base => {
+                let end = sealed.header.end();
+                (Segment::Sealed(sealed), end)
+            }
+            Ok(Segment::Open(open)) if open.header.base == base => {
+                let end = open.end();
+                (Segment::Open(open), end)
+            }
+            Err(gone @ RecordError::Gone { .. }) => return Err(gone),
+            Err(error) => (Segment::Broken(kind, error), next.unwrap_or(base)),
+            Ok(_) => {
+                let error = RecordError::Corrupt {
+                    path,
+                    offset: 0,
+                    what: "first id of a segment",
+                    expected: base.to_string(),
+                    got: "another one".to_owned(),
+                };
+                (Segment::Broken(kind, error), next.unwrap_or(base))
+            }
+        };
+        slots.push(Slot { ids: base..end, segment });
+    }
+    Ok(slots)
+}

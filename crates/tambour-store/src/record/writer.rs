@@ -1,0 +1,358 @@
+//! Appending: one writer, any number of threads, one commit for all that wait.
+
+use super::batch::Batch;
+use super::codec::{Codec, Encoder};
+use super::dictionary::{self, DICTIONARY_BYTES_MAX, Dictionary};
+use super::layout::{
+    FileKind, NEXT_DICTIONARY, RecordStore, file_name, from_store, replace_file, segment_files,
+    sync_parent,
+};
+use super::open::frame::{self, FRAME_BYTES_MAX, FRAME_RECORDS_MAX};
+use super::open::{OpenHeader, OpenSegment, start};
+use super::retention::{self, Dropped, Retention};
+use super::seal::{self, NO_TIME, SealOptions, SealReport};
+use super::sealed::build::seed;
+use super::trial::Samples;
+use super::{RECORD_BYTES_MAX, RecordError};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tambour_part::storage::{Lock, WriteFile};
+
+/// Open files up to this length are gone on with; behind longer ones a new segment begins.
+const ADOPT_BYTES_MAX: usize = 4 << 20;
+/// Effort of the encoder of open segments: they are read little, and soon replaced.
+const OPEN_LEVEL: i32 = 1;
+/// Most raw bytes that may wait for a commit.
+const PENDING_BYTES_MAX: usize = 256 << 20;
+
+/// The writer of a category. Threads share it; a commit takes all that waits.
+#[derive(Debug)]
+pub struct Writer {
+    store: RecordStore,
+    directory: PathBuf,
+    /// Records that wait; held for moments only.
+    pending: Mutex<Pending>,
+    /// The open segment; held during a commit.
+    commit: Mutex<Commit>,
+    /// Held while files other than the open segment are changed.
+    maintenance: Mutex<()>,
+    #[expect(dead_code, reason = "held for its drop")]
+    lock: Box<dyn Lock>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    records: Batch,
+    /// Id of the first of them.
+    first: u64,
+    /// Ids that were given out, but whose commit failed.
+    lost: Vec<Range<u64>>,
+}
+
+impl Pending {
+    fn end(&self) -> u64 {
+        self.first + self.records.len() as u64
+    }
+}
+
+/// The open segment on its way.
+#[derive(Debug)]
+struct Commit {
+    /// `None` before the first commit to a new one, and after an error.
+    open: Option<Open>,
+    /// The id behind the last durable record.
+    end: u64,
+    /// Room for frames.
+    frames: Vec<u8>,
+}
+
+struct Open {
+    file: Box<dyn WriteFile>,
+    header: OpenHeader,
+    encoder: Encoder,
+    raw_bytes: u64,
+}
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Open").field("header", &self.header).finish_non_exhaustive()
+    }
+}
+
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Writer {
+    pub(super) fn open(store: &RecordStore, category: &str) -> Result<Self, RecordError> {
+        let directory = store.directory(category)?;
+        let storage = &*store.storage;
+        if !storage.exists(&directory).map_err(RecordError::file("look for", &directory))? {
+            storage.create_directory(&directory).map_err(RecordError::file("create", &directory))?;
+            sync_parent(storage, &directory)?;
+        }
+        let lock = crate::lock::lock(storage, &directory).map_err(|e| from_store(e, &directory))?;
+        let lock = lock.ok_or_else(|| RecordError::Gone { path: directory.clone() })?;
+        seal::tidy(storage, &directory, store.number)?;
+        let commit = Mutex::new(Commit { open: None, end: 0, frames: Vec::new() });
+        let (pending, maintenance) = (Mutex::default(), Mutex::default());
+        let writer = Self { store: store.clone(), directory, pending, commit, maintenance, lock };
+        writer.take_over()?;
+        Ok(writer)
+    }
+
+    /// Goes on behind the last record that is there: cuts what a commit left half written, if the file is short, and begins
+    /// a new segment otherwise.
+    fn take_over(&self) -> Result<(), RecordError> {
+        let mut commit = hold(&self.commit);
+        let files = segment_files(&*self.store.storage, &self.directory)?;
+        let Some((base, kind, _)) = files.last().copied() else { return Ok(()) };
+        let path = self.directory.join(file_name(base, kind));
+        let storage = &*self.store.storage;
+        if kind == FileKind::Sealed {
+            let file = storage.open(&path).map_err(RecordError::file("open", &path))?;
+            commit.end = super::sealed::read_header(&*file, &path)?.0.end();
+        } else {
+            let open = OpenSegment::read(storage, &path, Some(self.store.number), None)?;
+            commit.end = open.end();
+            // A damaged file stays as it is, for those who look into it.
+            if open.damage.is_empty() && open.frames_end <= ADOPT_BYTES_MAX {
+                self.adopt(&mut commit, &open)?;
+            }
+        }
+        hold(&self.pending).first = commit.end;
+        Ok(())
+    }
+
+    /// Replaces the file of an open segment by its whole frames, and goes on with it.
+    fn adopt(&self, commit: &mut Commit, open: &OpenSegment) -> Result<(), RecordError> {
+        let raw_bytes = open.raw_bytes()?;
+        let opened = self.begin(open.header, &open.dictionary, open.frames_bytes(), raw_bytes)?;
+        commit.open = Some(opened);
+        Ok(())
+    }
+
+    /// Writes the file of an open segment aside and puts it in its place; the handle stays good for appending.
+    fn begin(
+        &self,
+        header: OpenHeader,
+        dictionary: &Dictionary,
+        frames: &[u8],
+        raw_bytes: u64,
+    ) -> Result<Open, RecordError> {
+        let storage = &*self.store.storage;
+        let name = file_name(header.base, FileKind::Open);
+        let aside = self.directory.join(format!("{name}.tmp"));
+        let path = self.directory.join(&name);
+        if storage.exists(&aside).map_err(RecordError::file("look for", &aside))? {
+            seal::remove(storage, &aside)?;
+        }
+        let mut file = storage.create(&aside).map_err(RecordError::file("create", &aside))?;
+        let start = start(header, dictionary)?;
+        let written = file.write_all(&start).and_then(|()| file.write_all(frames));
+        written.and_then(|()| file.sync()).map_err(RecordError::file("write", &aside))?;
+        storage.rename(&aside, &path).map_err(RecordError::file("replace", &path))?;
+        storage
+            .sync_directory(&self.directory)
+            .map_err(RecordError::file("sync", &self.directory))?;
+        let encoder = Encoder::new(Codec::Lz4, OPEN_LEVEL, dictionary)?;
+        Ok(Open { file, header, encoder, raw_bytes })
+    }
+
+    /// Begins a new open segment with the latest dictionary.
+    fn begin_new(&self, base: u64) -> Result<Open, RecordError> {
+        let path = self.directory.join(NEXT_DICTIONARY);
+        let limit = 4 * DICTIONARY_BYTES_MAX as u64;
+        let known = self.store.storage.read(&path, limit).ok();
+        // A dictionary that is damaged, or of another store, is not needed: the next one will be trained.
+        let dictionary = known
+            .and_then(|file| dictionary::from_file(&file).ok())
+            .filter(|(store, ..)| *store == self.store.number)
+            .map(|(_, dictionary, _)| dictionary)
+            .unwrap_or_default();
+        let header = OpenHeader { store: self.store.number, base, seed: seed(self.store.number, base) };
+        self.begin(header, &dictionary, &[], 0)
+    }
+
+    /// The id that the next record gets.
+    pub fn end(&self) -> u64 {
+        hold(&self.pending).end()
+    }
+
+    /// Appends a record and returns its id; it is durable when a later [`Writer::flush`] or [`Writer::wait`] returns.
+    pub fn append(&self, record: &[u8], time: Option<i64>) -> Result<u64, RecordError> {
+        check(record)?;
+        let mut pending = hold(&self.pending);
+        let bytes = pending.records.bytes().len() + record.len();
+        if bytes > PENDING_BYTES_MAX {
+            let (bytes, limit) = (bytes as u64, PENDING_BYTES_MAX as u64);
+            return Err(RecordError::TooLarge { what: "records that wait for a flush", bytes, limit });
+        }
+        let id = pending.end();
+        push(&mut pending.records, record, time);
+        Ok(id)
+    }
+
+    /// Appends records; they are durable when this returns, and their ids follow each other.
+    pub fn append_batch(&self, records: &Batch) -> Result<Range<u64>, RecordError> {
+        for record in records.iter() {
+            check(record)?;
+        }
+        let ids = {
+            let mut pending = hold(&self.pending);
+            let first = pending.end();
+            let times = records.times();
+            for (k, record) in records.iter().enumerate() {
+                let time = times.get(k).copied().filter(|time| *time != NO_TIME);
+                push(&mut pending.records, record, time);
+            }
+            first..pending.end()
+        };
+        self.wait_for(ids.clone())?;
+        Ok(ids)
+    }
+
+    /// Returns when everything that was appended before is durable.
+    pub fn flush(&self) -> Result<(), RecordError> {
+        let end = hold(&self.pending).end();
+        let first = hold(&self.commit).end;
+        self.wait_for(first.min(end)..end)
+    }
+
+    /// Returns when the record with this id, which [`Writer::append`] gave, is durable.
+    pub fn wait(&self, id: u64) -> Result<(), RecordError> {
+        self.wait_for(id..id + 1)
+    }
+
+    /// Whoever gets the commit first, commits for all that wait behind it.
+    fn wait_for(&self, ids: Range<u64>) -> Result<(), RecordError> {
+        let mut commit = hold(&self.commit);
+        let taken = {
+            let mut pending = hold(&self.pending);
+            if let Some(lost) = pending.lost.iter().find(|lost| lost.start < ids.end && ids.start < lost.end) {
+                return Err(RecordError::Lost { id: lost.start.max(ids.start) });
+            }
+            if commit.end >= ids.end {
+                return Ok(());
+            }
+            let first = pending.end();
+            pending.first = first;
+            std::mem::take(&mut pending.records)
+        };
+        let result = self.commit(&mut commit, &taken);
+        let mut pending = hold(&self.pending);
+        if let Err(error) = result {
+            // What is in the file behind the last durable record does not count: the next segment begins there.
+            commit.open = None;
+            let end = pending.end();
+            if commit.end < end {
+                let lost = commit.end..end;
+                pending.lost.push(lost);
+            }
+            pending.records.clear();
+            pending.first = commit.end;
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Writes frames and makes them durable.
+    fn commit(&self, commit: &mut Commit, records: &Batch) -> Result<(), RecordError> {
+        let base = commit.end;
+        if commit.open.is_none() {
+            commit.open = Some(self.begin_new(base)?);
+        }
+        let Some(open) = &mut commit.open else { return Ok(()) };
+        commit.frames.clear();
+        let mut start = 0;
+        while start < records.len() {
+            let end = frame_end(records, start);
+            let first = base + start as u64;
+            frame::write(records, start..end, first, open.header.seed, &mut open.encoder, &mut commit.frames)?;
+            start = end;
+        }
+        let path = self.directory.join(file_name(open.header.base, FileKind::Open));
+        open.file.write_all(&commit.frames).map_err(RecordError::file("append to", &path))?;
+        open.file.sync().map_err(RecordError::file("sync", &path))?;
+        commit.end += records.len() as u64;
+        open.raw_bytes += records.bytes().len() as u64;
+        if open.raw_bytes >= self.store.settings.segment_bytes {
+            commit.open = None;
+        }
+        Ok(())
+    }
+
+    /// Ends the open segment, so that the next commit begins a new one; returns the id behind it.
+    fn close_open(&self) -> u64 {
+        let mut commit = hold(&self.commit);
+        commit.open = None;
+        commit.end
+    }
+
+    /// Seals all segments that are full; with `all`, also the one that is open. Appending goes on meanwhile.
+    pub fn seal(&self, options: &SealOptions, all: bool) -> Result<Vec<SealReport>, RecordError> {
+        let _held = hold(&self.maintenance);
+        let end = if all {
+            self.close_open()
+        } else {
+            let commit = hold(&self.commit);
+            commit.open.as_ref().map_or(commit.end, |open| open.header.base)
+        };
+        seal::seal(&self.store, &self.directory, end, options)
+    }
+
+    /// Drops whole segments, oldest first.
+    pub fn retain(&self, retention: &Retention) -> Result<Dropped, RecordError> {
+        let _held = hold(&self.maintenance);
+        retention::apply(&self.store, &self.directory, retention)
+    }
+
+    /// Trains a dictionary from `records` and makes it the one of the next open segment. Empty when nothing was learned.
+    pub fn train(&self, records: &Batch, bytes_max: usize) -> Result<Dictionary, RecordError> {
+        let dictionary = Samples::of(records).train(bytes_max);
+        if !dictionary.is_empty() {
+            self.use_dictionary(&dictionary)?;
+        }
+        Ok(dictionary)
+    }
+
+    /// Makes a dictionary the one of the next open segment, which begins with the next commit.
+    pub fn use_dictionary(&self, dictionary: &Dictionary) -> Result<(), RecordError> {
+        let _held = hold(&self.maintenance);
+        let file = dictionary::to_file(dictionary, self.store.number)?;
+        replace_file(&*self.store.storage, &self.directory, NEXT_DICTIONARY, &file)?;
+        self.close_open();
+        Ok(())
+    }
+}
+
+/// Adds a record with or without a time to records of either sort.
+fn push(records: &mut Batch, record: &[u8], time: Option<i64>) {
+    if time.is_some() && !records.is_timed() && !records.is_empty() {
+        records.set_times(NO_TIME);
+    }
+    let time = if records.is_timed() { Some(time.unwrap_or(NO_TIME)) } else { time };
+    records.push(record, time);
+}
+
+fn check(record: &[u8]) -> Result<(), RecordError> {
+    if record.len() > RECORD_BYTES_MAX {
+        let (bytes, limit) = (record.len() as u64, RECORD_BYTES_MAX as u64);
+        return Err(RecordError::TooLarge { what: "a record", bytes, limit });
+    }
+    Ok(())
+}
+
+/// The end of the frame that begins with a record.
+fn frame_end(records: &Batch, start: usize) -> usize {
+    let (mut end, mut bytes) = (start, 0);
+    for length in records.lengths().skip(start).take(FRAME_RECORDS_MAX) {
+        bytes += length;
+        if end > start && bytes > FRAME_BYTES_MAX {
+            break;
+        }
+        end += 1;
+    }
+    end
+}
