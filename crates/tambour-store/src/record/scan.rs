@@ -25,7 +25,11 @@ impl Reader {
         ids: Range<u64>,
         mut visit: impl FnMut(Scanned<'_>) -> ControlFlow<()>,
     ) -> Result<(), RecordError> {
-        self.scan_each(ids, |scanned| visit(scanned?).map_break(Ok)).unwrap_or(Ok(()))
+        let stopped = self.scan_each(ids, |scanned| match scanned {
+            Ok(scanned) => visit(scanned).map_break(Ok),
+            Err(error) => ControlFlow::Break(Err(error)),
+        });
+        stopped.unwrap_or(Ok(()))
     }
 
     /// The same for records of a range of times; those without a time are left out. Segments that have no such time are not
@@ -147,7 +151,8 @@ impl Reader {
                         } else {
                             lengths.get(number % size).copied()
                         };
-                        let piece = length.and_then(|length| bytes.get(at..at.checked_add(length)?));
+                        let piece =
+                            length.and_then(|length| bytes.get(at..at.checked_add(length)?));
                         at = at.saturating_add(length.unwrap_or(0));
                         let time = sealed.meta.time(number).filter(|time| *time != NO_TIME);
                         let id = base + number as u64;

@@ -3,7 +3,9 @@
 use super::batch::Batch;
 use super::codec::Codec;
 use super::dictionary::{self, Dictionary};
-use super::layout::{FileKind, NEXT_DICTIONARY, RecordStore, file_name, replace_file, segment_files};
+use super::layout::{
+    FileKind, NEXT_DICTIONARY, RecordStore, file_name, replace_file, segment_files,
+};
 use super::open::{HeadCache, OpenSegment};
 use super::sealed::build::{Shape, build};
 use super::trial::{self, Group, Samples};
@@ -148,8 +150,12 @@ fn collect(
     end: u64,
 ) -> Result<Job, RecordError> {
     let first = bases.first().copied().unwrap_or(end);
-    let mut job =
-        Job { base: first, files: Vec::new(), records: Batch::default(), dictionary: Dictionary::default() };
+    let mut job = Job {
+        base: first,
+        files: Vec::new(),
+        records: Batch::default(),
+        dictionary: Dictionary::default(),
+    };
     let mut pairs: Vec<(Vec<u8>, Option<i64>)> = Vec::new();
     let mut bytes = 0;
     for (number, base) in bases.iter().enumerate() {
@@ -157,7 +163,9 @@ fn collect(
         let next = bases.get(number + 1).copied().unwrap_or(end);
         let open = OpenSegment::read(&*store.storage, &path, Some(store.number), Some(next))?;
         let contiguous = *base == first + pairs.len() as u64;
-        if number > 0 && (!contiguous || bytes + open.file_bytes as u64 > store.settings.segment_bytes) {
+        if number > 0
+            && (!contiguous || bytes + open.file_bytes as u64 > store.settings.segment_bytes)
+        {
             break;
         }
         let (mut heads, mut decoder) = (HeadCache::default(), open.decoder()?);
@@ -209,5 +217,14 @@ fn run(
     let records = job.records.len() as u64;
     let sealed_bytes = file.len() as u64;
     let base = job.base;
-    Ok(SealReport { base, records, raw_bytes, sealed_bytes, codec, group, trained, dictionary_bytes })
+    Ok(SealReport {
+        base,
+        records,
+        raw_bytes,
+        sealed_bytes,
+        codec,
+        group,
+        trained,
+        dictionary_bytes,
+    })
 }

@@ -89,7 +89,9 @@ impl Writer {
         let directory = store.directory(category)?;
         let storage = &*store.storage;
         if !storage.exists(&directory).map_err(RecordError::file("look for", &directory))? {
-            storage.create_directory(&directory).map_err(RecordError::file("create", &directory))?;
+            storage
+                .create_directory(&directory)
+                .map_err(RecordError::file("create", &directory))?;
             sync_parent(storage, &directory)?;
         }
         let lock = crate::lock::lock(storage, &directory).map_err(|e| from_store(e, &directory))?;
@@ -171,7 +173,8 @@ impl Writer {
             .filter(|(store, ..)| *store == self.store.number)
             .map(|(_, dictionary, _)| dictionary)
             .unwrap_or_default();
-        let header = OpenHeader { store: self.store.number, base, seed: seed(self.store.number, base) };
+        let header =
+            OpenHeader { store: self.store.number, base, seed: seed(self.store.number, base) };
         self.begin(header, &dictionary, &[], 0)
     }
 
@@ -187,7 +190,11 @@ impl Writer {
         let bytes = pending.records.bytes().len() + record.len();
         if bytes > PENDING_BYTES_MAX {
             let (bytes, limit) = (bytes as u64, PENDING_BYTES_MAX as u64);
-            return Err(RecordError::TooLarge { what: "records that wait for a flush", bytes, limit });
+            return Err(RecordError::TooLarge {
+                what: "records that wait for a flush",
+                bytes,
+                limit,
+            });
         }
         let id = pending.end();
         push(&mut pending.records, record, time);
@@ -230,7 +237,9 @@ impl Writer {
         let mut commit = hold(&self.commit);
         let taken = {
             let mut pending = hold(&self.pending);
-            if let Some(lost) = pending.lost.iter().find(|lost| lost.start < ids.end && ids.start < lost.end) {
+            if let Some(lost) =
+                pending.lost.iter().find(|lost| lost.start < ids.end && ids.start < lost.end)
+            {
                 return Err(RecordError::Lost { id: lost.start.max(ids.start) });
             }
             if commit.end >= ids.end {
@@ -269,7 +278,14 @@ impl Writer {
         while start < records.len() {
             let end = frame_end(records, start);
             let first = base + start as u64;
-            frame::write(records, start..end, first, open.header.seed, &mut open.encoder, &mut commit.frames)?;
+            frame::write(
+                records,
+                start..end,
+                first,
+                open.header.seed,
+                &mut open.encoder,
+                &mut commit.frames,
+            )?;
             start = end;
         }
         let path = self.directory.join(file_name(open.header.base, FileKind::Open));
