@@ -401,6 +401,16 @@ pub fn dictionary_alike(dictionary: &[u8], source: &[u8], length: usize) {
             }
         }
     }
+    for (name, policy) in [("adaptive", Policy::Adaptive), ("thompson", Policy::Thompson)] {
+        let mut selector = Selector::new(policy, Isa::best(), jumping_clock);
+        // Some calls more than it takes to have tried every variant.
+        for _ in 0..16 {
+            let mut buffer = dictionary.to_vec();
+            buffer.resize(dictionary.len() + length, 0xaa);
+            let result = selector.decode_behind(source, &mut buffer, dictionary.len());
+            check_behind(expected.as_ref(), result, &buffer[dictionary.len()..], name);
+        }
+    }
 }
 
 fn check_behind(

@@ -83,6 +83,7 @@ pub(crate) enum Command {
     Export(ExportArguments),
     Sql(SqlArguments),
     Optimize(OptimizeArguments),
+    Salvage(SalvageArguments),
     Verify(VerifyArguments),
     Inspect(InspectArguments),
     AttachScript(AttachScriptArguments),
@@ -305,9 +306,30 @@ pub(crate) struct SqlArguments {
     /// Strings must be UTF-8, or may hold any bytes
     #[arg(long, value_name = "KIND", default_value = "utf8", hide_possible_values = true)]
     pub(crate) strings: StringsName,
-    /// The same result, rows in the same order, every time
+    /// The same result, rows in the same order, every time, by the same path through the decoders
     #[arg(long)]
     pub(crate) deterministic: bool,
+}
+
+/// Save what a damaged part still holds into a new table
+///
+/// Rows are kept where every column can be read; a column of which nothing can be read is left out. Each loss is printed;
+/// the exit code is 6 if there is any.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  tambour salvage flights/all_1_1_0 --to saved")]
+pub(crate) struct SalvageArguments {
+    /// Directory of the part
+    #[arg(value_name = "PART", value_hint = ValueHint::DirPath)]
+    pub(crate) part: PathBuf,
+    /// Directory of the new table
+    #[arg(long, value_name = "TABLE", value_hint = ValueHint::DirPath)]
+    pub(crate) to: PathBuf,
+    /// Threads [default: all processors]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
+    pub(crate) threads: Option<usize>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Merge the parts of a table
@@ -473,6 +495,9 @@ pub(crate) struct DecompressArguments {
     /// Most memory for blocks under way
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) memory: ByteSize,
+    /// Take the same path through the decoders every time, instead of the fastest by the clock
+    #[arg(long)]
+    pub(crate) deterministic: bool,
 }
 
 /// Where compressed and decompressed bytes go.

@@ -19,6 +19,8 @@ pub(crate) enum Exit {
     Limit = 4,
     /// A format or codec that this version does not know.
     Unsupported = 5,
+    /// Something was saved of damaged data, and something was lost.
+    Partial = 6,
     /// Interrupted by the user.
     Interrupted = 130,
 }
@@ -39,6 +41,7 @@ impl Exit {
             Self::Corrupt => 3,
             Self::Limit => 4,
             Self::Unsupported => 5,
+            Self::Partial => 6,
             Self::Interrupted => 130,
         }
     }

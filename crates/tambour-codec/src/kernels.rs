@@ -5,6 +5,7 @@
 
 use crate::CodecError;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tambour_kernel::column::{alp, delta, gcd, t64};
 use tambour_kernel::lz4;
 use tambour_kernel::variant::{Isa, Runnable};
@@ -65,6 +66,28 @@ pub fn isa() -> Result<Isa, CodecError> {
     Ok(kernels()?.isa)
 }
 
+static DETERMINISTIC: AtomicBool = AtomicBool::new(false);
+
+/// Makes every decoder of this process that is made from now on take the same path for the same input: no clock is asked
+/// which variant is fastest. It costs speed and is there to reproduce faults; results are the same either way.
+pub fn be_deterministic() {
+    DETERMINISTIC.store(true, Ordering::Relaxed);
+}
+
+/// How LZ4 blocks are decoded: by the fastest variant as measured on the way, or always by the same one.
+fn lz4_policy() -> lz4::Policy {
+    if DETERMINISTIC.load(Ordering::Relaxed) {
+        lz4::Policy::Deterministic
+    } else {
+        lz4::Policy::Adaptive
+    }
+}
+
+/// A selector of LZ4 decoders for one stream, at the level in use.
+pub fn lz4_selector() -> Result<lz4::Selector, CodecError> {
+    Ok(lz4::Selector::new(lz4_policy(), isa()?, lz4::ticks))
+}
+
 /// The LZ4 decoder in use.
 pub fn lz4_decode() -> Result<Runnable<lz4::Decode>, CodecError> {
     Ok(kernels()?.lz4_decode)
@@ -98,6 +121,13 @@ mod tests {
     fn no_value_means_the_best() {
         assert_eq!(level(None), Ok(Isa::best()));
         assert_eq!(level(Some("")), Ok(Isa::best()));
+    }
+
+    #[test]
+    fn a_process_can_be_deterministic() {
+        assert!(matches!(super::lz4_policy(), super::lz4::Policy::Adaptive));
+        super::be_deterministic();
+        assert!(matches!(super::lz4_policy(), super::lz4::Policy::Deterministic));
     }
 
     #[test]

@@ -1,1 +1,2 @@
 //! Messages compressed one by one with a shared dictionary.
+#![forbid(unsafe_code)]

@@ -7,6 +7,7 @@ use crate::exec::{self, TambourScanExec};
 use crate::functions;
 use crate::guard;
 use crate::provider::TambourTable;
+use crate::records::RecordTable;
 use crate::results;
 use crate::system::{self, Registry, SystemTable};
 use crate::unknown;
@@ -29,6 +30,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use tambour_part::types::Strings;
 use tambour_store::Table;
+use tambour_store::record::View;
 
 /// How a session runs its queries.
 #[derive(Clone, Debug)]
@@ -118,6 +120,15 @@ impl Session {
         let provider = TambourTable::new(Arc::clone(&table), self.strings, self.batch_rows);
         self.context.register_table(TableReference::bare(name), Arc::new(provider))?;
         registered.push((name.to_owned(), table));
+        Ok(())
+    }
+    /// Adds a category of a record store as a table: [`crate::records`].
+    pub fn register_records(&self, name: &str, view: Arc<View>) -> Result<(), SqlError> {
+        if self.context.table_exist(TableReference::bare(name))? {
+            return Err(SqlError::Duplicate { name: name.to_owned() });
+        }
+        let provider = RecordTable::new(view, self.strings, self.batch_rows)?;
+        self.context.register_table(TableReference::bare(name), Arc::new(provider))?;
         Ok(())
     }
     /// The tables in the order of registration, with their names.

@@ -14,6 +14,7 @@ pub mod functions;
 mod guard;
 pub mod provider;
 pub mod pushdown;
+pub mod records;
 mod results;
 mod statistics;
 pub mod system;

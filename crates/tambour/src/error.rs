@@ -8,6 +8,7 @@ use tambour_part::{PartError, Place};
 #[cfg(feature = "sql")]
 use tambour_sql::SqlError;
 use tambour_store::StoreError;
+use tambour_store::record::RecordError;
 
 /// An error of any layer.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +67,9 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<StoreError>() {
+        return Some(error.kind());
+    }
+    if let Some(error) = error.downcast_ref::<RecordError>() {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<PartError>() {

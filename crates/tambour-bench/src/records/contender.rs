@@ -25,7 +25,11 @@ pub(super) trait Contender {
     /// Reads one by one; `visit` gets the place in `ids` and the record.
     fn get(&mut self, ids: &[u64], visit: &mut dyn FnMut(usize, &[u8])) -> Result<(), BenchError>;
     /// Reads with whatever it has for many.
-    fn get_many(&mut self, ids: &[u64], visit: &mut dyn FnMut(usize, &[u8])) -> Result<(), BenchError>;
+    fn get_many(
+        &mut self,
+        ids: &[u64],
+        visit: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<(), BenchError>;
 }
 
 /// Every record a frame in memory, side by side.
@@ -47,7 +51,8 @@ impl Frames {
         with_dictionary: bool,
         clock: fn() -> f64,
     ) -> Result<Self, BenchError> {
-        let name = if with_dictionary { "zstd-1 + dictionary (B)" } else { "zstd-1, no dictionary" };
+        let name =
+            if with_dictionary { "zstd-1 + dictionary (B)" } else { "zstd-1, no dictionary" };
         let failed = |code: usize| BenchError::Library {
             contender: name.to_owned(),
             reason: zstd_safe::get_error_name(code).to_owned(),
@@ -144,7 +149,11 @@ impl Contender for Frames {
         Ok(())
     }
 
-    fn get_many(&mut self, ids: &[u64], visit: &mut dyn FnMut(usize, &[u8])) -> Result<(), BenchError> {
+    fn get_many(
+        &mut self,
+        ids: &[u64],
+        visit: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<(), BenchError> {
         for (k, id) in ids.iter().enumerate() {
             if let Some(ahead) = ids.get(k + AHEAD) {
                 let record = usize::try_from(*ahead).unwrap_or(usize::MAX);
@@ -198,7 +207,8 @@ impl Store {
         drop(writer);
         let view = Arc::new(store.view("default", &ViewOptions { memory_bytes: 1 << 32 })?);
         let stored_bytes = view.stat().file_bytes();
-        let name = if group_size == 1 { "records".to_owned() } else { format!("records x{group_size}") };
+        let name =
+            if group_size == 1 { "records".to_owned() } else { format!("records x{group_size}") };
         let write_rate = records.bytes().len() as f64 / seconds.max(1e-9);
         Ok(Self { name, reader: view.reader(), stored_bytes, write_rate })
     }
@@ -224,7 +234,11 @@ impl Contender for Store {
         Ok(())
     }
 
-    fn get_many(&mut self, ids: &[u64], visit: &mut dyn FnMut(usize, &[u8])) -> Result<(), BenchError> {
+    fn get_many(
+        &mut self,
+        ids: &[u64],
+        visit: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<(), BenchError> {
         Ok(self.reader.get_many(ids, |k, record| visit(k, record))?)
     }
 }

@@ -8,15 +8,38 @@ use std::fmt::Write;
 use tambour_store::record::Batch;
 
 const SERVICES: [&str; 12] = [
-    "checkout-api", "catalog-search", "session-gateway", "payment-worker", "image-resizer",
-    "recommendation", "inventory-sync", "notification-hub", "user-profile", "audit-trail",
-    "order-router", "price-engine",
+    "checkout-api",
+    "catalog-search",
+    "session-gateway",
+    "payment-worker",
+    "image-resizer",
+    "recommendation",
+    "inventory-sync",
+    "notification-hub",
+    "user-profile",
+    "audit-trail",
+    "order-router",
+    "price-engine",
 ];
 const REGIONS: [&str; 4] = ["eu-west-1", "eu-central-1", "us-east-1", "ap-south-1"];
 const METHODS: [&str; 4] = ["GET", "POST", "PUT", "DELETE"];
 const RESOURCES: [&str; 16] = [
-    "orders", "customers", "products", "carts", "sessions", "invoices", "shipments", "reviews",
-    "images", "prices", "vouchers", "addresses", "returns", "wishlists", "suppliers", "reports",
+    "orders",
+    "customers",
+    "products",
+    "carts",
+    "sessions",
+    "invoices",
+    "shipments",
+    "reviews",
+    "images",
+    "prices",
+    "vouchers",
+    "addresses",
+    "returns",
+    "wishlists",
+    "suppliers",
+    "reports",
 ];
 const BROWSERS: [&str; 6] = [
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)",
@@ -104,14 +127,20 @@ impl Log {
         let seconds = self.now / 1000 % 86_400;
         let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
         let day = 14 + self.now / 86_400_000 % 7;
-        let (service, host) = (self.services.draw(&mut self.random), self.hosts.draw(&mut self.random));
+        let (service, host) =
+            (self.services.draw(&mut self.random), self.hosts.draw(&mut self.random));
         let level = ["INFO", "INFO", "INFO", "WARN", "DEBUG", "ERROR"][self.below(6)];
         let region = REGIONS[host % 4];
         let _ = write!(
             text,
             "{{\"@timestamp\":\"2023-11-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z\",\"level\":\"{level}\",\
              \"service\":\"{}\",\"host\":\"ip-10-{}-{}-{}.{region}.compute.internal\",\"pid\":{},",
-            self.now % 1000, SERVICES[service % 12], host % 8, host * 7 % 250, host * 13 % 250, 1000 + host * 17 % 8000,
+            self.now % 1000,
+            SERVICES[service % 12],
+            host % 8,
+            host * 7 % 250,
+            host * 13 % 250,
+            1000 + host * 17 % 8000,
         );
         match self.below(4) {
             0 => self.request(text),
@@ -120,7 +149,12 @@ impl Log {
             _ => self.audit(text),
         }
         if self.below(2) == 0 {
-            let _ = write!(text, ",\"trace_id\":\"{:016x}{:016x}\"", self.random.number(), self.random.number());
+            let _ = write!(
+                text,
+                ",\"trace_id\":\"{:016x}{:016x}\"",
+                self.random.number(),
+                self.random.number()
+            );
         }
         text.push('}');
     }
@@ -137,8 +171,15 @@ impl Log {
             text,
             "\"event\":\"http_request\",\"method\":\"{}\",\"path\":\"/api/v2/{}/{}\",\"status\":{status},\"bytes\":{},\
              \"duration_ms\":{},\"user_agent\":\"{} Build/{}\",\"user\":{{\"id\":\"u-{:06}\",\"plan\":\"{}\"}}",
-            METHODS[path % 4], RESOURCES[path % 16], path * 31, self.random.below(50_000), self.random.below(900),
-            BROWSERS[agent % 6], 100 + agent, self.user(), ["free", "basic", "business"][path % 3],
+            METHODS[path % 4],
+            RESOURCES[path % 16],
+            path * 31,
+            self.random.below(50_000),
+            self.random.below(900),
+            BROWSERS[agent % 6],
+            100 + agent,
+            self.user(),
+            ["free", "basic", "business"][path % 3],
         );
     }
 
@@ -148,7 +189,12 @@ impl Log {
             text,
             "\"event\":\"application\",\"logger\":\"com.example.{}.handler.RequestHandler\",\"thread\":\"worker-{}\",\
              \"message\":\"{}\",\"attempt\":{},\"queue\":\"{}-events\",\"elapsed_ms\":{},\"tenant\":\"tenant-{}\"",
-            RESOURCES[kind], self.below(32), MESSAGES[kind], self.below(5), RESOURCES[kind + 3], self.random.below(5000),
+            RESOURCES[kind],
+            self.below(32),
+            MESSAGES[kind],
+            self.below(5),
+            RESOURCES[kind + 3],
+            self.random.below(5000),
             self.hosts.draw(&mut self.random),
         );
     }
@@ -160,8 +206,13 @@ impl Log {
             "\"event\":\"db_query\",\"database\":\"shop_production\",\"statement\":\"SELECT id, status, updated_at FROM {} \
              WHERE customer_id = ? AND status = ? ORDER BY updated_at DESC LIMIT {}\",\"rows\":{},\"duration_us\":{},\
              \"pool\":{{\"active\":{},\"idle\":{}}},\"user\":{{\"id\":\"u-{:06}\"}}",
-            RESOURCES[table], [10, 20, 50, 100][table % 4], self.below(100), self.random.below(90_000), self.below(40),
-            self.below(40), self.user(),
+            RESOURCES[table],
+            [10, 20, 50, 100][table % 4],
+            self.below(100),
+            self.random.below(90_000),
+            self.below(40),
+            self.below(40),
+            self.user(),
         );
     }
 
@@ -171,10 +222,16 @@ impl Log {
             text,
             "\"event\":\"audit\",\"action\":\"{}\",\"actor\":{{\"id\":\"u-{:06}\",\"role\":\"{}\",\"ip\":\"192.168.{}.{}\"}},\
              \"target\":{{\"type\":\"{}\",\"id\":{}}},\"result\":\"{}\",\"reason\":\"policy {} evaluated for {}\"",
-            ["login", "logout", "update", "delete", "grant", "export"][action], self.user(),
-            ["customer", "operator", "administrator"][action % 3], self.below(256), self.below(256),
-            RESOURCES[self.below(16)], self.random.below(10_000_000), ["allowed", "denied"][action % 2],
-            ["default-deny", "business-hours", "least-privilege"][action % 3], SERVICES[action],
+            ["login", "logout", "update", "delete", "grant", "export"][action],
+            self.user(),
+            ["customer", "operator", "administrator"][action % 3],
+            self.below(256),
+            self.below(256),
+            RESOURCES[self.below(16)],
+            self.random.below(10_000_000),
+            ["allowed", "denied"][action % 2],
+            ["default-deny", "business-hours", "least-privilege"][action % 3],
+            SERVICES[action],
         );
     }
 }

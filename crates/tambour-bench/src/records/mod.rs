@@ -12,9 +12,9 @@ mod page;
 #[cfg(feature = "rocksdb")]
 mod rocks;
 
+use crate::BenchError;
 use crate::clock::thread_seconds;
 use crate::random::Random;
-use crate::BenchError;
 use contender::{Contender, Frames, Store};
 pub use page::{page, table, to_json};
 use std::path::PathBuf;

@@ -21,7 +21,11 @@ fn failed(error: rocksdb::Error) -> BenchError {
 }
 
 impl Rocks {
-    pub(super) fn new(path: &Path, records: &Batch, clock: fn() -> f64) -> Result<Self, BenchError> {
+    pub(super) fn new(
+        path: &Path,
+        records: &Batch,
+        clock: fn() -> f64,
+    ) -> Result<Self, BenchError> {
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_size(4096);
         blocks.disable_cache();
@@ -75,7 +79,11 @@ impl Contender for Rocks {
         Ok(())
     }
 
-    fn get_many(&mut self, ids: &[u64], visit: &mut dyn FnMut(usize, &[u8])) -> Result<(), BenchError> {
+    fn get_many(
+        &mut self,
+        ids: &[u64],
+        visit: &mut dyn FnMut(usize, &[u8]),
+    ) -> Result<(), BenchError> {
         for (number, some) in ids.chunks(32).enumerate() {
             let records = self.db.multi_get(some.iter().map(|id| id.to_be_bytes()));
             for (k, record) in records.into_iter().enumerate() {

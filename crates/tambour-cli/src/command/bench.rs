@@ -78,7 +78,7 @@ fn machine(isa: Isa) -> Machine {
     let version = env!("CARGO_PKG_VERSION");
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     Machine {
-        // Whoever builds a release may say from which commit.
+        // Release builds know from which commit they are (build.rs).
         commit: match option_env!("TAMBOUR_COMMIT") {
             Some(commit) => format!("{version} ({commit})"),
             None => version.to_owned(),

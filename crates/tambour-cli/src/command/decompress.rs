@@ -7,12 +7,16 @@ use crate::exit::Failure;
 use crate::output::Console;
 use std::path::{Path, PathBuf};
 use tambour::codec::frame::{self, DecompressOptions, Format};
+use tambour::codec::kernels;
 
 /// The formats whose files have an ending of their own.
 const FORMATS: [Format; 3] = [Format::Lz4, Format::Zstd, Format::Block];
 
 /// Decompresses and tells what came of it.
 pub(crate) fn run(arguments: &DecompressArguments, console: Console) -> anyhow::Result<()> {
+    if arguments.deterministic {
+        kernels::be_deterministic();
+    }
     let mut input = Input::open(arguments.file.as_deref())?;
     let output = Output::choose(&arguments.place, &input, shorter)?;
     // An ending of `.bin` says little: many files that are no blocks have it.

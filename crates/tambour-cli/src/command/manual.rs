@@ -22,16 +22,21 @@ pub(crate) fn run(arguments: &ManArguments, console: Console) -> anyhow::Result<
     std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     let mut command = Cli::command();
     command.build();
-    let mut pages = 1;
-    write(directory, "tambour", &page(command.clone())?)?;
-    for sub in command.get_subcommands() {
-        let name = format!("tambour-{}", sub.get_name());
-        // The page's title is one word, the way other tools with commands name theirs.
-        write(directory, &name, &page(sub.clone().display_name(name.clone()))?)?;
-        pages += 1;
-    }
+    let pages = write_pages(directory, "tambour", &command)?;
     console.note(format_args!("wrote {pages} pages into {}", directory.display()));
     Ok(())
+}
+
+/// Writes the page of a command and those of its commands, and counts them.
+fn write_pages(directory: &Path, name: &str, command: &clap::Command) -> anyhow::Result<usize> {
+    // The page's title is one word, the way other tools with commands name theirs.
+    write(directory, name, &page(command.clone().display_name(name.to_owned()))?)?;
+    let mut pages = 1;
+    // `tambour help` repeats all of them.
+    for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        pages += write_pages(directory, &format!("{name}-{}", sub.get_name()), sub)?;
+    }
+    Ok(pages)
 }
 
 fn page(command: clap::Command) -> std::io::Result<Vec<u8>> {

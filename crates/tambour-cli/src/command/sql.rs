@@ -11,8 +11,11 @@ use anyhow::Context;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tambour::codec::kernels;
+use tambour::part::storage;
 use tambour::sql::{Session, SessionOptions};
 use tambour::store::Table;
+use tambour::store::record::{RecordStore, ViewOptions};
 
 /// Runs what was given, or the shell.
 pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<()> {
@@ -136,6 +139,9 @@ fn looks_like_sql(argument: &str) -> bool {
 }
 
 fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow::Result<Session> {
+    if arguments.deterministic {
+        kernels::be_deterministic();
+    }
     let session = Session::new(&SessionOptions {
         threads,
         deterministic: arguments.deterministic,
@@ -143,6 +149,10 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
         ..SessionOptions::default()
     })?;
     for Named { name, path } in tables {
+        if RecordStore::is_at(storage::disk().as_ref(), path) {
+            register_records(&session, name.as_deref(), path)?;
+            continue;
+        }
         let table = Arc::new(Table::open(path)?);
         let name = name.clone().unwrap_or_else(|| table.name().to_owned());
         if session.tables().iter().any(|(taken, _)| *taken == name) {
@@ -155,6 +165,24 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
         session.register_as(&name, table)?;
     }
     Ok(session)
+}
+
+/// Registers the categories of a record store: the only one, or the one called `default`, has the name of the store, others
+/// have theirs behind it.
+fn register_records(session: &Session, name: Option<&str>, path: &Path) -> anyhow::Result<()> {
+    let store = RecordStore::open(&storage::disk(), path)?;
+    let own = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = name.unwrap_or(&own);
+    let categories = store.categories()?;
+    for category in &categories {
+        let view = Arc::new(store.view(category, &ViewOptions::default())?);
+        if categories.len() == 1 || category == "default" {
+            session.register_records(name, view)?;
+        } else {
+            session.register_records(&format!("{name}_{category}"), view)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

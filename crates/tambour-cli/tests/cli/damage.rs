@@ -170,3 +170,80 @@ fn inspect_of_damaged_blocks() {
     assert!(run.stdout.contains("BAD"), "{}", run.stdout);
     assert!(run.stderr.contains("checksum mismatch"), "{}", run.stderr);
 }
+
+#[test]
+fn salvage_keeps_what_the_blocks_hold() {
+    let sandbox = Sandbox::new();
+    let rows =
+        (0..300_000_u64).map(|n| format!("{n},{}\n", n.wrapping_mul(0x9e37_79b9) % 1_000_003));
+    sandbox.file("n.csv", format!("id,v\n{}", rows.collect::<String>()));
+    sandbox.run(&["import", "n.csv", "--into", "t", "--codec", "LZ4"]).expect(0);
+    let part = sandbox.part("t");
+    let path = part.to_str().unwrap();
+    sandbox.run(&["salvage", path, "--to", "whole"]).expect(0).says(&["300,000 of 300,000 rows"]);
+
+    Damage::Flipped.apply(&part.join("v.bin"));
+    let run = sandbox.run(&["salvage", path, "--to", "saved", "--json"]).expect(6);
+    let saved = run.json();
+    assert_eq!(saved["schema"], "tambour/salvage/1");
+    let [loss] = saved["losses"].as_array().unwrap().as_slice() else { panic!("{saved}") };
+    assert_eq!(loss["column"], "v");
+    assert!(loss["reason"].as_str().unwrap().contains("checksum"), "{loss}");
+    let (first, lost) = (loss["first_row"].as_u64().unwrap(), loss["rows"].as_u64().unwrap());
+    assert!(0 < lost && lost < 100_000, "{loss}");
+    assert_eq!(saved["rows_saved"], 300_000 - lost);
+    // Just these rows are gone, and no other value is.
+    let query = format!(
+        "SELECT count(*), SAME, min(b.id < {first} OR b.id >= {}) \
+         FROM whole AS a JOIN saved AS b ON a.id = b.id",
+        first + lost
+    );
+    let query = query.replace("SAME", "sum(CASE WHEN a.v = b.v THEN 1 ELSE 0 END)");
+    let answer = sandbox.run(&["sql", "whole", "saved", &query, "--format", "csv", "--no-header"]);
+    let answer = answer.expect(0);
+    let kept = 300_000 - lost;
+    assert_eq!(answer.stdout.trim(), format!("{kept},{kept},true"));
+    sandbox.run(&["verify", "saved"]).expect(0);
+}
+
+#[test]
+fn salvage_copes_with_every_damage() {
+    let sandbox = Sandbox::new();
+    sandbox.table();
+    let rows = |table: &str| -> Vec<serde_json::Value> {
+        let query = format!("SELECT * FROM {table}");
+        let run = sandbox.run(&["sql", table, &query, "--format", "jsonl", "--deterministic"]);
+        run.expect(0).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let all = rows("t");
+    assert_eq!(all.len(), 1000);
+    let part = sandbox.part("t");
+    let path = part.to_str().unwrap();
+    let mut number = 0;
+    let mut saved_some = 0;
+    each_damage(&part, |name, damage| {
+        number += 1;
+        let target = format!("saved{number}");
+        let run = sandbox.run(&["salvage", path, "--to", &target]);
+        let exists = sandbox.path().join(&target).exists();
+        match run.code {
+            Some(0 | 6) => {
+                saved_some += 1;
+                // There is one granule: what is lost are whole columns.
+                let saved = rows(&target);
+                assert_eq!(saved.len(), all.len(), "{name} {damage:?}");
+                for (saved, row) in saved.iter().zip(&all) {
+                    let saved = saved.as_object().unwrap();
+                    assert!(
+                        saved.iter().all(|(key, value)| row[key] == *value),
+                        "{name} {damage:?}"
+                    );
+                    assert!(run.code == Some(6) || saved.len() == 4, "{name} {damage:?}");
+                }
+            }
+            Some(3) => assert!(!exists, "{name} {damage:?} leaves {target}"),
+            code => panic!("{name} {damage:?}: {code:?} {}{}", run.stdout, run.stderr),
+        }
+    });
+    assert!(saved_some > number / 2, "{saved_some} of {number}");
+}

@@ -5,7 +5,7 @@
 
 use super::{Codec, Family, Scope, no_arguments};
 use crate::{CodecError, kernels};
-use tambour_kernel::lz4::{self, Policy, Selector};
+use tambour_kernel::lz4::{self, Selector};
 
 pub(super) const FAMILY: Family = Family {
     name: "LZ4",
@@ -38,8 +38,7 @@ struct Encode {
 
 impl Lz4 {
     pub(super) fn new(level: lz4::Level) -> Result<Self, CodecError> {
-        let decode = Selector::new(Policy::Adaptive, kernels::isa()?, lz4::ticks);
-        Ok(Self { decode, level, encode: None })
+        Ok(Self { decode: kernels::lz4_selector()?, level, encode: None })
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) const PROJECTION_SUFFIX: &str = ".proj";
 pub(crate) struct PartFiles {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) path: PathBuf,
+    /// Whether files may be other than checksums.txt says: [`super::OpenOptions::damaged`].
+    pub(crate) damaged: bool,
     /// Where the directory may have gone meanwhile.
     pub(crate) renamed_to: Option<PathBuf>,
     /// Names and lengths.
@@ -74,6 +76,7 @@ impl PartFiles {
         Ok(Self {
             storage,
             path,
+            damaged: false,
             renamed_to,
             lengths,
             directories,
@@ -113,6 +116,11 @@ impl PartFiles {
     pub(crate) fn length(&self, name: &str) -> u64 {
         self.lengths.get(name).copied().unwrap_or(0)
     }
+    /// The length into which marks may point. A file of a damaged part may have lost its end, which concerns the marks
+    /// that point there and no others; reading finds that out.
+    pub(crate) fn reachable_length(&self, name: &str) -> u64 {
+        if self.damaged { u64::MAX } else { self.length(name) }
+    }
     /// What `checksums.txt` lists for a file.
     pub(crate) fn sum(&self, name: &str) -> Option<&FileSum> {
         self.sums.as_ref().and_then(|sums| sums.files.get(name))
@@ -147,7 +155,10 @@ impl PartFiles {
         if !self.has(name) {
             return Err(PartError::Missing { place: place() });
         }
-        let listed = self.sums.is_none() || self.sum(name).is_some() || Self::is_never_listed(name);
+        let listed = self.damaged
+            || self.sums.is_none()
+            || self.sum(name).is_some()
+            || Self::is_never_listed(name);
         if listed { Ok(()) } else { Err(PartError::Unlisted { place: place() }) }
     }
 

@@ -1,5 +1,6 @@
 //! The marks of an opened part's streams: read and checked when a stream is first used, then kept.
 
+use super::open::marks_file;
 use super::{CompactLayout, Part, PartFiles, StoredColumn};
 use crate::PartError;
 use crate::column::StreamKind;
@@ -30,7 +31,7 @@ pub(super) fn load(
 impl Part {
     /// Name of the mark file of a stream of a wide part.
     pub(crate) fn marks_name(&self, stem: &str) -> String {
-        format!("{stem}.{}", self.format.extension)
+        marks_file(stem, self.format)
     }
 
     /// The marks of a stream of a wide part, checked against the granules of the part and the length of the stream.
@@ -42,7 +43,7 @@ impl Part {
         let name = self.marks_name(stem);
         let marks = Arc::new(load(&self.files, &name, self.format, 1)?);
         self.check_marks(&name, &marks)?;
-        let length = self.files.length(&format!("{stem}.bin"));
+        let length = self.files.reachable_length(&format!("{stem}.bin"));
         marks.check(&self.files.path_of(&name), length, self.granules.len())?;
         let mut cache = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(cache.entry(stem.to_owned()).or_insert(marks)))

@@ -1,5 +1,6 @@
 //! An opened part: its metadata, all of it checked, and readers of its columns.
 
+mod damaged;
 mod files;
 mod keys;
 mod marks;
@@ -63,6 +64,10 @@ pub struct OpenOptions {
     pub index_granularity: Option<u64>,
     /// The name that the directory may be given while it is read: files that are gone are looked for there.
     pub renamed_to: Option<PathBuf>,
+    /// Opens what is left of a part that is too damaged to be opened: files that are gone make their columns unreadable
+    /// instead of the part, and sizes and hashes of checksums.txt are not asked for. Blocks, marks and values are checked
+    /// as ever when they are read.
+    pub damaged: bool,
 }
 
 /// A column and how it lies in the part.

@@ -3,7 +3,7 @@
 use super::marks::{check_compact, fixed_granules, has_rows, load};
 use super::{
     COMPACT_FILE, CompactLayout, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn,
-    file_hash,
+    damaged, file_hash,
 };
 use crate::column::streams;
 use crate::manifest::columns::{self, COLUMNS_FILE, ColumnLine};
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Name of the file with the number of rows.
-const COUNT_FILE: &str = "count.txt";
+pub(super) const COUNT_FILE: &str = "count.txt";
 /// Name of the one file of packed part storage.
 const PACKED_FILE: &str = "data.packed";
 /// Start of the directory name of a patch part.
@@ -36,10 +36,10 @@ const SYSTEM_COLUMNS: [&str; 3] = [ROW_EXISTS, "_block_number", "_block_offset"]
 
 /// The columns of a part, sorted by what can be done with them.
 #[derive(Debug, Default)]
-struct Columns {
-    stored: Vec<StoredColumn>,
+pub(super) struct Columns {
+    pub(super) stored: Vec<StoredColumn>,
     row_exists: Option<StoredColumn>,
-    unreadable: Vec<UnreadableColumn>,
+    pub(super) unreadable: Vec<UnreadableColumn>,
     /// Names of all, in the order of columns.txt.
     names: Vec<String>,
 }
@@ -56,6 +56,9 @@ pub(super) fn open(
     path: &Path,
     options: &OpenOptions,
 ) -> Result<Part, PartError> {
+    if options.damaged {
+        return damaged::open(storage, path, options);
+    }
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
     let mut files = PartFiles::list(storage, path)?;
     files.renamed_to.clone_from(&options.renamed_to);
@@ -76,7 +79,7 @@ pub(super) fn open(
     let values = read_values(&files, &name)?;
 
     let format = find_format(&files)?;
-    let mut columns = sort_columns(&files, lines, format)?;
+    let columns = sort_columns(&files, lines, format)?;
     let (granules, compact) = if format.is_compact() {
         let (granules, compact) = open_compact(&files, format, &columns, rows)?;
         (granules, Some(compact))
@@ -84,27 +87,47 @@ pub(super) fn open(
         let stated = options.index_granularity.or(guard.map(|guard| guard.index_granularity));
         (open_wide(&files, format, &columns, rows, stated)?, None)
     };
-    Ok(Part {
-        content_hash: files.content_hash(&columns_file),
-        files,
-        name,
-        rows,
-        columns: columns.stored.iter().map(|stored| stored.column.clone()).collect(),
-        stored: std::mem::take(&mut columns.stored),
-        row_exists: columns.row_exists,
-        unreadable: columns.unreadable,
-        format,
-        granules,
-        compact,
-        marks: Mutex::new(HashMap::new()),
-        values,
-        index: Mutex::new(None),
-        sizes: OnceLock::new(),
-    })
+    let read = Read { name, rows, columns, values, format, granules, compact };
+    Ok(read.part(files, &columns_file))
+}
+
+/// What was read of a part.
+pub(super) struct Read {
+    pub(super) name: String,
+    pub(super) rows: u64,
+    pub(super) columns: Columns,
+    pub(super) values: BTreeMap<String, Vec<u8>>,
+    pub(super) format: MarkFormat,
+    pub(super) granules: Granules,
+    pub(super) compact: Option<CompactLayout>,
+}
+
+impl Read {
+    /// The part.
+    pub(super) fn part(self, files: PartFiles, columns_file: &[u8]) -> Part {
+        let Self { name, rows, columns, values, format, granules, compact } = self;
+        Part {
+            content_hash: files.content_hash(columns_file),
+            files,
+            name,
+            rows,
+            columns: columns.stored.iter().map(|stored| stored.column.clone()).collect(),
+            stored: columns.stored,
+            row_exists: columns.row_exists,
+            unreadable: columns.unreadable,
+            format,
+            granules,
+            compact,
+            marks: Mutex::new(HashMap::new()),
+            values,
+            index: Mutex::new(None),
+            sizes: OnceLock::new(),
+        }
+    }
 }
 
 /// Refuses what looks like a part but is read in other ways.
-fn refuse_foreign(files: &PartFiles, name: &str) -> Result<(), PartError> {
+pub(super) fn refuse_foreign(files: &PartFiles, name: &str) -> Result<(), PartError> {
     let place = || Place::file(&files.path);
     if name.starts_with(PATCH_PREFIX) {
         return Err(PartError::unsupported(place(), "a patch part"));
@@ -151,7 +174,7 @@ fn read_guard(files: &PartFiles, columns_file: &[u8]) -> Result<Option<Guard>, P
 }
 
 /// Finds the one form of marks that the part has.
-fn find_format(files: &PartFiles) -> Result<MarkFormat, PartError> {
+pub(super) fn find_format(files: &PartFiles) -> Result<MarkFormat, PartError> {
     let compact = files.has(COMPACT_FILE)
         && FORMATS.iter().any(|f| f.is_compact() && files.has(&compact_marks(*f)));
     let present = |format: &MarkFormat| {
@@ -176,12 +199,17 @@ fn find_format(files: &PartFiles) -> Result<MarkFormat, PartError> {
     Ok(format)
 }
 
+/// Name of the mark file of a stream.
+pub(super) fn marks_file(stem: &str, format: MarkFormat) -> String {
+    format!("{stem}.{}", format.extension)
+}
+
 fn compact_marks(format: MarkFormat) -> String {
     format!("data.{}", format.extension)
 }
 
 /// Parses types and layouts; a column that is not understood does not hinder the others.
-fn sort_columns(
+pub(super) fn sort_columns(
     files: &PartFiles,
     lines: Vec<ColumnLine>,
     format: MarkFormat,
@@ -250,7 +278,7 @@ fn open_wide(
     rows: u64,
     index_granularity: Option<u64>,
 ) -> Result<Granules, PartError> {
-    let marks_name = |stem: &str| format!("{stem}.{}", format.extension);
+    let marks_name = |stem: &str| marks_file(stem, format);
     let stems: Vec<String> = columns
         .known()
         .flat_map(|column| &column.streams)
@@ -302,7 +330,7 @@ fn check_mark_sizes(
     Ok(())
 }
 
-fn open_compact(
+pub(super) fn open_compact(
     files: &PartFiles,
     format: MarkFormat,
     columns: &Columns,
@@ -325,7 +353,7 @@ fn open_compact(
     let marks = load(files, &name, format, width)?;
     let granules = Granules::adaptive(&files.path_of(&name), &marks.rows, rows)?;
     let compact = CompactLayout { marks, bases, substreams };
-    check_compact(files, &name, &compact, &granules, files.length(COMPACT_FILE))?;
+    check_compact(files, &name, &compact, &granules, files.reachable_length(COMPACT_FILE))?;
     Ok((granules, compact))
 }
 

@@ -7,6 +7,8 @@ mod plans;
 #[cfg(test)]
 mod queries;
 #[cfg(test)]
+mod records;
+#[cfg(test)]
 mod scans;
 #[cfg(test)]
 mod support;

@@ -110,7 +110,10 @@ pub(super) fn put_varint(target: &mut Vec<u8>, mut value: u64) {
 
 /// Appends a length or count of 32 bits.
 pub(super) fn put_length(target: &mut Vec<u8>, length: usize) {
-    #[expect(clippy::cast_possible_truncation, reason = "all limits of the formats are below 4 GiB")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "all limits of the formats are below 4 GiB"
+    )]
     target.extend_from_slice(&(length as u32).to_le_bytes());
 }
 

@@ -71,7 +71,11 @@ pub(super) enum Encoder {
 
 impl Encoder {
     /// An encoder at a level of the codec.
-    pub(super) fn new(codec: Codec, level: i32, dictionary: &Dictionary) -> Result<Self, RecordError> {
+    pub(super) fn new(
+        codec: Codec,
+        level: i32,
+        dictionary: &Dictionary,
+    ) -> Result<Self, RecordError> {
         Ok(match codec {
             Codec::Raw => Self::Raw,
             Codec::Lz4 => {
@@ -138,8 +142,15 @@ fn put_zstd(frame: &[u8], group: &[u8], target: &mut Vec<u8>) {
 pub(super) enum Decoder {
     Raw,
     /// The dictionary, and behind it room for a group.
-    Lz4 { buffer: Vec<u8>, start: usize },
-    Zstd { context: DCtx<'static>, source: Vec<u8>, buffer: Vec<u8> },
+    Lz4 {
+        buffer: Vec<u8>,
+        start: usize,
+    },
+    Zstd {
+        context: DCtx<'static>,
+        source: Vec<u8>,
+        buffer: Vec<u8>,
+    },
 }
 
 impl Decoder {
@@ -254,8 +265,12 @@ mod tests {
     use super::{Codec, Decoder, Dictionary, Encoder, GROUP_MARGIN};
 
     fn record(k: usize) -> Vec<u8> {
-        format!("{{\"id\":{k},\"host\":\"web-{}\",\"path\":\"/drum/{}\",\"ok\":true}}", k % 7, k * k)
-            .into_bytes()
+        format!(
+            "{{\"id\":{k},\"host\":\"web-{}\",\"path\":\"/drum/{}\",\"ok\":true}}",
+            k % 7,
+            k * k
+        )
+        .into_bytes()
     }
 
     #[test]
@@ -264,7 +279,8 @@ mod tests {
         let lengths: Vec<usize> = records.iter().map(Vec::len).collect();
         let trained = Dictionary::train(&records.concat(), &lengths, 8192);
         assert!(!trained.is_empty());
-        let noise: Vec<u8> = (0..300_000_u64).map(|k| (k.wrapping_mul(k) >> 7) as u8 ^ k as u8).collect();
+        let noise: Vec<u8> =
+            (0..300_000_u64).map(|k| (k.wrapping_mul(k) >> 7) as u8 ^ k as u8).collect();
         let groups = [
             record(5),
             records[..16].concat(),

@@ -103,7 +103,10 @@ impl Dictionary {
 
 impl std::fmt::Debug for Dictionary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Dictionary").field("bytes", &self.bytes.len()).field("sum", &self.sum).finish()
+        f.debug_struct("Dictionary")
+            .field("bytes", &self.bytes.len())
+            .field("sum", &self.sum)
+            .finish()
     }
 }
 

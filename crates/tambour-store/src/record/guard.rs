@@ -65,7 +65,8 @@ pub(super) fn repair(payload: &mut [u8], guard: &[u8], sum: u32) -> Result<bool,
     let pieces = payload.len().div_ceil(piece);
     let parity_bytes = pieces.div_ceil(STRIPE) * piece;
     let sums = sums(guard, parity_bytes);
-    for (stripe, parity) in guard.get(..parity_bytes).unwrap_or_default().chunks(piece).enumerate() {
+    for (stripe, parity) in guard.get(..parity_bytes).unwrap_or_default().chunks(piece).enumerate()
+    {
         let start = stripe * STRIPE * piece;
         let end = payload.len().min(start + STRIPE * piece);
         let parts = &mut payload[start..end];
@@ -124,7 +125,8 @@ mod tests {
                 damaged[at] ^= 0x10;
                 assert!(repair(&mut damaged, &guard, sum).unwrap());
                 assert_eq!(damaged, payload);
-                if end - at > 1 && length > 5000 && at / 640 == (end - 1) / 640 && length == 10_000 {
+                if end - at > 1 && length > 5000 && at / 640 == (end - 1) / 640 && length == 10_000
+                {
                     damaged[at..end].fill(0xee);
                     repair(&mut damaged, &guard, sum).unwrap();
                     assert_eq!(damaged, payload);

@@ -203,8 +203,10 @@ impl RecordStore {
 
     /// Names of all categories, sorted.
     pub fn categories(&self) -> Result<Vec<String>, RecordError> {
-        let entries = self.storage.list(&self.path).map_err(RecordError::file("list", &self.path))?;
-        let categories = entries.into_iter().filter(|e| e.is_directory && check_name(&e.name).is_ok());
+        let entries =
+            self.storage.list(&self.path).map_err(RecordError::file("list", &self.path))?;
+        let categories =
+            entries.into_iter().filter(|e| e.is_directory && check_name(&e.name).is_ok());
         Ok(categories.map(|entry| entry.name).collect())
     }
 
@@ -228,7 +230,11 @@ impl RecordStore {
 /// Names of categories are names of directories everywhere.
 fn check_name(name: &str) -> Result<(), RecordError> {
     let good = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-    if name.is_empty() || name.len() > NAME_BYTES_MAX || name.starts_with('.') || !name.chars().all(good) {
+    if name.is_empty()
+        || name.len() > NAME_BYTES_MAX
+        || name.starts_with('.')
+        || !name.chars().all(good)
+    {
         let problem = format!(
             "{name:?} is no name for a category: up to {NAME_BYTES_MAX} letters, digits, `_`, `-`, `.`"
         );

@@ -61,7 +61,8 @@ impl Line {
         // Six bytes hold it; steeper lines are no lines.
         let slope = if slope.unsigned_abs() < 1 << 46 { slope } else { 0 };
         let mut line = Self { start: first, slope, bits_at: 0, width: 0 };
-        let below = |line: &Self, k: usize, value: i64| i128::from(value) - i128::from(line.point(k));
+        let below =
+            |line: &Self, k: usize, value: i64| i128::from(value) - i128::from(line.point(k));
         let lowest = values.iter().enumerate().map(|(k, v)| below(&line, k, *v)).min().unwrap_or(0);
         // Wrapping sums come back by wrapping differences.
         #[expect(clippy::cast_possible_truncation, reason = "wraps as the sums do")]

@@ -54,10 +54,10 @@ pub use salvage::{Salvaged, salvage};
 pub use scan::Scanned;
 pub use seal::{SealOptions, SealReport};
 pub use stat::{SegmentStat, SegmentState, Stat};
+pub use tambour_part::storage::{Storage, disk};
 pub use trial::Group;
 pub use verify::{Verified, verify};
 pub use view::{View, ViewOptions};
-pub use tambour_part::storage::{Storage, disk};
 pub use writer::Writer;
 
 /// Longest record.

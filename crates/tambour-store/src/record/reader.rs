@@ -79,7 +79,9 @@ impl Reader {
         let slot = &self.view.slots[slot];
         match &slot.segment {
             Segment::Sealed(sealed) if !sealed.header.timed => Ok(None),
-            Segment::Sealed(sealed) => Ok(sealed.meta.time(record_in(slot.ids.start, id))
+            Segment::Sealed(sealed) => Ok(sealed
+                .meta
+                .time(record_in(slot.ids.start, id))
                 .filter(|time| *time != super::seal::NO_TIME)),
             Segment::Open(open) => open.time(id, &mut self.heads),
             Segment::Broken(kind, _) => Err(self.view.broken(slot, *kind)),
@@ -220,7 +222,8 @@ impl Reader {
     /// Decodes a whole group of a sealed segment.
     pub(super) fn group(&mut self, slot: usize, group: usize) -> Result<&[u8], RecordError> {
         let decoder = self.decoder(slot)?;
-        let Some(Segment::Sealed(sealed)) = self.view.slots.get(slot).map(|slot| &slot.segment) else {
+        let Some(Segment::Sealed(sealed)) = self.view.slots.get(slot).map(|slot| &slot.segment)
+        else {
             return Err(RecordError::Gone { path: self.view.directory.clone() });
         };
         let place = sealed.group(group)?;

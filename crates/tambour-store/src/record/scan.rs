@@ -89,7 +89,9 @@ impl Reader {
             let entry = &self.view.slots[slot];
             let wanted = ids.start.max(entry.ids.start)..ids.end.min(entry.ids.end);
             let is_broken = matches!(entry.segment, Segment::Broken(..));
-            if wanted.is_empty() && !(is_broken && entry.ids.is_empty() && ids.end > entry.ids.start) {
+            if wanted.is_empty()
+                && !(is_broken && entry.ids.is_empty() && ids.end > entry.ids.start)
+            {
                 continue;
             }
             if expected < wanted.start {
@@ -154,7 +156,8 @@ impl Reader {
                         } else {
                             lengths.get(number % size).copied()
                         };
-                        let piece = length.and_then(|length| bytes.get(at..at.checked_add(length)?));
+                        let piece =
+                            length.and_then(|length| bytes.get(at..at.checked_add(length)?));
                         at = at.saturating_add(length.unwrap_or(0));
                         let time = sealed.meta.time(number).filter(|time| *time != NO_TIME);
                         let id = base + number as u64;

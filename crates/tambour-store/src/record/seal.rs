@@ -3,7 +3,9 @@
 use super::batch::Batch;
 use super::codec::Codec;
 use super::dictionary::{self, Dictionary};
-use super::layout::{FileKind, NEXT_DICTIONARY, RecordStore, file_name, replace_file, segment_files};
+use super::layout::{
+    FileKind, NEXT_DICTIONARY, RecordStore, file_name, replace_file, segment_files,
+};
 use super::open::OpenSegment;
 use super::scan::Scanned;
 use super::sealed::build::{Shape, build};
@@ -150,8 +152,12 @@ fn collect(
     end: u64,
 ) -> Result<Job, RecordError> {
     let first = bases.first().copied().unwrap_or(end);
-    let mut job =
-        Job { base: first, files: Vec::new(), records: Batch::default(), dictionary: Dictionary::default() };
+    let mut job = Job {
+        base: first,
+        files: Vec::new(),
+        records: Batch::default(),
+        dictionary: Dictionary::default(),
+    };
     for (number, base) in bases.iter().enumerate() {
         let path = directory.join(file_name(*base, FileKind::Open));
         let next = bases.get(number + 1).copied().unwrap_or(end);
@@ -211,5 +217,14 @@ fn run(
     let records = job.records.len() as u64;
     let sealed_bytes = file.len() as u64;
     let base = job.base;
-    Ok(SealReport { base, records, raw_bytes, sealed_bytes, codec, group, trained, dictionary_bytes })
+    Ok(SealReport {
+        base,
+        records,
+        raw_bytes,
+        sealed_bytes,
+        codec,
+        group,
+        trained,
+        dictionary_bytes,
+    })
 }

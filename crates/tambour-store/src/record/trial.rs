@@ -1,10 +1,10 @@
 //! What is decided by trying: which dictionary, which codec, how many records to a group.
 
+use super::GROUP_RECORDS_MAX;
 use super::RecordError;
 use super::batch::Batch;
 use super::codec::{Codec, Decoder, Encoder, GROUP_MARGIN};
 use super::dictionary::Dictionary;
-use super::GROUP_RECORDS_MAX;
 
 /// How many records share a group.
 #[derive(Clone, Copy, Debug)]
@@ -176,10 +176,8 @@ fn reads(
     ends: &[usize],
     clock: fn() -> f64,
 ) -> Result<f64, RecordError> {
-    let longest = (0..ends.len())
-        .map(|group| group_bytes(sample, size, group, size))
-        .max()
-        .unwrap_or(0);
+    let longest =
+        (0..ends.len()).map(|group| group_bytes(sample, size, group, size)).max().unwrap_or(0);
     let mut decoder = Decoder::new(way.codec, &way.dictionary, longest)?;
     let mut best = 0.0_f64;
     let mut seen = 0_usize;

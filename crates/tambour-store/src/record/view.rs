@@ -132,7 +132,8 @@ impl View {
             return RecordError::NotFound { id, first, end };
         }
         let at = self.slots.partition_point(|slot| slot.ids.start <= id);
-        let first = at.checked_sub(1).and_then(|at| self.slots.get(at)).map_or(first, |s| s.ids.end);
+        let first =
+            at.checked_sub(1).and_then(|at| self.slots.get(at)).map_or(first, |s| s.ids.end);
         let end = self.slots.get(at).map_or(end, |slot| slot.ids.start);
         RecordError::Missing { path: self.directory.clone(), first, end }
     }
@@ -180,7 +181,8 @@ fn read_slots(
                     Segment::Sealed(sealed) => sealed.path == path && sealed.file_bytes() == length,
                     _ => false,
                 };
-                if let Some(Slot { segment: Segment::Sealed(sealed), .. }) = known.iter().find(same) {
+                if let Some(Slot { segment: Segment::Sealed(sealed), .. }) = known.iter().find(same)
+                {
                     Ok(Segment::Sealed(Arc::clone(sealed)))
                 } else {
                     Sealed::open(storage, &path, Some(store.number), budget.clone())

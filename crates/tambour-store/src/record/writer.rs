@@ -93,7 +93,9 @@ impl Writer {
         let directory = store.directory(category)?;
         let storage = &*store.storage;
         if !storage.exists(&directory).map_err(RecordError::file("look for", &directory))? {
-            storage.create_directory(&directory).map_err(RecordError::file("create", &directory))?;
+            storage
+                .create_directory(&directory)
+                .map_err(RecordError::file("create", &directory))?;
             sync_parent(storage, &directory)?;
         }
         let lock = crate::lock::lock(storage, &directory).map_err(|e| from_store(e, &directory))?;
@@ -101,7 +103,14 @@ impl Writer {
         seal::tidy(storage, &directory, store.number)?;
         let commit = Mutex::new(Commit { open: None, end: 0, frames: Vec::new() });
         let (pending, maintenance) = (Mutex::default(), Mutex::default());
-        let writer = Self { store: store.clone(), directory, pending, commit, maintenance, lock: Mutex::new(lock) };
+        let writer = Self {
+            store: store.clone(),
+            directory,
+            pending,
+            commit,
+            maintenance,
+            lock: Mutex::new(lock),
+        };
         writer.take_over()?;
         Ok(writer)
     }
@@ -175,7 +184,8 @@ impl Writer {
             .filter(|(store, ..)| *store == self.store.number)
             .map(|(_, dictionary, _)| dictionary)
             .unwrap_or_default();
-        let header = OpenHeader { store: self.store.number, base, seed: seed(self.store.number, base) };
+        let header =
+            OpenHeader { store: self.store.number, base, seed: seed(self.store.number, base) };
         self.begin(header, &dictionary, &[], 0)
     }
 
@@ -196,13 +206,22 @@ impl Writer {
         Ok(self.put(record, time, true)?.0)
     }
 
-    fn put(&self, record: &[u8], time: Option<i64>, later: bool) -> Result<(u64, u64), RecordError> {
+    fn put(
+        &self,
+        record: &[u8],
+        time: Option<i64>,
+        later: bool,
+    ) -> Result<(u64, u64), RecordError> {
         check(record)?;
         let mut pending = hold(&self.pending);
         let bytes = pending.records.bytes().len() + record.len();
         if bytes > PENDING_BYTES_MAX {
             let (bytes, limit) = (bytes as u64, PENDING_BYTES_MAX as u64);
-            return Err(RecordError::TooLarge { what: "records that wait for a flush", bytes, limit });
+            return Err(RecordError::TooLarge {
+                what: "records that wait for a flush",
+                bytes,
+                limit,
+            });
         }
         let id = pending.end();
         pending.records.push_mixed(record, time);
@@ -294,7 +313,14 @@ impl Writer {
         while start < records.len() {
             let end = frame_end(records, start);
             let first = base + start as u64;
-            frame::write(records, start..end, first, open.header.seed, &mut open.encoder, &mut commit.frames)?;
+            frame::write(
+                records,
+                start..end,
+                first,
+                open.header.seed,
+                &mut open.encoder,
+                &mut commit.frames,
+            )?;
             start = end;
         }
         let path = self.directory.join(file_name(open.header.base, FileKind::Open));

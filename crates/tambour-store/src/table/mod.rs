@@ -23,6 +23,7 @@ mod partition;
 pub mod predicate;
 mod prune;
 mod run;
+pub mod salvage;
 pub mod scan;
 mod shape;
 mod sidecar;

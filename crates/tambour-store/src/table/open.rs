@@ -236,7 +236,7 @@ fn open_candidate(
         return Ok(Opened::Gone);
     }
     let index_granularity = granularity.map(|rows| rows as u64);
-    let options = OpenOptions { index_granularity, renamed_to };
+    let options = OpenOptions { index_granularity, renamed_to, ..OpenOptions::default() };
     match Part::open_with(storage, &directory, &options) {
         Ok(part) => Ok(Opened::Part(Arc::new(part))),
         // Renamed or removed while we were reading it: not damaged, but elsewhere.

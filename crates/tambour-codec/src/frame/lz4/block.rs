@@ -2,7 +2,7 @@
 
 use crate::frame::FrameError;
 use crate::{CodecError, kernels};
-use tambour_kernel::lz4::{self, Malformed};
+use tambour_kernel::lz4::{self, Malformed, Selector};
 
 /// So many bytes of output, at most, come from one byte of a block.
 const EXPANSION_MAX: usize = 255;
@@ -12,19 +12,33 @@ pub(super) fn room(block: usize, max: usize) -> usize {
     block.saturating_mul(EXPANSION_MAX).min(max)
 }
 
-/// Decodes a block into `buffer[start..]`, of which it may leave a rest; returns the bytes written. Matches may reach back
-/// to the start of the buffer.
-pub(super) fn decode(source: &[u8], buffer: &mut [u8], start: usize) -> Result<usize, CodecError> {
-    let decode = kernels::lz4_decode()?;
-    // Frames do not store the size. All blocks but the last are full, as a rule; of another one the kernel says how long it
-    // is, and is called again.
-    match lz4::decode_behind(decode, source, buffer, start) {
-        Ok(()) => Ok(buffer.len() - start),
-        Err(Malformed::Short { written, .. }) => {
-            lz4::decode_behind(decode, source, &mut buffer[..written], start)?;
-            Ok(written - start)
+/// Decodes blocks; learns on the way which variant suits the stream.
+#[derive(Debug, Default)]
+pub(super) struct Decoder(Option<Selector>);
+
+impl Decoder {
+    /// Decodes a block into `buffer[start..]`, of which it may leave a rest; returns the bytes written. Matches may reach
+    /// back to the start of the buffer.
+    pub(super) fn decode(
+        &mut self,
+        source: &[u8],
+        buffer: &mut [u8],
+        start: usize,
+    ) -> Result<usize, CodecError> {
+        let selector = match &mut self.0 {
+            Some(selector) => selector,
+            none => none.insert(kernels::lz4_selector()?),
+        };
+        // Frames do not store the size. All blocks but the last are full, as a rule; of another one the kernel says how
+        // long it is, and is called again.
+        match selector.decode_behind(source, buffer, start) {
+            Ok(()) => Ok(buffer.len() - start),
+            Err(Malformed::Short { written, .. }) => {
+                selector.decode_behind(source, &mut buffer[..written], start)?;
+                Ok(written - start)
+            }
+            Err(malformed) => Err(malformed.into()),
         }
-        Err(malformed) => Err(malformed.into()),
     }
 }
 

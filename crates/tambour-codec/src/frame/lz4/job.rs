@@ -1,6 +1,6 @@
 //! What the threads of a reader pass on: blocks, and the marks between them.
 
-use super::block::{decode, room};
+use super::block::{Decoder, room};
 use super::descriptor::Descriptor;
 use super::{WINDOW_BYTES, hash};
 use crate::frame::FrameError;
@@ -69,8 +69,8 @@ impl Stored {
     }
 
     /// Checks the checksum and decodes the block, unless it is linked. `past` is the dictionary.
-    pub(super) fn work(&mut self, offset: u64, past: &[u8]) {
-        self.error = self.check(offset).and_then(|()| self.decode(offset, past)).err();
+    pub(super) fn work(&mut self, decoder: &mut Decoder, offset: u64, past: &[u8]) {
+        self.error = self.check(offset).and_then(|()| self.decode(decoder, offset, past)).err();
     }
 
     fn check(&self, offset: u64) -> Result<(), FrameError> {
@@ -82,7 +82,12 @@ impl Stored {
         Err(FrameError::Checksum { what: "block checksum", offset, expected, got })
     }
 
-    fn decode(&mut self, offset: u64, past: &[u8]) -> Result<(), FrameError> {
+    fn decode(
+        &mut self,
+        decoder: &mut Decoder,
+        offset: u64,
+        past: &[u8],
+    ) -> Result<(), FrameError> {
         let past = match self.form {
             Form::Plain | Form::Linked => return Ok(()),
             Form::Independent => past,
@@ -94,7 +99,8 @@ impl Stored {
             self.buffer.resize(end, 0);
         }
         self.buffer[..self.start].copy_from_slice(past);
-        let length = decode(&self.data, &mut self.buffer[..end], self.start)
+        let length = decoder
+            .decode(&self.data, &mut self.buffer[..end], self.start)
             .map_err(|cause| FrameError::Block { offset, cause })?;
         self.end = self.start + length;
         Ok(())
@@ -110,12 +116,14 @@ pub(super) struct Window {
     length: usize,
     /// Most bytes of a block.
     content_max: usize,
+    decoder: Decoder,
 }
 
 impl Window {
     /// A window that begins with a dictionary.
     pub(super) fn new(dictionary: &[u8], content_max: usize) -> Self {
-        Self { buffer: dictionary.to_vec(), past: dictionary.len(), length: 0, content_max }
+        let (buffer, past) = (dictionary.to_vec(), dictionary.len());
+        Self { buffer, past, length: 0, content_max, decoder: Decoder::default() }
     }
 
     /// The content of the next block.
@@ -133,7 +141,8 @@ impl Window {
             self.buffer[self.past..end].copy_from_slice(&block.data);
             room
         } else {
-            decode(&block.data, &mut self.buffer[..end], self.past)
+            self.decoder
+                .decode(&block.data, &mut self.buffer[..end], self.past)
                 .map_err(|cause| FrameError::Block { offset, cause })?
         };
         Ok(&self.buffer[self.past..self.past + self.length])

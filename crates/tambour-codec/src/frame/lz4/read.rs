@@ -3,6 +3,7 @@
 //! Blocks of independent frames are decoded on several threads. A linked block needs what comes before it, so that such
 //! frames are decoded on the thread that writes; the checksums of their blocks are still computed by the others.
 
+use super::block::Decoder;
 use super::descriptor::Descriptor;
 use super::job::{Form, Job, Step, Stored, Window};
 use super::{
@@ -35,9 +36,10 @@ pub(in crate::frame) fn decompress<'io>(
         tally: Tally::default(),
     };
     run(&mut reader, options.threads, || {
-        |job: &mut Job| {
+        let mut decoder = Decoder::default();
+        move |job: &mut Job| {
             if let Step::Block(block) = &mut job.step {
-                block.work(job.offset, past);
+                block.work(&mut decoder, job.offset, past);
             }
         }
     })?;

@@ -70,12 +70,12 @@ impl<'a> Flight<'a> {
 
 /// Decodes all blocks. Whenever another block has begun beside one that is under way, `choose` is asked with what to go
 /// on; it may decode a part of both itself. The last block goes on alone with that variant.
-pub(in crate::lz4) fn batch(
-    blocks: &mut [Block<'_>],
+pub(in crate::lz4) fn batch<'a, 'b: 'a>(
+    blocks: impl Iterator<Item = &'a mut Block<'b>>,
     start: Runnable<Decode>,
     mut choose: impl FnMut(&mut Lane<'_>, &mut Lane<'_>) -> Choice,
 ) {
-    let mut queue = blocks.iter_mut().map(Flight::start);
+    let mut queue = blocks.map(Flight::start);
     let Some(mut first) = queue.next() else { return };
     let mut variant = start;
     let mut partner = queue.next();

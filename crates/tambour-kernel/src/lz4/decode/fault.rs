@@ -15,7 +15,7 @@ pub(in crate::lz4) fn fault(source: &[u8], expected: usize) -> Malformed {
 
 /// The same for a block whose matches may reach into `before` bytes; `expected` counts them, too.
 #[cold]
-pub(super) fn fault_behind(source: &[u8], before: usize, expected: usize) -> Malformed {
+pub(in crate::lz4) fn fault_behind(source: &[u8], before: usize, expected: usize) -> Malformed {
     let (mut i, mut written) = (0, before);
     loop {
         match sequence(source, i, written, expected) {

@@ -52,7 +52,8 @@ use crate::variant::{Isa, Runnable, Variants};
 pub use batch::Block;
 pub(super) use batch::{Choice, batch};
 pub use extra::{decode_behind, decode_partial, decode_with_dictionary};
-pub(super) use fault::fault;
+use fault::fault;
+pub(super) use fault::fault_behind;
 pub(super) use lane::Lane;
 pub use short::{SHORT_MARGIN, decode_short};
 
@@ -145,7 +146,7 @@ impl Runnable<Decode> {
 
     /// Decodes blocks that do not depend on each other, two of them in turns at any time: faster than one after the other.
     pub fn decode_batch(self, blocks: &mut [Block<'_>]) {
-        batch(blocks, self, |_, _| Choice { variant: self, paired: true });
+        batch(blocks.iter_mut(), self, |_, _| Choice { variant: self, paired: true });
     }
 
     /// Decodes on until the lane is closed or about `bytes` more are written.

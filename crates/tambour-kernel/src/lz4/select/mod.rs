@@ -10,7 +10,7 @@ mod thompson;
 
 pub use clock::{Clock, ticks};
 
-use super::decode::{Choice, Lane, adapting, batch, fault};
+use super::decode::{Choice, Lane, adapting, batch, decode_behind, fault_behind};
 use super::{Block, DECODE_VARIANTS, Decode, Malformed};
 use crate::variant::{Isa, Runnable};
 use learner::{Both, Learner, One};
@@ -19,6 +19,11 @@ use thompson::Thompson;
 
 /// Blocks that decode into fewer bytes are not worth a thought: they take the variant in use.
 const SMALL_BYTES: usize = 2 << 10;
+
+/// Blocks that save less than this share of their bytes are mostly long literals,
+const PLAIN_SHARE: usize = 32;
+/// and those that decode into so many times their size mostly long matches: see [`gains_from_company`].
+const RUN_RATIO: usize = 16;
 
 /// How a [`Selector`] chooses.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,11 +114,25 @@ impl Selector {
 
     /// Decodes one block into exactly `target.len()` bytes. On an error the target holds unspecified bytes.
     pub fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
+        self.decode_behind(source, target, 0)
+    }
+
+    /// Decodes one block into exactly what follows `start` in the `buffer`; its matches may reach into what lies before, as
+    /// in [`decode_behind`](super::decode_behind).
+    ///
+    /// # Panics
+    /// If `start` lies behind the end of the buffer.
+    pub fn decode_behind(
+        &mut self,
+        source: &[u8],
+        buffer: &mut [u8],
+        start: usize,
+    ) -> Result<(), Malformed> {
         match self.policy {
-            Policy::Fixed(variant) => variant.decode(source, target),
-            Policy::Deterministic => self.default.decode(source, target),
-            Policy::Thompson => self.thompson.decode(source, target, self.clock),
-            Policy::Adaptive => self.decode_adaptive(source, target),
+            Policy::Fixed(variant) => decode_behind(variant, source, buffer, start),
+            Policy::Deterministic => decode_behind(self.default, source, buffer, start),
+            Policy::Thompson => self.thompson.decode(source, buffer, start, self.clock),
+            Policy::Adaptive => decode_single(&mut self.singles, self.clock, source, buffer, start),
         }
     }
 
@@ -131,9 +150,16 @@ impl Selector {
                 }
             }
             (Policy::Adaptive, _) => {
-                let (pairs, clock) = (&mut self.pairs, self.clock);
+                let Self { singles, pairs, clock, .. } = self;
                 let start = pairs.best().variant;
-                batch(blocks, start, |first, second| pairs.guide(&mut Both(first, second), clock));
+                let queue = blocks.iter_mut().filter_map(|block| {
+                    if gains_from_company(block) {
+                        return Some(block);
+                    }
+                    block.result = decode_single(singles, *clock, block.source, block.target, 0);
+                    None
+                });
+                batch(queue, start, |first, second| pairs.guide(&mut Both(first, second), *clock));
             }
         }
     }
@@ -146,17 +172,33 @@ impl Selector {
             Policy::Fixed(_) | Policy::Deterministic => Vec::new(),
         }
     }
+}
 
-    fn decode_adaptive(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
-        let expected = target.len();
-        if expected < SMALL_BYTES {
-            return self.singles.best().variant.decode(source, target);
-        }
-        let mut lane = Lane::new(source, target);
-        let variant = self.singles.guide(&mut One(&mut lane), self.clock).variant;
-        variant.advance(&mut lane, usize::MAX);
-        if variant.finish(&mut lane) { Ok(()) } else { Err(fault(source, expected)) }
+/// One block behind `start`, with what suits the stream by all that is known.
+fn decode_single(
+    singles: &mut Learner,
+    clock: Clock,
+    source: &[u8],
+    buffer: &mut [u8],
+    start: usize,
+) -> Result<(), Malformed> {
+    let expected = buffer.len();
+    if expected - start < SMALL_BYTES {
+        return decode_behind(singles.best().variant, source, buffer, start);
     }
+    let mut lane = Lane::behind(source, buffer, start);
+    let variant = singles.guide(&mut One(&mut lane), clock).variant;
+    variant.advance(&mut lane, usize::MAX);
+    if variant.finish(&mut lane) { Ok(()) } else { Err(fault_behind(source, start, expected)) }
+}
+
+/// Whether a block is worth decoding in turns with another one. What was hardly compressed, or to very little, is a few
+/// long copies: there is no latency to hide, and each long copy of one lane makes the other one wait.
+fn gains_from_company(block: &Block<'_>) -> bool {
+    let (encoded, decoded) = (block.source.len(), block.target.len());
+    let is_plain = encoded >= decoded - decoded / PLAIN_SHARE;
+    let is_run = encoded.saturating_mul(RUN_RATIO) <= decoded;
+    !is_plain && !is_run
 }
 
 /// What pairs take before anything is known: pieces of 8 bytes where there is such a loop.

@@ -1,7 +1,7 @@
 //! Thompson sampling, as the article about LZ4 in ClickHouse has it: whole calls are timed, and every call draws anew.
 
 use super::super::decode::Decode;
-use super::{Clock, Learned, Malformed};
+use super::{Clock, Learned, Malformed, decode_behind};
 use crate::variant::Runnable;
 use std::f64::consts::TAU;
 
@@ -68,11 +68,13 @@ impl Thompson {
     pub(super) fn decode(
         &mut self,
         source: &[u8],
-        target: &mut [u8],
+        buffer: &mut [u8],
+        start: usize,
         clock: Clock,
     ) -> Result<(), Malformed> {
-        if self.count < 2 || target.len() < TIMED_BYTES {
-            return self.arms[0].variant.decode(source, target);
+        let bytes = buffer.len() - start;
+        if self.count < 2 || bytes < TIMED_BYTES {
+            return decode_behind(self.arms[0].variant, source, buffer, start);
         }
         let (mut chosen, mut lowest) = (0, f64::MAX);
         for (k, arm) in self.arms[..self.count].iter().enumerate() {
@@ -81,11 +83,11 @@ impl Thompson {
                 (chosen, lowest) = (k, drawn);
             }
         }
-        let start = clock();
-        let result = self.arms[chosen].variant.decode(source, target);
-        let ticks = clock().wrapping_sub(start);
+        let before = clock();
+        let result = decode_behind(self.arms[chosen].variant, source, buffer, start);
+        let ticks = clock().wrapping_sub(before);
         if result.is_ok() {
-            self.arms[chosen].add(target.len() as u64, ticks);
+            self.arms[chosen].add(bytes as u64, ticks);
         }
         result
     }

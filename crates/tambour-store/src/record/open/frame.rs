@@ -138,8 +138,7 @@ pub(in crate::record) fn write(
     encoder: &mut Encoder,
     target: &mut Vec<u8>,
 ) -> Result<(), RecordError> {
-    let lengths: Vec<usize> =
-        records.lengths().skip(range.start).take(range.len()).collect();
+    let lengths: Vec<usize> = records.lengths().skip(range.start).take(range.len()).collect();
     let (mut blocks, mut payload) = (Vec::new(), Vec::new());
     let mut start = range.start;
     while start < range.end {

@@ -119,7 +119,12 @@ impl OpenSegment {
         let guard = bytes.get(guard_at..frames_at).ok_or_else(|| cut(bytes.len()))?;
         let within = |damage: Damage| damage.within(path, at as u64);
         if guard::repair(&mut stored, guard, sum).map_err(within)? {
-            damage.push(within(Damage::new(0, "a dictionary", "what was written", "repairable damage")));
+            damage.push(within(Damage::new(
+                0,
+                "a dictionary",
+                "what was written",
+                "repairable damage",
+            )));
         } else if let Err(found) = guard::check(&stored, guard) {
             damage.push(within(found));
         }
@@ -145,10 +150,13 @@ impl OpenSegment {
     fn find_frames(&mut self, limit: u64) {
         let mut at = self.frames_end;
         while at < self.file_bytes {
-            let Some((frame, next)) = self.frame_at(at).or_else(|| self.frame_behind(at)) else { break };
+            let Some((frame, next)) = self.frame_at(at).or_else(|| self.frame_behind(at)) else {
+                break;
+            };
             if frame.at > at {
                 let bytes = frame.at - at;
-                let found = Damage::new(at, "a frame", "one", format!("{bytes} bytes of something else"));
+                let found =
+                    Damage::new(at, "a frame", "one", format!("{bytes} bytes of something else"));
                 self.damage.push(found.within(&self.path, 0));
             } else if frame.head_at > frame.at {
                 let found = Damage::new(at, "head of a frame", "that behind it", "another one");
@@ -227,7 +235,12 @@ impl OpenSegment {
     }
 
     /// The bytes of a block, checked, and all that follows.
-    fn block(&self, head: &Head, payload_at: usize, block: usize) -> Result<(&[u8], usize), Damage> {
+    fn block(
+        &self,
+        head: &Head,
+        payload_at: usize,
+        block: usize,
+    ) -> Result<(&[u8], usize), Damage> {
         let Some(entry) = head.blocks.get(block) else {
             return Err(Damage::new(payload_at, "a block", block, head.blocks.len()));
         };
@@ -252,14 +265,16 @@ impl OpenSegment {
     pub(super) fn check(&self) -> Result<(), RecordError> {
         for frame in &self.frames {
             let head = self.head(frame.at).map(|(head, _)| head);
-            let behind_at = head.as_ref().map(|head| frame.at + head.head_bytes + head.payload_bytes);
+            let behind_at =
+                head.as_ref().map(|head| frame.at + head.head_bytes + head.payload_bytes);
             let behind = behind_at.and_then(|at| self.head(at));
             let same = match (&head, &behind) {
                 (Some(head), Some((behind, 1))) => head == behind,
                 _ => false,
             };
             if !same {
-                let found = Damage::new(frame.at, "heads of a frame", "two equal ones", "a damaged one");
+                let found =
+                    Damage::new(frame.at, "heads of a frame", "two equal ones", "a damaged one");
                 return Err(found.within(&self.path, 0));
             }
         }
@@ -319,7 +334,9 @@ impl OpenSegment {
         let record = usize::try_from(id - frame.first).unwrap_or(usize::MAX);
         let block = head.blocks.partition_point(|block| block.records.end <= record);
         let Some(entry) = head.blocks.get(block) else {
-            return Err(Damage::new(frame.at, "blocks of a frame", record, block).within(&self.path, 0));
+            return Err(
+                Damage::new(frame.at, "blocks of a frame", record, block).within(&self.path, 0)
+            );
         };
         let before = |records: Range<usize>| head.lengths[records].iter().sum::<usize>();
         let start = before(entry.records.start..record);
@@ -334,9 +351,9 @@ impl OpenSegment {
         decoder.reserve(room);
         let decoded = decoder.decode(stored, length, end).map_err(within)?;
         let got = decoded.len();
-        decoded
-            .get(start..end)
-            .ok_or_else(|| Damage::new(payload_at, "bytes of a block", end, got).within(&self.path, 0))
+        decoded.get(start..end).ok_or_else(|| {
+            Damage::new(payload_at, "bytes of a block", end, got).within(&self.path, 0)
+        })
     }
 
     /// Calls `visit` with the records of a range of ids, or the errors in their place, until it breaks; every block is decoded
@@ -350,9 +367,9 @@ impl OpenSegment {
         let mut cache = HeadCache::default();
         let mut id = ids.start;
         while id < ids.end {
-            let found = self.find(id).and_then(|(number, frame)| {
-                Ok((frame, cache.of(self, number, frame)?.clone()))
-            });
+            let found = self
+                .find(id)
+                .and_then(|(number, frame)| Ok((frame, cache.of(self, number, frame)?.clone())));
             let (frame, head) = match found {
                 Ok(found) => found,
                 Err(error) => {
@@ -434,7 +451,12 @@ pub(super) struct HeadCache {
 }
 
 impl HeadCache {
-    fn of(&mut self, segment: &OpenSegment, number: usize, frame: Frame) -> Result<&Head, RecordError> {
+    fn of(
+        &mut self,
+        segment: &OpenSegment,
+        number: usize,
+        frame: Frame,
+    ) -> Result<&Head, RecordError> {
         let base = segment.header.base;
         if !self.last.as_ref().is_some_and(|last| (last.0, last.1) == (base, number)) {
             let bytes = segment.bytes.get(frame.head_at..).unwrap_or_default();

@@ -52,7 +52,10 @@ pub(in crate::record) fn build(
     let span = |times: &[i64]| {
         (times.iter().copied().min().unwrap_or(0), times.iter().copied().max().unwrap_or(0))
     };
-    #[expect(clippy::cast_possible_truncation, reason = "all below 4 GiB by the limits of a segment")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "all below 4 GiB by the limits of a segment"
+    )]
     let header = Header {
         codec: shape.codec,
         group: shape.group,

@@ -95,7 +95,8 @@ impl Sealed {
         let before = guard::repair(&mut bytes, &guard, header.meta_sum)
             .map_err(|damage| damage.within(path, meta_at))?;
         if before {
-            let damage = Damage::new(0, "index and dictionary", "what was written", "repairable damage");
+            let damage =
+                Damage::new(0, "index and dictionary", "what was written", "repairable damage");
             repairs.push(damage.within(path, meta_at));
         }
         let meta = Meta::parse(bytes, &header).map_err(|damage| damage.within(path, meta_at))?;
@@ -160,7 +161,8 @@ impl Sealed {
     ) -> Result<&'a [u8], RecordError> {
         let group = record / self.header.group;
         let (start, end) = self.meta.place(record).ok_or_else(|| self.bad_index(group))?;
-        let decoded = self.decode(group, place.clone(), end.unwrap_or(usize::MAX), decoder, spare)?;
+        let decoded =
+            self.decode(group, place.clone(), end.unwrap_or(usize::MAX), decoder, spare)?;
         let end = end.unwrap_or(decoded.len());
         decoded.get(start..end).ok_or_else(|| self.bad_length(place.start, end))
     }
@@ -203,9 +205,9 @@ impl Sealed {
         if got != expected {
             return Err(self.damaged(Damage::sum(at, "a group", expected, got)));
         }
-        decoder.decode(stored, length, wanted).map_err(|damage| {
-            self.damaged(Damage { at: damage.at + at as u64, ..damage })
-        })
+        decoder
+            .decode(stored, length, wanted)
+            .map_err(|damage| self.damaged(Damage { at: damage.at + at as u64, ..damage }))
     }
 
     #[cold]
@@ -214,7 +216,11 @@ impl Sealed {
     }
 
     /// Reads one group from the file.
-    fn read_group<'a>(&self, place: Range<usize>, spare: &'a mut Vec<u8>) -> Result<&'a [u8], RecordError> {
+    fn read_group<'a>(
+        &self,
+        place: Range<usize>,
+        spare: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], RecordError> {
         spare.clear();
         spare.resize(place.len() + GROUP_MARGIN, 0);
         let at = HEADER_BYTES as u64 + place.start as u64;
@@ -229,7 +235,9 @@ impl Sealed {
         let meta_at = HEADER_BYTES as u64 + self.header.data_bytes;
         let length = self.header.meta_bytes as usize;
         let mut bytes = vec![0; length + guard::guard_bytes(length)];
-        self.file.read_exact_at(&mut bytes, meta_at).map_err(RecordError::file("read", &self.path))?;
+        self.file
+            .read_exact_at(&mut bytes, meta_at)
+            .map_err(RecordError::file("read", &self.path))?;
         let (payload, guard) = bytes.split_at(length);
         guard::check(payload, guard).map_err(|damage| damage.within(&self.path, meta_at))
     }

@@ -2,9 +2,10 @@
 
 use super::super::layout::NEXT_DICTIONARY;
 use super::super::{
-    Batch, Dictionary, RECORD_BYTES_MAX, RecordError, RecordStore, Retention, Settings, ViewOptions, verify,
+    Batch, Dictionary, RECORD_BYTES_MAX, RecordError, RecordStore, Retention, Settings,
+    ViewOptions, verify,
 };
-use super::{PATH, dynamic, disk, options, reader, record, records, sealed_and_open, settings};
+use super::{PATH, disk, dynamic, options, reader, record, records, sealed_and_open, settings};
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::Kind;
@@ -150,7 +151,10 @@ fn stores_and_categories_that_are_not_there() {
     assert_eq!(RecordStore::open(&storage, path).unwrap_err().kind(), Kind::NotFound);
     assert_eq!(verify(&storage, path).unwrap_err().kind(), Kind::NotFound);
     let store = RecordStore::create(&storage, path, &Settings::default()).unwrap();
-    assert!(matches!(RecordStore::create(&storage, path, &settings()), Err(RecordError::Exists { .. })));
+    assert!(matches!(
+        RecordStore::create(&storage, path, &settings()),
+        Err(RecordError::Exists { .. })
+    ));
     let error = store.view("nothing", &ViewOptions::default()).unwrap_err();
     assert_eq!(error.kind(), Kind::NotFound);
     for name in ["", ".", "..", "a/b", "a b", "ü", &"x".repeat(65)] {

@@ -2,7 +2,7 @@
 //! on.
 
 use super::super::{RecordError, RecordStore, Retention, verify};
-use super::{PATH, dynamic, disk, options, reader, record, records, sealed_and_open, settings};
+use super::{PATH, disk, dynamic, options, reader, record, records, sealed_and_open, settings};
 use std::path::Path;
 use std::sync::Arc;
 use tambour_part::storage::Storage;

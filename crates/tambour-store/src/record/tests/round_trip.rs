@@ -5,7 +5,9 @@ use super::super::{
     Batch, Codec, Group, RecordStore, Retention, SealOptions, SegmentState, Settings, ViewOptions,
     verify,
 };
-use super::{PATH, assert_holds, disk, dynamic, options, reader, record, records, sealed_and_open, settings};
+use super::{
+    PATH, assert_holds, disk, dynamic, options, reader, record, records, sealed_and_open, settings,
+};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -285,11 +287,8 @@ fn groups_grow_while_reads_stay_above_the_floor() {
     }
     let all = records(0..2000);
     let samples = Samples::of(&all);
-    let way = super::super::trial::Way {
-        codec: Codec::Lz4,
-        level: 6,
-        dictionary: samples.train(4096),
-    };
+    let way =
+        super::super::trial::Way { codec: Codec::Lz4, level: 6, dictionary: samples.train(4096) };
     let floor = |reads_per_second| Group::Floor { reads_per_second, clock: slow };
     let chosen = |floor| group(&samples.held_out, &way, floor).unwrap();
     assert_eq!(chosen(floor(1e12)), 1);

@@ -1,0 +1,73 @@
+//! `tambour salvage`: a new table of what a damaged part still holds.
+
+use super::threads;
+use crate::cli::SalvageArguments;
+use crate::exit::{Exit, Failure};
+use crate::interrupt::Interrupt;
+use crate::output::{Console, quantity, stdout};
+use serde_json::json;
+use std::io::Write;
+use tambour::part::storage;
+use tambour::store::table::salvage::{Loss, Salvage, salvage};
+
+/// Salvages and tells each loss.
+pub(crate) fn run(arguments: &SalvageArguments, console: Console) -> anyhow::Result<()> {
+    // Ended at once, it leaves no table behind.
+    let _interrupt = Interrupt::listen();
+    let threads = threads(arguments.threads);
+    let saved = salvage(&storage::disk(), &arguments.part, &arguments.to, threads)?;
+    if arguments.json {
+        stdout::json(&to_json(arguments, &saved))?;
+    } else {
+        let mut lines = stdout::text();
+        for loss in &saved.losses {
+            writeln!(lines, "{}", line(loss))?;
+        }
+        lines.flush()?;
+    }
+    let summary = format!(
+        "{}: {} of {} and {} saved into {}",
+        arguments.part.display(),
+        quantity::grouped(saved.rows_saved),
+        quantity::counted(saved.rows, "row", "rows"),
+        quantity::counted(saved.columns_saved as u64, "column", "columns"),
+        arguments.to.display(),
+    );
+    if saved.is_whole() {
+        console.note(summary);
+        return Ok(());
+    }
+    Err(Failure::Listed { summary, exit: Exit::Partial }.into())
+}
+
+fn line(loss: &Loss) -> String {
+    let Loss { column, rows, reason } = loss;
+    match rows {
+        Some(rows) => {
+            let (first, last) = (quantity::grouped(rows.start), quantity::grouped(rows.end - 1));
+            format!("lost rows {first} to {last}, by column `{column}`: {reason}")
+        }
+        None => format!("lost column `{column}`: {reason}"),
+    }
+}
+
+fn to_json(arguments: &SalvageArguments, saved: &Salvage) -> serde_json::Value {
+    let loss = |loss: &Loss| {
+        json!({
+            "column": loss.column,
+            "first_row": loss.rows.as_ref().map(|rows| rows.start),
+            "rows": loss.rows.as_ref().map(|rows| rows.end - rows.start),
+            "reason": loss.reason,
+        })
+    };
+    json!({
+        "schema": "tambour/salvage/1",
+        "part": arguments.part.display().to_string(),
+        "table": arguments.to.display().to_string(),
+        "whole": saved.is_whole(),
+        "rows": saved.rows,
+        "rows_saved": saved.rows_saved,
+        "columns_saved": saved.columns_saved,
+        "losses": saved.losses.iter().map(loss).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,147 @@
+//! Opening a part that is too damaged for [`super::open`]: takes what can be taken and says what cannot.
+//!
+//! Blocks and marks carry checksums and are checked when they are read; here only what says where they are must be good:
+//! columns.txt, and the marks of one column.
+
+use super::marks::{GRANULARITY_DEFAULT, has_rows, load};
+use super::open::{
+    COUNT_FILE, Columns, Read, find_format, marks_file, open_compact, refuse_foreign, sort_columns,
+};
+use super::{OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn, file_hash};
+use crate::manifest::columns::{self, COLUMNS_FILE};
+use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
+use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, parse_count};
+use crate::mark::{Granules, MarkFormat};
+use crate::storage::Storage;
+use crate::{PartError, Place};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens what is left of a part. Columns whose files are gone or whose marks are not there are unreadable; files are taken
+/// as they are where checksums.txt says otherwise, since blocks have checksums of their own.
+pub(super) fn open(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    options: &OpenOptions,
+) -> Result<Part, PartError> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
+    let mut files = PartFiles::list(storage, path)?;
+    files.damaged = true;
+    refuse_foreign(&files, &name)?;
+    let columns_file = files.read(COLUMNS_FILE, TEXT_BYTES_MAX)?;
+    let lines = columns::parse(&files.path_of(COLUMNS_FILE), &columns_file)?;
+    // Where checksums.txt cannot be read, the small files are unproven: then they are taken as they are, too.
+    let _ = files.load_sums();
+    check_columns(&files, &columns_file)?;
+    let format = find_format(&files)?;
+    let mut columns = sort_columns(&files, lines, format)?;
+    let stated = count(&files);
+    let (granules, compact) = if format.is_compact() {
+        let rows = stated?;
+        let (granules, compact) = open_compact(&files, format, &columns, rows)?;
+        (granules, Some(compact))
+    } else {
+        (open_wide(&files, format, &mut columns, stated, options)?, None)
+    };
+    let rows = granules.rows.iter().sum();
+    let values = BTreeMap::new();
+    let read = Read { name, rows, columns, values, format, granules, compact };
+    Ok(read.part(files, &columns_file))
+}
+
+/// A wrong name or type in columns.txt would make wrong values of good blocks, so what Tambour noted of it must hold.
+fn check_columns(files: &PartFiles, columns_file: &[u8]) -> Result<(), PartError> {
+    if !files.has(GUARD_FILE) {
+        return Ok(());
+    }
+    let bytes = files.read(GUARD_FILE, GUARD_BYTES_MAX);
+    let guard = bytes.and_then(|bytes| Guard::parse(&files.path_of(GUARD_FILE), &bytes));
+    // A damaged note proves nothing.
+    let Ok(guard) = guard else { return Ok(()) };
+    if files.sums.as_ref().is_some_and(|sums| guard.files != files_hash(sums)) {
+        // The part was rewritten by others since.
+        return Ok(());
+    }
+    files.check_hash(COLUMNS_FILE, "hash", guard.columns_file, file_hash(columns_file))
+}
+
+fn count(files: &PartFiles) -> Result<u64, PartError> {
+    let bytes = files.read(COUNT_FILE, COUNT_BYTES_MAX)?;
+    parse_count(&files.path_of(COUNT_FILE), &bytes)
+}
+
+/// Sorts out the columns without files, and takes the granules from the first marks that are good.
+fn open_wide(
+    files: &PartFiles,
+    format: MarkFormat,
+    columns: &mut Columns,
+    stated: Result<u64, PartError>,
+    options: &OpenOptions,
+) -> Result<Granules, PartError> {
+    let mut found: Option<Granules> = None;
+    let mut first_error = None;
+    for column in std::mem::take(&mut columns.stored) {
+        let granules = granules_of(files, format, &column, stated.as_ref().ok().copied(), options);
+        let reason = match (granules, &found) {
+            (Ok(granules), None) => {
+                found = Some(granules);
+                None
+            }
+            (Ok(granules), Some(known)) if granules.rows == known.rows => None,
+            (Ok(_), Some(_)) => Some("its marks do not fit those of other columns".to_owned()),
+            (Err(error), _) => {
+                let reason = error.to_string();
+                first_error.get_or_insert(error);
+                Some(reason)
+            }
+        };
+        match reason {
+            None => columns.stored.push(column),
+            Some(reason) => columns.unreadable.push(UnreadableColumn {
+                name: column.column.name,
+                type_text: column.column.data_type.to_string(),
+                reason,
+            }),
+        }
+    }
+    found.ok_or_else(|| {
+        first_error.unwrap_or_else(|| {
+            PartError::malformed(Place::file(&files.path), "no column is readable")
+        })
+    })
+}
+
+/// The granules by the marks of one column, all of whose files are there.
+fn granules_of(
+    files: &PartFiles,
+    format: MarkFormat,
+    column: &StoredColumn,
+    stated: Option<u64>,
+    options: &OpenOptions,
+) -> Result<Granules, PartError> {
+    let mut granules = None;
+    for stream in &column.streams {
+        let stem = files.stem(&stream.name.0);
+        for name in [format!("{stem}.bin"), marks_file(&stem, format)] {
+            if !files.has(&name) {
+                return Err(PartError::Missing { place: Box::new(files.place(&name)) });
+            }
+        }
+        let name = marks_file(&stem, format);
+        let marks = load(files, &name, format, 1)?;
+        let path = files.path_of(&name);
+        granules = Some(if has_rows(format) {
+            let total = stated.unwrap_or_else(|| marks.rows.iter().sum());
+            Granules::adaptive(&path, &marks.rows, total)?
+        } else {
+            let rows = stated
+                .ok_or_else(|| PartError::Missing { place: Box::new(files.place(COUNT_FILE)) })?;
+            let one = if marks.records() == 1 { rows } else { GRANULARITY_DEFAULT };
+            let granularity = options.index_granularity.unwrap_or(one);
+            Granules::fixed(&path, marks.records(), granularity, rows)?
+        });
+    }
+    granules.ok_or_else(|| PartError::malformed(Place::file(&files.path), "it has no streams"))
+}

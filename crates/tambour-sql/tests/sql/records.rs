@@ -1,0 +1,149 @@
+//! Records as tables: columns from a sample, fields on demand, ids and times that are not wanted left unread.
+
+use std::path::Path;
+use std::sync::Arc;
+use tambour_sql::{Session, SessionOptions, SqlError};
+use tambour_store::record::{Batch, RecordStore, SealOptions, Settings, ViewOptions, Writer, disk};
+
+const SECOND: i64 = 1_000_000;
+
+fn writer(directory: &Path) -> (RecordStore, Writer) {
+    let store = RecordStore::create(&disk(), directory, &Settings::default()).unwrap();
+    let writer = store.writer("default").unwrap();
+    (store, writer)
+}
+
+fn session(store: &RecordStore, options: &SessionOptions) -> Session {
+    let session = Session::new(options).unwrap();
+    let view = store.view("default", &ViewOptions::default()).unwrap();
+    session.register_records("log", Arc::new(view)).unwrap();
+    session
+}
+
+/// The rows of a query, cells joined by `|`.
+fn rows(session: &Session, sql: &str) -> Result<Vec<String>, String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let batches =
+        runtime.block_on(async { session.sql(sql).await?.execute().await?.collect().await });
+    let batches = batches.map_err(|error: SqlError| told(&error))?;
+    let mut rows = Vec::new();
+    for batch in &batches {
+        for row in 0..batch.num_rows() {
+            let cell = |column: &arrow::array::ArrayRef| {
+                arrow::util::display::array_value_to_string(column, row).unwrap()
+            };
+            rows.push(batch.columns().iter().map(cell).collect::<Vec<_>>().join("|"));
+        }
+    }
+    Ok(rows)
+}
+
+/// An error with its causes.
+fn told(error: &dyn std::error::Error) -> String {
+    let cause = error.source().map(told).unwrap_or_default();
+    format!("{error}: {cause}")
+}
+
+fn fill(writer: &Writer, ids: std::ops::Range<u64>) {
+    for id in ids {
+        let user = id % 7;
+        let record = format!(
+            r#"{{"user":"u{user}","ms":{id},"ok":{},"at":{{"host":"h{user}"}}}}"#,
+            id % 2 == 0
+        );
+        writer.append(record.as_bytes(), Some(i64::try_from(id).unwrap() * SECOND)).unwrap();
+    }
+    writer.flush().unwrap();
+}
+
+#[test]
+fn fields_are_columns() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, writer) = writer(&directory.path().join("log"));
+    fill(&writer, 0..3000);
+    writer.seal(&SealOptions::default(), true).unwrap();
+    fill(&writer, 3000..5000);
+    for threads in [1, 4] {
+        let session = session(
+            &store,
+            &SessionOptions { threads, batch_rows: 512, ..SessionOptions::default() },
+        );
+        let all = rows(&session, "SELECT count(*), sum(ms), min(_id), max(_id) FROM log").unwrap();
+        assert_eq!(all, ["5000|12497500|0|4999"]);
+        let users =
+            "SELECT user, count(*) AS n FROM log WHERE ok GROUP BY user ORDER BY user LIMIT 2";
+        assert_eq!(rows(&session, users).unwrap(), ["u0|358", "u1|357"]);
+        let one = r#"SELECT _record, at['host'] FROM log WHERE _id = 4321"#;
+        let expected = r#"{"user":"u2","ms":4321,"ok":false,"at":{"host":"h2"}}|h2"#;
+        assert_eq!(rows(&session, one).unwrap(), [expected]);
+        assert_eq!(rows(&session, "SELECT count(*) FROM log LIMIT 3").unwrap(), ["5000"]);
+        assert_eq!(rows(&session, "SELECT _id FROM log LIMIT 3").unwrap().len(), 3);
+    }
+}
+
+#[test]
+fn times_select() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, writer) = writer(&directory.path().join("log"));
+    fill(&writer, 0..2000);
+    writer.append(br#"{"user":"late","ms":1}"#, None).unwrap();
+    writer.flush().unwrap();
+    let session = session(&store, &SessionOptions::default());
+    for (condition, expected) in [
+        ("_time >= '1970-01-01 00:10:00' AND _time < '1970-01-01 00:10:05'", "5|600|604"),
+        ("_time BETWEEN '1970-01-01 00:10:00' AND '1970-01-01 00:10:05'", "6|600|605"),
+        ("_time = '1970-01-01 00:00:07'", "1|7|7"),
+        ("'1970-01-01 00:33:10' < _time AND _id < 1995", "4|1991|1994"),
+        ("_time < '1970-01-01 00:00:00'", "0||"),
+        ("_time IS NULL", "1|2000|2000"),
+    ] {
+        let sql = format!("SELECT count(*), min(_id), max(_id) FROM log WHERE {condition}");
+        assert_eq!(rows(&session, &sql).unwrap(), [expected], "{condition}");
+    }
+}
+
+#[test]
+fn what_the_sample_did_not_show() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, writer) = writer(&directory.path().join("log"));
+    // The sample has 32 records from each of 64 places: these are between two of them.
+    fill(&writer, 0..1540);
+    let odd = [r#"{"user":5,"ms":1}"#, r#"{"ms":2}"#, r#"{"user":"x","ms":3,"new":1}"#];
+    let batch: Batch = odd.iter().map(|record| record.as_bytes()).collect();
+    let first = writer.append_batch(&batch).unwrap().start;
+    let batch: Batch = [&br#"{"ms":"soon"}"#[..], b"no json"].into_iter().collect();
+    let bad = writer.append_batch(&batch).unwrap().start;
+    fill(&writer, 1545..4000);
+    let session_of = || session(&store, &SessionOptions::default());
+    let some =
+        format!("SELECT user, ms FROM log WHERE _id >= {first} AND _id < {bad} ORDER BY _id");
+    assert_eq!(rows(&session_of(), &some).unwrap(), ["5|1", "|2", "x|3"]);
+    // A value that does not fit the type is an error that says where; the records themselves stay readable.
+    let error = rows(&session_of(), &format!("SELECT ms FROM log WHERE _id = {bad}")).unwrap_err();
+    assert!(error.contains("_record"), "{error}");
+    let error =
+        rows(&session_of(), &format!("SELECT ms FROM log WHERE _id = {}", bad + 1)).unwrap_err();
+    assert!(error.contains(&(bad + 1).to_string()), "{error}");
+    let got = rows(&session_of(), &format!("SELECT _record FROM log WHERE _id = {}", bad + 1));
+    assert_eq!(got.unwrap(), ["no json"]);
+}
+
+#[test]
+fn plain_lines_have_no_fields() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, writer) = writer(&directory.path().join("log"));
+    let batch: Batch = [&b"GET /"[..], b"POST /x", b"\xff"].into_iter().collect();
+    writer.append_batch(&batch).unwrap();
+    let session_of = |binary_strings| {
+        session(&store, &SessionOptions { binary_strings, ..SessionOptions::default() })
+    };
+    let got =
+        rows(&session_of(false), "SELECT _id, _time, _record FROM log WHERE _id < 2").unwrap();
+    assert_eq!(got, ["0||GET /", "1||POST /x"]);
+    let error = rows(&session_of(false), "SELECT _record FROM log").unwrap_err();
+    assert!(error.contains("record 2 is not UTF-8"), "{error}");
+    assert_eq!(
+        rows(&session_of(true), "SELECT count(*) FROM log WHERE length(_record) < 3").unwrap(),
+        ["1"]
+    );
+}
