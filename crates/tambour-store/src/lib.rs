@@ -1,11 +1,13 @@
-//! Stores: what owns directories, locks, commits and recovery. Today: tables of `MergeTree` parts.
+//! Stores: what owns directories, locks, commits and recovery: tables of `MergeTree` parts, and stores of pages.
 #![forbid(unsafe_code)]
 
 mod commit;
 mod error;
 mod lock;
+pub mod page;
 mod recover;
 pub mod schema;
+pub mod storage;
 pub mod table;
 
 pub use error::StoreError;
