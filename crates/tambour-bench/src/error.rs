@@ -52,6 +52,9 @@ pub enum BenchError {
         /// Its own error, or where the first difference is.
         reason: String,
     },
+    /// A store of pages did not do what was asked for.
+    #[error(transparent)]
+    Pages(#[from] tambour_store::page::PageError),
     /// The page could not be laid out.
     #[error("report page")]
     Page(#[source] askama::Error),
@@ -65,6 +68,7 @@ impl BenchError {
                 Kind::NotFound
             }
             Self::Io { .. } | Self::Page(_) => Kind::Io,
+            Self::Pages(error) => error.kind(),
             Self::NoInput { .. } => Kind::Argument,
             Self::Encode { .. } => Kind::Limit,
             Self::Zstd { .. } | Self::WrongOutput { .. } => Kind::Corrupt,

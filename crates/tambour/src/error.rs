@@ -8,6 +8,7 @@ use tambour_part::{PartError, Place};
 #[cfg(feature = "sql")]
 use tambour_sql::SqlError;
 use tambour_store::StoreError;
+use tambour_store::page::PageError;
 
 /// An error of any layer.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,9 @@ pub enum Error {
     /// Of a table.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Of a store of pages.
+    #[error(transparent)]
+    Pages(#[from] PageError),
     /// Of an interchange file.
     #[error(transparent)]
     File(#[from] FileError),
@@ -42,6 +46,7 @@ impl Error {
             Self::Frame(error) => error.kind(),
             Self::Part(error) => error.kind(),
             Self::Store(error) => error.kind(),
+            Self::Pages(error) => error.kind(),
             Self::File(error) => error.kind(),
             #[cfg(feature = "sql")]
             Self::Sql(error) => error.kind(),
@@ -66,6 +71,9 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<StoreError>() {
+        return Some(error.kind());
+    }
+    if let Some(error) = error.downcast_ref::<PageError>() {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<PartError>() {

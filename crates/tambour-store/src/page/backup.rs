@@ -282,7 +282,11 @@ fn read_head(stream: &mut Stream<'_>) -> Result<Head, PageError> {
         && head.pages <= head.page_count
         && usize::from(head.dictionaries) <= DICTIONARIES_MAX
         && head.since <= head.generation;
-    if good { Ok(head) } else { Err(stream.wrong("a field of its head is out of range")) }
+    if good && head.codec.check().is_ok() {
+        Ok(head)
+    } else {
+        Err(stream.wrong("a field of its head is out of range"))
+    }
 }
 
 fn read_dictionaries(stream: &mut Stream<'_>, count: u16) -> Result<Vec<Dictionary>, PageError> {

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 const BATCH_PAGES_MAX: u64 = 1 << 20;
 /// Free space of more than this part of the images is filled before the file grows.
 const SLACK_DIVISOR: u64 = 100;
-/// The file with holes grows in steps of this size.
-const HOME_STEP: u64 = 64 << 20;
+/// The file with holes grows by a quarter, and by no more than this.
+const HOME_STEP_MAX: u64 = 64 << 20;
 
 /// What becomes of a page.
 #[derive(Clone, Copy, Debug)]
@@ -362,7 +362,8 @@ impl Batch<'_> {
         if let Some(last) = self.items.keys().next_back() {
             let need = shared.home_offset(last + 1);
             if store.home_length < need {
-                let length = need.next_multiple_of(HOME_STEP);
+                let step = (need / 4).min(HOME_STEP_MAX);
+                let length = (need + step).next_multiple_of(shared.page_bytes() as u64);
                 home.set_length(length)?;
                 store.home_length = length;
             }

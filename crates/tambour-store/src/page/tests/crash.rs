@@ -16,10 +16,10 @@ struct Progress {
 
 /// A script that uses everything that changes files. Ends with the first error.
 fn script(memory: &Memory, options: &Options, progress: &mut Progress) -> Result<(), PageError> {
-    let mut store = Store::create_on(memory, &path(), options)?;
-    progress.created = true;
     let mut model = Model::new();
     progress.states.insert(0, model.clone());
+    let mut store = Store::create_on(memory, &path(), options)?;
+    progress.created = true;
     let rounds: &[(&[Step], Durability)] = &[
         (&[Step::Put(0, 1, 3), Step::Put(1, 1, 9), Step::Put(2, 1, 0)], Durability::Sync),
         (&[Step::Put(1, 2, 0), Step::Zero(3)], Durability::Async),

@@ -41,7 +41,6 @@ fn flip_every_bit(layout: Layout, file: &Path) {
         }
         let mut wrong = good.clone();
         wrong[bit / 8] ^= 1 << (bit % 8);
-        let (memory, _) = small(layout);
         memory.set_bytes(file, wrong);
         match outcome(&memory, &model) {
             Ok(repaired) => noticed += u64::from(repaired),
@@ -153,7 +152,6 @@ fn a_truncated_file_is_refused_at_every_length() {
         let file = pack_path(layout);
         let good = memory.bytes(&file).unwrap();
         for length in 0..good.len() {
-            let (memory, _) = small(layout);
             memory.set_bytes(&file, good[..length].to_vec());
             match outcome(&memory, &model) {
                 // Only padding is missing.
