@@ -169,7 +169,7 @@ impl AccessLog {
             let first = word.remove(0).to_ascii_uppercase();
             format!("{first}{word}")
         };
-        let words = (0..20_000).map(|_| word(random)).collect();
+        let words = (0..9_000).map(|_| word(random)).collect();
         Self { id: 0, time: 1_400_000_000, words }
     }
 
@@ -239,17 +239,17 @@ enum Course {
     Counter,
     /// Counts up seldom.
     Slow,
-    /// Wanders around its mean.
+    /// A mean of something: wanders, with all digits.
     Gauge,
 }
 
 fn course(metric: usize) -> Course {
-    match metric * 7 % 22 {
-        0..=4 => Course::Constant,
-        5..=9 => Course::Rare,
-        10..=13 => Course::Slow,
-        14..=17 => Course::Gauge,
-        _ => Course::Counter,
+    match metric % 12 {
+        3 => Course::Gauge,
+        7 if metric % 48 == 7 => Course::Counter,
+        11 if metric % 48 == 11 => Course::Slow,
+        kind if kind < 7 => Course::Rare,
+        _ => Course::Constant,
     }
 }
 
@@ -276,19 +276,17 @@ impl Metrics {
                     *state
                 }
                 Course::Gauge => {
-                    let step = random.below(*state / 64 + 2);
-                    let down = random.below(2) == 0;
-                    let moved = if random.below(3) > 0 { 0 } else { step };
-                    *state = if down { state.saturating_sub(moved) } else { *state + moved };
-                    *state
+                    // A mean of measurements, as a double: it wanders around the state, and no two are equal.
+                    let share = random.below(1 << 52) as f64 / (1_u64 << 52) as f64;
+                    (*state as f64 * (0.9 + share / 5.0)).to_bits()
                 }
                 Course::Counter => {
-                    let rate = 1 << (metric % 14);
+                    let rate = 1 << (9 + metric % 13);
                     *state += rate / 2 + random.below(rate + 1);
                     *state
                 }
             };
-            if metric % 5 < 2 {
+            if metric % 12 != 3 && metric % 5 < 2 {
                 row.extend(u32::try_from(value & 0xffff_ffff).unwrap_or(0).to_be_bytes());
             } else {
                 row.extend(value.to_be_bytes());

@@ -108,7 +108,7 @@ impl Batch<'_> {
             return Ok(());
         }
         let start = self.used;
-        let need = start + HEADER_BYTES + Coder::bound(content.len());
+        let need = start + HEADER_BYTES + Coder::bound(content.len()) + 4096;
         if self.arena.len() < need {
             // The step is large: what is new must be set to zero once.
             self.arena.resize(need.max(self.arena.len() + self.arena.len() / 2), 0);
