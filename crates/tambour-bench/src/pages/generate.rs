@@ -169,7 +169,7 @@ impl AccessLog {
             let first = word.remove(0).to_ascii_uppercase();
             format!("{first}{word}")
         };
-        let words = (0..9_000).map(|_| word(random)).collect();
+        let words = (0..4_000).map(|_| word(random)).collect();
         Self { id: 0, time: 1_400_000_000, words }
     }
 
@@ -184,7 +184,7 @@ impl AccessLog {
         let size = random.number();
         let hits = 1 + (1_u64 << (size % 8)) * u64::from(size & 0x700 == 0) + (size >> 20 & 1);
         row.extend(u32::try_from(hits).unwrap_or(1).to_be_bytes());
-        let bytes = hits * (6_000 + random.below(60_000));
+        let bytes = hits * (6_000 + random.below(4_000) * 15);
         row.extend(u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes());
         let mut share = random.below(1000);
         let project = PROJECTS.iter().find(|(_, part)| {

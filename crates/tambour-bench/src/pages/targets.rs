@@ -258,7 +258,7 @@ impl Targets {
             let mut reader = store.reader();
             let mut seen = 0_u64;
             scans.push(time(|| {
-                Ok(reader.scan(0..u64::MAX, &mut |_, page| seen += u64::from(page[4]))?)
+                Ok(reader.scan(0..u64::MAX, &mut |_, page| seen += u64::from(page[7]))?)
             })?);
             assert!(seen > 0, "nothing was read");
         }
