@@ -1,7 +1,5 @@
 //! Tells release builds from which commit they are, for the pages of benchmarks. `TAMBOUR_COMMIT` in the environment wins.
 
-#![expect(clippy::print_stdout, reason = "how a build script talks to cargo")]
-
 use std::path::Path;
 use std::process::Command;
 

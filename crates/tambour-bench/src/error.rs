@@ -63,6 +63,9 @@ pub enum BenchError {
     /// A record store.
     #[error("record store")]
     Records(#[from] tambour_store::record::RecordError),
+    /// A store of pages did not do what was asked for.
+    #[error(transparent)]
+    Pages(#[from] tambour_store::page::PageError),
     /// The page could not be laid out.
     #[error("report page")]
     Page(#[source] askama::Error),
@@ -78,6 +81,7 @@ impl BenchError {
             Self::Io { .. } | Self::Page(_) => Kind::Io,
             Self::Library { .. } => Kind::Io,
             Self::Records(error) => error.kind(),
+            Self::Pages(error) => error.kind(),
             Self::NoInput { .. } => Kind::Argument,
             Self::Encode { .. } => Kind::Limit,
             Self::Zstd { .. } | Self::WrongOutput { .. } => Kind::Corrupt,

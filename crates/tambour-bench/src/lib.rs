@@ -6,6 +6,7 @@
 //! - [`input`]: the data: files, columns of TPC-H, columns of three compressibilities
 //! - [`decode`]: how fast LZ4 blocks are decoded, by every variant, the selector and C lz4; against other formats
 //! - [`records`]: random reads of small records, by the record store and by libzstd
+//! - [`pages`]: what stores of pages take and how fast they are, packed and with holes
 //! - [`report`]: tables and charts, and the one HTML page that holds them
 //! - [`machine`]: where the figures were measured
 #![forbid(unsafe_code)]
@@ -15,6 +16,7 @@ pub mod decode;
 mod error;
 pub mod input;
 pub mod machine;
+pub mod pages;
 mod random;
 pub mod records;
 pub mod report;

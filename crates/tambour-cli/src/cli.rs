@@ -91,6 +91,7 @@ pub(crate) enum Command {
     Decompress(DecompressArguments),
     Codecs(CodecsArguments),
     Bench(BenchArguments),
+    Pages(crate::command::pages::arguments::PagesArguments),
     Completions(CompletionsArguments),
     Man(ManArguments),
 }
@@ -552,6 +553,34 @@ pub(crate) struct BenchArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Benchmark {
     Decode(BenchDecodeArguments),
+    Pages(BenchPagesArguments),
+}
+
+/// Measure stores of pages, packed and with holes
+///
+/// Generated rows of an access log and of metrics, laid out in pages as a B-tree has them: final size, time and bytes of the
+/// load, time of a scan, time and bytes of random durable updates, for every page size, codec and layout.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  tambour bench pages --dir /dev/shm --out results")]
+pub(crate) struct BenchPagesArguments {
+    /// Directory for the stores, best on a file system in memory [default: /dev/shm, or the temporary directory]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Bytes of pages of each kind of rows
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    pub(crate) size: ByteSize,
+    /// Random updates
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) updates: u64,
+    /// Also measure every promise of the page store
+    #[arg(long)]
+    pub(crate) promises: bool,
+    /// Write CSV and report.html into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Measure how fast LZ4 blocks are decoded

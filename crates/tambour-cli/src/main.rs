@@ -57,6 +57,7 @@ fn run(command: Command, console: Console) -> anyhow::Result<()> {
         Command::Decompress(arguments) => command::decompress::run(&arguments, console),
         Command::Codecs(arguments) => command::codecs::run(&arguments),
         Command::Bench(arguments) => command::bench::run(&arguments.benchmark, console),
+        Command::Pages(arguments) => command::pages::run(&arguments.action, console),
         Command::Completions(arguments) => command::manual::completions(&arguments),
         Command::Man(arguments) => command::manual::run(&arguments, console),
     }
@@ -89,7 +90,9 @@ fn wants_json(command: &Command) -> bool {
         Command::Codecs(arguments) => arguments.json,
         Command::Bench(arguments) => match &arguments.benchmark {
             Benchmark::Decode(arguments) => arguments.json,
+            Benchmark::Pages(arguments) => arguments.json,
         },
+        Command::Pages(arguments) => arguments.action.json(),
         Command::Sql(_) | Command::AttachScript(_) | Command::Completions(_) | Command::Man(_) => {
             false
         }

@@ -1,12 +1,14 @@
-//! Stores: what owns directories, locks, commits and recovery. Tables of `MergeTree` parts, and logs of records.
+//! Stores: what owns directories, locks, commits and recovery: tables of `MergeTree` parts, logs of records, and stores of pages.
 #![forbid(unsafe_code)]
 
 mod commit;
 mod error;
 mod lock;
+pub mod page;
 pub mod record;
 mod recover;
 pub mod schema;
+pub mod storage;
 pub mod table;
 
 pub use error::StoreError;

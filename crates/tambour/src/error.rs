@@ -8,6 +8,7 @@ use tambour_part::{PartError, Place};
 #[cfg(feature = "sql")]
 use tambour_sql::SqlError;
 use tambour_store::StoreError;
+use tambour_store::page::PageError;
 use tambour_store::record::RecordError;
 
 /// An error of any layer.
@@ -26,6 +27,9 @@ pub enum Error {
     /// Of a table.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Of a store of pages.
+    #[error(transparent)]
+    Pages(#[from] PageError),
     /// Of an interchange file.
     #[error(transparent)]
     File(#[from] FileError),
@@ -43,6 +47,7 @@ impl Error {
             Self::Frame(error) => error.kind(),
             Self::Part(error) => error.kind(),
             Self::Store(error) => error.kind(),
+            Self::Pages(error) => error.kind(),
             Self::File(error) => error.kind(),
             #[cfg(feature = "sql")]
             Self::Sql(error) => error.kind(),
@@ -70,6 +75,9 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<RecordError>() {
+        return Some(error.kind());
+    }
+    if let Some(error) = error.downcast_ref::<PageError>() {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<PartError>() {

@@ -135,6 +135,20 @@ impl Canvas {
         );
     }
 
+    /// A cell that is the darker, the nearer `shade` is to 1.
+    pub(super) fn cell(&mut self, shade: f64, frame: Frame, hover: &str) {
+        let Frame { left, top, right, bottom } = frame;
+        let _ = write!(
+            self.body,
+            "<rect class=\"cell\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\" \
+             fill-opacity=\"{:.2}\"><title>{}</title></rect>",
+            (right - left).max(0.5),
+            bottom - top,
+            0.06 + 0.54 * shade.clamp(0.0, 1.0),
+            escape(hover)
+        );
+    }
+
     /// A mark that tells `hover`. Tones differ in shape as well, for those who cannot tell the colours apart.
     pub(super) fn mark(&mut self, tone: Tone, at: (f64, f64), size: f64, hover: &str) {
         let (x, y) = at;

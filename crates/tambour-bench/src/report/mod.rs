@@ -8,6 +8,7 @@ mod axis;
 mod bars;
 mod canvas;
 mod dots;
+mod heat;
 mod lines;
 mod scatter;
 mod table;
@@ -15,6 +16,7 @@ mod table;
 pub use axis::{Axis, Scale};
 pub use bars::{Bar, Bars};
 pub use dots::{Dots, Row};
+pub use heat::Heat;
 pub use lines::{Line, Lines};
 pub use scatter::{Mark, Scatter};
 pub use table::{Column, Table};
@@ -126,6 +128,8 @@ pub enum Chart {
     Scatter(Scatter),
     /// Courses over something.
     Lines(Lines),
+    /// A value for each pair of things.
+    Heat(Heat),
 }
 
 impl Chart {
@@ -135,6 +139,7 @@ impl Chart {
             Self::Dots(chart) => chart.draw(width, label),
             Self::Scatter(chart) => chart.draw(width, label),
             Self::Lines(chart) => chart.draw(width, label),
+            Self::Heat(chart) => chart.draw(width, label),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The page as text: every figure is there, everything is escaped, nothing is fetched.
 
 use super::{
-    Axis, Bar, Bars, Chart, Column, Dots, Figure, Line, Lines, Mark, Page, Panel, Row, Scatter,
-    Section, Table, Tone,
+    Axis, Bar, Bars, Chart, Column, Dots, Figure, Heat, Line, Lines, Mark, Page, Panel, Row,
+    Scatter, Section, Table, Tone,
 };
 use crate::machine::Machine;
 
@@ -49,11 +49,18 @@ fn sample() -> Page {
         points: vec![(1.0, 1.0, hover()), (2.0, 3.0, hover())],
     };
     let lines = Lines { x: Axis::linear("x"), y: Axis::linear("y"), line, lines: vec![course] };
+    let cells = vec![Some((1.0, hover())), None, Some((4.0, hover()))];
+    let heat = Heat {
+        columns: vec!["<a>".to_owned(), "b".to_owned(), "c".to_owned()],
+        rows: vec![("row".to_owned(), cells)],
+        suffix: "x",
+    };
     let figures = vec![
         figure("bars", Chart::Bars(bars), 1),
         figure("dots", Chart::Dots(dots), 1),
         figure("scatter", Chart::Scatter(scatter), 3),
         figure("lines", Chart::Lines(lines), 1),
+        figure("heat", Chart::Heat(heat), 1),
     ];
     let section =
         Section { title: "Section".to_owned(), text: String::new(), figures, tables: Vec::new() };
@@ -71,7 +78,7 @@ fn sample() -> Page {
 fn every_figure_is_there_with_its_parts() {
     let page = sample();
     let html = page.render().unwrap();
-    assert_eq!(page.figure_ids().collect::<Vec<_>>(), ["bars", "dots", "scatter", "lines"]);
+    assert_eq!(page.figure_ids().collect::<Vec<_>>(), ["bars", "dots", "scatter", "lines", "heat"]);
     for id in page.figure_ids() {
         let (_, rest) = html.split_once(&format!("<figure id=\"{id}\"")).unwrap();
         let (figure, _) = rest.split_once("</figure>").unwrap();
@@ -82,7 +89,7 @@ fn every_figure_is_there_with_its_parts() {
         }
     }
     // Wide and narrow.
-    assert_eq!(html.matches("<svg").count(), 2 * (1 + 1 + 3 + 1));
+    assert_eq!(html.matches("<svg").count(), 2 * (1 + 1 + 3 + 1 + 1));
     assert!(html.contains("prefers-color-scheme: dark") && html.contains("name=\"viewport\""));
 }
 

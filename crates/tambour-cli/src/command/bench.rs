@@ -1,6 +1,6 @@
 //! `tambour bench`: measures what this machine does.
 
-use crate::cli::{BenchDecodeArguments, Benchmark};
+use crate::cli::{BenchDecodeArguments, BenchPagesArguments, Benchmark};
 use crate::clock;
 use crate::output::grid::{Frame, Grid, Heading};
 use crate::output::progress::Total;
@@ -12,6 +12,7 @@ use tambour::kernel::variant::Isa;
 use tambour_bench::decode::{self, Settings};
 use tambour_bench::input::{self, Input};
 use tambour_bench::machine::Machine;
+use tambour_bench::pages;
 use tambour_bench::report::Table;
 
 /// Where the sample files are in a clone of the project.
@@ -21,6 +22,7 @@ const SAMPLES: &str = "data";
 pub(crate) fn run(benchmark: &Benchmark, console: Console) -> anyhow::Result<()> {
     match benchmark {
         Benchmark::Decode(arguments) => run_decode(arguments, console),
+        Benchmark::Pages(arguments) => run_pages(arguments, console),
     }
 }
 
@@ -64,6 +66,43 @@ fn run_decode(arguments: &BenchDecodeArguments, console: Console) -> anyhow::Res
     Ok(())
 }
 
+fn run_pages(arguments: &BenchPagesArguments, console: Console) -> anyhow::Result<()> {
+    let memory = Path::new("/dev/shm");
+    let directory = match &arguments.dir {
+        Some(directory) => directory.clone(),
+        None if memory.is_dir() => memory.to_owned(),
+        None => std::env::temp_dir(),
+    };
+    let settings = pages::Settings {
+        bytes: usize::try_from(arguments.size.0)?,
+        updates: arguments.updates,
+        ..pages::Settings::of_the_study(directory.clone())
+    };
+    let mut progress = console.progress("bench", Total::Files(48));
+    let results = pages::run(&settings, &mut |done, _| progress.update(done as u64, 0))?;
+    let targets = if arguments.promises { pages::run_targets(&directory)? } else { Vec::new() };
+    drop(progress);
+    let machine = machine(kernels::isa()?);
+    if let Some(directory) = &arguments.out {
+        results.write(directory, machine.clone())?;
+    }
+    if arguments.json {
+        stdout::json(&results.to_json(&machine))?;
+    } else {
+        let mut target = stdout::text();
+        write_table(&mut target, &results.table())?;
+        if !targets.is_empty() {
+            writeln!(target)?;
+            write_table(&mut target, &pages::targets_table(&targets))?;
+        }
+        target.flush()?;
+    }
+    if let Some(directory) = &arguments.out {
+        console.note(format_args!("wrote {}", directory.join("report.html").display()));
+    }
+    Ok(())
+}
+
 /// What the user named, or the defaults.
 fn inputs(arguments: &BenchDecodeArguments) -> anyhow::Result<Vec<Input>> {
     if arguments.data.is_empty() {
@@ -74,7 +113,7 @@ fn inputs(arguments: &BenchDecodeArguments) -> anyhow::Result<Vec<Input>> {
 }
 
 /// This machine and this run.
-fn machine(isa: Isa) -> Machine {
+pub(crate) fn machine(isa: Isa) -> Machine {
     let version = env!("CARGO_PKG_VERSION");
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     Machine {
@@ -90,7 +129,7 @@ fn machine(isa: Isa) -> Machine {
 }
 
 /// A table with its title.
-fn write_table(target: &mut dyn Write, table: &Table) -> io::Result<()> {
+pub(crate) fn write_table(target: &mut dyn Write, table: &Table) -> io::Result<()> {
     writeln!(target, "{}", table.title)?;
     let heading = |column: &tambour_bench::report::Column| {
         if column.right { Heading::number(&column.name) } else { Heading::text(&column.name) }

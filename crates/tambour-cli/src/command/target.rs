@@ -16,6 +16,7 @@ pub(crate) enum Target {
     Table,
     Part,
     Blocks,
+    Pages,
 }
 
 impl Target {
@@ -25,6 +26,7 @@ impl Target {
             Self::Table => "table",
             Self::Part => "part",
             Self::Blocks => "blocks",
+            Self::Pages => "pages",
         }
     }
 
@@ -33,6 +35,9 @@ impl Target {
         let place = || path.display().to_string();
         if std::fs::metadata(path).with_context(place)?.is_dir() {
             return Ok(if is_part(path) { Self::Part } else { Self::Table });
+        }
+        if super::pages::is_store(path) {
+            return Ok(Self::Pages);
         }
         if path.extension().is_some_and(|extension| extension == "bin") {
             return Ok(Self::Blocks);

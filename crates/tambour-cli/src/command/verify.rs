@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Resu
         Target::Table => verify_table(path, console)?,
         Target::Part => verify_part(path, console),
         Target::Blocks => verify_blocks(path, console)?,
+        Target::Pages => return super::pages::verify(path, arguments.json, console),
     };
     if arguments.json {
         stdout::json(&report.to_json(path, target, time))?;

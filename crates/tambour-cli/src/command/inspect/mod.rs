@@ -18,6 +18,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
         Target::Table => table::run(arguments),
         Target::Part => part::run(arguments),
         Target::Blocks => stream::run(arguments),
+        Target::Pages => super::pages::inspect(&arguments.path, arguments.json),
     }
 }
 

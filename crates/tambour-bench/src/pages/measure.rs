@@ -1,0 +1,240 @@
+//! The grid: rows, page sizes, codecs, layouts.
+
+use super::generate::Rows;
+use super::targets::load;
+use crate::BenchError;
+use crate::clock::thread_seconds;
+use crate::random::Random;
+use std::path::PathBuf;
+use tambour_store::page::{Durability, Layout, Options, PageCodec, Store};
+
+/// What is measured, and where.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Directory of the stores; best on a file system in memory.
+    pub directory: PathBuf,
+    /// Bytes of pages of each kind of rows.
+    pub bytes: usize,
+    /// Page sizes.
+    pub page_sizes: Vec<usize>,
+    /// Codecs.
+    pub codecs: Vec<PageCodec>,
+    /// Random updates.
+    pub updates: u64,
+    /// Pages of an update's commit.
+    pub batch_pages: u64,
+}
+
+impl Settings {
+    /// The figures of the study, in a directory.
+    pub fn of_the_study(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            bytes: 64 << 20,
+            page_sizes: vec![16 << 10, 32 << 10, 64 << 10],
+            codecs: vec![PageCodec::NONE, PageCodec::LZ4, PageCodec::ZSTD, PageCodec::ZLIB],
+            updates: 20_000,
+            batch_pages: 16,
+        }
+    }
+}
+
+/// A combination and its figures. Times are processor time of the thread.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What was loaded.
+    pub rows: Rows,
+    /// Bytes of a page.
+    pub page_bytes: usize,
+    /// How they are encoded.
+    pub codec: PageCodec,
+    /// Where they lie.
+    pub layout: Layout,
+    /// Bytes of the pages.
+    pub logical_bytes: u64,
+    /// Bytes that the file system has allocated after the load.
+    pub allocated_bytes: u64,
+    /// Seconds of the load.
+    pub load_seconds: f64,
+    /// Bytes written by the load.
+    pub load_written: u64,
+    /// Seconds of a scan of all pages.
+    pub scan_seconds: f64,
+    /// Seconds of the updates, the sync of each batch included.
+    pub update_seconds: f64,
+    /// Bytes written by the updates, checkpoints included.
+    pub update_written: u64,
+    /// Updates.
+    pub updates: u64,
+    /// Bytes that the file system has allocated after the updates.
+    pub allocated_after: u64,
+    /// Syncs of the updates.
+    pub syncs: u64,
+    /// Holes punched by the updates.
+    pub punches: u64,
+}
+
+impl Case {
+    /// How many times smaller than the pages.
+    pub fn ratio(&self) -> f64 {
+        self.logical_bytes as f64 / self.allocated_bytes.max(1) as f64
+    }
+
+    /// Bytes written per update.
+    pub fn bytes_per_update(&self) -> f64 {
+        self.update_written as f64 / self.updates.max(1) as f64
+    }
+
+    /// Name of codec and layout.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.layout.name(), self.codec)
+    }
+}
+
+/// All figures.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// What was measured.
+    pub settings: Settings,
+    /// In the order of rows, page sizes, codecs, layouts.
+    pub cases: Vec<Case>,
+}
+
+/// Measures every combination; `progress` is told how many are done, of how many.
+pub fn run(
+    settings: &Settings,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Results, BenchError> {
+    let total = Rows::ALL.len() * settings.page_sizes.len() * settings.codecs.len() * 2;
+    let mut cases = Vec::with_capacity(total);
+    for rows in Rows::ALL {
+        for &page_bytes in &settings.page_sizes {
+            let pages = rows.pages(page_bytes, settings.bytes);
+            for &codec in &settings.codecs {
+                for layout in [Layout::Packed, Layout::Holes] {
+                    cases.push(case(settings, rows, &pages, codec, layout)?);
+                    progress(cases.len(), total);
+                }
+            }
+        }
+    }
+    Ok(Results { settings: settings.clone(), cases })
+}
+
+/// A store that is gone when the measurement is.
+struct Trial(PathBuf);
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        super::remove(&self.0);
+    }
+}
+
+fn case(
+    settings: &Settings,
+    rows: Rows,
+    pages: &[Vec<u8>],
+    codec: PageCodec,
+    layout: Layout,
+) -> Result<Case, BenchError> {
+    let page_bytes = pages.first().map_or(0, Vec::len);
+    let trial =
+        Trial(settings.directory.join(format!("tambour-bench-{}.pages", std::process::id())));
+    super::remove(&trial.0);
+    let options = Options { page_bytes, layout, codec, ..Options::default() };
+    let mut store = Store::create(&trial.0, &options)?;
+
+    let start = thread_seconds();
+    load(&mut store, pages)?;
+    let load_seconds = thread_seconds() - start;
+    let stat = store.stat(false)?;
+
+    let start = thread_seconds();
+    let mut wrong = None;
+    store.reader().scan(0..u64::MAX, &mut |page, content| {
+        let expected = usize::try_from(page).ok().and_then(|page| pages.get(page));
+        // A look at a few bytes of each page costs nothing next to decoding it.
+        if expected.is_none_or(|expected| expected[..64] != content[..64]) {
+            wrong = Some(page);
+        }
+    })?;
+    let scan_seconds = thread_seconds() - start;
+    if let Some(page) = wrong {
+        return Err(wrong_page(codec, layout, page));
+    }
+
+    let before = store.counts();
+    let update_seconds = update(settings, rows, pages, &mut store)?;
+    let after = store.counts();
+    let allocated_after = store.stat(false)?.allocated_bytes();
+    Ok(Case {
+        rows,
+        page_bytes,
+        codec,
+        layout,
+        logical_bytes: stat.logical_bytes,
+        allocated_bytes: stat.allocated_bytes(),
+        load_seconds,
+        load_written: stat.counts.bytes_written,
+        scan_seconds,
+        update_seconds,
+        update_written: after.bytes_written - before.bytes_written,
+        updates: settings.updates,
+        allocated_after,
+        syncs: after.syncs - before.syncs,
+        punches: after.punches - before.punches,
+    })
+}
+
+/// Updates random pages, and compares all of them afterwards. Returns the seconds of the updates alone.
+fn update(
+    settings: &Settings,
+    rows: Rows,
+    pages: &[Vec<u8>],
+    store: &mut Store,
+) -> Result<f64, BenchError> {
+    let mut contents = pages.to_vec();
+    let mut random = Random::new(11);
+    let mut seconds = 0.0;
+    let mut done = 0;
+    while done < settings.updates {
+        let count = settings.batch_pages.min(settings.updates - done);
+        let start = thread_seconds();
+        let mut batch = store.batch()?;
+        for _ in 0..count {
+            let page = random.below(contents.len() as u64);
+            let content = &mut contents[usize::try_from(page).unwrap_or(0)];
+            rows.update(content, &mut random);
+            batch.put(page, content)?;
+        }
+        batch.commit(Durability::Sync)?;
+        seconds += thread_seconds() - start;
+        done += count;
+    }
+    let start = thread_seconds();
+    store.checkpoint()?;
+    seconds += thread_seconds() - start;
+    let mut wrong = None;
+    store.reader().scan(0..u64::MAX, &mut |page, content| {
+        if usize::try_from(page)
+            .ok()
+            .and_then(|page| contents.get(page))
+            .is_none_or(|it| it != content)
+        {
+            wrong = Some(page);
+        }
+    })?;
+    match wrong {
+        Some(page) => Err(wrong_page(store.codec(), store.layout(), page)),
+        None => Ok(seconds),
+    }
+}
+
+fn wrong_page(codec: PageCodec, layout: Layout, page: u64) -> BenchError {
+    BenchError::WrongOutput {
+        contender: format!("{} {codec}", layout.name()),
+        file: "generated pages".to_owned(),
+        block: usize::try_from(page).unwrap_or(0),
+        reason: "the page differs from what was put".to_owned(),
+    }
+}

@@ -1,0 +1,26 @@
+//! Stores of pages: what they take and how fast they are, by page size, codec and layout.
+//!
+//! The figures are those of the study of transparent page compression: final size, time and bytes written by the load, time of
+//! a range scan, time and bytes of random updates; on generated rows, laid out in pages as a B-tree has them.
+
+mod codec;
+mod generate;
+mod measure;
+mod output;
+mod space;
+mod targets;
+
+pub use generate::Rows;
+pub use measure::{Case, Results, Settings, run};
+pub use space::{SpaceReport, space_report};
+pub use targets::{Target, run as run_targets, table as targets_table};
+
+use std::path::Path;
+
+/// Removes a store, if it is there.
+fn remove(path: &Path) {
+    let mut map = path.as_os_str().to_owned();
+    map.push(".map");
+    let _ = std::fs::remove_file(path);
+    let _ = std::fs::remove_file(map);
+}

@@ -1,0 +1,382 @@
+//! What the page store promises, each promise measured: sizes and counts exactly, times as ratios of processor time, contenders
+//! in turns.
+
+use super::generate::Rows;
+use crate::BenchError;
+use crate::clock::thread_seconds;
+use crate::random::Random;
+use crate::report::{Column, Table};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use tambour_store::page::{Durability, Layout, Method, Options, PageCodec, Store};
+
+/// A promise and what became of it.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// What was measured.
+    pub what: String,
+    /// At most (`true`) or at least this.
+    pub at_most: bool,
+    /// The bound.
+    pub bound: f64,
+    /// What was found.
+    pub found: f64,
+}
+
+impl Target {
+    /// True if the promise is kept.
+    pub fn holds(&self) -> bool {
+        if self.at_most { self.found <= self.bound } else { self.found >= self.bound }
+    }
+}
+
+/// Bytes of pages that are generated.
+const BYTES: usize = 48 << 20;
+/// Passes of which the median counts.
+const ROUNDS: usize = 7;
+
+type Pages = Vec<Vec<u8>>;
+
+fn at_least(what: impl Into<String>, bound: f64, found: f64) -> Target {
+    Target { what: what.into(), at_most: false, bound, found }
+}
+
+fn at_most(what: impl Into<String>, bound: f64, found: f64) -> Target {
+    Target { what: what.into(), at_most: true, bound, found }
+}
+
+/// Measures every promise in a directory, which should be on a file system in memory.
+pub fn run(directory: &Path) -> Result<Vec<Target>, BenchError> {
+    let path = directory.join(format!("tambour-pages-{}.pages", std::process::id()));
+    let bench = Targets { path, found: Vec::new() };
+    bench.run()
+}
+
+/// The targets as a table.
+pub fn table(targets: &[Target]) -> Table {
+    let columns = vec![
+        Column::text("what"),
+        Column::text("wanted"),
+        Column::number("found"),
+        Column::text("holds"),
+    ];
+    let row = |target: &Target| {
+        vec![
+            target.what.clone(),
+            format!("{} {}", if target.at_most { "<=" } else { ">=" }, target.bound),
+            format!("{:.3}", target.found),
+            if target.holds() { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    Table { title: "Promises".to_owned(), columns, rows: targets.iter().map(row).collect() }
+}
+
+struct Targets {
+    path: PathBuf,
+    found: Vec<Target>,
+}
+
+impl Drop for Targets {
+    fn drop(&mut self) {
+        super::remove(&self.path);
+    }
+}
+
+impl Targets {
+    fn run(mut self) -> Result<Vec<Target>, BenchError> {
+        for rows in Rows::ALL {
+            let pages = rows.pages(16 << 10, BYTES);
+            self.sizes(rows, &pages)?;
+            self.churn(rows, &pages)?;
+            self.updates(rows, &pages, 16)?;
+            self.speeds(rows, &pages)?;
+            let large = rows.pages(64 << 10, BYTES);
+            self.updates(rows, &large, 64)?;
+        }
+        Ok(std::mem::take(&mut self.found))
+    }
+
+    fn create(&self, page: &[u8], layout: Layout, codec: PageCodec) -> Result<Store, BenchError> {
+        super::remove(&self.path);
+        let options = Options { page_bytes: page.len(), layout, codec, ..Options::default() };
+        Ok(Store::create(&self.path, &options)?)
+    }
+
+    /// Size of the whole file over the pages.
+    fn sizes(&mut self, rows: Rows, pages: &Pages) -> Result<(), BenchError> {
+        let wanted: &[(&str, f64)] = match rows {
+            Rows::Metrics => &[("zstd:3", 6.5)],
+            Rows::AccessLog => &[("lz4:1", 1.8), ("zstd:3", 2.4)],
+        };
+        for (name, bound) in wanted {
+            let codec: PageCodec = name.parse()?;
+            let mut store = self.create(&pages[0], Layout::Packed, codec)?;
+            load(&mut store, pages)?;
+            let what = format!("{}, 16 KiB, packed, {name}: ratio", rows.name());
+            self.found.push(at_least(what, *bound, ratio(&mut store)?));
+        }
+        if rows == Rows::Metrics {
+            let mut store = self.create(&pages[0], Layout::Packed, PageCodec::ZSTD)?;
+            let trained = pages.len() * 3 / 10;
+            store.train_dict(&pages[..trained])?;
+            load(&mut store, &pages[pages.len() / 2..])?;
+            let what = "metrics, 16 KiB, packed, zstd:3 and a dictionary of other pages: ratio";
+            self.found.push(at_least(what, 8.4, ratio(&mut store)?));
+        }
+        let mut store = self.create(&pages[0], Layout::Holes, PageCodec::ZSTD)?;
+        load(&mut store, pages)?;
+        let stat = store.stat(false)?;
+        let home = stat.home_file.map_or(0, |space| space.allocated);
+        let what =
+            format!("{}, 16 KiB, holes: blocks allocated over blocks of the images", rows.name());
+        self.found.push(at_most(what, 1.0, home as f64 / stat.rounded_bytes as f64));
+        Ok(())
+    }
+
+    /// Every page is overwritten five times in random order by the content of another one.
+    fn churn(&mut self, rows: Rows, pages: &Pages) -> Result<(), BenchError> {
+        for (percent, bound) in [(5, 1.10), (20, 1.26)] {
+            let mut store = self.create(&pages[0], Layout::Packed, PageCodec::ZSTD)?;
+            store.set_checkpoint_bytes(Some(u64::MAX));
+            load(&mut store, pages)?;
+            let mut random = Random::new(percent);
+            let every = pages.len() * usize::try_from(percent).unwrap_or(5) / 100;
+            let mut since = 0;
+            for _ in 0..5 {
+                let mut order: Vec<usize> = (0..pages.len()).collect();
+                random.shuffle(&mut order);
+                for group in order.chunks(16) {
+                    let mut batch = store.batch()?;
+                    for &page in group {
+                        let other = random.below(pages.len() as u64);
+                        let content = &pages[usize::try_from(other).unwrap_or(0)];
+                        batch.put(page as u64, content)?;
+                    }
+                    batch.commit(Durability::Async)?;
+                    since += group.len();
+                    if since >= every {
+                        store.checkpoint()?;
+                        since = 0;
+                    }
+                }
+            }
+            store.checkpoint()?;
+            let stat = store.stat(false)?;
+            let what = format!(
+                "{}, 16 KiB: file over images after five overwrites, checkpoint every {percent} %",
+                rows.name()
+            );
+            self.found.push(at_most(
+                what,
+                bound,
+                stat.file_bytes() as f64 / stat.image_bytes as f64,
+            ));
+        }
+        Ok(())
+    }
+
+    /// Bytes and syncs of durable updates, checkpoints included.
+    fn updates(&mut self, rows: Rows, pages: &Pages, kib: u32) -> Result<(), BenchError> {
+        let bounds: &[(Layout, usize, f64)] = if kib == 16 {
+            &[
+                (Layout::Packed, 1, 12.0),
+                (Layout::Packed, 16, 7.2),
+                (Layout::Holes, 1, 21.0),
+                (Layout::Holes, 16, 15.5),
+            ]
+        } else {
+            &[(Layout::Packed, 16, 28.0), (Layout::Holes, 16, 57.0)]
+        };
+        for &(layout, batch_pages, bound) in bounds {
+            let mut store = self.create(&pages[0], layout, PageCodec::ZSTD)?;
+            load(&mut store, pages)?;
+            let mut random = Random::new(9);
+            let before = store.counts();
+            let updates = 4000;
+            let mut contents = pages.clone();
+            for _ in 0..updates / batch_pages {
+                let mut batch = store.batch()?;
+                for _ in 0..batch_pages {
+                    let page = usize::try_from(random.below(pages.len() as u64)).unwrap_or(0);
+                    rows.update(&mut contents[page], &mut random);
+                    batch.put(page as u64, &contents[page])?;
+                }
+                batch.commit(Durability::Sync)?;
+            }
+            store.checkpoint()?;
+            let after = store.counts();
+            let name =
+                format!("{}, {kib} KiB, {}, batches of {batch_pages}", rows.name(), layout.name());
+            let bytes = (after.bytes_written - before.bytes_written) as f64 / 1000.0;
+            self.found.push(at_most(
+                format!("{name}: KB per durable update, checkpoints included"),
+                bound,
+                bytes / f64::from(updates as u32),
+            ));
+            let commits = (after.commits - before.commits) as f64;
+            let syncs = (after.syncs - before.syncs) as f64;
+            let bound = if layout == Layout::Packed { 1.0 } else { 2.0 };
+            // Checkpoints are counted apart: three syncs each, five with holes.
+            let checkpoints = (after.checkpoints - before.checkpoints) as f64;
+            let own = checkpoints * if layout == Layout::Packed { 3.0 } else { 5.0 };
+            self.found.push(at_most(
+                format!("{name}: syncs per commit"),
+                bound,
+                (syncs - own) / commits,
+            ));
+            if layout == Layout::Holes {
+                let punches = (after.punches - before.punches) as f64;
+                self.found.push(at_most(format!("{name}: punches"), f64::from(u32::MAX), punches));
+            }
+        }
+        Ok(())
+    }
+
+    fn speeds(&mut self, rows: Rows, pages: &Pages) -> Result<(), BenchError> {
+        let plain = self.path.with_extension("plain");
+        let mut loads = Vec::new();
+        let mut writes = Vec::new();
+        for _ in 0..ROUNDS {
+            writes.push(time(|| plain_write(&plain, pages))?);
+            let mut store = self.create(&pages[0], Layout::Packed, PageCodec::NONE)?;
+            loads.push(time(|| load(&mut store, pages))?);
+        }
+        let found = median(writes) / median(loads);
+        let what =
+            format!("{}: load without a codec over a plain write of the same bytes", rows.name());
+        self.found.push(at_least(what, 0.8, found));
+        for method in [Method::Lz4, Method::Zstd, Method::Zlib] {
+            self.codec_speeds(rows, pages, method)?;
+        }
+        self.backup(rows, &plain)?;
+        let _ = std::fs::remove_file(&plain);
+        Ok(())
+    }
+
+    fn codec_speeds(
+        &mut self,
+        rows: Rows,
+        pages: &Pages,
+        method: Method,
+    ) -> Result<(), BenchError> {
+        let codec: PageCodec = method.name().parse()?;
+        let mut alone = super::codec::Alone::new(codec)?;
+        let images = alone.encode_all(pages)?;
+        let (mut encodes, mut loads, mut decodes, mut scans) = (vec![], vec![], vec![], vec![]);
+        for _ in 0..ROUNDS {
+            encodes.push(time(|| alone.encode_all(pages).map(|_| ()))?);
+            let mut store = self.create(&pages[0], Layout::Packed, codec)?;
+            loads.push(time(|| load(&mut store, pages))?);
+            decodes.push(time(|| alone.decode_all(&images, pages[0].len()))?);
+            let mut reader = store.reader();
+            let mut seen = 0_u64;
+            scans.push(time(|| {
+                Ok(reader.scan(0..u64::MAX, &mut |_, page| seen += u64::from(page[7]))?)
+            })?);
+            assert!(seen > 0, "nothing was read");
+        }
+        let name = format!("{}, {}", rows.name(), method.name());
+        let found = median(encodes) / median(loads);
+        self.found.push(at_least(format!("{name}: load over the codec's own speed"), 0.9, found));
+        let found = median(decodes) / median(scans);
+        self.found.push(at_least(format!("{name}: scan over the decoder's own speed"), 0.9, found));
+        Ok(())
+    }
+
+    fn backup(&mut self, rows: Rows, target: &Path) -> Result<(), BenchError> {
+        let store = Store::open(&self.path, tambour_store::page::Access::Write)?;
+        let (mut backups, mut copies) = (vec![], vec![]);
+        let mut bytes = 0;
+        for _ in 0..ROUNDS {
+            let _ = std::fs::remove_file(target);
+            copies.push(time(|| copy(&self.path, target))?);
+            let _ = std::fs::remove_file(target);
+            backups.push(time(|| {
+                let mut file = std::io::BufWriter::with_capacity(1 << 18, open(target)?);
+                bytes = store.backup(&mut file, 0)?.bytes;
+                file.flush().map_err(|source| io(target, source))
+            })?);
+        }
+        let name = rows.name();
+        let found = median(backups) / median(copies);
+        self.found.push(at_most(
+            format!("{name}: backup over a copy of the packed file"),
+            1.15,
+            found,
+        ));
+        drop(store);
+        let mut store = Store::open(&self.path, tambour_store::page::Access::Read)?;
+        let images = store.stat(false)?.image_bytes;
+        let found = bytes as f64 / images as f64;
+        self.found.push(at_most(format!("{name}: backup over images"), 1.01, found));
+        Ok(())
+    }
+}
+
+fn io(path: &Path, source: std::io::Error) -> BenchError {
+    BenchError::Io { path: path.to_owned(), source }
+}
+
+fn open(path: &Path) -> Result<File, BenchError> {
+    File::create(path).map_err(|source| io(path, source))
+}
+
+fn ratio(store: &mut Store) -> Result<f64, BenchError> {
+    let stat = store.stat(false)?;
+    Ok(stat.logical_bytes as f64 / stat.file_bytes() as f64)
+}
+
+/// Loads pages in batches of about a megabyte, and makes them durable.
+pub(super) fn load(store: &mut Store, pages: &[Vec<u8>]) -> Result<(), BenchError> {
+    let batch_pages = ((1 << 20) / store.page_bytes()).max(1);
+    let mut number = 0;
+    for group in pages.chunks(batch_pages) {
+        let mut batch = store.batch()?;
+        for page in group {
+            batch.put(number, page)?;
+            number += 1;
+        }
+        batch.commit(Durability::Async)?;
+    }
+    Ok(store.checkpoint()?)
+}
+
+/// The same bytes in writes of a megabyte.
+fn plain_write(path: &Path, pages: &[Vec<u8>]) -> Result<(), BenchError> {
+    let _ = std::fs::remove_file(path);
+    let mut file = open(path)?;
+    let mut buffer = Vec::with_capacity(1 << 20);
+    for group in pages.chunks(((1 << 20) / pages[0].len()).max(1)) {
+        buffer.clear();
+        group.iter().for_each(|page| buffer.extend_from_slice(page));
+        file.write_all(&buffer).map_err(|source| io(path, source))?;
+    }
+    file.sync_data().map_err(|source| io(path, source))
+}
+
+/// A copy through a buffer, as `cp` does where it cannot clone.
+fn copy(from: &Path, to: &Path) -> Result<(), BenchError> {
+    let mut source = File::open(from).map_err(|source| io(from, source))?;
+    let mut target = open(to)?;
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        let read = source.read(&mut buffer).map_err(|source| io(from, source))?;
+        if read == 0 {
+            return Ok(());
+        }
+        target.write_all(&buffer[..read]).map_err(|source| io(to, source))?;
+    }
+}
+
+/// Processor time of something.
+fn time(mut run: impl FnMut() -> Result<(), BenchError>) -> Result<f64, BenchError> {
+    let start = thread_seconds();
+    run()?;
+    Ok(thread_seconds() - start)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}

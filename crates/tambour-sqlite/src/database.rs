@@ -1,0 +1,278 @@
+//! A database: bytes at offsets, kept in the pages of a store.
+//!
+//! Page 0 of the store says how long the file is; the bytes begin with page 1.
+
+use crate::Settings;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use tambour_store::page::{Access, Durability, Options, PageError, Store};
+
+/// The first bytes of page 0.
+const MAGIC: [u8; 8] = *b"TAMBSQL1";
+/// Bytes of changed pages that wait in memory before they are written without a sync.
+const DIRTY_BYTES_MAX: usize = 64 << 20;
+
+/// Why a database cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// The store says no.
+    #[error(transparent)]
+    Store(#[from] PageError),
+    /// A store that holds something else.
+    #[error("{path:?} is a page store, but holds no SQLite database")]
+    NoDatabase {
+        /// The file.
+        path: std::path::PathBuf,
+    },
+}
+
+/// Decoded pages; when it is full, those go that were not used since the last round.
+#[derive(Debug, Default)]
+struct Cache {
+    slots: Vec<(u64, bool, Vec<u8>)>,
+    places: HashMap<u64, usize>,
+    hand: usize,
+    capacity: usize,
+}
+
+impl Cache {
+    fn get(&mut self, page: u64) -> Option<&[u8]> {
+        let slot = self.slots.get_mut(*self.places.get(&page)?)?;
+        slot.1 = true;
+        Some(&slot.2)
+    }
+
+    fn remove(&mut self, page: u64) -> Option<Vec<u8>> {
+        let place = self.places.remove(&page)?;
+        let slot = self.slots.get_mut(place)?;
+        // The slot stays, for the next page.
+        slot.0 = u64::MAX;
+        slot.1 = false;
+        Some(std::mem::take(&mut slot.2))
+    }
+
+    fn insert(&mut self, page: u64, content: Vec<u8>) {
+        if let Some(&place) = self.places.get(&page) {
+            self.slots[place].2 = content;
+            return;
+        }
+        if self.slots.len() < self.capacity {
+            self.places.insert(page, self.slots.len());
+            self.slots.push((page, false, content));
+            return;
+        }
+        if self.slots.is_empty() {
+            return;
+        }
+        loop {
+            self.hand = (self.hand + 1) % self.slots.len();
+            if !std::mem::take(&mut self.slots[self.hand].1) {
+                break;
+            }
+        }
+        self.places.remove(&self.slots[self.hand].0);
+        self.places.insert(page, self.hand);
+        self.slots[self.hand] = (page, false, content);
+    }
+
+    /// A buffer of a page that has just lost its place, or a new one.
+    fn spare(&mut self, bytes: usize) -> Vec<u8> {
+        let full = self.slots.len() >= self.capacity;
+        let next = (self.hand + 1) % self.slots.len().max(1);
+        if full && let Some(slot) = self.slots.get_mut(next).filter(|slot| !slot.1) {
+            let content = std::mem::take(&mut slot.2);
+            let page = slot.0;
+            slot.0 = u64::MAX;
+            self.places.remove(&page);
+            if content.len() == bytes {
+                return content;
+            }
+        }
+        vec![0; bytes]
+    }
+}
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct Database {
+    store: Store,
+    /// Length of the file in bytes.
+    size: u64,
+    stored_size: u64,
+    dirty: BTreeMap<u64, Vec<u8>>,
+    cache: Cache,
+    writable: bool,
+}
+
+impl Database {
+    /// Opens a database, or makes one.
+    pub(crate) fn open(
+        path: &Path,
+        writable: bool,
+        create: bool,
+        settings: &Settings,
+    ) -> Result<Self, DatabaseError> {
+        let is_new = create && std::fs::metadata(path).map_or(true, |found| found.len() == 0);
+        let store = if is_new {
+            // SQLite makes an empty file where it tests whether it may.
+            let _ = std::fs::remove_file(path);
+            let options = Options {
+                page_bytes: settings.page_bytes,
+                layout: settings.layout,
+                codec: settings.codec,
+                ..Options::default()
+            };
+            Store::create(path, &options)?
+        } else {
+            Store::open(path, if writable { Access::Write } else { Access::Read })?
+        };
+        let capacity = settings.cache_bytes / store.page_bytes();
+        let mut database = Self {
+            store,
+            size: 0,
+            stored_size: 0,
+            dirty: BTreeMap::new(),
+            cache: Cache { capacity, ..Cache::default() },
+            writable,
+        };
+        if !database.store.is_empty() {
+            let mut head = vec![0; database.store.page_bytes()];
+            database.store.read(0, &mut head)?;
+            if head[..8] != MAGIC {
+                return Err(DatabaseError::NoDatabase { path: path.to_owned() });
+            }
+            database.size = head[8..16].try_into().map_or(0, u64::from_le_bytes);
+            database.stored_size = database.size;
+        }
+        Ok(database)
+    }
+
+    /// Length of the file in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Page of the store and offset in it.
+    fn place(&self, offset: u64) -> (u64, usize) {
+        let bytes = self.store.page_bytes() as u64;
+        (offset / bytes + 1, usize::try_from(offset % bytes).unwrap_or(0))
+    }
+
+    /// Fills `target` from `offset`; what lies behind the end is zeros. `false` if something did.
+    pub(crate) fn read(&mut self, target: &mut [u8], offset: u64) -> Result<bool, DatabaseError> {
+        let inside = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let inside = inside.min(target.len());
+        target[inside..].fill(0);
+        let mut done = 0;
+        while done < inside {
+            let (page, start) = self.place(offset + done as u64);
+            let count = (self.store.page_bytes() - start).min(inside - done);
+            let piece = &mut target[done..done + count];
+            if let Some(content) = self.dirty.get(&page) {
+                piece.copy_from_slice(&content[start..start + count]);
+            } else if let Some(content) = self.cache.get(page) {
+                piece.copy_from_slice(&content[start..start + count]);
+            } else {
+                let content = self.fetch(page)?;
+                piece.copy_from_slice(&content[start..start + count]);
+                self.cache.insert(page, content);
+            }
+            done += count;
+        }
+        Ok(inside == target.len())
+    }
+
+    /// A page as the store has it; zeros if it has none.
+    fn fetch(&mut self, page: u64) -> Result<Vec<u8>, DatabaseError> {
+        let mut content = self.cache.spare(self.store.page_bytes());
+        if self.store.contains(page) {
+            self.store.read(page, &mut content)?;
+        } else {
+            content.fill(0);
+        }
+        Ok(content)
+    }
+
+    /// Changes bytes; what lies between the end and `offset` becomes zeros.
+    pub(crate) fn write(&mut self, source: &[u8], offset: u64) -> Result<(), DatabaseError> {
+        let mut done = 0;
+        while done < source.len() {
+            let (page, start) = self.place(offset + done as u64);
+            let count = (self.store.page_bytes() - start).min(source.len() - done);
+            if !self.dirty.contains_key(&page) {
+                let content = match self.cache.remove(page) {
+                    Some(content) => content,
+                    None => self.fetch(page)?,
+                };
+                self.dirty.insert(page, content);
+            }
+            if let Some(content) = self.dirty.get_mut(&page) {
+                content[start..start + count].copy_from_slice(&source[done..done + count]);
+            }
+            done += count;
+        }
+        self.size = self.size.max(offset + source.len() as u64);
+        if self.dirty.len() * self.store.page_bytes() > DIRTY_BYTES_MAX {
+            // The rollback journal, which was synced before, can undo it.
+            self.flush(Durability::Async)?;
+        }
+        Ok(())
+    }
+
+    /// Cuts the file, or lengthens it with zeros.
+    pub(crate) fn truncate(&mut self, size: u64) -> Result<(), DatabaseError> {
+        if size < self.size {
+            let (last, start) = self.place(size);
+            let keep = if start == 0 { last } else { last + 1 };
+            self.dirty.retain(|page, _| *page < keep);
+            self.cache.places.retain(|page, _| *page < keep);
+            if start > 0 {
+                let zeros = vec![0; self.store.page_bytes() - start];
+                self.write(&zeros, size)?;
+            }
+        }
+        self.size = size;
+        Ok(())
+    }
+
+    /// Commits what has changed.
+    pub(crate) fn flush(&mut self, durability: Durability) -> Result<(), DatabaseError> {
+        if !self.writable {
+            return Ok(());
+        }
+        let (end, start) = self.place(self.size);
+        let end = if start == 0 { end } else { end + 1 };
+        let beyond: Vec<u64> = if self.size < self.stored_size {
+            (end..self.store.len()).filter(|page| self.store.contains(*page)).collect()
+        } else {
+            Vec::new()
+        };
+        let page_bytes = self.store.page_bytes();
+        let mut batch = self.store.batch()?;
+        for (page, content) in &self.dirty {
+            batch.put(*page, content)?;
+        }
+        for page in beyond {
+            batch.free(page)?;
+        }
+        if self.size != self.stored_size {
+            let mut head = vec![0; page_bytes];
+            head[..8].copy_from_slice(&MAGIC);
+            head[8..16].copy_from_slice(&self.size.to_le_bytes());
+            batch.put(0, &head)?;
+        }
+        batch.commit(durability)?;
+        self.stored_size = self.size;
+        for (page, content) in std::mem::take(&mut self.dirty) {
+            self.cache.insert(page, content);
+        }
+        Ok(())
+    }
+
+    /// Writes what waits and folds the log, so that the file can be opened without a replay.
+    pub(crate) fn close(mut self) -> Result<(), DatabaseError> {
+        self.flush(Durability::Async)?;
+        Ok(self.store.close()?)
+    }
+}

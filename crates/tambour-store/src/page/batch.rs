@@ -1,0 +1,419 @@
+//! A batch: puts and frees that are committed together or not at all.
+
+use super::PageError;
+use super::codec::Coder;
+use super::frame::{self, FrameHeader, Kind, Record};
+use super::header::{self, HEADER_BYTES, Header};
+use super::options::{Durability, Generation, Layout, PAGES_MAX, PageId};
+use super::shared::{BLOCK_BYTES, count};
+use super::store::Store;
+use std::collections::BTreeMap;
+
+/// Most pages of a batch.
+const BATCH_PAGES_MAX: u64 = 1 << 20;
+/// Free space of more than this part of the images is filled before the file grows.
+const SLACK_DIVISOR: u64 = 100;
+/// The file with holes grows by a quarter, and by no more than this.
+const HOME_STEP_MAX: u64 = 64 << 20;
+
+/// What becomes of a page.
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    /// An image in the arena.
+    Image {
+        start: usize,
+        length: u32,
+        checksum: u64,
+    },
+    Zero,
+    Free,
+}
+
+/// Changes that wait for their commit. Dropping it drops them.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    store: &'a mut Store,
+    items: BTreeMap<PageId, Item>,
+    /// Images, one behind the other, each padded to the granule.
+    arena: Vec<u8>,
+    used: usize,
+    /// Compaction: images go into gaps below where they are, or stay.
+    descending: bool,
+    /// Of the commit, if it is not the next.
+    generation: Option<Generation>,
+}
+
+/// An image on its way: where it is in the arena, and where it goes.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    start: usize,
+    padded: usize,
+    offset: u64,
+}
+
+impl Store {
+    /// Starts a batch.
+    pub fn batch(&mut self) -> Result<Batch<'_>, PageError> {
+        self.check_writable()?;
+        let arena = std::mem::take(&mut self.arena);
+        let items = BTreeMap::new();
+        Ok(Batch { store: self, items, arena, used: 0, descending: false, generation: None })
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.store.arena = std::mem::take(&mut self.arena);
+    }
+}
+
+/// True if there are only zeros.
+fn is_zero(page: &[u8]) -> bool {
+    page.iter().take(64).all(|byte| *byte == 0)
+        && page[64..].chunks(64).all(|it| *it == page[..it.len()])
+}
+
+impl Batch<'_> {
+    /// Number of pages that the batch changes.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// True if nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Bytes of the images so far.
+    pub fn bytes(&self) -> usize {
+        self.used
+    }
+
+    fn check_page(&self, page: PageId) -> Result<(), PageError> {
+        if page >= PAGES_MAX {
+            return Err(PageError::Limit { what: "number of a page", got: page, limit: PAGES_MAX });
+        }
+        let (got, limit) = (self.items.len() as u64, BATCH_PAGES_MAX);
+        if got >= limit {
+            return Err(PageError::Limit { what: "pages of a batch", got, limit });
+        }
+        Ok(())
+    }
+
+    /// Sets the content of a page. The last of several puts counts.
+    pub fn put(&mut self, page: PageId, content: &[u8]) -> Result<(), PageError> {
+        self.check_page(page)?;
+        let shared = self.store.shared.clone();
+        if content.len() != shared.page_bytes() {
+            let problem = format!("{} bytes, pages have {}", content.len(), shared.page_bytes());
+            return Err(PageError::Argument { what: "content of a page", problem });
+        }
+        if is_zero(content) {
+            self.items.insert(page, Item::Zero);
+            return Ok(());
+        }
+        let start = self.used;
+        let need = start + HEADER_BYTES + Coder::bound(content.len()) + 4096;
+        if self.arena.len() < need {
+            // The step is large: what is new must be set to zero once.
+            self.arena.resize(need.max(self.arena.len() + self.arena.len() / 2), 0);
+        }
+        let gain = match shared.layout {
+            Layout::Packed => usize::try_from(shared.granule).unwrap_or(64),
+            Layout::Holes => usize::try_from(BLOCK_BYTES).unwrap_or(4096) + HEADER_BYTES,
+        };
+        let codec = self.store.superblock.codec;
+        let dictionary = self.store.dictionaries.get(self.store.superblock.dictionary);
+        let target = &mut self.arena[start + HEADER_BYTES..];
+        let encoded = self.store.coder.encode(codec, dictionary, content, gain, target)?;
+        let length = HEADER_BYTES + encoded.bytes;
+        let header = Header {
+            method: encoded.method,
+            page_shift: shared.page_shift,
+            dictionary: encoded.dictionary,
+            page,
+            generation: self.store.generation + 1,
+            payload_bytes: u32::try_from(encoded.bytes).unwrap_or(u32::MAX),
+            checksum: 0,
+        };
+        let image = &mut self.arena[start..start + length];
+        let checksum = header::seal(shared.file_id, image, header);
+        self.hold(page, start, length, checksum);
+        Ok(())
+    }
+
+    /// Room for the image of a page, as another store of the same number has it; [`Batch::take_room`] takes it.
+    pub(super) fn room(&mut self, length: usize) -> &mut [u8] {
+        let need = self.used + length + 4096;
+        if self.arena.len() < need {
+            self.arena.resize(need.max(self.arena.len() * 2), 0);
+        }
+        &mut self.arena[self.used..self.used + length]
+    }
+
+    /// Sets the image of a page to what was put into the room.
+    pub(super) fn take_room(&mut self, page: PageId, length: usize) -> Result<(), PageError> {
+        self.check_page(page)?;
+        let start = self.used;
+        self.hold(page, start, length, header::read_u64(&self.arena, start + 32));
+        Ok(())
+    }
+
+    /// Images go into gaps below where they are, or stay.
+    pub(super) fn descend(&mut self) {
+        self.descending = true;
+    }
+
+    /// Frees every page that is not to live.
+    pub(super) fn free_all_but(&mut self, lives: &dyn Fn(PageId) -> bool) -> Result<(), PageError> {
+        let gone: Vec<PageId> = self.store.pages().filter(|page| !lives(*page)).collect();
+        gone.into_iter().try_for_each(|page| self.free(page))
+    }
+
+    /// Commits as a later generation than the next.
+    pub(super) fn commit_as(mut self, generation: Generation) -> Result<Generation, PageError> {
+        if self.items.is_empty() {
+            self.store.generation = generation;
+            self.store.changed = true;
+            return Ok(generation);
+        }
+        self.generation = Some(generation);
+        self.commit(Durability::Sync)
+    }
+
+    /// Pads an image in the arena and notes it.
+    fn hold(&mut self, page: PageId, start: usize, length: usize, checksum: u64) {
+        let granule = usize::try_from(self.store.shared.granule).unwrap_or(64);
+        let end = start + length;
+        self.used = end.next_multiple_of(granule);
+        self.arena[end..self.used].fill(0);
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        self.items.insert(page, Item::Image { start, length, checksum });
+    }
+
+    /// Makes a page zero without an image.
+    pub(super) fn put_zero(&mut self, page: PageId) -> Result<(), PageError> {
+        self.check_page(page)?;
+        self.items.insert(page, Item::Zero);
+        Ok(())
+    }
+
+    /// Frees a page.
+    pub fn free(&mut self, page: PageId) -> Result<(), PageError> {
+        self.check_page(page)?;
+        if !self.store.contains(page) && !self.items.contains_key(&page) {
+            return Err(PageError::NoPage { path: self.store.shared.path.clone(), page });
+        }
+        self.items.insert(page, Item::Free);
+        Ok(())
+    }
+
+    /// Commits: all of it, or, on an error, nothing. Returns the generation from which on readers see it.
+    ///
+    /// An error of a sync leaves open what the disk has; the store takes no further writes then, and opening it again tells.
+    pub fn commit(mut self, durability: Durability) -> Result<Generation, PageError> {
+        self.store.check_writable()?;
+        if self.items.is_empty() {
+            if durability == Durability::Sync && self.store.durable < self.store.generation {
+                self.store.sync_pack()?;
+                self.store.durable = self.store.generation;
+            }
+            return Ok(self.store.generation);
+        }
+        if self.store.log.bytes > self.store.log_limit() {
+            self.store.checkpoint()?;
+        }
+        self.reserve()?;
+        let generation = self.generation.unwrap_or(self.store.generation + 1);
+        let spread = self.store.shared.layout == Layout::Packed
+            && self.store.extents.free_bytes() > self.store.image_bytes / SLACK_DIVISOR;
+        let (records, placed, head) = self.place(generation, spread);
+        let frame_bytes = frame::frame_bytes(records.len(), self.store.shared.granule);
+        if records.is_empty() {
+            return Ok(self.store.generation);
+        }
+        if let Err(error) = self.write(generation, &records, &placed, head) {
+            // Nothing refers to what was written; the gaps are free as before.
+            for gap in placed.iter().filter(|placed| placed.offset < head) {
+                self.store.extents.free(gap.offset, gap.padded as u64);
+            }
+            if !matches!(error, PageError::Full { .. }) {
+                // Who knows what the disk has of it.
+                self.store.poisoned = Some("write");
+            }
+            return Err(error);
+        }
+        if durability == Durability::Sync {
+            self.store.sync_pack()?;
+        }
+        let inline: u64 =
+            placed.iter().filter(|it| it.offset >= head).map(|it| it.padded as u64).sum();
+        let store = &mut *self.store;
+        store.extents.append(frame_bytes + inline);
+        store.log.frames.push((head, frame_bytes));
+        store.log.bytes += frame_bytes + placed.iter().map(|it| it.padded as u64).sum::<u64>();
+        for record in &records {
+            store.apply(record, generation);
+        }
+        store.generation = generation;
+        if durability == Durability::Sync {
+            store.durable = generation;
+        }
+        count(&store.shared.counters.commits, 1);
+        Ok(generation)
+    }
+
+    /// Finds a place for each image: a gap if there is enough of them, behind the frame otherwise.
+    fn place(&mut self, generation: Generation, spread: bool) -> (Vec<Record>, Vec<Placed>, u64) {
+        let granule = self.store.shared.granule;
+        let head = self.store.extents.tail();
+        let mut inline = head + frame::frame_bytes(self.items.len(), granule);
+        let mut records = Vec::with_capacity(self.items.len());
+        let mut placed = Vec::with_capacity(self.items.len());
+        // The best place for all of them is one gap that takes them together.
+        let whole = if spread && !self.descending {
+            self.store.extents.allocate(self.used as u64)
+        } else {
+            None
+        };
+        let mut within = whole;
+        for (&page, item) in &self.items {
+            let empty = |kind| Record { kind, page, generation, offset: 0, length: 0, checksum: 0 };
+            let (start, length, checksum) = match *item {
+                Item::Zero => {
+                    records.push(empty(Kind::Zero));
+                    continue;
+                }
+                Item::Free => {
+                    records.push(empty(Kind::Free));
+                    continue;
+                }
+                Item::Image { start, length, checksum } => (start, length, checksum),
+            };
+            let padded = u64::from(length).next_multiple_of(granule);
+            let offset = if let Some(at) = &mut within {
+                *at += padded;
+                *at - padded
+            } else if self.descending {
+                let below = self.store.map.get(page).offset;
+                match self.store.extents.allocate_below(padded, below) {
+                    Some(gap) => gap,
+                    None => continue,
+                }
+            } else {
+                let gap = if spread { self.store.extents.allocate(padded) } else { None };
+                gap.unwrap_or_else(|| {
+                    inline += padded;
+                    inline - padded
+                })
+            };
+            let generation = header::read_u64(&self.arena, start + 16);
+            records.push(Record { kind: Kind::Image, page, generation, offset, length, checksum });
+            let padded = usize::try_from(padded).unwrap_or(0);
+            placed.push(Placed { start, padded, offset });
+        }
+        if let (Some(start), Some(end)) = (whole, within) {
+            // Pages that were put twice have left room over.
+            self.store.extents.free(end, start + self.used as u64 - end);
+        }
+        (records, placed, head)
+    }
+
+    /// Writes the images that go into gaps, then the frame with the others behind it, in one call.
+    fn write(
+        &mut self,
+        generation: Generation,
+        records: &[Record],
+        placed: &[Placed],
+        head: u64,
+    ) -> Result<(), PageError> {
+        let store = &mut *self.store;
+        let pack = &store.shared.pack;
+        let (mut gaps, behind): (Vec<Placed>, Vec<Placed>) =
+            placed.iter().partition(|placed| placed.offset < head);
+        gaps.sort_unstable_by_key(|placed| placed.offset);
+        for run in gaps.chunk_by(|one, other| one.offset + one.padded as u64 == other.offset) {
+            pack.write(&pieces(&self.arena, run), run[0].offset)?;
+        }
+        let inline_bytes = behind.iter().map(|placed| placed.padded as u64).sum();
+        let last = self.items.keys().next_back().map_or(0, |page| page + 1);
+        let header = FrameHeader {
+            record_count: u32::try_from(records.len()).unwrap_or(u32::MAX),
+            epoch: store.superblock.epoch,
+            generation,
+            durable: store.durable,
+            previous: store.log.previous,
+            page_count: store.map.page_count().max(last),
+            inline_bytes,
+            checksum: 0,
+        };
+        let mut bytes = std::mem::take(&mut store.scratch);
+        let shared = &store.shared;
+        let sum = frame::encode(&header, records, shared.file_id, shared.granule, &mut bytes);
+        let mut all: Vec<&[u8]> = vec![&bytes];
+        all.extend(pieces(&self.arena, &behind));
+        let written = pack.write(&all, head);
+        store.scratch = bytes;
+        written?;
+        store.log.previous = sum;
+        Ok(())
+    }
+
+    /// Layout holes: lengthens the file and reserves the blocks that pages will need at home, so that a full disk is found
+    /// out now and not when the commit has been acknowledged.
+    fn reserve(&mut self) -> Result<(), PageError> {
+        let store = &mut *self.store;
+        let shared = store.shared.clone();
+        let Some(home) = &shared.home else { return Ok(()) };
+        if let Some(last) = self.items.keys().next_back() {
+            let need = shared.home_offset(last + 1);
+            if store.home_length < need {
+                let step = (need / 4).min(HOME_STEP_MAX);
+                let length = (need + step).next_multiple_of(shared.page_bytes() as u64);
+                home.set_length(length)?;
+                store.home_length = length;
+            }
+        }
+        for (&page, item) in &self.items {
+            let Item::Image { length, .. } = *item else { continue };
+            let bytes = u64::from(length).min(shared.page_bytes() as u64);
+            let need = u16::try_from(bytes.div_ceil(BLOCK_BYTES)).unwrap_or(u16::MAX);
+            let mut entry = store.map.get(page);
+            let have = entry.home_blocks;
+            if need <= have || !store.reserves {
+                continue;
+            }
+            let offset = shared.home_offset(page) + u64::from(have) * BLOCK_BYTES;
+            count(&shared.counters.reservations, 1);
+            match home.file.reserve(offset, u64::from(need - have) * BLOCK_BYTES) {
+                Ok(()) => {}
+                Err(error) if is_unsupported(&error) => {
+                    store.reserves = false;
+                    continue;
+                }
+                Err(error) => return Err(PageError::file("reserve space in", &home.path)(error)),
+            }
+            entry.home_blocks = need;
+            store.map.set(page, entry);
+            if !entry.has_image() {
+                store.vacated.insert(page);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a system without the call says.
+pub(super) fn is_unsupported(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::Unsupported
+}
+
+/// The bytes of images; those that stand side by side in the arena are one piece.
+fn pieces<'a>(arena: &'a [u8], run: &[Placed]) -> Vec<&'a [u8]> {
+    let joined = run.chunk_by(|one, other| one.start + one.padded == other.start);
+    let piece = |group: &[Placed]| {
+        let end = group.last().map_or(0, |last| last.start + last.padded);
+        group.first().map(|first| &arena[first.start..end])
+    };
+    joined.filter_map(piece).collect()
+}

@@ -1,0 +1,132 @@
+//! Where each page is. Clones share chunks until one of them is written to, so that a reader's view of the whole store costs
+//! a few bytes per thousand pages.
+
+use super::options::{Generation, PageId};
+use std::sync::Arc;
+
+/// Entries of a chunk.
+const CHUNK: usize = 1024;
+
+/// What a page is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Never written, or freed.
+    #[default]
+    Free,
+    /// All zeros, without an image.
+    Zero,
+    /// An image in the packed file (or in the journal of the layout holes).
+    Packed,
+    /// An image at its home: number times page size, in the file with holes.
+    Home,
+    /// The page itself at its home, without a header, which would not fit. The entry holds the checksum of the image that
+    /// header and page would be.
+    Raw,
+}
+
+/// Where a page is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Of the image, for [`State::Packed`]; its checksum, for [`State::Raw`].
+    pub(crate) offset: u64,
+    pub(crate) generation: Generation,
+    /// Bytes of the image with its header.
+    pub(crate) length: u32,
+    /// Blocks that the page has at its home.
+    pub(crate) home_blocks: u16,
+    pub(crate) state: State,
+}
+
+impl Entry {
+    /// True if there is an image.
+    pub(crate) fn has_image(&self) -> bool {
+        matches!(self.state, State::Packed | State::Home | State::Raw)
+    }
+
+    /// True if the page is at its home.
+    pub(crate) fn is_home(&self) -> bool {
+        matches!(self.state, State::Home | State::Raw)
+    }
+}
+
+type Chunk = [Entry; CHUNK];
+
+/// The map of a store.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Map {
+    /// `None` for a thousand free pages.
+    chunks: Vec<Option<Arc<Chunk>>>,
+    page_count: u64,
+}
+
+fn place(page: PageId) -> Option<(usize, usize)> {
+    let page = usize::try_from(page).ok()?;
+    Some((page / CHUNK, page % CHUNK))
+}
+
+impl Map {
+    /// One more than the highest page ever written.
+    pub(crate) fn page_count(&self) -> u64 {
+        self.page_count
+    }
+
+    /// Raises the number of pages.
+    pub(crate) fn grow(&mut self, page_count: u64) {
+        self.page_count = self.page_count.max(page_count);
+    }
+
+    /// The entry of a page, [`State::Free`] if it has none.
+    pub(crate) fn get(&self, page: PageId) -> Entry {
+        let found = place(page).and_then(|(chunk, index)| {
+            self.chunks.get(chunk)?.as_ref().map(|entries| entries[index])
+        });
+        found.unwrap_or_default()
+    }
+
+    /// Changes the entry of a page.
+    pub(crate) fn set(&mut self, page: PageId, entry: Entry) {
+        let Some((chunk, index)) = place(page) else { return };
+        if self.chunks.len() <= chunk {
+            self.chunks.resize(chunk + 1, None);
+        }
+        let entries = self.chunks[chunk].get_or_insert_with(|| Arc::new([Entry::default(); CHUNK]));
+        Arc::make_mut(entries)[index] = entry;
+        if entry.state != State::Free {
+            self.page_count = self.page_count.max(page + 1);
+        }
+    }
+
+    /// All pages that are not free, in their order, from `start`.
+    pub(crate) fn iter(&self, start: PageId) -> impl Iterator<Item = (PageId, Entry)> + '_ {
+        let (first, _) = place(start).unwrap_or((usize::MAX, 0));
+        let chunks = self.chunks.iter().enumerate().skip(first);
+        let entries = chunks.filter_map(|(chunk, entries)| Some((chunk, entries.as_ref()?)));
+        entries
+            .flat_map(|(chunk, entries)| {
+                let base = (chunk * CHUNK) as u64;
+                entries.iter().enumerate().map(move |(index, entry)| (base + index as u64, *entry))
+            })
+            .filter(move |(page, entry)| *page >= start && entry.state != State::Free)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_do_not_see_later_changes() {
+        let mut map = Map::default();
+        let entry = |offset| Entry { offset, state: State::Packed, ..Entry::default() };
+        map.set(5000, entry(1));
+        let before = map.clone();
+        map.set(5000, entry(2));
+        map.set(3, entry(3));
+        assert_eq!(before.get(5000).offset, 1);
+        assert_eq!(before.get(3).state, State::Free);
+        assert_eq!(map.iter(0).map(|(page, _)| page).collect::<Vec<_>>(), [3, 5000]);
+        assert_eq!(map.iter(4).count(), 1);
+        assert_eq!(map.page_count(), 5001);
+        assert_eq!(map.get(u64::MAX).state, State::Free);
+    }
+}

@@ -1,0 +1,527 @@
+//! Making and opening stores, and recovery: the last checkpoint, then every commit behind it that is whole.
+
+use super::PageError;
+use super::codec::Coder;
+use super::dictionary::{Dictionaries, Dictionary};
+use super::extents::Extents;
+use super::frame::{self, FRAME_HEADER_BYTES, FrameHeader, Kind, RECORD_BYTES, Record};
+use super::header::{self, Expected, HEADER_BYTES};
+use super::map::{Entry, Map, State};
+use super::options::{Generation, Layout, Options};
+use super::shared::{Identity, Shared, map_path};
+use super::snapshot;
+use super::store::{Log, Store};
+use super::superblock::{self, DATA_START, MAGIC, PLACES, Stretch, Superblock};
+use crate::storage::{Access, File, Storage, disk};
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tambour_kernel::hash::xxh3_64;
+
+/// Bytes that are searched at once for a commit behind a broken one.
+const SEARCH_BYTES: usize = 1 << 20;
+
+impl Store {
+    /// Makes a store on this machine's disk.
+    pub fn create(path: &Path, options: &Options) -> Result<Self, PageError> {
+        Self::create_on(disk().as_ref(), path, options)
+    }
+
+    /// Opens a store on this machine's disk: one process for writing, or several for reading.
+    pub fn open(path: &Path, access: Access) -> Result<Self, PageError> {
+        Self::open_on(disk().as_ref(), path, access)
+    }
+
+    /// Makes a store. It appears under its name when it is whole.
+    pub fn create_on(
+        storage: &dyn Storage,
+        path: &Path,
+        options: &Options,
+    ) -> Result<Self, PageError> {
+        options.check()?;
+        let draw = || std::hash::RandomState::new().build_hasher().finish();
+        let superblock = Superblock::new(options, options.file_id.unwrap_or_else(draw));
+        let exists = |path: &Path| storage.exists(path).map_err(PageError::file("look for", path));
+        if exists(path)? || exists(&map_path(path))? {
+            return Err(PageError::Exists { path: path.to_owned() });
+        }
+        let (pack, home) = match options.layout {
+            Layout::Packed => (new_file(storage, path, &superblock)?, None),
+            Layout::Holes => {
+                let home = storage.create(path).map_err(PageError::file("create", path))?;
+                (new_file(storage, &map_path(path), &superblock)?, Some(home))
+            }
+        };
+        let shared = Arc::new(Shared::new(path, pack, home, identity(&superblock)));
+        Self::assemble(shared, superblock, Map::default(), true, 0)
+    }
+
+    /// Opens a store, and recovers what a crash has left.
+    pub fn open_on(storage: &dyn Storage, path: &Path, access: Access) -> Result<Self, PageError> {
+        let (pack, home, pack_path) = files(storage, path, access)?;
+        let found = superblock::read(pack.as_ref(), &pack_path)?;
+        let superblock = found.superblock;
+        if (superblock.layout == Layout::Holes) != home.is_some() {
+            let problem = "its layout is not that of the files; a store with holes is opened by \
+                           the name without .map";
+            return Err(PageError::NotAStore { path: path.to_owned(), problem });
+        }
+        let shared = Arc::new(Shared::new(path, pack, home, identity(&superblock)));
+        let (map, references) = load_map(&shared, &superblock)?;
+        let home_length = shared.home.as_ref().map_or(Ok(0), |home| home.length())?;
+        let writable = access == Access::Write;
+        let mut store = Self::assemble(shared, superblock, map, writable, home_length)?;
+        store.check_map()?;
+        store.load_dictionaries(references)?;
+        store.repaired = found.damage;
+        store.replay()?;
+        store.find_space()?;
+        if writable {
+            let length = store.shared.pack.length()?;
+            if !store.log.frames.is_empty() || found.differ || length > store.extents.tail() {
+                // A new epoch: nothing of what a crash left behind the last commit can ever be taken for one.
+                store.write_checkpoint()?;
+            }
+        }
+        Ok(store)
+    }
+
+    fn assemble(
+        shared: Arc<Shared>,
+        superblock: Superblock,
+        map: Map,
+        writable: bool,
+        home_length: u64,
+    ) -> Result<Self, PageError> {
+        let extents = Extents::around(DATA_START, Vec::new()).unwrap_or_default();
+        let image_bytes = map.iter(0).map(|(_, entry)| u64::from(entry.length)).sum();
+        let holes = superblock.layout == Layout::Holes;
+        let waiting = map.iter(0).filter(|(_, entry)| holes && entry.state == State::Packed);
+        let waiting = waiting.map(|(page, _)| page).collect();
+        let vacant = |entry: &Entry| !entry.has_image() && entry.home_blocks > 0;
+        let vacated =
+            map.iter(0).filter(|(_, entry)| vacant(entry)).map(|(page, _)| page).collect();
+        Ok(Self {
+            shared,
+            map,
+            extents,
+            freed: Vec::new(),
+            log: Log { previous: superblock.snapshot.checksum, ..Log::default() },
+            generation: superblock.generation,
+            durable: superblock.generation,
+            dictionaries: Dictionaries::default(),
+            references: Vec::new(),
+            image_bytes,
+            coder: Coder::new(),
+            scratch: Vec::new(),
+            arena: Vec::new(),
+            writable,
+            poisoned: None,
+            changed: false,
+            reserved: BTreeSet::new(),
+            hint: 0,
+            waiting,
+            vacated,
+            home_length,
+            punches: true,
+            reserves: true,
+            repaired: None,
+            superblock,
+        })
+    }
+
+    /// Refuses entries that point to where no image can be.
+    fn check_map(&self) -> Result<(), PageError> {
+        let pack_length = self.shared.pack.length()?;
+        let home_length = self.home_length;
+        let longest = self.shared.image_bytes_max();
+        for (page, entry) in self.map.iter(0).filter(|(_, entry)| entry.has_image()) {
+            let wrong = |problem: &str| self.shared.page_error(page, &entry, problem.to_owned());
+            let length = entry.length as usize;
+            if length <= HEADER_BYTES || length > longest {
+                return Err(wrong("the map gives it a length that no image has"));
+            }
+            let (file_length, end) = match entry.state {
+                State::Packed => (pack_length, entry.offset.checked_add(u64::from(entry.length))),
+                _ if self.shared.home.is_none() => {
+                    return Err(wrong(
+                        "the map says that it is at home, but there is no such file",
+                    ));
+                }
+                State::Raw if length != longest => {
+                    return Err(wrong("the map gives a raw page another length"));
+                }
+                State::Home if length > self.shared.page_bytes() => {
+                    return Err(wrong("the map gives it a length that does not fit its range"));
+                }
+                _ => {
+                    let bytes = length.min(self.shared.page_bytes()) as u64;
+                    (home_length, Some(self.shared.home_offset(page) + bytes))
+                }
+            };
+            if end.is_none_or(|end| end > file_length) {
+                let (file, _) = self.shared.place(page, &entry);
+                return Err(PageError::Truncated {
+                    path: file.path.clone(),
+                    expected: end.unwrap_or(u64::MAX),
+                    got: file_length,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn load_dictionaries(&mut self, references: Vec<snapshot::Reference>) -> Result<(), PageError> {
+        for &(id, stretch) in &references {
+            let bytes = load(&self.shared, "dictionary", stretch)?;
+            self.dictionaries.add(Dictionary { id, bytes });
+        }
+        self.references = references;
+        Ok(())
+    }
+
+    /// Applies every commit since the checkpoint. The log ends where something is not whole: a commit that was never
+    /// acknowledged, unless a later one says that it was.
+    fn replay(&mut self) -> Result<(), PageError> {
+        let length = self.shared.pack.length()?;
+        let mut head = self.superblock.log_start;
+        if head < DATA_START || head % self.shared.granule != 0 {
+            let problem = format!("it lets commits begin at {head}");
+            return Err(self.broken("superblock", PLACES[0], problem));
+        }
+        let end = loop {
+            match self.next_frame(head, length)? {
+                Ok((header, records)) => {
+                    let bytes = frame::frame_bytes(records.len(), self.shared.granule);
+                    for record in &records {
+                        self.apply(record, header.generation);
+                        self.forget_home(record);
+                    }
+                    self.map.grow(header.page_count);
+                    self.generation = header.generation;
+                    self.log.previous = header.checksum;
+                    self.log.frames.push((head, bytes));
+                    self.log.bytes += bytes + header.inline_bytes;
+                    head += bytes + header.inline_bytes;
+                }
+                Err(problem) => break problem,
+            }
+        };
+        self.durable = self.generation;
+        self.search_behind(head, length, &end)
+    }
+
+    /// What a page has at home is not known when a checkpoint was under way: all of it must be thought to be taken.
+    fn forget_home(&mut self, record: &Record) {
+        if self.shared.layout != Layout::Holes {
+            return;
+        }
+        let mut entry = self.map.get(record.page);
+        entry.home_blocks = self.blocks_max();
+        self.map.set(record.page, entry);
+        if !entry.has_image() {
+            self.vacated.insert(record.page);
+        }
+    }
+
+    /// Reads the commit at `head`; the inner error says why there is none.
+    #[expect(clippy::type_complexity, reason = "an end of the log is no error of the call")]
+    fn next_frame(
+        &mut self,
+        head: u64,
+        length: u64,
+    ) -> Result<Result<(FrameHeader, Vec<Record>), String>, PageError> {
+        let none = |problem: &str| Ok(Err(problem.to_owned()));
+        let Some(header) = self.read_header(head, length)? else {
+            return none("no commit begins there");
+        };
+        let generation = self.generation + 1;
+        if header.epoch != self.superblock.epoch
+            || header.generation < generation
+            || header.previous != self.log.previous
+        {
+            return none("the commit there does not follow the one before");
+        }
+        let Some(records) = self.read_records(head, length, &header)? else {
+            return none("its records are not whole");
+        };
+        for record in records.iter().filter(|record| record.kind == Kind::Image) {
+            if let Err(problem) = self.check_image(record, length)? {
+                return Ok(Err(format!(
+                    "page {}, image at {}: {problem}",
+                    record.page, record.offset
+                )));
+            }
+        }
+        Ok(Ok((header, records)))
+    }
+
+    fn read_header(&mut self, head: u64, length: u64) -> Result<Option<FrameHeader>, PageError> {
+        let mut bytes = [0; FRAME_HEADER_BYTES];
+        if head + bytes.len() as u64 > length {
+            return Ok(None);
+        }
+        self.shared.pack.read(&mut bytes, head)?;
+        Ok(frame::header(&bytes))
+    }
+
+    /// Reads the records of a frame, if the file is long enough for them and they are whole.
+    fn read_records(
+        &mut self,
+        head: u64,
+        length: u64,
+        header: &FrameHeader,
+    ) -> Result<Option<Vec<Record>>, PageError> {
+        let bytes = FRAME_HEADER_BYTES + header.record_count as usize * RECORD_BYTES;
+        let end = (head + bytes as u64).checked_add(header.inline_bytes);
+        if end.is_none_or(|end| end > length) {
+            return Ok(None);
+        }
+        self.scratch.resize(bytes, 0);
+        self.shared.pack.read(&mut self.scratch, head)?;
+        Ok(frame::records(header, &self.scratch, self.shared.file_id))
+    }
+
+    /// Checks the image that a record speaks of.
+    fn check_image(
+        &mut self,
+        record: &Record,
+        length: u64,
+    ) -> Result<Result<(), String>, PageError> {
+        let size = record.length as usize;
+        let end = record.offset.checked_add(u64::from(record.length));
+        if size <= HEADER_BYTES
+            || size > self.shared.image_bytes_max()
+            || record.offset < DATA_START
+            || record.offset % self.shared.granule != 0
+        {
+            return Ok(Err("no image can be there".to_owned()));
+        }
+        if end.is_none_or(|end| end > length) {
+            return Ok(Err("the file ends before it does".to_owned()));
+        }
+        self.scratch.resize(size, 0);
+        self.shared.pack.read(&mut self.scratch, record.offset)?;
+        let expected = Expected {
+            file_id: self.shared.file_id,
+            page_shift: self.shared.page_shift,
+            page: record.page,
+            generation: record.generation,
+        };
+        Ok(match header::verify(&self.scratch, expected) {
+            Ok(found) if found.checksum == record.checksum => Ok(()),
+            Ok(_) => Err("another image of the same generation".to_owned()),
+            Err(problem) => Err(problem),
+        })
+    }
+
+    /// Looks behind the end of the log for a later commit of this epoch that knew the missing one to be durable: then what
+    /// looks like the end of the log is damage.
+    fn search_behind(&mut self, head: u64, length: u64, end: &str) -> Result<(), PageError> {
+        let granule = self.shared.granule;
+        let step = usize::try_from(granule).unwrap_or(64);
+        let mut at = head + granule;
+        while at + FRAME_HEADER_BYTES as u64 <= length {
+            let bytes = usize::try_from(length - at).unwrap_or(SEARCH_BYTES).min(SEARCH_BYTES);
+            let mut piece = vec![0; bytes];
+            self.shared.pack.read(&mut piece, at)?;
+            for start in (0..bytes.saturating_sub(FRAME_HEADER_BYTES - 1)).step_by(step) {
+                let Some(header) = frame::header(&piece[start..]) else { continue };
+                let missing: Generation = self.generation + 1;
+                if header.epoch != self.superblock.epoch || header.durable < missing {
+                    continue;
+                }
+                if self.read_records(at + start as u64, length, &header)?.is_some() {
+                    let problem = format!(
+                        "commit {missing} was acknowledged and is damaged: {end}; commit {} behind it is whole",
+                        header.generation
+                    );
+                    return Err(self.broken("commit", head, problem));
+                }
+            }
+            at += bytes as u64 / granule * granule;
+            if bytes < SEARCH_BYTES {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Works out which space is free, and that nothing lies on top of something else.
+    fn find_space(&mut self) -> Result<(), PageError> {
+        let granule = self.shared.granule;
+        let packed = self.map.iter(0).filter(|(_, entry)| entry.state == State::Packed);
+        let mut used: Vec<(u64, u64)> =
+            packed.map(|(_, entry)| (entry.offset, self.padded(entry.length))).collect();
+        used.extend(self.freed.iter().map(|freed| (freed.offset, freed.bytes)));
+        used.extend(&self.log.frames);
+        let stretch = |stretch: &Stretch| (stretch.offset, stretch.bytes.next_multiple_of(granule));
+        used.extend(self.references.iter().map(|(_, reference)| stretch(reference)));
+        if self.superblock.snapshot.bytes > 0 {
+            used.push(stretch(&self.superblock.snapshot));
+        }
+        let overlap = |offset| {
+            let problem = "two things claim the same space".to_owned();
+            self.broken("extent", offset, problem)
+        };
+        self.extents = Extents::around(DATA_START, used).map_err(overlap)?;
+        Ok(())
+    }
+
+    pub(super) fn broken(&self, what: &'static str, offset: u64, problem: String) -> PageError {
+        PageError::structure(&self.shared.pack.path, what, offset, problem)
+    }
+}
+
+/// Names for a store that is being made, and that takes its name when it is whole. What is not taken is removed.
+#[derive(Debug)]
+pub(super) struct Aside<'a> {
+    storage: &'a dyn Storage,
+    aside: PathBuf,
+    target: PathBuf,
+    layout: Layout,
+}
+
+impl<'a> Aside<'a> {
+    /// Names beside `target`, which must not exist.
+    pub(super) fn new(
+        storage: &'a dyn Storage,
+        target: &Path,
+        layout: Layout,
+    ) -> Result<Self, PageError> {
+        let exists = |path: &Path| storage.exists(path).map_err(PageError::file("look for", path));
+        if exists(target)? || exists(&map_path(target))? {
+            return Err(PageError::Exists { path: target.to_owned() });
+        }
+        let mut name = target.as_os_str().to_owned();
+        name.push(".restore");
+        let aside = Self { storage, aside: name.into(), target: target.to_owned(), layout };
+        // What an interrupted one left.
+        aside.remove();
+        Ok(aside)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.aside
+    }
+
+    /// Gives the files their names. The one by which a store is known comes last.
+    pub(super) fn take(self, storage: &dyn Storage) -> Result<(), PageError> {
+        let rename = |from: &Path, to: &Path| {
+            storage.rename(from, to).map_err(PageError::file("rename", from))
+        };
+        rename(&self.aside, &self.target)?;
+        if self.layout == Layout::Holes {
+            rename(&map_path(&self.aside), &map_path(&self.target))?;
+        }
+        let synced = storage.sync_directory_of(&self.target);
+        synced.map_err(PageError::file("sync the directory of", &self.target))
+    }
+
+    fn remove(&self) {
+        for path in [self.aside.clone(), map_path(&self.aside)] {
+            let _ = self.storage.remove(&path);
+        }
+    }
+}
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn identity(superblock: &Superblock) -> Identity {
+    Identity {
+        file_id: superblock.file_id,
+        page_shift: superblock.page_shift,
+        granule: superblock.granule,
+        layout: superblock.layout,
+    }
+}
+
+/// A new packed file with its superblocks; it gets its name when it is whole.
+fn new_file(
+    storage: &dyn Storage,
+    path: &Path,
+    superblock: &Superblock,
+) -> Result<Arc<dyn File>, PageError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    let aside = PathBuf::from(name);
+    if storage.exists(&aside).map_err(PageError::file("look for", &aside))? {
+        storage.remove(&aside).map_err(PageError::file("remove", &aside))?;
+    }
+    let file = storage.create(&aside).map_err(PageError::file("create", &aside))?;
+    let bytes = superblock.encode();
+    for place in PLACES {
+        file.write_at(&[&bytes], place).map_err(PageError::file("write", &aside))?;
+    }
+    file.set_length(DATA_START).map_err(PageError::file("resize", &aside))?;
+    file.sync().map_err(PageError::file("sync", &aside))?;
+    storage.rename(&aside, path).map_err(PageError::file("rename", &aside))?;
+    storage.sync_directory_of(path).map_err(PageError::file("sync the directory of", path))?;
+    Ok(file)
+}
+
+/// Packed file, file with holes, path of the packed file.
+type Files = (Arc<dyn File>, Option<Arc<dyn File>>, PathBuf);
+
+/// Opens what belongs to a store, whichever layout it has.
+fn files(storage: &dyn Storage, path: &Path, access: Access) -> Result<Files, PageError> {
+    let open = |path: &Path| storage.open(path, access).map_err(PageError::file("open", path));
+    let aside = map_path(path);
+    let file = open(path)?;
+    if storage.exists(&aside).map_err(PageError::file("look for", &aside))? {
+        let pack = open(&aside)?;
+        return Ok((pack, Some(file), aside));
+    }
+    let mut head = [0; 8];
+    let is_store = |file: &dyn File, head: &mut [u8; 8]| {
+        PLACES.iter().any(|place| file.read_at(head, *place).is_ok() && *head == MAGIC)
+    };
+    if is_store(file.as_ref(), &mut head) {
+        return Ok((file, None, path.to_owned()));
+    }
+    let problem = "it has no superblock, and beside it is no .map file";
+    Err(PageError::NotAStore { path: path.to_owned(), problem })
+}
+
+/// Reads a stretch and checks it.
+fn load(shared: &Shared, what: &'static str, stretch: Stretch) -> Result<Vec<u8>, PageError> {
+    let broken =
+        |problem: String| PageError::structure(&shared.pack.path, what, stretch.offset, problem);
+    let length = shared.pack.length()?;
+    let end = stretch.offset.checked_add(stretch.bytes);
+    if end.is_none_or(|end| end > length) {
+        let expected = end.unwrap_or(u64::MAX);
+        return Err(PageError::Truncated { path: shared.pack.path.clone(), expected, got: length });
+    }
+    let mut bytes = vec![0; usize::try_from(stretch.bytes).unwrap_or(0)];
+    shared.pack.read(&mut bytes, stretch.offset)?;
+    let got = xxh3_64(&bytes, shared.file_id);
+    if got == stretch.checksum {
+        return Ok(bytes);
+    }
+    let wanted = stretch.checksum;
+    Err(broken(format!("checksum mismatch: expected {wanted:016x}, got {got:016x}")))
+}
+
+/// Reads the map of the last checkpoint.
+fn load_map(
+    shared: &Shared,
+    superblock: &Superblock,
+) -> Result<(Map, Vec<snapshot::Reference>), PageError> {
+    if superblock.snapshot.bytes == 0 {
+        return Ok((Map::default(), Vec::new()));
+    }
+    let bytes = load(shared, "map snapshot", superblock.snapshot)?;
+    let decoded = snapshot::decode(&bytes, superblock.page_count, superblock.granule);
+    let broken = || {
+        let problem = "it is no map".to_owned();
+        PageError::structure(&shared.pack.path, "map snapshot", superblock.snapshot.offset, problem)
+    };
+    let snapshot = decoded.ok_or_else(broken)?;
+    Ok((snapshot.map, snapshot.dictionaries))
+}

@@ -1,0 +1,135 @@
+//! Backups, restores, conversions.
+
+use super::*;
+use crate::page::{BackupReport, convert, restore};
+use tambour_codec::Kind;
+
+fn filled(layout: Layout) -> (Memory, Store, Model) {
+    let memory = Memory::default();
+    let mut store = create(&memory, &Options { page_bytes: 16384, ..options(layout) });
+    let mut model = Model::new();
+    let mut steps: Vec<Step> = (0..200).map(|page| Step::Put(page, 1, page % 9)).collect();
+    steps.extend([Step::Zero(50), Step::Zero(300)]);
+    commit(&mut store, &mut model, &steps, Durability::Sync).unwrap();
+    let steps: Vec<Step> = (0..200).step_by(7).map(|page| Step::Put(page, 2, 4)).collect();
+    commit(&mut store, &mut model, &steps, Durability::Sync).unwrap();
+    commit(&mut store, &mut model, &[Step::Free(3)], Durability::Sync).unwrap();
+    (memory, store, model)
+}
+
+fn restored(stream: &[u8], layout: Layout) -> Result<(Memory, BackupReport), PageError> {
+    let memory = Memory::default();
+    let report = restore(&memory, &mut &stream[..], &path(), &options(layout))?;
+    Ok((memory, report))
+}
+
+#[test]
+fn a_backup_restores_to_either_layout() {
+    for from in [Layout::Packed, Layout::Holes] {
+        let (_, mut store, model) = filled(from);
+        for checkpointed in [false, true] {
+            if checkpointed {
+                store.checkpoint().unwrap();
+            }
+            let mut stream = Vec::new();
+            let saved = store.backup(&mut stream, 0).unwrap();
+            assert_eq!(saved.bytes, stream.len() as u64);
+            assert_eq!(saved.pages, model.len() as u64);
+            for to in [Layout::Packed, Layout::Holes] {
+                let (memory, report) = restored(&stream, to).unwrap();
+                assert_eq!(report, saved);
+                let mut copy = open(&memory).unwrap();
+                assert!(everything(&mut copy).unwrap() == model);
+                assert_eq!(copy.generation(), store.generation());
+                assert_eq!(copy.len(), store.len());
+                let mut again = Vec::new();
+                copy.backup(&mut again, 0).unwrap();
+                assert!(again == stream, "the stream does not depend on the layout");
+            }
+        }
+    }
+}
+
+#[test]
+fn increments_follow_each_other_and_nothing_else() {
+    for layout in [Layout::Packed, Layout::Holes] {
+        let (_, mut store, mut model) = filled(layout);
+        let mut full = Vec::new();
+        store.backup(&mut full, 0).unwrap();
+        let (memory, first) = restored(&full, layout).unwrap();
+        let steps = [Step::Put(5, 9, 2), Step::Free(7), Step::Zero(8), Step::Put(500, 9, 1)];
+        commit(&mut store, &mut model, &steps, Durability::Sync).unwrap();
+        commit(&mut store, &mut model, &[Step::Put(9, 9, 9)], Durability::Sync).unwrap();
+        let mut increment = Vec::new();
+        let saved = store.backup(&mut increment, first.generation).unwrap();
+        assert_eq!(saved.pages, 4);
+        assert!(increment.len() < full.len() / 4);
+        restore(&memory, &mut &increment[..], &path(), &options(layout)).unwrap();
+        let mut copy = open(&memory).unwrap();
+        assert!(everything(&mut copy).unwrap() == model);
+        assert_eq!(copy.generation(), store.generation());
+        drop(copy);
+        let twice = restore(&memory, &mut &increment[..], &path(), &options(layout));
+        assert!(matches!(twice, Err(PageError::Mismatch { .. })));
+        assert!(store.backup(&mut Vec::new(), 999).is_err());
+    }
+}
+
+#[test]
+fn damaged_streams_are_refused_and_leave_nothing() {
+    let memory = Memory::default();
+    let mut store = create(&memory, &options(Layout::Packed));
+    let steps = [Step::Put(0, 1, 0), Step::Zero(1), Step::Put(2, 1, 0)];
+    commit(&mut store, &mut Model::new(), &steps, Durability::Sync).unwrap();
+    let mut stream = Vec::new();
+    store.backup(&mut stream, 0).unwrap();
+    for bit in 0..stream.len() * 8 {
+        let mut wrong = stream.clone();
+        wrong[bit / 8] ^= 1 << (bit % 8);
+        let target = Memory::default();
+        let error = restore(&target, &mut &wrong[..], &path(), &options(Layout::Packed));
+        let error = error.expect_err(&format!("bit {bit}"));
+        assert!(
+            matches!(error.kind(), Kind::Corrupt | Kind::Unsupported | Kind::NotFound),
+            "bit {bit}: {error}"
+        );
+        assert!(target.bytes(&path()).is_none());
+    }
+    for length in 0..stream.len() {
+        assert!(restored(&stream[..length], Layout::Packed).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn a_backup_holds_its_generation_while_the_store_goes_on() {
+    let (_, mut store, model) = filled(Layout::Packed);
+    let seen = model.clone();
+    let mut reader = store.reader();
+    let mut model = model;
+    for version in 3..9 {
+        let steps: Vec<Step> = (0..200).map(|page| Step::Put(page, version, 3)).collect();
+        commit(&mut store, &mut model, &steps, Durability::Sync).unwrap();
+        store.checkpoint().unwrap();
+    }
+    let mut stream = Vec::new();
+    reader.backup(&mut stream, 0, store.codec()).unwrap();
+    let (memory, _) = restored(&stream, Layout::Packed).unwrap();
+    assert!(everything(&mut open(&memory).unwrap()).unwrap() == seen);
+}
+
+#[test]
+fn conversion_there_and_back_is_the_same() {
+    let (memory, mut store, model) = filled(Layout::Packed);
+    store.checkpoint().unwrap();
+    let holes = PathBuf::from("/holes");
+    convert(&memory, &store, &holes, &options(Layout::Holes)).unwrap();
+    let mut other = Store::open_on(&memory, &holes, Access::Write).unwrap();
+    assert_eq!(other.layout(), Layout::Holes);
+    assert!(everything(&mut other).unwrap() == model);
+    let back = PathBuf::from("/back");
+    convert(&memory, &other, &back, &options(Layout::Packed)).unwrap();
+    let mut last = Store::open_on(&memory, &back, Access::Write).unwrap();
+    assert!(everything(&mut last).unwrap() == model);
+    let taken = convert(&memory, &other, &back, &options(Layout::Packed));
+    assert!(matches!(taken, Err(PageError::Exists { .. })));
+}

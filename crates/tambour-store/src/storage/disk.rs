@@ -1,0 +1,159 @@
+//! Files of this machine: `pread`, `pwritev`, `fdatasync`, `fallocate`.
+
+use super::{Access, File, Space, Storage};
+use rustix::fs::{Advice, FallocateFlags, FlockOperation};
+use rustix::io::Errno;
+use std::fs::OpenOptions;
+use std::io::{self, IoSlice};
+use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The file system.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk;
+
+/// Where `fallocate` in front of a write leaves blocks behind that no count shows.
+pub(crate) const BTRFS_MAGIC: u64 = 0x9123_683e;
+
+/// Most pieces of one `pwritev`.
+const PIECES_MAX: usize = 64;
+
+#[derive(Debug)]
+struct Open {
+    file: std::fs::File,
+    reserves: bool,
+}
+
+impl Open {
+    fn new(file: std::fs::File, access: Access) -> io::Result<Arc<dyn File>> {
+        let operation = match access {
+            Access::Read => FlockOperation::NonBlockingLockShared,
+            Access::Write => FlockOperation::NonBlockingLockExclusive,
+        };
+        rustix::fs::flock(&file, operation)?;
+        let reserves = file_system(&file).is_none_or(|magic| magic != BTRFS_MAGIC);
+        Ok(Arc::new(Self { file, reserves }))
+    }
+}
+
+/// The number that tells file systems apart.
+pub(crate) fn file_system(file: &std::fs::File) -> Option<u64> {
+    let found = rustix::fs::fstatfs(file).ok()?;
+    u64::try_from(found.f_type).ok().map(|magic| magic & 0xffff_ffff)
+}
+
+impl File for Open {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&self, target: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_exact_at(target, offset)
+    }
+
+    fn write_at(&self, pieces: &[&[u8]], offset: u64) -> io::Result<()> {
+        if let [piece] = pieces {
+            return self.file.write_all_at(piece, offset);
+        }
+        let mut offset = offset;
+        for group in pieces.chunks(PIECES_MAX) {
+            let length: usize = group.iter().map(|piece| piece.len()).sum();
+            let slices: Vec<IoSlice<'_>> = group.iter().map(|piece| IoSlice::new(piece)).collect();
+            let written = loop {
+                match rustix::io::pwritev(&self.file, &slices, offset) {
+                    Err(Errno::INTR) => {}
+                    result => break result?,
+                }
+            };
+            if written < length {
+                self.write_rest(group, written, offset)?;
+            }
+            offset += length as u64;
+        }
+        Ok(())
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn punch(&self, offset: u64, length: u64) -> io::Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        Ok(rustix::fs::fallocate(&self.file, flags, offset, length)?)
+    }
+
+    fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
+        if !self.reserves {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        Ok(rustix::fs::fallocate(&self.file, FallocateFlags::KEEP_SIZE, offset, length)?)
+    }
+
+    fn expect(&self, offset: u64, length: u64) {
+        // Only a hint: what cannot be read ahead is read when it is needed.
+        let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(length), Advice::WillNeed);
+    }
+
+    fn space(&self) -> io::Result<Space> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = self.file.metadata()?;
+        Ok(Space {
+            length: metadata.len(),
+            allocated: metadata.blocks() * 512,
+            block_bytes: metadata.blksize().clamp(512, 1 << 16),
+        })
+    }
+}
+
+impl Open {
+    /// Writes what a short `pwritev` left.
+    fn write_rest(&self, group: &[&[u8]], written: usize, offset: u64) -> io::Result<()> {
+        let mut start = 0;
+        for piece in group {
+            let end = start + piece.len();
+            if end > written {
+                let skip = written.saturating_sub(start);
+                self.file.write_all_at(&piece[skip..], offset + (start + skip) as u64)?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+impl Storage for Disk {
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        let file = OpenOptions::new().read(true).write(access == Access::Write).open(path)?;
+        Open::new(file, access)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        Open::new(file, Access::Write)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        Ok(path.symlink_metadata().map(|_| true).or_else(|error| {
+            if error.kind() == io::ErrorKind::NotFound { Ok(false) } else { Err(error) }
+        })?)
+    }
+
+    fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        std::fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
