@@ -1,5 +1,6 @@
 //! Hash chains: for every position, how far back the one before it with the same hash is.
 
+use super::Level;
 use super::matches::{Epoch, HASH_BITS, Input, Match, hash, slot, zeros};
 use super::optimal::Finder;
 use crate::lz4::{MATCH_MIN, OFFSET_MAX};
@@ -195,6 +196,15 @@ pub(super) struct Effort {
     pub(super) attempts: u32,
     /// Go on in the chain of the rarest word of the best match. Finds more, and is slower where words are equally rare.
     pub(super) swaps: bool,
+}
+
+impl Effort {
+    /// That of a level from 3 to 9: a quarter more looks than C LZ4HC takes at the same level, which makes up for where its
+    /// order of looking is better.
+    pub(super) fn of_level(level: u8) -> Self {
+        let level = level.clamp(Level::HIGH_MIN, 9);
+        Self { attempts: 5 << (level - Level::HIGH_MIN), swaps: false }
+    }
 }
 
 /// A chain, searched by the optimal parse.

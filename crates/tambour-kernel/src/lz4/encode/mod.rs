@@ -105,9 +105,7 @@ impl Parse {
         match level {
             Level::Fast { acceleration } => Self::Fast { table: Box::default(), acceleration },
             Level::High(level @ ..=9) => {
-                // A quarter more than C LZ4HC tries at the same level, which makes up for where its order of trying is better.
-                let attempts = 5 << (level.max(Level::HIGH_MIN) - Level::HIGH_MIN);
-                Self::Lazy { chain: Chain::new(), effort: chain::Effort { attempts, swaps: false } }
+                Self::Lazy { chain: Chain::new(), effort: chain::Effort::of_level(level) }
             }
             Level::High(10) => Self::Chains { search: search(96), stretch: stretch(), aim },
             Level::High(11) => {

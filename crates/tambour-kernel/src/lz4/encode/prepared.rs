@@ -45,12 +45,11 @@ impl Prepared {
     pub fn new(level: u8, dictionary: &[u8]) -> Self {
         let start = dictionary.len().min(OFFSET_MAX);
         let buffer = dictionary[dictionary.len() - start..].to_vec();
-        let attempts = match level {
-            0 | 1 => 1,
-            2 => 2,
-            _ => 4 << (level.min(9) - Level::HIGH_MIN),
+        let effort = match level {
+            0 | 1 => Effort { attempts: 1, swaps: false },
+            2 => Effort { attempts: 2, swaps: false },
+            _ => Effort::of_level(level),
         };
-        let effort = Effort { attempts, swaps: false };
         Self { chain: Chain::new(), effort, buffer, start, ready: false }
     }
 
