@@ -35,6 +35,7 @@ pub const FAMILIES: &[&Family] = &[
     &t64::FAMILY,
 ];
 pub(crate) use multiple::{Chain, check_chain};
+pub(crate) use zstd::Frames;
 
 /// Families that write under the method byte of one of [`FAMILIES`], which decodes their blocks.
 pub const ALIASES: &[&Family] = &[&lz4hc::FAMILY];

@@ -79,7 +79,8 @@ impl PartSpec {
                 return Err(PartError::value(place(), "column has no name of its own"));
             }
             let old = codec.calls.len() == 1
-                && codec.calls.iter().all(|call| OLD_CODECS.contains(&call.name.as_str()));
+                && (codec.is_auto()
+                    || codec.calls.iter().all(|call| OLD_CODECS.contains(&call.name.as_str())));
             if self.dialect == Dialect::Old && !old {
                 let reason = format!("the old dialect has no CODEC({codec})");
                 return Err(PartError::value(place(), reason));
@@ -163,7 +164,13 @@ impl PartWriter {
         let columns = spec
             .columns
             .iter()
-            .map(|(column, codec)| ColumnEncoder::new(storage, path, column, codec, &mut owners))
+            .map(|(column, codec)| {
+                let codec = match spec.dialect {
+                    Dialect::New => codec.clone(),
+                    Dialect::Old => codec.plain(),
+                };
+                ColumnEncoder::new(storage, path, column, &codec, &mut owners)
+            })
             .collect::<Result<_, _>>()?;
         let schema = spec.columns.iter().map(|(column, _)| column.clone()).collect();
         let created = storage.create_directory(path);

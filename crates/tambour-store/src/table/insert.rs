@@ -144,7 +144,7 @@ impl Insert {
         options: &InsertOptions,
     ) -> Result<(Sidecar, Arc<Shape>), StoreError> {
         let next = match (table.describe()?, options.existing) {
-            (None, _) => Sidecar::new(definition.to_string()),
+            (None, _) => Sidecar::new(definition.stored()),
             (Some(_), Existing::Refuse) => {
                 return Err(StoreError::Exists { path: table.path().to_owned() });
             }
@@ -158,7 +158,7 @@ impl Insert {
             }
             (Some((mut sidecar, _)), Existing::Replace) => {
                 sidecar.removed.extend(sidecar.parts.drain(..).map(|part| part.name));
-                sidecar.statement = definition.to_string();
+                sidecar.statement = definition.stored();
                 sidecar
             }
         };

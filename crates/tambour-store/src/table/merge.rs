@@ -85,7 +85,7 @@ fn optimize_locked(
     check_engine(&path, &definition)?;
     let mut next = sidecar.clone();
     next.parts.clear();
-    next.statement = definition.to_string();
+    next.statement = definition.stored();
     let work = Work::begin(table.storage().as_ref(), &path, sidecar.next_block);
     let mut summary = OptimizeSummary::default();
     for group in by_partition(&sidecar.parts) {
