@@ -4,7 +4,7 @@
 
 use crate::CodecError;
 use crate::choose::{AUTO, Choice, PLAIN};
-use crate::codec::{Named, Scope};
+use crate::codec::{Named, Scope, is_portable};
 
 /// One codec call of a chain: a family's name and its arguments as written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +44,14 @@ impl CodecSpec {
         self.calls.iter().any(|call| Choice::of(call).is_some())
     }
 
+    /// Whether ClickHouse reads the blocks.
+    pub fn is_portable(&self) -> bool {
+        self.calls.iter().all(|call| match Named::find(&call.name) {
+            Some(Named::Family(family)) => is_portable(family.method),
+            _ => true,
+        })
+    }
+
     /// With a choice only among what every version of ClickHouse reads; other specifications as they are.
     #[must_use]
     pub fn plain(&self) -> Self {
@@ -65,7 +73,7 @@ impl CodecSpec {
                 _ => {}
             }
         }
-        (!self.is_auto()).then_some(spec)
+        (!self.is_auto() && self.is_portable()).then_some(spec)
     }
 
     /// Only the general-purpose members of the chain, as helper streams (null maps, sizes) use them; `NONE` if there are none.
