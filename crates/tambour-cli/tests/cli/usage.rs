@@ -2,11 +2,12 @@
 
 use crate::support::Sandbox;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "import",
     "export",
     "sql",
     "optimize",
+    "recompress",
     "verify",
     "inspect",
     "attach-script",

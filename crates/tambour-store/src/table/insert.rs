@@ -143,6 +143,7 @@ impl Insert {
         definition: &TableDefinition,
         options: &InsertOptions,
     ) -> Result<(Sidecar, Arc<Shape>), StoreError> {
+        super::recompress::forget(table)?;
         let next = match (table.describe()?, options.existing) {
             (None, _) => Sidecar::new(definition.stored()),
             (Some(_), Existing::Refuse) => {

@@ -83,6 +83,7 @@ fn optimize_locked(
         return Err(StoreError::DefinitionUnknown { table: path, operation: "merging" });
     };
     check_engine(&path, &definition)?;
+    super::recompress::forget(table)?;
     let mut next = sidecar.clone();
     next.parts.clear();
     next.statement = definition.stored();

@@ -175,7 +175,17 @@ impl Note {
     }
 
     fn remove(storage: &dyn Storage, path: &Path) -> Result<(), StoreError> {
-        let file = path.join(NOTE);
-        if commit::exists(storage, &file)? { commit::remove_file(storage, &file) } else { Ok(()) }
+        for name in [NOTE.to_owned(), commit::aside(NOTE)] {
+            let file = path.join(name);
+            if commit::exists(storage, &file)? {
+                commit::remove_file(storage, &file)?;
+            }
+        }
+        Ok(())
     }
+}
+
+/// Other changes of a table make an end of a work that was interrupted; its note would do no harm, and be in the way.
+pub(super) fn forget(table: &LockedTable) -> Result<(), StoreError> {
+    Note::remove(table.storage().as_ref(), table.path())
 }
