@@ -29,8 +29,19 @@ impl std::fmt::Display for Case {
 }
 
 /// Arguments with which some family can be built.
-const ARGUMENTS: &[&str] =
-    &["", "(1)", "(2)", "(4)", "(8)", "('bit')", "(STD)", "(3, 24)", "(5, 4)"];
+const ARGUMENTS: &[&str] = &[
+    "",
+    "(1)",
+    "(2)",
+    "(4)",
+    "(8)",
+    "('bit')",
+    "('padded')",
+    "(1, 'minmatch=7')",
+    "(STD)",
+    "(3, 24)",
+    "(5, 4)",
+];
 /// Chains around codecs of values: what follows them, and what stands between them.
 const CHAINS: &[&str] =
     &["{}, LZ4", "{}, ZSTD(3)", "LZ4, {}", "Delta, {}, T64, LZ4", "{}, {}", "{}, NONE, {}, GCD"];

@@ -1,5 +1,6 @@
 //! Values of flags that are more than a word: sizes, codecs, delimiters.
 
+use crate::exit::Failure;
 use std::str::FromStr;
 use tambour::Kind;
 use tambour::codec::CodecError;
@@ -66,8 +67,8 @@ fn fraction(number: &str, factor: u64) -> Option<u64> {
 pub(crate) struct CodecChoice {
     /// The column; all others if `None`.
     pub(crate) column: Option<String>,
-    /// The chain; `None` for `auto`.
-    pub(crate) codec: Option<CodecSpec>,
+    /// The chain, or `auto`.
+    pub(crate) codec: CodecSpec,
 }
 
 impl FromStr for CodecChoice {
@@ -81,9 +82,7 @@ impl FromStr for CodecChoice {
         if column == Some("") {
             return Err("a column's name is missing before `=`".to_owned());
         }
-        let codec =
-            if chain.eq_ignore_ascii_case("auto") { None } else { Some(self::codec(chain)?) };
-        Ok(Self { column: column.map(str::to_owned), codec })
+        Ok(Self { column: column.map(str::to_owned), codec: self::codec(chain)? })
     }
 }
 
@@ -101,6 +100,28 @@ fn check_names(spec: &CodecSpec) -> Result<(), String> {
             Err(error.to_string())
         }
         _ => Ok(()),
+    }
+}
+
+/// `--portable`: yes or no.
+pub(crate) fn portable(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("yes or no".to_owned()),
+    }
+}
+
+/// Refuses codecs that ClickHouse does not read, unless that was allowed.
+pub(crate) fn check_portable<'a>(
+    is_wanted: bool,
+    mut specs: impl Iterator<Item = &'a CodecSpec>,
+) -> Result<(), Failure> {
+    match specs.find(|spec| is_wanted && !spec.is_portable()) {
+        None => Ok(()),
+        Some(spec) => Err(Failure::Usage(format!(
+            "CODEC({spec}) is Tambour's own, and ClickHouse does not read it; --portable=no allows that"
+        ))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What may be written on the command line: every command and flag with its help. Data only; `command` acts on it.
 
-use crate::argument::{ByteSize, CodecChoice, Delimiter, codec};
+use crate::argument::{ByteSize, CodecChoice, Delimiter, codec, portable};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use tambour::CodecSpec;
@@ -84,6 +84,7 @@ pub(crate) enum Command {
     Sql(SqlArguments),
     Optimize(OptimizeArguments),
     Salvage(SalvageArguments),
+    Recompress(RecompressArguments),
     Verify(VerifyArguments),
     Inspect(InspectArguments),
     AttachScript(AttachScriptArguments),
@@ -211,9 +212,14 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "SQL", help_heading = "Table")]
     #[arg(conflicts_with_all = ["order_by", "primary_key", "partition_by"])]
     pub(crate) create: Option<String>,
-    /// Codec of all columns or of one: auto, 'ZSTD(3)', 'time=Delta(4),LZ4'; may be repeated. `auto` is LZ4 in this version
+    /// Codec of all columns or of one: auto, 'auto(size)', 'ZSTD(3)', 'time=Delta(4),LZ4'; may be repeated. `auto`, the
+    /// default, chooses each block's chain by its data, for balance, size or speed
     #[arg(long, value_name = "CODEC", help_heading = "Table")]
     pub(crate) codec: Vec<CodecChoice>,
+    /// Whether only codecs may be used that ClickHouse reads
+    #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
+    #[arg(value_parser = portable, hide_possible_values = true, help_heading = "Table")]
+    pub(crate) portable: bool,
 
     /// Parts for ClickHouse 19.11 and later (new), or 18.16 and later (old)
     #[arg(long, value_name = "DIALECT", default_value = "new", hide_possible_values = true)]
@@ -348,6 +354,29 @@ pub(crate) struct OptimizeArguments {
     /// Threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Give the parts of a table other codecs
+///
+/// Block by block, without sorting or rewriting rows; every block is decoded and compared before its part replaces the old
+/// one. Parts are committed one by one: called again after an interruption, it goes on where it was.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  tambour recompress flights --codec 'auto(size)'\n  \
+                  tambour recompress flights --codec 'ZSTD(3)' --codec 'time=Delta(4),LZ4'")]
+pub(crate) struct RecompressArguments {
+    /// Directory of the table
+    #[arg(value_name = "TABLE", value_hint = ValueHint::DirPath)]
+    pub(crate) table: PathBuf,
+    /// Codec of all columns or of one, as for import; may be repeated
+    #[arg(long, value_name = "CODEC", required = true)]
+    pub(crate) codec: Vec<CodecChoice>,
+    /// Whether only codecs may be used that ClickHouse reads
+    #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
+    #[arg(value_parser = portable, hide_possible_values = true)]
+    pub(crate) portable: bool,
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

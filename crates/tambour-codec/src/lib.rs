@@ -18,6 +18,7 @@
 //! blocks go on to `tambour-part`, which makes columns of them.
 //!
 //! - [`block`]: the unit of compression on disk, described in `docs/format/block.md`
+//! - [`choose`]: chains chosen by the data, `CODEC(auto)`
 //! - [`codec`]: the registry of codec families; one file per family
 //! - [`frame`]: whole streams, compressed and decompressed: `.lz4`, zstd, and plain blocks
 //! - [`spec`]: `CODEC(Delta(4), ZSTD(3))` as users write it
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod choose;
 pub mod codec;
 mod error;
 pub mod frame;

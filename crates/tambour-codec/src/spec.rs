@@ -3,7 +3,8 @@
 //! A specification says what a user wrote; whether the codecs can be built is for [`crate::block::Encoder::new`] to say.
 
 use crate::CodecError;
-use crate::codec::{Named, Scope};
+use crate::choose::{AUTO, Choice, PLAIN};
+use crate::codec::{Named, Scope, is_portable};
 
 /// One codec call of a chain: a family's name and its arguments as written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,11 +34,54 @@ impl CodecSpec {
         Self { calls: vec![CodecCall::bare("LZ4")] }
     }
 
+    /// `auto`: the chain of each block is chosen.
+    pub fn auto() -> Self {
+        Self { calls: vec![CodecCall::bare(AUTO)] }
+    }
+
+    /// Whether this leaves the chain to us.
+    pub fn is_auto(&self) -> bool {
+        self.calls.iter().any(|call| Choice::of(call).is_some())
+    }
+
+    /// Whether ClickHouse reads the blocks.
+    pub fn is_portable(&self) -> bool {
+        self.calls.iter().all(|call| match Named::find(&call.name) {
+            Some(Named::Family(family)) => is_portable(family.method),
+            _ => true,
+        })
+    }
+
+    /// With a choice only among what every version of ClickHouse reads; other specifications as they are.
+    #[must_use]
+    pub fn plain(&self) -> Self {
+        let mut spec = self.clone();
+        for call in spec.calls.iter_mut().filter(|call| Choice::of(call).is_some()) {
+            call.arguments.push(PLAIN.to_owned());
+        }
+        spec
+    }
+
+    /// The nearest that a `CODEC(…)` in ClickHouse can say, which knows neither a choice nor our arguments; `None` leaves it
+    /// to the server. It reads the blocks all the same.
+    pub fn in_clickhouse(&self) -> Option<Self> {
+        let mut spec = self.clone();
+        for call in &mut spec.calls {
+            match call.name.as_str() {
+                "T64" => call.arguments.retain(|argument| argument != "'padded'"),
+                "ZSTD" => call.arguments.retain(|argument| !argument.starts_with('\'')),
+                _ => {}
+            }
+        }
+        (!self.is_auto() && self.is_portable()).then_some(spec)
+    }
+
     /// Only the general-purpose members of the chain, as helper streams (null maps, sizes) use them; `NONE` if there are none.
     #[must_use]
     pub fn generic_only(&self) -> Self {
         let generic = |call: &&CodecCall| {
-            Named::find(&call.name).is_some_and(|named| named.scope() == Scope::Generic)
+            Choice::of(call).is_some()
+                || Named::find(&call.name).is_some_and(|named| named.scope() == Scope::Generic)
         };
         let mut calls: Vec<_> = self.calls.iter().filter(generic).cloned().collect();
         if calls.is_empty() {
@@ -248,11 +292,22 @@ mod tests {
     }
 
     #[test]
+    fn clickhouse_is_told_what_it_knows() {
+        let told = |text: &str| parse(text).unwrap().in_clickhouse().map(|spec| spec.to_string());
+        assert_eq!(told("auto(size)"), None);
+        assert_eq!(told("T64('padded'), ZSTD(1, 'minmatch=7')").as_deref(), Some("T64, ZSTD(1)"));
+        assert_eq!(told("T64('bit'), ZSTD(3, 20)").as_deref(), Some("T64('bit'), ZSTD(3, 20)"));
+        assert_eq!(parse("auto(size)").unwrap().plain().to_string(), "auto(size, plain)");
+        assert_eq!(parse("LZ4").unwrap().plain().to_string(), "LZ4");
+    }
+
+    #[test]
     fn helper_streams_keep_the_generic_members() {
         let generic = |text: &str| parse(text).unwrap().generic_only().to_string();
         assert_eq!(generic("Delta(4), LZ4"), "LZ4");
         assert_eq!(generic("Delta(4)"), "NONE");
         assert_eq!(generic("Delta(4), LZ4HC(9), ZSTD(3)"), "LZ4HC(9), ZSTD(3)");
+        assert_eq!(generic("auto(speed)"), "auto(speed)");
         assert_eq!(generic("Novel"), "NONE");
     }
 }

@@ -1,7 +1,7 @@
 //! `tambour import`: files into a table, all rows or none.
 
 use super::threads;
-use crate::argument::CodecChoice;
+use crate::argument::check_portable;
 use crate::cli::ImportArguments;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -14,6 +14,7 @@ use std::time::Duration;
 use tambour::codec::CodecError;
 use tambour::codec::block::Encoder;
 use tambour::codec::codec::{Class, Element};
+use tambour::codec::spec::CodecSpec;
 use tambour::files::{FileError, Input, ReadOptions};
 use tambour::part::storage;
 use tambour::part::types::{Column, DataType};
@@ -135,7 +136,7 @@ fn given_definition(arguments: &ImportArguments) -> anyhow::Result<Option<TableD
     }
     let mut created = arguments.create.as_deref().map(create_statement).transpose()?;
     if let Some(definition) = &mut created {
-        set_codecs(&mut definition.columns, &arguments.codec)?;
+        set_codecs(&mut definition.columns, arguments)?;
         definition.check()?;
     }
     if created.is_some() || !(exists && arguments.append) {
@@ -189,7 +190,7 @@ fn inferred_definition(
     let plain = |it: &Column| ColumnDefinition::new(it.name.clone(), it.data_type.clone());
     let mut definition =
         TableDefinition::new(table_name(&arguments.into), columns.iter().map(plain).collect());
-    set_codecs(&mut definition.columns, &arguments.codec)?;
+    set_codecs(&mut definition.columns, arguments)?;
     definition.order_by = order_by;
     definition.primary_key = primary_key;
     definition.partition_by = partition_by.into_iter().map(Expression::for_partition).collect();
@@ -233,8 +234,12 @@ fn has_nullable<'a>(
 }
 
 /// Sets the codecs that the flags give: a flag for one column goes before what a statement says, and that before a flag
-/// for all; of several the last counts.
-fn set_codecs(columns: &mut [ColumnDefinition], choices: &[CodecChoice]) -> Result<(), Failure> {
+/// for all; of several the last counts. Without any the chain is chosen by the data.
+fn set_codecs(
+    columns: &mut [ColumnDefinition],
+    arguments: &ImportArguments,
+) -> Result<(), Failure> {
+    let choices = &arguments.codec;
     for choice in choices {
         let Some(name) = &choice.column else { continue };
         if !columns.iter().any(|definition| definition.column.name == *name) {
@@ -243,24 +248,24 @@ fn set_codecs(columns: &mut [ColumnDefinition], choices: &[CodecChoice]) -> Resu
         }
     }
     for choice in choices {
-        let Some(codec) = &choice.codec else { continue };
+        let codec = &choice.codec;
         // Found here, not when the first part is written; whether it suits its column is known only then.
         let element = Element { width: 1, class: Class::Bytes };
         if let Err(error @ CodecError::UnsupportedCodec { .. }) = Encoder::new(codec, element) {
             return Err(Failure::Unsupported(format!("--codec {codec}: {error}")));
         }
     }
-    for definition in columns {
+    for definition in columns.iter_mut() {
         let name = &definition.column.name;
         let own = choices.iter().rev().find(|choice| choice.column.as_ref() == Some(name));
         let all = choices.iter().rev().find(|choice| choice.column.is_none());
         if let Some(own) = own {
-            definition.codec.clone_from(&own.codec);
-        } else if let Some(all) = all.filter(|_| definition.codec.is_none()) {
-            definition.codec.clone_from(&all.codec);
+            definition.codec = Some(own.codec.clone());
+        } else if definition.codec.is_none() {
+            definition.codec = Some(all.map_or_else(CodecSpec::auto, |all| all.codec.clone()));
         }
     }
-    Ok(())
+    check_portable(arguments.portable, columns.iter().filter_map(|it| it.codec.as_ref()))
 }
 
 fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, console: Console) {

@@ -11,6 +11,7 @@ pub(crate) mod inspect;
 pub(crate) mod manual;
 pub(crate) mod optimize;
 pub(crate) mod pages;
+pub(crate) mod recompress;
 pub(crate) mod salvage;
 pub(crate) mod sql;
 mod stream;

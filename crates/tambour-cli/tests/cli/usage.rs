@@ -2,12 +2,13 @@
 
 use crate::support::Sandbox;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "import",
     "export",
     "sql",
     "optimize",
     "salvage",
+    "recompress",
     "verify",
     "inspect",
     "attach-script",

@@ -11,6 +11,7 @@ mod write;
 pub use header::Header;
 pub use read::{Block, Decoder};
 pub use write::Encoder;
+pub(crate) use write::wrap;
 
 /// Bytes of the checksum.
 pub const HASH_BYTES: usize = 16;

@@ -2,6 +2,7 @@
 
 use super::{HASH_BYTES, HEADER_BYTES, Header, PREFIX_BYTES, SIZE_MAX};
 use crate::CodecError;
+use crate::choose::{Choice, Chooser, block_bytes};
 use crate::codec::{Chain, Codec, Element, Named};
 use crate::spec::{CodecCall, CodecSpec};
 use tambour_kernel::hash::{Hash128, city_hash_128};
@@ -9,8 +10,16 @@ use tambour_kernel::hash::{Hash128, city_hash_128};
 /// Encodes blocks with a codec or a chain; keeps contexts between blocks. One per stream.
 #[derive(Debug)]
 pub struct Encoder {
-    method: u8,
-    codec: Box<dyn Codec>,
+    work: Work,
+    element: Element,
+}
+
+#[derive(Debug)]
+enum Work {
+    /// Always the same, with its method byte.
+    Fixed(u8, Box<dyn Codec>),
+    /// Chosen for each block.
+    Chosen(Box<Chooser>),
 }
 
 impl Encoder {
@@ -20,12 +29,23 @@ impl Encoder {
     /// elements is [`CodecError::Spec`].
     pub fn new(spec: &CodecSpec, element: Element) -> Result<Self, CodecError> {
         if let [call] = &spec.calls[..] {
-            let (method, codec) = build(spec, call, element)?;
-            return Ok(Self { method, codec });
+            let work = match Choice::of(call) {
+                Some(choice) => Work::Chosen(Box::new(Chooser::new(choice?, element)?)),
+                None => {
+                    let (method, codec) = build(spec, call, element)?;
+                    Work::Fixed(method, codec)
+                }
+            };
+            return Ok(Self { work, element });
         }
         let members = spec.calls.iter().map(|call| build(spec, call, element));
         let chain = Chain::new(members.collect::<Result<Vec<_>, _>>()?);
-        Ok(Self { method: Chain::METHOD, codec: Box::new(chain) })
+        Ok(Self { work: Work::Fixed(Chain::METHOD, Box::new(chain)), element })
+    }
+
+    /// How many bytes a block should have, if that is part of the choice: see [`block_bytes`].
+    pub fn block_bytes(&self) -> Option<(usize, usize)> {
+        matches!(self.work, Work::Chosen(_)).then(|| block_bytes(self.element))
     }
 
     /// Appends one block that holds `source` (at most [`SIZE_MAX`] bytes). On an error `target` is as before.
@@ -33,31 +53,42 @@ impl Encoder {
         let uncompressed_size = limited("uncompressed block", source.len())?;
         let start = target.len();
         target.extend_from_slice(&[0; PREFIX_BYTES]);
-        let result = self
-            .codec
-            .encode(source, target)
-            .and_then(|()| limited("compressed block", target.len() - start - HASH_BYTES));
-        match result {
-            Ok(compressed_size) => {
-                self.seal(&mut target[start..], compressed_size, uncompressed_size);
-                Ok(())
-            }
-            Err(error) => {
-                target.truncate(start);
-                Err(error)
-            }
+        let method = match &mut self.work {
+            Work::Fixed(method, codec) => codec.encode(source, target).map(|()| *method),
+            Work::Chosen(chooser) => chooser.encode(source, target),
+        };
+        let sealed =
+            method.and_then(|method| seal(&mut target[start..], method, uncompressed_size));
+        if sealed.is_err() {
+            target.truncate(start);
         }
+        sealed
     }
+}
 
-    /// Fills in header and checksum in front of a payload.
-    fn seal(&self, block: &mut [u8], compressed_size: u32, uncompressed_size: u32) {
-        let hash = Hash128::default();
-        let mut header = Header { hash, method: self.method, compressed_size, uncompressed_size };
-        block[..PREFIX_BYTES].copy_from_slice(&header.to_bytes());
-        header.hash = city_hash_128(&block[HASH_BYTES..]);
-        block[..HASH_BYTES].copy_from_slice(&header.hash.to_bytes());
-        debug_assert!(block.len() == header.block_bytes() && block.len() >= HEADER_BYTES);
-    }
+/// Fills in header and checksum in front of a payload.
+fn seal(block: &mut [u8], method: u8, uncompressed_size: u32) -> Result<(), CodecError> {
+    let compressed_size = limited("compressed block", block.len() - HASH_BYTES)?;
+    let hash = Hash128::default();
+    let mut header = Header { hash, method, compressed_size, uncompressed_size };
+    block[..PREFIX_BYTES].copy_from_slice(&header.to_bytes());
+    header.hash = city_hash_128(&block[HASH_BYTES..]);
+    block[..HASH_BYTES].copy_from_slice(&header.hash.to_bytes());
+    debug_assert!(block.len() == header.block_bytes() && block.len() >= HEADER_BYTES);
+    Ok(())
+}
+
+/// Puts a block around a payload that somebody made of `uncompressed_size` bytes.
+pub(crate) fn wrap(
+    method: u8,
+    payload: &[u8],
+    uncompressed_size: usize,
+    target: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    target.clear();
+    target.extend_from_slice(&[0; PREFIX_BYTES]);
+    target.extend_from_slice(payload);
+    seal(target, method, limited("uncompressed block", uncompressed_size)?)
 }
 
 /// The codec of a call, and its method byte.

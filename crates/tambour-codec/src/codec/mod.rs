@@ -17,6 +17,10 @@ mod lz4;
 mod lz4hc;
 mod multiple;
 mod none;
+mod offsets;
+mod pco;
+mod pfor;
+mod stream_vbyte;
 mod t64;
 mod width;
 mod zstd;
@@ -32,9 +36,21 @@ pub const FAMILIES: &[&Family] = &[
     &gcd::FAMILY,
     &gorilla::FAMILY,
     &multiple::FAMILY,
+    &pco::FAMILY,
+    &pfor::FAMILY,
+    &stream_vbyte::FAMILY,
     &t64::FAMILY,
 ];
 pub(crate) use multiple::{Chain, check_chain};
+pub(crate) use zstd::Frames;
+
+/// Method bytes of codecs that only we have; ClickHouse does not read their blocks.
+const OURS: std::ops::RangeInclusive<u8> = 0xe0..=0xef;
+
+/// Whether ClickHouse reads blocks of this method.
+pub fn is_portable(method: u8) -> bool {
+    !OURS.contains(&method)
+}
 
 /// Families that write under the method byte of one of [`FAMILIES`], which decodes their blocks.
 pub const ALIASES: &[&Family] = &[&lz4hc::FAMILY];

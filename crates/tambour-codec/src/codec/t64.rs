@@ -50,20 +50,24 @@ struct T64 {
     width: Width,
     signed: bool,
     planes: Planes,
+    /// Whether whole bytes are stored of the values, so that there are no planes of bits.
+    padded: bool,
 }
 
 fn build(arguments: &[String], element: Element) -> Result<T64, CodecError> {
     let refused = |reason| argument_error("T64", arguments, reason);
-    let planes = match arguments {
-        [] => Planes::Bytes,
-        [variant] if variant == "'byte'" => Planes::Bytes,
-        [variant] if variant == "'bit'" => Planes::Bits,
-        _ => return Err(refused("the argument is 'byte' or 'bit'")),
+    let (planes, padded) = match arguments {
+        [] => (Planes::Bytes, false),
+        [variant] if variant == "'byte'" => (Planes::Bytes, false),
+        [variant] if variant == "'bit'" => (Planes::Bits, false),
+        // Ours: ClickHouse reads the blocks and does not know the word.
+        [variant] if variant == "'padded'" => (Planes::Bytes, true),
+        _ => return Err(refused("the argument is 'byte', 'bit' or 'padded'")),
     };
     let classes = [Class::Unsigned, Class::Signed];
     let width = element_width("T64", arguments, element, &classes, WORDS)?;
     let width = Width::new(width).ok_or_else(|| refused("no such width"))?;
-    Ok(T64 { width, signed: element.class == Class::Signed, planes })
+    Ok(T64 { width, signed: element.class == Class::Signed, planes, padded })
 }
 
 /// Bits that tell apart all values from `low` to `high`, which are signed integers or unsigned ones in the same bits.
@@ -74,6 +78,21 @@ fn range_bits(signed: bool, low: i64, high: i64) -> u32 {
         return 1 + if low + high >= 0 { length(high) } else { length(!low) };
     }
     length(low ^ high)
+}
+
+/// A minimum and a maximum around these for which every value has whole bytes: a decoder knows the number of bits by them
+/// alone. Equal ones stay.
+fn padded_range(width: Width, signed: bool, low: i64, high: i64) -> (i64, i64) {
+    let bits = range_bits(signed, low, high).next_multiple_of(8);
+    let has_both_signs = signed && low < 0 && high >= 0;
+    match bits {
+        0 => (low, high),
+        64 if !signed => (0, u64::MAX.cast_signed()),
+        _ if has_both_signs || signed && bits == width.bits() => {
+            (-1 << (bits - 1), !(-1 << (bits - 1)))
+        }
+        _ => (low >> bits << bits, low >> bits << bits | !(-1 << bits)),
+    }
 }
 
 /// What stands above the stored bits of a value whose highest stored bit is clear, and of one in which it is set.
@@ -103,7 +122,10 @@ impl Codec for T64 {
         if values.is_empty() {
             return Ok(());
         }
-        let (low, high) = t64::range(self.width, self.signed, values);
+        let (mut low, mut high) = t64::range(self.width, self.signed, values);
+        if self.padded {
+            (low, high) = padded_range(self.width, self.signed, low, high);
+        }
         target.extend(low.to_le_bytes());
         target.extend(high.to_le_bytes());
         let bits = range_bits(self.signed, low, high);
@@ -181,4 +203,32 @@ fn fits(width: Width, signed: bool, low: i64, high: i64) -> bool {
     };
     let ordered = if signed { low <= high } else { low.cast_unsigned() <= high.cast_unsigned() };
     ordered && is_value(low) && is_value(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fits, padded_range, range_bits};
+    use tambour_kernel::column::Width;
+
+    /// Around every range of a small type there is one of whole bytes, and it is one that decoders take.
+    #[test]
+    fn padded_ranges_are_ranges_of_whole_bytes() {
+        for signed in [false, true] {
+            let values =
+                || (i16::MIN..=i16::MAX).step_by(211).chain([-1, 0, 1, 255, 256, i16::MAX]);
+            for (a, b) in values().flat_map(|a| values().map(move |b| (a, b))) {
+                let wide = |value: i16| {
+                    if signed { i64::from(value) } else { i64::from(value.cast_unsigned()) }
+                };
+                let (low, high) = (wide(a).min(wide(b)), wide(a).max(wide(b)));
+                let (least, most) = padded_range(Width::W2, signed, low, high);
+                assert!(least <= low && most >= high && fits(Width::W2, signed, least, most));
+                let bits = range_bits(signed, low, high).next_multiple_of(8);
+                assert_eq!(range_bits(signed, least, most), bits, "{low} to {high}");
+            }
+        }
+        assert_eq!(padded_range(Width::W8, false, 0, -1), (0, -1));
+        assert_eq!(padded_range(Width::W8, false, 5, i64::MIN), (0, -1));
+        assert_eq!(padded_range(Width::W8, true, -5, i64::MAX), (i64::MIN, i64::MAX));
+    }
 }

@@ -6,7 +6,7 @@
 use super::{Codec, Family, Scope, argument_error};
 use crate::{CodecError, Kind};
 use std::io::Cursor;
-use zstd_safe::{CCtx, CParameter, DCtx, ErrorCode};
+use zstd_safe::{CCtx, CParameter, DCtx, ErrorCode, ResetDirective, Strategy};
 
 pub(super) const FAMILY: Family = Family {
     name: "ZSTD",
@@ -24,6 +24,8 @@ const LEVEL_MAX: i32 = 22;
 const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=31;
 /// Largest window that is decoded; what the `zstd` program accepts without being asked for more.
 const WINDOW_BYTES_MAX: u64 = 128 << 20;
+/// Argument that asks for long matches only.
+const SPARSE: &str = "'minmatch=7'";
 /// The first four bytes of a frame.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -31,6 +33,8 @@ struct Zstd {
     level: i32,
     /// Logarithm of the window in long mode.
     window: Option<u32>,
+    /// Whether only long matches are sought, and fast: of shuffled numbers short ones are not worth their codes.
+    sparse: bool,
     /// Both made on their first use.
     encode: Option<CCtx<'static>>,
     decode: Option<DCtx<'static>>,
@@ -44,9 +48,12 @@ impl std::fmt::Debug for Zstd {
 
 fn build(arguments: &[String]) -> Result<Zstd, CodecError> {
     let refused = |reason| argument_error("ZSTD", arguments, reason);
+    // Ours: ClickHouse reads the frames and does not know the word.
+    let sparse = arguments.get(1).is_some_and(|argument| argument == SPARSE);
     let (level, window) = match arguments {
         [] => (None, None),
         [level] => (Some(level), None),
+        [level, _] if sparse => (Some(level), None),
         [level, window] => (Some(level), Some(window)),
         _ => return Err(refused("takes two arguments, the level and the window of long mode")),
     };
@@ -60,7 +67,7 @@ fn build(arguments: &[String]) -> Result<Zstd, CodecError> {
         window.map(|window: u32| window.min(max)).ok_or_else(|| refused("the window is 10 to 31"))
     };
     let window = window.map(parse).transpose()?;
-    Ok(Zstd { level, window, encode: None, decode: None })
+    Ok(Zstd { level, window, sparse, encode: None, decode: None })
 }
 
 fn no_memory() -> CodecError {
@@ -75,9 +82,7 @@ impl Zstd {
     fn encoder(&mut self) -> Result<&mut CCtx<'static>, CodecError> {
         if self.encode.is_none() {
             let mut context = CCtx::try_create().ok_or_else(no_memory)?;
-            context
-                .set_parameter(CParameter::CompressionLevel(self.level))
-                .map_err(|code| refused(code, Kind::Argument))?;
+            set_level(&mut context, self.level, self.sparse)?;
             if let Some(window) = self.window {
                 let long =
                     [CParameter::EnableLongDistanceMatching(true), CParameter::WindowLog(window)];
@@ -99,14 +104,66 @@ impl Zstd {
     }
 }
 
+fn set_level(context: &mut CCtx<'static>, level: i32, sparse: bool) -> Result<(), CodecError> {
+    let mut set = |parameter| {
+        let set = context.set_parameter(parameter);
+        set.map(drop).map_err(|code| refused(code, Kind::Argument))
+    };
+    set(CParameter::CompressionLevel(level))?;
+    if sparse {
+        set(CParameter::Strategy(Strategy::ZSTD_fast))?;
+        set(CParameter::MinMatch(7))?;
+    }
+    Ok(())
+}
+
+/// Appends a frame.
+fn compress(
+    context: &mut CCtx<'static>,
+    source: &[u8],
+    target: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    let start = target.len();
+    target.reserve(zstd_safe::compress_bound(source.len()));
+    let mut cursor = Cursor::new(target);
+    cursor.set_position(start as u64);
+    let result = context.compress2(&mut cursor, source);
+    result.map(drop).map_err(|code| refused(code, Kind::Limit))
+}
+
+/// Writes frames of any level with one context, for who tries several.
+#[derive(Default)]
+pub(crate) struct Frames(Option<CCtx<'static>>);
+
+impl std::fmt::Debug for Frames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Frames").finish_non_exhaustive()
+    }
+}
+
+impl Frames {
+    /// Appends a frame; `sparse` as in [`Zstd`].
+    pub(crate) fn encode(
+        &mut self,
+        level: i32,
+        sparse: bool,
+        source: &[u8],
+        target: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        if self.0.is_none() {
+            self.0 = CCtx::try_create();
+        }
+        let context = self.0.as_mut().ok_or_else(no_memory)?;
+        let reset = context.reset(ResetDirective::SessionAndParameters);
+        reset.map_err(|code| refused(code, Kind::Argument))?;
+        set_level(context, level, sparse)?;
+        compress(context, source, target)
+    }
+}
+
 impl Codec for Zstd {
     fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
-        let start = target.len();
-        target.reserve(zstd_safe::compress_bound(source.len()));
-        let mut cursor = Cursor::new(target);
-        cursor.set_position(start as u64);
-        let result = self.encoder()?.compress2(&mut cursor, source);
-        result.map(drop).map_err(|code| refused(code, Kind::Limit))
+        compress(self.encoder()?, source, target)
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {

@@ -12,6 +12,7 @@ pub mod gcd;
 pub mod gorilla;
 #[cfg(target_arch = "x86_64")]
 mod register;
+pub mod stats;
 pub mod t64;
 
 /// What is wrong with the values of a payload, and where. Positions count bytes from the start of the source.

@@ -253,9 +253,15 @@ pub(super) fn streams(column: &str, data_type: &DataType, layout: &Layout) -> Ve
     found
 }
 
+/// A stream of integers; general-purpose codecs do not care, and where the chain is chosen it matters.
 fn helper(name: StreamName, width: u8) -> Stream {
-    let element =
-        if width > 1 { Element { width, class: Class::Unsigned } } else { Element::BYTES };
+    let element = Element { width, class: Class::Unsigned };
+    Stream { name, kind: StreamKind::Helper, element }
+}
+
+/// Indexes into a dictionary, behind a header in each granule: as wide as they have to be.
+fn indexes(name: StreamName) -> Stream {
+    let element = Element { width: 1, class: Class::Unknown };
     Stream { name, kind: StreamKind::Helper, element }
 }
 
@@ -301,7 +307,7 @@ fn data(path: &Path, data_type: &DataType, context: Context<'_>, found: &mut Vec
                 let name = path.helper(".dict");
                 found.push(Stream { name, kind: StreamKind::Keys, element: inner.element() });
             }
-            found.push(helper(path.values(), 1));
+            found.push(indexes(path.values()));
         }
         DataType::Array(inner) => {
             found.push(helper(path.sizes(), 8));

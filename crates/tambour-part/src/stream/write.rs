@@ -81,6 +81,8 @@ pub(crate) struct StreamWriter {
     stem: String,
     column: String,
     encoder: Encoder,
+    /// Blocks are closed before a granule from the first size on, and anywhere at the second.
+    block_bytes: (usize, usize),
     /// Bytes of the block that is open.
     pub(crate) pending: Vec<u8>,
     /// Blocks that wait for the file.
@@ -101,10 +103,12 @@ impl StreamWriter {
     ) -> Self {
         let stem = file_stem(&name.0).into_owned();
         let path = directory.join(format!("{stem}.bin"));
+        let block_bytes = encoder.block_bytes().unwrap_or((BLOCK_BYTES_MIN, BLOCK_BYTES_MAX));
         Self {
             stem,
             column: column.to_owned(),
             encoder,
+            block_bytes,
             pending: Vec::new(),
             encoded: Vec::new(),
             file: HashedFile::new(storage, path),
@@ -116,7 +120,7 @@ impl StreamWriter {
 
     /// Notes that a granule starts here; closes the open block if it is large enough.
     pub(crate) fn begin_granule(&mut self) -> Result<(), PartError> {
-        if self.pending.len() >= BLOCK_BYTES_MIN {
+        if self.pending.len() >= self.block_bytes.0 {
             self.close_block()?;
         }
         self.marks.push(self.position());
@@ -130,19 +134,20 @@ impl StreamWriter {
 
     /// Closes full blocks after bytes were appended.
     pub(crate) fn cut(&mut self) -> Result<(), PartError> {
-        if self.pending.len() < BLOCK_BYTES_MAX {
+        let max = self.block_bytes.1;
+        if self.pending.len() < max {
             return Ok(());
         }
         let pending = std::mem::take(&mut self.pending);
-        let blocks = pending.chunks_exact(BLOCK_BYTES_MAX);
+        let blocks = pending.chunks_exact(max);
         let rest = blocks.remainder().len();
         for block in blocks {
             self.encode(block)?;
         }
         self.pending = pending;
         self.pending.drain(..self.pending.len() - rest);
-        if self.pending.capacity() > 4 * BLOCK_BYTES_MAX {
-            self.pending.shrink_to(2 * BLOCK_BYTES_MAX);
+        if self.pending.capacity() > 4 * max {
+            self.pending.shrink_to(2 * max);
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! Encodes one column of a part into its streams.
 
-use crate::column::{
-    ColumnWriter, Layout, Sinks, Stream, StreamKind, StreamName, shared_sizes, streams,
-};
+use super::recode::encoder;
+use crate::column::{ColumnWriter, Layout, Sinks, StreamName, shared_sizes, streams};
 use crate::manifest::checksums::FileSum;
 use crate::storage::Storage;
 use crate::stream::write::StreamWriter;
@@ -12,7 +11,6 @@ use arrow_array::ArrayRef;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use tambour_codec::block::Encoder;
 use tambour_codec::spec::CodecSpec;
 
 /// Rows of a call that belong to one granule.
@@ -77,7 +75,7 @@ impl ColumnEncoder {
                 let reason = format!("its file {:?} is that of column `{owner}`", stream.name.0);
                 return Err(PartError::value(Place::column(name), reason));
             }
-            let encoder = encoder(column, codec, &stream)?;
+            let encoder = encoder(name, codec, &stream)?;
             let writer = StreamWriter::new(storage, directory, &stream.name, name, encoder);
             written.push((stream.name, writer));
         }
@@ -141,15 +139,4 @@ impl ColumnEncoder {
         }
         Ok(files)
     }
-}
-
-fn encoder(column: &Column, codec: &CodecSpec, stream: &Stream) -> Result<Encoder, PartError> {
-    let built = match stream.kind {
-        StreamKind::Values => Encoder::new(codec, stream.element),
-        StreamKind::Helper | StreamKind::Keys => {
-            Encoder::new(&codec.generic_only(), stream.element)
-        }
-    };
-    let place = || Box::new(Place::column(&column.name));
-    built.map_err(|cause| PartError::Block { place: place(), cause })
 }

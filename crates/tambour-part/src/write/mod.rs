@@ -2,6 +2,9 @@
 
 mod column;
 mod cost;
+mod recode;
+
+pub use recode::{RecodeSummary, recode};
 
 use crate::column::{check_shared_sizes, write_single};
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums};
@@ -78,15 +81,22 @@ impl PartSpec {
             if column.name.is_empty() || !names.insert(&column.name) {
                 return Err(PartError::value(place(), "column has no name of its own"));
             }
-            let old = codec.calls.len() == 1
-                && codec.calls.iter().all(|call| OLD_CODECS.contains(&call.name.as_str()));
-            if self.dialect == Dialect::Old && !old {
-                let reason = format!("the old dialect has no CODEC({codec})");
-                return Err(PartError::value(place(), reason));
-            }
+            check_dialect(self.dialect, &column.name, codec)?;
         }
         Ok(())
     }
+}
+
+/// Refuses codecs that the versions of the old dialect do not read.
+fn check_dialect(dialect: Dialect, column: &str, codec: &CodecSpec) -> Result<(), PartError> {
+    let is_old = codec.is_auto()
+        || codec.calls.len() == 1
+            && codec.calls.iter().all(|call| OLD_CODECS.contains(&call.name.as_str()));
+    if dialect == Dialect::New || is_old {
+        return Ok(());
+    }
+    let reason = format!("the old dialect has no CODEC({codec})");
+    Err(PartError::value(Place::column(column), reason))
 }
 
 /// The partition of a part: key values, and ranges of its source columns.
@@ -163,7 +173,13 @@ impl PartWriter {
         let columns = spec
             .columns
             .iter()
-            .map(|(column, codec)| ColumnEncoder::new(storage, path, column, codec, &mut owners))
+            .map(|(column, codec)| {
+                let codec = match spec.dialect {
+                    Dialect::New => codec.clone(),
+                    Dialect::Old => codec.plain(),
+                };
+                ColumnEncoder::new(storage, path, column, &codec, &mut owners)
+            })
             .collect::<Result<_, _>>()?;
         let schema = spec.columns.iter().map(|(column, _)| column.clone()).collect();
         let created = storage.create_directory(path);

@@ -5,15 +5,26 @@ use super::token::{quote, quoted_name};
 use super::{ColumnDefinition, TableDefinition};
 use std::fmt::{Display, Formatter, Result};
 
+impl TableDefinition {
+    /// The statement with `CODEC(auto)` and other words that only we know; for the sidecar.
+    pub fn stored(&self) -> String {
+        format!("{self:#}")
+    }
+}
+
 impl Display for TableDefinition {
-    /// Prints a statement that [`TableDefinition::parse`] and ClickHouse both take.
+    /// Prints a statement that [`TableDefinition::parse`] and ClickHouse both take; in the alternate form with all codecs as
+    /// they were given.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str("CREATE TABLE ")?;
         if let Some(database) = &self.database {
             write!(f, "{}.", quoted_name(database))?;
         }
         writeln!(f, "{}\n(", quoted_name(&self.name))?;
-        let columns = self.columns.iter().map(ToString::to_string);
+        let print = |column: &ColumnDefinition| {
+            if f.alternate() { format!("{column:#}") } else { column.to_string() }
+        };
+        let columns = self.columns.iter().map(print);
         let lines: Vec<String> = columns.chain(self.clauses.elements.iter().cloned()).collect();
         for (index, line) in lines.iter().enumerate() {
             writeln!(f, "    {line}{}", if index + 1 < lines.len() { "," } else { "" })?;
@@ -52,7 +63,11 @@ impl Display for ColumnDefinition {
         if let Some(comment) = &self.comment {
             write!(f, " COMMENT {}", quote(comment, '\''))?;
         }
-        if let Some(codec) = &self.codec {
+        let codec = match &self.codec {
+            Some(codec) if !f.alternate() => codec.in_clickhouse(),
+            codec => codec.clone(),
+        };
+        if let Some(codec) = codec {
             write!(f, " CODEC({codec})")?;
         }
         if let Some(statistics) = &self.clauses.statistics {

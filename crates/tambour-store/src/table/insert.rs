@@ -143,8 +143,9 @@ impl Insert {
         definition: &TableDefinition,
         options: &InsertOptions,
     ) -> Result<(Sidecar, Arc<Shape>), StoreError> {
+        super::recompress::forget(table)?;
         let next = match (table.describe()?, options.existing) {
-            (None, _) => Sidecar::new(definition.to_string()),
+            (None, _) => Sidecar::new(definition.stored()),
             (Some(_), Existing::Refuse) => {
                 return Err(StoreError::Exists { path: table.path().to_owned() });
             }
@@ -158,7 +159,7 @@ impl Insert {
             }
             (Some((mut sidecar, _)), Existing::Replace) => {
                 sidecar.removed.extend(sidecar.parts.drain(..).map(|part| part.name));
-                sidecar.statement = definition.to_string();
+                sidecar.statement = definition.stored();
                 sidecar
             }
         };

@@ -83,9 +83,10 @@ fn optimize_locked(
         return Err(StoreError::DefinitionUnknown { table: path, operation: "merging" });
     };
     check_engine(&path, &definition)?;
+    super::recompress::forget(table)?;
     let mut next = sidecar.clone();
     next.parts.clear();
-    next.statement = definition.to_string();
+    next.statement = definition.stored();
     let work = Work::begin(table.storage().as_ref(), &path, sidecar.next_block);
     let mut summary = OptimizeSummary::default();
     for group in by_partition(&sidecar.parts) {

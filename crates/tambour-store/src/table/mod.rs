@@ -22,6 +22,7 @@ mod ordinal;
 mod partition;
 pub mod predicate;
 mod prune;
+pub mod recompress;
 mod run;
 pub mod salvage;
 pub mod scan;

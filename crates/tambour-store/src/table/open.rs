@@ -136,7 +136,7 @@ pub(super) fn adopt(
     };
     let (live, covered) = (found.live.clone(), found.covered.clone());
     let table = open_parts(storage, path, *found)?;
-    let statement = table.definition().map(ToString::to_string).unwrap_or_default();
+    let statement = table.definition().map(TableDefinition::stored).unwrap_or_default();
     let mut sidecar = Sidecar::new(statement);
     for (name, part) in live.iter().zip(table.parts()) {
         sidecar.parts.push(live_part(name, None, part.content_hash(), part.rows()));

@@ -60,6 +60,12 @@ impl Work {
         Arc::new(Self { id, directories: AtomicU64::new(0), durability: Mutex::new(durability) })
     }
 
+    /// A name for a directory that nobody has used.
+    pub(super) fn directory(&self) -> String {
+        let number = self.directories.fetch_add(1, Ordering::Relaxed);
+        format!("{OWN}{}_{number}", self.id)
+    }
+
     /// True if so many files should be synced on their own; otherwise [`Work::sync`] does it.
     pub(super) fn sync_singly(&self, files: u64) -> bool {
         let mut durability = self.durability.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,8 +119,7 @@ impl Shape {
 
     /// A name for a directory that nobody has used.
     pub(super) fn directory(&self) -> String {
-        let number = self.work.directories.fetch_add(1, Ordering::Relaxed);
-        format!("{OWN}{}_{number}", self.work.id)
+        self.work.directory()
     }
 
     /// The work that this is part of.

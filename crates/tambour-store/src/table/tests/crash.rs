@@ -277,3 +277,33 @@ fn optimize() {
     }
     assert!(outcomes.iter().all(|count| *count > 0), "{outcomes:?}");
 }
+
+/// Part by part: whatever is cut, rows are there, the same call again finishes the work, and any other goes on, too.
+#[test]
+fn recompress() {
+    let change = |storage: &Arc<dyn Storage>, _: &TableDefinition, _: &[RecordBatch; 2]| {
+        let choose = |_: &str| Some("auto(size)".parse().unwrap());
+        crate::table::recompress::recompress(storage, Path::new(PATH), &choose, &mut |_| {})
+            .map(|_| ())
+    };
+    let scenario = scenario(2, change);
+    let calls = scenario.calls(Calls::Writes);
+    assert!(calls > 40);
+    for call in 0..=calls {
+        let memory = scenario.before.crash(Fate::Kept);
+        memory.fail_from(Calls::Writes, call, EIO);
+        let _ = (scenario.operate)(&dynamic(&memory));
+        memory.heal();
+        for fate in [Fate::Lost, Fate::Kept, Fate::Drawn(1)] {
+            let what = format!("crash before call {call} of {calls}, {fate:?}");
+            let after = memory.crash(fate);
+            assert!(scenario.look(&after, &what));
+            scenario.go_on(&after, true, &what);
+            let again = memory.crash(fate);
+            let done = (scenario.operate)(&dynamic(&again));
+            assert!(done.is_ok(), "{what}: {done:?}");
+            assert!(scenario.look(&again, &what));
+            assert_tidy(&dynamic(&again), Path::new(PATH));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! `tambour recompress`: other codecs for the parts of a table, block by block.
+
+use crate::argument::{CodecChoice, check_portable};
+use crate::cli::RecompressArguments;
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::progress::Total;
+use crate::output::{Console, quantity, stdout};
+use serde_json::json;
+use tambour::codec::spec::CodecSpec;
+use tambour::part::storage;
+use tambour::store::Table;
+use tambour::store::table::recompress::recompress;
+
+/// Recompresses and tells what came of it.
+pub(crate) fn run(arguments: &RecompressArguments, console: Console) -> anyhow::Result<()> {
+    // Ended at once, the work leaves the parts that are done, and the others as they were.
+    let _interrupt = Interrupt::listen();
+    check_portable(arguments.portable, arguments.codec.iter().map(|choice| &choice.codec))?;
+    let table = Table::open(&arguments.table)?;
+    check_columns(&table, &arguments.codec)?;
+    let mut total = 0;
+    for part in table.parts() {
+        total += part.column_sizes()?.iter().map(|size| size.uncompressed).sum::<u64>();
+    }
+    drop(table);
+    let mut progress = console.progress("recompress", Total::Bytes(total));
+    let choose = |column: &str| chosen(&arguments.codec, column);
+    let summary = recompress(&storage::disk(), &arguments.table, &choose, &mut |bytes| {
+        progress.update(bytes, 0);
+    })?;
+    let time = progress.elapsed();
+    drop(progress);
+    if arguments.json {
+        stdout::json(&json!({
+            "schema": "tambour/recompress/1",
+            "table": arguments.table.display().to_string(),
+            "parts": summary.parts,
+            "parts_done_before": summary.parts_done_before,
+            "bytes_before": summary.bytes_before,
+            "bytes_after": summary.bytes_after,
+            "bytes_uncompressed": summary.uncompressed,
+            "seconds": time.as_secs_f64(),
+        }))?;
+        return Ok(());
+    }
+    let resumed = match summary.parts_done_before {
+        0 => String::new(),
+        done => format!(", {} done before", quantity::counted(done, "part was", "parts were")),
+    };
+    console.note(format_args!(
+        "{}: {}{resumed}, {} -> {} ({} decoded), {}",
+        arguments.table.display(),
+        quantity::counted(summary.parts, "part", "parts"),
+        quantity::bytes(summary.bytes_before),
+        quantity::bytes(summary.bytes_after),
+        quantity::bytes(summary.uncompressed),
+        quantity::seconds(time),
+    ));
+    Ok(())
+}
+
+/// The last choice for a column, else the last for all.
+fn chosen(choices: &[CodecChoice], column: &str) -> Option<CodecSpec> {
+    let own = choices.iter().rev().find(|choice| choice.column.as_deref() == Some(column));
+    let all = choices.iter().rev().find(|choice| choice.column.is_none());
+    own.or(all).map(|choice| choice.codec.clone())
+}
+
+fn check_columns(table: &Table, choices: &[CodecChoice]) -> anyhow::Result<()> {
+    for name in choices.iter().filter_map(|choice| choice.column.as_ref()) {
+        if !table.columns().iter().any(|column| column.name == *name) {
+            let names: Vec<&str> = table.columns().iter().map(|it| it.name.as_str()).collect();
+            let names = names.join(", ");
+            let text = format!("--codec: no column {name:?}; there are: {names}");
+            return Err(Failure::NotFound(text).into());
+        }
+    }
+    Ok(())
+}

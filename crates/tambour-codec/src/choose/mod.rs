@@ -1,0 +1,105 @@
+//! `CODEC(auto)`: the chain of each block, chosen by its data. `docs/codec-choice.md` says how and why.
+//!
+//! A [`Chooser`] belongs to a stream. Every eighth block it ranks the short list of front ends (`front.rs`) on a sample, by
+//! what the back ends (`back.rs`) make of it; the best two are encoded in full, and the best of all that was encoded is
+//! written. In between, the winners are kept as long as they do as well as they did. A block never becomes larger by the
+//! choice than by plain LZ4, or zstd where size is all that counts.
+//!
+//! - [`Objective`]: what a choice is made for, with the table of prices
+//! - [`rank()`]: what all candidates make of a stream, measured, for advice
+
+mod back;
+mod block;
+mod front;
+mod objective;
+mod rank;
+mod sample;
+
+pub use block::Chooser;
+pub use objective::Objective;
+pub use rank::{Effort, Measured, measure, rank};
+
+use crate::CodecError;
+use crate::block::{HEADER_BYTES, SIZE_MAX};
+use crate::codec::{Codec, Element};
+use crate::spec::CodecCall;
+
+/// The name in `CODEC(auto)`.
+pub const AUTO: &str = "auto";
+/// Argument for ClickHouse versions that have no codecs but LZ4 and ZSTD.
+pub const PLAIN: &str = "plain";
+
+/// Which candidates there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// What counts.
+    pub objective: Objective,
+    /// Only general-purpose codecs, which every version reads.
+    pub plain: bool,
+}
+
+impl Choice {
+    /// The choice that a call in a specification asks for; `None` if it is another codec.
+    pub fn of(call: &CodecCall) -> Option<Result<Self, CodecError>> {
+        if !call.name.eq_ignore_ascii_case(AUTO) {
+            return None;
+        }
+        let mut choice = Self { objective: Objective::default(), plain: false };
+        for argument in &call.arguments {
+            match Objective::named(argument) {
+                Some(objective) => choice.objective = objective,
+                None if argument.eq_ignore_ascii_case(PLAIN) => choice.plain = true,
+                None => {
+                    let reason = "the choice is by size, speed or balance".to_owned();
+                    return Some(Err(CodecError::Spec { spec: call.to_string(), reason }));
+                }
+            }
+        }
+        Some(Ok(choice))
+    }
+}
+
+/// How many bytes a block should have: it is closed before a granule from the first on, and anywhere at the second.
+/// Repeats in texts are farther apart, and a block of numbers is chosen for and decoded in the cache.
+pub fn block_bytes(element: Element) -> (usize, usize) {
+    use crate::codec::Class;
+    match element.class {
+        Class::Bytes if element.width == 1 => (1 << 20, 2 << 20),
+        _ => (256 << 10, 512 << 10),
+    }
+}
+
+/// Puts a block without checksum into `target`: nine bytes of header, and what a codec makes of `source`.
+fn stage(
+    method: u8,
+    codec: &mut dyn Codec,
+    source: &[u8],
+    target: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    target.clear();
+    target.extend([0; HEADER_BYTES]);
+    codec.encode(source, target)?;
+    let header = header(method, target.len(), source.len())?;
+    target[..HEADER_BYTES].copy_from_slice(&header);
+    Ok(())
+}
+
+/// The header of a block inside of a chain; its sizes count the header.
+fn header(
+    method: u8,
+    compressed: usize,
+    uncompressed: usize,
+) -> Result<[u8; HEADER_BYTES], CodecError> {
+    let size = |size: usize| {
+        let fits = u32::try_from(size).ok().filter(|&size| size <= SIZE_MAX);
+        let (got, max) = (size as u64, SIZE_MAX.into());
+        fits.ok_or(CodecError::Limit { what: "block between codecs", got, max })
+    };
+    let mut header = [method; HEADER_BYTES];
+    header[1..5].copy_from_slice(&size(compressed)?.to_le_bytes());
+    header[5..].copy_from_slice(&size(uncompressed)?.to_le_bytes());
+    Ok(header)
+}
+
+#[cfg(test)]
+mod tests;

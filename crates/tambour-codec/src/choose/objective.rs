@@ -1,0 +1,73 @@
+//! What a choice is made for, and what time costs: the one table of prices. `docs/codec-choice.md` explains it.
+
+use crate::codec::Element;
+
+/// What counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Objective {
+    /// Bytes alone.
+    Size,
+    /// Time of decoding; bytes count little.
+    Speed,
+    /// Bytes, and time of decoding at a price.
+    #[default]
+    Balance,
+}
+
+impl Objective {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Size, Self::Speed, Self::Balance];
+
+    /// The word in `auto(…)`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Size => "size",
+            Self::Speed => "speed",
+            Self::Balance => "balance",
+        }
+    }
+
+    /// The objective of a word, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|objective| objective.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Nanoseconds of decoding that a stored byte is worth; `None` if time does not count.
+    const fn byte_price(self) -> Option<f64> {
+        match self {
+            Self::Size => None,
+            Self::Speed => Some(0.5),
+            Self::Balance => Some(2.0),
+        }
+    }
+
+    /// What so many stored bytes and so much time of decoding cost; the least is chosen. Time decides between equals when
+    /// size is all that counts.
+    pub fn cost(self, bytes: usize, decode_ns: f64) -> f64 {
+        match self.byte_price() {
+            Some(price) => bytes as f64 * price + decode_ns,
+            None => bytes as f64 + decode_ns * 1e-6,
+        }
+    }
+
+    /// Whether compression that gains next to nothing is left out.
+    pub(super) const fn declines(self) -> bool {
+        !matches!(self, Self::Size)
+    }
+}
+
+/// Nanoseconds per byte that a codec makes on decoding, measured as ClickHouse scans it (codec-choice.md).
+pub(super) fn price(codec: &str, element: Element) -> f64 {
+    match codec {
+        "NONE" => 0.08,
+        "T64" => 0.06,
+        "Delta" => 0.05,
+        "GCD" => 0.08,
+        "DoubleDelta" if element.width < 8 => 1.2,
+        "DoubleDelta" => 0.6,
+        "Gorilla" | "FPC" => 0.65,
+        "ALP" => 0.05,
+        "LZ4" | "LZ4HC" => 0.30,
+        _ => 0.85,
+    }
+}

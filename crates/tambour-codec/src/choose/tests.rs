@@ -1,0 +1,138 @@
+//! What is chosen decodes to what was encoded, and is never worse than a plain codec.
+
+use super::{AUTO, Effort, Objective, PLAIN, rank};
+use crate::block::{Block, Decoder, Encoder, stream};
+use crate::codec::{Class, Element};
+use crate::spec::CodecSpec;
+use std::time::Duration;
+
+fn noise(seed: u64) -> impl Iterator<Item = u64> {
+    let mut state = seed;
+    std::iter::repeat_with(move || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 20
+    })
+}
+
+/// Columns of many kinds: name, element, bytes.
+fn columns() -> Vec<(&'static str, Element, Vec<u8>)> {
+    let seen = |width, class| Element { width, class };
+    let words = |values: Vec<u64>, width: usize| -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_le_bytes()[..width].to_vec()).collect()
+    };
+    let random = |count: usize, max: u64| noise(7).map(move |n| n % max).take(count).collect();
+    let walk = noise(9).scan(1 << 30, |at, n| {
+        *at += n % 100;
+        Some(*at)
+    });
+    let decimals = noise(3).take(90_000).map(|n| ((n % 10_000) as f64 / 100.0).to_bits());
+    let outlier: Vec<u64> = (0..100_000).map(|n| if n == 77_777 { u64::MAX } else { 5 }).collect();
+    let text: Vec<u8> =
+        noise(5).take(80_000).flat_map(|n| format!("word{} ", n % 997).into_bytes()).collect();
+    vec![
+        ("constant", seen(8, Class::Unsigned), words(vec![42; 200_000], 8)),
+        ("ids", seen(8, Class::Unsigned), words(random(200_000, 1 << 40), 8)),
+        ("small", seen(4, Class::Signed), words(random(300_000, 100), 4)),
+        ("flags", seen(1, Class::Unsigned), words(random(900_000, 2), 1)),
+        ("times", seen(4, Class::Unsigned), words(walk.take(300_000).collect(), 4)),
+        (
+            "steps",
+            seen(8, Class::Signed),
+            words(noise(1).map(|n| n % 500 * 60).take(99_999).collect(), 8),
+        ),
+        ("outlier", seen(8, Class::Unsigned), words(outlier, 8)),
+        ("decimals", seen(8, Class::Float), words(decimals.collect(), 8)),
+        (
+            "noise",
+            seen(8, Class::Float),
+            words(noise(2).map(|n| n << 20).take(70_000).collect(), 8),
+        ),
+        ("indexes", seen(1, Class::Unknown), words(random(300_000, 700), 2)),
+        ("uuids", seen(16, Class::Bytes), words(random(100_000, 1 << 44), 8)),
+        ("odd", seen(3, Class::Bytes), words(random(100_000, 1 << 20), 3)),
+        ("text", Element::BYTES, text),
+        ("tail", seen(8, Class::Unsigned), vec![1; 100_003]),
+        ("short", seen(4, Class::Unsigned), vec![9; 3]),
+        ("empty", seen(4, Class::Float), Vec::new()),
+    ]
+}
+
+fn encode(text: &str, element: Element, source: &[u8]) -> Vec<u8> {
+    let mut encoder = Encoder::new(&text.parse().unwrap(), element).unwrap();
+    let block = encoder.block_bytes().map_or(256 << 10, |bytes| bytes.0);
+    let mut target = Vec::new();
+    for piece in source.chunks(block) {
+        encoder.encode(piece, &mut target).unwrap();
+    }
+    target
+}
+
+#[test]
+fn what_is_chosen_decodes_and_is_small() {
+    for (name, element, source) in columns() {
+        for objective in Objective::ALL {
+            let text = format!("{AUTO}({})", objective.name());
+            let stored = encode(&text, element, &source);
+            let decoded = stream::decode_all(&stored, &mut Decoder::new(), source.len()).unwrap();
+            assert!(decoded == source, "{name}, {text}");
+            let plain = if *objective == Objective::Size { "ZSTD(3)" } else { "LZ4" };
+            let plain = encode(plain, element, &source).len();
+            // Speed may take no compression instead of a little.
+            let room = match objective {
+                Objective::Size => 1.0,
+                _ => 1.0 / 0.97,
+            };
+            if *objective != Objective::Speed {
+                assert!(
+                    stored.len() as f64 <= plain as f64 * room,
+                    "{name}, {text}: {} of {plain}",
+                    stored.len()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn plain_choices_are_read_by_every_version() {
+    for (name, element, source) in columns() {
+        let stored = encode(&format!("{AUTO}(size, {PLAIN})"), element, &source);
+        for block in stream::Blocks::new(&stored) {
+            let method = block.unwrap().item.header.method;
+            assert!([0x02, 0x82, 0x90].contains(&method), "{name}: {method:#x}");
+        }
+    }
+}
+
+#[test]
+fn a_constant_takes_next_to_nothing() {
+    let element = Element { width: 8, class: Class::Float };
+    let stored = encode(AUTO, element, &1.5_f64.to_le_bytes().repeat(30_000));
+    assert!(stored.len() < 64);
+    assert!(Block::parse(&stored).is_ok());
+}
+
+#[test]
+fn wrong_words_are_refused() {
+    let error = |text: &str| {
+        let spec: CodecSpec = text.parse().unwrap();
+        Encoder::new(&spec, Element::BYTES).map(drop).map_err(|error| error.kind())
+    };
+    assert_eq!(error("auto"), Ok(()));
+    assert_eq!(error("AUTO(Speed)"), Ok(()));
+    assert_eq!(error("auto(small)"), Err(crate::Kind::Argument));
+    assert_eq!(error("auto, LZ4"), Err(crate::Kind::Argument));
+}
+
+#[test]
+fn ranks_are_measured_and_in_order() {
+    let effort = Effort { blocks_max: 2, candidates_max: 4, clock: || Duration::ZERO };
+    for (name, element, source) in columns() {
+        let found = rank(&source, element, Objective::Size, &effort).unwrap();
+        assert!(found.windows(2).all(|pair| pair[0].cost <= pair[1].cost), "{name}");
+        for text in ["NONE", "LZ4", "ZSTD(1)", "ZSTD(3)"] {
+            assert!(found.iter().any(|one| one.spec.to_string() == text), "{name}: {text}");
+        }
+    }
+}
