@@ -52,6 +52,12 @@ pub enum BenchError {
         /// Its own error, or where the first difference is.
         reason: String,
     },
+    /// A contender cannot encode or decode a message.
+    #[error("messages: {reason}")]
+    Message {
+        /// What its library says.
+        reason: String,
+    },
     /// The page could not be laid out.
     #[error("report page")]
     Page(#[source] askama::Error),
@@ -67,7 +73,7 @@ impl BenchError {
             Self::Io { .. } | Self::Page(_) => Kind::Io,
             Self::NoInput { .. } => Kind::Argument,
             Self::Encode { .. } => Kind::Limit,
-            Self::Zstd { .. } | Self::WrongOutput { .. } => Kind::Corrupt,
+            Self::Zstd { .. } | Self::WrongOutput { .. } | Self::Message { .. } => Kind::Corrupt,
         }
     }
 }

@@ -72,6 +72,12 @@ impl<'a> BitReader<'a> {
         }
     }
 
+    /// How many bits are held.
+    #[inline(always)]
+    pub(crate) fn held_bits(&self) -> u32 {
+        self.count
+    }
+
     /// The bits that come next; zeros behind the last.
     #[inline(always)]
     pub(crate) fn peek(&self) -> u64 {

@@ -6,11 +6,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Longest code.
-const CODE_BITS_MAX: u32 = 11;
+pub(crate) const CODE_BITS_MAX: u32 = 11;
 /// Entries of a table that reads codes.
-const TABLE_ENTRIES: usize = 1 << CODE_BITS_MAX;
-/// Bits of a symbol in an entry; the length of its code stands above.
+pub(crate) const TABLE_ENTRIES: usize = 1 << CODE_BITS_MAX;
+/// Bits of a symbol in an entry.
 const SYMBOL_BITS: u32 = 9;
+/// Bits of the length of its code above.
+const LENGTH_BITS: u32 = 4;
+/// Bits of a symbol's word; its length stands above.
+const WORD_BITS: u32 = 24;
 
 /// A prefix code over a fixed alphabet whose last symbol is the *escape*: symbols without a code are written as the escape
 /// and their plain number.
@@ -18,13 +22,40 @@ const SYMBOL_BITS: u32 = 9;
 pub(crate) struct Code {
     /// Bits of each code; 0 where there is none.
     lengths: Vec<u8>,
-    /// The codes, first bit lowest.
-    words: Vec<u16>,
-    /// What the next bits stand for: symbol and length; 0 for no code.
+    /// What is written for each symbol, first bit lowest, and how many bits that is.
+    words: Vec<u32>,
+    /// What the next bits stand for; zero for no code.
     table: Vec<u16>,
     /// Bits that writing each symbol takes, with the escape where it needs one.
     costs: Vec<u8>,
     raw_bits: u32,
+}
+
+/// What the next bits stand for: a symbol, the length of its code, and three bits that belong to the symbol.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry(u16);
+
+impl Entry {
+    #[inline(always)]
+    pub(crate) fn symbol(self) -> usize {
+        usize::from(self.0 & ((1 << SYMBOL_BITS) - 1))
+    }
+
+    #[inline(always)]
+    pub(crate) fn mark(self) -> usize {
+        usize::from(self.0 >> (SYMBOL_BITS + LENGTH_BITS))
+    }
+
+    #[inline(always)]
+    fn length(self) -> u32 {
+        u32::from(self.0 >> SYMBOL_BITS) & ((1 << LENGTH_BITS) - 1)
+    }
+}
+
+/// Writes a word of [`Code::words`].
+#[inline(always)]
+pub(crate) fn write(writer: &mut BitWriter<'_>, word: u32) {
+    writer.put(word & ((1 << WORD_BITS) - 1), word >> WORD_BITS);
 }
 
 impl Code {
@@ -64,13 +95,11 @@ impl Code {
                 }
                 let word = u32::reverse_bits(next) >> (32 - bits);
                 next += 1;
-                #[expect(clippy::cast_possible_truncation, reason = "11 bits, and 9 + 4 bits")]
-                {
-                    words[symbol] = word as u16;
-                    let entry = symbol as u16 | (bits as u16) << SYMBOL_BITS;
-                    let fillings = (word as usize..TABLE_ENTRIES).step_by(1 << bits);
-                    fillings.for_each(|at| table[at] = entry);
-                }
+                words[symbol] = word | bits << WORD_BITS;
+                #[expect(clippy::cast_possible_truncation, reason = "9 + 4 bits")]
+                let entry = symbol as u16 | (bits as u16) << SYMBOL_BITS;
+                let fillings = (word as usize..TABLE_ENTRIES).step_by(1 << bits);
+                fillings.for_each(|at| table[at] = entry);
             }
         }
         if lengths.iter().any(|&length| u32::from(length) > CODE_BITS_MAX) {
@@ -78,6 +107,12 @@ impl Code {
         }
         #[expect(clippy::cast_possible_truncation, reason = "at most 9")]
         let escaped = escape + raw_bits as u8;
+        let prefix = words[words.len() - 1] & ((1 << WORD_BITS) - 1);
+        for (symbol, word) in words.iter_mut().enumerate().filter(|(_, word)| **word == 0) {
+            #[expect(clippy::cast_possible_truncation, reason = "below 2^9")]
+            let plain = (symbol as u32) << escape;
+            *word = prefix | plain | u32::from(escaped) << WORD_BITS;
+        }
         let cost = |&length: &u8| if length == 0 { escaped } else { length };
         let costs = lengths.iter().map(cost).collect();
         Ok(Self { lengths, words, table, costs, raw_bits })
@@ -90,7 +125,7 @@ impl Code {
 
     /// Bytes that the code takes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.lengths.len() + self.costs.len() + 2 * (self.words.len() + self.table.len())
+        self.lengths.len() + self.costs.len() + 4 * self.words.len() + 2 * self.table.len()
     }
 
     /// Bits that each symbol takes.
@@ -98,52 +133,45 @@ impl Code {
         &self.costs
     }
 
-    /// Writes a symbol.
-    #[inline(always)]
-    pub(crate) fn write(&self, writer: &mut BitWriter<'_>, symbol: usize) {
-        let length = u32::from(self.lengths[symbol]);
-        if length > 0 {
-            writer.put(u32::from(self.words[symbol]), length);
-        } else {
-            self.write_escaped(writer, symbol);
-        }
+    /// What is written for each symbol.
+    pub(crate) fn words(&self) -> &[u32] {
+        &self.words
     }
 
+    /// The table that reads codes, with marks of the symbols.
+    pub(crate) fn table(&self, mark: impl Fn(usize) -> usize) -> Vec<u16> {
+        let marked = |&entry: &u16| {
+            #[expect(clippy::cast_possible_truncation, reason = "three bits")]
+            let mark = mark(Entry(entry).symbol()) as u16;
+            if entry == 0 { 0 } else { entry | mark << (SYMBOL_BITS + LENGTH_BITS) }
+        };
+        self.table.iter().map(marked).collect()
+    }
+
+    /// Reads a plain symbol behind the escape. There is one way to write each symbol: those that have a code are not
+    /// escaped.
     #[cold]
-    fn write_escaped(&self, writer: &mut BitWriter<'_>, symbol: usize) {
-        let escape = self.lengths.len() - 1;
-        writer.put(u32::from(self.words[escape]), u32::from(self.lengths[escape]));
-        #[expect(clippy::cast_possible_truncation, reason = "below 2^9")]
-        writer.put(symbol as u32, self.raw_bits);
-    }
-
-    /// Reads a symbol; the reader must hold 20 bits, or all there are.
-    #[inline(always)]
-    pub(crate) fn read(&self, reader: &mut BitReader<'_>) -> Result<usize, Malformed> {
-        #[expect(clippy::cast_possible_truncation, reason = "masked")]
-        let entry = self.table[reader.peek() as usize % TABLE_ENTRIES];
-        let symbol = usize::from(entry & ((1 << SYMBOL_BITS) - 1));
-        if entry == 0 {
-            return Err(Malformed::Code { at: reader.at() });
-        }
-        reader.skip(u32::from(entry >> SYMBOL_BITS))?;
-        if symbol == self.lengths.len() - 1 {
-            return self.read_escaped(reader);
-        }
-        Ok(symbol)
-    }
-
-    #[cold]
-    fn read_escaped(&self, reader: &mut BitReader<'_>) -> Result<usize, Malformed> {
+    pub(crate) fn read_escaped(&self, reader: &mut BitReader<'_>) -> Result<usize, Malformed> {
         let at = reader.at();
         let symbol = reader.take(self.raw_bits)? as usize;
-        // One way to write each symbol: those that have a code are not escaped.
         if self.lengths.get(symbol).is_some_and(|&length| length == 0) {
             Ok(symbol)
         } else {
             Err(Malformed::Code { at })
         }
     }
+}
+
+/// Reads an entry of a table of [`TABLE_ENTRIES`]; the reader must hold eleven bits, or all there are.
+#[inline(always)]
+pub(crate) fn read(table: &[u16], reader: &mut BitReader<'_>) -> Result<Entry, Malformed> {
+    #[expect(clippy::cast_possible_truncation, reason = "masked")]
+    let entry = Entry(table[reader.peek() as usize % TABLE_ENTRIES]);
+    if entry.0 == 0 {
+        return Err(Malformed::Code { at: reader.at() });
+    }
+    reader.skip(entry.length())?;
+    Ok(entry)
 }
 
 /// Lengths of the codes of a Huffman tree; a single symbol gets one bit.
@@ -176,9 +204,18 @@ fn lengths(weights: &[u64]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::Code;
+    use super::{Code, read, write};
     use crate::bits::{BitReader, BitWriter};
     use crate::{Malformed, MessageError};
+
+    fn read_symbol(code: &Code, reader: &mut BitReader<'_>) -> Result<usize, Malformed> {
+        let entry = read(&code.table(|symbol| symbol % 8), reader)?;
+        assert_eq!(entry.mark(), entry.symbol() % 8);
+        if entry.symbol() + 1 == code.lengths().len() {
+            return code.read_escaped(reader);
+        }
+        Ok(entry.symbol())
+    }
 
     fn check(counts: &[u32]) {
         let code = Code::from_counts(counts, 9).unwrap();
@@ -186,7 +223,7 @@ mod tests {
         let mut bytes = Vec::new();
         let mut writer = BitWriter::new(&mut bytes);
         for symbol in 0..counts.len() {
-            code.write(&mut writer, symbol);
+            write(&mut writer, code.words()[symbol]);
         }
         writer.finish();
         let bits: usize = code.costs()[..counts.len()].iter().map(|&cost| usize::from(cost)).sum();
@@ -195,7 +232,7 @@ mod tests {
         let mut reader = BitReader::new(&bytes);
         for symbol in 0..counts.len() {
             reader.refill();
-            assert_eq!(again.read(&mut reader), Ok(symbol));
+            assert_eq!(read_symbol(&again, &mut reader), Ok(symbol));
         }
         reader.finish().unwrap();
     }
@@ -225,7 +262,7 @@ mod tests {
         let code = Code::from_lengths(vec![0, 0, 2], 9).unwrap();
         let mut reader = BitReader::new(&[0xff]);
         reader.refill();
-        assert_eq!(code.read(&mut reader), Err(Malformed::Code { at: 0 }));
+        assert_eq!(read_symbol(&code, &mut reader), Err(Malformed::Code { at: 0 }));
         // An escape to a symbol that has a code, and to one that does not exist.
         let code = Code::from_lengths(vec![1, 0, 1], 9).unwrap();
         for symbol in [0, 2, 300] {
@@ -235,7 +272,7 @@ mod tests {
             writer.finish();
             let mut reader = BitReader::new(&bytes);
             reader.refill();
-            assert_eq!(code.read(&mut reader), Err(Malformed::Code { at: 0 }));
+            assert_eq!(read_symbol(&code, &mut reader), Err(Malformed::Code { at: 0 }));
         }
     }
 }

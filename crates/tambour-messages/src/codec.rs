@@ -82,7 +82,7 @@ impl MessageCodec {
     pub fn switch_to(&self, generation: u8) -> Result<(), MessageError> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let dictionary = known.find(generation).ok_or_else(|| known.unknown(generation))?;
-        known.current = (generation, dictionary);
+        known.current = (generation, Arc::clone(dictionary));
         Ok(())
     }
 
@@ -106,12 +106,13 @@ impl MessageCodec {
         target: &mut Vec<u8>,
     ) -> Result<(), MessageError> {
         self.check_length(message.len() as u64)?;
-        let (generation, dictionary) = self.read().current.clone();
+        let known = self.read();
+        let (generation, dictionary) = (known.current.0, &*known.current.1);
         let pinned = if pin.is_some() { PINNED } else { 0 };
         let start = target.len();
         put_header(target, generation, message.len(), pinned);
         let payload = target.len();
-        scratch.encode(message, pin, &dictionary, target);
+        scratch.encode(message, pin, dictionary, target);
         if target.len() - payload >= message.len() {
             target.truncate(start);
             put_header(target, generation, message.len(), STORED);
@@ -120,7 +121,7 @@ impl MessageCodec {
         // A stored message does not depend on the pin.
         let pin = pin.filter(|_| target.len() - payload < message.len());
         let check = dictionary.check.bytes();
-        target.extend_from_slice(&checksum(message, pin, &dictionary).to_le_bytes()[..check]);
+        target.extend_from_slice(&checksum(message, pin, dictionary).to_le_bytes()[..check]);
         Ok(())
     }
 
@@ -137,10 +138,8 @@ impl MessageCodec {
         let header = Header::read(source)?;
         let Header { generation, length, stored, pinned, .. } = header;
         self.check_length(length)?;
-        let dictionary = {
-            let known = self.read();
-            known.find(generation).ok_or_else(|| known.unknown(generation))?
-        };
+        let known = self.read();
+        let dictionary = known.find(generation).ok_or_else(|| known.unknown(generation))?;
         let pin = if pinned { Some(pin.ok_or(MessageError::PinMissing)?) } else { None };
         let rest = &source[header.bytes..];
         let check = dictionary.check.bytes();
@@ -156,7 +155,7 @@ impl MessageCodec {
             }
             payload
         } else {
-            let decoded = scratch.decode(payload, length, pin, &dictionary);
+            let decoded = scratch.decode(payload, length, pin, dictionary);
             decoded.map_err(|cause| MessageError::Payload { bytes: source.len(), cause })?
         };
         let mut expected = [0; 4];
@@ -164,8 +163,8 @@ impl MessageCodec {
         let expected = u32::from_le_bytes(expected);
         let got = match check.len() {
             0 => 0,
-            2 => checksum(message, pin, &dictionary) & 0xffff,
-            _ => checksum(message, pin, &dictionary),
+            2 => checksum(message, pin, dictionary) & 0xffff,
+            _ => checksum(message, pin, dictionary),
         };
         if expected != got {
             return Err(MessageError::Check { expected, got });
@@ -185,9 +184,8 @@ impl MessageCodec {
 }
 
 impl Known {
-    fn find(&self, generation: u8) -> Option<Arc<Dictionary>> {
-        let found = self.all.iter().find(|&&(other, _)| other == generation);
-        found.map(|(_, dictionary)| Arc::clone(dictionary))
+    fn find(&self, generation: u8) -> Option<&Arc<Dictionary>> {
+        self.all.iter().find(|&&(other, _)| other == generation).map(|(_, dictionary)| dictionary)
     }
 
     fn unknown(&self, generation: u8) -> MessageError {

@@ -59,7 +59,9 @@ impl Dictionary {
         pinned: Option<Model>,
     ) -> Result<Self, MessageError> {
         if content.len() > DICTIONARY_BYTES_MAX {
-            return Err(MessageError::Dictionary { reason: "its text is longer than 65,535 bytes" });
+            return Err(MessageError::Dictionary {
+                reason: "its text is longer than 65,535 bytes",
+            });
         }
         let index = Index::new(&content);
         let mut dictionary = Self { content, check, plain, pinned, index, id: 0 };

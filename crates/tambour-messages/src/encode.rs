@@ -1,14 +1,19 @@
 //! Turns the steps of a message into symbols: to write them, or to count them.
 
 use crate::bits::BitWriter;
+use crate::code::write;
 use crate::matches::{Layout, Step, length_symbol};
 use crate::model::{Counts, Model};
-use crate::symbol::{Classed, Recent, context};
+use crate::symbol::{Classed, MAIN_SYMBOLS, Recent, context};
 
 /// Takes the symbols of a message.
 pub(crate) trait Sink {
     /// A symbol of the main alphabet in a context, and the bits behind it.
     fn main(&mut self, context: usize, symbol: Classed);
+    /// A literal in a context.
+    fn literal(&mut self, context: usize, literal: u8) {
+        self.main(context, Classed { class: usize::from(literal), bits: 0, count: 0 });
+    }
     /// A symbol of a distance.
     fn distance(&mut self, symbol: Classed);
 }
@@ -22,13 +27,19 @@ pub(crate) struct Writing<'a> {
 impl Sink for Writing<'_> {
     #[inline(always)]
     fn main(&mut self, context: usize, symbol: Classed) {
-        self.model.main[context].write(&mut self.writer, symbol.class);
+        write(&mut self.writer, self.model.main_words[context * MAIN_SYMBOLS + symbol.class]);
         self.writer.put(symbol.bits, symbol.count);
     }
 
     #[inline(always)]
+    fn literal(&mut self, context: usize, literal: u8) {
+        let place = context * MAIN_SYMBOLS + usize::from(literal);
+        write(&mut self.writer, self.model.main_words[place]);
+    }
+
+    #[inline(always)]
     fn distance(&mut self, symbol: Classed) {
-        self.model.distance.write(&mut self.writer, symbol.class);
+        write(&mut self.writer, self.model.distance.words()[symbol.class]);
         self.writer.put(symbol.bits, symbol.count);
     }
 }
@@ -51,8 +62,7 @@ pub(crate) fn walk(buffer: &[u8], layout: Layout, steps: &[Step], sink: &mut imp
     let mut after_literal = false;
     for step in steps {
         for &byte in &buffer[at..at + step.literals] {
-            let literal = Classed { class: usize::from(byte), bits: 0, count: 0 };
-            sink.main(context(before, after_literal), literal);
+            sink.literal(context(before, after_literal), byte);
             before = byte;
             after_literal = true;
         }

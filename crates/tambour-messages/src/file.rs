@@ -1,8 +1,8 @@
 //! Dictionaries as bytes: `docs/format/message.md`.
 
+use crate::MessageError;
 use crate::dictionary::{Check, DICTIONARY_BYTES_MAX, Dictionary};
 use crate::model::Model;
-use crate::MessageError;
 use tambour_kernel::hash::xxh3_64;
 
 const MAGIC: [u8; 4] = *b"TMBD";
@@ -52,7 +52,9 @@ impl Dictionary {
         if header[..4] != MAGIC {
             return Err(refused("not a dictionary of messages"));
         }
-        let &[version, flags, check, zero] = &header[4..8] else { return Err(refused("too short")) };
+        let &[version, flags, check, zero] = &header[4..8] else {
+            return Err(refused("too short"));
+        };
         if version != VERSION {
             return Err(MessageError::Version { version });
         }

@@ -131,7 +131,9 @@ fn frame_length(source: &[u8]) -> Result<Option<(usize, usize)>, MessageError> {
         length |= usize::from(byte & 0x7f) << (7 * place);
         if byte < 0x80 {
             if byte == 0 && place > 0 {
-                return Err(MessageError::Frame { reason: "a length with more bytes than it needs" });
+                return Err(MessageError::Frame {
+                    reason: "a length with more bytes than it needs",
+                });
             }
             return Ok(Some((length, place + 1)));
         }

@@ -8,7 +8,8 @@
 //! - [`Trainer`] makes a dictionary from samples.
 //! - [`MessageCodec`] encodes and decodes single messages; it knows dictionaries by their generation, so that they can be
 //!   replaced while messages are under way. All threads share it; each thread has a [`Scratch`].
-//! - [`FrameCodec`] is the codec of `tokio_util` for streams of messages behind their length.
+//! - [`FrameCodec`] is the codec of `tokio_util` for streams of messages behind their length;
+//!   [`MessageReader`] and [`MessageWriter`] do the same on files and pipes.
 //!
 //! The format is described in `docs/format/message.md`.
 //!
@@ -42,6 +43,7 @@ mod frame;
 mod matches;
 mod model;
 mod pin;
+mod stream;
 mod symbol;
 mod train;
 
@@ -50,6 +52,7 @@ pub use dictionary::{Check, DICTIONARY_BYTES_MAX, Dictionary};
 pub use error::{Malformed, MessageError};
 pub use frame::FrameCodec;
 pub use pin::{PIN_BYTES_MAX, Pin};
+pub use stream::{MessageReader, MessageWriter};
 pub use train::{SAMPLE_BYTES_MAX, Trainer};
 
 /// Longest message that a codec takes unless told otherwise.

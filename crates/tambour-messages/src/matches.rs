@@ -16,7 +16,7 @@ const LONG: u32 = 8;
 /// Logarithm of the number of hashes in each table of the dictionary's index.
 const INDEX_BITS: u32 = 14;
 /// A match of so many bytes is taken without a look for a better one.
-const NICE_BYTES: usize = 12;
+const NICE_BYTES: usize = 6;
 /// Logarithms of the number of hashes for pin and message.
 const LOCAL_BITS: std::ops::RangeInclusive<u32> = 8..=14;
 /// Of a pin, every so many positions are indexed; matches are extended backwards.
@@ -125,9 +125,14 @@ struct Found {
 /// The parse, with its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Parser {
-    /// Latest position of each hash in pin and message, counted from 1 at the end of the dictionary.
+    /// Latest position of each hash in pin and message, as a number that grows from message to message: what is below
+    /// `base` is of an earlier one, and needs no clearing.
     local: Vec<u32>,
     local_bits: u32,
+    /// Number of the first byte of pin or message.
+    base: u32,
+    /// Number behind the last.
+    next_base: u32,
     /// What the message consists of.
     pub(crate) steps: Vec<Step>,
 }
@@ -183,10 +188,17 @@ impl Parser {
     /// Forgets the last message, and indexes the pin.
     fn begin(&mut self, source: &Source<'_>) {
         let Layout { dictionary_bytes, .. } = source.layout;
-        let bits = (source.end - dictionary_bytes).max(1).ilog2() + 1;
-        self.local_bits = bits.clamp(*LOCAL_BITS.start(), *LOCAL_BITS.end());
-        self.local.clear();
-        self.local.resize(1 << self.local_bits, 0);
+        #[expect(clippy::cast_possible_truncation, reason = "messages are below 2^25 bytes")]
+        let length = (source.end - dictionary_bytes) as u32;
+        self.local_bits = (length.max(1).ilog2() + 1).clamp(*LOCAL_BITS.start(), *LOCAL_BITS.end());
+        let next = self.next_base.checked_add(length).filter(|_| !self.local.is_empty());
+        if let Some(next) = next {
+            (self.base, self.next_base) = (self.next_base, next);
+        } else {
+            self.local.clear();
+            self.local.resize(1 << LOCAL_BITS.end(), 0);
+            (self.base, self.next_base) = (1, 1 + length);
+        }
         for at in (dictionary_bytes..source.layout.start()).step_by(PIN_STEP) {
             self.insert(source, at);
         }
@@ -197,19 +209,13 @@ impl Parser {
     #[inline(always)]
     fn insert(&mut self, source: &Source<'_>, at: usize) {
         #[expect(clippy::cast_possible_truncation, reason = "messages are below 2^25 bytes")]
-        let number = (at + 1 - source.layout.dictionary_bytes) as u32;
+        let number = self.base + (at - source.layout.dictionary_bytes) as u32;
         self.local[hash(word(source.buffer, at), SHORT, self.local_bits)] = number;
     }
 
     /// The match that saves most, if one saves anything. It may begin before `at`, but not before `anchor`.
     #[inline(always)]
-    fn best(
-        &self,
-        source: &Source<'_>,
-        recent: Recent,
-        anchor: usize,
-        at: usize,
-    ) -> Option<Found> {
+    fn best(&self, source: &Source<'_>, recent: Recent, anchor: usize, at: usize) -> Option<Found> {
         let &Source { buffer, end, index, .. } = source;
         let here = word(buffer, at);
         let mut best = None;
@@ -221,9 +227,9 @@ impl Parser {
                 return best;
             }
         }
-        let local = self.local[hash(here, SHORT, self.local_bits)] as usize;
-        if let Some(from) = local.checked_sub(1) {
-            let from = from + source.layout.dictionary_bytes;
+        let local = self.local[hash(here, SHORT, self.local_bits)];
+        if let Some(from) = local.checked_sub(self.base) {
+            let from = from as usize + source.layout.dictionary_bytes;
             if from < at && starts_equal(word(buffer, from), here, SHORT) {
                 source.offer(recent, (anchor, at), from, &mut best);
             }

@@ -4,7 +4,7 @@ use crate::MessageError;
 use crate::code::Code;
 use crate::symbol::{
     CLASSES, CONTEXTS, DISTANCE_RAW_BITS, DISTANCE_SYMBOLS, DISTANCES, LENGTHS, MAIN_RAW_BITS,
-    MAIN_SYMBOLS, NEAR_MAX, REPEATS, class_start,
+    MAIN_SYMBOLS, NEAR_MAX, REPEATS, class_start, context,
 };
 
 /// How often symbols were seen.
@@ -44,6 +44,11 @@ impl Counts {
 pub(crate) struct Model {
     pub(crate) main: Vec<Code>,
     pub(crate) distance: Code,
+    /// Tables of the main codes one behind the other; a literal's mark is the context behind it.
+    pub(crate) main_table: Vec<u16>,
+    pub(crate) distance_table: Vec<u16>,
+    /// What is written for each symbol, by context.
+    pub(crate) main_words: Vec<u32>,
     /// Bits that each symbol of a distance takes, with the bits behind it.
     pub(crate) distance_costs: Vec<u8>,
     /// The same for the classes of lengths, the cheapest of all contexts.
@@ -69,12 +74,29 @@ impl Model {
             costs.min().unwrap_or(0) + extra(class)
         };
         let length_costs = (0..CLASSES).map(length).collect();
-        Self { main, distance, distance_costs, length_costs }
+        let mark = |symbol: usize| match u8::try_from(symbol) {
+            Ok(literal) => context(literal, true),
+            Err(_) => 0,
+        };
+        let main_table = main.iter().flat_map(|code| code.table(mark)).collect();
+        let distance_table = distance.table(|_| 0);
+        let main_words = main.iter().flat_map(|code| code.words().iter().copied()).collect();
+        Self {
+            main,
+            distance,
+            main_table,
+            distance_table,
+            main_words,
+            distance_costs,
+            length_costs,
+        }
     }
 
     /// Bytes that the codes take.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.main.iter().chain([&self.distance]).map(Code::memory_bytes).sum()
+        let codes: usize = self.main.iter().chain([&self.distance]).map(Code::memory_bytes).sum();
+        let tables = self.main_table.len() + self.distance_table.len() + 2 * self.main_words.len();
+        codes + tables * size_of::<u16>()
     }
 
     /// Lengths of all codes, two to a byte.

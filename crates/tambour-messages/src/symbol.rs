@@ -108,7 +108,10 @@ impl Recent {
             let step = distance + NEAR_MAX - newest;
             return plain(REPEATS + step - usize::from(distance > newest));
         }
-        #[expect(clippy::cast_possible_truncation, reason = "dictionary and message are below 2^25")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "dictionary and message are below 2^25"
+        )]
         let found = classed((distance - 1) as u32);
         Classed { class: DISTANCES + found.class, ..found }
     }

@@ -57,16 +57,32 @@ impl Way {
 
 /// What all contenders are given: dictionaries trained on the same samples.
 pub(super) struct Shared {
+    /// Ours, as a file.
     pub(super) dictionary: Vec<u8>,
-    pub(super) zstd: Vec<u8>,
+    /// That of libzstd, digested once for all connections, as a careful server does.
+    pub(super) zstd: (CDict<'static>, DDict<'static>),
+}
+
+impl Shared {
+    pub(super) fn new(dictionary: Vec<u8>, zstd: &[u8]) -> Self {
+        Self { dictionary, zstd: (CDict::create(zstd, LEVEL), DDict::create(zstd)) }
+    }
 }
 
 /// The two ends of all connections.
 pub(super) trait Ends {
-    fn encode(&mut self, connection: usize, message: &[u8], target: &mut Vec<u8>)
-    -> Result<(), BenchError>;
-    fn decode(&mut self, connection: usize, source: &[u8], target: &mut Vec<u8>)
-    -> Result<(), BenchError>;
+    fn encode(
+        &mut self,
+        connection: usize,
+        message: &[u8],
+        target: &mut Vec<u8>,
+    ) -> Result<(), BenchError>;
+    fn decode(
+        &mut self,
+        connection: usize,
+        source: &[u8],
+        target: &mut Vec<u8>,
+    ) -> Result<(), BenchError>;
     /// Bytes that the senders say they have taken, and the receivers.
     fn declared_bytes(&self) -> (usize, usize);
 }
@@ -97,26 +113,25 @@ fn done(result: SafeResult) -> Result<usize, BenchError> {
 
 /// A context per connection and direction.
 struct Streams<'a> {
-    // Before the dictionaries, to which they refer.
     senders: Vec<CCtx<'a>>,
     receivers: Vec<DCtx<'a>>,
     room: Vec<u8>,
 }
 
 impl<'a> Streams<'a> {
-    fn new(dictionary: Option<&'a [u8]>, connections: usize) -> Result<Self, BenchError> {
+    fn new(
+        dictionary: Option<&'a (CDict<'static>, DDict<'static>)>,
+        connections: usize,
+    ) -> Result<Self, BenchError> {
         let mut streams =
             Self { senders: Vec::new(), receivers: Vec::new(), room: vec![0; MESSAGE_BYTES] };
-        // One digest for all: what a careful server does.
-        let cdict = dictionary.map(|bytes| &*Box::leak(Box::new(CDict::create(bytes, LEVEL))));
-        let ddict = dictionary.map(|bytes| &*Box::leak(Box::new(DDict::create(bytes))));
         for _ in 0..connections {
             let mut sender = CCtx::create();
             done(sender.set_parameter(CParameter::CompressionLevel(LEVEL)))?;
             done(sender.set_parameter(CParameter::WindowLog(WINDOW_LOG)))?;
             let mut receiver = DCtx::create();
             done(receiver.set_parameter(DParameter::WindowLogMax(WINDOW_LOG)))?;
-            if let (Some(cdict), Some(ddict)) = (cdict, ddict) {
+            if let Some((cdict, ddict)) = dictionary {
                 done(sender.ref_cdict(cdict))?;
                 done(receiver.ref_ddict(ddict))?;
             }
@@ -171,34 +186,28 @@ impl Ends for Streams<'_> {
 }
 
 /// One context for all.
-struct Singles {
+struct Singles<'a> {
     sender: CCtx<'static>,
     receiver: DCtx<'static>,
-    dictionary: Option<(CDict<'static>, DDict<'static>)>,
+    dictionary: Option<&'a (CDict<'static>, DDict<'static>)>,
     room: Vec<u8>,
 }
 
-impl Singles {
-    fn new(dictionary: Option<&[u8]>) -> Self {
+impl<'a> Singles<'a> {
+    fn new(dictionary: Option<&'a (CDict<'static>, DDict<'static>)>) -> Self {
         Self {
             sender: CCtx::create(),
             receiver: DCtx::create(),
-            dictionary: dictionary
-                .map(|bytes| (CDict::create(bytes, LEVEL), DDict::create(bytes))),
+            dictionary,
             room: vec![0; MESSAGE_BYTES],
         }
     }
 }
 
-impl Ends for Singles {
-    fn encode(
-        &mut self,
-        _: usize,
-        message: &[u8],
-        target: &mut Vec<u8>,
-    ) -> Result<(), BenchError> {
+impl Ends for Singles<'_> {
+    fn encode(&mut self, _: usize, message: &[u8], target: &mut Vec<u8>) -> Result<(), BenchError> {
         let room = &mut self.room[..];
-        let written = match &self.dictionary {
+        let written = match self.dictionary {
             Some((dictionary, _)) => self.sender.compress_using_cdict(room, message, dictionary),
             None => self.sender.compress(room, message, LEVEL),
         };
@@ -206,14 +215,9 @@ impl Ends for Singles {
         Ok(())
     }
 
-    fn decode(
-        &mut self,
-        _: usize,
-        source: &[u8],
-        target: &mut Vec<u8>,
-    ) -> Result<(), BenchError> {
+    fn decode(&mut self, _: usize, source: &[u8], target: &mut Vec<u8>) -> Result<(), BenchError> {
         let room = &mut self.room[..];
-        let written = match &self.dictionary {
+        let written = match self.dictionary {
             Some((_, dictionary)) => self.receiver.decompress_using_ddict(room, source, dictionary),
             None => self.receiver.decompress(room, source),
         };
@@ -222,8 +226,7 @@ impl Ends for Singles {
     }
 
     fn declared_bytes(&self) -> (usize, usize) {
-        let (cdict, ddict) =
-            self.dictionary.as_ref().map_or((0, 0), |(c, d)| (c.sizeof(), d.sizeof()));
+        let (cdict, ddict) = self.dictionary.map_or((0, 0), |(c, d)| (c.sizeof(), d.sizeof()));
         (self.sender.sizeof() + cdict, self.receiver.sizeof() + ddict)
     }
 }
@@ -261,11 +264,10 @@ impl Ends for Ours {
         message: &[u8],
         target: &mut Vec<u8>,
     ) -> Result<(), BenchError> {
-        let mut none = None;
-        let pin = self.pins.as_mut().map_or(&mut none, |pins| &mut pins[0][connection]);
-        let encoded = self.codec.encode(message, pin.as_ref(), &mut self.scratch, target);
-        if self.pins.is_some() {
-            let pin = &mut self.pins.as_mut().ok_or_else(lost)?[0][connection];
+        let pin = self.pins.as_ref().and_then(|pins| pins[0][connection].as_ref());
+        let encoded = self.codec.encode(message, pin, &mut self.scratch, target);
+        if let Some(pins) = &mut self.pins {
+            let pin = &mut pins[0][connection];
             *pin = pin.take().or_else(|| Pin::new(message));
         }
         encoded.map_err(message_failed)

@@ -22,8 +22,9 @@ const SYSTEMS: [&str; 5] = [
 ];
 const LOCALES: [&str; 6] = ["en-US", "de-DE", "fr-FR", "ja-JP", "pt-BR", "en-GB"];
 const WORDS: [&str; 24] = [
-    "drum", "column", "marble", "order", "invoice", "river", "garden", "window", "paper", "silver", "north", "coffee",
-    "summer", "train", "bridge", "market", "yellow", "engine", "letter", "music", "stone", "harbour", "winter", "light",
+    "drum", "column", "marble", "order", "invoice", "river", "garden", "window", "paper", "silver",
+    "north", "coffee", "summer", "train", "bridge", "market", "yellow", "engine", "letter",
+    "music", "stone", "harbour", "winter", "light",
 ];
 
 /// A client.
@@ -69,14 +70,60 @@ impl Client {
         );
         let user = self.user;
         let _ = match method {
-            "feed.list" => write!(text, r#""user":{user},"limit":{},"cursor":"{:016x}""#, 10 * (1 + random.below(5)), random.number()),
-            "presence.update" => write!(text, r#""user":{user},"status":"{}","idle":{}"#, pick(random, &["online", "away", "busy"]), random.below(900)),
-            "message.send" => write!(text, r#""user":{user},"to":{},"text":"{}""#, random.below(40_000_000), sentence(random)),
-            "cart.addItem" => write!(text, r#""user":{user},"sku":"SKU-{:06}","quantity":{},"price":{}.{:02}"#, random.below(900_000), 1 + random.below(4), random.below(300), random.below(100)),
-            "orders.get" => write!(text, r#""order":"{:08X}","expand":["items","shipping"]"#, random.below(1 << 32)),
-            "search.query" => write!(text, r#""q":"{} {}","page":{},"filters":{{"stock":true,"max":{}}}"#, pick(random, &WORDS), pick(random, &WORDS), 1 + random.below(5), 10 * random.below(100)),
-            "telemetry.push" => write!(text, r#""events":[{{"n":"click","x":{},"y":{},"d":{}}},{{"n":"scroll","x":0,"y":{},"d":{}}}]"#, random.below(1920), random.below(1080), random.below(400), random.below(9000), random.below(4000)),
-            _ => write!(text, r#""user":{user},"fields":{{"newsletter":{},"theme":"{}"}}"#, random.below(2) == 0, pick(random, &["dark", "light", "system"])),
+            "feed.list" => write!(
+                text,
+                r#""user":{user},"limit":{},"cursor":"{:016x}""#,
+                10 * (1 + random.below(5)),
+                random.number()
+            ),
+            "presence.update" => write!(
+                text,
+                r#""user":{user},"status":"{}","idle":{}"#,
+                pick(random, &["online", "away", "busy"]),
+                random.below(900)
+            ),
+            "message.send" => write!(
+                text,
+                r#""user":{user},"to":{},"text":"{}""#,
+                random.below(40_000_000),
+                sentence(random)
+            ),
+            "cart.addItem" => write!(
+                text,
+                r#""user":{user},"sku":"SKU-{:06}","quantity":{},"price":{}.{:02}"#,
+                random.below(900_000),
+                1 + random.below(4),
+                random.below(300),
+                random.below(100)
+            ),
+            "orders.get" => write!(
+                text,
+                r#""order":"{:08X}","expand":["items","shipping"]"#,
+                random.below(1 << 32)
+            ),
+            "search.query" => write!(
+                text,
+                r#""q":"{} {}","page":{},"filters":{{"stock":true,"max":{}}}"#,
+                pick(random, &WORDS),
+                pick(random, &WORDS),
+                1 + random.below(5),
+                10 * random.below(100)
+            ),
+            "telemetry.push" => write!(
+                text,
+                r#""events":[{{"n":"click","x":{},"y":{},"d":{}}},{{"n":"scroll","x":0,"y":{},"d":{}}}]"#,
+                random.below(1920),
+                random.below(1080),
+                random.below(400),
+                random.below(9000),
+                random.below(4000)
+            ),
+            _ => write!(
+                text,
+                r#""user":{user},"fields":{{"newsletter":{},"theme":"{}"}}"#,
+                random.below(2) == 0,
+                pick(random, &["dark", "light", "system"])
+            ),
         };
         let _ = write!(text, r#"}},"ua":"{}"}}"#, self.agent);
         text.into_bytes()
