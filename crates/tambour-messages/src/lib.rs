@@ -40,6 +40,8 @@ mod encode;
 mod error;
 mod file;
 mod frame;
+#[doc(hidden)]
+pub mod fuzz;
 mod matches;
 mod model;
 mod pin;

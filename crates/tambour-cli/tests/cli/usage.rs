@@ -13,6 +13,7 @@ const COMMANDS: [&str; 13] = [
     "compress",
     "decompress",
     "codecs",
+    "messages",
     "bench",
     "completions",
     "man",

@@ -14,6 +14,8 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, UInt32Array, UInt64Array};
 use arrow_schema::{DataType as ArrowType, TimeUnit};
 use std::sync::Arc;
+use tambour_codec::kernels;
+use tambour_kernel::hash::column::{Keys, XXH3_64_VARIANTS, XXH64_VARIANTS};
 use tambour_kernel::hash::{city_hash_64, city_hash_join, sip_hash_64, xxh3_64, xxh32, xxh64};
 use tambour_part::types::DataType;
 
@@ -214,22 +216,22 @@ fn scalars(name: &'static str, kind: Kind, operand: &Operand) -> Result<Vec<u64>
             let values = values.as_boolean();
             (0..values.len()).map(|row| kind.of_number(&[u8::from(values.value(row))])).collect()
         }
-        DataType::UInt8 => numbers::<UInt8Type, 1>(kind, values, u8::to_le_bytes),
-        DataType::UInt16 => numbers::<UInt16Type, 2>(kind, values, u16::to_le_bytes),
+        DataType::UInt8 => numbers::<UInt8Type, 1>(kind, values, u8::to_le_bytes)?,
+        DataType::UInt16 => numbers::<UInt16Type, 2>(kind, values, u16::to_le_bytes)?,
         DataType::UInt32 | DataType::Ipv4 => {
-            numbers::<UInt32Type, 4>(kind, values, u32::to_le_bytes)
+            numbers::<UInt32Type, 4>(kind, values, u32::to_le_bytes)?
         }
-        DataType::UInt64 => numbers::<UInt64Type, 8>(kind, values, u64::to_le_bytes),
-        DataType::Int8 => numbers::<Int8Type, 1>(kind, values, i8::to_le_bytes),
-        DataType::Int16 => numbers::<Int16Type, 2>(kind, values, i16::to_le_bytes),
-        DataType::Int32 => numbers::<Int32Type, 4>(kind, values, i32::to_le_bytes),
-        DataType::Int64 => numbers::<Int64Type, 8>(kind, values, i64::to_le_bytes),
-        DataType::Float32 => numbers::<Float32Type, 4>(kind, values, f32::to_le_bytes),
-        DataType::Float64 => numbers::<Float64Type, 8>(kind, values, f64::to_le_bytes),
+        DataType::UInt64 => numbers::<UInt64Type, 8>(kind, values, u64::to_le_bytes)?,
+        DataType::Int8 => numbers::<Int8Type, 1>(kind, values, i8::to_le_bytes)?,
+        DataType::Int16 => numbers::<Int16Type, 2>(kind, values, i16::to_le_bytes)?,
+        DataType::Int32 => numbers::<Int32Type, 4>(kind, values, i32::to_le_bytes)?,
+        DataType::Int64 => numbers::<Int64Type, 8>(kind, values, i64::to_le_bytes)?,
+        DataType::Float32 => numbers::<Float32Type, 4>(kind, values, f32::to_le_bytes)?,
+        DataType::Float64 => numbers::<Float64Type, 8>(kind, values, f64::to_le_bytes)?,
         DataType::Date => {
-            numbers::<Date32Type, 2>(kind, values, |days| (days as u16).to_le_bytes())
+            numbers::<Date32Type, 2>(kind, values, |days| (days as u16).to_le_bytes())?
         }
-        DataType::Date32 => numbers::<Date32Type, 4>(kind, values, i32::to_le_bytes),
+        DataType::Date32 => numbers::<Date32Type, 4>(kind, values, i32::to_le_bytes)?,
         DataType::DateTime { .. } => ticks(values)
             .ok_or_else(refused)?
             .map(|seconds| kind.of_number(&(seconds as u32).to_le_bytes()))
@@ -272,14 +274,27 @@ fn scalars(name: &'static str, kind: Kind, operand: &Operand) -> Result<Vec<u64>
     })
 }
 
-/// Numbers, by their bytes as stored.
+/// Numbers, by their bytes as stored; those of xxHash whole columns at once.
 fn numbers<T: ArrowPrimitiveType, const N: usize>(
     kind: Kind,
     values: &ArrayRef,
     stored: impl Fn(T::Native) -> [u8; N],
-) -> Vec<u64> {
+) -> Result<Vec<u64>, StoreError>
+where
+    [u8; N]: Keys,
+{
     let values = values.as_primitive::<T>().values();
-    values.iter().map(|value| kind.of_number(&stored(*value))).collect()
+    let (function, variants) = match kind {
+        Kind::Xx64 => ("xxHash64", &XXH64_VARIANTS),
+        Kind::Xx3 => ("xxh3", &XXH3_64_VARIANTS),
+        _ => return Ok(values.iter().map(|value| kind.of_number(&stored(*value))).collect()),
+    };
+    let keys: Vec<[u8; N]> = values.iter().map(|value| stored(*value)).collect();
+    let mut hashes = vec![0; keys.len()];
+    let variant = kernels::chosen(variants);
+    let variant = variant.map_err(|cause| StoreError::Kernel { function, cause })?;
+    variant.hash(&keys, 0, &mut hashes);
+    Ok(hashes)
 }
 
 /// Decimals are no numbers to `cityHash64`.
