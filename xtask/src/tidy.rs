@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers, lowest first. A crate depends on crates further left only.
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 11] = [
     "tambour-kernel",
     "tambour-int",
     "tambour-codec",
+    "tambour-messages",
     "tambour-part",
     "tambour-store",
     "tambour-files",

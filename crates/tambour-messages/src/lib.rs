@@ -11,7 +11,10 @@
 //! - [`FrameCodec`] is the codec of `tokio_util` for streams of messages behind their length;
 //!   [`MessageReader`] and [`MessageWriter`] do the same on files and pipes.
 //!
-//! The format is described in `docs/format/message.md`.
+//! The format is described in `docs/format/message.md`. It is one of its own: in messages of a few hundred bytes behind a
+//! dictionary, what is left are short matches and digits, for which LZ4 takes three bytes and one; and zstd cannot put a
+//! pin behind a digested dictionary, nor a digest per connection into the memory. Codes that are trained with the dictionary
+//! cost nothing per message and keep the ratio of a stream.
 //!
 //! ```
 //! use tambour_messages::{Dictionary, MessageCodec, Scratch, Trainer};
