@@ -66,6 +66,12 @@ pub enum BenchError {
     /// A store of pages did not do what was asked for.
     #[error(transparent)]
     Pages(#[from] tambour_store::page::PageError),
+    /// A contender cannot encode or decode a message.
+    #[error("messages: {reason}")]
+    Message {
+        /// What its library says.
+        reason: String,
+    },
     /// The page could not be laid out.
     #[error("report page")]
     Page(#[source] askama::Error),
@@ -84,7 +90,7 @@ impl BenchError {
             Self::Pages(error) => error.kind(),
             Self::NoInput { .. } => Kind::Argument,
             Self::Encode { .. } => Kind::Limit,
-            Self::Zstd { .. } | Self::WrongOutput { .. } => Kind::Corrupt,
+            Self::Zstd { .. } | Self::WrongOutput { .. } | Self::Message { .. } => Kind::Corrupt,
         }
     }
 }

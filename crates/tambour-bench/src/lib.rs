@@ -7,16 +7,22 @@
 //! - [`decode`]: how fast LZ4 blocks are decoded, by every variant, the selector and C lz4; against other formats
 //! - [`records`]: random reads of small records, by the record store and by libzstd
 //! - [`pages`]: what stores of pages take and how fast they are, packed and with holes
+//! - [`integers`], [`hashes`]: integers as bytes, and hashes of keys and columns, against other crates
+//! - [`messages`]: messages of many connections, against zstd streams and zstd per message
 //! - [`report`]: tables and charts, and the one HTML page that holds them
 //! - [`machine`]: where the figures were measured
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod clock;
 pub mod decode;
 mod error;
+pub mod hashes;
 pub mod input;
+pub mod integers;
 pub mod machine;
+pub mod messages;
 pub mod pages;
+pub mod race;
 mod random;
 pub mod records;
 pub mod report;

@@ -38,6 +38,20 @@ impl Machine {
         }
     }
 
+    /// All of it, for the JSON of a benchmark.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "cpu": self.cpu,
+            "threads": self.threads,
+            "isa": self.isa,
+            "memory_bytes": self.memory_bytes,
+            "system": self.system,
+            "commit": self.commit,
+            "command": self.command,
+            "date": self.date,
+        })
+    }
+
     /// Name and value of every line of the block, in the order of the page.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let memory = match self.memory_bytes {

@@ -91,6 +91,7 @@ pub(crate) enum Command {
     Compress(CompressArguments),
     Decompress(DecompressArguments),
     Codecs(CodecsArguments),
+    Messages(MessagesArguments),
     Bench(BenchArguments),
     Pages(crate::command::pages::arguments::PagesArguments),
     Completions(CompletionsArguments),
@@ -582,7 +583,146 @@ pub(crate) struct BenchArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Benchmark {
     Decode(BenchDecodeArguments),
+    /// Measure encoding and decoding of integers
+    ///
+    /// The ticket's histograms, document ids and others, as LEB128, StreamVByte and packed blocks, by every variant of the
+    /// kernels and by other crates: bits per value and values per second.
+    Integers(BenchKernelArguments),
+    /// Measure hashing of keys and whole columns
+    ///
+    /// Keys of 4, 8 and 16 bytes, strings and long inputs: functions called per key, inlined, and columns by every variant,
+    /// against C xxHash and other crates.
+    Hashes(BenchKernelArguments),
+    Messages(BenchMessagesArguments),
     Pages(BenchPagesArguments),
+}
+
+/// How the loops over integers and keys are measured.
+#[derive(Args, Debug)]
+pub(crate) struct BenchKernelArguments {
+    /// Turns of every contender
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+    /// Values or keys of a column [default: 65536 values, 4096 keys]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(128..=16_777_216))]
+    pub(crate) values: Option<u32>,
+    /// Write CSV files and report.html into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Measure compression of messages on many connections
+///
+/// Messages of a protocol on ten thousand connections: zstd streams, zstd per message, and tambour's messages with and
+/// without pins. Ratio, messages per second, memory. The streams take about 3 GB.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour bench messages
+  tambour bench messages --data calls.jsonl --connections 1000 --out results")]
+pub(crate) struct BenchMessagesArguments {
+    /// Files of messages, one per line; the first fifth trains the dictionaries [default: generated calls]
+    #[arg(long, value_name = "PATH", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    pub(crate) data: Vec<PathBuf>,
+    /// Connections
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) connections: u32,
+    /// Passes of every contender
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+    /// Write CSV files and report.html into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Compress messages one by one with a shared dictionary
+///
+/// For very many connections: no state per connection, but for an optional copy of its first message. A dictionary is
+/// trained on samples; messages become frames of their length and their compressed bytes, as the library sends them.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour messages train calls.jsonl --into calls.dict
+  tambour messages encode calls.jsonl calls.tmb --dictionary calls.dict
+  tambour messages decode calls.tmb - --dictionary calls.dict")]
+pub(crate) struct MessagesArguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) action: MessagesAction,
+}
+
+/// What can be done with messages.
+#[derive(Debug, Subcommand)]
+pub(crate) enum MessagesAction {
+    Train(MessagesTrainArguments),
+    /// Turn lines into a stream of encoded messages
+    Encode(MessagesCodeArguments),
+    /// Turn a stream of encoded messages back into lines
+    Decode(MessagesCodeArguments),
+}
+
+/// Train a dictionary on sample messages, one per line
+#[derive(Args, Debug)]
+pub(crate) struct MessagesTrainArguments {
+    /// Files of samples, one message per line
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The dictionary to write
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) into: PathBuf,
+    /// Field of JSON messages that tells connections apart, such as session or params.session: teaches how messages
+    /// repeat the pinned first one of their connection
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) connection: Option<String>,
+    /// Bytes of text in the dictionary
+    #[arg(long, value_name = "BYTES", default_value_t = 65_535)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1024..=65_535))]
+    pub(crate) size: u32,
+    /// Bytes of check behind every message: 0, 2 or 4
+    #[arg(long, value_name = "BYTES", default_value_t = 4)]
+    pub(crate) check: u8,
+    /// Replace an existing file
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Where messages come from and go to.
+#[derive(Args, Debug)]
+pub(crate) struct MessagesCodeArguments {
+    /// What to read, - for standard input
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::FilePath)]
+    pub(crate) source: PathBuf,
+    /// What to write, - for standard output
+    #[arg(value_name = "TARGET", value_hint = ValueHint::FilePath)]
+    pub(crate) target: PathBuf,
+    /// The dictionary
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) dictionary: PathBuf,
+    /// Generation of the dictionary
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) generation: u8,
+    /// The stream is one connection that pins its first message
+    #[arg(long)]
+    pub(crate) pins: bool,
+    /// Replace an existing file
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print the result as one JSON object (on standard error when the data goes to standard output)
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Measure stores of pages, packed and with holes

@@ -17,7 +17,7 @@ mod query;
 mod shell;
 
 use clap::Parser;
-use cli::{Benchmark, Cli, Command};
+use cli::{Benchmark, Cli, Command, MessagesAction};
 use exit::Exit;
 use output::Console;
 use std::process::ExitCode;
@@ -57,6 +57,7 @@ fn run(command: Command, console: Console) -> anyhow::Result<()> {
         Command::Compress(arguments) => command::compress::run(&arguments, console),
         Command::Decompress(arguments) => command::decompress::run(&arguments, console),
         Command::Codecs(arguments) => command::codecs::run(&arguments),
+        Command::Messages(arguments) => command::messages::run(&arguments.action, console),
         Command::Bench(arguments) => command::bench::run(&arguments.benchmark, console),
         Command::Pages(arguments) => command::pages::run(&arguments.action, console),
         Command::Completions(arguments) => command::manual::completions(&arguments),
@@ -90,9 +91,15 @@ fn wants_json(command: &Command) -> bool {
         Command::Compress(arguments) => arguments.place.json,
         Command::Decompress(arguments) => arguments.place.json,
         Command::Codecs(arguments) => arguments.json,
+        Command::Messages(arguments) => match &arguments.action {
+            MessagesAction::Train(arguments) => arguments.json,
+            MessagesAction::Encode(arguments) | MessagesAction::Decode(arguments) => arguments.json,
+        },
         Command::Bench(arguments) => match &arguments.benchmark {
             Benchmark::Decode(arguments) => arguments.json,
             Benchmark::Pages(arguments) => arguments.json,
+            Benchmark::Integers(arguments) | Benchmark::Hashes(arguments) => arguments.json,
+            Benchmark::Messages(arguments) => arguments.json,
         },
         Command::Pages(arguments) => arguments.action.json(),
         Command::Sql(_) | Command::AttachScript(_) | Command::Completions(_) | Command::Man(_) => {

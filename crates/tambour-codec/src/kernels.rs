@@ -7,8 +7,10 @@ use crate::CodecError;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tambour_kernel::column::{alp, delta, gcd, t64};
+use tambour_kernel::hash::{self, column};
+use tambour_kernel::integer::{encode_length, leb128, packed, stream_vbyte};
 use tambour_kernel::lz4;
-use tambour_kernel::variant::{Isa, Runnable};
+use tambour_kernel::variant::{Isa, Runnable, Variants};
 
 /// Name of the environment variable that caps the level.
 pub const ISA_VARIABLE: &str = "TAMBOUR_ISA";
@@ -113,9 +115,66 @@ pub fn alp_decode() -> Result<Runnable<alp::Decode>, CodecError> {
     Ok(kernels()?.alp_decode)
 }
 
+/// The variant in use of any kernel: the best at or below the level in use.
+pub fn chosen<F: Copy>(variants: &'static Variants<F>) -> Result<Runnable<F>, CodecError> {
+    Ok(variants.best_at_most(kernels()?.isa))
+}
+
+/// The variants of a kernel that this CPU can run, best first, and the one in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Name of the kernel.
+    pub kernel: &'static str,
+    /// Names of the variants.
+    pub variants: Vec<&'static str>,
+    /// Name of the one in use.
+    pub in_use: &'static str,
+}
+
+/// The kernels of integers and hashes, which belong to no codec.
+pub fn beside_codecs() -> Result<Vec<Listed>, CodecError> {
+    fn listed<F: Copy>(
+        kernel: &'static str,
+        variants: &'static Variants<F>,
+    ) -> Result<Listed, CodecError> {
+        let names = variants.available().map(Runnable::name).collect();
+        Ok(Listed { kernel, variants: names, in_use: chosen(variants)?.name() })
+    }
+    Ok(vec![
+        listed("LEB128 decode, 32 bits", &leb128::DECODE_U32_VARIANTS)?,
+        listed("LEB128 decode, 64 bits", &leb128::DECODE_U64_VARIANTS)?,
+        listed("LEB128 encode, 32 bits", &leb128::ENCODE_U32_VARIANTS)?,
+        listed("LEB128 encode, 64 bits", &leb128::ENCODE_U64_VARIANTS)?,
+        listed("encode_length decode", &encode_length::DECODE_VARIANTS)?,
+        listed("StreamVByte 1234 decode", &stream_vbyte::DECODE_1234_VARIANTS)?,
+        listed("StreamVByte 0124 decode", &stream_vbyte::DECODE_0124_VARIANTS)?,
+        listed("StreamVByte 1234 encode", &stream_vbyte::ENCODE_1234_VARIANTS)?,
+        listed("StreamVByte 0124 encode", &stream_vbyte::ENCODE_0124_VARIANTS)?,
+        listed("packed decode", &packed::PLAIN_VARIANTS)?,
+        listed("packed decode with prefix sum", &packed::PLAIN_SUM_VARIANTS)?,
+        listed("patched decode", &packed::PATCHED_VARIANTS)?,
+        listed("patched decode with prefix sum", &packed::PATCHED_SUM_VARIANTS)?,
+        listed("XXH32 of columns", &column::XXH32_VARIANTS)?,
+        listed("XXH64 of columns", &column::XXH64_VARIANTS)?,
+        listed("XXH3-64 of columns", &column::XXH3_64_VARIANTS)?,
+        listed("XXH3-128 of columns", &column::XXH3_128_VARIANTS)?,
+        listed("XXH3 of long inputs", &hash::LONG_VARIANTS)?,
+    ])
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Isa, level};
+    use super::{Isa, beside_codecs, isa, level};
+
+    #[test]
+    fn no_kernel_is_above_the_level_in_use() {
+        let cap = isa().unwrap();
+        for kernel in beside_codecs().unwrap() {
+            assert!(kernel.variants.contains(&kernel.in_use), "{kernel:?}");
+            let named = Isa::ALL.iter().filter(|isa| kernel.in_use.starts_with(isa.name()));
+            assert!(named.into_iter().all(|isa| *isa <= cap), "{kernel:?} at {cap}");
+        }
+    }
 
     #[test]
     fn no_value_means_the_best() {

@@ -60,6 +60,15 @@ pub enum StoreError {
         #[source]
         cause: CodecError,
     },
+    /// A function has no code to run with.
+    #[error("function `{function}`")]
+    Kernel {
+        /// The function.
+        function: &'static str,
+        /// Why.
+        #[source]
+        cause: CodecError,
+    },
     /// A name that is no column of the table.
     #[error("{clause} names the column `{name}`, which the table does not have")]
     UnknownColumn {
@@ -372,7 +381,7 @@ impl StoreError {
                 Kind::NotFound => Kind::Corrupt,
                 kind => kind,
             },
-            Self::Codec { cause, .. } => cause.kind(),
+            Self::Codec { cause, .. } | Self::Kernel { cause, .. } => cause.kind(),
             Self::File { cause, .. } => kind_of_io(cause),
             Self::NotATable { .. } => Kind::NotFound,
             Self::Exists { .. }

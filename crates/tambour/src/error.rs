@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use tambour_codec::frame::FrameError;
 use tambour_codec::{CodecError, Kind};
 use tambour_files::FileError;
+use tambour_messages::MessageError;
 use tambour_part::{PartError, Place};
 #[cfg(feature = "sql")]
 use tambour_sql::SqlError;
@@ -90,6 +91,9 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<CodecError>() {
+        return Some(error.kind());
+    }
+    if let Some(error) = error.downcast_ref::<MessageError>() {
         return Some(error.kind());
     }
     error.downcast_ref::<Error>().map(Error::kind)

@@ -50,6 +50,7 @@
 //! | [`part`] | parts | rows: one immutable directory of sorted columns |
 //! | [`store`] | tables | parts: schema, insert, merge, scan, recovery |
 //! | [`files`] | CSV, TSV, JSON lines, Parquet, Arrow | rows, and back |
+//! | [`messages`] | messages of many connections | bytes, with one dictionary for all |
 //! | `sql` | queries | rows: Apache DataFusion over the scans (feature `sql`, on by default) |
 //!
 //! # Errors
@@ -65,6 +66,7 @@ pub use error::{Error, chain, kind_of, kind_of_link, place_of};
 pub use tambour_codec as codec;
 pub use tambour_files as files;
 pub use tambour_kernel as kernel;
+pub use tambour_messages as messages;
 pub use tambour_part as part;
 #[cfg(feature = "sql")]
 pub use tambour_sql as sql;

@@ -12,16 +12,7 @@ impl Results {
         json!({
             "schema": "tambour/bench/1",
             "benchmark": "decode",
-            "machine": {
-                "cpu": machine.cpu,
-                "threads": machine.threads,
-                "isa": machine.isa,
-                "memory_bytes": machine.memory_bytes,
-                "system": machine.system,
-                "commit": machine.commit,
-                "command": machine.command,
-                "date": machine.date,
-            },
+            "machine": machine.to_json(),
             "settings": {
                 "rounds": self.settings.rounds,
                 "seed": self.settings.seed,

@@ -3,8 +3,7 @@
 use super::{Results, page};
 use crate::BenchError;
 use crate::machine::Machine;
-use crate::report::Table;
-use std::fs;
+use crate::report::{self, Table};
 use std::path::Path;
 
 impl Results {
@@ -23,11 +22,6 @@ impl Results {
     /// Writes `measurements.csv`, `contenders.csv`, `summary.csv`, `regret.csv` (where there are selectors) and
     /// `report.html` into a directory, which is made if need be. Files of these names are replaced.
     pub fn write(&self, directory: &Path, machine: Machine) -> Result<(), BenchError> {
-        let io = |path: &Path| {
-            let path = path.to_path_buf();
-            move |source| BenchError::Io { path, source }
-        };
-        fs::create_dir_all(directory).map_err(io(directory))?;
         let mut tables = vec![
             ("measurements.csv", self.measurement_table()),
             ("contenders.csv", self.score_table()),
@@ -36,11 +30,6 @@ impl Results {
         if !self.regrets().is_empty() {
             tables.push(("regret.csv", self.regret_table()));
         }
-        for (name, table) in tables {
-            let path = directory.join(name);
-            fs::write(&path, table.to_csv()).map_err(io(&path))?;
-        }
-        let path = directory.join("report.html");
-        fs::write(&path, page(self, machine).render()?).map_err(io(&path))
+        report::write(directory, &tables, &page(self, machine))
     }
 }

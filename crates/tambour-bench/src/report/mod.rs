@@ -25,6 +25,8 @@ use crate::BenchError;
 use crate::machine::Machine;
 use askama::Template;
 use canvas::Width;
+use std::fs;
+use std::path::Path;
 
 /// What colour and shape stand for. The same tone means the same thing on all charts of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,6 +188,22 @@ impl Page {
     pub fn figure_ids(&self) -> impl Iterator<Item = &'static str> {
         self.sections.iter().flat_map(|section| &section.figures).map(|figure| figure.id)
     }
+}
+
+/// Writes tables as CSV, and the page as `report.html`, into a directory, which is made if need be. Files of these names are
+/// replaced.
+pub fn write(directory: &Path, tables: &[(&str, Table)], page: &Page) -> Result<(), BenchError> {
+    let io = |path: &Path| {
+        let path = path.to_path_buf();
+        move |source| BenchError::Io { path, source }
+    };
+    fs::create_dir_all(directory).map_err(io(directory))?;
+    for (name, table) in tables {
+        let path = directory.join(name);
+        fs::write(&path, table.to_csv()).map_err(io(&path))?;
+    }
+    let path = directory.join("report.html");
+    fs::write(&path, page.render()?).map_err(io(&path))
 }
 
 fn draw(figure: &Figure) -> Drawn<'_> {

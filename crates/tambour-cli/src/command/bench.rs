@@ -1,6 +1,9 @@
 //! `tambour bench`: measures what this machine does.
 
-use crate::cli::{BenchDecodeArguments, BenchPagesArguments, Benchmark};
+use crate::cli::{
+    BenchDecodeArguments, BenchKernelArguments, BenchMessagesArguments, BenchPagesArguments,
+    Benchmark,
+};
 use crate::clock;
 use crate::output::grid::{Frame, Grid, Heading};
 use crate::output::progress::Total;
@@ -14,6 +17,7 @@ use tambour_bench::input::{self, Input};
 use tambour_bench::machine::Machine;
 use tambour_bench::pages;
 use tambour_bench::report::Table;
+use tambour_bench::{hashes, integers, messages, race};
 
 /// Where the sample files are in a clone of the project.
 const SAMPLES: &str = "data";
@@ -23,7 +27,99 @@ pub(crate) fn run(benchmark: &Benchmark, console: Console) -> anyhow::Result<()>
     match benchmark {
         Benchmark::Decode(arguments) => run_decode(arguments, console),
         Benchmark::Pages(arguments) => run_pages(arguments, console),
+        Benchmark::Integers(arguments) => run_integers(arguments, console),
+        Benchmark::Hashes(arguments) => run_hashes(arguments, console),
+        Benchmark::Messages(arguments) => run_messages(arguments, console),
     }
+}
+
+fn run_integers(arguments: &BenchKernelArguments, console: Console) -> anyhow::Result<()> {
+    let mut settings = integers::Settings {
+        rounds: usize::from(arguments.rounds),
+        isa: kernels::isa()?,
+        ..integers::Settings::default()
+    };
+    if let Some(values) = arguments.values {
+        settings.values = usize::try_from(values)?;
+    }
+    let mut observe = |what: &str| console.detail(what);
+    let results = integers::run(&settings, &mut observe)?;
+    tell_race(&results, integers::headings(&results), arguments, console)
+}
+
+fn run_hashes(arguments: &BenchKernelArguments, console: Console) -> anyhow::Result<()> {
+    let mut settings = hashes::Settings {
+        rounds: usize::from(arguments.rounds),
+        isa: kernels::isa()?,
+        ..hashes::Settings::default()
+    };
+    if let Some(keys) = arguments.values {
+        settings.keys = usize::try_from(keys)?;
+    }
+    let mut observe = |what: &str| console.detail(what);
+    let results = hashes::run(&settings, &mut observe)?;
+    tell_race(&results, hashes::headings(&results), arguments, console)
+}
+
+fn tell_race(
+    results: &race::Results,
+    headings: race::Headings,
+    arguments: &BenchKernelArguments,
+    console: Console,
+) -> anyhow::Result<()> {
+    let machine = machine(kernels::isa()?);
+    if let Some(directory) = &arguments.out {
+        results.write(directory, headings, machine.clone())?;
+    }
+    if arguments.json {
+        stdout::json(&results.to_json(&machine))?;
+    } else {
+        write_tables(&results.tables())?;
+    }
+    note_page(arguments.out.as_deref(), console);
+    Ok(())
+}
+
+fn run_messages(arguments: &BenchMessagesArguments, console: Console) -> anyhow::Result<()> {
+    let inputs =
+        if arguments.data.is_empty() { Vec::new() } else { input::files(&arguments.data)? };
+    let settings = messages::Settings {
+        connections: usize::try_from(arguments.connections)?,
+        rounds: usize::from(arguments.rounds),
+        ..messages::Settings::default()
+    };
+    let mut observe = |what: &str| console.detail(what);
+    let results = messages::run(&inputs, &settings, &mut observe)?;
+    let machine = machine(kernels::isa()?);
+    if let Some(directory) = &arguments.out {
+        results.write(directory, machine.clone())?;
+    }
+    if arguments.json {
+        stdout::json(&results.to_json(&machine))?;
+    } else {
+        write_tables(&[results.table()])?;
+    }
+    note_page(arguments.out.as_deref(), console);
+    Ok(())
+}
+
+/// Tells where the page is.
+fn note_page(directory: Option<&Path>, console: Console) {
+    if let Some(directory) = directory {
+        console.note(format_args!("wrote {}", directory.join("report.html").display()));
+    }
+}
+
+/// Tables, with a line between them.
+fn write_tables(tables: &[Table]) -> io::Result<()> {
+    let mut target = stdout::text();
+    for (index, table) in tables.iter().enumerate() {
+        if index > 0 {
+            writeln!(target)?;
+        }
+        write_table(&mut target, table)?;
+    }
+    target.flush()
 }
 
 fn run_decode(arguments: &BenchDecodeArguments, console: Console) -> anyhow::Result<()> {
@@ -49,20 +145,11 @@ fn run_decode(arguments: &BenchDecodeArguments, console: Console) -> anyhow::Res
     if arguments.json {
         stdout::json(&results.to_json(&machine))?;
     } else {
-        let mut target = stdout::text();
-        for (index, table) in results.tables(&machine).iter().enumerate() {
-            if index > 0 {
-                writeln!(target)?;
-            }
-            write_table(&mut target, table)?;
-        }
-        target.flush()?;
+        write_tables(&results.tables(&machine))?;
     }
     let files = quantity::counted(inputs.len() as u64, "file", "files");
     console.note(format_args!("{files} in {}", quantity::seconds(time)));
-    if let Some(directory) = &arguments.out {
-        console.note(format_args!("wrote {}", directory.join("report.html").display()));
-    }
+    note_page(arguments.out.as_deref(), console);
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use crate::output::stdout;
 use serde_json::json;
 use std::io::Write;
 use tambour::codec::codec::{ALIASES, FAMILIES, Family, Scope};
-use tambour::codec::kernels;
+use tambour::codec::kernels::{self, Listed};
 use tambour::kernel::column::{alp, delta, gcd, t64};
 use tambour::kernel::lz4;
 use tambour::kernel::variant::{Runnable, Variants};
@@ -28,7 +28,20 @@ pub(crate) fn run(arguments: &CodecsArguments) -> anyhow::Result<()> {
                 })
             })
             .collect();
-        let result = json!({ "schema": "tambour/codecs/1", "isa": isa.name(), "codecs": codecs });
+        let kernel = |listed: Listed| {
+            json!({
+                "kernel": listed.kernel,
+                "variants": listed.variants,
+                "in_use": listed.in_use,
+            })
+        };
+        let beside: Vec<_> = kernels::beside_codecs()?.into_iter().map(kernel).collect();
+        let result = json!({
+            "schema": "tambour/codecs/1",
+            "isa": isa.name(),
+            "codecs": codecs,
+            "kernels": beside,
+        });
         return Ok(stdout::json(&result)?);
     }
     let mut grid = Grid::new(vec![
@@ -46,6 +59,15 @@ pub(crate) fn run(arguments: &CodecsArguments) -> anyhow::Result<()> {
         ]);
     }
     let mut target = stdout::text();
+    if let Some(widths) = grid.widths(Frame::Plain, None) {
+        grid.write(&mut target, Frame::Plain, &widths, None)?;
+    }
+    let mut grid =
+        Grid::new(vec![Heading::text("kernel"), Heading::text("variants here (in use)")]);
+    for listed in kernels::beside_codecs()? {
+        grid.push([listed.kernel.to_owned(), described(&listed.variants, Some(listed.in_use))]);
+    }
+    writeln!(target)?;
     if let Some(widths) = grid.widths(Frame::Plain, None) {
         grid.write(&mut target, Frame::Plain, &widths, None)?;
     }
@@ -107,13 +129,16 @@ fn in_use(family: &Family) -> Option<&'static str> {
 }
 
 fn described_variants(family: &Family) -> String {
-    let names = variants(family);
+    described(&variants(family), in_use(family))
+}
+
+fn described(variants: &[&'static str], in_use: Option<&str>) -> String {
     let mark = |name: &&str| {
-        if in_use(family) == Some(*name) { format!("({name})") } else { (*name).to_owned() }
+        if in_use == Some(*name) { format!("({name})") } else { (*name).to_owned() }
     };
-    if names.is_empty() {
+    if variants.is_empty() {
         "-".to_owned()
     } else {
-        names.iter().map(mark).collect::<Vec<_>>().join(" ")
+        variants.iter().map(mark).collect::<Vec<_>>().join(" ")
     }
 }

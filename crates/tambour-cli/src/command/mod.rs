@@ -9,6 +9,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod manual;
+pub(crate) mod messages;
 pub(crate) mod optimize;
 pub(crate) mod pages;
 pub(crate) mod recompress;

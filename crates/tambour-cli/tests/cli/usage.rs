@@ -15,6 +15,7 @@ const COMMANDS: [&str; 15] = [
     "compress",
     "decompress",
     "codecs",
+    "messages",
     "bench",
     "completions",
     "man",

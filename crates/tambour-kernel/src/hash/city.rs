@@ -1,4 +1,4 @@
-//! CityHash128, version 1.0.2, plain and seeded. Later versions of the function give other results.
+//! CityHash128, plain and seeded, and CityHash64, of version 1.0.2. Later versions of the function give other results.
 //!
 //! The names `murmur` and `weak` are those of the published algorithm. All arithmetic is modulo 2^64.
 
@@ -27,6 +27,79 @@ pub fn city_hash_128(source: &[u8]) -> Hash128 {
 /// CityHash128 1.0.2 with a seed.
 pub fn city_hash_128_seeded(source: &[u8], seed: Hash128) -> Hash128 {
     if source.len() < 128 { murmur(source, seed) } else { long(source, seed) }
+}
+
+/// CityHash64 1.0.2.
+pub fn city_hash_64(source: &[u8]) -> u64 {
+    match source.len() {
+        0..=16 => short(source),
+        17..=32 => medium(source),
+        33..=64 => double(source),
+        _ => stream(source),
+    }
+}
+
+/// What joins two hashes of 64 bits to one, in CityHash and in ClickHouse's hashes of several values.
+pub fn city_hash_join(first: u64, second: u64) -> u64 {
+    join(first, second)
+}
+
+/// Hash of 17 to 32 bytes.
+fn medium(source: &[u8]) -> u64 {
+    let n = source.len();
+    let a = word(source, 0).wrapping_mul(K1);
+    let b = word(source, 8);
+    let c = word(source, n - 8).wrapping_mul(K2);
+    let d = word(source, n - 16).wrapping_mul(K0);
+    let u = a.wrapping_sub(b).rotate_right(43).wrapping_add(c.rotate_right(30)).wrapping_add(d);
+    let v = a.wrapping_add((b ^ K3).rotate_right(20)).wrapping_sub(c).wrapping_add(n as u64);
+    join(u, v)
+}
+
+/// Folds 32 bytes, from a start that depends on the length, into a pair.
+fn fold(words: [u64; 4], start: u64, last: u64) -> (u64, u64) {
+    let mut a = start;
+    let b = a.wrapping_add(last).rotate_right(52);
+    let mut c = a.rotate_right(37);
+    a = a.wrapping_add(words[1]);
+    c = c.wrapping_add(a.rotate_right(7));
+    a = a.wrapping_add(words[2]);
+    let low = a.wrapping_add(last);
+    (low, b.wrapping_add(a.rotate_right(31)).wrapping_add(c))
+}
+
+/// Hash of 33 to 64 bytes.
+fn double(source: &[u8]) -> u64 {
+    let n = source.len();
+    let head: [u64; 4] = std::array::from_fn(|k| word(source, 8 * k));
+    let tail: [u64; 4] = std::array::from_fn(|k| word(source, n - 32 + 8 * k));
+    let start = (n as u64).wrapping_add(tail[2]).wrapping_mul(K0).wrapping_add(head[0]);
+    let v = fold(head, start, head[3]);
+    let w = fold(tail, head[2].wrapping_add(tail[0]), tail[3]);
+    let rest = v.0.wrapping_add(w.1).wrapping_mul(K2);
+    let r = mix(rest.wrapping_add(w.0.wrapping_add(v.1).wrapping_mul(K0)));
+    mix(r.wrapping_mul(K0).wrapping_add(v.1)).wrapping_mul(K2)
+}
+
+/// Hash of more than 64 bytes: the end first, then 64 at a time from the start.
+fn stream(source: &[u8]) -> u64 {
+    let n = source.len();
+    let piece = |at: usize| std::array::from_fn(|k| word(source, at + 8 * k));
+    let mut x = word(source, 0);
+    let mut y = word(source, n - 16) ^ K1;
+    let mut z = word(source, n - 56) ^ K0;
+    let v = weak(piece(n - 64), n as u64, y);
+    let w = weak(piece(n - 32), (n as u64).wrapping_mul(K1), K0);
+    z = z.wrapping_add(mix(v.1).wrapping_mul(K1));
+    x = z.wrapping_add(x).rotate_right(39).wrapping_mul(K1);
+    y = y.rotate_right(33).wrapping_mul(K1);
+    let mut state = State { x, y, z, v, w };
+    for at in (0..n - 1 - (n - 1) % 64).step_by(64) {
+        state.absorb(&std::array::from_fn(|k| word(source, at + 8 * k)));
+    }
+    let State { x, y, z, v, w } = state;
+    let first = join(v.0, w.0).wrapping_add(mix(y).wrapping_mul(K1)).wrapping_add(z);
+    join(first, join(v.1, w.1).wrapping_add(x))
 }
 
 /// Little-endian word at a byte position.

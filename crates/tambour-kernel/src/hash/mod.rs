@@ -1,7 +1,7 @@
 //! Hashes that formats of others prescribe, and hashes of whole columns.
 //!
 //! [`city_hash_128`] is the checksum of a compressed block, [`FileHasher`] that of a file in `checksums.txt`, and
-//! [`sip_hash_128`] makes partition ids and shortens file names.
+//! [`sip_hash_128`] makes partition ids and shortens file names; [`city_hash_64`] and [`sip_hash_64`] are for SQL.
 //!
 //! The family of xxHash is here for one key of any length ([`xxh32`], [`xxh64`], [`xxh3_64`], [`xxh3_128`]), for one key of a
 //! constant length ([`xxh32_of`] and so on, a few instructions without a branch), and for [`mod@column`]s. [`partition`] makes
@@ -17,10 +17,10 @@ mod xxh3;
 mod xxh32;
 mod xxh64;
 
-pub use city::{city_hash_128, city_hash_128_seeded};
+pub use city::{city_hash_64, city_hash_128, city_hash_128_seeded, city_hash_join};
 pub use crc32c::{CRC32C_VARIANTS, Crc32c, crc32c};
 pub use file::FileHasher;
-pub use sip::sip_hash_128;
+pub use sip::{sip_hash_64, sip_hash_128};
 pub use xxh3::{LONG_VARIANTS, Long, xxh3_64, xxh3_64_of, xxh3_128, xxh3_128_of};
 pub use xxh32::{xxh32, xxh32_of};
 pub use xxh64::{xxh64, xxh64_of};

@@ -4,6 +4,17 @@
 
 /// `SipHash` 2-4 with zero key and 128-bit result as ClickHouse computes it (partition ids, long file names).
 pub fn sip_hash_128(source: &[u8]) -> [u8; 16] {
+    let [v0, v1, v2, v3] = finished(source);
+    super::Hash128 { low: v0 ^ v1, high: v2 ^ v3 }.to_bytes()
+}
+
+/// `SipHash` 2-4 with zero key and its usual result of 64 bits.
+pub fn sip_hash_64(source: &[u8]) -> u64 {
+    finished(source).into_iter().fold(0, |hash, word| hash ^ word)
+}
+
+/// The state after all rounds.
+fn finished(source: &[u8]) -> [u64; 4] {
     let mut state = State([
         0x736f_6d65_7073_6575,
         0x646f_7261_6e64_6f6d,
@@ -22,8 +33,7 @@ pub fn sip_hash_128(source: &[u8]) -> [u8; 16] {
     for _ in 0..4 {
         state.round();
     }
-    let [v0, v1, v2, v3] = state.0;
-    super::Hash128 { low: v0 ^ v1, high: v2 ^ v3 }.to_bytes()
+    state.0
 }
 
 struct State([u64; 4]);

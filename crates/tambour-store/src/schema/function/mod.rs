@@ -15,6 +15,7 @@ mod civil;
 mod conversion;
 mod element;
 mod format;
+mod hash;
 mod identifier;
 mod moment;
 mod number;
@@ -121,6 +122,7 @@ const FAMILIES: &[&[Function]] = &[
     conversion::FUNCTIONS,
     arithmetic::FUNCTIONS,
     text::FUNCTIONS,
+    hash::FUNCTIONS,
 ];
 
 /// Families that queries have beyond those: what they give depends on the form in which strings are read, or is no value

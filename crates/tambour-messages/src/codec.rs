@@ -1,0 +1,355 @@
+//! Encodes and decodes single messages.
+
+use crate::bits::BitWriter;
+use crate::decode::decode;
+use crate::dictionary::{Check, Dictionary};
+use crate::encode::{Writing, walk};
+use crate::matches::{Layout, PADDING, Parser};
+use crate::pin::Pin;
+use crate::{MESSAGE_BYTES_DEFAULT, MESSAGE_BYTES_MAX, MessageError};
+use std::sync::{Arc, PoisonError, RwLock};
+use tambour_kernel::hash::xxh3_64;
+
+/// Bit of the header: the payload is the message itself.
+const STORED: u32 = 1;
+/// Bit of the header: the message refers to the pin.
+const PINNED: u32 = 2;
+/// The length stands above these bits.
+const LENGTH_SHIFT: u32 = 2;
+/// Longest header: a generation, and a number of up to 26 bits.
+const HEADER_BYTES_MAX: usize = 5;
+/// Dictionaries that a scratch has copies of.
+const ROOMS_MAX: usize = 4;
+/// What a scratch keeps of the room for messages.
+const ROOM_BYTES_KEPT: usize = 256 << 10;
+
+/// Encodes and decodes messages with dictionaries that it knows by generation. Shared by all threads and connections.
+#[derive(Debug)]
+pub struct MessageCodec {
+    known: RwLock<Known>,
+    message_bytes_max: usize,
+}
+
+/// The dictionaries.
+#[derive(Debug)]
+struct Known {
+    /// Which one encodes.
+    current: (u8, Arc<Dictionary>),
+    all: Vec<(u8, Arc<Dictionary>)>,
+}
+
+impl MessageCodec {
+    /// A codec that encodes with this dictionary and knows no other.
+    pub fn new(generation: u8, dictionary: Dictionary) -> Self {
+        let current = (generation, Arc::new(dictionary));
+        let known = Known { current: current.clone(), all: vec![current] };
+        Self { known: RwLock::new(known), message_bytes_max: MESSAGE_BYTES_DEFAULT }
+    }
+
+    /// Takes messages up to this length, at most [`MESSAGE_BYTES_MAX`], instead of [`MESSAGE_BYTES_DEFAULT`].
+    pub fn with_message_bytes_max(mut self, bytes: usize) -> Self {
+        self.message_bytes_max = bytes.min(MESSAGE_BYTES_MAX);
+        self
+    }
+
+    /// Longest message that is taken, before encoding and after decoding.
+    pub fn message_bytes_max(&self) -> usize {
+        self.message_bytes_max
+    }
+
+    /// Longest encoded message that can be right.
+    pub fn encoded_bytes_max(&self) -> usize {
+        HEADER_BYTES_MAX + self.message_bytes_max + Check::Full.bytes()
+    }
+
+    /// Makes a further dictionary known for decoding. To rotate: add it on all sides, then [`MessageCodec::switch_to`] it,
+    /// and [`MessageCodec::retire`] the old one when none of its messages can be under way any more.
+    pub fn add(&self, generation: u8, dictionary: Dictionary) -> Result<(), MessageError> {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        match known.find(generation) {
+            Some(taken) if taken.id() != dictionary.id() => {
+                Err(MessageError::GenerationTaken { generation })
+            }
+            Some(_) => Ok(()),
+            None => {
+                known.all.push((generation, Arc::new(dictionary)));
+                Ok(())
+            }
+        }
+    }
+
+    /// Encodes with this generation from now on.
+    pub fn switch_to(&self, generation: u8) -> Result<(), MessageError> {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let dictionary = known.find(generation).ok_or_else(|| known.unknown(generation))?;
+        known.current = (generation, Arc::clone(dictionary));
+        Ok(())
+    }
+
+    /// Forgets a generation, which can then be used again. `false` when there was none.
+    pub fn retire(&self, generation: u8) -> Result<bool, MessageError> {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.current.0 == generation {
+            return Err(MessageError::GenerationInUse { generation });
+        }
+        let before = known.all.len();
+        known.all.retain(|&(other, _)| other != generation);
+        Ok(known.all.len() < before)
+    }
+
+    /// Appends the encoded message to `target`. A `pin` is what the receiver has pinned for this connection, too.
+    pub fn encode(
+        &self,
+        message: &[u8],
+        pin: Option<&Pin>,
+        scratch: &mut Scratch,
+        target: &mut Vec<u8>,
+    ) -> Result<(), MessageError> {
+        self.check_length(message.len() as u64)?;
+        let known = self.read();
+        let (generation, dictionary) = (known.current.0, &*known.current.1);
+        let pinned = if pin.is_some() { PINNED } else { 0 };
+        let start = target.len();
+        put_header(target, generation, message.len(), pinned);
+        let payload = target.len();
+        scratch.encode(message, pin, dictionary, target);
+        if target.len() - payload >= message.len() {
+            target.truncate(start);
+            put_header(target, generation, message.len(), STORED);
+            target.extend_from_slice(message);
+        }
+        // A stored message does not depend on the pin.
+        let pin = pin.filter(|_| target.len() - payload < message.len());
+        let check = dictionary.check.bytes();
+        target.extend_from_slice(&checksum(message, pin, dictionary).to_le_bytes()[..check]);
+        Ok(())
+    }
+
+    /// Appends the message that `source` holds, all of it, to `target`. On an error nothing is appended.
+    ///
+    /// Nothing is allocated that the limit does not allow, whatever `source` says.
+    pub fn decode(
+        &self,
+        source: &[u8],
+        pin: Option<&Pin>,
+        scratch: &mut Scratch,
+        target: &mut Vec<u8>,
+    ) -> Result<(), MessageError> {
+        let header = Header::read(source)?;
+        let Header { generation, length, stored, pinned, .. } = header;
+        self.check_length(length)?;
+        let known = self.read();
+        let dictionary = known.find(generation).ok_or_else(|| known.unknown(generation))?;
+        let pin = if pinned { Some(pin.ok_or(MessageError::PinMissing)?) } else { None };
+        let rest = &source[header.bytes..];
+        let check = dictionary.check.bytes();
+        let split = rest.len().checked_sub(check);
+        let split = split.ok_or(MessageError::Header { bytes: source.len() })?;
+        let (payload, check) = rest.split_at(split);
+        #[expect(clippy::cast_possible_truncation, reason = "compared with the limit")]
+        let length = length as usize;
+        let message = if stored {
+            if payload.len() != length {
+                let reason = "a stored message of another length than its header says";
+                return Err(MessageError::BadHeader { reason });
+            }
+            payload
+        } else {
+            let decoded = scratch.decode(payload, length, pin, dictionary);
+            decoded.map_err(|cause| MessageError::Payload { bytes: source.len(), cause })?
+        };
+        let mut expected = [0; 4];
+        expected[..check.len()].copy_from_slice(check);
+        let expected = u32::from_le_bytes(expected);
+        let got = match check.len() {
+            0 => 0,
+            2 => checksum(message, pin, dictionary) & 0xffff,
+            _ => checksum(message, pin, dictionary),
+        };
+        if expected != got {
+            return Err(MessageError::Check { expected, got });
+        }
+        target.extend_from_slice(message);
+        Ok(())
+    }
+
+    fn check_length(&self, bytes: u64) -> Result<(), MessageError> {
+        let limit = self.message_bytes_max;
+        if bytes > limit as u64 { Err(MessageError::TooLong { bytes, limit }) } else { Ok(()) }
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn find(&self, generation: u8) -> Option<&Arc<Dictionary>> {
+        self.all.iter().find(|&&(other, _)| other == generation).map(|(_, dictionary)| dictionary)
+    }
+
+    fn unknown(&self, generation: u8) -> MessageError {
+        let known: Vec<String> = self.all.iter().map(|(other, _)| other.to_string()).collect();
+        MessageError::UnknownGeneration { generation, known: known.join(", ") }
+    }
+}
+
+/// What stands before the payload.
+struct Header {
+    generation: u8,
+    /// Length of the decoded message.
+    length: u64,
+    stored: bool,
+    pinned: bool,
+    /// Bytes of the header.
+    bytes: usize,
+}
+
+impl Header {
+    fn read(source: &[u8]) -> Result<Self, MessageError> {
+        let refused = |reason| Err(MessageError::BadHeader { reason });
+        let cut = MessageError::Header { bytes: source.len() };
+        let Some((&generation, rest)) = source.split_first() else { return Err(cut) };
+        let mut value = 0;
+        for (place, &byte) in rest.iter().take(HEADER_BYTES_MAX - 1).enumerate() {
+            value |= u32::from(byte & 0x7f) << (7 * place);
+            if byte >= 0x80 {
+                continue;
+            }
+            if byte == 0 && place > 0 {
+                return refused("its length has more bytes than it needs");
+            }
+            let (stored, pinned) = (value & STORED != 0, value & PINNED != 0);
+            if stored && pinned {
+                return refused("both stored and behind a pin");
+            }
+            let length = u64::from(value >> LENGTH_SHIFT);
+            return Ok(Self { generation, length, stored, pinned, bytes: place + 2 });
+        }
+        if rest.len() < HEADER_BYTES_MAX - 1 {
+            return Err(cut);
+        }
+        refused("its length has more bytes than any message needs")
+    }
+}
+
+fn put_header(target: &mut Vec<u8>, generation: u8, length: usize, flags: u32) {
+    target.push(generation);
+    #[expect(clippy::cast_possible_truncation, reason = "at most 2^24")]
+    let mut value = (length as u32) << LENGTH_SHIFT | flags;
+    #[expect(clippy::cast_possible_truncation, reason = "seven bits at a time")]
+    while value >= 0x80 {
+        target.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "less than eight bits are left")]
+    target.push(value as u8);
+}
+
+/// The check of a message: of its bytes, its dictionary and its pin.
+fn checksum(message: &[u8], pin: Option<&Pin>, dictionary: &Dictionary) -> u32 {
+    if dictionary.check == Check::None {
+        return 0;
+    }
+    let seed = dictionary.id() ^ pin.map_or(0, Pin::hash);
+    #[expect(clippy::cast_possible_truncation, reason = "four bytes are stored")]
+    let hash = xxh3_64(message, seed) as u32;
+    hash
+}
+
+/// Memory for encoding and decoding: one per thread. Keeps nothing that a result depends on.
+///
+/// Takes about 64 KiB for each dictionary in use, at most four of them, and what the longest message of late needs.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Latest first.
+    rooms: Vec<Room>,
+    parser: Parser,
+}
+
+/// A copy of a dictionary, with room for pin and message behind it.
+#[derive(Debug)]
+struct Room {
+    id: u64,
+    buffer: Vec<u8>,
+}
+
+impl Scratch {
+    /// Bytes that this scratch has taken.
+    pub fn memory_bytes(&self) -> usize {
+        let rooms: usize = self.rooms.iter().map(|room| room.buffer.capacity()).sum();
+        rooms + self.parser.memory_bytes()
+    }
+
+    fn room(&mut self, dictionary: &Dictionary) -> &mut Room {
+        let place = match self.rooms.iter().position(|room| room.id == dictionary.id()) {
+            Some(place) => place,
+            None => {
+                self.rooms.truncate(ROOMS_MAX - 1);
+                let buffer = dictionary.content.clone();
+                self.rooms.push(Room { id: dictionary.id(), buffer });
+                self.rooms.len() - 1
+            }
+        };
+        self.rooms.swap(0, place);
+        &mut self.rooms[0]
+    }
+
+    /// Appends the payload of a message.
+    fn encode(
+        &mut self,
+        message: &[u8],
+        pin: Option<&Pin>,
+        dictionary: &Dictionary,
+        target: &mut Vec<u8>,
+    ) {
+        let mut room = std::mem::take(&mut self.room(dictionary).buffer);
+        let layout = lay_out(&mut room, pin, dictionary);
+        room.extend_from_slice(message);
+        room.extend_from_slice(&PADDING);
+        let model = dictionary.model(pin.is_some());
+        self.parser.parse(&room, layout, &dictionary.index, model);
+        let mut sink = Writing { model, writer: BitWriter::new(target) };
+        walk(&room, layout, &self.parser.steps, &mut sink);
+        sink.writer.finish();
+        self.give_back(room, dictionary);
+    }
+
+    /// Decodes a payload of so many bytes; the result lies in the room.
+    fn decode(
+        &mut self,
+        payload: &[u8],
+        length: usize,
+        pin: Option<&Pin>,
+        dictionary: &Dictionary,
+    ) -> Result<&[u8], crate::Malformed> {
+        let room = &mut self.room(dictionary).buffer;
+        if room.capacity() > dictionary.content.len() + ROOM_BYTES_KEPT {
+            room.truncate(dictionary.content.len());
+            room.shrink_to(dictionary.content.len());
+        }
+        let layout = lay_out(room, pin, dictionary);
+        let start = layout.start();
+        room.resize(start + length, 0);
+        decode(payload, room, layout, dictionary.model(pin.is_some()))?;
+        Ok(&room[start..])
+    }
+
+    fn give_back(&mut self, mut room: Vec<u8>, dictionary: &Dictionary) {
+        if room.capacity() > dictionary.content.len() + ROOM_BYTES_KEPT {
+            room.truncate(dictionary.content.len());
+            room.shrink_to(dictionary.content.len());
+            self.parser = Parser::default();
+        }
+        self.rooms[0].buffer = room;
+    }
+}
+
+/// Puts the pin behind the dictionary; the message comes behind both.
+fn lay_out(room: &mut Vec<u8>, pin: Option<&Pin>, dictionary: &Dictionary) -> Layout {
+    let dictionary_bytes = dictionary.content.len();
+    room.truncate(dictionary_bytes);
+    let pin = pin.map_or(&[][..], Pin::bytes);
+    room.extend_from_slice(pin);
+    Layout { dictionary_bytes, pin_bytes: pin.len() }
+}

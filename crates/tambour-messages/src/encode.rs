@@ -1,0 +1,80 @@
+//! Turns the steps of a message into symbols: to write them, or to count them.
+
+use crate::bits::BitWriter;
+use crate::code::write;
+use crate::matches::{Layout, Step, length_symbol};
+use crate::model::{Counts, Model};
+use crate::symbol::{Classed, MAIN_SYMBOLS, Recent, context};
+
+/// Takes the symbols of a message.
+pub(crate) trait Sink {
+    /// A symbol of the main alphabet in a context, and the bits behind it.
+    fn main(&mut self, context: usize, symbol: Classed);
+    /// A literal in a context.
+    fn literal(&mut self, context: usize, literal: u8) {
+        self.main(context, Classed { class: usize::from(literal), bits: 0, count: 0 });
+    }
+    /// A symbol of a distance.
+    fn distance(&mut self, symbol: Classed);
+}
+
+/// Writes.
+pub(crate) struct Writing<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) writer: BitWriter<'a>,
+}
+
+impl Sink for Writing<'_> {
+    #[inline(always)]
+    fn main(&mut self, context: usize, symbol: Classed) {
+        write(&mut self.writer, self.model.main_words[context * MAIN_SYMBOLS + symbol.class]);
+        self.writer.put(symbol.bits, symbol.count);
+    }
+
+    #[inline(always)]
+    fn literal(&mut self, context: usize, literal: u8) {
+        let place = context * MAIN_SYMBOLS + usize::from(literal);
+        write(&mut self.writer, self.model.main_words[place]);
+    }
+
+    #[inline(always)]
+    fn distance(&mut self, symbol: Classed) {
+        write(&mut self.writer, self.model.distance.words()[symbol.class]);
+        self.writer.put(symbol.bits, symbol.count);
+    }
+}
+
+impl Sink for Counts {
+    fn main(&mut self, context: usize, symbol: Classed) {
+        self.main[context][symbol.class] += 1;
+    }
+
+    fn distance(&mut self, symbol: Classed) {
+        self.distances[symbol.class] += 1;
+    }
+}
+
+/// Sends the symbols of a message, the last part of the buffer, to a sink.
+pub(crate) fn walk(buffer: &[u8], layout: Layout, steps: &[Step], sink: &mut impl Sink) {
+    let mut at = layout.start();
+    let mut before = at.checked_sub(1).map_or(0, |at| buffer[at]);
+    let mut recent = Recent::new(layout.pin_bytes);
+    let mut after_literal = false;
+    for step in steps {
+        for &byte in &buffer[at..at + step.literals] {
+            sink.literal(context(before, after_literal), byte);
+            before = byte;
+            after_literal = true;
+        }
+        at += step.literals;
+        if step.length > 0 {
+            sink.main(context(before, after_literal), length_symbol(step.length));
+            let symbol = recent.symbol(step.distance);
+            sink.distance(symbol);
+            recent.push(symbol.class, step.distance);
+            at += step.length;
+            before = buffer[at - 1];
+            after_literal = false;
+        }
+    }
+}

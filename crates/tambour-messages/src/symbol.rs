@@ -1,0 +1,173 @@
+//! What is coded: literals, lengths and distances as symbols, some with bits behind them.
+
+/// Shortest match.
+pub(crate) const MATCH_MIN: usize = 3;
+/// Classes of numbers below 2^25.
+pub(crate) const CLASSES: usize = 100;
+/// Numbers below this are their own class.
+const PLAIN: u32 = 16;
+
+/// The main alphabet: 256 literals, then the classes of match lengths, then the escape.
+pub(crate) const MAIN_SYMBOLS: usize = 256 + CLASSES + 1;
+/// Bits of a main symbol behind the escape.
+pub(crate) const MAIN_RAW_BITS: u32 = 9;
+/// Symbol of the shortest match.
+pub(crate) const LENGTHS: usize = 256;
+
+/// Distances that are remembered.
+pub(crate) const REPEATS: usize = 3;
+/// How far from the newest distance is *near*.
+pub(crate) const NEAR_MAX: usize = 8;
+/// Symbol of the first class of distances: behind the repeated and the near ones.
+pub(crate) const DISTANCES: usize = REPEATS + 2 * NEAR_MAX;
+/// The alphabet of distances, with its escape.
+pub(crate) const DISTANCE_SYMBOLS: usize = DISTANCES + CLASSES + 1;
+/// Bits of a distance symbol behind the escape.
+pub(crate) const DISTANCE_RAW_BITS: u32 = 7;
+
+/// Number of tables for the main alphabet.
+pub(crate) const CONTEXTS: usize = 8;
+
+const _: () = assert!(MAIN_SYMBOLS <= 1 << MAIN_RAW_BITS, "raw symbols fit");
+const _: () = assert!(DISTANCE_SYMBOLS <= 1 << DISTANCE_RAW_BITS, "raw symbols fit");
+
+/// A number as a class and the bits that tell it from others of the class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Classed {
+    pub(crate) class: usize,
+    pub(crate) bits: u32,
+    pub(crate) count: u32,
+}
+
+/// The class of a number below 2^25: small ones by themselves, then four classes for every power of two.
+#[inline(always)]
+pub(crate) fn classed(value: u32) -> Classed {
+    if value < PLAIN {
+        return Classed { class: value as usize, bits: 0, count: 0 };
+    }
+    let log = value.ilog2();
+    let count = log - 2;
+    let quarter = (value >> count) & 3;
+    let class = (PLAIN + (log - 4) * 4 + quarter) as usize;
+    Classed { class, bits: value & ((1 << count) - 1), count }
+}
+
+/// The smallest number of a class, and how many bits tell which number of the class it is.
+#[inline(always)]
+pub(crate) fn class_start(class: usize) -> (u32, u32) {
+    #[expect(clippy::cast_possible_truncation, reason = "there are a hundred classes")]
+    let class = class as u32;
+    if class < PLAIN {
+        return (class, 0);
+    }
+    let (log, quarter) = (4 + (class - PLAIN) / 4, (class - PLAIN) % 4);
+    ((4 | quarter) << (log - 2), log - 2)
+}
+
+/// What the byte before tells about what comes next.
+const BYTE_CLASS: [u8; 256] = {
+    let mut classes = [3; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte {
+            0x30..=0x39 => 0,
+            0x61..=0x66 => 1,
+            0x41..=0x5a | 0x67..=0x7a => 2,
+            _ => 3,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// The context of a main symbol: the class of the byte before it, and whether that was a literal.
+#[inline(always)]
+pub(crate) fn context(before: u8, after_literal: bool) -> usize {
+    usize::from(BYTE_CLASS[usize::from(before)]) + if after_literal { CONTEXTS / 2 } else { 0 }
+}
+
+/// The distances used last, newest first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recent(pub(crate) [usize; REPEATS]);
+
+impl Recent {
+    /// At the start of a message: the alignment with the pin, if there is one.
+    pub(crate) fn new(pin_bytes: usize) -> Self {
+        Self([pin_bytes.max(1), 1, 2])
+    }
+
+    /// Symbol and bits for a distance.
+    #[inline(always)]
+    pub(crate) fn symbol(&self, distance: usize) -> Classed {
+        let plain = |class| Classed { class, bits: 0, count: 0 };
+        if let Some(place) = self.0.iter().position(|&recent| recent == distance) {
+            return plain(place);
+        }
+        let newest = self.0[0];
+        if distance.abs_diff(newest) <= NEAR_MAX {
+            let step = distance + NEAR_MAX - newest;
+            return plain(REPEATS + step - usize::from(distance > newest));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "dictionary and message are below 2^25"
+        )]
+        let found = classed((distance - 1) as u32);
+        Classed { class: DISTANCES + found.class, ..found }
+    }
+
+    /// The distance that a symbol below [`DISTANCES`] stands for; 0 where there is none.
+    #[inline(always)]
+    pub(crate) fn distance(&self, symbol: usize) -> usize {
+        if symbol < REPEATS {
+            return self.0[symbol];
+        }
+        let step = symbol - REPEATS;
+        let step = step + usize::from(step >= NEAR_MAX);
+        (self.0[0] + step).saturating_sub(NEAR_MAX)
+    }
+
+    /// Remembers a distance. One that is near the newest replaces it.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, symbol: usize, distance: usize) {
+        match symbol {
+            0 => {}
+            1 => self.0 = [distance, self.0[0], self.0[2]],
+            REPEATS..DISTANCES => self.0[0] = distance,
+            _ => self.0 = [distance, self.0[0], self.0[1]],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLASSES, DISTANCES, Recent, class_start, classed};
+
+    #[test]
+    fn classes_cover_all_numbers() {
+        let mut last = 0;
+        for value in (0..100_000).chain([(1 << 25) - 1, 1 << 24]) {
+            let found = classed(value);
+            let (start, count) = class_start(found.class);
+            assert_eq!((start + found.bits, count), (value, found.count));
+            assert!(found.class < CLASSES && found.class >= last || value == 1 << 24);
+            last = found.class;
+        }
+    }
+
+    #[test]
+    fn distances_come_back() {
+        let mut recent = Recent::new(300);
+        for distance in [300, 301, 293, 5000, 301, 4999, 1, 2, 70_000, 1, 3, 11] {
+            let found = recent.symbol(distance);
+            let expected = if found.class < DISTANCES {
+                recent.distance(found.class)
+            } else {
+                (class_start(found.class - DISTANCES).0 + found.bits) as usize + 1
+            };
+            assert_eq!(expected, distance);
+            recent.push(found.class, distance);
+            assert_eq!(recent.0[0], distance);
+        }
+    }
+}
