@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: &[&str] = &[
     "import",
     "export",
     "sql",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 15] = [
     "compress",
     "decompress",
     "codecs",
+    "pages",
     "messages",
     "bench",
     "completions",
