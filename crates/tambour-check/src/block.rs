@@ -133,6 +133,28 @@ fn round_trip_case(case: &Case, source: &[u8], cut: usize) {
     }
 }
 
+/// Law: whatever is chosen for a stream, for any elements and objective, decodes to what was encoded.
+pub fn choose(source: &[u8], cut: usize) {
+    let texts = ["auto(size)", "auto(speed)", "auto(balance)", "auto(size, plain)"];
+    let unknown = Element { width: 1, class: Class::Unknown };
+    for (text, element) in
+        texts.iter().cycle().zip(elements().chain([unknown]).flat_map(|element| [element; 3]))
+    {
+        let Ok(spec) = text.parse() else { continue };
+        round_trip_chosen(&Case { spec, element }, source, cut);
+    }
+}
+
+fn round_trip_chosen(case: &Case, source: &[u8], cut: usize) {
+    let mut encoder = Encoder::new(&case.spec, case.element).unwrap_or_else(|e| fail(case, &e));
+    let mut stream = Vec::new();
+    for piece in source.chunks(cut.max(1)) {
+        encoder.encode(piece, &mut stream).unwrap_or_else(|e| fail(case, &e));
+    }
+    let decoded = decode_all(&stream, &mut Decoder::new(), source.len());
+    assert!(decoded.unwrap_or_else(|e| fail(case, &e)) == source, "{case}: other bytes");
+}
+
 #[expect(clippy::panic, reason = "a law that does not hold is a panic")]
 fn fail<T>(case: &Case, error: &CodecError) -> T {
     panic!("{case}: {error}")

@@ -11,6 +11,11 @@ mod tests {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
 
         #[test]
+        fn chosen(source in data(), cut in 1..100_000_usize) {
+            block::choose(&source, cut.max(source.len() / 8));
+        }
+
+        #[test]
         fn round_trip(source in data(), cut in 1..100_000_usize) {
             block::round_trip(&source, cut.max(source.len() / 50));
         }

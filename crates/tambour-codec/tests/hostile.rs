@@ -417,7 +417,7 @@ mod tests {
         assert!(refusal("Delta(3)", Unsigned, 4).ends_with("the width is 1, 2, 4 or 8"));
         assert!(refusal("Delta(4, 4)", Unsigned, 4).ends_with("takes one argument, the width"));
         assert!(refusal("GCD(4)", Unsigned, 4).ends_with("takes no arguments"));
-        assert!(refusal("T64('x')", Unsigned, 4).contains("'byte' or 'bit'"));
+        assert!(refusal("T64('x')", Unsigned, 4).contains("'byte', 'bit' or 'padded'"));
         assert!(refusal("FPC(29)", Float, 4).contains("the level is 1 to 28"));
         assert!(refusal("Multiple", Float, 4).contains("a chain is written as its codecs"));
     }

@@ -141,7 +141,8 @@ impl Workshop {
     /// The plan for a block whose values are all equal: minimum and maximum say it all.
     fn constant(&self, source: &[u8]) -> Option<Plan> {
         let width = usize::from(self.element.width);
-        let is_whole = !source.is_empty() && source.len().is_multiple_of(width);
+        // Wider values are words to front ends, and need not be equal as such.
+        let is_whole = !source.is_empty() && source.len().is_multiple_of(width) && width <= 8;
         let front = self.fronts.iter().position(|front| front.text == CONSTANT)?;
         let is_constant = is_whole && source[width..] == source[..source.len() - width];
         is_constant.then_some(Plan { front, back: Back::None })
@@ -165,7 +166,8 @@ impl Workshop {
         sample(source, self.element, stats.as_ref(), &mut piece);
         let mut found = Vec::new();
         for front in 0..self.fronts.len() {
-            if !self.fronts[front].pays(stats.as_ref()) {
+            let candidate = &self.fronts[front];
+            if !candidate.pays(stats.as_ref()) || !candidate.takes(source.len()) {
                 continue;
             }
             for &back in Back::trials(self.objective) {
@@ -207,7 +209,9 @@ impl Chooser {
         if !is_ranked {
             self.age += 1;
             for plan in self.favourites.clone() {
-                self.attempt(plan, source, &mut best)?;
+                if self.shop.fronts[plan.front].takes(source.len()) {
+                    self.attempt(plan, source, &mut best)?;
+                }
             }
         }
         let is_worse = |best: &Option<(u8, Tried)>, mean: Option<f64>| match (best, mean) {

@@ -74,13 +74,15 @@ pub(super) struct Front {
     stages: Vec<(u8, Box<dyn Codec>)>,
     /// Nanoseconds of decoding per byte.
     pub(super) price: f64,
+    /// Sizes must be a multiple of this.
+    whole: usize,
     pays: fn(&Stats) -> bool,
 }
 
 impl Front {
     /// No transform.
     fn none() -> Self {
-        Self { text: "", stages: Vec::new(), price: 0.0, pays: always }
+        Self { text: "", stages: Vec::new(), price: 0.0, whole: 1, pays: always }
     }
 
     fn new(entry: &Entry, element: Element) -> Result<Self, CodecError> {
@@ -100,7 +102,14 @@ impl Front {
             stages.push((family.method, (family.build)(&call.arguments, element)?));
             total += price(family.name, element);
         }
-        Ok(Self { text: entry.text, stages, price: total, pays: entry.pays })
+        // The only one that does not take a block which was cut inside of a value.
+        let whole = if entry.text == "ALP" { usize::from(element.width) } else { 1 };
+        Ok(Self { text: entry.text, stages, price: total, whole, pays: entry.pays })
+    }
+
+    /// Whether it takes a block of so many bytes.
+    pub(super) fn takes(&self, bytes: usize) -> bool {
+        bytes.is_multiple_of(self.whole)
     }
 
     /// Whether it may pay for a block.

@@ -53,6 +53,7 @@ fn columns() -> Vec<(&'static str, Element, Vec<u8>)> {
         ("odd", seen(3, Class::Bytes), words(random(100_000, 1 << 20), 3)),
         ("text", Element::BYTES, text),
         ("tail", seen(8, Class::Unsigned), vec![1; 100_003]),
+        ("cut", seen(8, Class::Float), 0.5_f64.to_le_bytes().repeat(90_000)[3..].to_vec()),
         ("short", seen(4, Class::Unsigned), vec![9; 3]),
         ("empty", seen(4, Class::Float), Vec::new()),
     ]
@@ -94,6 +95,21 @@ fn what_is_chosen_decodes_and_is_small() {
     }
 }
 
+/// Blocks of whole values and blocks that are cut inside of one, in turn.
+#[test]
+fn a_cut_value_changes_no_minds() {
+    let element = Element { width: 8, class: Class::Float };
+    let values: Vec<u8> =
+        noise(4).take(20_000).flat_map(|n| ((n % 999) as f64 / 10.0).to_le_bytes()).collect();
+    let mut encoder = Encoder::new(&"auto(size)".parse().unwrap(), element).unwrap();
+    let mut target = Vec::new();
+    for cut in [0, 0, 3, 0, 5, 7, 0, 1] {
+        encoder.encode(&values[..values.len() - cut], &mut target).unwrap();
+    }
+    let decoded = stream::decode_all(&target, &mut Decoder::new(), 8 * values.len()).unwrap();
+    assert!(decoded.starts_with(&values) && decoded.len() == 8 * values.len() - 16);
+}
+
 #[test]
 fn plain_choices_are_read_by_every_version() {
     for (name, element, source) in columns() {
@@ -110,6 +126,9 @@ fn a_constant_takes_next_to_nothing() {
     let element = Element { width: 8, class: Class::Float };
     let stored = encode(AUTO, element, &1.5_f64.to_le_bytes().repeat(30_000));
     assert!(stored.len() < 64);
+    let wide = Element { width: 16, class: Class::Bytes };
+    let source: Vec<u8> = (0..16).collect::<Vec<u8>>().repeat(10_000);
+    assert!(encode(AUTO, wide, &source).len() < 2000);
     assert!(Block::parse(&stored).is_ok());
 }
 
