@@ -5,10 +5,12 @@
 //!
 //! - [`input`]: the data: files, columns of TPC-H, columns of three compressibilities
 //! - [`decode`]: how fast LZ4 blocks are decoded, by every variant, the selector and C lz4; against other formats
+//! - [`mod@advise`]: the page of advice on codecs
 //! - [`report`]: tables and charts, and the one HTML page that holds them
 //! - [`machine`]: where the figures were measured
 #![forbid(unsafe_code)]
 
+pub mod advise;
 mod clock;
 pub mod decode;
 mod error;
@@ -17,4 +19,5 @@ pub mod machine;
 mod random;
 pub mod report;
 
+pub use clock::thread_time;
 pub use error::BenchError;

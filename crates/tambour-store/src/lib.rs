@@ -1,6 +1,7 @@
 //! Stores: what owns directories, locks, commits and recovery. Today: tables of `MergeTree` parts.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 mod commit;
 mod error;
 mod lock;

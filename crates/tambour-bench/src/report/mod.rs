@@ -11,6 +11,7 @@ mod dots;
 mod lines;
 mod scatter;
 mod table;
+mod treemap;
 
 pub use axis::{Axis, Scale};
 pub use bars::{Bar, Bars};
@@ -18,6 +19,7 @@ pub use dots::{Dots, Row};
 pub use lines::{Line, Lines};
 pub use scatter::{Mark, Scatter};
 pub use table::{Column, Table};
+pub use treemap::{Tile, Treemap};
 
 use crate::BenchError;
 use crate::machine::Machine;
@@ -126,6 +128,8 @@ pub enum Chart {
     Scatter(Scatter),
     /// Courses over something.
     Lines(Lines),
+    /// Shares of a whole.
+    Treemap(Treemap),
 }
 
 impl Chart {
@@ -135,6 +139,7 @@ impl Chart {
             Self::Dots(chart) => chart.draw(width, label),
             Self::Scatter(chart) => chart.draw(width, label),
             Self::Lines(chart) => chart.draw(width, label),
+            Self::Treemap(chart) => chart.draw(width, label),
         }
     }
 }
