@@ -7,3 +7,8 @@ pub(crate) fn thread_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
+
+/// The same as a duration, for libraries that take a clock.
+pub fn thread_time() -> std::time::Duration {
+    std::time::Duration::from_secs_f64(thread_seconds().max(0.0))
+}

@@ -9,10 +9,12 @@
 //! - [`pages`]: what stores of pages take and how fast they are, packed and with holes
 //! - [`integers`], [`hashes`]: integers as bytes, and hashes of keys and columns, against other crates
 //! - [`messages`]: messages of many connections, against zstd streams and zstd per message
+//! - [`mod@advise`]: the page of advice on codecs
 //! - [`report`]: tables and charts, and the one HTML page that holds them
 //! - [`machine`]: where the figures were measured
 #![deny(unsafe_code)]
 
+pub mod advise;
 mod clock;
 pub mod decode;
 mod error;
@@ -27,4 +29,5 @@ mod random;
 pub mod records;
 pub mod report;
 
+pub use clock::thread_time;
 pub use error::BenchError;

@@ -156,9 +156,9 @@ pub fn round_trip_with_dictionary(source: &[u8], dictionary: &[u8], id: Option<u
         let mut options = CompressOptions::new(Format::Lz4);
         options.block_bytes = Some(64 << 10);
         options.lz4.linked = linked;
-        options.lz4.dictionary = Some(Dictionary { id, bytes: dictionary.to_vec() });
+        options.dictionary = Some(Dictionary { id, bytes: dictionary.to_vec() });
         let frame = encode(source, &options);
-        let dictionary = options.lz4.dictionary;
+        let dictionary = options.dictionary;
         let decoded = decode(&frame, &DecompressOptions { dictionary, ..Default::default() });
         assert!(decoded.unwrap_or_else(|e| fail("dictionary", e)) == source, "dictionary");
     }

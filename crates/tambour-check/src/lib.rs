@@ -13,6 +13,7 @@
 //! - [`lz4`]: laws of the LZ4 kernels
 //! - [`block`]: laws of compressed blocks and codecs
 //! - [`frame`]: laws of whole streams
+//! - [`look`]: laws of looking inside frames
 //! - [`spec`]: laws of codec specifications
 //! - [`part`]: laws of parts over hostile files
 
@@ -22,6 +23,7 @@ pub mod frame;
 pub mod generate;
 pub mod hash;
 pub mod integer;
+pub mod look;
 pub mod lz4;
 pub mod naive;
 pub mod oracle;

@@ -41,6 +41,11 @@ mod tests {
     }
 
     #[test]
+    fn frame_look() {
+        replay("frame_look", tambour_check::look::fuzz_look);
+    }
+
+    #[test]
     fn column_kernels() {
         replay("column_kernels", tambour_check::column::fuzz_column);
     }

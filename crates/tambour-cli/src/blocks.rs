@@ -73,6 +73,11 @@ impl BlockFile {
         self.length
     }
 
+    /// The payload of the block that came last, unless headers are all that is looked at.
+    pub(crate) fn payload(&self) -> &[u8] {
+        self.block.get(PREFIX_BYTES..).unwrap_or_default()
+    }
+
     fn damage(&self, cause: CodecError) -> PartError {
         PartError::Block { place: Box::new(Place::file(&self.path).at(self.offset)), cause }
     }

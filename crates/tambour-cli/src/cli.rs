@@ -4,6 +4,7 @@ use crate::argument::{ByteSize, CodecChoice, Delimiter, codec, portable};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use tambour::CodecSpec;
+use tambour::store::advise::Version;
 
 /// Compressed tables in ClickHouse's own part format: import files, query them with SQL, check and inspect what is on disk.
 #[derive(Debug, Parser)]
@@ -87,6 +88,7 @@ pub(crate) enum Command {
     Recompress(RecompressArguments),
     Verify(VerifyArguments),
     Inspect(InspectArguments),
+    Advise(AdviseArguments),
     AttachScript(AttachScriptArguments),
     Compress(CompressArguments),
     Decompress(DecompressArguments),
@@ -392,9 +394,12 @@ pub(crate) struct RecompressArguments {
     after_help = "Examples:\n  tambour verify flights\n  tambour verify flights/all_1_1_0 --json"
 )]
 pub(crate) struct VerifyArguments {
-    /// A table, a part, or a file of blocks (.bin)
+    /// A table, a part, a file of blocks (.bin), or of frames (.lz4, .zst)
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
+    /// Dictionary of the frames
+    #[arg(short = 'D', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) dictionary: Option<PathBuf>,
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -402,21 +407,79 @@ pub(crate) struct VerifyArguments {
 
 /// Show what something is made of
 ///
-/// A table, a part or a file of blocks (.bin): files, columns, types, codecs, sizes, granules, index.
+/// A table, a part or a file of blocks (.bin): files, columns, types, codecs, sizes, granules, index. A file of LZ4 or zstd
+/// frames: headers, blocks, literals, tables, sequences, and where the bytes went.
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  tambour inspect flights\n  tambour inspect flights/all_1_1_0/delay.bin --blocks"
-)]
+#[command(after_help = "\
+Examples:
+  tambour inspect flights
+  tambour inspect flights/all_1_1_0/delay.bin --blocks
+  tambour inspect backup.zst --stats")]
 pub(crate) struct InspectArguments {
-    /// A table, a part, or a file of blocks (.bin)
+    /// A table, a part, a file of blocks (.bin), or of frames (.lz4, .zst)
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
-    /// Also every block: offset, codec, sizes, checksum
+    /// Also every block: offset, codec, sizes, checksum; of frames also literals, tables and sequences
     #[arg(long)]
     pub(crate) blocks: bool,
+    /// Also decode: lengths and offsets of matches, and what the choice among LZ4 decoders learned
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Dictionary of the frames
+    #[arg(short = 'D', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) dictionary: Option<PathBuf>,
     /// Print everything as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+/// What advice is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Goal {
+    Size,
+    Balance,
+    Speed,
+}
+
+/// Tell which codecs and types suit the columns
+///
+/// Measures chains of codecs on a sample of a table or of files (CSV, TSV, JSON lines, Parquet, Arrow): bytes, and the speed
+/// of decoding. Every chain that is named was decoded and compared.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour advise flights
+  tambour advise hits.csv --goal size --server 24.8
+  tambour advise flights --alter > alter.sql
+  tambour advise hits.parquet --out advice")]
+pub(crate) struct AdviseArguments {
+    /// A table, or files that would become one
+    #[arg(value_name = "TABLE|FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// What counts: size, balance, speed
+    #[arg(long, value_name = "GOAL", default_value = "balance", hide_possible_values = true)]
+    pub(crate) goal: Goal,
+    /// Version of the ClickHouse that shall read the columns [default: 26.9]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) server: Option<Version>,
+    /// Measure every chain on all of the sample; takes much longer, and finds little more
+    #[arg(long)]
+    pub(crate) exhaustive: bool,
+    /// Print ALTER TABLE statements
+    #[arg(long, help_heading = "Output")]
+    pub(crate) alter: bool,
+    /// Also write DIR/report.html
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print everything as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Format of the files [default: by name and content]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<FileFormat>,
+    /// Threads [default: all processors]
+    #[arg(short = 'T', long, value_name = "N", value_parser = thread_count)]
+    pub(crate) threads: Option<usize>,
 }
 
 /// Print the commands that attach a table to ClickHouse
@@ -489,6 +552,10 @@ pub(crate) struct CompressArguments {
     /// Add a checksum to every block of the format lz4
     #[arg(long, help_heading = "Writing")]
     pub(crate) block_checksums: bool,
+    /// Dictionary of the formats lz4 and zstd; decompressing needs it, too
+    #[arg(short = 'D', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(help_heading = "Writing")]
+    pub(crate) dictionary: Option<PathBuf>,
     /// Threads [default: all processors]
     #[arg(short = 'T', long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
@@ -520,6 +587,9 @@ pub(crate) struct DecompressArguments {
     /// Check the whole input before the first byte is written; it is read twice, which a pipe does not allow
     #[arg(long)]
     pub(crate) verify_first: bool,
+    /// Dictionary that the frames were compressed with
+    #[arg(short = 'D', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) dictionary: Option<PathBuf>,
     /// Threads [default: all processors]
     #[arg(short = 'T', long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,

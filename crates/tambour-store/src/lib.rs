@@ -1,6 +1,7 @@
 //! Stores: what owns directories, locks, commits and recovery: tables of `MergeTree` parts, logs of records, and stores of pages.
 #![forbid(unsafe_code)]
 
+pub mod advise;
 mod commit;
 mod error;
 mod lock;

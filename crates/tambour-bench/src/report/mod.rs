@@ -12,6 +12,7 @@ mod heat;
 mod lines;
 mod scatter;
 mod table;
+mod treemap;
 
 pub use axis::{Axis, Scale};
 pub use bars::{Bar, Bars};
@@ -20,6 +21,7 @@ pub use heat::Heat;
 pub use lines::{Line, Lines};
 pub use scatter::{Mark, Scatter};
 pub use table::{Column, Table};
+pub use treemap::{Tile, Treemap};
 
 use crate::BenchError;
 use crate::machine::Machine;
@@ -132,6 +134,8 @@ pub enum Chart {
     Lines(Lines),
     /// A value for each pair of things.
     Heat(Heat),
+    /// Shares of a whole.
+    Treemap(Treemap),
 }
 
 impl Chart {
@@ -142,6 +146,7 @@ impl Chart {
             Self::Scatter(chart) => chart.draw(width, label),
             Self::Lines(chart) => chart.draw(width, label),
             Self::Heat(chart) => chart.draw(width, label),
+            Self::Treemap(chart) => chart.draw(width, label),
         }
     }
 }

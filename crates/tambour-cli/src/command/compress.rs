@@ -1,17 +1,20 @@
 //! `tambour compress`: a file or a stream into blocks, LZ4 frames or zstd frames.
 
 use super::stream::{Input, Job, Output, ending};
-use super::threads;
+use super::{dictionary, threads};
 use crate::cli::CompressArguments;
 use crate::exit::Failure;
 use crate::output::Console;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use tambour::codec::frame::{self, CompressOptions, Format};
+use tambour::codec::frame::{self, CompressOptions, Dictionary, Format};
 
 /// Compresses and tells what came of it.
 pub(crate) fn run(arguments: &CompressArguments, console: Console) -> anyhow::Result<()> {
     let mut options = options(arguments)?;
+    if let Some(path) = &arguments.dictionary {
+        options.dictionary = Some(Dictionary { id: None, bytes: dictionary::read(path)? });
+    }
     let mut input = Input::open(arguments.file.as_deref())?;
     // Files that the system makes up as they are read claim to be empty.
     options.content_size = input.length().filter(|length| *length > 0);
@@ -37,6 +40,7 @@ fn options(arguments: &CompressArguments) -> Result<CompressOptions, Failure> {
     only(arguments.level.is_some() && format == Format::Block, "--level", "lz4 or zstd")?;
     only(arguments.linked && format != Format::Lz4, "--linked", "lz4")?;
     only(arguments.block_checksums && format != Format::Lz4, "--block-checksums", "lz4")?;
+    only(arguments.dictionary.is_some() && format == Format::Block, "--dictionary", "lz4 or zstd")?;
     if let Some(codec) = &arguments.codec {
         options.codec = codec.clone();
     }

@@ -1,12 +1,12 @@
 //! `tambour decompress`: blocks, LZ4 frames or zstd frames back into what they hold.
 
 use super::stream::{Input, Job, Output, ending};
-use super::threads;
+use super::{dictionary, threads};
 use crate::cli::DecompressArguments;
 use crate::exit::Failure;
 use crate::output::Console;
 use std::path::{Path, PathBuf};
-use tambour::codec::frame::{self, DecompressOptions, Format};
+use tambour::codec::frame::{self, DecompressOptions, Dictionary, Format};
 use tambour::codec::kernels;
 
 /// The formats whose files have an ending of their own.
@@ -21,11 +21,13 @@ pub(crate) fn run(arguments: &DecompressArguments, console: Console) -> anyhow::
     let output = Output::choose(&arguments.place, &input, shorter)?;
     // An ending of `.bin` says little: many files that are no blocks have it.
     let by_name = input.path().and_then(format_of).filter(|format| *format != Format::Block);
+    let dictionary = arguments.dictionary.as_deref().map(dictionary::read).transpose()?;
     let options = DecompressOptions {
         format: arguments.format.map(Format::from).or(by_name),
         threads: threads(arguments.threads),
         memory_bytes_max: arguments.memory.0,
-        ..DecompressOptions::default()
+        // Which one a frame means is its own matter: there is one only.
+        dictionary: dictionary.map(|bytes| Dictionary { id: None, bytes }),
     };
     let twice = arguments.verify_first;
     if twice && !input.is_seekable() {

@@ -1,10 +1,12 @@
 //! The commands, one room each.
 
+pub(crate) mod advise;
 pub(crate) mod attach_script;
 pub(crate) mod bench;
 pub(crate) mod codecs;
 pub(crate) mod compress;
 pub(crate) mod decompress;
+mod dictionary;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod inspect;
@@ -19,7 +21,8 @@ mod stream;
 pub(crate) mod target;
 pub(crate) mod verify;
 
-use crate::cli::{DialectName, FileFormat, StreamFormat, StringsName};
+use crate::cli::{DialectName, FileFormat, Goal, StreamFormat, StringsName};
+use tambour::codec::choose::Objective;
 use tambour::codec::frame;
 use tambour::files::Format;
 use tambour::part::types::Strings;
@@ -33,6 +36,16 @@ impl From<FileFormat> for Format {
             FileFormat::Jsonl => Self::JsonLines,
             FileFormat::Parquet => Self::Parquet,
             FileFormat::Arrow => Self::ArrowIpc,
+        }
+    }
+}
+
+impl From<Goal> for Objective {
+    fn from(goal: Goal) -> Self {
+        match goal {
+            Goal::Size => Self::Size,
+            Goal::Balance => Self::Balance,
+            Goal::Speed => Self::Speed,
         }
     }
 }

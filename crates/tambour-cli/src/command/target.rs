@@ -1,14 +1,20 @@
-//! What a path on the command line is: a table, a part, or a file of blocks.
+//! What a path on the command line is: a table, a part, a file of blocks, or one of frames.
 
 use crate::exit::Failure;
 use anyhow::Context;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use tambour::codec::block::{Block, Header};
 use tambour::store::table::PartName;
 
 /// Files by which a directory is known to be a part; any of them will do, so that a damaged part is still one.
 const PART_FILES: [&str; 4] = ["columns.txt", "checksums.txt", "count.txt", "data.bin"];
+
+/// Bytes by which a file is known; the first block of a stream is rarely longer.
+const HEAD_BYTES: u64 = 4 << 20;
+/// Magic number of Parquet files.
+const PARQUET: u32 = 0x3152_4150;
 
 /// The kinds of things that `inspect` and `verify` look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +23,7 @@ pub(crate) enum Target {
     Part,
     Blocks,
     Pages,
+    Frames,
 }
 
 impl Target {
@@ -27,6 +34,7 @@ impl Target {
             Self::Part => "part",
             Self::Blocks => "blocks",
             Self::Pages => "pages",
+            Self::Frames => "frames",
         }
     }
 
@@ -42,42 +50,36 @@ impl Target {
         if path.extension().is_some_and(|extension| extension == "bin") {
             return Ok(Self::Blocks);
         }
-        let mut head = [0; 4];
-        let mut file = File::open(path).with_context(place)?;
-        let frame = match read_head(&mut file, &mut head).with_context(place)? {
-            4 => frame_name(u32::from_le_bytes(head)),
-            _ => None,
-        };
-        let what = match frame {
-            Some(name) => format!("{}: {name} files are not supported yet", path.display()),
-            None => format!("{}: no table, no part, no file of blocks (.bin)", path.display()),
+        let mut head = Vec::new();
+        let file = File::open(path).with_context(place)?;
+        file.take(HEAD_BYTES).read_to_end(&mut head).with_context(place)?;
+        let magic = head.first_chunk().map(|magic| u32::from_le_bytes(*magic));
+        match magic {
+            Some(0x184d_2204 | 0x184c_2102 | 0xfd2f_b528 | 0x184d_2a50..=0x184d_2a5f) => {
+                return Ok(Self::Frames);
+            }
+            // A stream of blocks has no magic number, but nothing else has its checksum.
+            _ if is_block(&head) => return Ok(Self::Blocks),
+            _ => {}
+        }
+        let what = if magic == Some(PARQUET) {
+            format!("{}: Parquet files are not supported here", path.display())
+        } else {
+            let what = "no table, no part, no file of blocks or of LZ4 or zstd frames";
+            format!("{}: {what}", path.display())
         };
         Err(Failure::Unsupported(what).into())
     }
 }
 
+/// True if the first block is whole and its checksum is right.
+fn is_block(head: &[u8]) -> bool {
+    let header = Header::parse(head).ok();
+    let block = header.and_then(|header| head.get(..header.block_bytes()));
+    block.is_some_and(|block| Block::parse(block).is_ok())
+}
+
 fn is_part(path: &Path) -> bool {
     let named = path.file_name().and_then(|name| name.to_str()).and_then(PartName::parse).is_some();
     named || PART_FILES.iter().any(|name| path.join(name).is_file())
-}
-
-/// Containers of others, by their magic numbers.
-fn frame_name(magic: u32) -> Option<&'static str> {
-    match magic {
-        0x184d_2204 | 0x184c_2102 => Some("LZ4 frame"),
-        0xfd2f_b528 => Some("zstd frame"),
-        0x3152_4150 => Some("Parquet"),
-        _ => None,
-    }
-}
-
-fn read_head(file: &mut File, head: &mut [u8; 4]) -> std::io::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = head.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read(rest)? {
-            0 => break,
-            count => filled += count,
-        }
-    }
-    Ok(filled)
 }

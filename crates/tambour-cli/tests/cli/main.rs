@@ -1,11 +1,15 @@
 //! The command line as users and scripts meet it: what it prints, what it refuses, and with which exit code.
 
 #[cfg(test)]
+mod advise;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod compress;
 #[cfg(test)]
 mod damage;
+#[cfg(test)]
+mod frames;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]

@@ -11,6 +11,7 @@ const COMMANDS: &[&str] = &[
     "recompress",
     "verify",
     "inspect",
+    "advise",
     "attach-script",
     "compress",
     "decompress",

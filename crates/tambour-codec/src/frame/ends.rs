@@ -118,6 +118,12 @@ impl<'a> Source<'a> {
     }
 }
 
+impl std::fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Source").field("offset", &self.offset).finish_non_exhaustive()
+    }
+}
+
 /// Where bytes go to.
 pub(super) struct Target<'a> {
     output: &'a mut dyn Write,

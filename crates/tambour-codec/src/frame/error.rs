@@ -36,6 +36,16 @@ pub enum FrameError {
         /// Corrupt, or from a later version of the format.
         kind: Kind,
     },
+    /// A block or a dictionary that is not what its format writes.
+    #[error("{what} is malformed at {offset}: {reason}")]
+    Malformed {
+        /// What is malformed.
+        what: &'static str,
+        /// At which byte.
+        offset: u64,
+        /// What is wrong there.
+        reason: &'static str,
+    },
     /// The bytes are not those that were written.
     #[error("{what} of what starts at {offset}: expected {expected:#010x}, got {got:#010x}")]
     Checksum {
@@ -148,6 +158,7 @@ impl FrameError {
         match self {
             Self::Truncated { .. }
             | Self::Magic { .. }
+            | Self::Malformed { .. }
             | Self::Checksum { .. }
             | Self::Size { .. }
             | Self::ContentSize { .. } => Kind::Corrupt,
@@ -167,6 +178,7 @@ impl FrameError {
             Self::Truncated { offset, .. }
             | Self::Magic { offset, .. }
             | Self::Header { offset, .. }
+            | Self::Malformed { offset, .. }
             | Self::Checksum { offset, .. }
             | Self::Size { offset, .. }
             | Self::ContentSize { offset, .. }

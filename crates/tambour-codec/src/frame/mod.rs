@@ -27,6 +27,7 @@
 mod blocks;
 mod ends;
 mod error;
+pub mod look;
 mod lz4;
 mod pipeline;
 #[cfg(test)]
@@ -95,12 +96,14 @@ pub struct CompressOptions {
     pub memory_bytes_max: u64,
     /// Bytes of the input, if known: LZ4 and zstd frames store it. It is an error if the input has more or less.
     pub content_size: Option<u64>,
+    /// A dictionary for LZ4 and zstd frames, that readers must have, too.
+    pub dictionary: Option<Dictionary>,
     /// What only LZ4 frames have.
     pub lz4: Lz4Options,
 }
 
 /// How to write LZ4 frames.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Lz4Options {
     /// Blocks refer to earlier ones: smaller, but they can only be decoded in order.
     pub linked: bool,
@@ -108,8 +111,6 @@ pub struct Lz4Options {
     pub block_checksums: bool,
     /// A checksum of the whole content.
     pub content_checksum: bool,
-    /// A dictionary that readers have, too.
-    pub dictionary: Option<Dictionary>,
 }
 
 impl CompressOptions {
@@ -123,12 +124,8 @@ impl CompressOptions {
             threads: 1,
             memory_bytes_max: MEMORY_BYTES_DEFAULT,
             content_size: None,
-            lz4: Lz4Options {
-                linked: false,
-                block_checksums: false,
-                content_checksum: true,
-                dictionary: None,
-            },
+            dictionary: None,
+            lz4: Lz4Options { linked: false, block_checksums: false, content_checksum: true },
         }
     }
 }
@@ -143,7 +140,7 @@ pub struct DecompressOptions {
     pub threads: usize,
     /// Most memory for blocks under way, in bytes.
     pub memory_bytes_max: u64,
-    /// A dictionary for LZ4 frames.
+    /// A dictionary for LZ4 and zstd frames.
     pub dictionary: Option<Dictionary>,
 }
 

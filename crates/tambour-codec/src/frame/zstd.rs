@@ -6,7 +6,7 @@
 
 use super::ends::{Source, Target};
 use super::pipeline::{Budget, Next, Stages, run};
-use super::{CompressOptions, DecompressOptions, FrameError, Tally};
+use super::{CompressOptions, DecompressOptions, Dictionary, FrameError, Tally};
 use crate::{CodecError, Kind};
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer};
 
@@ -24,7 +24,12 @@ const WINDOW_LOG_MIN: u32 = 10;
 fn refused(code: ErrorCode, offset: u64, kind: Kind) -> FrameError {
     let reason = zstd_safe::get_error_name(code);
     // libzstd has a limit of its own on the window: ours.
-    let kind = if reason.contains("too much memory") { Kind::Limit } else { kind };
+    let kind = match reason {
+        _ if reason.contains("too much memory") => Kind::Limit,
+        // The frame names another one, or there is none.
+        _ if reason.contains("Dictionary mismatch") => Kind::NotFound,
+        _ => kind,
+    };
     FrameError::Zstd { offset, cause: CodecError::Zstd { reason, kind } }
 }
 
@@ -44,26 +49,35 @@ pub(super) fn compress<'io>(
         return Err(FrameError::options(format!("zstd has no level {level}: 22 is highest")));
     }
     let Some(block_bytes) = options.block_bytes else {
-        return compress_stream(source, target, level, options.content_size);
+        return compress_stream(source, target, level, options);
     };
     if !(1..=BLOCK_BYTES_MAX).contains(&block_bytes) {
         return Err(FrameError::options(format!("no zstd frames of {block_bytes} bytes")));
     }
     let budget = Budget::new(options.memory_bytes_max);
     let spare = Vec::new();
+    let dictionary = dictionary(options.dictionary.as_ref());
     let mut writer =
         Writer { source, target, block_bytes, budget, spare, started: false, frames: 0 };
     run(&mut writer, options.threads, || {
         let mut context = None;
-        move |job: &mut Job| job.encode(&mut context, level)
+        move |job: &mut Job| job.encode(&mut context, level, dictionary)
     })?;
     Ok(Tally { frames: writer.frames, blocks: 0 })
 }
 
-fn context(level: i32) -> Result<CCtx<'static>, FrameError> {
+/// The bytes of a dictionary; nothing at all is none.
+fn dictionary(dictionary: Option<&Dictionary>) -> &[u8] {
+    dictionary.map_or(&[], |dictionary| &dictionary.bytes)
+}
+
+fn context(level: i32, dictionary: &[u8]) -> Result<CCtx<'static>, FrameError> {
     let mut context = CCtx::try_create().ok_or_else(|| no_memory(0))?;
     for parameter in [CParameter::CompressionLevel(level), CParameter::ChecksumFlag(true)] {
         context.set_parameter(parameter).map_err(|code| refused(code, 0, Kind::Argument))?;
+    }
+    if !dictionary.is_empty() {
+        context.load_dictionary(dictionary).map_err(|code| refused(code, 0, Kind::Argument))?;
     }
     Ok(context)
 }
@@ -73,11 +87,11 @@ fn compress_stream<'io>(
     source: &mut Source<'io>,
     target: &mut Target<'io>,
     level: i32,
-    content_size: Option<u64>,
+    options: &CompressOptions,
 ) -> Result<Tally, FrameError> {
-    let mut context = context(level)?;
+    let mut context = context(level, dictionary(options.dictionary.as_ref()))?;
     let wrong = |code| refused(code, 0, Kind::Conflict);
-    context.set_pledged_src_size(content_size).map_err(wrong)?;
+    context.set_pledged_src_size(options.content_size).map_err(wrong)?;
     let mut input = vec![0; CCtx::in_size()];
     let mut output = vec![0; CCtx::out_size()];
     loop {
@@ -122,18 +136,19 @@ struct Job {
 }
 
 impl Job {
-    fn encode(&mut self, state: &mut Option<CCtx<'static>>, level: i32) {
-        self.error = self.try_encode(state, level).err();
+    fn encode(&mut self, state: &mut Option<CCtx<'static>>, level: i32, dictionary: &[u8]) {
+        self.error = self.try_encode(state, level, dictionary).err();
     }
 
     fn try_encode(
         &mut self,
         state: &mut Option<CCtx<'static>>,
         level: i32,
+        dictionary: &[u8],
     ) -> Result<(), FrameError> {
         let context = match state {
             Some(context) => context,
-            None => state.insert(context(level)?),
+            None => state.insert(context(level, dictionary)?),
         };
         self.frame.clear();
         self.frame.reserve(zstd_safe::compress_bound(self.content.len()));
@@ -195,6 +210,10 @@ pub(super) fn decompress<'io>(
     context
         .set_parameter(DParameter::WindowLogMax(log.min(WINDOW_LOG_MAX)))
         .map_err(|code| refused(code, 0, Kind::Argument))?;
+    let dictionary = dictionary(options.dictionary.as_ref());
+    if !dictionary.is_empty() {
+        context.load_dictionary(dictionary).map_err(|code| refused(code, 0, Kind::Argument))?;
+    }
     let mut input = vec![0; DCtx::in_size()];
     let mut output = vec![0; DCtx::out_size()];
     let mut tally = Tally::default();

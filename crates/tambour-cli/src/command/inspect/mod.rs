@@ -1,5 +1,7 @@
-//! `tambour inspect`: what a table, a part or a file of blocks is made of.
+//! `tambour inspect`: what a table, a part, a file of blocks or one of frames is made of.
 
+mod frames;
+mod learning;
 mod part;
 mod stream;
 mod table;
@@ -19,6 +21,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
         Target::Part => part::run(arguments),
         Target::Blocks => stream::run(arguments),
         Target::Pages => super::pages::inspect(&arguments.path, arguments.json),
+        Target::Frames => frames::run(arguments),
     }
 }
 
@@ -43,14 +46,14 @@ impl ColumnReport {
 }
 
 /// A line of name and value at the head of a report.
-fn fact(target: &mut dyn Write, name: &str, value: &str) -> io::Result<()> {
+pub(super) fn fact(target: &mut dyn Write, name: &str, value: &str) -> io::Result<()> {
     // A value may hold a statement of many lines; they stand below each other.
     let mut lines = value.lines();
     writeln!(target, "{name:<11} {}", lines.next().unwrap_or_default())?;
     lines.try_for_each(|line| writeln!(target, "{:<11} {line}", ""))
 }
 
-fn write_grid(target: &mut dyn Write, grid: &Grid) -> io::Result<()> {
+pub(super) fn write_grid(target: &mut dyn Write, grid: &Grid) -> io::Result<()> {
     match grid.widths(Frame::Plain, None) {
         Some(widths) => grid.write(target, Frame::Plain, &widths, None),
         None => Ok(()),

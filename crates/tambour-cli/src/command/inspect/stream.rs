@@ -1,5 +1,6 @@
 //! A file of blocks: how many, which codecs, and each of them on request.
 
+use super::learning::Learning;
 use super::{fact, write_grid};
 use crate::blocks::{BlockFile, Depth, Entry};
 use crate::cli::InspectArguments;
@@ -11,15 +12,26 @@ use std::path::{Path, PathBuf};
 use tambour::Part;
 use tambour::part::PartError;
 
+/// Method byte of LZ4.
+const LZ4: u8 = 0x82;
+
 /// Shows a file of blocks.
 pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
     let path = arguments.path.as_path();
-    let summary = Summary::read(path, arguments.blocks)?;
+    let mut learning = arguments.stats.then(Learning::new).transpose()?;
+    let summary = Summary::read(path, arguments.blocks, learning.as_mut())?;
     if arguments.json {
-        stdout::json(&summary.to_json(path))?;
+        let mut object = summary.to_json(path);
+        if let (Some(learning), Some(object)) = (&learning, object.as_object_mut()) {
+            object.insert("learned".to_owned(), learning.to_json());
+        }
+        stdout::json(&object)?;
     } else {
         let mut target = stdout::text();
         summary.write(path, &mut target)?;
+        if let Some(learning) = &learning {
+            learning.write(&mut target)?;
+        }
         target.flush()?;
     }
     summary.check()
@@ -28,7 +40,7 @@ pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
 /// Shows the blocks of every stream of a part.
 pub(super) fn write_part(part: &Part, target: &mut dyn Write) -> anyhow::Result<()> {
     for path in streams(part) {
-        let summary = Summary::read(&path, true)?;
+        let summary = Summary::read(&path, true, None)?;
         writeln!(target)?;
         summary.write(&path, target)?;
         summary.check()?;
@@ -40,7 +52,7 @@ pub(super) fn write_part(part: &Part, target: &mut dyn Write) -> anyhow::Result<
 pub(super) fn part_to_json(part: &Part) -> anyhow::Result<serde_json::Value> {
     let mut streams_json = serde_json::Map::new();
     for path in streams(part) {
-        let summary = Summary::read(&path, true)?;
+        let summary = Summary::read(&path, true, None)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         streams_json.insert(name, summary.blocks_to_json());
     }
@@ -74,17 +86,27 @@ struct Summary {
 }
 
 impl Summary {
-    fn read(path: &Path, each: bool) -> anyhow::Result<Self> {
-        let file = BlockFile::open(path, if each { Depth::Checksums } else { Depth::Headers })?;
+    fn read(path: &Path, each: bool, mut learning: Option<&mut Learning>) -> anyhow::Result<Self> {
+        let closely = each || learning.is_some();
+        let mut file =
+            BlockFile::open(path, if closely { Depth::Checksums } else { Depth::Headers })?;
         let mut summary = Self {
             length: file.length(),
             codecs: Vec::new(),
             entries: each.then(Vec::new),
             damage: None,
         };
-        for entry in file {
+        while let Some(entry) = file.next() {
             match entry {
-                Ok(entry) => summary.add(entry),
+                Ok(entry) => {
+                    if let (Some(learning), LZ4, None) =
+                        (&mut learning, entry.header.method, &entry.damage)
+                    {
+                        let content = entry.header.uncompressed_size as usize;
+                        learning.decode(file.payload(), content);
+                    }
+                    summary.add(entry);
+                }
                 Err(error) => summary.damage = summary.damage.or(Some(error)),
             }
         }

@@ -16,52 +16,52 @@ const DICTIONARY: u8 = 1;
 
 /// Largest block of a frame: one of four sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct BlockBytes {
+pub(in crate::frame) struct BlockBytes {
     /// The field of the format, 4 to 7.
     code: u8,
 }
 
 impl BlockBytes {
     /// The largest, which the `lz4` program takes as well.
-    pub(super) const MAX: Self = Self { code: 7 };
+    pub(in crate::frame) const MAX: Self = Self { code: 7 };
 
     /// The number of bytes.
-    pub(super) fn bytes(self) -> usize {
+    pub(in crate::frame) fn bytes(self) -> usize {
         1 << (8 + 2 * self.code)
     }
 
     /// The smallest that holds so much content in one block, or the largest: readers may take that much memory.
-    pub(super) fn holding(content: u64) -> Self {
+    pub(in crate::frame) fn holding(content: u64) -> Self {
         let enough = |size: &Self| size.bytes() as u64 >= content;
         (4..=7).map(|code| Self { code }).find(enough).unwrap_or(Self::MAX)
     }
 
     /// The size of exactly so many bytes, if the format has it.
-    pub(super) fn exactly(bytes: usize) -> Option<Self> {
+    pub(in crate::frame) fn exactly(bytes: usize) -> Option<Self> {
         (4..=7).map(|code| Self { code }).find(|size| size.bytes() == bytes)
     }
 }
 
 /// What a frame header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Descriptor {
+pub(in crate::frame) struct Descriptor {
     /// No block needs an earlier one.
-    pub(super) independent: bool,
+    pub(in crate::frame) independent: bool,
     /// Every block has a checksum.
-    pub(super) block_checksums: bool,
+    pub(in crate::frame) block_checksums: bool,
     /// The frame ends with a checksum of its content.
-    pub(super) content_checksum: bool,
+    pub(in crate::frame) content_checksum: bool,
     /// Bytes of the content.
-    pub(super) content_size: Option<u64>,
+    pub(in crate::frame) content_size: Option<u64>,
     /// Identity of the dictionary.
-    pub(super) dictionary: Option<u32>,
+    pub(in crate::frame) dictionary: Option<u32>,
     /// Largest block.
-    pub(super) block_bytes: BlockBytes,
+    pub(in crate::frame) block_bytes: BlockBytes,
 }
 
 impl Descriptor {
     /// Reads what follows the magic number; `start` is the offset of that number.
-    pub(super) fn read(source: &mut Source<'_>, start: u64) -> Result<Self, FrameError> {
+    pub(in crate::frame) fn read(source: &mut Source<'_>, start: u64) -> Result<Self, FrameError> {
         const WHAT: &str = "frame header";
         let wrong =
             |reason, kind| Err::<Self, _>(FrameError::Header { offset: start, reason, kind });
@@ -112,7 +112,7 @@ impl Descriptor {
     }
 
     /// The whole header with its magic number, 7 to 19 bytes.
-    pub(super) fn to_bytes(self) -> Vec<u8> {
+    pub(in crate::frame) fn to_bytes(self) -> Vec<u8> {
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         let flags = VERSION << 6
             | flag(self.independent, INDEPENDENT)

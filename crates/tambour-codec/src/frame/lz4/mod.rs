@@ -16,14 +16,17 @@ use super::ends::Source;
 use std::hash::Hasher as _;
 use twox_hash::XxHash32;
 
+pub(super) use descriptor::{BlockBytes, Descriptor};
+pub(super) use read::LEGACY_BLOCK_BYTES;
+
 /// First four bytes of a frame.
 pub(super) const MAGIC: u32 = 0x184d_2204;
 /// First four bytes of a legacy frame.
 pub(super) const LEGACY_MAGIC: u32 = 0x184c_2102;
 /// Bit of a block's size field: the data is stored as it is.
-const STORED: u32 = 1 << 31;
+pub(super) const STORED: u32 = 1 << 31;
 /// How far a match reaches back.
-const WINDOW_BYTES: usize = 64 << 10;
+pub(super) const WINDOW_BYTES: usize = 64 << 10;
 
 /// True for the magic number of a skippable frame, of LZ4 and zstd alike.
 pub(super) fn is_skippable(magic: u32) -> bool {
@@ -37,10 +40,11 @@ pub(super) fn skip(source: &mut Source<'_>, start: u64) -> Result<(), FrameError
     source.skip(u64::from(size), WHAT, start)
 }
 
-/// A dictionary: bytes that a reader must have, too. Matches of a frame's blocks may reach into its last 64 KiB.
+/// A dictionary: bytes that a reader must have, too. Matches of an LZ4 frame's blocks may reach into its last 64 KiB; for
+/// zstd it is whatever its trainer or anybody made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dictionary {
-    /// Its identity, which goes into the frame header. A frame that names none is tried with whatever dictionary is there;
+    /// Its identity, which goes into the frame header of LZ4; one of zstd has it in its bytes. A frame that names none is tried with whatever dictionary is there;
     /// its content checksum tells whether that was right.
     pub id: Option<u32>,
     /// Its bytes.
@@ -55,7 +59,7 @@ impl Dictionary {
 }
 
 /// The hash of the format: xxHash32 with seed 0.
-fn hash(bytes: &[u8]) -> u32 {
+pub(super) fn hash(bytes: &[u8]) -> u32 {
     XxHash32::oneshot(0, bytes)
 }
 

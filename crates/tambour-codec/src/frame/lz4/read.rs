@@ -15,7 +15,7 @@ use crate::frame::{DecompressOptions, FrameError, Tally};
 use tambour_kernel::lz4;
 
 /// Every block of a legacy frame but the last holds so many bytes.
-const LEGACY_BLOCK_BYTES: usize = 8 << 20;
+pub(in crate::frame) const LEGACY_BLOCK_BYTES: usize = 8 << 20;
 
 /// Decompresses all frames up to the end of the input.
 pub(in crate::frame) fn decompress<'io>(

@@ -134,7 +134,7 @@ fn linked_blocks_reach_back() {
 fn dictionaries_are_named() {
     let dictionary = Dictionary { id: Some(7), bytes: b"a dictionary says hello ".repeat(4000) };
     let mut options = CompressOptions::new(Format::Lz4);
-    options.lz4.dictionary = Some(dictionary.clone());
+    options.dictionary = Some(dictionary.clone());
     for linked in [false, true] {
         options.lz4.linked = linked;
         let content = b"a dictionary says hello too, and another says hello ".repeat(3000);

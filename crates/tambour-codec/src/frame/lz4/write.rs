@@ -24,7 +24,7 @@ pub(in crate::frame) fn compress<'io>(
         })?,
     };
     let level = level(options.level)?;
-    let dictionary = options.lz4.dictionary.as_ref();
+    let dictionary = options.dictionary.as_ref();
     let descriptor = Descriptor {
         independent: !options.lz4.linked,
         block_checksums: options.lz4.block_checksums,
