@@ -22,6 +22,10 @@ const LAYERS: [&str; 11] = [
 /// Crates that stand beside the layers and may use any of them, but no layer uses them (other than in tests).
 const BESIDE: [&str; 4] = ["tambour-check", "tambour-capi", "tambour-sqlite", "tambour-python"];
 
+/// Layers with `unsafe`: the kernels, and the calls of C xxHash that benchmarks compare with. There it is denied but for
+/// named exceptions.
+const UNSAFE: [&str; 2] = ["tambour-kernel", "tambour-bench"];
+
 /// What a layer must not know: crates by prefix, and the layers that may use them.
 const STRANGERS: [(&str, &[&str]); 2] = [
     (
