@@ -134,13 +134,13 @@ unsafe extern "C" fn read(
     };
     // SAFETY: SQLite gives room for `amount` bytes, which nobody else uses during the call.
     let target = unsafe { std::slice::from_raw_parts_mut(target.cast::<u8>(), amount) };
-    let act = |connection: &mut Connection| {
-        match connection.with(|database| database.read(target, offset)) {
-            Some(Ok(true)) => ffi::SQLITE_OK,
-            Some(Ok(false)) => ffi::SQLITE_IOERR_SHORT_READ,
-            Some(Err(error)) => code(&error, ffi::SQLITE_IOERR_READ),
-            None => ffi::SQLITE_IOERR_READ,
-        }
+    let act = |connection: &mut Connection| match connection
+        .with(|database| database.read(target, offset))
+    {
+        Some(Ok(true)) => ffi::SQLITE_OK,
+        Some(Ok(false)) => ffi::SQLITE_IOERR_SHORT_READ,
+        Some(Err(error)) => code(&error, ffi::SQLITE_IOERR_READ),
+        None => ffi::SQLITE_IOERR_READ,
     };
     // SAFETY: SQLite calls with a file that `install` made, one call at a time.
     unsafe { run(file, ffi::SQLITE_IOERR_READ, act) }
@@ -220,10 +220,7 @@ unsafe extern "C" fn unlock(file: *mut ffi::sqlite3_file, level: c_int) -> c_int
     unsafe { run(file, FAILED, act) }
 }
 
-unsafe extern "C" fn check_reserved_lock(
-    file: *mut ffi::sqlite3_file,
-    found: *mut c_int,
-) -> c_int {
+unsafe extern "C" fn check_reserved_lock(file: *mut ffi::sqlite3_file, found: *mut c_int) -> c_int {
     let mut reserved = false;
     let act = |connection: &mut Connection| {
         reserved = connection.is_reserved();

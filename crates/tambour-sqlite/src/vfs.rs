@@ -118,9 +118,8 @@ unsafe extern "C" fn open(
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let writable = flags & ffi::SQLITE_OPEN_READWRITE != 0;
     let create = flags & ffi::SQLITE_OPEN_CREATE != 0;
-    let opened = std::panic::catch_unwind(|| {
-        Connection::open(path, writable, create, &context.settings)
-    });
+    let opened =
+        std::panic::catch_unwind(|| Connection::open(path, writable, create, &context.settings));
     match opened {
         Ok(Ok(connection)) => {
             // SAFETY: SQLite allocated `szOsFile` bytes, which are enough for a `File`, and aligned for any type.

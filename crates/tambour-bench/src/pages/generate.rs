@@ -59,7 +59,7 @@ impl Rows {
     }
 
     /// Changes a number of one row of a page, as an update of a counter does.
-    pub fn update(self, page: &mut [u8], random: &mut Random) {
+    pub(super) fn update(self, page: &mut [u8], random: &mut Random) {
         let used = u16::from_be_bytes([page[40], page[41]]).max(1);
         let slot = page.len() - TAIL_BYTES - 2 * (1 + random.below(u64::from(used)) as usize);
         let record = usize::from(u16::from_be_bytes([page[slot], page[slot + 1]])) << SHIFT;
@@ -149,8 +149,18 @@ struct AccessLog {
 
 /// Projects with their share in a thousand.
 const PROJECTS: [(&str, u64); 12] = [
-    ("en", 420), ("ja", 90), ("de", 85), ("es", 80), ("fr", 70), ("ru", 65), ("pt", 40), ("it", 38),
-    ("zh", 35), ("commons.m", 30), ("pl", 27), ("en.d", 20),
+    ("en", 420),
+    ("ja", 90),
+    ("de", 85),
+    ("es", 80),
+    ("fr", 70),
+    ("ru", 65),
+    ("pt", 40),
+    ("it", 38),
+    ("zh", 35),
+    ("commons.m", 30),
+    ("pl", 27),
+    ("en.d", 20),
 ];
 
 impl AccessLog {
@@ -158,8 +168,8 @@ impl AccessLog {
         // Words that are spelled by syllables: letters are as unevenly spread as in a language.
         const SYLLABLES: [&str; 40] = [
             "an", "be", "ca", "der", "en", "fo", "ga", "he", "in", "ja", "ka", "la", "mar", "na",
-            "or", "pa", "qui", "ra", "sta", "te", "un", "vi", "wa", "xi", "yo", "za", "ing", "tion",
-            "al", "er", "es", "ic", "is", "ist", "ly", "man", "ness", "on", "ton", "us",
+            "or", "pa", "qui", "ra", "sta", "te", "un", "vi", "wa", "xi", "yo", "za", "ing",
+            "tion", "al", "er", "es", "ic", "is", "ist", "ly", "man", "ness", "on", "ton", "us",
         ];
         let word = |random: &mut Random| {
             let mut word = String::new();

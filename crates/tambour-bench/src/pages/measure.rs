@@ -138,7 +138,8 @@ fn case(
     layout: Layout,
 ) -> Result<Case, BenchError> {
     let page_bytes = pages.first().map_or(0, Vec::len);
-    let trial = Trial(settings.directory.join(format!("tambour-bench-{}.pages", std::process::id())));
+    let trial =
+        Trial(settings.directory.join(format!("tambour-bench-{}.pages", std::process::id())));
     super::remove(&trial.0);
     let options = Options { page_bytes, layout, codec, ..Options::default() };
     let mut store = Store::create(&trial.0, &options)?;
@@ -215,7 +216,11 @@ fn update(
     seconds += thread_seconds() - start;
     let mut wrong = None;
     store.reader().scan(0..u64::MAX, &mut |page, content| {
-        if usize::try_from(page).ok().and_then(|page| contents.get(page)).is_none_or(|it| it != content) {
+        if usize::try_from(page)
+            .ok()
+            .and_then(|page| contents.get(page))
+            .is_none_or(|it| it != content)
+        {
             wrong = Some(page);
         }
     })?;

@@ -74,8 +74,11 @@ impl Results {
                 "punches": case.punches,
             })
         };
-        let lines: serde_json::Map<_, _> =
-            machine.lines().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+        let lines: serde_json::Map<_, _> = machine
+            .lines()
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), json!(value)))
+            .collect();
         json!({
             "schema": "tambour/bench pages/1",
             "machine": lines,
@@ -119,7 +122,12 @@ impl Results {
                 if let Some(case) = best {
                     facts.push(Fact {
                         value: format!("{:.2}\u{d7}", case.ratio()),
-                        label: format!("smaller: {}, pages of {} KiB, {}", rows.name(), size / 1024, case.name()),
+                        label: format!(
+                            "smaller: {}, pages of {} KiB, {}",
+                            rows.name(),
+                            size / 1024,
+                            case.name()
+                        ),
                     });
                 }
             }
@@ -129,24 +137,35 @@ impl Results {
 
     fn section(&self, rows: Rows) -> Section {
         let ids: [&'static str; 6] = match rows {
-            Rows::AccessLog => ["log-size", "log-load", "log-written", "log-scan", "log-update", "log-bytes"],
-            Rows::Metrics => ["row-size", "row-load", "row-written", "row-scan", "row-update", "row-bytes"],
+            Rows::AccessLog => {
+                ["log-size", "log-load", "log-written", "log-scan", "log-update", "log-bytes"]
+            }
+            Rows::Metrics => {
+                ["row-size", "row-load", "row-written", "row-scan", "row-update", "row-bytes"]
+            }
         };
         let [size, load, written, scan, update, bytes] = ids;
         let megabytes = |bytes: u64| bytes as f64 / 1e6;
         let figures = vec![
             self.heat(rows, size),
             self.bars(rows, load, "Time of the load", "seconds", |case| case.load_seconds),
-            self.bars(rows, written, "Bytes written by the load", "MB", |case| megabytes(case.load_written)),
+            self.bars(rows, written, "Bytes written by the load", "MB", |case| {
+                megabytes(case.load_written)
+            }),
             self.bars(rows, scan, "Time of a scan", "seconds", |case| case.scan_seconds),
             self.bars(rows, update, "Time of the updates", "seconds", |case| case.update_seconds),
-            self.bars(rows, bytes, "Bytes written per update", "KB", |case| case.bytes_per_update() / 1e3),
+            self.bars(rows, bytes, "Bytes written per update", "KB", |case| {
+                case.bytes_per_update() / 1e3
+            }),
         ];
         Section {
-            title: format!("Rows of {}", match rows {
-                Rows::AccessLog => "an access log",
-                Rows::Metrics => "metrics",
-            }),
+            title: format!(
+                "Rows of {}",
+                match rows {
+                    Rows::AccessLog => "an access log",
+                    Rows::Metrics => "metrics",
+                }
+            ),
             text: String::new(),
             figures,
             tables: Vec::new(),
@@ -168,10 +187,12 @@ impl Results {
                     let case = cases.find(|case| {
                         case.layout == layout && case.codec == *codec && case.page_bytes == *size
                     })?;
-                    let hover = format!("{}, {} KiB: {:.2}x", case.name(), size / 1024, case.ratio());
+                    let hover =
+                        format!("{}, {} KiB: {:.2}x", case.name(), size / 1024, case.ratio());
                     Some((case.ratio(), hover))
                 };
-                lines.push((format!("{} {codec}", layout.name()), sizes.iter().map(cell).collect()));
+                lines
+                    .push((format!("{} {codec}", layout.name()), sizes.iter().map(cell).collect()));
             }
         }
         let heat = Heat {
@@ -206,7 +227,11 @@ impl Results {
                 label: format!("{} KiB, {}", case.page_bytes / 1024, case.name()),
                 value,
                 text: format!("{value:.2}"),
-                hover: format!("{}, {} KiB: {value:.3} {unit}", case.name(), case.page_bytes / 1024),
+                hover: format!(
+                    "{}, {} KiB: {value:.3} {unit}",
+                    case.name(),
+                    case.page_bytes / 1024
+                ),
                 tone: match (case.codec.method, case.layout) {
                     (Method::None, _) => Tone::Reference,
                     (_, Layout::Packed) => Tone::First,
@@ -214,11 +239,8 @@ impl Results {
                 },
             }
         };
-        let bars = Bars {
-            axis: Axis::linear(unit),
-            line: None,
-            bars: self.of(rows).map(bar).collect(),
-        };
+        let bars =
+            Bars { axis: Axis::linear(unit), line: None, bars: self.of(rows).map(bar).collect() };
         Figure {
             id,
             title: title.to_owned(),
@@ -274,7 +296,11 @@ mod tests {
         assert_eq!(results.cases.len(), 8);
         let page = results.page(Machine::default());
         let html = page.render().unwrap();
-        assert_eq!(html.matches("class=\"cell\"").count(), 2 * 2 * 4, "two kinds of rows, drawn twice");
+        assert_eq!(
+            html.matches("class=\"cell\"").count(),
+            2 * 2 * 4,
+            "two kinds of rows, drawn twice"
+        );
         assert_eq!(results.table().rows.len(), 8);
         for case in &results.cases {
             assert!(case.update_written > 0 && case.load_written >= case.allocated_bytes / 2);

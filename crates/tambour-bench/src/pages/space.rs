@@ -34,7 +34,11 @@ pub fn space_report(file: &str, found: &[Space]) -> SpaceReport {
         vec![
             format!("{}K", space.page_bytes / 1024),
             space.codec.to_string(),
-            if space.dictionary_bytes == 0 { "-".to_owned() } else { space.dictionary_bytes.to_string() },
+            if space.dictionary_bytes == 0 {
+                "-".to_owned()
+            } else {
+                space.dictionary_bytes.to_string()
+            },
             space.pages.to_string(),
             space.packed_bytes.to_string(),
             space.holes_bytes.to_string(),
@@ -57,10 +61,15 @@ impl SpaceReport {
     /// The page.
     pub fn page(&self, machine: Machine) -> Page {
         let best = |ratio: fn(&Space) -> f64, what: &str| {
-            let space = self.found.iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other)))?;
+            let space =
+                self.found.iter().max_by(|one, other| ratio(one).total_cmp(&ratio(other)))?;
             Some(Fact {
                 value: format!("{:.2}\u{d7}", ratio(space)),
-                label: format!("{what}, at best: pages of {} KiB, {}", space.page_bytes / 1024, name(space)),
+                label: format!(
+                    "{what}, at best: pages of {} KiB, {}",
+                    space.page_bytes / 1024,
+                    name(space)
+                ),
             })
         };
         let facts = [best(Space::packed_ratio, "packed"), best(Space::holes_ratio, "with holes")];
@@ -98,7 +107,8 @@ impl SpaceReport {
                 let cell = |size: &usize| {
                     let mut found = self.found.iter();
                     let space = found.find(|it| it.page_bytes == *size && name(it) == *wanted)?;
-                    let text = format!("{layout} {wanted}, {} KiB: {:.2}x", size / 1024, ratio(space));
+                    let text =
+                        format!("{layout} {wanted}, {} KiB: {:.2}x", size / 1024, ratio(space));
                     Some((ratio(space), text))
                 };
                 rows.push((format!("{layout} {wanted}"), sizes.iter().map(cell).collect()));
@@ -112,7 +122,8 @@ impl SpaceReport {
         Figure {
             id: "space",
             title: "Ratio by page size, codec and layout".to_owned(),
-            caption: "Packed, an image takes its length; with holes, whole blocks of 4 KiB.".to_owned(),
+            caption: "Packed, an image takes its length; with holes, whole blocks of 4 KiB."
+                .to_owned(),
             panels: vec![Panel { title: String::new(), chart: Chart::Heat(heat) }],
             legend: Vec::new(),
             values: self.table.clone(),

@@ -9,9 +9,7 @@ use crate::report::{Column, Table};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use tambour_store::page::{
-    Durability, Layout, Method, Options, PageCodec, Store,
-};
+use tambour_store::page::{Durability, Layout, Method, Options, PageCodec, Store};
 
 /// A promise and what became of it.
 #[derive(Clone, Debug)]
@@ -34,7 +32,7 @@ impl Target {
 }
 
 /// Bytes of pages that are generated.
-const BYTES: usize = 48 << 20;
+const BYTES: usize = 24 << 20;
 /// Passes of which the median counts.
 const ROUNDS: usize = 7;
 
@@ -130,7 +128,8 @@ impl Targets {
         load(&mut store, pages)?;
         let stat = store.stat(false)?;
         let home = stat.home_file.map_or(0, |space| space.allocated);
-        let what = format!("{}, 16 KiB, holes: blocks allocated over blocks of the images", rows.name());
+        let what =
+            format!("{}, 16 KiB, holes: blocks allocated over blocks of the images", rows.name());
         self.found.push(at_most(what, 1.0, home as f64 / stat.rounded_bytes as f64));
         Ok(())
     }
@@ -168,7 +167,11 @@ impl Targets {
                 "{}, 16 KiB: file over images after five overwrites, checkpoint every {percent} %",
                 rows.name()
             );
-            self.found.push(at_most(what, bound, stat.file_bytes() as f64 / stat.image_bytes as f64));
+            self.found.push(at_most(
+                what,
+                bound,
+                stat.file_bytes() as f64 / stat.image_bytes as f64,
+            ));
         }
         Ok(())
     }
@@ -190,7 +193,7 @@ impl Targets {
             load(&mut store, pages)?;
             let mut random = Random::new(9);
             let before = store.counts();
-            let updates = 4000;
+            let updates = 3200;
             let mut contents = pages.clone();
             for _ in 0..updates / batch_pages {
                 let mut batch = store.batch()?;
@@ -203,7 +206,8 @@ impl Targets {
             }
             store.checkpoint()?;
             let after = store.counts();
-            let name = format!("{}, {kib} KiB, {}, batches of {batch_pages}", rows.name(), layout.name());
+            let name =
+                format!("{}, {kib} KiB, {}, batches of {batch_pages}", rows.name(), layout.name());
             let bytes = (after.bytes_written - before.bytes_written) as f64 / 1000.0;
             self.found.push(at_most(
                 format!("{name}: KB per durable update, checkpoints included"),
@@ -216,7 +220,11 @@ impl Targets {
             // Checkpoints are counted apart: three syncs each, five with holes.
             let checkpoints = (after.checkpoints - before.checkpoints) as f64;
             let own = checkpoints * if layout == Layout::Packed { 3.0 } else { 5.0 };
-            self.found.push(at_most(format!("{name}: syncs per commit"), bound, (syncs - own) / commits));
+            self.found.push(at_most(
+                format!("{name}: syncs per commit"),
+                bound,
+                (syncs - own) / commits,
+            ));
             if layout == Layout::Holes {
                 let punches = (after.punches - before.punches) as f64;
                 self.found.push(at_most(format!("{name}: punches"), f64::from(u32::MAX), punches));
@@ -235,7 +243,8 @@ impl Targets {
             loads.push(time(|| load(&mut store, pages))?);
         }
         let found = median(writes) / median(loads);
-        let what = format!("{}: load without a codec over a plain write of the same bytes", rows.name());
+        let what =
+            format!("{}: load without a codec over a plain write of the same bytes", rows.name());
         self.found.push(at_least(what, 0.8, found));
         for method in [Method::Lz4, Method::Zstd, Method::Zlib] {
             self.codec_speeds(rows, pages, method)?;
@@ -245,7 +254,12 @@ impl Targets {
         Ok(())
     }
 
-    fn codec_speeds(&mut self, rows: Rows, pages: &Pages, method: Method) -> Result<(), BenchError> {
+    fn codec_speeds(
+        &mut self,
+        rows: Rows,
+        pages: &Pages,
+        method: Method,
+    ) -> Result<(), BenchError> {
         let codec: PageCodec = method.name().parse()?;
         let mut alone = super::codec::Alone::new(codec)?;
         let images = alone.encode_all(pages)?;
@@ -286,7 +300,11 @@ impl Targets {
         }
         let name = rows.name();
         let found = median(backups) / median(copies);
-        self.found.push(at_most(format!("{name}: backup over a copy of the packed file"), 1.15, found));
+        self.found.push(at_most(
+            format!("{name}: backup over a copy of the packed file"),
+            1.15,
+            found,
+        ));
         drop(store);
         let mut store = Store::open(&self.path, tambour_store::page::Access::Read)?;
         let images = store.stat(false)?.image_bytes;

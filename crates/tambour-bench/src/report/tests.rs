@@ -1,8 +1,8 @@
 //! The page as text: every figure is there, everything is escaped, nothing is fetched.
 
 use super::{
-    Axis, Bar, Bars, Chart, Column, Dots, Figure, Heat, Line, Lines, Mark, Page, Panel, Row, Scatter,
-    Section, Table, Tone,
+    Axis, Bar, Bars, Chart, Column, Dots, Figure, Heat, Line, Lines, Mark, Page, Panel, Row,
+    Scatter, Section, Table, Tone,
 };
 use crate::machine::Machine;
 

@@ -80,8 +80,7 @@ fn run_pages(arguments: &BenchPagesArguments, console: Console) -> anyhow::Resul
     };
     let mut progress = console.progress("bench", Total::Files(48));
     let results = pages::run(&settings, &mut |done, _| progress.update(done as u64, 0))?;
-    let targets =
-        if arguments.promises { pages::run_targets(&directory)? } else { Vec::new() };
+    let targets = if arguments.promises { pages::run_targets(&directory)? } else { Vec::new() };
     drop(progress);
     let machine = machine(kernels::isa()?);
     if let Some(directory) = &arguments.out {

@@ -7,6 +7,8 @@ mod compress;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod results;
 #[cfg(test)]
 mod support;

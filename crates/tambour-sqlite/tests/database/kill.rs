@@ -45,7 +45,9 @@ fn a_killed_process_loses_nothing_that_was_committed() {
              INSERT INTO account SELECT x, 1000, hex(randomblob(40)) FROM n;",
         )
         .unwrap();
-    for (round, journal) in ["delete", "truncate", "persist", "delete", "truncate"].iter().enumerate() {
+    for (round, journal) in
+        ["delete", "truncate", "persist", "delete", "truncate"].iter().enumerate()
+    {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "kill::child", "--nocapture"])
             .env(PATH, &path)

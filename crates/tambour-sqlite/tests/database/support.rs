@@ -44,8 +44,22 @@ pub(crate) fn load(connection: &mut Connection, orders: u64) {
         )
         .expect("tables");
     const WORDS: [&str; 16] = [
-        "carefully", "furiously", "quickly", "regular", "final", "ironic", "deposits", "accounts",
-        "requests", "packages", "sleep", "haggle", "among", "the", "slyly", "bold",
+        "carefully",
+        "furiously",
+        "quickly",
+        "regular",
+        "final",
+        "ironic",
+        "deposits",
+        "accounts",
+        "requests",
+        "packages",
+        "sleep",
+        "haggle",
+        "among",
+        "the",
+        "slyly",
+        "bold",
     ];
     const MODES: [&str; 7] = ["AIR", "MAIL", "SHIP", "TRUCK", "RAIL", "FOB", "REG AIR"];
     const INSTRUCTIONS: [&str; 4] =
@@ -59,9 +73,8 @@ pub(crate) fn load(connection: &mut Connection, orders: u64) {
         let mut line = transaction
             .prepare("INSERT INTO lineitem VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)")
             .expect("a statement");
-        let date = |day: u64| {
-            format!("{}-{:02}-{:02}", 1992 + day / 372, day / 31 % 12 + 1, day % 31 + 1)
-        };
+        let date =
+            |day: u64| format!("{}-{:02}-{:02}", 1992 + day / 372, day / 31 % 12 + 1, day % 31 + 1);
         let text = |seed: &mut u64, count: u64| {
             let words = (0..count).map(|_| WORDS[(random(seed) % 16) as usize]);
             words.collect::<Vec<_>>().join(" ")

@@ -385,7 +385,8 @@ fn restore_changes(
 ) -> Result<(), PageError> {
     let mut store = Store::open_on(storage, path, Access::Write)?;
     if store.file_id() != head.file_id || store.shared.page_shift != head.page_shift {
-        let problem = format!("it is of store {:016x}, this is {:016x}", head.file_id, store.file_id());
+        let problem =
+            format!("it is of store {:016x}, this is {:016x}", head.file_id, store.file_id());
         return Err(PageError::Mismatch { problem });
     }
     if store.generation() != head.since {

@@ -20,7 +20,11 @@ const HOME_STEP_MAX: u64 = 64 << 20;
 #[derive(Clone, Copy, Debug)]
 enum Item {
     /// An image in the arena.
-    Image { start: usize, length: u32, checksum: u64 },
+    Image {
+        start: usize,
+        length: u32,
+        checksum: u64,
+    },
     Zero,
     Free,
 }
@@ -65,7 +69,8 @@ impl Drop for Batch<'_> {
 
 /// True if there are only zeros.
 fn is_zero(page: &[u8]) -> bool {
-    page.iter().take(64).all(|byte| *byte == 0) && page[64..].chunks(64).all(|it| *it == page[..it.len()])
+    page.iter().take(64).all(|byte| *byte == 0)
+        && page[64..].chunks(64).all(|it| *it == page[..it.len()])
 }
 
 impl Batch<'_> {
@@ -160,10 +165,7 @@ impl Batch<'_> {
     }
 
     /// Frees every page that is not to live.
-    pub(super) fn free_all_but(
-        &mut self,
-        lives: &dyn Fn(PageId) -> bool,
-    ) -> Result<(), PageError> {
+    pub(super) fn free_all_but(&mut self, lives: &dyn Fn(PageId) -> bool) -> Result<(), PageError> {
         let gone: Vec<PageId> = self.store.pages().filter(|page| !lives(*page)).collect();
         gone.into_iter().try_for_each(|page| self.free(page))
     }
@@ -269,7 +271,11 @@ impl Batch<'_> {
         let mut records = Vec::with_capacity(self.items.len());
         let mut placed = Vec::with_capacity(self.items.len());
         // The best place for all of them is one gap that takes them together.
-        let whole = if spread && !self.descending { self.store.extents.allocate(self.used as u64) } else { None };
+        let whole = if spread && !self.descending {
+            self.store.extents.allocate(self.used as u64)
+        } else {
+            None
+        };
         let mut within = whole;
         for (&page, item) in &self.items {
             let empty = |kind| Record { kind, page, generation, offset: 0, length: 0, checksum: 0 };

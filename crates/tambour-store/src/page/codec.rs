@@ -217,7 +217,8 @@ impl Coder {
         } else {
             if self.opened.as_ref().is_none_or(|(id, _)| *id != dictionary) {
                 let found = dictionaries.get(dictionary);
-                let unknown = || zstd_error("the store does not have the dictionary", Kind::Corrupt);
+                let unknown =
+                    || zstd_error("the store does not have the dictionary", Kind::Corrupt);
                 let bytes = &found.ok_or_else(unknown)?.bytes;
                 let made = DDict::try_create(bytes).ok_or_else(no_memory)?;
                 self.opened = Some((dictionary, made));

@@ -79,7 +79,11 @@ impl Store {
         self.write_checkpoint()
     }
 
-    fn move_pages(&mut self, pages: &[(PageId, u64)], done: &mut Compacted) -> Result<(), PageError> {
+    fn move_pages(
+        &mut self,
+        pages: &[(PageId, u64)],
+        done: &mut Compacted,
+    ) -> Result<(), PageError> {
         let shared = self.shared.clone();
         let mut images = Vec::with_capacity(pages.len());
         for &(page, _) in pages {

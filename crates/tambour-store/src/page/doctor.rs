@@ -59,11 +59,7 @@ impl Trial {
         Ok(Self { path, file })
     }
 
-    fn run<T>(
-        &self,
-        operation: &'static str,
-        result: std::io::Result<T>,
-    ) -> Result<T, PageError> {
+    fn run<T>(&self, operation: &'static str, result: std::io::Result<T>) -> Result<T, PageError> {
         result.map_err(PageError::file(operation, &self.path))
     }
 
@@ -102,7 +98,9 @@ fn holes(directory: &Path) -> Result<Probe, PageError> {
     trial.run("sync", trial.file.sync())?;
     let before = trial.allocated()?;
     if let Err(error) = trial.file.punch(BLOCK_BYTES, BLOCK_BYTES) {
-        let detail = format!("holes cannot be punched ({error}); ranges are padded with zeros, which saves nothing");
+        let detail = format!(
+            "holes cannot be punched ({error}); ranges are padded with zeros, which saves nothing"
+        );
         return Ok(probe("holes", false, detail));
     }
     trial.run("sync", trial.file.sync())?;

@@ -33,6 +33,7 @@ mod error;
 mod extents;
 mod frame;
 mod header;
+pub mod law;
 mod map;
 mod open;
 mod options;

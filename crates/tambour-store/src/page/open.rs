@@ -8,7 +8,7 @@ use super::frame::{self, FRAME_HEADER_BYTES, FrameHeader, Kind, RECORD_BYTES, Re
 use super::header::{self, Expected, HEADER_BYTES};
 use super::map::{Entry, Map, State};
 use super::options::{Generation, Layout, Options};
-use super::shared::{Identity, Shared, map_path};
+use super::shared::{Identity, Shared, StoreFile, map_path};
 use super::snapshot;
 use super::store::{Log, Store};
 use super::superblock::{self, DATA_START, MAGIC, PLACES, Stretch, Superblock};
@@ -54,15 +54,11 @@ impl Store {
             }
         };
         let shared = Arc::new(Shared::new(path, pack, home, identity(&superblock)));
-        Self::assemble(shared, superblock, Map::default(), true, 0)
+        Ok(Self::assemble(shared, superblock, Map::default(), true, 0))
     }
 
     /// Opens a store, and recovers what a crash has left.
-    pub fn open_on(
-        storage: &dyn Storage,
-        path: &Path,
-        access: Access,
-    ) -> Result<Self, PageError> {
+    pub fn open_on(storage: &dyn Storage, path: &Path, access: Access) -> Result<Self, PageError> {
         let (pack, home, pack_path) = files(storage, path, access)?;
         let found = superblock::read(pack.as_ref(), &pack_path)?;
         let superblock = found.superblock;
@@ -73,9 +69,9 @@ impl Store {
         }
         let shared = Arc::new(Shared::new(path, pack, home, identity(&superblock)));
         let (map, references) = load_map(&shared, &superblock)?;
-        let home_length = shared.home.as_ref().map_or(Ok(0), |home| home.length())?;
+        let home_length = shared.home.as_ref().map_or(Ok(0), StoreFile::length)?;
         let writable = access == Access::Write;
-        let mut store = Self::assemble(shared, superblock, map, writable, home_length)?;
+        let mut store = Self::assemble(shared, superblock, map, writable, home_length);
         store.check_map()?;
         store.load_dictionaries(references)?;
         store.repaired = found.damage;
@@ -97,15 +93,16 @@ impl Store {
         map: Map,
         writable: bool,
         home_length: u64,
-    ) -> Result<Self, PageError> {
+    ) -> Self {
         let extents = Extents::around(DATA_START, Vec::new()).unwrap_or_default();
         let image_bytes = map.iter(0).map(|(_, entry)| u64::from(entry.length)).sum();
         let holes = superblock.layout == Layout::Holes;
         let waiting = map.iter(0).filter(|(_, entry)| holes && entry.state == State::Packed);
         let waiting = waiting.map(|(page, _)| page).collect();
         let vacant = |entry: &Entry| !entry.has_image() && entry.home_blocks > 0;
-        let vacated = map.iter(0).filter(|(_, entry)| vacant(entry)).map(|(page, _)| page).collect();
-        Ok(Self {
+        let vacated =
+            map.iter(0).filter(|(_, entry)| vacant(entry)).map(|(page, _)| page).collect();
+        Self {
             shared,
             map,
             extents,
@@ -131,7 +128,7 @@ impl Store {
             reserves: true,
             repaired: None,
             superblock,
-        })
+        }
     }
 
     /// Refuses entries that point to where no image can be.
@@ -148,7 +145,9 @@ impl Store {
             let (file_length, end) = match entry.state {
                 State::Packed => (pack_length, entry.offset.checked_add(u64::from(entry.length))),
                 _ if self.shared.home.is_none() => {
-                    return Err(wrong("the map says that it is at home, but there is no such file"));
+                    return Err(wrong(
+                        "the map says that it is at home, but there is no such file",
+                    ));
                 }
                 State::Raw if length != longest => {
                     return Err(wrong("the map gives a raw page another length"));
@@ -187,9 +186,13 @@ impl Store {
     fn replay(&mut self) -> Result<(), PageError> {
         let length = self.shared.pack.length()?;
         let mut head = self.superblock.log_start;
-        if head < DATA_START || head % self.shared.granule != 0 {
+        if head < DATA_START || !head.is_multiple_of(self.shared.granule) {
             let problem = format!("it lets commits begin at {head}");
             return Err(self.broken("superblock", PLACES[0], problem));
+        }
+        if head > length.next_multiple_of(self.shared.granule) {
+            let path = self.shared.pack.path.clone();
+            return Err(PageError::Truncated { path, expected: head, got: length });
         }
         let end = loop {
             match self.next_frame(head, length)? {
@@ -227,7 +230,6 @@ impl Store {
     }
 
     /// Reads the commit at `head`; the inner error says why there is none.
-    #[expect(clippy::type_complexity, reason = "an end of the log is no error of the call")]
     fn next_frame(
         &mut self,
         head: u64,
@@ -249,7 +251,10 @@ impl Store {
         };
         for record in records.iter().filter(|record| record.kind == Kind::Image) {
             if let Err(problem) = self.check_image(record, length)? {
-                return Ok(Err(format!("page {}, image at {}: {problem}", record.page, record.offset)));
+                return Ok(Err(format!(
+                    "page {}, image at {}: {problem}",
+                    record.page, record.offset
+                )));
             }
         }
         Ok(Ok((header, records)))
@@ -292,7 +297,7 @@ impl Store {
         if size <= HEADER_BYTES
             || size > self.shared.image_bytes_max()
             || record.offset < DATA_START
-            || record.offset % self.shared.granule != 0
+            || !record.offset.is_multiple_of(self.shared.granule)
         {
             return Ok(Err("no image can be there".to_owned()));
         }
@@ -376,7 +381,7 @@ impl Store {
 #[derive(Debug)]
 pub(super) struct Aside<'a> {
     storage: &'a dyn Storage,
-    aside: PathBuf,
+    path: PathBuf,
     target: PathBuf,
     layout: Layout,
 }
@@ -394,14 +399,14 @@ impl<'a> Aside<'a> {
         }
         let mut name = target.as_os_str().to_owned();
         name.push(".restore");
-        let aside = Self { storage, aside: name.into(), target: target.to_owned(), layout };
+        let aside = Self { storage, path: name.into(), target: target.to_owned(), layout };
         // What an interrupted one left.
         aside.remove();
         Ok(aside)
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.aside
+        &self.path
     }
 
     /// Gives the files their names. The one by which a store is known comes last.
@@ -409,16 +414,16 @@ impl<'a> Aside<'a> {
         let rename = |from: &Path, to: &Path| {
             storage.rename(from, to).map_err(PageError::file("rename", from))
         };
-        rename(&self.aside, &self.target)?;
+        rename(&self.path, &self.target)?;
         if self.layout == Layout::Holes {
-            rename(&map_path(&self.aside), &map_path(&self.target))?;
+            rename(&map_path(&self.path), &map_path(&self.target))?;
         }
         let synced = storage.sync_directory_of(&self.target);
         synced.map_err(PageError::file("sync the directory of", &self.target))
     }
 
     fn remove(&self) {
-        for path in [self.aside.clone(), map_path(&self.aside)] {
+        for path in [self.path.clone(), map_path(&self.path)] {
             let _ = self.storage.remove(&path);
         }
     }

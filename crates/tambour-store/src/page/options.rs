@@ -144,7 +144,9 @@ impl FromStr for PageCodec {
         };
         let refused = || PageError::Argument {
             what: "codec",
-            problem: format!("{text:?} is none of none, lz4, zstd, zlib, with a level as in zstd:3"),
+            problem: format!(
+                "{text:?} is none of none, lz4, zstd, zlib, with a level as in zstd:3"
+            ),
         };
         let codec = match name {
             "none" => Self::NONE,
@@ -154,9 +156,7 @@ impl FromStr for PageCodec {
             _ => return Err(refused()),
         };
         match level {
-            Some(level) => {
-                Self { level: level.parse().map_err(|_| refused())?, ..codec }.check()
-            }
+            Some(level) => Self { level: level.parse().map_err(|_| refused())?, ..codec }.check(),
             None => Ok(codec),
         }
     }
@@ -196,9 +196,8 @@ impl Default for Options {
 impl Options {
     /// Refuses what no store can have.
     pub fn check(&self) -> Result<(), PageError> {
-        let refused = |what, problem: &str| {
-            Err(PageError::Argument { what, problem: problem.to_owned() })
-        };
+        let refused =
+            |what, problem: &str| Err(PageError::Argument { what, problem: problem.to_owned() });
         let size = PAGE_BYTES_MIN..=PAGE_BYTES_MAX;
         if !self.page_bytes.is_power_of_two() || !size.contains(&self.page_bytes) {
             return refused("page size", "a power of two from 4 KiB to 1 MiB");

@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Bytes of a header, as images count them.
+const HEADER_LENGTH: u32 = 40;
+const _: () = assert!(HEADER_LENGTH as usize == HEADER_BYTES);
+
 /// The unit of holes.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 
@@ -147,8 +151,7 @@ impl Shared {
     ) -> Self {
         let counters = Arc::new(Counters::default());
         let wrap = |file, path: PathBuf| StoreFile { path, file, counters: counters.clone() };
-        let pack_path =
-            if home.is_some() { map_path(path) } else { path.to_owned() };
+        let pack_path = if home.is_some() { map_path(path) } else { path.to_owned() };
         Self {
             path: path.to_owned(),
             pack: wrap(pack, pack_path),
@@ -256,7 +259,7 @@ impl Shared {
             dictionary: 0,
             page,
             generation: entry.generation,
-            payload_bytes: entry.length - HEADER_BYTES as u32,
+            payload_bytes: entry.length.saturating_sub(HEADER_LENGTH),
             checksum: 0,
         };
         header::seal(self.file_id, image, header);
@@ -286,8 +289,7 @@ impl Shared {
         let header = self.check(page, entry, image)?;
         let (coder, dictionaries) = with;
         let payload = &image[HEADER_BYTES..];
-        let decoded =
-            coder.decode(header.method, header.dictionary, dictionaries, payload, target);
+        let decoded = coder.decode(header.method, header.dictionary, dictionaries, payload, target);
         decoded.map_err(|cause| {
             let (file, offset) = self.place(page, entry);
             PageError::Decode { path: file.path.clone(), page, offset, cause }

@@ -70,8 +70,7 @@ pub fn measure(
             if dictionaries && codec.method == super::Method::Zstd && pages.len() >= 16 {
                 let sample: Vec<Vec<u8>> = sample(&pages);
                 let total = pages.len() as u64;
-                let trained =
-                    dictionary::train(&mut Coder::new(), codec.level, 1, &sample, total)?;
+                let trained = dictionary::train(&mut Coder::new(), codec.level, 1, &sample, total)?;
                 if let (_, Some(dictionary)) = trained {
                     let held_out: Vec<Vec<u8>> = pages.iter().skip(1).step_by(2).cloned().collect();
                     found.push(encode(&held_out, codec, Some(&Arc::new(dictionary)))?);

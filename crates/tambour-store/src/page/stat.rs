@@ -181,15 +181,14 @@ impl Store {
                 let found = header::parse(&head, self.shared.expected(page, &entry));
                 found.map_err(|problem| self.shared.page_error(page, &entry, problem))?.method
             };
-            let index = match codecs.iter().position(|(known, _)| *known == method) {
-                Some(index) => index,
-                None => {
-                    codecs.push((method, CodecStat::default()));
-                    codecs.len() - 1
-                }
-            };
+            let known = codecs.iter().position(|(known, _)| *known == method);
+            let index = known.unwrap_or(codecs.len());
+            if index == codecs.len() {
+                codecs.push((method, CodecStat::default()));
+            }
             let codec = &mut codecs[index].1;
-            let stored = u64::from(entry.length) - if entry.state == State::Raw { HEADER_BYTES as u64 } else { 0 };
+            let stored = u64::from(entry.length)
+                - if entry.state == State::Raw { HEADER_BYTES as u64 } else { 0 };
             let blocks = usize::try_from(stored.div_ceil(BLOCK_BYTES)).unwrap_or(1);
             if codec.blocks.len() < blocks {
                 codec.blocks.resize(blocks, 0);

@@ -240,8 +240,7 @@ impl Store {
         self.checkpoint()?;
         let bytes = dictionary.bytes.len() as u64;
         let padded = bytes.next_multiple_of(self.shared.granule);
-        let offset =
-            self.extents.allocate(padded).unwrap_or_else(|| self.extents.append(padded));
+        let offset = self.extents.allocate(padded).unwrap_or_else(|| self.extents.append(padded));
         self.write_padded(&dictionary.bytes, offset)?;
         let checksum = xxh3_64(&dictionary.bytes, self.shared.file_id);
         self.references.push((dictionary.id, Stretch { offset, bytes, checksum }));

@@ -197,10 +197,9 @@ pub(crate) fn read(file: &dyn File, path: &Path) -> Result<Found, PageError> {
             Ok(Found { superblock, damage, differ })
         }
         (None, Some(damage)) => Err(damage),
-        (None, None) => Err(PageError::NotAStore {
-            path: path.to_owned(),
-            problem: "it has no superblock",
-        }),
+        (None, None) => {
+            Err(PageError::NotAStore { path: path.to_owned(), problem: "it has no superblock" })
+        }
     }
 }
 

@@ -38,7 +38,11 @@ impl Store {
     ) -> Result<Verified, PageError> {
         let mut verified = Verified::default();
         if let Some(PageError::Structure { path, what, offset, problem }) = &self.repaired {
-            let mended = if self.writable { "; the other copy is whole, and it was written again" } else { "" };
+            let mended = if self.writable {
+                "; the other copy is whole, and it was written again"
+            } else {
+                ""
+            };
             let problem = format!("{problem}{mended}");
             verified.damage.push(PageError::structure(path, what, *offset, problem));
         }
@@ -100,7 +104,7 @@ impl Reader {
                 Err(error) if is_damage(&error) => verified.damage.push(error),
                 Err(error) => return Err(error),
             }
-            if verified.pages % 256 == 0 {
+            if verified.pages.is_multiple_of(256) {
                 progress(verified);
             }
         }

@@ -27,7 +27,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(file: std::fs::File, access: Access) -> io::Result<Arc<dyn File>> {
+    fn lock(file: std::fs::File, access: Access) -> io::Result<Arc<dyn File>> {
         let operation = match access {
             Access::Read => FlockOperation::NonBlockingLockShared,
             Access::Write => FlockOperation::NonBlockingLockExclusive,
@@ -97,12 +97,7 @@ impl File for Open {
 
     fn expect(&self, offset: u64, length: u64) {
         // Only a hint: what cannot be read ahead is read when it is needed.
-        let _ = rustix::fs::fadvise(
-            &self.file,
-            offset,
-            NonZeroU64::new(length),
-            Advice::WillNeed,
-        );
+        let _ = rustix::fs::fadvise(&self.file, offset, NonZeroU64::new(length), Advice::WillNeed);
     }
 
     fn space(&self) -> io::Result<Space> {
@@ -135,12 +130,12 @@ impl Open {
 impl Storage for Disk {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let file = OpenOptions::new().read(true).write(access == Access::Write).open(path)?;
-        Open::new(file, access)
+        Open::lock(file, access)
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        Open::new(file, Access::Write)
+        Open::lock(file, Access::Write)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -152,9 +147,9 @@ impl Storage for Disk {
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        Ok(path.symlink_metadata().map(|_| true).or_else(|error| {
+        path.symlink_metadata().map(|_| true).or_else(|error| {
             if error.kind() == io::ErrorKind::NotFound { Ok(false) } else { Err(error) }
-        })?)
+        })
     }
 
     fn sync_directory_of(&self, path: &Path) -> io::Result<()> {

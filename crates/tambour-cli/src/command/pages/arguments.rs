@@ -328,7 +328,12 @@ pub(crate) struct SpaceArguments {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Page sizes
-    #[arg(long, value_name = "SIZES", value_delimiter = ',', default_value = "4KiB,8KiB,16KiB,32KiB,64KiB")]
+    #[arg(
+        long,
+        value_name = "SIZES",
+        value_delimiter = ',',
+        default_value = "4KiB,8KiB,16KiB,32KiB,64KiB"
+    )]
     pub(crate) page_size: Vec<ByteSize>,
     /// Codecs
     #[arg(long, value_name = "CODECS", value_delimiter = ',', value_parser = codec, default_value = "lz4,zstd:1,zstd:3,zlib:6")]

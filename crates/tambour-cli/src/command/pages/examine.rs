@@ -84,8 +84,9 @@ fn write_codecs(stat: &Stat) -> anyhow::Result<()> {
     ]);
     for (method, codec) in &stat.codecs {
         let blocks = codec.blocks.iter().enumerate().filter(|(_, count)| **count > 0);
-        let blocks: Vec<String> =
-            blocks.map(|(index, count)| format!("{}: {}", index + 1, quantity::grouped(*count))).collect();
+        let blocks: Vec<String> = blocks
+            .map(|(index, count)| format!("{}: {}", index + 1, quantity::grouped(*count)))
+            .collect();
         grid.push([
             method.name().to_owned(),
             quantity::grouped(codec.images),
@@ -107,7 +108,12 @@ fn write_grid(grid: &Grid) -> anyhow::Result<()> {
 }
 
 /// Checks a store and lists the damage.
-pub(super) fn verify(path: &Path, level: Level, json: bool, console: Console) -> anyhow::Result<()> {
+pub(super) fn verify(
+    path: &Path,
+    level: Level,
+    json: bool,
+    console: Console,
+) -> anyhow::Result<()> {
     let start = Start::now();
     let opened = Store::open(path, Access::Read);
     let verified = match opened {

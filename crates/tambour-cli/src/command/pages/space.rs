@@ -24,7 +24,10 @@ pub(super) fn run(arguments: &SpaceArguments, console: Console) -> anyhow::Resul
         return Err(Failure::NotFound(format!("{}: the file is empty", place())).into());
     }
     if length > content.len() as u64 {
-        console.note(format_args!("looked at the first {} of {length} bytes; --limit takes more", content.len()));
+        console.note(format_args!(
+            "looked at the first {} of {length} bytes; --limit takes more",
+            content.len()
+        ));
     }
     let mut sizes = Vec::new();
     for size in &arguments.page_size {

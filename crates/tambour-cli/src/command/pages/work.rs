@@ -83,7 +83,9 @@ pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Resul
         });
     }
     if !store.has_holes() {
-        console.note("the file system has no holes: ranges are padded with zeros and take their space");
+        console.note(
+            "the file system has no holes: ranges are padded with zeros and take their space",
+        );
     }
     let stat = store.stat(false)?;
     let facts = [
@@ -131,9 +133,7 @@ pub(super) fn scan(arguments: &ScanArguments, console: Console) -> anyhow::Resul
             let text = format!("{} exists: --force replaces it", path.display());
             return Err(Failure::Conflict(text).into());
         }
-        Some(path) => {
-            Some((File::create(path).with_context(|| path.display().to_string())?, path))
-        }
+        Some(path) => Some((File::create(path).with_context(|| path.display().to_string())?, path)),
         None => None,
     };
     let page_bytes = store.page_bytes() as u64;
@@ -174,8 +174,7 @@ pub(super) fn update(arguments: &UpdateArguments, console: Console) -> anyhow::R
         let text = format!("{}: the store has no pages to change", arguments.store.display());
         return Err(Failure::NotFound(text).into());
     }
-    let durability =
-        if arguments.asynchronous { Durability::Async } else { Durability::Sync };
+    let durability = if arguments.asynchronous { Durability::Async } else { Durability::Sync };
     let before = store.counts();
     let mut seed = arguments.seed;
     let mut draw = |end: u64| {

@@ -1,5 +1,7 @@
 //! Damage: every bit, cuts, images of other pages, files and times.
 
+#![expect(clippy::cast_possible_truncation, reason = "files of tests are small")]
+
 use super::*;
 use crate::page::Level;
 use tambour_codec::Kind;
@@ -8,11 +10,8 @@ use tambour_codec::Kind;
 fn small(layout: Layout) -> (Memory, Model) {
     let memory = Memory::default();
     let options = Options { page_bytes: 4096, ..options(layout) };
-    let options = if layout == Layout::Holes {
-        Options { page_bytes: 8192, ..options }
-    } else {
-        options
-    };
+    let options =
+        if layout == Layout::Holes { Options { page_bytes: 8192, ..options } } else { options };
     let mut store = create(&memory, &options);
     let mut model = Model::new();
     let steps = [Step::Put(0, 1, 0), Step::Zero(1), Step::Put(2, 1, 0), Step::Put(3, 1, 0)];

@@ -21,9 +21,11 @@ fn fail_everywhere(layout: Layout, error: i32) -> u64 {
         memory.fail_at(memory.changes() + number, error);
         let mut after = before.clone();
         let committed = commit(&mut store, &mut after, &steps, Durability::Sync);
-        let finished = committed.as_ref().map(|_| ()).map_err(|_| ()).and_then(|()| {
-            store.checkpoint().map_err(|_| ())
-        });
+        let finished = committed
+            .as_ref()
+            .map(|_| ())
+            .map_err(|_| ())
+            .and_then(|()| store.checkpoint().map_err(|_| ()));
         let failed = committed.is_err() || finished.is_err();
         // A failed call changes nothing of what is read, or all of it.
         let model = if committed.is_ok() { &after } else { &before };
@@ -159,7 +161,10 @@ fn a_second_writer_is_refused_on_the_disk_too() {
     let path = directory.path().join("a.pages");
     let store = Store::create(&path, &options(Layout::Holes)).unwrap();
     assert!(matches!(Store::open(&path, Access::Write), Err(PageError::Locked { .. })));
-    assert!(matches!(Store::create(&path, &options(Layout::Packed)), Err(PageError::Exists { .. })));
+    assert!(matches!(
+        Store::create(&path, &options(Layout::Packed)),
+        Err(PageError::Exists { .. })
+    ));
     store.close().unwrap();
     Store::open(&path, Access::Write).unwrap().close().unwrap();
 }

@@ -32,8 +32,7 @@ fn agrees_with_a_map_over_many_commits_and_openings() {
             let mut seed = 42;
             for round in 0..150 {
                 let steps = random_steps(&mut seed, round, 60);
-                let durability =
-                    if round % 3 == 0 { Durability::Async } else { Durability::Sync };
+                let durability = if round % 3 == 0 { Durability::Async } else { Durability::Sync };
                 commit(&mut store, &mut model, &steps, durability).unwrap();
                 match random(&mut seed, 12) {
                     0 => store.checkpoint().unwrap(),
@@ -53,10 +52,11 @@ fn agrees_with_a_map_over_many_commits_and_openings() {
             assert_eq!(verified.pages, model.len() as u64);
             let mut scanned = Model::new();
             let mut reader = store.reader();
-            reader.scan(0..u64::MAX, &mut |page, content| {
-                scanned.insert(page, content.to_vec());
-            })
-            .unwrap();
+            reader
+                .scan(0..u64::MAX, &mut |page, content| {
+                    scanned.insert(page, content.to_vec());
+                })
+                .unwrap();
             assert!(scanned == model);
             drop(reader);
             store.close().unwrap();
