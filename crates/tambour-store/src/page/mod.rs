@@ -38,6 +38,8 @@ mod map;
 mod open;
 mod options;
 mod reader;
+mod recover;
+mod restore;
 mod shared;
 mod snapshot;
 pub mod space;
@@ -49,7 +51,7 @@ mod tests;
 mod verify;
 
 pub use crate::storage::Access;
-pub use backup::{BackupReport, convert, restore};
+pub use backup::BackupReport;
 pub use batch::Batch;
 pub use compact::Compacted;
 pub use dictionary::DictionaryReport;
@@ -59,6 +61,7 @@ pub use options::{
     PageCodec, PageId,
 };
 pub use reader::Reader;
+pub use restore::{convert, restore};
 pub use shared::Counts;
 pub use stat::{CodecStat, Stat};
 pub use store::Store;
