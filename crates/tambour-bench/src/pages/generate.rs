@@ -179,7 +179,7 @@ impl AccessLog {
             let first = word.remove(0).to_ascii_uppercase();
             format!("{first}{word}")
         };
-        let words = (0..4_000).map(|_| word(random)).collect();
+        let words = (0..2_500).map(|_| word(random)).collect();
         Self { id: 0, time: 1_400_000_000, words }
     }
 
