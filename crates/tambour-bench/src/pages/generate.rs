@@ -59,7 +59,7 @@ impl Rows {
     }
 
     /// Changes a number of one row of a page, as an update of a counter does.
-    pub fn update(self, page: &mut [u8], random: &mut Random) {
+    pub(super) fn update(self, page: &mut [u8], random: &mut Random) {
         let used = u16::from_be_bytes([page[40], page[41]]).max(1);
         let slot = page.len() - TAIL_BYTES - 2 * (1 + random.below(u64::from(used)) as usize);
         let record = usize::from(u16::from_be_bytes([page[slot], page[slot + 1]])) << SHIFT;
@@ -179,7 +179,7 @@ impl AccessLog {
             let first = word.remove(0).to_ascii_uppercase();
             format!("{first}{word}")
         };
-        let words = (0..4_000).map(|_| word(random)).collect();
+        let words = (0..2_500).map(|_| word(random)).collect();
         Self { id: 0, time: 1_400_000_000, words }
     }
 

@@ -12,6 +12,7 @@ mod damage;
 mod frames;
 #[cfg(test)]
 mod messages;
+mod pages;
 #[cfg(test)]
 mod results;
 #[cfg(test)]

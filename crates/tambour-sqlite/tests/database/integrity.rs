@@ -167,7 +167,7 @@ fn threads_count_together() {
         for _ in 0..3 {
             scope.spawn(|| {
                 let connection = open(&path);
-                connection.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+                connection.busy_timeout(std::time::Duration::from_mins(1)).unwrap();
                 for _ in 0..30 {
                     connection
                         .execute_batch("BEGIN IMMEDIATE; UPDATE t SET a = a + 1; COMMIT")

@@ -20,7 +20,7 @@ fn child() {
     let mut seed = u64::from(std::process::id());
     for round in number(&connection, "SELECT rounds FROM progress") + 1.. {
         let (from, to) =
-            (crate::support::random(&mut seed) % 2000, crate::support::random(&mut seed) % 2000);
+            (crate::tpch::random(&mut seed) % 2000, crate::tpch::random(&mut seed) % 2000);
         connection
             .execute_batch(&format!(
                 "BEGIN; UPDATE account SET balance = balance - 7 WHERE id % 50 = {from} % 50; \

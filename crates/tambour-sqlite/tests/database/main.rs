@@ -8,3 +8,5 @@ mod kill;
 mod load;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod tpch;

@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 /// Most pages of a batch.
 const BATCH_PAGES_MAX: u64 = 1 << 20;
 /// Free space of more than this part of the images is filled before the file grows.
-const SLACK_DIVISOR: u64 = 100;
+const SLACK_DIVISOR: u64 = 200;
+/// Free space of more than this part of the images is plenty.
+const ROOM_DIVISOR: u64 = 4;
 /// The file with holes grows by a quarter, and by no more than this.
 const HOME_STEP_MAX: u64 = 64 << 20;
 
@@ -270,8 +272,10 @@ impl Batch<'_> {
         let mut inline = head + frame::frame_bytes(self.items.len(), granule);
         let mut records = Vec::with_capacity(self.items.len());
         let mut placed = Vec::with_capacity(self.items.len());
-        // The best place for all of them is one gap that takes them together.
-        let whole = if spread && !self.descending {
+        // Where there is much room, the best place for all of them is one gap that takes them together. Where there is little,
+        // that would break up what single images could fill.
+        let roomy = self.store.extents.free_bytes() > self.store.image_bytes / ROOM_DIVISOR;
+        let whole = if spread && roomy && !self.descending {
             self.store.extents.allocate(self.used as u64)
         } else {
             None

@@ -114,6 +114,7 @@ impl Extents {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 mod tests {
     use super::Extents;
 

@@ -51,6 +51,10 @@ impl Entry {
 
 type Chunk = [Entry; CHUNK];
 
+/// A thousand free pages.
+static EMPTY: Chunk =
+    [Entry { offset: 0, generation: 0, length: 0, home_blocks: 0, state: State::Free }; CHUNK];
+
 /// The map of a store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
@@ -89,7 +93,7 @@ impl Map {
         if self.chunks.len() <= chunk {
             self.chunks.resize(chunk + 1, None);
         }
-        let entries = self.chunks[chunk].get_or_insert_with(|| Arc::new([Entry::default(); CHUNK]));
+        let entries = self.chunks[chunk].get_or_insert_with(|| Arc::new(EMPTY));
         Arc::make_mut(entries)[index] = entry;
         if entry.state != State::Free {
             self.page_count = self.page_count.max(page + 1);

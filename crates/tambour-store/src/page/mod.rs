@@ -33,10 +33,13 @@ mod error;
 mod extents;
 mod frame;
 mod header;
+pub mod law;
 mod map;
 mod open;
 mod options;
 mod reader;
+mod recover;
+mod restore;
 mod shared;
 mod snapshot;
 pub mod space;
@@ -48,7 +51,7 @@ mod tests;
 mod verify;
 
 pub use crate::storage::Access;
-pub use backup::{BackupReport, convert, restore};
+pub use backup::BackupReport;
 pub use batch::Batch;
 pub use compact::Compacted;
 pub use dictionary::DictionaryReport;
@@ -58,6 +61,7 @@ pub use options::{
     PageCodec, PageId,
 };
 pub use reader::Reader;
+pub use restore::{convert, restore};
 pub use shared::Counts;
 pub use stat::{CodecStat, Stat};
 pub use store::Store;

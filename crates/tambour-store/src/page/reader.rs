@@ -162,6 +162,9 @@ impl Reader {
     }
 }
 
+/// A page, its entry, its image.
+type Image<'a> = (PageId, Entry, &'a [u8]);
+
 /// The images of pages, read in large pieces in the order of their places. Nothing is checked.
 pub(super) struct Images<'a> {
     shared: &'a Shared,
@@ -191,7 +194,7 @@ impl<'a> Images<'a> {
     }
 
     /// The next image.
-    pub(super) fn next(&mut self) -> Option<Result<(PageId, Entry, &[u8]), PageError>> {
+    pub(super) fn next(&mut self) -> Option<Result<Image<'_>, PageError>> {
         let &(page, entry) = self.wanted.get(self.next)?;
         if self.next >= self.loaded
             && let Err(error) = self.load()

@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Bytes of a header, as images count them.
+const HEADER_LENGTH: u32 = 40;
+const _: () = assert!(HEADER_LENGTH as usize == HEADER_BYTES);
+
 /// The unit of holes.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 
@@ -255,7 +259,7 @@ impl Shared {
             dictionary: 0,
             page,
             generation: entry.generation,
-            payload_bytes: entry.length - HEADER_BYTES as u32,
+            payload_bytes: entry.length.saturating_sub(HEADER_LENGTH),
             checksum: 0,
         };
         header::seal(self.file_id, image, header);

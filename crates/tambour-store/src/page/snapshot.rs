@@ -179,6 +179,7 @@ fn decode_map(source: &mut Source<'_>, page_count: u64, granule: u64) -> Option<
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 mod tests {
     use super::*;
 

@@ -181,13 +181,11 @@ impl Store {
                 let found = header::parse(&head, self.shared.expected(page, &entry));
                 found.map_err(|problem| self.shared.page_error(page, &entry, problem))?.method
             };
-            let index = match codecs.iter().position(|(known, _)| *known == method) {
-                Some(index) => index,
-                None => {
-                    codecs.push((method, CodecStat::default()));
-                    codecs.len() - 1
-                }
-            };
+            let known = codecs.iter().position(|(known, _)| *known == method);
+            let index = known.unwrap_or(codecs.len());
+            if index == codecs.len() {
+                codecs.push((method, CodecStat::default()));
+            }
             let codec = &mut codecs[index].1;
             let stored = u64::from(entry.length)
                 - if entry.state == State::Raw { HEADER_BYTES as u64 } else { 0 };

@@ -104,7 +104,7 @@ impl Reader {
                 Err(error) if is_damage(&error) => verified.damage.push(error),
                 Err(error) => return Err(error),
             }
-            if verified.pages % 256 == 0 {
+            if verified.pages.is_multiple_of(256) {
                 progress(verified);
             }
         }

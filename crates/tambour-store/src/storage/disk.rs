@@ -27,7 +27,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(file: std::fs::File, access: Access) -> io::Result<Arc<dyn File>> {
+    fn lock(file: std::fs::File, access: Access) -> io::Result<Arc<dyn File>> {
         let operation = match access {
             Access::Read => FlockOperation::NonBlockingLockShared,
             Access::Write => FlockOperation::NonBlockingLockExclusive,
@@ -130,12 +130,12 @@ impl Open {
 impl Storage for Disk {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let file = OpenOptions::new().read(true).write(access == Access::Write).open(path)?;
-        Open::new(file, access)
+        Open::lock(file, access)
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        Open::new(file, Access::Write)
+        Open::lock(file, Access::Write)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -147,9 +147,9 @@ impl Storage for Disk {
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {
-        Ok(path.symlink_metadata().map(|_| true).or_else(|error| {
+        path.symlink_metadata().map(|_| true).or_else(|error| {
             if error.kind() == io::ErrorKind::NotFound { Ok(false) } else { Err(error) }
-        })?)
+        })
     }
 
     fn sync_directory_of(&self, path: &Path) -> io::Result<()> {

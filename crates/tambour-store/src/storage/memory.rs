@@ -11,7 +11,7 @@
 )]
 
 use super::{Access, File, Space, Storage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,7 +51,7 @@ struct Node {
     durable: Vec<u8>,
     pending: Vec<Change>,
     /// Blocks that hold something: for the count of allocated bytes.
-    blocks: BTreeMap<u64, ()>,
+    blocks: BTreeSet<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -179,7 +179,7 @@ impl Memory {
                 Fate::Kept => node.live.clone(),
                 Fate::Drawn { sector, .. } => drawn(node, sector, &mut random),
             };
-            let mut blocks = BTreeMap::new();
+            let mut blocks = BTreeSet::new();
             note_blocks(&mut blocks, 0, bytes.len() as u64);
             Node { live: bytes.clone(), durable: bytes, pending: Vec::new(), blocks }
         };
@@ -253,9 +253,9 @@ fn apply(target: &mut Vec<u8>, change: &Change) {
     }
 }
 
-fn note_blocks(blocks: &mut BTreeMap<u64, ()>, offset: u64, length: u64) {
+fn note_blocks(blocks: &mut BTreeSet<u64>, offset: u64, length: u64) {
     for block in offset / BLOCK..(offset + length).div_ceil(BLOCK) {
-        blocks.insert(block, ());
+        blocks.insert(block);
     }
 }
 
@@ -283,10 +283,10 @@ impl Handle {
             Change::Write { offset, bytes } => {
                 note_blocks(&mut blocks, *offset, bytes.len() as u64);
             }
-            Change::Length(length) => blocks.retain(|block, ()| block * BLOCK < *length),
+            Change::Length(length) => blocks.retain(|block| block * BLOCK < *length),
             Change::Punch { offset, length } => {
                 let holes = offset.div_ceil(BLOCK)..(offset + length) / BLOCK;
-                blocks.retain(|block, ()| !holes.contains(block));
+                blocks.retain(|block| !holes.contains(block));
             }
         }
         let more = blocks.len().saturating_sub(state.nodes[self.node].blocks.len()) as u64 * BLOCK;

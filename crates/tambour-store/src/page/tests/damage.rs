@@ -1,5 +1,7 @@
 //! Damage: every bit, cuts, images of other pages, files and times.
 
+#![expect(clippy::cast_possible_truncation, reason = "files of tests are small")]
+
 use super::*;
 use crate::page::Level;
 use tambour_codec::Kind;

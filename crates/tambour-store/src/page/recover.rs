@@ -1,0 +1,183 @@
+//! Recovery: every commit behind the last checkpoint that is whole is applied to the map.
+
+use super::PageError;
+use super::frame::{self, FRAME_HEADER_BYTES, FrameHeader, Kind, RECORD_BYTES, Record};
+use super::header::{self, Expected, HEADER_BYTES};
+use super::options::{Generation, Layout};
+use super::store::Store;
+use super::superblock::{DATA_START, PLACES};
+
+/// Bytes that are searched at once for a commit behind a broken one.
+const SEARCH_BYTES: usize = 1 << 20;
+
+impl Store {
+    /// Applies every commit since the checkpoint. The log ends where something is not whole: a commit that was never
+    /// acknowledged, unless a later one says that it was.
+    pub(super) fn replay(&mut self) -> Result<(), PageError> {
+        let length = self.shared.pack.length()?;
+        let mut head = self.superblock.log_start;
+        if head < DATA_START || !head.is_multiple_of(self.shared.granule) {
+            let problem = format!("it lets commits begin at {head}");
+            return Err(self.broken("superblock", PLACES[0], problem));
+        }
+        if head > length.next_multiple_of(self.shared.granule) {
+            let path = self.shared.pack.path.clone();
+            return Err(PageError::Truncated { path, expected: head, got: length });
+        }
+        let end = loop {
+            match self.next_frame(head, length)? {
+                Ok((header, records)) => {
+                    let bytes = frame::frame_bytes(records.len(), self.shared.granule);
+                    for record in &records {
+                        self.apply(record, header.generation);
+                        self.forget_home(record);
+                    }
+                    self.map.grow(header.page_count);
+                    self.generation = header.generation;
+                    self.log.previous = header.checksum;
+                    self.log.frames.push((head, bytes));
+                    self.log.bytes += bytes + header.inline_bytes;
+                    head += bytes + header.inline_bytes;
+                }
+                Err(problem) => break problem,
+            }
+        };
+        self.durable = self.generation;
+        self.search_behind(head, length, &end)
+    }
+
+    /// What a page has at home is not known when a checkpoint was under way: all of it must be thought to be taken.
+    fn forget_home(&mut self, record: &Record) {
+        if self.shared.layout != Layout::Holes {
+            return;
+        }
+        let mut entry = self.map.get(record.page);
+        entry.home_blocks = self.blocks_max();
+        self.map.set(record.page, entry);
+        if !entry.has_image() {
+            self.vacated.insert(record.page);
+        }
+    }
+
+    /// Reads the commit at `head`; the inner error says why there is none.
+    fn next_frame(
+        &mut self,
+        head: u64,
+        length: u64,
+    ) -> Result<Result<(FrameHeader, Vec<Record>), String>, PageError> {
+        let none = |problem: &str| Ok(Err(problem.to_owned()));
+        let Some(header) = self.read_header(head, length)? else {
+            return none("no commit begins there");
+        };
+        let generation = self.generation + 1;
+        if header.epoch != self.superblock.epoch
+            || header.generation < generation
+            || header.previous != self.log.previous
+        {
+            return none("the commit there does not follow the one before");
+        }
+        let Some(records) = self.read_records(head, length, &header)? else {
+            return none("its records are not whole");
+        };
+        for record in records.iter().filter(|record| record.kind == Kind::Image) {
+            if let Err(problem) = self.check_image(record, length)? {
+                return Ok(Err(format!(
+                    "page {}, image at {}: {problem}",
+                    record.page, record.offset
+                )));
+            }
+        }
+        Ok(Ok((header, records)))
+    }
+
+    fn read_header(&mut self, head: u64, length: u64) -> Result<Option<FrameHeader>, PageError> {
+        let mut bytes = [0; FRAME_HEADER_BYTES];
+        if head + bytes.len() as u64 > length {
+            return Ok(None);
+        }
+        self.shared.pack.read(&mut bytes, head)?;
+        Ok(frame::header(&bytes))
+    }
+
+    /// Reads the records of a frame, if the file is long enough for them and they are whole.
+    fn read_records(
+        &mut self,
+        head: u64,
+        length: u64,
+        header: &FrameHeader,
+    ) -> Result<Option<Vec<Record>>, PageError> {
+        let bytes = FRAME_HEADER_BYTES + header.record_count as usize * RECORD_BYTES;
+        let end = (head + bytes as u64).checked_add(header.inline_bytes);
+        if end.is_none_or(|end| end > length) {
+            return Ok(None);
+        }
+        self.scratch.resize(bytes, 0);
+        self.shared.pack.read(&mut self.scratch, head)?;
+        Ok(frame::records(header, &self.scratch, self.shared.file_id))
+    }
+
+    /// Checks the image that a record speaks of.
+    fn check_image(
+        &mut self,
+        record: &Record,
+        length: u64,
+    ) -> Result<Result<(), String>, PageError> {
+        let size = record.length as usize;
+        let end = record.offset.checked_add(u64::from(record.length));
+        if size <= HEADER_BYTES
+            || size > self.shared.image_bytes_max()
+            || record.offset < DATA_START
+            || !record.offset.is_multiple_of(self.shared.granule)
+        {
+            return Ok(Err("no image can be there".to_owned()));
+        }
+        if end.is_none_or(|end| end > length) {
+            return Ok(Err("the file ends before it does".to_owned()));
+        }
+        self.scratch.resize(size, 0);
+        self.shared.pack.read(&mut self.scratch, record.offset)?;
+        let expected = Expected {
+            file_id: self.shared.file_id,
+            page_shift: self.shared.page_shift,
+            page: record.page,
+            generation: record.generation,
+        };
+        Ok(match header::verify(&self.scratch, expected) {
+            Ok(found) if found.checksum == record.checksum => Ok(()),
+            Ok(_) => Err("another image of the same generation".to_owned()),
+            Err(problem) => Err(problem),
+        })
+    }
+
+    /// Looks behind the end of the log for a later commit of this epoch that knew the missing one to be durable: then what
+    /// looks like the end of the log is damage.
+    fn search_behind(&mut self, head: u64, length: u64, end: &str) -> Result<(), PageError> {
+        let granule = self.shared.granule;
+        let step = usize::try_from(granule).unwrap_or(64);
+        let mut at = head + granule;
+        while at + FRAME_HEADER_BYTES as u64 <= length {
+            let bytes = usize::try_from(length - at).unwrap_or(SEARCH_BYTES).min(SEARCH_BYTES);
+            let mut piece = vec![0; bytes];
+            self.shared.pack.read(&mut piece, at)?;
+            for start in (0..bytes.saturating_sub(FRAME_HEADER_BYTES - 1)).step_by(step) {
+                let Some(header) = frame::header(&piece[start..]) else { continue };
+                let missing: Generation = self.generation + 1;
+                if header.epoch != self.superblock.epoch || header.durable < missing {
+                    continue;
+                }
+                if self.read_records(at + start as u64, length, &header)?.is_some() {
+                    let problem = format!(
+                        "commit {missing} was acknowledged and is damaged: {end}; commit {} behind it is whole",
+                        header.generation
+                    );
+                    return Err(self.broken("commit", head, problem));
+                }
+            }
+            at += bytes as u64 / granule * granule;
+            if bytes < SEARCH_BYTES {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
