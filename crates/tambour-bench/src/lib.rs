@@ -19,4 +19,5 @@ mod random;
 pub mod records;
 pub mod report;
 
+pub use clock::thread_seconds;
 pub use error::BenchError;

@@ -55,6 +55,7 @@ fn run(command: Command, console: Console) -> anyhow::Result<()> {
         Command::AttachScript(arguments) => command::attach_script::run(&arguments),
         Command::Compress(arguments) => command::compress::run(&arguments, console),
         Command::Decompress(arguments) => command::decompress::run(&arguments, console),
+        Command::Records(arguments) => command::records::run(&arguments.action, console),
         Command::Codecs(arguments) => command::codecs::run(&arguments),
         Command::Bench(arguments) => command::bench::run(&arguments.benchmark, console),
         Command::Completions(arguments) => command::manual::completions(&arguments),
@@ -86,9 +87,11 @@ fn wants_json(command: &Command) -> bool {
         Command::Inspect(arguments) => arguments.json,
         Command::Compress(arguments) => arguments.place.json,
         Command::Decompress(arguments) => arguments.place.json,
+        Command::Records(arguments) => arguments.action.json(),
         Command::Codecs(arguments) => arguments.json,
         Command::Bench(arguments) => match &arguments.benchmark {
             Benchmark::Decode(arguments) => arguments.json,
+            Benchmark::Records(arguments) => arguments.json,
         },
         Command::Sql(_) | Command::AttachScript(_) | Command::Completions(_) | Command::Man(_) => {
             false

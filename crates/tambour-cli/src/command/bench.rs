@@ -1,10 +1,11 @@
 //! `tambour bench`: measures what this machine does.
 
-use crate::cli::{BenchDecodeArguments, Benchmark};
+use crate::cli::{BenchDecodeArguments, BenchRecordsArguments, Benchmark};
 use crate::clock;
 use crate::output::grid::{Frame, Grid, Heading};
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
+use anyhow::Context;
 use std::io::{self, Write};
 use std::path::Path;
 use tambour::codec::kernels;
@@ -12,6 +13,7 @@ use tambour::kernel::variant::Isa;
 use tambour_bench::decode::{self, Settings};
 use tambour_bench::input::{self, Input};
 use tambour_bench::machine::Machine;
+use tambour_bench::records;
 use tambour_bench::report::Table;
 
 /// Where the sample files are in a clone of the project.
@@ -21,6 +23,7 @@ const SAMPLES: &str = "data";
 pub(crate) fn run(benchmark: &Benchmark, console: Console) -> anyhow::Result<()> {
     match benchmark {
         Benchmark::Decode(arguments) => run_decode(arguments, console),
+        Benchmark::Records(arguments) => run_records(arguments, console),
     }
 }
 
@@ -64,6 +67,54 @@ fn run_decode(arguments: &BenchDecodeArguments, console: Console) -> anyhow::Res
     Ok(())
 }
 
+fn run_records(arguments: &BenchRecordsArguments, console: Console) -> anyhow::Result<()> {
+    let isa = kernels::isa()?;
+    // A tmpfs where there is one: the disk is not what is measured.
+    let memory = Path::new("/dev/shm");
+    let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let directory = parent.join(format!("tambour-bench-records-{}", std::process::id()));
+    let settings = records::Settings {
+        rounds: usize::from(arguments.rounds),
+        reads: arguments.reads as usize,
+        seed: 1,
+        log_bytes: usize::try_from(arguments.bytes.0).unwrap_or(usize::MAX),
+        directory: directory.clone(),
+    };
+    let mut corpora = vec![records::generated(&settings)];
+    for file in &arguments.data {
+        let name = file.display().to_string();
+        let text = std::fs::read(file).with_context(|| name.clone())?;
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        corpora.push(records::Corpus { name, records: lines.collect() });
+    }
+    let mut progress = console.progress("bench", Total::Files(corpora.len() as u64));
+    let mut done = 0;
+    let results = records::run(&corpora, &settings, &mut |_| {
+        progress.update(done, 0);
+        done += 1;
+    });
+    drop(progress);
+    let _ = std::fs::remove_dir_all(&directory);
+    let results = results?;
+    let machine = machine(isa);
+    if let Some(directory) = &arguments.out {
+        let page = directory.join("report.html");
+        let place = || page.display().to_string();
+        std::fs::create_dir_all(directory).with_context(place)?;
+        let html = records::page(&results, machine.clone()).render()?;
+        std::fs::write(&page, html).with_context(place)?;
+        console.note(format_args!("wrote {}", page.display()));
+    }
+    if arguments.json {
+        return Ok(stdout::json(&records::to_json(&results, &machine))?);
+    }
+    let mut target = stdout::text();
+    for corpus in &results.corpora {
+        write_table(&mut target, &records::table(corpus))?;
+    }
+    Ok(target.flush()?)
+}
+
 /// What the user named, or the defaults.
 fn inputs(arguments: &BenchDecodeArguments) -> anyhow::Result<Vec<Input>> {
     if arguments.data.is_empty() {
@@ -74,7 +125,7 @@ fn inputs(arguments: &BenchDecodeArguments) -> anyhow::Result<Vec<Input>> {
 }
 
 /// This machine and this run.
-fn machine(isa: Isa) -> Machine {
+pub(crate) fn machine(isa: Isa) -> Machine {
     let version = env!("CARGO_PKG_VERSION");
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     Machine {
@@ -90,7 +141,7 @@ fn machine(isa: Isa) -> Machine {
 }
 
 /// A table with its title.
-fn write_table(target: &mut dyn Write, table: &Table) -> io::Result<()> {
+pub(crate) fn write_table(target: &mut dyn Write, table: &Table) -> io::Result<()> {
     writeln!(target, "{}", table.title)?;
     let heading = |column: &tambour_bench::report::Column| {
         if column.right { Heading::number(&column.name) } else { Heading::text(&column.name) }

@@ -10,6 +10,7 @@ pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod manual;
 pub(crate) mod optimize;
+pub(crate) mod records;
 pub(crate) mod salvage;
 pub(crate) mod sql;
 mod stream;
