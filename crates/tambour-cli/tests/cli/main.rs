@@ -7,6 +7,8 @@ mod compress;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod records;
+#[cfg(test)]
 mod results;
 #[cfg(test)]
 mod support;
