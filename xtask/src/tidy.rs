@@ -42,9 +42,6 @@ const STRANGERS: [(&str, &[&str]); 2] = [
     ("datafusion", &["tambour-sql", "tambour", "tambour-cli"]),
 ];
 
-/// Layers that may hold `unsafe`: the kernels, and the benchmarks where they call C contenders.
-const UNSAFE: [&str; 2] = ["tambour-kernel", "tambour-bench"];
-
 /// Most lines of code in a file; docs, comments, blank lines and tests do not count.
 const CODE_LINES_MAX: usize = 600;
 

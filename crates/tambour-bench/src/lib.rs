@@ -29,5 +29,5 @@ mod random;
 pub mod records;
 pub mod report;
 
-pub use clock::thread_time;
+pub use clock::{thread_seconds, thread_time};
 pub use error::BenchError;

@@ -28,4 +28,5 @@ pub mod lz4;
 pub mod naive;
 pub mod oracle;
 pub mod part;
+pub mod record;
 pub mod spec;

@@ -1,6 +1,7 @@
 //! What may be written on the command line: every command and flag with its help. Data only; `command` acts on it.
 
 use crate::argument::{ByteSize, CodecChoice, Delimiter, codec, portable};
+use crate::command::records::arguments::RecordsArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use tambour::CodecSpec;
@@ -92,6 +93,7 @@ pub(crate) enum Command {
     AttachScript(AttachScriptArguments),
     Compress(CompressArguments),
     Decompress(DecompressArguments),
+    Records(RecordsArguments),
     Codecs(CodecsArguments),
     Messages(MessagesArguments),
     Bench(BenchArguments),
@@ -665,6 +667,7 @@ pub(crate) enum Benchmark {
     Hashes(BenchKernelArguments),
     Messages(BenchMessagesArguments),
     Pages(BenchPagesArguments),
+    Records(BenchRecordsArguments),
 }
 
 /// How the loops over integers and keys are measured.
@@ -844,6 +847,38 @@ pub(crate) struct BenchDecodeArguments {
     #[arg(long)]
     pub(crate) frontier: bool,
     /// Write CSV files and report.html into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Measure random reads of small records
+///
+/// The record store against libzstd with a frame per record, with a dictionary (the reference) and without; every record is
+/// compared. Reads in random order, one by one and many at once.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour bench records
+  tambour bench records --data events.jsonl --bytes 220MB --out results")]
+pub(crate) struct BenchRecordsArguments {
+    /// Files of records, one per line, beside the generated log
+    #[arg(long, value_name = "FILE", num_args = 1.., value_hint = ValueHint::FilePath)]
+    pub(crate) data: Vec<PathBuf>,
+    /// Raw bytes of the generated log
+    #[arg(long, value_name = "SIZE", default_value = "12MB")]
+    pub(crate) bytes: ByteSize,
+    /// Passes of every contender
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+    /// Reads of a pass
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) reads: u32,
+    /// Write report.html into this directory
     #[arg(long, value_name = "DIR", help_heading = "Output", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Print the result as one JSON object

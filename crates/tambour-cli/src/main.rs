@@ -57,6 +57,7 @@ fn run(command: Command, console: Console) -> anyhow::Result<()> {
         Command::AttachScript(arguments) => command::attach_script::run(&arguments),
         Command::Compress(arguments) => command::compress::run(&arguments, console),
         Command::Decompress(arguments) => command::decompress::run(&arguments, console),
+        Command::Records(arguments) => command::records::run(&arguments.action, console),
         Command::Codecs(arguments) => command::codecs::run(&arguments),
         Command::Messages(arguments) => command::messages::run(&arguments.action, console),
         Command::Bench(arguments) => command::bench::run(&arguments.benchmark, console),
@@ -92,6 +93,7 @@ fn wants_json(command: &Command) -> bool {
         Command::Advise(arguments) => arguments.json,
         Command::Compress(arguments) => arguments.place.json,
         Command::Decompress(arguments) => arguments.place.json,
+        Command::Records(arguments) => arguments.action.json(),
         Command::Codecs(arguments) => arguments.json,
         Command::Messages(arguments) => match &arguments.action {
             MessagesAction::Train(arguments) => arguments.json,
@@ -102,6 +104,7 @@ fn wants_json(command: &Command) -> bool {
             Benchmark::Pages(arguments) => arguments.json,
             Benchmark::Integers(arguments) | Benchmark::Hashes(arguments) => arguments.json,
             Benchmark::Messages(arguments) => arguments.json,
+            Benchmark::Records(arguments) => arguments.json,
         },
         Command::Pages(arguments) => arguments.action.json(),
         Command::Sql(_) | Command::AttachScript(_) | Command::Completions(_) | Command::Man(_) => {

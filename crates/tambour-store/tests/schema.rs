@@ -150,8 +150,8 @@ mod tests {
             ("CREATE TABLE t (a UInt8) ORDER BY (a, a)", "ORDER BY: `a` is in it twice"),
             ("CREATE TABLE t (a UInt8) ORDER BY 1", "ORDER BY: `1` is the same for every row"),
             (
-                "CREATE TABLE t (a UInt8) ORDER BY cityHash64(a)",
-                "the function cityHash64 is not supported: hash functions in keys cannot be computed yet",
+                "CREATE TABLE t (a UInt8) ORDER BY farmHash64(a)",
+                "the function farmHash64 is not supported: of hash functions, keys may have cityHash64, sipHash64, xxHash32, xxHash64 and xxh3",
             ),
             (
                 "CREATE TABLE t (a UInt8) ORDER BY fnord(a)",

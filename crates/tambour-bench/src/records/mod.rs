@@ -11,6 +11,7 @@ mod log;
 mod page;
 #[cfg(feature = "rocksdb")]
 mod rocks;
+mod trade;
 
 use crate::BenchError;
 use crate::clock::thread_seconds;
@@ -20,6 +21,7 @@ pub use page::{page, table, to_json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tambour_store::record::{Batch, Group, Storage, disk};
+pub use trade::{Cell, TradeOffs, trade_offs};
 
 /// What to measure, and how often.
 #[derive(Clone, Debug)]

@@ -2,12 +2,13 @@
 
 use crate::cli::{
     BenchDecodeArguments, BenchKernelArguments, BenchMessagesArguments, BenchPagesArguments,
-    Benchmark,
+    BenchRecordsArguments, Benchmark,
 };
 use crate::clock;
 use crate::output::grid::{Frame, Grid, Heading};
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
+use anyhow::Context;
 use std::io::{self, Write};
 use std::path::Path;
 use tambour::codec::kernels;
@@ -16,6 +17,7 @@ use tambour_bench::decode::{self, Settings};
 use tambour_bench::input::{self, Input};
 use tambour_bench::machine::Machine;
 use tambour_bench::pages;
+use tambour_bench::records;
 use tambour_bench::report::Table;
 use tambour_bench::{hashes, integers, messages, race};
 
@@ -30,6 +32,7 @@ pub(crate) fn run(benchmark: &Benchmark, console: Console) -> anyhow::Result<()>
         Benchmark::Integers(arguments) => run_integers(arguments, console),
         Benchmark::Hashes(arguments) => run_hashes(arguments, console),
         Benchmark::Messages(arguments) => run_messages(arguments, console),
+        Benchmark::Records(arguments) => run_records(arguments, console),
     }
 }
 
@@ -188,6 +191,54 @@ fn run_pages(arguments: &BenchPagesArguments, console: Console) -> anyhow::Resul
         console.note(format_args!("wrote {}", directory.join("report.html").display()));
     }
     Ok(())
+}
+
+fn run_records(arguments: &BenchRecordsArguments, console: Console) -> anyhow::Result<()> {
+    let isa = kernels::isa()?;
+    // A tmpfs where there is one: the disk is not what is measured.
+    let memory = Path::new("/dev/shm");
+    let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let directory = parent.join(format!("tambour-bench-records-{}", std::process::id()));
+    let settings = records::Settings {
+        rounds: usize::from(arguments.rounds),
+        reads: arguments.reads as usize,
+        seed: 1,
+        log_bytes: usize::try_from(arguments.bytes.0).unwrap_or(usize::MAX),
+        directory: directory.clone(),
+    };
+    let mut corpora = vec![records::generated(&settings)];
+    for file in &arguments.data {
+        let name = file.display().to_string();
+        let text = std::fs::read(file).with_context(|| name.clone())?;
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        corpora.push(records::Corpus { name, records: lines.collect() });
+    }
+    let mut progress = console.progress("bench", Total::Files(corpora.len() as u64));
+    let mut done = 0;
+    let results = records::run(&corpora, &settings, &mut |_| {
+        progress.update(done, 0);
+        done += 1;
+    });
+    drop(progress);
+    let _ = std::fs::remove_dir_all(&directory);
+    let results = results?;
+    let machine = machine(isa);
+    if let Some(directory) = &arguments.out {
+        let page = directory.join("report.html");
+        let place = || page.display().to_string();
+        std::fs::create_dir_all(directory).with_context(place)?;
+        let html = records::page(&results, machine.clone()).render()?;
+        std::fs::write(&page, html).with_context(place)?;
+        console.note(format_args!("wrote {}", page.display()));
+    }
+    if arguments.json {
+        return Ok(stdout::json(&records::to_json(&results, &machine))?);
+    }
+    let mut target = stdout::text();
+    for corpus in &results.corpora {
+        write_table(&mut target, &records::table(corpus))?;
+    }
+    Ok(target.flush()?)
 }
 
 /// What the user named, or the defaults.

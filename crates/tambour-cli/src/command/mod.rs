@@ -15,6 +15,7 @@ pub(crate) mod messages;
 pub(crate) mod optimize;
 pub(crate) mod pages;
 pub(crate) mod recompress;
+pub(crate) mod records;
 pub(crate) mod salvage;
 pub(crate) mod sql;
 mod stream;

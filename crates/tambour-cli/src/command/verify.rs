@@ -26,6 +26,9 @@ use tambour::store::table::verify::verify;
 pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Result<()> {
     let path = arguments.path.as_path();
     let _interrupt = Interrupt::listen();
+    if super::records::is_store(path) {
+        return super::records::verify(path, arguments.json, console);
+    }
     let target = Target::identify(path)?;
     let (report, time) = match target {
         Target::Table => verify_table(path, console)?,

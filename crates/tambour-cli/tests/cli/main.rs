@@ -12,7 +12,10 @@ mod damage;
 mod frames;
 #[cfg(test)]
 mod messages;
+#[cfg(test)]
 mod pages;
+#[cfg(test)]
+mod records;
 #[cfg(test)]
 mod results;
 #[cfg(test)]

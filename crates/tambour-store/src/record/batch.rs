@@ -65,8 +65,9 @@ impl Batch {
         (0..self.len()).map(|record| self.ends[record] - self.start(record))
     }
 
-    /// Adds a record with or without a time to records of either sort; [`NO_TIME`] fills the gaps.
-    pub(super) fn push_mixed(&mut self, record: &[u8], time: Option<i64>) {
+    /// Adds a record with or without a time to records of either sort. Beside records with a time, one without has
+    /// `i64::MIN`, which stands for none wherever batches are appended.
+    pub fn push_mixed(&mut self, record: &[u8], time: Option<i64>) {
         if time.is_some() && self.times.is_empty() {
             self.times = vec![NO_TIME; self.ends.len()];
         }

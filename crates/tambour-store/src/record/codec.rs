@@ -279,8 +279,9 @@ mod tests {
         let lengths: Vec<usize> = records.iter().map(Vec::len).collect();
         let trained = Dictionary::train(&records.concat(), &lengths, 8192);
         assert!(!trained.is_empty());
-        let noise: Vec<u8> =
-            (0..300_000_u64).map(|k| (k.wrapping_mul(k) >> 7) as u8 ^ k as u8).collect();
+        let noise: Vec<u8> = (0..300_000_u64)
+            .map(|k| (k.wrapping_mul(k) >> 7).to_le_bytes()[0] ^ k.to_le_bytes()[0])
+            .collect();
         let groups = [
             record(5),
             records[..16].concat(),

@@ -112,7 +112,8 @@ mod tests {
     #[test]
     fn any_one_piece_of_a_stripe_comes_back() {
         for length in [0, 1, 63, 64, 65, 1000, 10_000, 70_000] {
-            let payload: Vec<u8> = (0..length).map(|k: usize| (k * 7 + k / 251) as u8).collect();
+            let payload: Vec<u8> =
+                (0..length).map(|k: usize| (k * 7 + k / 251).to_le_bytes()[0]).collect();
             let sum = crc32c(0, &payload);
             let mut guard = Vec::new();
             write(&payload, &mut guard);

@@ -27,21 +27,21 @@ impl Line {
         self.width
     }
 
-    #[inline(always)]
+    #[inline]
     fn point(&self, k: usize) -> i64 {
         let rise = (k as i64).wrapping_mul(self.slope) >> FRACTION;
         self.start.wrapping_add(rise)
     }
 
     /// Number `k`. Behind the distances there are [`BITS_MARGIN`] bytes.
-    #[inline(always)]
+    #[inline]
     pub(super) fn get(&self, bits: &[u8], k: usize) -> Option<i64> {
         let distance = distance(bits, self.bits_at, k, self.width)?;
         Some(self.point(k).wrapping_add(distance.cast_signed()))
     }
 
     /// Numbers `k` and `k + 1`, for widths up to 28.
-    #[inline(always)]
+    #[inline]
     pub(super) fn pair(&self, bits: &[u8], k: usize) -> Option<(i64, i64)> {
         let at = k * self.width as usize;
         let piece = bits.get(self.bits_at + at / 8..)?.first_chunk::<8>()?;
@@ -120,7 +120,7 @@ pub(super) fn pack(values: &[u64], width: u32, target: &mut Vec<u8>) {
 }
 
 /// Number `k` of those that [`pack`] wrote from byte `start` on.
-#[inline(always)]
+#[inline]
 pub(super) fn distance(bits: &[u8], start: usize, k: usize, width: u32) -> Option<u64> {
     let at = k * width as usize;
     let piece = bits.get(start + at / 8..)?.first_chunk::<16>()?;

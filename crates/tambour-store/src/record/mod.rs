@@ -50,7 +50,7 @@ pub use error::RecordError;
 pub use layout::{MARKER, RecordStore, Settings};
 pub use reader::Reader;
 pub use retention::{Dropped, Retention};
-pub use salvage::{Salvaged, salvage};
+pub use salvage::{Moved, Salvaged, salvage};
 pub use scan::Scanned;
 pub use seal::{SealOptions, SealReport};
 pub use stat::{SegmentStat, SegmentState, Stat};

@@ -21,8 +21,19 @@ pub struct Salvaged {
     pub lost: u64,
     /// What was wrong.
     pub damage: Vec<RecordError>,
-    /// Which ids the copied records had, and which they have: category, then runs of (old first, new first, records).
-    pub moved: Vec<(String, Vec<(u64, u64, u64)>)>,
+    /// Which ids the copied records of each category had, and which they have.
+    pub moved: Vec<(String, Vec<Moved>)>,
+}
+
+/// Neighbours that were copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Id that the first of them had.
+    pub old: u64,
+    /// Id that it has.
+    pub new: u64,
+    /// How many they are.
+    pub records: u64,
 }
 
 /// Copies every readable record of the store at `path` into a new store at `target`. Works without the marker.
@@ -58,15 +69,15 @@ fn salvage_category(
     let view = Arc::new(store.view(category, &ViewOptions { memory_bytes: 0 })?);
     let writer = copy.writer(category)?;
     let Range { start: first, end } = view.ids();
-    let (mut batch, mut runs) = (Batch::default(), Vec::<(u64, u64, u64)>::new());
+    let (mut batch, mut runs) = (Batch::default(), Vec::<Moved>::new());
     let (mut copied, mut failure) = (0, None);
     let mut reader = view.reader();
     let stopped = reader.scan_each(first..end, |scanned| {
         match scanned {
             Ok(scanned) => {
                 match runs.last_mut() {
-                    Some((old, _, records)) if *old + *records == scanned.id => *records += 1,
-                    _ => runs.push((scanned.id, copied, 1)),
+                    Some(run) if run.old + run.records == scanned.id => run.records += 1,
+                    _ => runs.push(Moved { old: scanned.id, new: copied, records: 1 }),
                 }
                 copied += 1;
                 let time = Some(scanned.time.unwrap_or(super::seal::NO_TIME));

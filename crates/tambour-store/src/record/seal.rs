@@ -11,6 +11,7 @@ use super::scan::Scanned;
 use super::sealed::build::{Shape, build};
 use super::trial::{self, Group, Samples};
 use super::{RecordError, layout};
+use crate::commit::aside;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use tambour_part::storage::Storage;
@@ -81,7 +82,7 @@ struct Job {
 pub(super) fn tidy(storage: &dyn Storage, directory: &Path, store: u64) -> Result<(), RecordError> {
     let entries = storage.list(directory).map_err(RecordError::file("list", directory))?;
     let mut removed = false;
-    for entry in entries.iter().filter(|entry| entry.is_file && entry.name.ends_with(".tmp")) {
+    for entry in entries.iter().filter(|entry| entry.is_file && entry.name.ends_with(&aside(""))) {
         remove(storage, &directory.join(&entry.name))?;
         removed = true;
     }

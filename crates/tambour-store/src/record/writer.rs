@@ -14,6 +14,7 @@ use super::seal::{self, NO_TIME, SealOptions, SealReport};
 use super::sealed::build::seed;
 use super::trial::Samples;
 use super::{RECORD_BYTES_MAX, RecordError};
+use crate::commit::aside;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -156,16 +157,17 @@ impl Writer {
     ) -> Result<Open, RecordError> {
         let storage = &*self.store.storage;
         let name = file_name(header.base, FileKind::Open);
-        let aside = self.directory.join(format!("{name}.tmp"));
+        let temporary = self.directory.join(aside(&name));
         let path = self.directory.join(&name);
-        if storage.exists(&aside).map_err(RecordError::file("look for", &aside))? {
-            seal::remove(storage, &aside)?;
+        if storage.exists(&temporary).map_err(RecordError::file("look for", &temporary))? {
+            seal::remove(storage, &temporary)?;
         }
-        let mut file = storage.create(&aside).map_err(RecordError::file("create", &aside))?;
+        let mut file =
+            storage.create(&temporary).map_err(RecordError::file("create", &temporary))?;
         let start = start(header, dictionary)?;
         let written = file.write_all(&start).and_then(|()| file.write_all(frames));
-        written.and_then(|()| file.sync()).map_err(RecordError::file("write", &aside))?;
-        storage.rename(&aside, &path).map_err(RecordError::file("replace", &path))?;
+        written.and_then(|()| file.sync()).map_err(RecordError::file("write", &temporary))?;
+        storage.rename(&temporary, &path).map_err(RecordError::file("replace", &path))?;
         storage
             .sync_directory(&self.directory)
             .map_err(RecordError::file("sync", &self.directory))?;

@@ -336,12 +336,11 @@ fn known(name: &str) -> Result<&'static Function, StoreError> {
 }
 
 fn unknown_function(name: &str) -> StoreError {
-    const HASHES: &[&str] =
-        &["cityHash64", "sipHash64", "xxHash64", "xxHash32", "murmurHash3_64", "farmHash64"];
+    const HASHES: &[&str] = &["murmurHash3_64", "murmurHash2_64", "farmHash64", "metroHash64"];
     if HASHES.contains(&name) {
         return StoreError::Refused {
             clause: format!("the function {name}"),
-            reason: "hash functions in keys cannot be computed yet".to_owned(),
+            reason: "of hash functions, keys may have cityHash64, sipHash64, xxHash32, xxHash64 and xxh3".to_owned(),
         };
     }
     StoreError::UnknownFunction { name: name.to_owned() }

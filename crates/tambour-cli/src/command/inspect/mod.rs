@@ -16,6 +16,9 @@ use tambour::part::part::ColumnSize;
 
 /// Shows what is there.
 pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
+    if super::records::is_store(&arguments.path) {
+        return super::records::inspect(&arguments.path, arguments.json);
+    }
     match Target::identify(&arguments.path)? {
         Target::Table => table::run(arguments),
         Target::Part => part::run(arguments),

@@ -11,6 +11,7 @@
 //!         Event::Frame(frame) => println!("frame at {}: {:?}", frame.offset, frame.kind),
 //!         Event::Block(block) => println!("  block of {} bytes", block.stored_bytes),
 //!         Event::End(end) => println!("  {} blocks", end.blocks),
+//!         _ => {}
 //!     }
 //! }
 //! # Ok::<(), tambour_codec::frame::FrameError>(())

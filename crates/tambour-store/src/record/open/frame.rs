@@ -46,13 +46,13 @@ pub(in crate::record) struct Head {
     pub(in crate::record) blocks: Vec<Block>,
     pub(in crate::record) payload_bytes: usize,
     /// Bytes of this head.
-    pub(in crate::record) head_bytes: usize,
+    pub(in crate::record) own_bytes: usize,
 }
 
 impl Head {
     /// Bytes of the whole frame.
     pub(in crate::record) fn frame_bytes(&self) -> usize {
-        2 * self.head_bytes + self.payload_bytes
+        2 * self.own_bytes + self.payload_bytes
     }
 
     /// Reads a head at the start of `bytes`, whose magic is one of the two.
@@ -82,7 +82,7 @@ impl Head {
             times: Vec::new(),
             blocks: Vec::new(),
             payload_bytes,
-            head_bytes,
+            own_bytes: head_bytes,
         };
         head.read_directory(directory, records)?;
         Ok((head, side))
@@ -121,7 +121,7 @@ impl Head {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// Where the sum of a block starts.

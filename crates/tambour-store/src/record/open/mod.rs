@@ -184,11 +184,11 @@ impl OpenSegment {
         if side != 0 || end > self.file_bytes {
             return None;
         }
-        let behind_at = end - head.head_bytes;
+        let behind_at = end - head.own_bytes;
         let behind = self.head(behind_at);
         // What comes last is written last: where it is, all is. Where it is not, the payload decides.
         if behind.is_none_or(|behind| behind != (head.clone(), 1))
-            && !self.payload_is_whole(&head, at + head.head_bytes)
+            && !self.payload_is_whole(&head, at + head.own_bytes)
             && self.frame_behind(behind_at).is_none()
         {
             return None;
@@ -209,11 +209,11 @@ impl OpenSegment {
                     }
                 }
                 Some((head, _)) => {
-                    let before = head.payload_bytes + head.head_bytes;
+                    let before = head.payload_bytes + head.own_bytes;
                     if let Some(start) = head_at.checked_sub(before).filter(|start| *start >= at) {
                         let records = head.lengths.len() as u64;
                         let frame = Frame { first: head.first, records, at: start, head_at };
-                        return Some((frame, head_at + head.head_bytes));
+                        return Some((frame, head_at + head.own_bytes));
                     }
                 }
                 None => {}
@@ -266,7 +266,7 @@ impl OpenSegment {
         for frame in &self.frames {
             let head = self.head(frame.at).map(|(head, _)| head);
             let behind_at =
-                head.as_ref().map(|head| frame.at + head.head_bytes + head.payload_bytes);
+                head.as_ref().map(|head| frame.at + head.own_bytes + head.payload_bytes);
             let behind = behind_at.and_then(|at| self.head(at));
             let same = match (&head, &behind) {
                 (Some(head), Some((behind, 1))) => head == behind,
@@ -346,7 +346,7 @@ impl OpenSegment {
         if room > GROUP_BYTES_MAX {
             return Err(within(Damage::new(frame.at, "bytes of a block", GROUP_BYTES_MAX, room)));
         }
-        let payload_at = frame.at + head.head_bytes;
+        let payload_at = frame.at + head.own_bytes;
         let (stored, length) = self.block(head, payload_at, block).map_err(within)?;
         decoder.reserve(room);
         let decoded = decoder.decode(stored, length, end).map_err(within)?;
@@ -425,7 +425,7 @@ impl OpenSegment {
         if room > GROUP_BYTES_MAX {
             return Err(within(Damage::new(frame.at, "bytes of a block", GROUP_BYTES_MAX, room)));
         }
-        let payload_at = frame.at + head.head_bytes;
+        let payload_at = frame.at + head.own_bytes;
         let (stored, length) = self.block(head, payload_at, block).map_err(within)?;
         decoder.reserve(room);
         let decoded = decoder.decode(stored, length, usize::MAX).map_err(within)?;
@@ -458,7 +458,7 @@ impl HeadCache {
         frame: Frame,
     ) -> Result<&Head, RecordError> {
         let base = segment.header.base;
-        if !self.last.as_ref().is_some_and(|last| (last.0, last.1) == (base, number)) {
+        if self.last.as_ref().is_none_or(|last| (last.0, last.1) != (base, number)) {
             let bytes = segment.bytes.get(frame.head_at..).unwrap_or_default();
             let (head, _) = Head::parse(bytes, segment.header.seed)
                 .map_err(|damage| damage.within(&segment.path, frame.head_at as u64))?;

@@ -87,7 +87,7 @@ pub(in crate::record) fn seed(store: u64, base: u64) -> u32 {
 }
 
 /// Where the sum of a group starts: no group passes for another one.
-#[inline(always)]
+#[inline]
 pub(in crate::record) fn group_start(seed: u32, group: usize) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "segments have less groups")]
     let group = group as u32;

@@ -1,7 +1,7 @@
 //! Every bit of a store flipped, one at a time: the right record or an error, never a wrong one; `verify` finds each; and
 //! `salvage` returns everything outside of the damaged group.
 
-use super::super::{MARKER, RecordStore, ViewOptions, salvage, verify};
+use super::super::{MARKER, Moved, RecordStore, ViewOptions, salvage, verify};
 use super::{PATH, dynamic, record, sealed_and_open};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn check(memory: &Memory, count: u64, lost_max: u64, what: &str) {
     let copy = RecordStore::open(&storage, target).unwrap();
     let mut reader = Arc::new(copy.view("default", &ViewOptions::default()).unwrap()).reader();
     for (_, runs) in &saved.moved {
-        for (old, new, records) in runs {
+        for Moved { old, new, records } in runs {
             for k in 0..*records {
                 assert_eq!(reader.get(new + k).unwrap(), record(old + k), "{what}");
             }

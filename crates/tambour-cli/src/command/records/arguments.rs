@@ -1,0 +1,309 @@
+//! What may be written behind `tambour records`.
+
+use crate::argument::ByteSize;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// Keep small records: an append-only log, compressed record by record, read by id
+///
+/// A record store is a directory. Each of its categories is a log with its own ids, counted from 0, and its own dictionaries.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour records create events
+  tambour records append events app.jsonl --time timestamp
+  tambour records seal events
+  tambour records get events 17 4711
+  tambour records train app.jsonl --report report.html")]
+pub(crate) struct RecordsArguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) action: RecordsAction,
+}
+
+/// What can be done with record stores.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecordsAction {
+    /// Make an empty store
+    Create(CreateArguments),
+    /// Append records from files; they are durable when the command ends
+    Append(AppendArguments),
+    /// Print records by their ids
+    Get(GetArguments),
+    /// Print records in order: a range of ids, or of times
+    Scan(ScanArguments),
+    /// Compress full segments for good: train, encode again, index
+    Seal(SealArguments),
+    /// Train a dictionary for a store; or tell whether one pays
+    Train(TrainArguments),
+    /// Show what a store is made of
+    Stat(StatArguments),
+    /// Read and check everything
+    Verify(StatArguments),
+    /// Write all records to a file, as `append` reads them
+    Export(ExportRecordsArguments),
+    /// Copy what is whole of a damaged store into a new one
+    Salvage(SalvageRecordsArguments),
+    /// Drop the oldest segments
+    Retain(RetainArguments),
+}
+
+/// How records stand in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordFormat {
+    /// One per line
+    Lines,
+    /// One JSON value per line; empty lines are left out, others that are no JSON are an error
+    Jsonl,
+    /// Each behind its length, four bytes little-endian
+    Length,
+    /// Each before a NUL
+    Nul,
+}
+
+/// Codecs of segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordCodec {
+    /// Fastest to read
+    Lz4,
+    /// Smallest
+    Zstd,
+    /// As they are
+    Raw,
+}
+
+/// Makes a store.
+#[derive(Args, Debug)]
+pub(crate) struct CreateArguments {
+    /// Directory of the store
+    #[arg(value_name = "STORE", value_hint = ValueHint::DirPath)]
+    pub(crate) store: PathBuf,
+    /// Raw bytes of a segment, 1 KiB to 256 MiB
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    pub(crate) segment: ByteSize,
+    /// Codec of sealed segments
+    #[arg(long, value_name = "CODEC", default_value = "lz4")]
+    pub(crate) codec: RecordCodec,
+}
+
+/// Store and category.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LogArguments {
+    /// Directory of the store
+    #[arg(value_name = "STORE", value_hint = ValueHint::DirPath)]
+    pub(crate) store: PathBuf,
+    /// Category
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) category: String,
+}
+
+/// Appends.
+#[derive(Args, Debug)]
+pub(crate) struct AppendArguments {
+    /// Where to
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// Files to read; `-` is standard input [default: standard input]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+    /// How records stand in the files [default: jsonl for .jsonl, .ndjson and .json, else lines]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<RecordFormat>,
+    /// Field of JSON records that is their time: RFC 3339, or a number of --time-unit
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) time: Option<String>,
+    /// Unit of times that are numbers
+    #[arg(long, value_name = "UNIT", default_value = "ms")]
+    pub(crate) time_unit: TimeUnit,
+    /// Records per commit
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) batch: u32,
+    /// Seal segments as they get full
+    #[arg(long)]
+    pub(crate) seal: bool,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Units of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimeUnit {
+    S,
+    Ms,
+    Us,
+}
+
+/// Reads by id.
+#[derive(Args, Debug)]
+pub(crate) struct GetArguments {
+    /// Where from
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// Ids
+    #[arg(value_name = "ID", required = true)]
+    pub(crate) ids: Vec<u64>,
+    /// How to write them
+    #[arg(long, value_name = "FORMAT", default_value = "lines")]
+    pub(crate) format: RecordFormat,
+}
+
+/// Reads in order.
+#[derive(Args, Debug)]
+pub(crate) struct ScanArguments {
+    /// Where from
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// First id
+    #[arg(long, value_name = "ID", default_value_t = 0)]
+    pub(crate) from: u64,
+    /// The id behind the last
+    #[arg(long, value_name = "ID")]
+    pub(crate) to: Option<u64>,
+    /// Only records of this time or later: RFC 3339, or microseconds since 1970
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["from", "to"])]
+    pub(crate) since: Option<String>,
+    /// Only records before this time
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["from", "to"])]
+    pub(crate) until: Option<String>,
+    /// Most records
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// How to write them
+    #[arg(long, value_name = "FORMAT", default_value = "lines")]
+    pub(crate) format: RecordFormat,
+}
+
+/// Seals.
+#[derive(Args, Debug)]
+pub(crate) struct SealArguments {
+    /// What
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// Codec [default: that of the store]
+    #[arg(long, value_name = "CODEC")]
+    pub(crate) codec: Option<RecordCodec>,
+    /// Level of the codec: 1 to 9 for lz4, up to 22 for zstd
+    #[arg(long, value_name = "N")]
+    pub(crate) level: Option<i32>,
+    /// Longest dictionary
+    #[arg(long, value_name = "SIZE", default_value = "64KiB")]
+    pub(crate) dictionary: ByteSize,
+    /// Records of a group, 1 to 16 [default: found by trial, see --floor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) group: Option<u8>,
+    /// Reads per second and thread that groups must leave
+    #[arg(long, value_name = "N", default_value_t = 5_000_000, conflicts_with = "group")]
+    pub(crate) floor: u64,
+    /// Only segments that are full, not the one that is open
+    #[arg(long)]
+    pub(crate) full_only: bool,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Trains.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour records train app.jsonl --report report.html
+  tambour records train app.jsonl --into events")]
+pub(crate) struct TrainArguments {
+    /// Records to learn from
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// How records stand in the file [default: by its name]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<RecordFormat>,
+    /// Measure blocks, dictionaries and levels: a table, a recommendation, and this page with both plots
+    #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = "report.html")]
+    pub(crate) report: Option<PathBuf>,
+    /// Store whose next segments use the dictionary
+    #[arg(long, value_name = "STORE", value_hint = ValueHint::DirPath)]
+    pub(crate) into: Option<PathBuf>,
+    /// Its category
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) category: String,
+    /// Longest dictionary
+    #[arg(long, value_name = "SIZE", default_value = "64KiB")]
+    pub(crate) dictionary: ByteSize,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Names a store.
+#[derive(Args, Debug)]
+pub(crate) struct StatArguments {
+    /// Directory of the store
+    #[arg(value_name = "STORE", value_hint = ValueHint::DirPath)]
+    pub(crate) store: PathBuf,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Exports.
+#[derive(Args, Debug)]
+pub(crate) struct ExportRecordsArguments {
+    /// Where from
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// File to write; `-` is standard output
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// How to write the records
+    #[arg(long, value_name = "FORMAT", default_value = "lines")]
+    pub(crate) format: RecordFormat,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Salvages.
+#[derive(Args, Debug)]
+pub(crate) struct SalvageRecordsArguments {
+    /// The damaged store
+    #[arg(value_name = "STORE", value_hint = ValueHint::DirPath)]
+    pub(crate) store: PathBuf,
+    /// The store to make
+    #[arg(long, value_name = "STORE", value_hint = ValueHint::DirPath)]
+    pub(crate) to: PathBuf,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Drops.
+#[derive(Args, Debug)]
+pub(crate) struct RetainArguments {
+    /// What
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// Drop segments whose latest record is older: RFC 3339, or microseconds since 1970
+    #[arg(long, value_name = "TIME", required_unless_present = "bytes")]
+    pub(crate) before: Option<String>,
+    /// Drop the oldest segments until the files take no more than this
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) bytes: Option<ByteSize>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+impl RecordsAction {
+    /// Whether the result is one JSON object.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Self::Append(arguments) => arguments.json,
+            Self::Seal(arguments) => arguments.json,
+            Self::Train(arguments) => arguments.json,
+            Self::Stat(arguments) | Self::Verify(arguments) => arguments.json,
+            Self::Salvage(arguments) => arguments.json,
+            Self::Retain(arguments) => arguments.json,
+            Self::Create(_) | Self::Get(_) | Self::Scan(_) | Self::Export(_) => false,
+        }
+    }
+}

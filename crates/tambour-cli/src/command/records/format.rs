@@ -1,0 +1,177 @@
+//! Records in files: taken apart and put together.
+
+use super::arguments::{RecordFormat, TimeUnit};
+use crate::exit::Failure;
+use anyhow::Context;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use tambour::store::record::RECORD_BYTES_MAX;
+
+/// The format of a file, by its name where it is not given.
+pub(super) fn of(path: &Path, given: Option<RecordFormat>) -> RecordFormat {
+    let by_name = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("jsonl" | "ndjson" | "json") => RecordFormat::Jsonl,
+        _ => RecordFormat::Lines,
+    };
+    given.unwrap_or(by_name)
+}
+
+/// A file or standard input.
+pub(super) fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(BufReader::new(io::stdin())));
+    }
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
+}
+
+/// Calls `take` with every record of a file and its number, from 1.
+pub(super) fn read(
+    path: &Path,
+    format: RecordFormat,
+    take: &mut dyn FnMut(u64, &[u8]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut source = open(path)?;
+    let mut record = Vec::new();
+    let mut number = 0;
+    loop {
+        record.clear();
+        let more = match format {
+            RecordFormat::Lines | RecordFormat::Jsonl => until(&mut source, b'\n', &mut record),
+            RecordFormat::Nul => until(&mut source, 0, &mut record),
+            RecordFormat::Length => behind_length(&mut source, &mut record),
+        };
+        let place = || format!("{}, record {}", path.display(), number + 1);
+        if !more.with_context(place)? {
+            return Ok(());
+        }
+        number += 1;
+        let place = || format!("{}, record {number}", path.display());
+        if matches!(format, RecordFormat::Lines | RecordFormat::Jsonl)
+            && record.last() == Some(&b'\r')
+        {
+            record.pop();
+        }
+        if format == RecordFormat::Jsonl {
+            if record.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            serde_json::from_slice::<serde::de::IgnoredAny>(&record).with_context(place)?;
+        }
+        take(number, &record).with_context(place)?;
+    }
+}
+
+/// Reads up to a byte, which is not kept; whether anything was there.
+fn until(source: &mut dyn BufRead, end: u8, record: &mut Vec<u8>) -> io::Result<bool> {
+    let limit = RECORD_BYTES_MAX as u64 + 2;
+    let read = source.take(limit).read_until(end, record)?;
+    if record.last() == Some(&end) {
+        record.pop();
+    } else if read as u64 == limit {
+        return Err(too_long(limit));
+    }
+    Ok(read > 0)
+}
+
+fn behind_length(source: &mut dyn BufRead, record: &mut Vec<u8>) -> io::Result<bool> {
+    let mut length = [0; 4];
+    if source.fill_buf()?.is_empty() {
+        return Ok(false);
+    }
+    source.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > RECORD_BYTES_MAX {
+        return Err(too_long(length as u64));
+    }
+    record.resize(length, 0);
+    source.read_exact(record)?;
+    Ok(true)
+}
+
+fn too_long(bytes: u64) -> io::Error {
+    let text = format!("a record of {bytes} bytes or more; the limit is {RECORD_BYTES_MAX}");
+    io::Error::new(io::ErrorKind::FileTooLarge, text)
+}
+
+/// Writes a record. One that holds what ends it cannot be written so.
+pub(super) fn write(
+    target: &mut dyn Write,
+    format: RecordFormat,
+    record: &[u8],
+) -> anyhow::Result<()> {
+    let end = match format {
+        RecordFormat::Lines | RecordFormat::Jsonl => b'\n',
+        RecordFormat::Nul => 0,
+        RecordFormat::Length => {
+            let length = u32::try_from(record.len()).unwrap_or(u32::MAX);
+            target.write_all(&length.to_le_bytes())?;
+            return Ok(target.write_all(record)?);
+        }
+    };
+    if record.contains(&end) {
+        let problem = "a record holds what ends records of this format; use --format length";
+        return Err(Failure::Conflict(problem.to_owned()).into());
+    }
+    target.write_all(record)?;
+    Ok(target.write_all(&[end])?)
+}
+
+/// Microseconds since 1970 of an RFC 3339 text, or of a number in text.
+pub(super) fn time(text: &str) -> anyhow::Result<i64> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let time = chrono::DateTime::parse_from_rfc3339(text)
+        .map_err(|error| Failure::Usage(format!("{text:?} is no time: {error}")))?;
+    Ok(time.timestamp_micros())
+}
+
+/// The time of a JSON record in microseconds; `None` when the field is not there.
+pub(super) fn time_of(record: &[u8], field: &str, unit: TimeUnit) -> anyhow::Result<Option<i64>> {
+    let value: serde_json::Value = serde_json::from_slice(record).context("a time needs JSON")?;
+    let bad = |what: &dyn std::fmt::Display| anyhow::anyhow!("field `{field}` is no time: {what}");
+    match value.get(field) {
+        None | Some(serde_json::Value::Null) => Ok(None),
+        Some(serde_json::Value::String(text)) => {
+            let time = chrono::DateTime::parse_from_rfc3339(text).map_err(|error| bad(&error))?;
+            Ok(Some(time.timestamp_micros()))
+        }
+        Some(serde_json::Value::Number(number)) => {
+            let factor = match unit {
+                TimeUnit::S => 1_000_000,
+                TimeUnit::Ms => 1000,
+                TimeUnit::Us => 1,
+            };
+            let whole = number.as_i64().and_then(|number| number.checked_mul(factor));
+            whole.map(Some).ok_or_else(|| bad(number))
+        }
+        Some(other) => Err(bad(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{time_of, write};
+    use crate::command::records::arguments::{RecordFormat, TimeUnit};
+
+    #[test]
+    fn times_are_texts_or_numbers_of_a_unit() {
+        let time = |record: &str, unit| time_of(record.as_bytes(), "t", unit).ok().flatten();
+        assert_eq!(time(r#"{"t":"1970-01-01T00:00:01.5Z"}"#, TimeUnit::S), Some(1_500_000));
+        assert_eq!(time(r#"{"t":7}"#, TimeUnit::Ms), Some(7000));
+        assert_eq!(time(r#"{"t":9223372036854775807}"#, TimeUnit::S), None);
+        assert_eq!(time(r#"{"u":7}"#, TimeUnit::Ms), None);
+        assert!(time_of(b"{\"t\":[]}", "t", TimeUnit::S).is_err());
+    }
+
+    #[test]
+    fn records_that_hold_their_end_are_refused() {
+        let mut target = Vec::new();
+        write(&mut target, RecordFormat::Length, b"a\nb").unwrap();
+        write(&mut target, RecordFormat::Nul, b"a\nb").unwrap();
+        assert!(write(&mut target, RecordFormat::Lines, b"a\nb").is_err());
+        assert_eq!(target, b"\x03\0\0\0a\nba\nb\0");
+    }
+}

@@ -1,0 +1,108 @@
+//! `records seal`, `records salvage` and `records retain`.
+
+use super::arguments::{RetainArguments, SalvageRecordsArguments, SealArguments};
+use super::{format, open};
+use crate::exit::{Exit, Failure};
+use crate::output::{Console, failure, quantity, stdout};
+use serde_json::json;
+use std::io::Write;
+use tambour::part::storage;
+use tambour::store::record::{Group, Retention, SealOptions, SealReport, salvage as save};
+use tambour_bench::thread_seconds;
+
+pub(super) fn seal(arguments: &SealArguments, console: Console) -> anyhow::Result<()> {
+    let writer = open(&arguments.log.store)?.writer(&arguments.log.category)?;
+    let group = match arguments.group {
+        Some(group) => Group::Fixed(usize::from(group)),
+        None => Group::Floor { reads_per_second: arguments.floor as f64, clock: thread_seconds },
+    };
+    let options = SealOptions {
+        codec: arguments.codec.map(Into::into),
+        level: arguments.level,
+        dictionary_bytes: usize::try_from(arguments.dictionary.0).unwrap_or(usize::MAX),
+        group,
+    };
+    let reports = writer.seal(&options, !arguments.full_only)?;
+    if arguments.json {
+        let segments: Vec<_> = reports.iter().map(to_json).collect();
+        return Ok(stdout::json(&json!({
+            "schema": "tambour/records-seal/1",
+            "segments": segments,
+        }))?);
+    }
+    for report in &reports {
+        console.note(format_args!(
+            "records {} to {}: {} in groups of {}, {} of {}",
+            report.base,
+            report.base + report.records - 1,
+            report.codec.name(),
+            report.group,
+            quantity::bytes(report.sealed_bytes),
+            quantity::bytes(report.raw_bytes),
+        ));
+    }
+    if reports.is_empty() {
+        console.note("nothing to seal");
+    }
+    Ok(())
+}
+
+fn to_json(report: &SealReport) -> serde_json::Value {
+    json!({
+        "first_id": report.base,
+        "records": report.records,
+        "raw_bytes": report.raw_bytes,
+        "sealed_bytes": report.sealed_bytes,
+        "codec": report.codec.name(),
+        "group": report.group,
+        "trained": report.trained,
+        "dictionary_bytes": report.dictionary_bytes,
+    })
+}
+
+pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> anyhow::Result<()> {
+    let saved = save(&storage::disk(), &arguments.store, &arguments.to)?;
+    if arguments.json {
+        let damage: Vec<_> = saved.damage.iter().map(|error| failure::fields(error)).collect();
+        stdout::json(&json!({
+            "schema": "tambour/records-salvage/1",
+            "records": saved.records,
+            "lost": saved.lost,
+            "damage": damage,
+        }))?;
+    } else {
+        let mut lines = stdout::text();
+        for error in &saved.damage {
+            writeln!(lines, "{}", failure::chain(error).join(": "))?;
+        }
+        lines.flush()?;
+    }
+    let records = quantity::counted(saved.records, "record", "records");
+    let summary = format!("{}: {records} saved, {} lost", arguments.to.display(), saved.lost);
+    if saved.lost == 0 {
+        console.note(summary);
+        return Ok(());
+    }
+    Err(Failure::Listed { summary, exit: Exit::Partial }.into())
+}
+
+pub(super) fn retain(arguments: &RetainArguments, console: Console) -> anyhow::Result<()> {
+    let writer = open(&arguments.log.store)?.writer(&arguments.log.category)?;
+    let retention = Retention {
+        before: arguments.before.as_deref().map(format::time).transpose()?,
+        bytes_max: arguments.bytes.map(|bytes| bytes.0),
+    };
+    let dropped = writer.retain(&retention)?;
+    if arguments.json {
+        return Ok(stdout::json(&json!({
+            "schema": "tambour/records-retain/1",
+            "segments": dropped.segments,
+            "records": dropped.records,
+            "bytes": dropped.bytes,
+        }))?);
+    }
+    let segments = quantity::counted(dropped.segments as u64, "segment", "segments");
+    let records = quantity::counted(dropped.records, "record", "records");
+    console.note(format_args!("dropped {segments}, {records}, {}", quantity::bytes(dropped.bytes)));
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! `tambour records`: logs of small records.
+
+pub(crate) mod arguments;
+mod format;
+mod maintain;
+mod read;
+mod stat;
+mod train;
+mod write;
+
+use crate::output::Console;
+use arguments::{RecordCodec, RecordsAction};
+pub(crate) use stat::{inspect, verify};
+use std::path::Path;
+use tambour::part::storage;
+use tambour::store::record::{Codec, RecordStore};
+
+/// Does what was asked for.
+pub(crate) fn run(action: &RecordsAction, console: Console) -> anyhow::Result<()> {
+    match action {
+        RecordsAction::Create(arguments) => write::create(arguments, console),
+        RecordsAction::Append(arguments) => write::append(arguments, console),
+        RecordsAction::Get(arguments) => read::get(arguments),
+        RecordsAction::Scan(arguments) => read::scan(arguments),
+        RecordsAction::Export(arguments) => read::export(arguments, console),
+        RecordsAction::Seal(arguments) => maintain::seal(arguments, console),
+        RecordsAction::Salvage(arguments) => maintain::salvage(arguments, console),
+        RecordsAction::Retain(arguments) => maintain::retain(arguments, console),
+        RecordsAction::Train(arguments) => train::run(arguments, console),
+        RecordsAction::Stat(arguments) => stat::inspect(&arguments.store, arguments.json),
+        RecordsAction::Verify(arguments) => verify(&arguments.store, arguments.json, console),
+    }
+}
+
+/// Whether a path is a record store.
+pub(crate) fn is_store(path: &Path) -> bool {
+    RecordStore::is_at(storage::disk().as_ref(), path)
+}
+
+fn open(path: &Path) -> anyhow::Result<RecordStore> {
+    Ok(RecordStore::open(&storage::disk(), path)?)
+}
+
+impl From<RecordCodec> for Codec {
+    fn from(codec: RecordCodec) -> Self {
+        match codec {
+            RecordCodec::Lz4 => Self::Lz4,
+            RecordCodec::Zstd => Self::Zstd,
+            RecordCodec::Raw => Self::Raw,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `records create` and `records append`.
+
+use super::arguments::{AppendArguments, CreateArguments};
+use super::{format, open};
+use crate::clock::Start;
+use crate::output::{Console, quantity, stdout};
+use serde_json::json;
+use std::path::PathBuf;
+use tambour::part::storage;
+use tambour::store::record::{Batch, RecordStore, SealOptions, Settings};
+
+/// Raw bytes of a commit at most.
+const BATCH_BYTES_MAX: usize = 8 << 20;
+
+pub(super) fn create(arguments: &CreateArguments, console: Console) -> anyhow::Result<()> {
+    let settings = Settings { segment_bytes: arguments.segment.0, codec: arguments.codec.into() };
+    RecordStore::create(&storage::disk(), &arguments.store, &settings)?;
+    console.note(format_args!("{}: made", arguments.store.display()));
+    Ok(())
+}
+
+pub(super) fn append(arguments: &AppendArguments, console: Console) -> anyhow::Result<()> {
+    let start = Start::now();
+    let store = open(&arguments.log.store)?;
+    let writer = store.writer(&arguments.log.category)?;
+    let first = writer.end();
+    let (mut batch, mut bytes) = (Batch::default(), 0_u64);
+    let standard_input = [PathBuf::from("-")];
+    let files = if arguments.files.is_empty() { &standard_input[..] } else { &arguments.files };
+    let mut since_seal = 0;
+    let commit = |batch: &mut Batch, since_seal: &mut u64| -> anyhow::Result<()> {
+        writer.append_batch(batch)?;
+        *since_seal += batch.bytes().len() as u64;
+        batch.clear();
+        if arguments.seal && *since_seal >= store.settings().segment_bytes {
+            *since_seal = 0;
+            writer.seal(&SealOptions::default(), false)?;
+        }
+        Ok(())
+    };
+    for file in files {
+        let format = format::of(file, arguments.format);
+        format::read(file, format, &mut |_, record| {
+            let time = match &arguments.time {
+                Some(field) => format::time_of(record, field, arguments.time_unit)?,
+                None => None,
+            };
+            bytes += record.len() as u64;
+            batch.push_mixed(record, time);
+            let full = batch.len() >= arguments.batch as usize;
+            if full || batch.bytes().len() >= BATCH_BYTES_MAX {
+                commit(&mut batch, &mut since_seal)?;
+            }
+            Ok(())
+        })?;
+    }
+    if !batch.is_empty() {
+        commit(&mut batch, &mut since_seal)?;
+    }
+    let end = writer.end();
+    if arguments.json {
+        return Ok(stdout::json(&json!({
+            "schema": "tambour/records-append/1",
+            "store": arguments.log.store.display().to_string(),
+            "category": arguments.log.category,
+            "first_id": first,
+            "end_id": end,
+            "raw_bytes": bytes,
+        }))?);
+    }
+    console.note(format_args!(
+        "{}, {} in {}: ids {first} to {}",
+        quantity::counted(end - first, "record", "records"),
+        quantity::bytes(bytes),
+        quantity::seconds(start.elapsed()),
+        end.saturating_sub(1),
+    ));
+    Ok(())
+}
