@@ -541,7 +541,7 @@ pub(crate) enum Benchmark {
     Messages(BenchMessagesArguments),
 }
 
-/// How the loops over integers and keys are measured.
+// How the loops over integers and keys are measured; the help is that of the variants.
 #[derive(Args, Debug)]
 pub(crate) struct BenchKernelArguments {
     /// Turns of every contender
@@ -643,7 +643,7 @@ pub(crate) struct MessagesTrainArguments {
     pub(crate) json: bool,
 }
 
-/// Where messages come from and go to.
+// Where messages come from and go to; the help is that of the variants.
 #[derive(Args, Debug)]
 pub(crate) struct MessagesCodeArguments {
     /// What to read, - for standard input
