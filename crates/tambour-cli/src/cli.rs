@@ -670,7 +670,7 @@ pub(crate) enum Benchmark {
     Records(BenchRecordsArguments),
 }
 
-/// How the loops over integers and keys are measured.
+// How the loops over integers and keys are measured; the help is that of the variants.
 #[derive(Args, Debug)]
 pub(crate) struct BenchKernelArguments {
     /// Turns of every contender
@@ -772,7 +772,7 @@ pub(crate) struct MessagesTrainArguments {
     pub(crate) json: bool,
 }
 
-/// Where messages come from and go to.
+// Where messages come from and go to; the help is that of the variants.
 #[derive(Args, Debug)]
 pub(crate) struct MessagesCodeArguments {
     /// What to read, - for standard input
