@@ -1,59 +1,25 @@
 //! Open segments: written frame by frame, one frame per commit or more. The format is described in `docs/format/record.md`.
 
 pub(super) mod frame;
+mod header;
 
-use super::bytes::{Parser, put_length};
 use super::codec::{Codec, Decoder, GROUP_MARGIN};
 use super::dictionary::Dictionary;
 use super::error::Damage;
 use super::scan::Scanned;
 use super::{RECORD_BYTES_MAX, RecordError, guard};
 use frame::{HEAD_BYTES, Head, MAGICS, block_start};
+use header::{HEADER_BYTES, read_header};
+pub(super) use header::{OpenHeader, start};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use tambour_kernel::hash::crc32c;
 use tambour_part::storage::Storage;
 
-/// The first bytes of an open segment.
-const MAGIC: [u8; 8] = *b"TMBROPEN";
-const VERSION: u16 = 1;
-/// Bytes of the header, which is there twice.
-const HEADER_BYTES: usize = 48;
-/// Most bytes of the dictionary, compressed.
-const DICTIONARY_STORED_MAX: usize = 2 * super::DICTIONARY_BYTES_MAX;
 /// Longest group that a block of an open segment decodes to.
 const GROUP_BYTES_MAX: usize = (64 << 10) + RECORD_BYTES_MAX;
 /// Longest file that is read.
 const FILE_BYTES_MAX: u64 = 1 << 30;
-
-/// What an open segment says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct OpenHeader {
-    pub(super) store: u64,
-    /// Id of the first record.
-    pub(super) base: u64,
-    /// Where the sums of its frames start.
-    pub(super) seed: u32,
-}
-
-/// The start of a file: everything before the first frame.
-pub(super) fn start(header: OpenHeader, dictionary: &Dictionary) -> Result<Vec<u8>, RecordError> {
-    let stored = dictionary.store(3)?;
-    let mut fields = MAGIC.to_vec();
-    fields.extend_from_slice(&VERSION.to_le_bytes());
-    fields.extend_from_slice(&[0; 2]);
-    fields.extend_from_slice(&header.store.to_le_bytes());
-    fields.extend_from_slice(&header.base.to_le_bytes());
-    fields.extend_from_slice(&header.seed.to_le_bytes());
-    put_length(&mut fields, stored.len());
-    fields.extend_from_slice(&crc32c(0, &stored).to_le_bytes());
-    fields.extend_from_slice(&[0; 4]);
-    fields.extend_from_slice(&crc32c(0, &fields).to_le_bytes());
-    let mut file = [&fields[..], &fields].concat();
-    file.extend_from_slice(&stored);
-    guard::write(&stored, &mut file);
-    Ok(file)
-}
 
 /// Where a frame is.
 #[derive(Clone, Copy, Debug)]
@@ -475,54 +441,3 @@ impl HeadCache {
         self.last = None;
     }
 }
-
-/// Header, and length and sum of the dictionary, from either copy of the header.
-fn read_header(
-    bytes: &[u8],
-    path: &Path,
-    damage: &mut Vec<RecordError>,
-) -> Result<(OpenHeader, usize, u32), RecordError> {
-    let copy = |at: usize| {
-        let copy = bytes.get(at..).unwrap_or_default();
-        parse_header(copy).map_err(|bad| (bad, at))
-    };
-    let error = |(bad, at): (Damage, usize)| bad.within(path, at as u64);
-    match (copy(0), copy(HEADER_BYTES)) {
-        (Ok((header, VERSION)), second) => {
-            damage.extend(second.err().map(error));
-            Ok(header)
-        }
-        (Err(first), Ok((header, VERSION))) => {
-            damage.push(error(first));
-            Ok(header)
-        }
-        (Ok((_, version)), _) | (_, Ok((_, version))) => {
-            Err(RecordError::Version { path: path.to_owned(), version: version.into() })
-        }
-        (Err(first), Err(_)) => Err(error(first)),
-    }
-}
-
-type HeaderFields = ((OpenHeader, usize, u32), u16);
-
-fn parse_header(bytes: &[u8]) -> Result<HeaderFields, Damage> {
-    let mut parser = Parser::new(bytes);
-    if parser.array()? != MAGIC {
-        return Err(Damage::new(0, "magic", "TMBROPEN", "something else"));
-    }
-    let version = parser.u16()?;
-    parser.take(2)?;
-    let (store, base, seed) = (parser.u64()?, parser.u64()?, parser.u32()?);
-    let (length, sum) = (parser.length()?, parser.u32()?);
-    parser.take(4)?;
-    let (got, expected) = (crc32c(0, &bytes[..parser.at()]), parser.u32()?);
-    if got != expected {
-        return Err(Damage::sum(0, "header", expected, got));
-    }
-    if length > DICTIONARY_STORED_MAX || base > u64::MAX / 2 {
-        return Err(Damage::new(0, "fields of the header", "within the limits", "more"));
-    }
-    Ok(((OpenHeader { store, base, seed }, length, sum), version))
-}
-
-const _: () = assert!(HEADER_BYTES == 8 + 2 + 2 + 8 + 8 + 4 + 4 + 4 + 4 + 4, "fields of a header");
