@@ -88,7 +88,7 @@ def test_codec(server, tambour, database, tmp_path, codec):
     server.run(f"INSERT INTO {database}.expected SELECT {', '.join(values)} FROM numbers({ROWS})")
     source = tmp_path / "rows.tsv"
     source.write_bytes(server.session.query(f"SELECT * FROM {database}.expected ORDER BY id", "TabSeparated").bytes())
-    tambour.run("import", source, "--format", "tsv", "--no-header", "--into", tmp_path / "t", "--create", create.format("t"), "--codec", codec)
+    tambour.run("import", source, "--format", "tsv", "--no-header", "--into", tmp_path / "t", "--create", create.format("t"), "--codec", codec, "--codec", "id=LZ4")
     tambour.run("verify", tmp_path / "t")
     server.run(create.format(f"{database}.t"))
     server.attach(database, "t", parts_of(tmp_path / "t"))
