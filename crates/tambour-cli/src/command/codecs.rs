@@ -70,7 +70,9 @@ fn suits(family: &Family) -> &'static str {
         ("Gorilla" | "FPC", _) => "floats that change slowly",
         ("ALP", _) => "floats that are decimals",
         ("ZSTD", _) => "everything; smaller, slower: ZSTD(1) to ZSTD(22)",
-        ("PFOR" | "StreamVByte", _) => "integers near each other; ours, ClickHouse does not read it",
+        ("PFOR" | "StreamVByte", _) => {
+            "integers near each other; ours, ClickHouse does not read it"
+        }
         ("Pco", _) => "archives of numbers; ours, ClickHouse does not read it",
         (_, Scope::Generic) => "any bytes",
         (_, Scope::Values) => "numbers",
