@@ -29,12 +29,11 @@ impl Encoder {
     /// elements is [`CodecError::Spec`].
     pub fn new(spec: &CodecSpec, element: Element) -> Result<Self, CodecError> {
         if let [call] = &spec.calls[..] {
-            let work = match Choice::of(call) {
-                Some(choice) => Work::Chosen(Box::new(Chooser::new(choice?, element)?)),
-                None => {
-                    let (method, codec) = build(spec, call, element)?;
-                    Work::Fixed(method, codec)
-                }
+            let work = if let Some(choice) = Choice::of(call) {
+                Work::Chosen(Box::new(Chooser::new(choice?, element)?))
+            } else {
+                let (method, codec) = build(spec, call, element)?;
+                Work::Fixed(method, codec)
             };
             return Ok(Self { work, element });
         }

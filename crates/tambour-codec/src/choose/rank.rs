@@ -128,10 +128,13 @@ fn spec(front: &str, back: Back) -> Result<CodecSpec, CodecError> {
     }
 }
 
+/// Makes a block of bytes, in place of what the vector held.
+type Encode<'a> = dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), CodecError> + 'a;
+
 fn measure_blocks(
     blocks: &[&[u8]],
     spec: CodecSpec,
-    encode: &mut dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), CodecError>,
+    encode: &mut Encode<'_>,
     objective: Objective,
     clock: fn() -> Duration,
 ) -> Result<Measured, CodecError> {
