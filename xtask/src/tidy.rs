@@ -19,7 +19,7 @@ const LAYERS: [&str; 10] = [
 ];
 
 /// Crates that stand beside the layers and may use any of them, but no layer uses them (other than in tests).
-const BESIDE: [&str; 3] = ["tambour-check", "tambour-capi", "tambour-python"];
+const BESIDE: [&str; 4] = ["tambour-check", "tambour-capi", "tambour-python", "tambour-sqlite"];
 
 /// What a layer must not know: crates by prefix, and the layers that may use them.
 const STRANGERS: [(&str, &[&str]); 2] = [
