@@ -45,7 +45,7 @@ fn help_fits_eighty_columns() {
 #[test]
 fn commands_of_later_versions_are_unknown() {
     let sandbox = Sandbox::new();
-    for command in ["salvage", "advise", "recompress", "records", "pages"] {
+    for command in ["salvage", "advise", "recompress", "records"] {
         sandbox.run(&[command]).expect(2).says(&["unrecognized subcommand", command]);
     }
 }
