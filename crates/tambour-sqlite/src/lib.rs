@@ -53,7 +53,7 @@ impl Default for Settings {
             page_bytes: 16 << 10,
             layout: Layout::Packed,
             codec: PageCodec::ZSTD,
-            cache_bytes: 16 << 20,
+            cache_bytes: 64 << 20,
         }
     }
 }

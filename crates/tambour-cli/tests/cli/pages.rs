@@ -82,7 +82,7 @@ fn damage_is_listed_with_its_page_and_exit_code_3() {
     let sandbox = loaded("packed");
     let path = sandbox.path().join("a.pages");
     let mut bytes = std::fs::read(&path).unwrap();
-    bytes[9000] ^= 1;
+    bytes[10_500] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
     for command in [&["verify", "a.pages", "--json"][..], &["pages", "verify", "a.pages", "--json"]]
     {
