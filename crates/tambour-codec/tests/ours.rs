@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn they_are_small_where_they_should_be() {
         let near: Vec<u8> =
-            (0..10_000_u64).flat_map(|k| (1 << 50 | k % 100).to_le_bytes()).collect();
+            (0..10_000_u64).flat_map(|k| ((1 << 50) | (k % 100)).to_le_bytes()).collect();
         assert!(encode("PFOR", 8, Class::Unsigned, &near).len() < 10_000);
         assert!(encode("StreamVByte", 8, Class::Signed, &near).len() < 13_000);
         assert!(encode("Pco", 8, Class::Signed, &near).len() < 10_000);

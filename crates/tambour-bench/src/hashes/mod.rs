@@ -115,7 +115,7 @@ where
         any_length: hash::xxh3_64,
         constant_length: hash::xxh3_64_of,
         inlined: inlined!(|key| hash::xxh3_64_of(key, 0)),
-        others: vec![("xxhash-rust, inlined", inlined!(|key| xxhash_rust::xxh3::xxh3_64(key)))],
+        others: vec![("xxhash-rust, inlined", inlined!(xxhash_rust::xxh3::xxh3_64))],
         variants: &XXH3_64_VARIANTS,
     };
     groups.push(xxh32.group(bytes, settings)?);

@@ -104,7 +104,7 @@ impl PageBuilder {
         if self.used + length + directory > self.bytes.len() - self.bytes.len() / 16 {
             return false;
         }
-        if self.records % SLOT_RECORDS == 0 {
+        if self.records.is_multiple_of(SLOT_RECORDS) {
             self.slots.push(u16::try_from(self.used >> SHIFT).unwrap_or(u16::MAX));
         }
         let number = u16::try_from(self.records + 2).unwrap_or(u16::MAX);
@@ -269,7 +269,7 @@ impl Metrics {
     }
 
     fn row(&mut self, random: &mut Random, row: &mut Vec<u8>) {
-        if self.sample % SAMPLES == 0 {
+        if self.sample.is_multiple_of(SAMPLES) {
             self.host += 1;
             self.state = (0..METRICS).map(|metric| start(metric, random)).collect();
         }

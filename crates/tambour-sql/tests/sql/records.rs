@@ -73,7 +73,7 @@ fn fields_are_columns() {
         let users =
             "SELECT user, count(*) AS n FROM log WHERE ok GROUP BY user ORDER BY user LIMIT 2";
         assert_eq!(rows(&session, users).unwrap(), ["u0|358", "u1|357"]);
-        let one = r#"SELECT _record, at['host'] FROM log WHERE _id = 4321"#;
+        let one = r"SELECT _record, at['host'] FROM log WHERE _id = 4321";
         let expected = r#"{"user":"u2","ms":4321,"ok":false,"at":{"host":"h2"}}|h2"#;
         assert_eq!(rows(&session, one).unwrap(), [expected]);
         assert_eq!(rows(&session, "SELECT count(*) FROM log LIMIT 3").unwrap(), ["5000"]);

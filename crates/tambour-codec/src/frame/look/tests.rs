@@ -195,7 +195,7 @@ fn records() -> (Vec<Vec<u8>>, Vec<u8>) {
             mixed >> 48,
             ["Berlin", "Paris", "Oslo", "Rome"][(mixed >> 20 & 3) as usize],
             mixed >> 40 & 0x3ff,
-            k % 2 == 0
+            k.is_multiple_of(2)
         )
         .into_bytes()
     };

@@ -7,7 +7,7 @@ use super::chain::{Chain, Effort};
 use super::lazy;
 use super::matches::Input;
 use super::writer::Writer;
-use super::{Level, SOURCE_BYTES_MAX};
+use super::SOURCE_BYTES_MAX;
 use crate::lz4::OFFSET_MAX;
 
 /// Longer sources would take the places of the dictionary in the chains; afterwards these are made again.
