@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "import",
     "export",
     "sql",
