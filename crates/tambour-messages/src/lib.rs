@@ -33,6 +33,7 @@
 //! # Ok::<(), tambour_messages::MessageError>(())
 //! ```
 #![forbid(unsafe_code)]
+#![expect(clippy::inline_always, reason = "the loops over symbols are one function in the end")]
 
 mod bits;
 mod code;

@@ -66,7 +66,9 @@ fn word(buffer: &[u8], at: usize) -> u64 {
 #[inline(always)]
 fn hash(word: u64, bytes: u32, bits: u32) -> usize {
     let word = word << (64 - 8 * bytes);
-    (word.wrapping_mul(0x9fb2_1c65_1e98_df25) >> (64 - bits)) as usize
+    #[expect(clippy::cast_possible_truncation, reason = "so many bits fit")]
+    let slot = (word.wrapping_mul(0x9fb2_1c65_1e98_df25) >> (64 - bits)) as usize;
+    slot
 }
 
 /// How many bytes at `from` and `at` are equal, `at` before `end`.
