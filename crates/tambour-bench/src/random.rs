@@ -24,10 +24,15 @@ impl Random {
         self.number() % end
     }
 
+    /// An index below `end`, which must not be 0.
+    pub(crate) fn index(&mut self, end: usize) -> usize {
+        usize::try_from(self.below(end as u64)).unwrap_or(0)
+    }
+
     /// Puts a list into a random order.
     pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
         for end in (2..=list.len()).rev() {
-            let other = usize::try_from(self.below(end as u64)).unwrap_or(0);
+            let other = self.index(end);
             list.swap(end - 1, other);
         }
     }

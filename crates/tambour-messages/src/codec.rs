@@ -282,12 +282,15 @@ impl Scratch {
     }
 
     fn room(&mut self, dictionary: &Dictionary) -> &mut Room {
-        let place = if let Some(place) = self.rooms.iter().position(|room| room.id == dictionary.id()) { place } else {
-            self.rooms.truncate(ROOMS_MAX - 1);
-            let buffer = dictionary.content.clone();
-            self.rooms.push(Room { id: dictionary.id(), buffer });
-            self.rooms.len() - 1
-        };
+        let place =
+            if let Some(place) = self.rooms.iter().position(|room| room.id == dictionary.id()) {
+                place
+            } else {
+                self.rooms.truncate(ROOMS_MAX - 1);
+                let buffer = dictionary.content.clone();
+                self.rooms.push(Room { id: dictionary.id(), buffer });
+                self.rooms.len() - 1
+            };
         self.rooms.swap(0, place);
         &mut self.rooms[0]
     }

@@ -201,7 +201,8 @@ fn meet<T: Ord + Copy>(range: &mut Range<T>, other: &Range<T>) {
 fn sampled_fields(view: &Arc<View>) -> Result<Fields> {
     let ids = view.ids();
     let count = ids.end - ids.start;
-    let mut stretches = vec![ids.start..ids.start + count.min(SAMPLE_FIRST)];
+    let first = ids.start..ids.start + count.min(SAMPLE_FIRST);
+    let mut stretches = Vec::from([first]);
     if count > SAMPLE_FIRST {
         let places = (0..SAMPLE_PLACES).map(|k| ids.start + count * k / SAMPLE_PLACES);
         stretches.extend(places.map(|start| start..(start + SAMPLE_EACH).min(ids.end)));

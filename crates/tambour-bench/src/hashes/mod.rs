@@ -17,6 +17,11 @@ use tambour_kernel::hash::column::{
 use tambour_kernel::hash::{self, city_hash_128};
 use tambour_kernel::variant::{Isa, Variants};
 
+/// A function that hashes a column of keys.
+type ColumnHash<const N: usize, H> = fn(&[[u8; N]], &mut [H]);
+/// A function that hashes one long key.
+type LongHash = Box<dyn Fn(&[u8]) -> u64>;
+
 /// What to measure, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -45,8 +50,8 @@ struct Function<H: 'static, const N: usize> {
     c: fn(&[u8], u64) -> H,
     any_length: fn(&[u8], u64) -> H,
     constant_length: fn(&[u8; N], u64) -> H,
-    inlined: fn(&[[u8; N]], &mut [H]),
-    others: Vec<(&'static str, fn(&[[u8; N]], &mut [H]))>,
+    inlined: ColumnHash<N, H>,
+    others: Vec<(&'static str, ColumnHash<N, H>)>,
     variants: &'static Variants<Hash<H>>,
 }
 
@@ -228,7 +233,7 @@ fn strings(bytes: &[u8], settings: &Settings) -> Result<Group, BenchError> {
 
 /// One long input.
 fn long(key: &[u8], settings: &Settings) -> Group {
-    let mut functions: Vec<(String, Tone, Box<dyn Fn(&[u8]) -> u64>)> = vec![
+    let mut functions: Vec<(String, Tone, LongHash)> = vec![
         ("C XXH3-64".to_owned(), Tone::Reference, Box::new(|key| c::xxh3(key, 0))),
         ("C XXH64".to_owned(), Tone::Quiet, Box::new(|key| c::xxh64(key, 0))),
         ("XXH64".to_owned(), Tone::Second, Box::new(|key| hash::xxh64(key, 0))),
@@ -242,7 +247,7 @@ fn long(key: &[u8], settings: &Settings) -> Group {
         let name = format!("XXH3 {}", variant.name());
         functions.push((name, Tone::First, Box::new(move |key| variant.hash(key, 0).low)));
     }
-    let runner = |(name, tone, function): (String, Tone, Box<dyn Fn(&[u8]) -> u64>)| {
+    let runner = |(name, tone, function): (String, Tone, LongHash)| {
         let work: Work<'_> = Box::new(move || {
             black_box(function(black_box(key)));
         });

@@ -49,6 +49,7 @@ impl Rows {
                 Self::Metrics => metrics.row(&mut random, &mut row),
             }
             if !page.add(&row) {
+                #[expect(clippy::cast_possible_truncation, reason = "pages fit into memory")]
                 let number = pages.len() as u32 + 1;
                 let full = std::mem::replace(&mut page, PageBuilder::new(page_bytes, number));
                 pages.push(full.finish());
@@ -59,9 +60,9 @@ impl Rows {
     }
 
     /// Changes a number of one row of a page, as an update of a counter does.
-    pub(super) fn update(self, page: &mut [u8], random: &mut Random) {
+    pub(super) fn update(page: &mut [u8], random: &mut Random) {
         let used = u16::from_be_bytes([page[40], page[41]]).max(1);
-        let slot = page.len() - TAIL_BYTES - 2 * (1 + random.below(u64::from(used)) as usize);
+        let slot = page.len() - TAIL_BYTES - 2 * (1 + random.index(usize::from(used)));
         let record = usize::from(u16::from_be_bytes([page[slot], page[slot + 1]])) << SHIFT;
         // The record's own number, which a directory of two bytes cannot place exactly in large pages: near it is enough.
         let at = (record + 5 + 8).min(page.len() - 64);
@@ -116,6 +117,7 @@ impl PageBuilder {
         // The key stands before transaction and undo pointer.
         record.extend(&row[..8]);
         record.extend([0, 0, 0, 1, 0x2f, 0x11, 0x82]);
+        #[expect(clippy::cast_possible_truncation, reason = "the low bytes are what is wanted")]
         record.extend([0, 1, 0x2a, (self.records >> 8) as u8, self.records as u8, 0x10]);
         record.extend(&row[8..]);
         self.bytes[self.used..self.used + record.len()].copy_from_slice(&record);
@@ -174,7 +176,7 @@ impl AccessLog {
         let word = |random: &mut Random| {
             let mut word = String::new();
             for _ in 0..=1 + random.below(3) {
-                word.push_str(SYLLABLES[random.below(40) as usize]);
+                word.push_str(SYLLABLES[random.index(40)]);
             }
             let first = word.remove(0).to_ascii_uppercase();
             format!("{first}{word}")
@@ -340,7 +342,7 @@ mod tests {
         for rows in Rows::ALL {
             let mut page = rows.pages(16384, 1 << 16).remove(1);
             let before = page.clone();
-            rows.update(&mut page, &mut random);
+            Rows::update(&mut page, &mut random);
             let changed = page.iter().zip(&before).filter(|(new, old)| new != old).count();
             assert!((1..=12).contains(&changed), "{changed}");
         }

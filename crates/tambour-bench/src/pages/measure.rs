@@ -164,7 +164,7 @@ fn case(
     }
 
     let before = store.counts();
-    let update_seconds = update(settings, rows, pages, &mut store)?;
+    let update_seconds = update(settings, pages, &mut store)?;
     let after = store.counts();
     let allocated_after = store.stat(false)?.allocated_bytes();
     Ok(Case {
@@ -187,12 +187,7 @@ fn case(
 }
 
 /// Updates random pages, and compares all of them afterwards. Returns the seconds of the updates alone.
-fn update(
-    settings: &Settings,
-    rows: Rows,
-    pages: &[Vec<u8>],
-    store: &mut Store,
-) -> Result<f64, BenchError> {
+fn update(settings: &Settings, pages: &[Vec<u8>], store: &mut Store) -> Result<f64, BenchError> {
     let mut contents = pages.to_vec();
     let mut random = Random::new(11);
     let mut seconds = 0.0;
@@ -204,7 +199,7 @@ fn update(
         for _ in 0..count {
             let page = random.below(contents.len() as u64);
             let content = &mut contents[usize::try_from(page).unwrap_or(0)];
-            rows.update(content, &mut random);
+            Rows::update(content, &mut random);
             batch.put(page, content)?;
         }
         batch.commit(Durability::Sync)?;

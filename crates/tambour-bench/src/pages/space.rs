@@ -7,6 +7,9 @@ use crate::report::{Chart, Column, Fact, Figure, Heat, Page, Panel, Section, Tab
 use std::path::Path;
 use tambour_store::page::space::Space;
 
+/// What is told of a measurement.
+type Ratio = fn(&Space) -> f64;
+
 /// A report about a file.
 #[derive(Clone, Debug)]
 pub struct SpaceReport {
@@ -99,7 +102,7 @@ impl SpaceReport {
                 names.push(name(space));
             }
         }
-        let layouts: [(&str, fn(&Space) -> f64); 2] =
+        let layouts: [(&str, Ratio); 2] =
             [("packed", Space::packed_ratio), ("holes", Space::holes_ratio)];
         let mut rows = Vec::new();
         for (layout, ratio) in layouts {

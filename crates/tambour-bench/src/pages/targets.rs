@@ -215,7 +215,7 @@ impl Targets {
                 let mut batch = store.batch()?;
                 for _ in 0..batch_pages {
                     let page = usize::try_from(random.below(pages.len() as u64)).unwrap_or(0);
-                    rows.update(&mut contents[page], &mut random);
+                    Rows::update(&mut contents[page], &mut random);
                     batch.put(page as u64, &contents[page])?;
                 }
                 batch.commit(Durability::Sync)?;
@@ -228,7 +228,7 @@ impl Targets {
             self.found.push(at_most(
                 format!("{name}: KB per durable update, checkpoints included"),
                 bound,
-                bytes / f64::from(updates as u32),
+                bytes / updates as f64,
             ));
             let commits = (after.commits - before.commits) as f64;
             let syncs = (after.syncs - before.syncs) as f64;
@@ -245,7 +245,7 @@ impl Targets {
                 let punches = (after.punches - before.punches) as f64;
                 // A counter that changes does not change the number of blocks, with few exceptions.
                 let what = format!("{name}: punches per update");
-                self.found.push(at_most(what, 0.01, punches / f64::from(updates as u32)));
+                self.found.push(at_most(what, 0.01, punches / updates as f64));
             }
         }
         Ok(())
@@ -362,7 +362,9 @@ fn plain_write(path: &Path, pages: &[Vec<u8>]) -> Result<(), BenchError> {
     let mut buffer = Vec::with_capacity(1 << 20);
     for group in pages.chunks(((1 << 20) / pages[0].len()).max(1)) {
         buffer.clear();
-        group.iter().for_each(|page| buffer.extend_from_slice(page));
+        for page in group {
+            buffer.extend_from_slice(page);
+        }
         file.write_all(&buffer).map_err(|source| io(path, source))?;
     }
     file.sync_data().map_err(|source| io(path, source))

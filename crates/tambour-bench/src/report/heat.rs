@@ -3,13 +3,16 @@
 use super::axis::number;
 use super::canvas::{Anchor, Canvas, Frame, Width, text_width};
 
+/// A value, and what hovering tells.
+pub type Cell = (f64, String);
+
 /// A heat map.
 #[derive(Clone, Debug)]
 pub struct Heat {
     /// Names above the columns.
     pub columns: Vec<String>,
     /// From top to bottom: name, and a value and what hovering tells for each column. `None` for what was not measured.
-    pub rows: Vec<(String, Vec<Option<(f64, String)>>)>,
+    pub rows: Vec<(String, Vec<Option<Cell>>)>,
     /// What stands behind the values, such as `x`.
     pub suffix: &'static str,
 }

@@ -17,7 +17,7 @@ mod treemap;
 pub use axis::{Axis, Scale};
 pub use bars::{Bar, Bars};
 pub use dots::{Dots, Row};
-pub use heat::Heat;
+pub use heat::{Cell, Heat};
 pub use lines::{Line, Lines};
 pub use scatter::{Mark, Scatter};
 pub use table::{Column, Table};

@@ -4,7 +4,11 @@ use crate::support::Sandbox;
 
 /// A file of a few hundred kilobytes that compresses.
 fn text(lines: usize) -> String {
-    (0..lines).map(|line| format!("line {line} of {}: {}\n", line * 7 % 1000, line % 37)).collect()
+    let mut text = String::new();
+    for line in 0..lines {
+        text += &format!("line {line} of {}: {}\n", line * 7 % 1000, line % 37);
+    }
+    text
 }
 
 fn loaded(layout: &str) -> Sandbox {

@@ -45,6 +45,7 @@ pub fn city_hash_join(first: u64, second: u64) -> u64 {
 }
 
 /// Hash of 17 to 32 bytes.
+#[expect(clippy::many_single_char_names, reason = "as everywhere where this hash is described")]
 fn medium(source: &[u8]) -> u64 {
     let n = source.len();
     let a = word(source, 0).wrapping_mul(K1);
@@ -82,6 +83,7 @@ fn double(source: &[u8]) -> u64 {
 }
 
 /// Hash of more than 64 bytes: the end first, then 64 at a time from the start.
+#[expect(clippy::many_single_char_names, reason = "as everywhere where this hash is described")]
 fn stream(source: &[u8]) -> u64 {
     let n = source.len();
     let piece = |at: usize| std::array::from_fn(|k| word(source, at + 8 * k));

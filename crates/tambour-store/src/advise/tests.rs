@@ -1,4 +1,5 @@
 //! Advice on rows whose best codecs and types are known, and what it must never do.
+#![expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 
 use super::alter::statements;
 use super::server::{Version, verdict};

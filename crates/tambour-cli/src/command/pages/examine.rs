@@ -129,7 +129,7 @@ pub(super) fn verify(
     };
     let time = start.elapsed();
     if json {
-        let damage: Vec<_> = verified.damage.iter().map(|error| told(error)).collect();
+        let damage: Vec<_> = verified.damage.iter().map(told).collect();
         stdout::json(&json!({
             "schema": "tambour/verify/1",
             "path": path.display().to_string(),

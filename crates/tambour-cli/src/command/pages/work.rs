@@ -12,33 +12,33 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use tambour::store::page::{Access, Durability, Store};
+use tambour::store::page::{Access, DictionaryReport, Durability, Store};
 
 /// Pages from the start of a file that a dictionary is trained on.
 const TRAINING_BYTES: usize = 32 << 20;
+/// Said once where punching is not supported.
+const NO_HOLES: &str =
+    "the file system has no holes: ranges are padded with zeros and take their space";
 
 /// Appends the pages of a file.
 pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Result<()> {
     let (mut source, length) = source(&arguments.file)?;
-    let made = !is_store(&arguments.store);
-    let mut store = if made {
-        Store::create(&arguments.store, &options(&arguments.make)?)?
-    } else {
+    let mut store = if is_store(&arguments.store) {
         Store::open(&arguments.store, Access::Write)?
+    } else {
+        Store::create(&arguments.store, &options(&arguments.make)?)?
     };
     let before = store.counts();
-    let mut page = store.len();
-    let first = page;
+    let first = store.len();
+    let mut page = first;
     let mut progress = console.progress("load", length);
     let mut ahead: Vec<Vec<u8>> = Vec::new();
     let mut trained = None;
     if arguments.train {
+        let place = || arguments.file.display().to_string();
         while ahead.len() * store.page_bytes() < TRAINING_BYTES {
-            let Some(content) = next_page(&mut source, store.page_bytes())
-                .with_context(|| arguments.file.display().to_string())?
-            else {
-                break;
-            };
+            let content = next_page(&mut source, store.page_bytes()).with_context(place)?;
+            let Some(content) = content else { break };
             ahead.push(content);
         }
         trained = Some(store.train_dict(&ahead)?);
@@ -72,20 +72,10 @@ pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Resul
     let time = progress.elapsed();
     drop(progress);
     if let Some(trained) = &trained {
-        console.note(match trained.kept {
-            Some(size) => format!(
-                "a dictionary of {} makes other pages {:.2}x smaller, {:.2}x without",
-                quantity::bytes(size as u64),
-                trained.ratio(),
-                trained.held_out_bytes as f64 / trained.bytes_without.max(1) as f64,
-            ),
-            None => "no dictionary made other pages smaller; none is kept".to_owned(),
-        });
+        console.note(told_dictionary(trained));
     }
     if !store.has_holes() {
-        console.note(
-            "the file system has no holes: ranges are padded with zeros and take their space",
-        );
+        console.note(NO_HOLES);
     }
     let stat = store.stat(false)?;
     let facts = [
@@ -102,6 +92,19 @@ pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Resul
     ];
     store.close()?;
     tell(arguments.json, "load", &facts)
+}
+
+/// What came of the training, in words.
+fn told_dictionary(trained: &DictionaryReport) -> String {
+    match trained.kept {
+        Some(size) => format!(
+            "a dictionary of {} makes other pages {:.2}x smaller, {:.2}x without",
+            quantity::bytes(size as u64),
+            trained.ratio(),
+            trained.held_out_bytes as f64 / trained.bytes_without.max(1) as f64,
+        ),
+        None => "no dictionary made other pages smaller; none is kept".to_owned(),
+    }
 }
 
 /// The file to load, and how long it is if that is known.

@@ -8,7 +8,9 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use tambour::part::storage;
-use tambour::store::record::{SegmentStat, SegmentState, Stat, ViewOptions, verify as check};
+use tambour::store::record::{
+    Codec, SegmentStat, SegmentState, Stat, ViewOptions, verify as check,
+};
 
 /// Shows what a store is made of.
 pub(crate) fn inspect(path: &Path, json: bool) -> anyhow::Result<()> {
@@ -88,7 +90,7 @@ fn to_json(name: &str, stat: &Stat) -> serde_json::Value {
             "state": state(segment.state),
             "first_id": segment.ids.start,
             "end_id": segment.ids.end,
-            "codec": segment.codec.map(|codec| codec.name()),
+            "codec": segment.codec.map(Codec::name),
             "group": segment.group,
             "raw_bytes": segment.raw_bytes,
             "file_bytes": segment.file_bytes,

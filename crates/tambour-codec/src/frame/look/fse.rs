@@ -185,7 +185,7 @@ mod tests {
             let mut at = 0;
             for (value, count) in fields {
                 for bit in 0..*count {
-                    bytes[(at / 8) as usize] |= ((value >> bit & 1) << (at % 8)) as u8;
+                    bytes[at / 8] |= u8::from(value >> bit & 1 == 1) << (at % 8);
                     at += 1;
                 }
             }

@@ -72,7 +72,7 @@ fn samples() -> Vec<Vec<u8>> {
     let mut state = 7_u64;
     let mut noise = move || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 33) as u8
+        state.to_le_bytes()[4]
     };
     let random: Vec<u8> = (0..300_000).map(|_| noise()).collect();
     let words = ["drum", "beat ", "snare", " and ", "a", "rhythm, ", "tambour", ".\n"];
@@ -87,7 +87,8 @@ fn samples() -> Vec<Vec<u8>> {
     let skewed: Vec<u8> = random.iter().map(|byte| byte & byte >> 3 & 0x1f).collect();
     let few: Vec<u8> = random.iter().map(|byte| b"ab"[usize::from(*byte > 250)]).collect();
     let far = [&random[..200_000], &text[..90_000], &random[..200_000]].concat();
-    let mixed = [&text[..150_000], &[0; 300_000], &random[..150_000], &skewed[..100_000]].concat();
+    let mixed =
+        [&text[..150_000], &vec![0; 300_000], &random[..150_000], &skewed[..100_000]].concat();
     vec![
         Vec::new(),
         b"x".to_vec(),

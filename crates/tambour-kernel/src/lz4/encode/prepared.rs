@@ -3,11 +3,11 @@
 //! After each source the chains are put back to how the dictionary left them, from a list of what the source changed; the
 //! cost of a source does not depend on the dictionary's length.
 
+use super::SOURCE_BYTES_MAX;
 use super::chain::{Chain, Effort};
 use super::lazy;
 use super::matches::Input;
 use super::writer::Writer;
-use super::SOURCE_BYTES_MAX;
 use crate::lz4::OFFSET_MAX;
 
 /// Longer sources would take the places of the dictionary in the chains; afterwards these are made again.
@@ -106,7 +106,7 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             text.extend_from_slice(words[(state >> 33) as usize % words.len()].as_bytes());
             if state >> 60 == 3 {
-                text.push((state >> 40) as u8);
+                text.push(state.to_le_bytes()[5]);
             }
         }
         text.truncate(length);

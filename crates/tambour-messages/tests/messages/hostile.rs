@@ -1,8 +1,6 @@
 //! Messages that are damaged, cut, or meant for others: an error or the right message, never a wrong one.
 
-mod common;
-
-use common::{dictionary, message};
+use crate::common::{dictionary, message};
 use tambour_messages::{Check, MessageCodec, MessageError, Pin, Scratch};
 
 struct Fixture {

@@ -1,9 +1,7 @@
 //! Streams of messages through the codec of `tokio_util`.
 
-mod common;
-
+use crate::common::{dictionary, message};
 use bytes::BytesMut;
-use common::{dictionary, message};
 use std::sync::Arc;
 use tambour_messages::{Check, FrameCodec, MessageCodec, MessageError};
 use tokio_util::codec::{Decoder, Encoder};
