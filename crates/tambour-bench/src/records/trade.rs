@@ -262,33 +262,34 @@ impl TradeOffs {
         let lz4 = self.best(|cell| cell.level.is_none());
         let mut words = format!(
             "Yes: with a dictionary of {}, records that are kept one by one shrink {:.2} times instead of {:.2}, and \
-             {:.0} are read per second instead of {:.0}.",
+             {} are read per second instead of {}.",
             size(enough.dictionary_bytes),
             enough.ratio,
             bare.ratio,
-            enough.reads,
-            bare.reads,
+            rate(enough.reads),
+            rate(bare.reads),
         );
         if let Some(lz4) = lz4 {
             words.push_str(&format!(
-                " A record store keeps them {:.2} times smaller and reads {:.0} per second.",
-                lz4.ratio, lz4.reads
+                " A record store keeps them {:.2} times smaller and reads {} per second.",
+                lz4.ratio,
+                rate(lz4.reads)
             ));
         }
         let smallest = self.best(|cell| cell.dictionary_bytes == 0 && cell.level == Some(1));
         if let Some(large) = smallest.filter(|large| large.ratio > enough.ratio * 1.5) {
             words.push_str(&format!(
-                " Neighbours are much alike: blocks of {} without a dictionary reach {:.2}, at {:.0} reads per second. Where \
+                " Neighbours are much alike: blocks of {} without a dictionary reach {:.2}, at {} reads per second. Where \
                  reads are rare, take larger groups.",
                 block_name(large.block_bytes),
                 large.ratio,
-                large.reads,
+                rate(large.reads),
             ));
         } else if let Some(blocks) = blocks.filter(|blocks| blocks.ratio >= enough.ratio) {
             words.push_str(&format!(
-                " Blocks of {} do as well without one, at {:.0} reads per second.",
+                " Blocks of {} do as well without one, at {} reads per second.",
                 block_name(blocks.block_bytes),
-                blocks.reads
+                rate(blocks.reads)
             ));
         }
         words
@@ -297,10 +298,10 @@ impl TradeOffs {
     fn without(&self, bare: &Cell) -> String {
         match self.best(|cell| cell.dictionary_bytes == 0 && cell.level == Some(1)) {
             Some(best) if best.ratio > bare.ratio * (1.0 + GAIN) => format!(
-                "Blocks of {} reach {:.2} at {:.0} reads per second.",
+                "Blocks of {} reach {:.2} at {} reads per second.",
                 block_name(best.block_bytes),
                 best.ratio,
-                best.reads
+                rate(best.reads)
             ),
             _ => "Nor do blocks: these records are best kept as they are.".to_owned(),
         }
@@ -374,7 +375,7 @@ impl TradeOffs {
         let best = self.best(|cell| cell.level.is_none());
         let facts = best.map(|cell| Fact {
             value: format!("{:.2}", cell.ratio),
-            label: format!("ratio of a record store, at {:.0} reads per second", cell.reads),
+            label: format!("ratio of a record store, at {} reads per second", rate(cell.reads)),
         });
         Page {
             title: "Does a dictionary pay?".to_owned(),
@@ -403,6 +404,15 @@ impl TradeOffs {
 
 fn dictionary_name(bytes: usize) -> String {
     if bytes == 0 { "no dictionary".to_owned() } else { format!("{} dictionary", size(bytes)) }
+}
+
+/// A number of reads for people.
+fn rate(reads: f64) -> String {
+    if reads >= 1e6 {
+        format!("{:.1} million", reads / 1e6)
+    } else {
+        format!("{:.0} thousand", reads / 1e3)
+    }
 }
 
 #[cfg(test)]

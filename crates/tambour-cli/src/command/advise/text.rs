@@ -28,7 +28,7 @@ pub(super) fn advice(
     server: Option<Version>,
     target: &mut dyn Write,
 ) -> io::Result<()> {
-    fact(target, "advice for", &rows.name)?;
+    fact(target, "advice", &rows.name)?;
     let sampled = if advice.rows == advice.rows_sampled {
         "all of them measured".to_owned()
     } else {
