@@ -139,3 +139,14 @@ def test_keys_of_local_time_leave_no_rows_out(server, tambour, database, tmp_pat
         # The same condition where no key can be seen through it.
         hidden = tambour.rows(tmp_path / "z", f"SELECT sum(CASE WHEN {condition} THEN 1 ELSE 0 END) FROM z")
         assert found == hidden, condition
+
+
+def test_salvage_of_parts_with_deleted_rows(server, tambour, database, tmp_path):
+    """Granules whose rows are all deleted, the last one among them, yield no batch."""
+    server.run(f"CREATE TABLE {database}.t (k UInt64, s String) ENGINE = MergeTree ORDER BY k SETTINGS min_bytes_for_wide_part=0, index_granularity=100")
+    server.run(f"INSERT INTO {database}.t SELECT number, toString(number) FROM numbers(1000)")
+    server.run(f"DELETE FROM {database}.t WHERE k >= 850 OR k BETWEEN 200 AND 299 OR k = 7")
+    (part,) = parts_of(server.directory(database, "t"))[-1:]
+    tambour.run("salvage", part, "--to", tmp_path / "saved")
+    expected = server.rows(f"SELECT count(), sum(k), max(s) FROM {database}.t")
+    assert tambour.rows(tmp_path / "saved", "SELECT count(), sum(k), max(s) FROM saved") == expected

@@ -115,9 +115,20 @@ impl Trainer {
         &self.bytes[start..self.samples[place].0]
     }
 
+    /// Whether all samples are of one connection, whose parts must do for both.
+    fn is_one_connection(&self) -> bool {
+        let first = self.samples.first().and_then(|sample| sample.1);
+        // The last one differs wherever connections come one after another, as they do; looking at a few is enough.
+        first.is_some() && self.samples.iter().rev().take(64).all(|sample| sample.1 == first)
+    }
+
     /// Whether a sample is one of those whose text may go into the dictionary.
     fn is_for_text(&self, place: usize) -> bool {
-        self.samples[place].1.unwrap_or(place as u64).is_multiple_of(2)
+        let by_place = place.is_multiple_of(2);
+        if self.is_one_connection() {
+            return by_place;
+        }
+        self.samples[place].1.map_or(by_place, |connection| connection.is_multiple_of(2))
     }
 
     /// The text.

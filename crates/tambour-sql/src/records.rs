@@ -8,8 +8,10 @@ use arrow::array::{
     ArrayRef, BinaryBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
     TimestampMicrosecondBuilder, UInt64Builder,
 };
-use arrow::datatypes::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
+use arrow::util::display::FormatOptions;
 use arrow_json::reader::infer_json_schema_from_iterator;
 use arrow_json::{ReaderBuilder, reader::Decoder};
 use async_trait::async_trait;
@@ -22,6 +24,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator, TableProviderFilterPu
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use tambour_part::types::Strings;
@@ -161,7 +164,8 @@ impl RecordTable {
         let Range { start, end } = bounds.ids;
         let count = end.saturating_sub(start);
         let partitions = (partitions as u64).clamp(1, (count / self.batch_rows as u64).max(1));
-        let edge = |k: u64| start + count * k / partitions;
+        let edge =
+            |k: u64| if k == partitions { end.max(start) } else { start + count / partitions * k };
         (0..partitions).map(|k| part(edge(k)..edge(k + 1))).collect()
     }
 }
@@ -204,7 +208,7 @@ fn sampled_fields(view: &Arc<View>) -> Result<Fields> {
     let first = ids.start..ids.start + count.min(SAMPLE_FIRST);
     let mut stretches = Vec::from([first]);
     if count > SAMPLE_FIRST {
-        let places = (0..SAMPLE_PLACES).map(|k| ids.start + count * k / SAMPLE_PLACES);
+        let places = (0..SAMPLE_PLACES).map(|k| ids.start + count / SAMPLE_PLACES * k);
         stretches.extend(places.map(|start| start..(start + SAMPLE_EACH).min(ids.end)));
     }
     let mut reader = view.reader();
@@ -224,11 +228,45 @@ fn sampled_fields(view: &Arc<View>) -> Result<Fields> {
             return Ok(Fields::empty());
         }
     }
-    let schema = infer_json_schema_from_iterator(values.iter().map(Ok::<_, ArrowError>))?;
-    let mut fields: Vec<_> =
-        schema.fields().iter().filter(|field| !is_null(field)).cloned().collect();
+    Ok(inferred_fields(&values))
+}
+
+/// A column for each field of the objects, by name. A field that is an object here and a number there is left out; so is one
+/// that was null everywhere.
+fn inferred_fields(values: &[serde_json::Value]) -> Fields {
+    let infer = |values: &mut dyn Iterator<Item = serde_json::Value>| {
+        infer_json_schema_from_iterator(values.map(Ok::<_, ArrowError>))
+    };
+    let mut fields: Vec<FieldRef> = if let Ok(schema) = infer(&mut values.iter().cloned()) {
+        schema.fields().iter().cloned().collect()
+    } else {
+        let objects = values.iter().filter_map(serde_json::Value::as_object);
+        let names: BTreeSet<&String> = objects.flat_map(|object| object.keys()).collect();
+        let alone = |name: &&String| {
+            let mut own = values.iter().filter_map(|value| {
+                Some(serde_json::json!({ name.as_str(): value.get(name.as_str())?.clone() }))
+            });
+            let schema = infer(&mut own).ok()?;
+            schema.fields().first().cloned()
+        };
+        names.iter().filter_map(alone).collect()
+    };
+    fields.retain(|field| !is_null(field));
+    for field in &mut fields {
+        if has_large_numbers(field, values) {
+            *field = Arc::new(field.as_ref().clone().with_data_type(DataType::UInt64));
+        }
+    }
     fields.sort_by(|a, b| a.name().cmp(b.name()));
-    Ok(fields.into())
+    fields.into()
+}
+
+/// Whether all values of a field are whole and not negative, and one of them is above those of `Int64`: as floats they would
+/// lose their last digits.
+fn has_large_numbers(field: &Field, values: &[serde_json::Value]) -> bool {
+    let mut own =
+        values.iter().filter_map(|value| value.get(field.name())).filter(|v| !v.is_null());
+    *field.data_type() == DataType::Float64 && own.all(serde_json::Value::is_u64)
 }
 
 /// A field that was null in every record: no type can be told.
@@ -372,7 +410,7 @@ impl Rows {
         let columns = part.schema.fields().iter().zip(&part.sources);
         let wanted: Vec<_> = columns
             .filter(|(_, source)| **source == Source::Field)
-            .map(|(field, _)| Arc::clone(field))
+            .map(|(field, _)| parsed_field(field))
             .collect();
         let fields = if wanted.is_empty() {
             None
@@ -455,7 +493,10 @@ impl Rows {
                         return Err(DataFusionError::Internal("fields without rows".to_owned()));
                     };
                     next_field += 1;
-                    Arc::clone(parsed.column(next_field - 1))
+                    let (column, wanted) =
+                        (parsed.column(next_field - 1), self.schema.field(at).data_type());
+                    let whole = cast_with_options(column, wanted, &STRICT);
+                    whole.map_err(|error| at_record(self.first, &error))?
                 }
             });
         }
@@ -463,6 +504,19 @@ impl Rows {
         (self.count, self.size) = (0, 0);
         let schema = Arc::clone(&self.schema);
         Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+    }
+}
+
+/// A number that is not whole in a column of whole numbers is an error.
+const STRICT: CastOptions<'_> = CastOptions { safe: false, format_options: FormatOptions::new() };
+
+/// As what a field is parsed: whole numbers as their text, since the parser would cut off fractions without a word.
+fn parsed_field(field: &FieldRef) -> FieldRef {
+    match field.data_type() {
+        DataType::Int64 | DataType::UInt64 => {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8))
+        }
+        _ => Arc::clone(field),
     }
 }
 

@@ -266,14 +266,14 @@ impl TradeOffs {
             size(enough.dictionary_bytes),
             enough.ratio,
             bare.ratio,
-            rate(enough.reads),
-            rate(bare.reads),
+            told(enough.reads),
+            told(bare.reads),
         );
         if let Some(lz4) = lz4 {
             words.push_str(&format!(
                 " A record store keeps them {:.2} times smaller and reads {} per second.",
                 lz4.ratio,
-                rate(lz4.reads)
+                told(lz4.reads)
             ));
         }
         let smallest = self.best(|cell| cell.dictionary_bytes == 0 && cell.level == Some(1));
@@ -283,13 +283,13 @@ impl TradeOffs {
                  reads are rare, take larger groups.",
                 block_name(large.block_bytes),
                 large.ratio,
-                rate(large.reads),
+                told(large.reads),
             ));
         } else if let Some(blocks) = blocks.filter(|blocks| blocks.ratio >= enough.ratio) {
             words.push_str(&format!(
                 " Blocks of {} do as well without one, at {} reads per second.",
                 block_name(blocks.block_bytes),
-                rate(blocks.reads)
+                told(blocks.reads)
             ));
         }
         words
@@ -301,7 +301,7 @@ impl TradeOffs {
                 "Blocks of {} reach {:.2} at {} reads per second.",
                 block_name(best.block_bytes),
                 best.ratio,
-                rate(best.reads)
+                told(best.reads)
             ),
             _ => "Nor do blocks: these records are best kept as they are.".to_owned(),
         }
@@ -375,7 +375,7 @@ impl TradeOffs {
         let best = self.best(|cell| cell.level.is_none());
         let facts = best.map(|cell| Fact {
             value: format!("{:.2}", cell.ratio),
-            label: format!("ratio of a record store, at {} reads per second", rate(cell.reads)),
+            label: format!("ratio of a record store, at {} reads per second", told(cell.reads)),
         });
         Page {
             title: "Does a dictionary pay?".to_owned(),
@@ -407,7 +407,7 @@ fn dictionary_name(bytes: usize) -> String {
 }
 
 /// A number of reads for people.
-fn rate(reads: f64) -> String {
+fn told(reads: f64) -> String {
     if reads >= 1e6 {
         format!("{:.1} million", reads / 1e6)
     } else {

@@ -75,7 +75,7 @@ impl Workshop {
         Ok(Self {
             objective: choice.objective,
             element,
-            fronts: fronts(if choice.plain { bytes } else { element })?,
+            fronts: fronts(if choice.plain { bytes } else { element }, choice.since)?,
             backs: Backs::new()?,
             inner: Vec::new(),
             made_by: None,

@@ -102,8 +102,9 @@ impl Front {
             stages.push((family.method, (family.build)(&call.arguments, element)?));
             total += price(family.name, element);
         }
-        // The only one that does not take a block which was cut inside of a value.
-        let whole = if entry.text == "ALP" { usize::from(element.width) } else { 1 };
+        // ALP does not take a block which was cut inside of a value, nor does T64 before 26.1.
+        let is_whole = entry.text == "ALP" || entry.text.starts_with("T64");
+        let whole = if is_whole { usize::from(element.width) } else { 1 };
         Ok(Self { text: entry.text, stages, price: total, whole, pays: entry.pays })
     }
 
@@ -147,10 +148,17 @@ impl Front {
 }
 
 /// All front ends for such values, none among them as the first.
-pub(super) fn fronts(element: Element) -> Result<Vec<Front>, CodecError> {
+///
+/// Before 26.1, T64 takes whole values only, which is nothing that another codec hands on; ALP reads `Float32` as it does
+/// today since 26.8.
+pub(super) fn fronts(element: Element, since: (u16, u16)) -> Result<Vec<Front>, CodecError> {
+    let is_read = |entry: &&Entry| {
+        let text = entry.text;
+        (since >= (26, 1) || !text.contains(", T64")) && (since >= (26, 8) || text != "ALP")
+    };
     let mut fronts = vec![Front::none()];
     for element in views(element) {
-        for entry in SHORT_LIST.iter().filter(|entry| (entry.suits)(element)) {
+        for entry in SHORT_LIST.iter().filter(|entry| (entry.suits)(element)).filter(is_read) {
             fronts.push(Front::new(entry, element)?);
         }
     }

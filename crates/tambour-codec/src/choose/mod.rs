@@ -29,6 +29,16 @@ pub const AUTO: &str = "auto";
 /// Argument for ClickHouse versions that have no codecs but LZ4 and ZSTD.
 pub const PLAIN: &str = "plain";
 
+/// The ClickHouse that reads everything that may be chosen.
+const SINCE: (u16, u16) = (26, 8);
+
+/// The release in an argument like `'since=24.8'`.
+fn release(argument: &str) -> Option<(u16, u16)> {
+    let text = argument.trim_matches('\'').strip_prefix("since=")?;
+    let (year, number) = text.split_once('.')?;
+    Some((year.parse().ok()?, number.parse().ok()?))
+}
+
 /// Which candidates there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -36,21 +46,32 @@ pub struct Choice {
     pub objective: Objective,
     /// Only general-purpose codecs, which every version reads.
     pub plain: bool,
+    /// The oldest ClickHouse that has to read the blocks: year and number of the release.
+    pub since: (u16, u16),
 }
 
 impl Choice {
+    /// For an objective, with all that the newest ClickHouse reads.
+    pub fn new(objective: Objective) -> Self {
+        Self { objective, plain: false, since: SINCE }
+    }
+
     /// The choice that a call in a specification asks for; `None` if it is another codec.
     pub fn of(call: &CodecCall) -> Option<Result<Self, CodecError>> {
         if !call.name.eq_ignore_ascii_case(AUTO) {
             return None;
         }
-        let mut choice = Self { objective: Objective::default(), plain: false };
+        let mut choice = Self::new(Objective::default());
         for argument in &call.arguments {
             match Objective::named(argument) {
                 Some(objective) => choice.objective = objective,
                 None if argument.eq_ignore_ascii_case(PLAIN) => choice.plain = true,
+                None if release(argument).is_some() => {
+                    choice.since = release(argument).unwrap_or(SINCE);
+                }
                 None => {
-                    let reason = "the choice is by size, speed or balance".to_owned();
+                    let reason = "the choice is by size, speed or balance, and may say since=24.8"
+                        .to_owned();
                     return Some(Err(CodecError::Spec { spec: call.to_string(), reason }));
                 }
             }

@@ -52,7 +52,7 @@ pub fn rank(
     effort: &Effort,
 ) -> Result<Vec<Measured>, CodecError> {
     let blocks = blocks(source, element, effort.blocks_max);
-    let mut shop = Workshop::new(Choice { objective, plain: false }, element)?;
+    let mut shop = Workshop::new(Choice::new(objective), element)?;
     // Costs of samples add up over the blocks; whoever is not tried on one is out.
     let mut sums: Vec<(Plan, f64, usize)> = Vec::new();
     for block in &blocks {

@@ -121,6 +121,11 @@ impl PartReader {
         })
     }
 
+    /// The last granule that was read, also if reading it failed.
+    pub fn granule(&self) -> Option<usize> {
+        self.position.and_then(|end| end.checked_sub(1))
+    }
+
     /// Compressed bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.shared.bytes()

@@ -4,7 +4,7 @@ mod column;
 mod cost;
 mod recode;
 
-pub use recode::{RecodeSummary, recode};
+pub use recode::{RecodeSummary, check as check_recode, recode};
 
 use crate::column::{check_shared_sizes, write_single};
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums};

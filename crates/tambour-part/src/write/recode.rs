@@ -35,8 +35,8 @@ const MARK_BLOCK_BYTES: usize = 64 << 10;
 /// Files are copied in pieces of so many bytes.
 const COPY_BYTES: usize = 1 << 20;
 
-/// Where the bytes of a block have gone: the new block, and the position in it.
-type Moves = BTreeMap<u64, Mark>;
+/// Where the bytes of a block have gone: the new block and the position in it, and how many bytes they are.
+type Moves = BTreeMap<u64, (Mark, u64)>;
 
 /// Writes a part into a new directory, with the codec that `codec` names for each column. `progress` is told of bytes done,
 /// before coding. On an error the directory is left as it is, for the caller to remove.
@@ -47,11 +47,8 @@ pub fn recode(
     codec: &dyn Fn(&str) -> CodecSpec,
     progress: &mut dyn FnMut(u64),
 ) -> Result<RecodeSummary, PartError> {
-    let Some(sums) = part.files.sums.clone().filter(|_| can_be_recoded(part)) else {
-        let what = "other codecs for a part that is compact, has projections or no checksums: merging \
-                    rewrites it";
-        return Err(PartError::unsupported(Place::file(part.path()), what));
-    };
+    check(part)?;
+    let Some(sums) = part.files.sums.clone() else { return Err(refusal(part)) };
     let created = storage.create_directory(target);
     created.map_err(|cause| PartError::io(target, "create directory", cause))?;
     let mut work = Recoding {
@@ -83,8 +80,16 @@ pub fn recode(
     Ok(work.summary)
 }
 
-fn can_be_recoded(part: &Part) -> bool {
-    part.form() == Form::Wide && part.files.directories.is_empty()
+/// An error if a part cannot be written with other codecs: it is compact, has projections, or no checksums.
+pub fn check(part: &Part) -> Result<(), PartError> {
+    let is_wide = part.form() == Form::Wide && part.files.directories.is_empty();
+    if is_wide && part.files.sums.is_some() { Ok(()) } else { Err(refusal(part)) }
+}
+
+fn refusal(part: &Part) -> PartError {
+    let what = "other codecs for a part that is compact, has projections or no checksums: export and import \
+                its rows, or merge it with others";
+    PartError::unsupported(Place::file(part.path()), what)
 }
 
 /// The encoder of a stream: helpers take the general-purpose codecs of a chain.
@@ -191,21 +196,20 @@ impl Recoding<'_> {
             stored.resize(block.header.block_bytes(), 0);
             let read = file.read_exact_at(&mut stored, block.start);
             read.map_err(|cause| PartError::io(&path, "read", cause))?;
-            moves.insert(
-                block.start,
-                Mark { block: output.size, offset: output.pending.len() as u64 },
-            );
             let start = output.pending.len();
+            let moved = Mark { block: output.size, offset: start as u64 };
             let parsed = Block::parse(&stored).map_err(broken)?;
             decoder.decode_append(&parsed, &mut output.pending).map_err(broken)?;
             contents.update(&output.pending[start..]);
-            size += (output.pending.len() - start) as u64;
+            let own = (output.pending.len() - start) as u64;
+            moves.insert(block.start, (moved, own));
+            size += own;
             if output.pending.len() >= wanted {
                 output.close(&place)?;
             }
         }
         output.close(&Place::file(&path).at(file.len()))?;
-        moves.insert(file.len(), Mark { block: output.size, offset: 0 });
+        moves.insert(file.len(), (Mark { block: output.size, offset: 0 }, 0));
         let contents = (size, contents.finish());
         let listed = self.before.files.get(name).and_then(|sum| sum.contents);
         if let Some((listed_size, listed_hash)) = listed {
@@ -228,10 +232,14 @@ impl Recoding<'_> {
     fn marks(&self, name: &str, marks: &Marks, moves: &Moves) -> Result<FileSum, PartError> {
         let mut records = Vec::new();
         for (index, mark) in marks.of_stream(0).enumerate() {
-            let Some(moved) = moves.get(&mark.block) else {
-                let place = self.part.files.place(name).at(index as u64);
-                return Err(PartError::malformed(place, "a mark that is at no block"));
+            let place = || self.part.files.place(name).at(index as u64);
+            let Some((moved, size)) = moves.get(&mark.block) else {
+                return Err(PartError::malformed(place(), "a mark that is at no block"));
             };
+            // Blocks are joined: behind its own block, a mark would be in another one's values.
+            if mark.offset > *size {
+                return Err(PartError::mismatch(place(), "offset of a mark", *size, mark.offset));
+            }
             records.extend_from_slice(&moved.block.to_le_bytes());
             records.extend_from_slice(&(moved.offset + mark.offset).to_le_bytes());
             if let Some(rows) = marks.rows.get(index) {

@@ -51,7 +51,7 @@ fn fill(writer: &Writer, ids: std::ops::Range<u64>) {
             r#"{{"user":"u{user}","ms":{id},"ok":{},"at":{{"host":"h{user}"}}}}"#,
             id % 2 == 0
         );
-        writer.append(record.as_bytes(), Some(i64::try_from(id).unwrap() * SECOND)).unwrap();
+        writer.append_later(record.as_bytes(), Some(i64::try_from(id).unwrap() * SECOND)).unwrap();
     }
     writer.flush().unwrap();
 }
@@ -126,6 +126,38 @@ fn what_the_sample_did_not_show() {
     assert!(error.contains(&(bad + 1).to_string()), "{error}");
     let got = rows(&session_of(), &format!("SELECT _record FROM log WHERE _id = {}", bad + 1));
     assert_eq!(got.unwrap(), ["no json"]);
+}
+
+#[test]
+fn numbers_are_never_cut_or_rounded() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, writer) = writer(&directory.path().join("log"));
+    let large = u64::MAX - 1;
+    // The sample has 32 records from each of 64 places: 1540 is between two of them.
+    for id in 0..4000_u64 {
+        let price = if id == 1540 { "1.5".to_owned() } else { id.to_string() };
+        writer
+            .append_later(format!(r#"{{"price":{price},"big":{large}}}"#).as_bytes(), None)
+            .unwrap();
+    }
+    writer.flush().unwrap();
+    let session_of = || session(&store, &SessionOptions::default());
+    let got = rows(&session_of(), "SELECT max(big), sum(price) FROM log WHERE _id < 1500").unwrap();
+    assert_eq!(got, [format!("{large}|{}", 1499 * 1500 / 2)]);
+    let error = rows(&session_of(), "SELECT sum(price) FROM log").unwrap_err();
+    assert!(error.contains("1.5") && error.contains("_record"), "{error}");
+}
+
+#[test]
+fn fields_of_two_shapes_are_left_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, writer) = writer(&directory.path().join("log"));
+    let batch: Batch =
+        [&br#"{"a":1,"k":"x"}"#[..], br#"{"a":{"b":2},"k":"y"}"#].into_iter().collect();
+    writer.append_batch(&batch).unwrap();
+    let session = session(&store, &SessionOptions::default());
+    assert_eq!(rows(&session, "SELECT k FROM log ORDER BY _id").unwrap(), ["x", "y"]);
+    assert_eq!(rows(&session, "SELECT count(*) FROM log WHERE _record LIKE '%b%'").unwrap(), ["1"]);
 }
 
 #[test]

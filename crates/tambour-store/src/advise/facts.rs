@@ -149,8 +149,23 @@ fn is_date(text: &str) -> bool {
     digits
         && y >= b"1900".as_slice()
         && y < b"2300".as_slice()
-        && (1..=12).contains(&two(m1, m2))
-        && (1..=31).contains(&two(d1, d2))
+        && (1..=days_of(
+            u16::from(two(&y[0], &y[1])) * 100 + u16::from(two(&y[2], &y[3])),
+            two(m1, m2),
+        ))
+            .contains(&two(d1, d2))
+}
+
+/// Days of a month; none of a month that does not exist.
+fn days_of(year: u16, month: u8) -> u8 {
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    }
 }
 
 fn is_time(text: &str) -> bool {

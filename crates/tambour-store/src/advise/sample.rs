@@ -49,6 +49,8 @@ pub struct Intake {
     /// Batches of the run that is open.
     open: Vec<RecordBatch>,
     open_rows: usize,
+    /// Memory of the open run, about.
+    open_bytes: usize,
     /// Number of the run that is open.
     number: usize,
     /// Runs whose number is a multiple of this are kept.
@@ -66,6 +68,7 @@ impl Intake {
             runs: Vec::new(),
             open: Vec::new(),
             open_rows: 0,
+            open_bytes: 0,
             number: 0,
             stride: 1,
             rows: 0,
@@ -78,6 +81,8 @@ impl Intake {
             facts.add(array);
         }
         self.rows += batch.num_rows() as u64;
+        // Slices say the memory of the whole.
+        let row_bytes = batch.get_array_memory_size() / batch.num_rows().max(1);
         let mut rest = batch.clone();
         while rest.num_rows() > 0 {
             let taken = rest.num_rows().min(RUN_ROWS - self.open_rows);
@@ -85,8 +90,10 @@ impl Intake {
                 self.open.push(rest.slice(0, taken));
             }
             self.open_rows += taken;
+            self.open_bytes += taken * row_bytes;
             rest = rest.slice(taken, rest.num_rows() - taken);
-            if self.open_rows == RUN_ROWS {
+            // Long rows make short runs.
+            if self.open_rows == RUN_ROWS || self.open_bytes >= BYTES_MAX / RUNS_MAX {
                 self.close()?;
             }
         }
@@ -100,7 +107,7 @@ impl Intake {
             self.runs.push((self.number, run.map_err(StoreError::arrow("gather a sample"))?));
         }
         self.open.clear();
-        self.open_rows = 0;
+        (self.open_rows, self.open_bytes) = (0, 0);
         self.number += 1;
         while self.runs.len() > 1 && (self.runs.len() > RUNS_MAX || self.bytes() > BYTES_MAX) {
             self.stride *= 2;

@@ -153,6 +153,12 @@ pub fn verdict(spec: &CodecSpec, data_type: &DataType, server: Version) -> Verdi
             None => return Verdict::Missing(format!("{name} is no codec of ClickHouse")),
         }
     }
+    let inner_t64 = names.iter().skip(1).any(|name| name == "T64");
+    if inner_t64 && server < Version::new(26, 1) {
+        return Verdict::Broken(
+            "T64 behind another codec can be neither written nor read (#79198)",
+        );
+    }
     for Fault { codecs: (first, second), fixed, what } in &FAULTS {
         let at = names.iter().position(|name| name == first);
         let follows =
@@ -269,7 +275,9 @@ mod tests {
             assert!(matches!(verdict, Verdict::Broken(_)), "{spec} on {server}: {verdict:?}");
         }
         assert!(judge("GCD, DoubleDelta, ZSTD(1)", DataType::Int64, "26.9").is_usable());
-        assert!(judge("GCD, T64", DataType::Int64, "24.8").is_usable());
+        let behind = judge("Delta, T64('bit'), ZSTD(1)", DataType::Int64, "25.8");
+        assert!(matches!(behind, Verdict::Broken(_)), "{behind:?}");
+        assert!(judge("GCD, T64", DataType::Int64, "26.1").is_usable());
     }
 
     #[test]

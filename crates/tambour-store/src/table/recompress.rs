@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
 use tambour_part::storage::Storage;
-use tambour_part::write::recode;
+use tambour_part::write::{check_recode, recode};
 
 /// The note of what is done; gone when all is.
 const NOTE: &str = "tambour_recompress.txt";
@@ -76,6 +76,12 @@ fn recompress_locked(
     let mut note = Note::read(table.storage().as_ref(), &path, definition.stored())?;
     sidecar.statement = definition.stored();
     let mut summary = RecompressSummary::default();
+    // Before anything is written: half a table in other codecs helps nobody.
+    for live in &sidecar.parts {
+        let granularity = Some(definition.index_granularity());
+        let part = open_live_part(table.storage(), &path, live, granularity)?;
+        check_recode(&part).map_err(StoreError::part(&path, &live.name))?;
+    }
     for index in 0..sidecar.parts.len() {
         if note.done.contains(&sidecar.parts[index].hash) {
             summary.parts_done_before += 1;

@@ -145,7 +145,7 @@ fn bad_granules(part: &Arc<Part>, column: usize) -> Vec<(usize, PartError)> {
             batch_rows: 1,
             strings: Strings::Binary,
         };
-        let batches = match part.read(request) {
+        let mut batches = match part.read(request) {
             Ok(batches) => batches,
             Err(error) => {
                 bad.push((next, error));
@@ -153,12 +153,11 @@ fn bad_granules(part: &Arc<Part>, column: usize) -> Vec<(usize, PartError)> {
                 continue;
             }
         };
-        for batch in batches {
-            if let Err(error) = batch {
-                bad.push((next, error));
-            }
-            next += 1;
-        }
+        // Granules whose rows are all deleted yield no batch, so the reader says where it stands.
+        let Some(error) = batches.find_map(Result::err) else { break };
+        let at = batches.granule().unwrap_or(next).max(next);
+        bad.push((at, error));
+        next = at + 1;
     }
     bad
 }

@@ -55,6 +55,8 @@ pub(super) fn part_to_json(part: &Part) -> anyhow::Result<serde_json::Value> {
         let summary = Summary::read(&path, true, None)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         streams_json.insert(name, summary.blocks_to_json());
+        // A list that ends early is no list.
+        summary.check()?;
     }
     Ok(serde_json::Value::Object(streams_json))
 }

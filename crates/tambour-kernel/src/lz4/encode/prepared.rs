@@ -73,7 +73,10 @@ impl Prepared {
         let short = source.len() <= REWIND_BYTES_MAX;
         if !(self.ready && short) {
             self.chain.begin(&input);
-            self.chain.prepare(&input);
+            if short {
+                // What long sources change is not taken back, so it is not noted either.
+                self.chain.prepare(&input);
+            }
         }
         let anchor = lazy::parse_on(&input, &mut writer, &mut self.chain, self.effort);
         self.ready = short;

@@ -138,7 +138,8 @@ impl Summary {
                     _ => None,
                 };
                 let content = end.content_bytes.or(declared);
-                self.content = self.content.zip(content).map(|(sum, own)| sum + own);
+                let sum = self.content.zip(content);
+                self.content = sum.and_then(|(sum, own)| sum.checked_add(own));
                 if let Some(seen) = self.frames.last_mut().filter(|seen| seen.end.is_none()) {
                     seen.end = Some(end.offset);
                     seen.blocks = end.blocks;
