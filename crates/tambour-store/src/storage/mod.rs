@@ -1,7 +1,7 @@
 //! Files that are written in place: the only door of the page store to the system, so that a crash is a value a test can
 //! hold.
 //!
-//! [`disk`] is the file system of this machine; [`memory`] is one that tears, loses and reorders what was not synced.
+//! [`disk()`] is the file system of this machine; [`memory`] is one that tears, loses and reorders what was not synced.
 
 pub mod disk;
 pub mod memory;
