@@ -148,6 +148,14 @@ impl Database {
         Ok(database)
     }
 
+    /// Refuses to change what was opened for reading.
+    pub(crate) fn check_writable(&self) -> Result<(), DatabaseError> {
+        if self.writable {
+            return Ok(());
+        }
+        Err(PageError::ReadOnly { path: self.store.path().to_owned() }.into())
+    }
+
     /// Length of the file in bytes.
     pub(crate) fn size(&self) -> u64 {
         self.size
@@ -196,6 +204,7 @@ impl Database {
 
     /// Changes bytes; what lies between the end and `offset` becomes zeros.
     pub(crate) fn write(&mut self, source: &[u8], offset: u64) -> Result<(), DatabaseError> {
+        self.check_writable()?;
         let mut done = 0;
         while done < source.len() {
             let (page, start) = self.place(offset + done as u64);
@@ -222,6 +231,7 @@ impl Database {
 
     /// Cuts the file, or lengthens it with zeros.
     pub(crate) fn truncate(&mut self, size: u64) -> Result<(), DatabaseError> {
+        self.check_writable()?;
         if size < self.size {
             let (last, start) = self.place(size);
             let keep = if start == 0 { last } else { last + 1 };
@@ -238,9 +248,10 @@ impl Database {
 
     /// Commits what has changed.
     pub(crate) fn flush(&mut self, durability: Durability) -> Result<(), DatabaseError> {
-        if !self.writable {
+        if !self.writable && self.dirty.is_empty() && self.size == self.stored_size {
             return Ok(());
         }
+        self.check_writable()?;
         let (end, start) = self.place(self.size);
         let end = if start == 0 { end } else { end + 1 };
         let beyond: Vec<u64> = if self.size < self.stored_size {
