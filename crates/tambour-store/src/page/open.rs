@@ -95,7 +95,7 @@ impl Store {
         let holes = superblock.layout == Layout::Holes;
         let waiting = map.iter(0).filter(|(_, entry)| holes && entry.state == State::Packed);
         let waiting = waiting.map(|(page, _)| page).collect();
-        let vacant = |entry: &Entry| !entry.has_image() && entry.home_blocks > 0;
+        let vacant = |entry: &Entry| holes && !entry.has_image() && entry.home_blocks > 0;
         let vacated =
             map.iter(0).filter(|(_, entry)| vacant(entry)).map(|(page, _)| page).collect();
         Self {
@@ -132,8 +132,15 @@ impl Store {
         let pack_length = self.shared.pack.length()?;
         let home_length = self.home_length;
         let longest = self.shared.image_bytes_max();
-        for (page, entry) in self.map.iter(0).filter(|(_, entry)| entry.has_image()) {
+        let blocks_max = self.shared.home.as_ref().map_or(0, |_| self.blocks_max());
+        for (page, entry) in self.map.iter(0) {
             let wrong = |problem: &str| self.shared.page_error(page, &entry, problem.to_owned());
+            if entry.home_blocks > blocks_max {
+                return Err(wrong("the map gives it more blocks than its range has"));
+            }
+            if !entry.has_image() {
+                continue;
+            }
             let length = entry.length as usize;
             if length <= HEADER_BYTES || length > longest {
                 return Err(wrong("the map gives it a length that no image has"));

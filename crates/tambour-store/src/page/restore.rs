@@ -6,7 +6,9 @@ use super::backup::{BackupReport, HEAD_BYTES, MAGIC, RECORD_BYTES, VERSION};
 use super::dictionary::{DICTIONARIES_MAX, DICTIONARY_BYTES_MAX, Dictionary};
 use super::header::{HEADER_BYTES, read_u16, read_u32, read_u64};
 use super::open;
-use super::options::{Durability, Generation, Layout, Options, PAGES_MAX, PageCodec, PageId};
+use super::options::{
+    Durability, GENERATION_MAX, Generation, Layout, Options, PAGES_MAX, PageCodec, PageId,
+};
 use super::store::Store;
 use crate::storage::{Access, Storage};
 use std::io::{Read, Write};
@@ -90,7 +92,8 @@ fn read_head(stream: &mut Stream<'_>) -> Result<Head, PageError> {
         && head.page_count <= PAGES_MAX
         && head.pages <= head.page_count
         && usize::from(head.dictionaries) <= DICTIONARIES_MAX
-        && head.since <= head.generation;
+        && head.since <= head.generation
+        && head.generation <= GENERATION_MAX;
     if good && head.codec.check().is_ok() {
         Ok(head)
     } else {

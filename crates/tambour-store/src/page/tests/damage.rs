@@ -279,3 +279,16 @@ fn one_copy_of_the_superblock_is_enough() {
         assert!(!outcome(&memory, &model).unwrap());
     }
 }
+
+/// Blocks behind the range of a page are those of the next one: a map that counts them in would have them punched.
+#[test]
+fn a_map_that_gives_a_page_too_many_blocks_is_refused() {
+    let (memory, _) = small(Layout::Holes);
+    let mut store = open(&memory).unwrap();
+    let entry = store.map.get(1);
+    store.map.set(1, crate::page::map::Entry { home_blocks: 3, ..entry });
+    store.write_checkpoint().unwrap();
+    drop(store);
+    let error = open(&memory).unwrap_err();
+    assert_eq!((error.page(), error.kind()), (Some(1), Kind::Corrupt), "{error}");
+}
