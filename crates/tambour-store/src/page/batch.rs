@@ -222,9 +222,7 @@ impl Batch<'_> {
             }
             return Ok(self.store.generation);
         }
-        if self.store.log.bytes > self.store.log_limit() {
-            self.store.checkpoint()?;
-        }
+        self.make_way()?;
         self.reserve()?;
         let generation = self.generation.unwrap_or(self.store.generation + 1);
         let spread = self.store.shared.layout == Layout::Packed
@@ -263,6 +261,16 @@ impl Batch<'_> {
         }
         count(&store.shared.counters.commits, 1);
         Ok(generation)
+    }
+
+    /// Makes a checkpoint where one is due, or where the log would not begin at the place where recovery looks for it: a
+    /// dictionary was written there, and the checkpoint that was to follow has failed.
+    fn make_way(&mut self) -> Result<(), PageError> {
+        let store = &mut *self.store;
+        if store.log.frames.is_empty() && store.extents.tail() != store.superblock.log_start {
+            return store.write_checkpoint();
+        }
+        if store.log.bytes > store.log_limit() { store.checkpoint() } else { Ok(()) }
     }
 
     /// Finds a place for each image: a gap if there is enough of them, behind the frame otherwise.

@@ -1,6 +1,7 @@
 //! Calls that fail: a full disk, a failing sync, a second writer.
 
 use super::*;
+use crate::page::dictionary::Dictionary;
 use crate::storage::memory::{EIO, ENOSPC};
 
 fn prepared(layout: Layout) -> (Memory, Store, Model) {
@@ -167,4 +168,26 @@ fn a_second_writer_is_refused_on_the_disk_too() {
     ));
     store.close().unwrap();
     Store::open(&path, Access::Write).unwrap().close().unwrap();
+}
+
+/// A dictionary is written, and then its checkpoint or a later one fails: what is committed afterwards must be found again.
+#[test]
+fn enospc_behind_a_dictionary_loses_no_later_commit() {
+    for layout in [Layout::Packed, Layout::Holes] {
+        for number in 0..4 {
+            let (memory, mut store, mut model) = prepared(layout);
+            memory.fail_at(memory.changes() + number, ENOSPC);
+            let bytes = content(9000, 1, 1, 9);
+            let added = store.add_dictionary(Dictionary { id: 1, bytes });
+            let kept = added.and_then(|()| store.checkpoint());
+            memory.heal();
+            let committed = commit(&mut store, &mut model, &[Step::Put(2, 3, 0)], Durability::Sync);
+            assert!(committed.is_ok() || kept.is_err(), "{layout:?}, change {number}");
+            drop(store);
+            if committed.is_ok() {
+                let found = everything(&mut open(&memory).unwrap()).unwrap();
+                assert!(found == model, "{layout:?}, change {number}");
+            }
+        }
+    }
 }
