@@ -75,6 +75,10 @@ impl Store {
         store.find_space()?;
         if writable {
             let length = store.shared.pack.length()?;
+            if found.differ {
+                // The other copy may be that of the checkpoint before, whose space is free now and taken by the next one.
+                store.write_superblocks()?;
+            }
             if !store.log.frames.is_empty() || found.differ || length > store.extents.tail() {
                 // A new epoch: nothing of what a crash left behind the last commit can ever be taken for one.
                 store.write_checkpoint()?;
