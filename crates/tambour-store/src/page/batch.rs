@@ -43,6 +43,7 @@ pub struct Batch<'a> {
     descending: bool,
     /// Of the commit, if it is not the next.
     generation: Option<Generation>,
+    pages_max: u64,
 }
 
 /// An image on its way: where it is in the arena, and where it goes.
@@ -59,7 +60,15 @@ impl Store {
         self.check_writable()?;
         let arena = std::mem::take(&mut self.arena);
         let items = BTreeMap::new();
-        Ok(Batch { store: self, items, arena, used: 0, descending: false, generation: None })
+        Ok(Batch {
+            store: self,
+            items,
+            arena,
+            used: 0,
+            descending: false,
+            generation: None,
+            pages_max: BATCH_PAGES_MAX,
+        })
     }
 }
 
@@ -95,7 +104,7 @@ impl Batch<'_> {
         if page >= PAGES_MAX {
             return Err(PageError::Limit { what: "number of a page", got: page, limit: PAGES_MAX });
         }
-        let (got, limit) = (self.items.len() as u64, BATCH_PAGES_MAX);
+        let (got, limit) = (self.items.len() as u64, self.pages_max);
         if got >= limit {
             return Err(PageError::Limit { what: "pages of a batch", got, limit });
         }
@@ -164,6 +173,11 @@ impl Batch<'_> {
     /// Images go into gaps below where they are, or stay.
     pub(super) fn descend(&mut self) {
         self.descending = true;
+    }
+
+    /// Takes as many pages as a store can have: for what must be one commit, however much it is.
+    pub(super) fn lift_limit(&mut self) {
+        self.pages_max = PAGES_MAX;
     }
 
     /// Frees every page that is not to live.

@@ -17,6 +17,8 @@ use tambour_kernel::hash::xxh3_64;
 
 /// Images of one commit of a restore.
 const COMMIT_BYTES: usize = 1 << 20;
+/// Pages of one commit of a restore: zero pages have no images.
+const COMMIT_PAGES: usize = 1 << 16;
 
 /// A reader that counts, and chains the checksums of what went through.
 struct Stream<'a> {
@@ -172,7 +174,7 @@ fn restore_full(
             store.checkpoint()?;
         }
         let mut batch = store.batch()?;
-        while left > 0 && batch.bytes() < COMMIT_BYTES {
+        while left > 0 && batch.bytes() < COMMIT_BYTES && batch.len() < COMMIT_PAGES {
             read_page(stream, head, &mut batch)?;
             left -= 1;
         }
@@ -206,6 +208,14 @@ fn restore_changes(
         let problem = format!("it follows generation {since}, the store is at {at}");
         return Err(PageError::Mismatch { problem });
     }
+    let differs = |new: &&Dictionary| {
+        store.dictionaries.get(new.id).is_some_and(|known| known.bytes != new.bytes)
+    };
+    if let Some(dictionary) = dictionaries.iter().find(differs) {
+        let id = dictionary.id;
+        let problem = format!("its dictionary {id} is not the one that the store has");
+        return Err(PageError::Mismatch { problem });
+    }
     for dictionary in dictionaries {
         if store.dictionaries.get(dictionary.id).is_none() {
             store.superblock.dictionary = dictionary.id;
@@ -213,6 +223,7 @@ fn restore_changes(
         }
     }
     let mut batch = store.batch()?;
+    batch.lift_limit();
     for _ in 0..head.pages {
         read_page(stream, head, &mut batch)?;
     }
