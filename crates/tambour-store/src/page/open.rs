@@ -36,7 +36,6 @@ impl Store {
         options: &Options,
     ) -> Result<Self, PageError> {
         options.check()?;
-        let draw = || std::hash::RandomState::new().build_hasher().finish();
         let superblock = Superblock::new(options, options.file_id.unwrap_or_else(draw));
         let exists = |path: &Path| storage.exists(path).map_err(PageError::file("look for", path));
         if exists(path)? || exists(&map_path(path))? {
@@ -234,12 +233,8 @@ impl<'a> Aside<'a> {
         if exists(target)? || exists(&map_path(target))? {
             return Err(PageError::Exists { path: target.to_owned() });
         }
-        let mut name = target.as_os_str().to_owned();
-        name.push(".restore");
-        let aside = Self { storage, path: name.into(), target: target.to_owned(), layout };
-        // What an interrupted one left.
-        aside.remove();
-        Ok(aside)
+        let path = name_beside(target, "restore");
+        Ok(Self { storage, path, target: target.to_owned(), layout })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -270,6 +265,19 @@ impl Drop for Aside<'_> {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// A hidden name beside `target` that nothing else has.
+fn name_beside(target: &Path, purpose: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    // Numbers of processes repeat, in containers above all.
+    name.push(format!(".{purpose}-{:016x}", draw()));
+    target.with_file_name(name)
+}
+
+fn draw() -> u64 {
+    std::hash::RandomState::new().build_hasher().finish()
 }
 
 fn identity(superblock: &Superblock) -> Identity {

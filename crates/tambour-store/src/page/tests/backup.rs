@@ -176,3 +176,15 @@ fn an_increment_with_another_dictionary_is_refused() {
     assert!(matches!(refused, Err(PageError::Mismatch { .. })), "{refused:?}");
     assert_eq!(open(&copy).unwrap().generation(), 1);
 }
+
+#[test]
+fn a_restore_removes_no_other_file() {
+    let (_, store, _) = filled(Layout::Packed);
+    let mut stream = Vec::new();
+    store.backup(&mut stream, 0).unwrap();
+    let memory = Memory::default();
+    let other = PathBuf::from("/store.restore");
+    Store::create_on(&memory, &other, &options(Layout::Packed)).unwrap().close().unwrap();
+    restore(&memory, &mut &stream[..], &path(), &options(Layout::Holes)).unwrap();
+    assert!(memory.bytes(&other).is_some());
+}
