@@ -243,12 +243,14 @@ impl<'a> Aside<'a> {
 
     /// Gives the files their names. The one by which a store is known comes last.
     pub(super) fn take(self, storage: &dyn Storage) -> Result<(), PageError> {
-        let rename = |from: &Path, to: &Path| {
-            storage.rename(from, to).map_err(PageError::file("rename", from))
-        };
-        rename(&self.path, &self.target)?;
+        name(storage, &self.path, &self.target)?;
         if self.layout == Layout::Holes {
-            rename(&map_path(&self.path), &map_path(&self.target))?;
+            let named = name(storage, &map_path(&self.path), &map_path(&self.target));
+            if named.is_err() {
+                // It goes with the map.
+                let _ = storage.rename_new(&self.target, &self.path);
+            }
+            named?;
         }
         let synced = storage.sync_directory_of(&self.target);
         synced.map_err(PageError::file("sync the directory of", &self.target))
@@ -295,22 +297,33 @@ fn new_file(
     path: &Path,
     superblock: &Superblock,
 ) -> Result<Arc<dyn File>, PageError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    let aside = PathBuf::from(name);
-    if storage.exists(&aside).map_err(PageError::file("look for", &aside))? {
-        storage.remove(&aside).map_err(PageError::file("remove", &aside))?;
-    }
+    let aside = name_beside(path, "new");
     let file = storage.create(&aside).map_err(PageError::file("create", &aside))?;
-    let bytes = superblock.encode();
-    for place in PLACES {
-        file.write_at(&[&bytes], place).map_err(PageError::file("write", &aside))?;
+    let named = fill(file.as_ref(), &aside, superblock).and_then(|()| name(storage, &aside, path));
+    if named.is_err() {
+        let _ = storage.remove(&aside);
     }
-    file.set_length(DATA_START).map_err(PageError::file("resize", &aside))?;
-    file.sync().map_err(PageError::file("sync", &aside))?;
-    storage.rename(&aside, path).map_err(PageError::file("rename", &aside))?;
+    named?;
     storage.sync_directory_of(path).map_err(PageError::file("sync the directory of", path))?;
     Ok(file)
+}
+
+/// Writes the superblocks of an empty store.
+fn fill(file: &dyn File, path: &Path, superblock: &Superblock) -> Result<(), PageError> {
+    let bytes = superblock.encode();
+    for place in PLACES {
+        file.write_at(&[&bytes], place).map_err(PageError::file("write", path))?;
+    }
+    file.set_length(DATA_START).map_err(PageError::file("resize", path))?;
+    file.sync().map_err(PageError::file("sync", path))
+}
+
+/// Gives a file its name, if nothing else has got it in the meantime.
+fn name(storage: &dyn Storage, from: &Path, to: &Path) -> Result<(), PageError> {
+    storage.rename_new(from, to).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => PageError::Exists { path: to.to_owned() },
+        _ => PageError::file("rename", from)(error),
+    })
 }
 
 /// Packed file, file with holes, path of the packed file.

@@ -191,3 +191,22 @@ fn enospc_behind_a_dictionary_loses_no_later_commit() {
         }
     }
 }
+
+#[test]
+fn of_many_who_make_a_store_one_does() {
+    for layout in [Layout::Packed, Layout::Holes] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.pages");
+        let made = std::thread::scope(|scope| {
+            let make = || Store::create(&path, &options(layout)).ok();
+            let makers: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
+            let made = makers.into_iter().map(|maker| maker.join().unwrap());
+            made.collect::<Vec<_>>()
+        });
+        assert_eq!(made.iter().flatten().count(), 1, "{layout:?}");
+        drop(made);
+        Store::open(&path, Access::Write).unwrap().close().unwrap();
+        let files = std::fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(files, if layout == Layout::Holes { 2 } else { 1 }, "{layout:?}");
+    }
+}
