@@ -4,6 +4,9 @@
 
 use crate::Settings;
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use tambour_store::page::{Access, Durability, Options, PageError, Store};
 
@@ -93,6 +96,40 @@ impl Cache {
     }
 }
 
+/// True if nothing is at `path`, so that a store can be made there. An empty file, which SQLite makes where it tests whether
+/// it may, goes; but one with a map beside it is a store with holes, whose commits are all in the map.
+fn make_room(path: &Path) -> io::Result<bool> {
+    let length = match std::fs::metadata(path) {
+        Ok(found) => found.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    let mut map = path.as_os_str().to_owned();
+    map.push(".map");
+    let map = Path::new(&map);
+    if length > 0 || map.try_exists()? {
+        return Ok(false);
+    }
+    // Whoever makes a store there has it locked.
+    let file = File::options().read(true).write(true).open(path)?;
+    file.try_lock()?;
+    let (locked, named) = (file.metadata()?, std::fs::metadata(path)?);
+    let is_same = (locked.dev(), locked.ino()) == (named.dev(), named.ino());
+    if !is_same || named.len() > 0 || map.try_exists()? {
+        return Ok(false);
+    }
+    std::fs::remove_file(path)?;
+    Ok(true)
+}
+
+fn unusable(path: &Path, cause: io::Error) -> PageError {
+    let path = path.to_owned();
+    match cause.kind() {
+        io::ErrorKind::WouldBlock => PageError::Locked { path },
+        _ => PageError::File { operation: "open", path, cause },
+    }
+}
+
 /// An open database.
 #[derive(Debug)]
 pub(crate) struct Database {
@@ -113,10 +150,8 @@ impl Database {
         create: bool,
         settings: &Settings,
     ) -> Result<Self, DatabaseError> {
-        let is_new = create && std::fs::metadata(path).map_or(true, |found| found.len() == 0);
+        let is_new = create && make_room(path).map_err(|cause| unusable(path, cause))?;
         let store = if is_new {
-            // SQLite makes an empty file where it tests whether it may.
-            let _ = std::fs::remove_file(path);
             let options = Options {
                 page_bytes: settings.page_bytes,
                 layout: settings.layout,
@@ -146,6 +181,14 @@ impl Database {
             database.stored_size = database.size;
         }
         Ok(database)
+    }
+
+    /// Refuses to change what was opened for reading.
+    pub(crate) fn check_writable(&self) -> Result<(), DatabaseError> {
+        if self.writable {
+            return Ok(());
+        }
+        Err(PageError::ReadOnly { path: self.store.path().to_owned() }.into())
     }
 
     /// Length of the file in bytes.
@@ -196,6 +239,7 @@ impl Database {
 
     /// Changes bytes; what lies between the end and `offset` becomes zeros.
     pub(crate) fn write(&mut self, source: &[u8], offset: u64) -> Result<(), DatabaseError> {
+        self.check_writable()?;
         let mut done = 0;
         while done < source.len() {
             let (page, start) = self.place(offset + done as u64);
@@ -222,6 +266,7 @@ impl Database {
 
     /// Cuts the file, or lengthens it with zeros.
     pub(crate) fn truncate(&mut self, size: u64) -> Result<(), DatabaseError> {
+        self.check_writable()?;
         if size < self.size {
             let (last, start) = self.place(size);
             let keep = if start == 0 { last } else { last + 1 };
@@ -238,9 +283,10 @@ impl Database {
 
     /// Commits what has changed.
     pub(crate) fn flush(&mut self, durability: Durability) -> Result<(), DatabaseError> {
-        if !self.writable {
+        if !self.writable && self.dirty.is_empty() && self.size == self.stored_size {
             return Ok(());
         }
+        self.check_writable()?;
         let (end, start) = self.place(self.size);
         let end = if start == 0 { end } else { end + 1 };
         let beyond: Vec<u64> = if self.size < self.stored_size {
@@ -274,5 +320,28 @@ impl Database {
     pub(crate) fn close(mut self) -> Result<(), DatabaseError> {
         self.flush(Durability::Async)?;
         Ok(self.store.close()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_goes_unless_it_is_a_store_or_in_use() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        assert!(make_room(&path).unwrap());
+        let file = File::create(&path).unwrap();
+        file.lock().unwrap();
+        let error = make_room(&path).map_err(|cause| unusable(&path, cause)).unwrap_err();
+        assert!(matches!(error, PageError::Locked { .. }), "{error}");
+        drop(file);
+        let map = directory.path().join("a.db.map");
+        File::create(&map).unwrap();
+        assert!(!make_room(&path).unwrap());
+        std::fs::remove_file(&map).unwrap();
+        assert!(make_room(&path).unwrap());
+        assert!(!path.exists());
     }
 }

@@ -48,7 +48,10 @@ impl Connection {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         if let Some(shared) = open.get(path).and_then(Weak::upgrade) {
             let mut state = locked(&shared);
-            if state.database.is_some() {
+            if let Some(database) = &state.database {
+                if writable {
+                    database.check_writable()?;
+                }
                 state.connections += 1;
                 drop(state);
                 return Ok(Self { shared, id, level: Level::None });

@@ -1,7 +1,8 @@
 //! Transactions, rollbacks, several connections, journals, other files.
 
 use crate::support::{integrity, number, open, try_open};
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
+use tambour_sqlite::NAME;
 use tambour_store::page::{Access, Level, Store};
 
 #[test]
@@ -210,4 +211,23 @@ fn a_damaged_page_is_an_error_and_never_a_wrong_row() {
     let connection = open(&path);
     let read = connection.query_row("SELECT sum(length(b)) FROM t", [], |row| row.get::<_, i64>(0));
     assert!(read.unwrap_err().to_string().contains("malformed"));
+}
+
+#[test]
+fn who_writes_does_not_join_who_only_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    open(&path).execute_batch("CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1);").unwrap();
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let reader = Connection::open_with_flags_and_vfs(&path, flags, NAME).unwrap();
+    assert_eq!(number(&reader, "SELECT count(*) FROM t"), 1);
+    // The store is open for reading, so what a writer commits would go nowhere.
+    let inserted = try_open(&path)
+        .and_then(|writer| writer.execute_batch("INSERT INTO t VALUES (2);"))
+        .unwrap_err();
+    assert_eq!(inserted.sqlite_error_code(), Some(rusqlite::ErrorCode::ReadOnly), "{inserted}");
+    drop(reader);
+    let writer = open(&path);
+    writer.execute_batch("INSERT INTO t VALUES (2);").unwrap();
+    assert_eq!(number(&writer, "SELECT count(*) FROM t"), 2);
 }

@@ -43,6 +43,7 @@ pub struct Batch<'a> {
     descending: bool,
     /// Of the commit, if it is not the next.
     generation: Option<Generation>,
+    pages_max: u64,
 }
 
 /// An image on its way: where it is in the arena, and where it goes.
@@ -59,7 +60,15 @@ impl Store {
         self.check_writable()?;
         let arena = std::mem::take(&mut self.arena);
         let items = BTreeMap::new();
-        Ok(Batch { store: self, items, arena, used: 0, descending: false, generation: None })
+        Ok(Batch {
+            store: self,
+            items,
+            arena,
+            used: 0,
+            descending: false,
+            generation: None,
+            pages_max: BATCH_PAGES_MAX,
+        })
     }
 }
 
@@ -95,7 +104,7 @@ impl Batch<'_> {
         if page >= PAGES_MAX {
             return Err(PageError::Limit { what: "number of a page", got: page, limit: PAGES_MAX });
         }
-        let (got, limit) = (self.items.len() as u64, BATCH_PAGES_MAX);
+        let (got, limit) = (self.items.len() as u64, self.pages_max);
         if got >= limit {
             return Err(PageError::Limit { what: "pages of a batch", got, limit });
         }
@@ -166,6 +175,11 @@ impl Batch<'_> {
         self.descending = true;
     }
 
+    /// Takes as many pages as a store can have: for what must be one commit, however much it is.
+    pub(super) fn lift_limit(&mut self) {
+        self.pages_max = PAGES_MAX;
+    }
+
     /// Frees every page that is not to live.
     pub(super) fn free_all_but(&mut self, lives: &dyn Fn(PageId) -> bool) -> Result<(), PageError> {
         let gone: Vec<PageId> = self.store.pages().filter(|page| !lives(*page)).collect();
@@ -222,9 +236,7 @@ impl Batch<'_> {
             }
             return Ok(self.store.generation);
         }
-        if self.store.log.bytes > self.store.log_limit() {
-            self.store.checkpoint()?;
-        }
+        self.make_way()?;
         self.reserve()?;
         let generation = self.generation.unwrap_or(self.store.generation + 1);
         let spread = self.store.shared.layout == Layout::Packed
@@ -263,6 +275,16 @@ impl Batch<'_> {
         }
         count(&store.shared.counters.commits, 1);
         Ok(generation)
+    }
+
+    /// Makes a checkpoint where one is due, or where the log would not begin at the place where recovery looks for it: a
+    /// dictionary was written there, and the checkpoint that was to follow has failed.
+    fn make_way(&mut self) -> Result<(), PageError> {
+        let store = &mut *self.store;
+        if store.log.frames.is_empty() && store.extents.tail() != store.superblock.log_start {
+            return store.write_checkpoint();
+        }
+        if store.log.bytes > store.log_limit() { store.checkpoint() } else { Ok(()) }
     }
 
     /// Finds a place for each image: a gap if there is enough of them, behind the frame otherwise.

@@ -1,7 +1,7 @@
 //! The frame of a commit: a header and a record per page. The images that found no gap stand directly behind it.
 
 use super::header::{read_u32, read_u64};
-use super::options::{Generation, PAGES_MAX, PageId};
+use super::options::{GENERATION_MAX, Generation, PAGES_MAX, PageId};
 use tambour_kernel::hash::xxh3_64;
 
 /// Bytes of a frame's header.
@@ -117,7 +117,10 @@ pub(crate) fn header(bytes: &[u8]) -> Option<FrameHeader> {
 pub(crate) fn records(header: &FrameHeader, bytes: &[u8], file_id: u64) -> Option<Vec<Record>> {
     let wanted = FRAME_HEADER_BYTES + header.record_count as usize * RECORD_BYTES;
     let bytes = bytes.get(..wanted)?;
-    if checksum(file_id, bytes) != header.checksum || header.page_count > PAGES_MAX {
+    if checksum(file_id, bytes) != header.checksum
+        || header.page_count > PAGES_MAX
+        || header.generation > GENERATION_MAX
+    {
         return None;
     }
     bytes[FRAME_HEADER_BYTES..].chunks_exact(RECORD_BYTES).map(record).collect()

@@ -100,6 +100,30 @@ impl Map {
         }
     }
 
+    /// Gives pages from `start` to before `end`, which are in use from then on, one entry. Whole chunks of them share one.
+    pub(crate) fn fill(&mut self, start: PageId, end: PageId, entry: Entry) {
+        let mut whole: Option<Arc<Chunk>> = None;
+        let mut page = start;
+        while page < end {
+            let next = (page / CHUNK as u64 + 1) * CHUNK as u64;
+            match place(page) {
+                Some((chunk, 0)) if next <= end => {
+                    if self.chunks.len() <= chunk {
+                        self.chunks.resize(chunk + 1, None);
+                    }
+                    self.chunks[chunk] =
+                        Some(whole.get_or_insert_with(|| Arc::new([entry; CHUNK])).clone());
+                    page = next;
+                }
+                _ => {
+                    self.set(page, entry);
+                    page += 1;
+                }
+            }
+        }
+        self.page_count = self.page_count.max(end);
+    }
+
     /// All pages that are not free, in their order, from `start`.
     pub(crate) fn iter(&self, start: PageId) -> impl Iterator<Item = (PageId, Entry)> + '_ {
         let (first, _) = place(start).unwrap_or((usize::MAX, 0));
@@ -117,6 +141,21 @@ impl Map {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_filled_shares_its_chunks() {
+        let zero = Entry { generation: 7, state: State::Zero, ..Entry::default() };
+        let (mut filled, mut set) = (Map::default(), Map::default());
+        filled.fill(1000, 5000, zero);
+        (1000..5000).for_each(|page| set.set(page, zero));
+        assert!(filled.iter(0).eq(set.iter(0)));
+        assert_eq!(filled.page_count(), 5000);
+        let chunk = |chunk: usize| filled.chunks[chunk].as_ref().unwrap();
+        assert!(Arc::ptr_eq(chunk(1), chunk(3)));
+        let before = filled.clone();
+        filled.set(2000, Entry::default());
+        assert_eq!((before.get(2000), filled.get(3024)), (zero, zero));
+    }
 
     #[test]
     fn clones_do_not_see_later_changes() {

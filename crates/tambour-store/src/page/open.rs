@@ -36,7 +36,6 @@ impl Store {
         options: &Options,
     ) -> Result<Self, PageError> {
         options.check()?;
-        let draw = || std::hash::RandomState::new().build_hasher().finish();
         let superblock = Superblock::new(options, options.file_id.unwrap_or_else(draw));
         let exists = |path: &Path| storage.exists(path).map_err(PageError::file("look for", path));
         if exists(path)? || exists(&map_path(path))? {
@@ -75,6 +74,10 @@ impl Store {
         store.find_space()?;
         if writable {
             let length = store.shared.pack.length()?;
+            if found.differ {
+                // The other copy may be that of the checkpoint before, whose space is free now and taken by the next one.
+                store.write_superblocks()?;
+            }
             if !store.log.frames.is_empty() || found.differ || length > store.extents.tail() {
                 // A new epoch: nothing of what a crash left behind the last commit can ever be taken for one.
                 store.write_checkpoint()?;
@@ -95,7 +98,7 @@ impl Store {
         let holes = superblock.layout == Layout::Holes;
         let waiting = map.iter(0).filter(|(_, entry)| holes && entry.state == State::Packed);
         let waiting = waiting.map(|(page, _)| page).collect();
-        let vacant = |entry: &Entry| !entry.has_image() && entry.home_blocks > 0;
+        let vacant = |entry: &Entry| holes && !entry.has_image() && entry.home_blocks > 0;
         let vacated =
             map.iter(0).filter(|(_, entry)| vacant(entry)).map(|(page, _)| page).collect();
         Self {
@@ -132,8 +135,15 @@ impl Store {
         let pack_length = self.shared.pack.length()?;
         let home_length = self.home_length;
         let longest = self.shared.image_bytes_max();
-        for (page, entry) in self.map.iter(0).filter(|(_, entry)| entry.has_image()) {
+        let blocks_max = self.shared.home.as_ref().map_or(0, |_| self.blocks_max());
+        for (page, entry) in self.map.iter(0) {
             let wrong = |problem: &str| self.shared.page_error(page, &entry, problem.to_owned());
+            if entry.home_blocks > blocks_max {
+                return Err(wrong("the map gives it more blocks than its range has"));
+            }
+            if !entry.has_image() {
+                continue;
+            }
             let length = entry.length as usize;
             if length <= HEADER_BYTES || length > longest {
                 return Err(wrong("the map gives it a length that no image has"));
@@ -223,12 +233,8 @@ impl<'a> Aside<'a> {
         if exists(target)? || exists(&map_path(target))? {
             return Err(PageError::Exists { path: target.to_owned() });
         }
-        let mut name = target.as_os_str().to_owned();
-        name.push(".restore");
-        let aside = Self { storage, path: name.into(), target: target.to_owned(), layout };
-        // What an interrupted one left.
-        aside.remove();
-        Ok(aside)
+        let path = name_beside(target, "restore");
+        Ok(Self { storage, path, target: target.to_owned(), layout })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -237,12 +243,14 @@ impl<'a> Aside<'a> {
 
     /// Gives the files their names. The one by which a store is known comes last.
     pub(super) fn take(self, storage: &dyn Storage) -> Result<(), PageError> {
-        let rename = |from: &Path, to: &Path| {
-            storage.rename(from, to).map_err(PageError::file("rename", from))
-        };
-        rename(&self.path, &self.target)?;
+        name(storage, &self.path, &self.target)?;
         if self.layout == Layout::Holes {
-            rename(&map_path(&self.path), &map_path(&self.target))?;
+            let named = name(storage, &map_path(&self.path), &map_path(&self.target));
+            if named.is_err() {
+                // It goes with the map.
+                let _ = storage.rename_new(&self.target, &self.path);
+            }
+            named?;
         }
         let synced = storage.sync_directory_of(&self.target);
         synced.map_err(PageError::file("sync the directory of", &self.target))
@@ -261,6 +269,19 @@ impl Drop for Aside<'_> {
     }
 }
 
+/// A hidden name beside `target` that nothing else has.
+fn name_beside(target: &Path, purpose: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    // Numbers of processes repeat, in containers above all.
+    name.push(format!(".{purpose}-{:016x}", draw()));
+    target.with_file_name(name)
+}
+
+fn draw() -> u64 {
+    std::hash::RandomState::new().build_hasher().finish()
+}
+
 fn identity(superblock: &Superblock) -> Identity {
     Identity {
         file_id: superblock.file_id,
@@ -276,22 +297,33 @@ fn new_file(
     path: &Path,
     superblock: &Superblock,
 ) -> Result<Arc<dyn File>, PageError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    let aside = PathBuf::from(name);
-    if storage.exists(&aside).map_err(PageError::file("look for", &aside))? {
-        storage.remove(&aside).map_err(PageError::file("remove", &aside))?;
-    }
+    let aside = name_beside(path, "new");
     let file = storage.create(&aside).map_err(PageError::file("create", &aside))?;
-    let bytes = superblock.encode();
-    for place in PLACES {
-        file.write_at(&[&bytes], place).map_err(PageError::file("write", &aside))?;
+    let named = fill(file.as_ref(), &aside, superblock).and_then(|()| name(storage, &aside, path));
+    if named.is_err() {
+        let _ = storage.remove(&aside);
     }
-    file.set_length(DATA_START).map_err(PageError::file("resize", &aside))?;
-    file.sync().map_err(PageError::file("sync", &aside))?;
-    storage.rename(&aside, path).map_err(PageError::file("rename", &aside))?;
+    named?;
     storage.sync_directory_of(path).map_err(PageError::file("sync the directory of", path))?;
     Ok(file)
+}
+
+/// Writes the superblocks of an empty store.
+fn fill(file: &dyn File, path: &Path, superblock: &Superblock) -> Result<(), PageError> {
+    let bytes = superblock.encode();
+    for place in PLACES {
+        file.write_at(&[&bytes], place).map_err(PageError::file("write", path))?;
+    }
+    file.set_length(DATA_START).map_err(PageError::file("resize", path))?;
+    file.sync().map_err(PageError::file("sync", path))
+}
+
+/// Gives a file its name, if nothing else has got it in the meantime.
+fn name(storage: &dyn Storage, from: &Path, to: &Path) -> Result<(), PageError> {
+    storage.rename_new(from, to).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => PageError::Exists { path: to.to_owned() },
+        _ => PageError::file("rename", from)(error),
+    })
 }
 
 /// Packed file, file with holes, path of the packed file.

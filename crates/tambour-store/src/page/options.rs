@@ -15,6 +15,8 @@ pub const PAGE_BYTES_MIN: usize = 4 << 10;
 pub const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Most pages of a store.
 pub const PAGES_MAX: u64 = 1 << 32;
+/// Highest generation and epoch that a file may name: so high that none is reached, and the next one is still a number.
+pub(crate) const GENERATION_MAX: u64 = u64::MAX / 2;
 
 /// How images lie on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,9 @@ use super::backup::{BackupReport, HEAD_BYTES, MAGIC, RECORD_BYTES, VERSION};
 use super::dictionary::{DICTIONARIES_MAX, DICTIONARY_BYTES_MAX, Dictionary};
 use super::header::{HEADER_BYTES, read_u16, read_u32, read_u64};
 use super::open;
-use super::options::{Durability, Generation, Layout, Options, PAGES_MAX, PageCodec, PageId};
+use super::options::{
+    Durability, GENERATION_MAX, Generation, Layout, Options, PAGES_MAX, PageCodec, PageId,
+};
 use super::store::Store;
 use crate::storage::{Access, Storage};
 use std::io::{Read, Write};
@@ -15,6 +17,8 @@ use tambour_kernel::hash::xxh3_64;
 
 /// Images of one commit of a restore.
 const COMMIT_BYTES: usize = 1 << 20;
+/// Pages of one commit of a restore: zero pages have no images.
+const COMMIT_PAGES: usize = 1 << 16;
 
 /// A reader that counts, and chains the checksums of what went through.
 struct Stream<'a> {
@@ -90,7 +94,8 @@ fn read_head(stream: &mut Stream<'_>) -> Result<Head, PageError> {
         && head.page_count <= PAGES_MAX
         && head.pages <= head.page_count
         && usize::from(head.dictionaries) <= DICTIONARIES_MAX
-        && head.since <= head.generation;
+        && head.since <= head.generation
+        && head.generation <= GENERATION_MAX;
     if good && head.codec.check().is_ok() {
         Ok(head)
     } else {
@@ -169,7 +174,7 @@ fn restore_full(
             store.checkpoint()?;
         }
         let mut batch = store.batch()?;
-        while left > 0 && batch.bytes() < COMMIT_BYTES {
+        while left > 0 && batch.bytes() < COMMIT_BYTES && batch.len() < COMMIT_PAGES {
             read_page(stream, head, &mut batch)?;
             left -= 1;
         }
@@ -203,6 +208,14 @@ fn restore_changes(
         let problem = format!("it follows generation {since}, the store is at {at}");
         return Err(PageError::Mismatch { problem });
     }
+    let differs = |new: &&Dictionary| {
+        store.dictionaries.get(new.id).is_some_and(|known| known.bytes != new.bytes)
+    };
+    if let Some(dictionary) = dictionaries.iter().find(differs) {
+        let id = dictionary.id;
+        let problem = format!("its dictionary {id} is not the one that the store has");
+        return Err(PageError::Mismatch { problem });
+    }
     for dictionary in dictionaries {
         if store.dictionaries.get(dictionary.id).is_none() {
             store.superblock.dictionary = dictionary.id;
@@ -210,6 +223,7 @@ fn restore_changes(
         }
     }
     let mut batch = store.batch()?;
+    batch.lift_limit();
     for _ in 0..head.pages {
         read_page(stream, head, &mut batch)?;
     }

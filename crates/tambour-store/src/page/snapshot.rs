@@ -169,7 +169,9 @@ fn decode_map(source: &mut Source<'_>, page_count: u64, granule: u64) -> Option<
             entry.offset = at.checked_mul(granule)?;
             next = at.checked_add(u64::from(entry.length).div_ceil(granule))?;
         }
-        for page in page..end {
+        if run > 1 {
+            map.fill(page, end, entry);
+        } else {
             map.set(page, entry);
         }
         page = end;
@@ -222,5 +224,11 @@ mod tests {
         let mut bytes = vec![0, 0];
         put(&mut bytes, PAGES_MAX);
         assert_eq!(decode(&bytes, PAGES_MAX, 64).unwrap().map.iter(0).count(), 0);
+        // A zero run of as many: all of its chunks are one.
+        let mut bytes = vec![0, 1];
+        put(&mut bytes, PAGES_MAX);
+        bytes.extend([2, 0]);
+        let map = decode(&bytes, PAGES_MAX, 64).unwrap().map;
+        assert_eq!(map.get(PAGES_MAX - 1).state, State::Zero);
     }
 }

@@ -241,7 +241,14 @@ impl Store {
         let bytes = dictionary.bytes.len() as u64;
         let padded = bytes.next_multiple_of(self.shared.granule);
         let offset = self.extents.allocate(padded).unwrap_or_else(|| self.extents.append(padded));
-        self.write_padded(&dictionary.bytes, offset)?;
+        if let Err(error) = self.write_padded(&dictionary.bytes, offset) {
+            self.extents.free(offset, padded);
+            if matches!(error, PageError::Full { .. }) {
+                // Nothing leads there.
+                self.poisoned = None;
+            }
+            return Err(error);
+        }
         let checksum = xxh3_64(&dictionary.bytes, self.shared.file_id);
         self.references.push((dictionary.id, Stretch { offset, bytes, checksum }));
         self.dictionaries.add(dictionary);

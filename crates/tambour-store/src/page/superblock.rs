@@ -3,7 +3,8 @@
 use super::PageError;
 use super::header::{read_u16, read_u32, read_u64};
 use super::options::{
-    Generation, Layout, Method, Options, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PAGES_MAX, PageCodec,
+    GENERATION_MAX, Generation, Layout, Method, Options, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PAGES_MAX,
+    PageCodec,
 };
 use crate::storage::File;
 use std::path::Path;
@@ -121,7 +122,8 @@ impl Superblock {
             && sizes.contains(&u32::from(shift))
             && granule.is_power_of_two()
             && (64..=4096).contains(&granule)
-            && page_count <= PAGES_MAX;
+            && page_count <= PAGES_MAX
+            && read_u64(bytes, 24).max(read_u64(bytes, 32)) <= GENERATION_MAX;
         let Some(method) = method.filter(|_| good) else {
             return Err(Fault::Damaged("a field is out of its range".to_owned()));
         };
@@ -217,6 +219,19 @@ mod tests {
             let mut wrong = bytes;
             wrong[bit / 8] ^= 1 << (bit % 8);
             assert!(Superblock::decode(&wrong).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn generations_and_epochs_have_a_next_one() {
+        let good = Superblock::new(&Options::default(), 77);
+        let last = Superblock { epoch: GENERATION_MAX, generation: GENERATION_MAX, ..good };
+        assert_eq!(Superblock::decode(&last.encode()).unwrap(), last);
+        for wrong in [
+            Superblock { epoch: GENERATION_MAX + 1, ..good },
+            Superblock { generation: u64::MAX, ..good },
+        ] {
+            assert!(Superblock::decode(&wrong.encode()).is_err());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Files of this machine: `pread`, `pwritev`, `fdatasync`, `fallocate`.
 
 use super::{Access, File, Space, Storage};
-use rustix::fs::{Advice, FallocateFlags, FlockOperation};
+use rustix::fs::{Advice, CWD, FallocateFlags, FlockOperation, RenameFlags};
 use rustix::io::Errno;
 use std::fs::OpenOptions;
 use std::io::{self, IoSlice};
@@ -140,6 +140,17 @@ impl Storage for Disk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         std::fs::rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            // Some file systems cannot; none of them replaces a file by a link.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                std::fs::hard_link(from, to)?;
+                std::fs::remove_file(from)
+            }
+            renamed => Ok(renamed?),
+        }
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

@@ -61,6 +61,13 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
     /// Renames a file; one at the target is replaced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Renames a file; `AlreadyExists` if there is one at the target.
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if self.exists(to)? {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.rename(from, to)
+    }
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// True if something is there.

@@ -1,7 +1,7 @@
 //! Backups, restores, conversions.
 
 use super::arguments::{BackupArguments, ConvertArguments, RestoreArguments};
-use super::tell;
+use super::{check_apart, tell};
 use crate::exit::Failure;
 use crate::output::{Console, quantity, stdout};
 use anyhow::Context;
@@ -42,6 +42,8 @@ pub(super) fn backup(arguments: &BackupArguments, console: Console) -> anyhow::R
     let mut aside = path.as_os_str().to_owned();
     aside.push(".tmp");
     let aside = PathBuf::from(aside);
+    check_apart(&arguments.store, path)?;
+    check_apart(&arguments.store, &aside)?;
     let written = write_backup(&store, &aside, arguments.since);
     if written.is_err() {
         let _ = std::fs::remove_file(&aside);

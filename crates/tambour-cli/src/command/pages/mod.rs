@@ -18,10 +18,12 @@ use tambour::store::page::{Options, Store};
 pub(crate) fn run(action: &PagesAction, console: Console) -> anyhow::Result<()> {
     match action {
         PagesAction::Create(arguments) => {
+            // What is wrong with them is found out before anything is removed.
+            let options = options(&arguments.make)?;
             if arguments.force {
                 remove(&arguments.store)?;
             }
-            Ok(Store::create(&arguments.store, &options(&arguments.make)?)?.close()?)
+            Ok(Store::create(&arguments.store, &options)?.close()?)
         }
         PagesAction::Load(arguments) => work::load(arguments, console),
         PagesAction::Scan(arguments) => work::scan(arguments, console),
@@ -78,6 +80,21 @@ fn remove(path: &Path) -> anyhow::Result<()> {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// Refuses to write results over a file of the store that they come from.
+fn check_apart(store: &Path, target: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::MetadataExt;
+    let identity =
+        |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let is_target = |path: &Path| {
+        path == target || identity(target).is_some_and(|wanted| identity(path) == Some(wanted))
+    };
+    if is_target(store) || is_target(&map_of(store)) {
+        let text = format!("{} belongs to the store that is read", target.display());
+        return Err(Failure::Conflict(text));
     }
     Ok(())
 }

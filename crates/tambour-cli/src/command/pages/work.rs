@@ -1,7 +1,7 @@
 //! Actions that read and write pages: load, scan, update, compact.
 
 use super::arguments::{CompactArguments, LoadArguments, ScanArguments, UpdateArguments};
-use super::{is_store, options, tell};
+use super::{check_apart, is_store, options, tell};
 use crate::clock::Start;
 use crate::exit::Failure;
 use crate::output::progress::Total;
@@ -131,6 +131,9 @@ fn next_page(source: &mut dyn Read, page_bytes: usize) -> std::io::Result<Option
 /// Reads all pages.
 pub(super) fn scan(arguments: &ScanArguments, console: Console) -> anyhow::Result<()> {
     let store = Store::open(&arguments.store, Access::Read)?;
+    if let Some(path) = &arguments.output {
+        check_apart(&arguments.store, path)?;
+    }
     let output = match &arguments.output {
         Some(path) if path.exists() && !arguments.force => {
             let text = format!("{} exists: --force replaces it", path.display());

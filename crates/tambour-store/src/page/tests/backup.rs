@@ -1,6 +1,8 @@
 //! Backups, restores, conversions.
 
 use super::*;
+use crate::page::dictionary::Dictionary;
+use crate::page::map::{Entry, State};
 use crate::page::{BackupReport, convert, restore};
 use tambour_codec::Kind;
 
@@ -132,4 +134,57 @@ fn conversion_there_and_back_is_the_same() {
     assert!(everything(&mut last).unwrap() == model);
     let taken = convert(&memory, &other, &back, &options(Layout::Packed));
     assert!(matches!(taken, Err(PageError::Exists { .. })));
+}
+
+#[test]
+fn more_zero_pages_than_a_batch_takes_are_restored() {
+    let count = (1 << 20) + 9;
+    let zero = |generation| Entry { generation, state: State::Zero, ..Entry::default() };
+    let mut store = create(&Memory::default(), &options(Layout::Packed));
+    let mut saved = |generation| {
+        store.map.fill(0, count, zero(generation));
+        store.generation = generation;
+        let mut stream = Vec::new();
+        store.backup(&mut stream, generation - 1).unwrap();
+        stream
+    };
+    let (memory, _) = restored(&saved(1), Layout::Packed).unwrap();
+    assert_eq!(open(&memory).unwrap().pages().count() as u64, count);
+    // An increment is one commit.
+    restore(&memory, &mut &saved(2)[..], &path(), &options(Layout::Packed)).unwrap();
+    let copy = open(&memory).unwrap();
+    assert_eq!((copy.generation(), copy.len()), (2, count));
+}
+
+#[test]
+fn an_increment_with_another_dictionary_is_refused() {
+    let memory = Memory::default();
+    let mut store = create(&memory, &options(Layout::Packed));
+    let mut model = Model::new();
+    commit(&mut store, &mut model, &[Step::Put(0, 1, 0)], Durability::Sync).unwrap();
+    let mut full = Vec::new();
+    store.backup(&mut full, 0).unwrap();
+    let (copy, _) = restored(&full, Layout::Packed).unwrap();
+    let mut other = open(&copy).unwrap();
+    other.add_dictionary(Dictionary { id: 1, bytes: vec![1; 500] }).unwrap();
+    other.close().unwrap();
+    store.add_dictionary(Dictionary { id: 1, bytes: vec![2; 500] }).unwrap();
+    commit(&mut store, &mut model, &[Step::Put(0, 2, 0)], Durability::Sync).unwrap();
+    let mut increment = Vec::new();
+    store.backup(&mut increment, 1).unwrap();
+    let refused = restore(&copy, &mut &increment[..], &path(), &options(Layout::Packed));
+    assert!(matches!(refused, Err(PageError::Mismatch { .. })), "{refused:?}");
+    assert_eq!(open(&copy).unwrap().generation(), 1);
+}
+
+#[test]
+fn a_restore_removes_no_other_file() {
+    let (_, store, _) = filled(Layout::Packed);
+    let mut stream = Vec::new();
+    store.backup(&mut stream, 0).unwrap();
+    let memory = Memory::default();
+    let other = PathBuf::from("/store.restore");
+    Store::create_on(&memory, &other, &options(Layout::Packed)).unwrap().close().unwrap();
+    restore(&memory, &mut &stream[..], &path(), &options(Layout::Holes)).unwrap();
+    assert!(memory.bytes(&other).is_some());
 }

@@ -279,3 +279,56 @@ fn one_copy_of_the_superblock_is_enough() {
         assert!(!outcome(&memory, &model).unwrap());
     }
 }
+
+/// Blocks behind the range of a page are those of the next one: a map that counts them in would have them punched.
+#[test]
+fn a_map_that_gives_a_page_too_many_blocks_is_refused() {
+    let (memory, _) = small(Layout::Holes);
+    let mut store = open(&memory).unwrap();
+    let entry = store.map.get(1);
+    store.map.set(1, crate::page::map::Entry { home_blocks: 3, ..entry });
+    store.write_checkpoint().unwrap();
+    drop(store);
+    let error = open(&memory).unwrap_err();
+    assert_eq!((error.page(), error.kind()), (Some(1), Kind::Corrupt), "{error}");
+}
+
+/// A store whose last checkpoint was cut short between the copies of the superblock.
+fn half_a_checkpoint(layout: Layout) -> (Memory, Model) {
+    for number in 0.. {
+        let (memory, mut model) = small(layout);
+        let mut store = open(&memory).unwrap();
+        commit(&mut store, &mut model, &[Step::Put(2, 2, 0)], Durability::Sync).unwrap();
+        memory.fail_at(memory.changes() + number, crate::storage::memory::EIO);
+        let failed = store.checkpoint().is_err();
+        memory.heal();
+        drop(store);
+        let bytes = memory.bytes(&pack_path(layout)).unwrap();
+        if failed && bytes[..512] != bytes[4096..4608] {
+            return (memory, model);
+        }
+        assert!(failed, "no change of the checkpoint left the copies different");
+    }
+    unreachable!()
+}
+
+/// What opening does then must leave each copy leading to a whole store, so that the other may be torn.
+#[test]
+fn after_half_a_checkpoint_either_superblock_is_enough() {
+    for layout in [Layout::Packed, Layout::Holes] {
+        for number in 0.. {
+            let (memory, model) = half_a_checkpoint(layout);
+            memory.fail_at(memory.changes() + number, crate::storage::memory::EIO);
+            let opened = open(&memory).is_ok();
+            memory.heal();
+            let file = pack_path(layout);
+            let mut bytes = memory.bytes(&file).unwrap();
+            bytes[..512].fill(0xff);
+            memory.set_bytes(&file, bytes);
+            outcome(&memory, &model).unwrap();
+            if opened {
+                break;
+            }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Calls that fail: a full disk, a failing sync, a second writer.
 
 use super::*;
+use crate::page::dictionary::Dictionary;
 use crate::storage::memory::{EIO, ENOSPC};
 
 fn prepared(layout: Layout) -> (Memory, Store, Model) {
@@ -167,4 +168,45 @@ fn a_second_writer_is_refused_on_the_disk_too() {
     ));
     store.close().unwrap();
     Store::open(&path, Access::Write).unwrap().close().unwrap();
+}
+
+/// A dictionary is written, and then its checkpoint or a later one fails: what is committed afterwards must be found again.
+#[test]
+fn enospc_behind_a_dictionary_loses_no_later_commit() {
+    for layout in [Layout::Packed, Layout::Holes] {
+        for number in 0..4 {
+            let (memory, mut store, mut model) = prepared(layout);
+            memory.fail_at(memory.changes() + number, ENOSPC);
+            let bytes = content(9000, 1, 1, 9);
+            let added = store.add_dictionary(Dictionary { id: 1, bytes });
+            let kept = added.and_then(|()| store.checkpoint());
+            memory.heal();
+            let committed = commit(&mut store, &mut model, &[Step::Put(2, 3, 0)], Durability::Sync);
+            assert!(committed.is_ok() || kept.is_err(), "{layout:?}, change {number}");
+            drop(store);
+            if committed.is_ok() {
+                let found = everything(&mut open(&memory).unwrap()).unwrap();
+                assert!(found == model, "{layout:?}, change {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_many_who_make_a_store_one_does() {
+    for layout in [Layout::Packed, Layout::Holes] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.pages");
+        let made = std::thread::scope(|scope| {
+            let make = || Store::create(&path, &options(layout)).ok();
+            let makers: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
+            let made = makers.into_iter().map(|maker| maker.join().unwrap());
+            made.collect::<Vec<_>>()
+        });
+        assert_eq!(made.iter().flatten().count(), 1, "{layout:?}");
+        drop(made);
+        Store::open(&path, Access::Write).unwrap().close().unwrap();
+        let files = std::fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(files, if layout == Layout::Holes { 2 } else { 1 }, "{layout:?}");
+    }
 }
