@@ -155,3 +155,24 @@ fn ranks_are_measured_and_in_order() {
         }
     }
 }
+
+#[test]
+fn earlier_servers_get_what_they_read() {
+    use super::front::fronts;
+    let texts = |class, since| -> Vec<&'static str> {
+        let element = Element { class, width: 8 };
+        fronts(element, since).unwrap().iter().map(|front| front.text).collect()
+    };
+    for class in [Class::Unsigned, Class::Float] {
+        let (old, new) = (texts(class, (24, 8)), texts(class, (26, 8)));
+        assert!(old.iter().all(|text| !text.contains(", T64") && *text != "ALP"), "{old:?}");
+        assert!(old.len() > 2 && new.len() > old.len());
+        assert!(new.contains(&"Delta, T64('bit')"), "{new:?}");
+    }
+    let choice = |text: &str| {
+        let spec: CodecSpec = text.parse().unwrap();
+        super::Choice::of(&spec.calls[0]).unwrap()
+    };
+    assert_eq!(choice("auto(size, 'since=24.8')").unwrap().since, (24, 8));
+    assert!(choice("auto('since=soon')").is_err());
+}

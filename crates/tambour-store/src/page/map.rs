@@ -101,6 +101,7 @@ impl Map {
     }
 
     /// Gives pages from `start` to before `end`, which are in use from then on, one entry. Whole chunks of them share one.
+    #[expect(clippy::large_stack_arrays, reason = "made once, 24 KiB")]
     pub(crate) fn fill(&mut self, start: PageId, end: PageId, entry: Entry) {
         let mut whole: Option<Arc<Chunk>> = None;
         let mut page = start;
