@@ -10,7 +10,7 @@ use super::open::OpenSegment;
 use super::scan::Scanned;
 use super::sealed::build::{Shape, build};
 use super::trial::{self, Group, Samples};
-use super::{RecordError, layout};
+use super::{RecordError, SEGMENT_BYTES_MAX, SEGMENT_RECORDS_MAX, layout, weight};
 use crate::commit::aside;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -165,7 +165,11 @@ fn collect(
         let open = OpenSegment::read(&*store.storage, &path, Some(store.number), Some(next))?;
         let contiguous = *base == first + job.records.len() as u64;
         let bytes = job.records.bytes().len() as u64 + open.raw_bytes()?;
-        if number > 0 && (!contiguous || bytes > store.settings.segment_bytes) {
+        let records = job.records.len() as u64 + open.end().min(next).saturating_sub(*base);
+        let full = bytes > store.settings.segment_bytes
+            || records > SEGMENT_RECORDS_MAX
+            || weight(bytes, records) > SEGMENT_BYTES_MAX;
+        if number > 0 && (!contiguous || full) {
             break;
         }
         let mut decoder = open.decoder()?;
