@@ -93,6 +93,20 @@ fn every_bit_of_a_megabyte() {
 }
 
 #[test]
+fn salvage_does_not_know_how_much_a_broken_last_segment_held() {
+    for (open, name) in [(0, "00000000000000000000.sealed"), (40, "00000000000000000070.open")] {
+        let memory = sealed_and_open(70, open, 4).crash(Fate::Kept);
+        let storage = dynamic(&memory);
+        let whole = salvage(&storage, Path::new(PATH), Path::new("logs/whole")).unwrap();
+        assert!(!whole.unknown && whole.damage.is_empty());
+        memory.put(&Path::new(PATH).join("default").join(name), &[0; 400]);
+        let saved = salvage(&storage, Path::new(PATH), Path::new("logs/saved")).unwrap();
+        assert!(saved.unknown && !saved.damage.is_empty(), "{name}");
+        assert_eq!(saved.records, if open == 0 { 0 } else { 70 });
+    }
+}
+
+#[test]
 fn a_damaged_open_segment_is_not_sealed_away() {
     let memory = sealed_and_open(0, 60, 1).crash(Fate::Kept);
     let path = Path::new(PATH).join("default").join("00000000000000000000.open");
