@@ -69,5 +69,10 @@ const SEGMENT_RECORDS_MAX: u64 = 1 << 26;
 /// Most bytes of the groups of a segment.
 const SEGMENT_BYTES_MAX: u64 = 512 << 20;
 
+/// Bytes that records take in a file at most: themselves, and their share of heads, index and sums.
+const fn weight(raw_bytes: u64, records: u64) -> u64 {
+    raw_bytes.saturating_add(records.saturating_mul(32))
+}
+
 #[cfg(test)]
 mod tests;

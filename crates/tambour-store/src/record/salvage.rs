@@ -3,7 +3,7 @@
 use super::RecordError;
 use super::batch::Batch;
 use super::layout::{RecordStore, Settings};
-use super::view::ViewOptions;
+use super::view::{Segment, ViewOptions};
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub struct Salvaged {
     pub records: u64,
     /// Records that were lost; ids of the copies do not leave gaps for them.
     pub lost: u64,
+    /// Whether more may be lost: the last segment of a category cannot be opened, and nothing tells how many records it held.
+    pub unknown: bool,
     /// What was wrong.
     pub damage: Vec<RecordError>,
     /// Which ids the copied records of each category had, and which they have.
@@ -71,8 +73,13 @@ fn salvage_category(
     let Range { start: first, end } = view.ids();
     let (mut batch, mut runs) = (Batch::default(), Vec::<Moved>::new());
     let (mut copied, mut failure) = (0, None);
+    salvaged.unknown |= view
+        .slots
+        .iter()
+        .any(|slot| matches!(slot.segment, Segment::Broken(..)) && slot.ids.is_empty());
     let mut reader = view.reader();
-    let stopped = reader.scan_each(first..end, |scanned| {
+    // Beyond the end: a broken segment there is to be reported.
+    let stopped = reader.scan_each(first..u64::MAX, |scanned| {
         match scanned {
             Ok(scanned) => {
                 match runs.last_mut() {

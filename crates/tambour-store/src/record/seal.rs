@@ -10,9 +10,9 @@ use super::open::OpenSegment;
 use super::scan::Scanned;
 use super::sealed::build::{Shape, build};
 use super::trial::{self, Group, Samples};
-use super::{RecordError, layout};
+use super::{RecordError, SEGMENT_BYTES_MAX, SEGMENT_RECORDS_MAX, layout, weight};
 use crate::commit::aside;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use tambour_part::storage::Storage;
 
@@ -125,21 +125,18 @@ pub(super) fn seal(
     options: &SealOptions,
 ) -> Result<Vec<SealReport>, RecordError> {
     let mut reports = Vec::new();
-    let files: Vec<u64> = segment_files(&*store.storage, directory)?
-        .into_iter()
+    let all = segment_files(&*store.storage, directory)?;
+    // Each with the id that the next segment of either kind begins with.
+    let behind = |base: u64| all.iter().map(|file| file.0).find(|next| *next > base);
+    let files: Vec<Range<u64>> = all
+        .iter()
         .filter(|(base, kind, _)| *kind == FileKind::Open && *base < end)
-        .map(|file| file.0)
+        .map(|file| file.0..behind(file.0).unwrap_or(end).min(end))
         .collect();
     let mut at = 0;
     while at < files.len() {
-        let job = collect(store, directory, &files[at..], end)?;
+        let job = collect(store, directory, &files[at..])?;
         at += job.files.len();
-        if job.records.is_empty() {
-            for file in &job.files {
-                remove(&*store.storage, file)?;
-            }
-            continue;
-        }
         reports.push(run(store, directory, &job, options)?);
     }
     Ok(reports)
@@ -149,28 +146,34 @@ pub(super) fn seal(
 fn collect(
     store: &RecordStore,
     directory: &Path,
-    bases: &[u64],
-    end: u64,
+    files: &[Range<u64>],
 ) -> Result<Job, RecordError> {
-    let first = bases.first().copied().unwrap_or(end);
+    let first = files.first().map_or(0, |ids| ids.start);
     let mut job = Job {
         base: first,
         files: Vec::new(),
         records: Batch::default(),
         dictionary: Dictionary::default(),
     };
-    for (number, base) in bases.iter().enumerate() {
-        let path = directory.join(file_name(*base, FileKind::Open));
-        let next = bases.get(number + 1).copied().unwrap_or(end);
+    for (number, Range { start: base, end: next }) in files.iter().cloned().enumerate() {
+        let path = directory.join(file_name(base, FileKind::Open));
         let open = OpenSegment::read(&*store.storage, &path, Some(store.number), Some(next))?;
-        let contiguous = *base == first + job.records.len() as u64;
+        let contiguous = base == first + job.records.len() as u64;
         let bytes = job.records.bytes().len() as u64 + open.raw_bytes()?;
-        if number > 0 && (!contiguous || bytes > store.settings.segment_bytes) {
+        let records = job.records.len() as u64 + open.end().min(next).saturating_sub(base);
+        let full = bytes > store.settings.segment_bytes
+            || records > SEGMENT_RECORDS_MAX
+            || weight(bytes, records) > SEGMENT_BYTES_MAX;
+        let is_cut = open.end() < next;
+        if number > 0 && (!contiguous || full || is_cut) {
             break;
+        }
+        if is_cut {
+            return Err(RecordError::Missing { path, first: open.end(), end: next });
         }
         let mut decoder = open.decoder()?;
         // Damage is not sealed away: it stays in the open file until somebody has looked.
-        let flow = open.scan(*base..open.end().min(next), &mut decoder, |scanned| match scanned {
+        let flow = open.scan(base..open.end().min(next), &mut decoder, |scanned| match scanned {
             Ok(Scanned { time, record, .. }) => {
                 job.records.push_mixed(record, time);
                 ControlFlow::Continue(())

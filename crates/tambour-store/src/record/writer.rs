@@ -13,7 +13,7 @@ use super::retention::{self, Dropped, Retention};
 use super::seal::{self, NO_TIME, SealOptions, SealReport};
 use super::sealed::build::seed;
 use super::trial::Samples;
-use super::{RECORD_BYTES_MAX, RecordError};
+use super::{RECORD_BYTES_MAX, RecordError, SEGMENT_BYTES_MAX, weight};
 use crate::commit::aside;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -24,8 +24,8 @@ use tambour_part::storage::{Lock, WriteFile};
 const ADOPT_BYTES_MAX: usize = 4 << 20;
 /// Effort of the encoder of open segments: they are read little, and soon replaced.
 const OPEN_LEVEL: i32 = 1;
-/// Most raw bytes that may wait for a commit.
-const PENDING_BYTES_MAX: usize = 256 << 20;
+/// Most that may wait for a commit, by its weight. A segment that is not full has room for all of it.
+const PENDING_BYTES_MAX: u64 = SEGMENT_BYTES_MAX / 2;
 
 /// The writer of a category. Threads share it; a commit takes all that waits.
 #[derive(Debug)]
@@ -59,6 +59,17 @@ impl Pending {
     fn end(&self) -> u64 {
         self.first + self.records.len() as u64
     }
+
+    /// Whether so much more may wait.
+    fn check_room(&self, bytes: usize, records: usize) -> Result<(), RecordError> {
+        let bytes = self.records.bytes().len() as u64 + bytes as u64;
+        let bytes = weight(bytes, self.records.len() as u64 + records as u64);
+        if bytes > PENDING_BYTES_MAX {
+            let (what, limit) = ("records that wait for a flush", PENDING_BYTES_MAX);
+            return Err(RecordError::TooLarge { what, bytes, limit });
+        }
+        Ok(())
+    }
 }
 
 /// The open segment on its way.
@@ -76,7 +87,25 @@ struct Open {
     file: Box<dyn WriteFile>,
     header: OpenHeader,
     encoder: Encoder,
+    size: Size,
+}
+
+/// How much is in an open segment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    file_bytes: u64,
     raw_bytes: u64,
+    records: u64,
+}
+
+impl Size {
+    /// Whether the segment ends here: with the largest commit behind it, neither the open file nor the sealed one may get
+    /// longer than readers take.
+    fn is_full(self, segment_bytes: u64) -> bool {
+        self.raw_bytes >= segment_bytes
+            || self.file_bytes >= SEGMENT_BYTES_MAX / 2
+            || weight(self.raw_bytes, self.records) >= SEGMENT_BYTES_MAX / 2
+    }
 }
 
 impl std::fmt::Debug for Open {
@@ -142,8 +171,11 @@ impl Writer {
     /// Replaces the file of an open segment by its whole frames, and goes on with it.
     fn adopt(&self, commit: &mut Commit, open: &OpenSegment) -> Result<(), RecordError> {
         let raw_bytes = open.raw_bytes()?;
-        let opened = self.begin(open.header, &open.dictionary, open.frames_bytes(), raw_bytes)?;
-        commit.open = Some(opened);
+        let records = open.end() - open.header.base;
+        let size = Size { file_bytes: 0, raw_bytes, records };
+        let opened = self.begin(open.header, &open.dictionary, open.frames_bytes(), size)?;
+        commit.open =
+            Some(opened).filter(|open| !open.size.is_full(self.store.settings.segment_bytes));
         Ok(())
     }
 
@@ -153,7 +185,7 @@ impl Writer {
         header: OpenHeader,
         dictionary: &Dictionary,
         frames: &[u8],
-        raw_bytes: u64,
+        mut size: Size,
     ) -> Result<Open, RecordError> {
         let storage = &*self.store.storage;
         let name = file_name(header.base, FileKind::Open);
@@ -172,7 +204,8 @@ impl Writer {
             .sync_directory(&self.directory)
             .map_err(RecordError::file("sync", &self.directory))?;
         let encoder = Encoder::new(Codec::Lz4, OPEN_LEVEL, dictionary)?;
-        Ok(Open { file, header, encoder, raw_bytes })
+        size.file_bytes = (start.len() + frames.len()) as u64;
+        Ok(Open { file, header, encoder, size })
     }
 
     /// Begins a new open segment with the latest dictionary.
@@ -188,7 +221,7 @@ impl Writer {
             .unwrap_or_default();
         let header =
             OpenHeader { store: self.store.number, base, seed: seed(self.store.number, base) };
-        self.begin(header, &dictionary, &[], 0)
+        self.begin(header, &dictionary, &[], Size::default())
     }
 
     /// The id that the next record gets.
@@ -216,28 +249,22 @@ impl Writer {
     ) -> Result<(u64, u64), RecordError> {
         check(record)?;
         let mut pending = hold(&self.pending);
-        let bytes = pending.records.bytes().len() + record.len();
-        if bytes > PENDING_BYTES_MAX {
-            let (bytes, limit) = (bytes as u64, PENDING_BYTES_MAX as u64);
-            return Err(RecordError::TooLarge {
-                what: "records that wait for a flush",
-                bytes,
-                limit,
-            });
-        }
+        pending.check_room(record.len(), 1)?;
         let id = pending.end();
         pending.records.push_mixed(record, time);
         pending.later |= later;
         Ok((id, pending.failures))
     }
 
-    /// Appends records; they are durable when this returns, and their ids follow each other.
+    /// Appends records; they are durable when this returns, and their ids follow each other. An error, and none is appended,
+    /// when they are too many for one commit together with those that wait for it: 256 MiB, with 32 bytes more per record.
     pub fn append_batch(&self, records: &Batch) -> Result<Range<u64>, RecordError> {
         for record in records.iter() {
             check(record)?;
         }
         let (ids, failures) = {
             let mut pending = hold(&self.pending);
+            pending.check_room(records.bytes().len(), records.len())?;
             let first = pending.end();
             let times = records.times();
             for (k, record) in records.iter().enumerate() {
@@ -329,8 +356,10 @@ impl Writer {
         open.file.write_all(&commit.frames).map_err(RecordError::file("append to", &path))?;
         open.file.sync().map_err(RecordError::file("sync", &path))?;
         commit.end += records.len() as u64;
-        open.raw_bytes += records.bytes().len() as u64;
-        if open.raw_bytes >= self.store.settings.segment_bytes {
+        open.size.file_bytes += commit.frames.len() as u64;
+        open.size.raw_bytes += records.bytes().len() as u64;
+        open.size.records += records.len() as u64;
+        if open.size.is_full(self.store.settings.segment_bytes) {
             commit.open = None;
         }
         Ok(())
@@ -399,4 +428,62 @@ fn frame_end(records: &Batch, start: usize) -> usize {
         end += 1;
     }
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SEGMENT_RECORDS_MAX;
+    use super::*;
+    use crate::record::tests::{PATH, disk, dynamic, reader, records};
+    use crate::record::{Batch, Settings};
+    use std::path::Path;
+
+    #[test]
+    fn a_segment_is_full_by_file_and_by_records_too() {
+        let half = SEGMENT_BYTES_MAX / 2;
+        let sizes = [
+            Size { file_bytes: half, ..Size::default() },
+            Size { raw_bytes: half, ..Size::default() },
+            Size { records: SEGMENT_RECORDS_MAX / 2, ..Size::default() },
+        ];
+        assert!(sizes.iter().all(|size| size.is_full(u64::MAX)));
+        let size = Size { file_bytes: half - 1, raw_bytes: half / 2, records: 1000 };
+        assert!(!size.is_full(u64::MAX) && size.is_full(half / 2));
+    }
+
+    #[test]
+    fn an_adopted_segment_is_counted() {
+        let storage = dynamic(&disk());
+        let store = RecordStore::create(&storage, Path::new(PATH), &Settings::default()).unwrap();
+        let size = |writer: &Writer| {
+            let size = hold(&writer.commit).open.as_ref().unwrap().size;
+            (size.file_bytes, size.raw_bytes, size.records)
+        };
+        let writer = store.writer("default").unwrap();
+        writer.append_batch(&records(0..60)).unwrap();
+        let before = size(&writer);
+        drop(writer);
+        assert_eq!(before, size(&store.writer("default").unwrap()));
+        assert_eq!(before.2, 60);
+        let path = Path::new(PATH).join("default").join(file_name(0, FileKind::Open));
+        assert_eq!(storage.read(&path, u64::MAX).unwrap().len() as u64, before.0);
+    }
+
+    #[test]
+    fn the_most_records_of_a_commit_fill_a_segment_and_one_more_is_refused() {
+        let storage = dynamic(&disk());
+        let store = RecordStore::create(&storage, Path::new(PATH), &Settings::default()).unwrap();
+        let writer = store.writer("default").unwrap();
+        let most = PENDING_BYTES_MAX / weight(0, 1);
+        let mut batch = Batch::default();
+        (0..most).for_each(|_| batch.push(b"", None));
+        writer.append_batch(&batch).unwrap();
+        batch.push(b"", None);
+        assert!(matches!(writer.append_batch(&batch), Err(RecordError::TooLarge { .. })));
+        assert_eq!(writer.append(b"next", None).unwrap(), most);
+        let mut reader = reader(&storage).unwrap();
+        assert_eq!(reader.view().segments(), 2);
+        assert_eq!(reader.get(most - 1).unwrap(), b"");
+        assert_eq!(reader.get(most).unwrap(), b"next");
+    }
 }

@@ -68,6 +68,7 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
             "schema": "tambour/records-salvage/1",
             "records": saved.records,
             "lost": saved.lost,
+            "unknown": saved.unknown,
             "damage": damage,
         }))?;
     } else {
@@ -78,8 +79,14 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
         lines.flush()?;
     }
     let records = quantity::counted(saved.records, "record", "records");
-    let summary = format!("{}: {records} saved, {} lost", arguments.to.display(), saved.lost);
-    if saved.lost == 0 {
+    let unknown = if saved.unknown {
+        ", and an unknown number of the last segment, which cannot be opened"
+    } else {
+        ""
+    };
+    let (target, lost) = (arguments.to.display(), saved.lost);
+    let summary = format!("{target}: {records} saved, {lost} lost{unknown}");
+    if lost == 0 && !saved.unknown {
         console.note(summary);
         return Ok(());
     }

@@ -2,15 +2,17 @@
 
 pub(super) mod frame;
 mod header;
+mod search;
 
 use super::codec::{Codec, Decoder, GROUP_MARGIN};
 use super::dictionary::Dictionary;
 use super::error::Damage;
 use super::scan::Scanned;
 use super::{RECORD_BYTES_MAX, RecordError, guard};
-use frame::{HEAD_BYTES, Head, MAGICS, block_start};
+use frame::{HEAD_BYTES, Head, block_start};
 use header::{HEADER_BYTES, read_header};
 pub(super) use header::{OpenHeader, start};
+use search::Candidates;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use tambour_kernel::hash::crc32c;
@@ -115,10 +117,14 @@ impl OpenSegment {
     /// Walks over the file, from frame to frame, and over damage to the next one.
     fn find_frames(&mut self, limit: u64) {
         let mut at = self.frames_end;
+        // Made at the first damage: where a head behind a frame is not, the payload decides, and what follows.
+        let mut candidates = None;
         while at < self.file_bytes {
-            let Some((frame, next)) = self.frame_at(at).or_else(|| self.frame_behind(at)) else {
-                break;
-            };
+            let found = self.frame_at(at).or_else(|| {
+                let known = candidates.get_or_insert_with(|| Candidates::find(self, at));
+                known.at(at).or_else(|| known.behind(at))
+            });
+            let Some((frame, next)) = found else { break };
             if frame.at > at {
                 let bytes = frame.at - at;
                 let found =
@@ -143,49 +149,21 @@ impl OpenSegment {
         self.torn = self.end() < limit && self.frames_end < self.file_bytes;
     }
 
-    /// The whole frame whose head starts here, and where the next one would.
+    /// The whole frame whose heads are both there, and where the next one would start.
     fn frame_at(&self, at: usize) -> Option<(Frame, usize)> {
         let (head, side) = self.head(at)?;
         let end = at.checked_add(head.frame_bytes())?;
-        if side != 0 || end > self.file_bytes {
-            return None;
-        }
-        let behind_at = end - head.own_bytes;
-        let behind = self.head(behind_at);
-        // What comes last is written last: where it is, all is. Where it is not, the payload decides.
-        if behind.is_none_or(|behind| behind != (head.clone(), 1))
-            && !self.payload_is_whole(&head, at + head.own_bytes)
-            && self.frame_behind(behind_at).is_none()
-        {
+        // What comes last is written last: where it is, all is.
+        if side != 0 || end > self.file_bytes || !self.has_twin(&head, end - head.own_bytes) {
             return None;
         }
         let records = head.lengths.len() as u64;
         Some((Frame { first: head.first, records, at, head_at: at }, end))
     }
 
-    /// The next frame behind `at` of which either head can be read.
-    fn frame_behind(&self, at: usize) -> Option<(Frame, usize)> {
-        let rest = self.bytes.get(at + 1..self.file_bytes)?;
-        for found in memchr::memmem::find_iter(rest, &MAGICS[0][..3]) {
-            let head_at = at + 1 + found;
-            match self.head(head_at) {
-                Some((_, 0)) => {
-                    if let Some(frame) = self.frame_at(head_at) {
-                        return Some(frame);
-                    }
-                }
-                Some((head, _)) => {
-                    let before = head.payload_bytes + head.own_bytes;
-                    if let Some(start) = head_at.checked_sub(before).filter(|start| *start >= at) {
-                        let records = head.lengths.len() as u64;
-                        let frame = Frame { first: head.first, records, at: start, head_at };
-                        return Some((frame, head_at + head.own_bytes));
-                    }
-                }
-                None => {}
-            }
-        }
-        None
+    /// Whether the head behind a frame is that in front of it.
+    fn has_twin(&self, head: &Head, behind_at: usize) -> bool {
+        self.head(behind_at).is_some_and(|(behind, side)| side == 1 && behind == *head)
     }
 
     fn head(&self, at: usize) -> Option<(Head, usize)> {

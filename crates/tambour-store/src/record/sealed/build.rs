@@ -5,7 +5,7 @@ use super::meta::Draft;
 use crate::record::batch::Batch;
 use crate::record::codec::{Codec, Encoder};
 use crate::record::dictionary::Dictionary;
-use crate::record::{RecordError, SEGMENT_BYTES_MAX, guard};
+use crate::record::{RecordError, SEGMENT_BYTES_MAX, SEGMENT_RECORDS_MAX, guard};
 use tambour_kernel::hash::crc32c;
 
 /// How a segment is to be encoded.
@@ -28,6 +28,7 @@ pub(in crate::record) fn build(
     records: &Batch,
     shape: &Shape,
 ) -> Result<Vec<u8>, RecordError> {
+    check_records(records.len() as u64)?;
     let seed = seed(store, base);
     let mut encoder = Encoder::new(shape.codec, shape.level, &shape.dictionary)?;
     let mut draft = Draft::default();
@@ -81,6 +82,15 @@ pub(in crate::record) fn build(
     Ok(file)
 }
 
+/// Readers refuse a segment of more.
+fn check_records(records: u64) -> Result<(), RecordError> {
+    if records > SEGMENT_RECORDS_MAX {
+        let (bytes, limit) = (records, SEGMENT_RECORDS_MAX);
+        return Err(RecordError::TooLarge { what: "records of a sealed segment", bytes, limit });
+    }
+    Ok(())
+}
+
 /// Where the sums of a segment start: another one has other sums for the same bytes.
 pub(in crate::record) fn seed(store: u64, base: u64) -> u32 {
     crc32c(crc32c(0, &store.to_le_bytes()), &base.to_le_bytes())
@@ -92,4 +102,15 @@ pub(in crate::record) fn group_start(seed: u32, group: usize) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "segments have less groups")]
     let group = group as u32;
     seed ^ group
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_records_than_readers_take_are_refused() {
+        check_records(SEGMENT_RECORDS_MAX).unwrap();
+        check_records(SEGMENT_RECORDS_MAX + 1).unwrap_err();
+    }
 }

@@ -1,7 +1,7 @@
 //! Every bit of a store flipped, one at a time: the right record or an error, never a wrong one; `verify` finds each; and
 //! `salvage` returns everything outside of the damaged group.
 
-use super::super::{MARKER, Moved, RecordStore, ViewOptions, salvage, verify};
+use super::super::{MARKER, Moved, RecordError, RecordStore, ViewOptions, salvage, verify};
 use super::{PATH, dynamic, record, sealed_and_open};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -90,6 +90,39 @@ fn every_bit_of_a_megabyte() {
     let memory = sealed_and_open(20_000, 2000, 1).crash(Fate::Kept);
     let seed = std::env::var("TAMBOUR_FLIP_STEP").ok().and_then(|step| step.parse().ok());
     flip_all(&memory, 22_000, 16, seed.unwrap_or(1));
+}
+
+#[test]
+fn salvage_does_not_know_how_much_a_broken_last_segment_held() {
+    for (open, name) in [(0, "00000000000000000000.sealed"), (40, "00000000000000000070.open")] {
+        let memory = sealed_and_open(70, open, 4).crash(Fate::Kept);
+        let storage = dynamic(&memory);
+        let whole = salvage(&storage, Path::new(PATH), Path::new("logs/whole")).unwrap();
+        assert!(!whole.unknown && whole.damage.is_empty());
+        memory.put(&Path::new(PATH).join("default").join(name), &[0; 400]);
+        let saved = salvage(&storage, Path::new(PATH), Path::new("logs/saved")).unwrap();
+        assert!(saved.unknown && !saved.damage.is_empty(), "{name}");
+        assert_eq!(saved.records, if open == 0 { 0 } else { 70 });
+    }
+}
+
+#[test]
+fn a_damaged_open_segment_is_not_sealed_away() {
+    let memory = sealed_and_open(0, 60, 1).crash(Fate::Kept);
+    let path = Path::new(PATH).join("default").join("00000000000000000000.open");
+    let contents = memory.read(&path, u64::MAX).unwrap();
+    let storage = dynamic(&memory);
+    let store = RecordStore::open(&storage, Path::new(PATH)).unwrap();
+    let writer = store.writer("default").unwrap();
+    // Cut in its first frame, and in its last.
+    for length in [contents.len() / 3, contents.len() - 1] {
+        memory.put(&path, &contents[..length]);
+        let error = writer.seal(&super::options(1), true).unwrap_err();
+        assert!(matches!(error, RecordError::Missing { end: 60, .. }), "{error}");
+        assert_eq!(memory.read(&path, u64::MAX).unwrap(), contents[..length]);
+    }
+    memory.put(&path, &contents);
+    assert_eq!(writer.seal(&super::options(1), true).unwrap()[0].records, 60);
 }
 
 #[test]
