@@ -12,6 +12,7 @@
 //! | `aarch64` | the kernels' tests for AArch64 under qemu-user (needs the rustup target, gcc-aarch64-linux-gnu, qemu-user) |
 //! | `deny` | licences and advisories (cargo-deny) |
 //! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
+//! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
 //!
 //! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
@@ -41,9 +42,10 @@ fn main() -> ExitCode {
         ["aarch64"] => aarch64(),
         ["deny"] => run("cargo", &["deny", "check"]),
         ["report"] => report(),
+        ["flips"] => flips(),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|scale"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|flips|scale"
                 .into())
         }
     };
@@ -121,6 +123,11 @@ fn fuzz(seconds: &str) -> Outcome {
 }
 
 /// The tests that need a browser; they fail without one.
+fn flips() -> Outcome {
+    let test = ["test", "--locked", "--release", "--package", "tambour-store", "--lib"];
+    run("cargo", &[&test[..], &["--", "--ignored", "every_bit_of_a_megabyte"]].concat())
+}
+
 fn report() -> Outcome {
     let package = ["test", "--locked", "--package", "tambour-bench", "--test", "browser"];
     run("cargo", &[&package[..], &["--", "--ignored"]].concat())

@@ -12,6 +12,7 @@ use super::tables::PERIODS_16;
 use crate::copy::{Plain, Two, load};
 use crate::lz4::MATCH_MIN;
 use crate::variant::{Isa, Variant};
+use core::arch::asm;
 use core::arch::x86_64::{__m128i, _mm_shuffle_epi8};
 
 pub(super) const COPY8: Variant<Decode> = variant::<u64, false>("copy8");
@@ -19,6 +20,19 @@ pub(super) const COPY8_SHUFFLE: Variant<Decode> = variant::<u64, true>("copy8-sh
 pub(super) const COPY16: Variant<Decode> = variant::<__m128i, false>("copy16");
 pub(super) const COPY16_SHUFFLE: Variant<Decode> = variant::<__m128i, true>("copy16-shuffle");
 pub(super) const COPY32: Variant<Decode> = variant::<Two<__m128i>, false>("copy32");
+
+/// What readers of the article asked about: the string instruction of the CPU for literals and matches of any length. It
+/// moves byte after byte as far as anybody can tell, so that overlaps repeat by themselves. Every sequence pays its start.
+pub(super) const COPY_MOVSB: Variant<Decode> = Variant {
+    name: "copy-movsb",
+    isa: Isa::Ssse3,
+    run: Decode {
+        advance: advance_movsb,
+        advance_pair: advance_pair_movsb,
+        finish: ssse3::finish,
+        adapts: false,
+    },
+};
 
 const fn variant<P: Plain, const SHUFFLE: bool>(name: &'static str) -> Variant<Decode> {
     let run = Decode {
@@ -42,6 +56,64 @@ fn advance<P: Plain, const SHUFFLE: bool>(lane: &mut Lane<'_>, bytes: usize) {
 fn advance_pair<P: Plain, const SHUFFLE: bool>(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
     advance::<P, SHUFFLE>(a, bytes);
     advance::<P, SHUFFLE>(b, bytes);
+}
+
+#[target_feature(enable = "ssse3")]
+fn advance_movsb(lane: &mut Lane<'_>, bytes: usize) {
+    let mut local = lane.until(bytes);
+    while local.is_open() && step_movsb(&mut local) {}
+    lane.resume(&local);
+}
+
+#[target_feature(enable = "ssse3")]
+fn advance_pair_movsb(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
+    advance_movsb(a, bytes);
+    advance_movsb(b, bytes);
+}
+
+/// One sequence by `rep movsb`; whether the loop may go on.
+#[inline]
+fn step_movsb(lane: &mut Lane<'_>) -> bool {
+    let start = *lane;
+    let Some(token) = byte(lane) else { return lane.close() };
+    let Some(literals) = length(lane, token >> 4) else { return give_up(lane, start) };
+    if lane.source_left() < literals.saturating_add(2) || lane.left() < literals {
+        return give_up(lane, start);
+    }
+    // SAFETY: both sides have the literals, in different buffers.
+    unsafe { move_bytes(lane.from, lane.to, literals) };
+    (lane.from, lane.to) = (lane.from.wrapping_add(literals), lane.to.wrapping_add(literals));
+    // SAFETY: two bytes were kept behind the literals.
+    let offset = usize::from(u16::from_le(unsafe { lane.read(lane.from) }));
+    lane.from = lane.from.wrapping_add(2);
+    let Some(length) = length(lane, token & 15) else { return give_up(lane, start) };
+    let length = length.saturating_add(MATCH_MIN);
+    if offset.wrapping_sub(1) >= lane.written() || lane.left() < length {
+        return give_up(lane, start);
+    }
+    // SAFETY: what is copied starts inside of what is written, and the room holds the match.
+    unsafe { move_bytes(lane.to.wrapping_sub(offset), lane.to, length) };
+    lane.to = lane.to.wrapping_add(length);
+    true
+}
+
+/// Copies so many bytes, one after the other: what is written may be read again.
+///
+/// # Safety
+/// `count` bytes can be read from `from` on, as far as they lie before `to` or are written by this copy, and written from
+/// `to` on.
+#[inline(always)]
+unsafe fn move_bytes(from: *const u8, to: *mut u8, count: usize) {
+    // SAFETY: the instruction reads and writes these bytes and nothing else; the direction flag is clear by convention.
+    unsafe {
+        asm!(
+            "rep movsb",
+            inout("rcx") count => _,
+            inout("rsi") from => _,
+            inout("rdi") to => _,
+            options(nostack, preserves_flags),
+        );
+    }
 }
 
 /// One sequence; whether the loop may go on. Near the ends it may not.

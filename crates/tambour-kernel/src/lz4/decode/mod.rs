@@ -13,6 +13,7 @@
 //! | `history64` | keeps the newest 64 bytes in a register | small offsets with irregular lengths |
 //! | `copy8`, `copy16`, `copy32` | copies in a loop of such pieces, the overlapping start of a match byte by byte | comparison with the classic decoders |
 //! | `copy8-shuffle`, `copy16-shuffle` | the overlapping start by a byte shuffle | the same |
+//! | `copy-movsb` | the CPU's string instruction for every copy | comparison: it was asked about, and does not pay |
 //! | `scalar` | `lean8` without vector instructions | every machine, Miri |
 //!
 //! The first six exist for several instruction sets, which the name says: `lean8-avx2`. Each takes one block or two in
@@ -108,6 +109,8 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     classic::COPY16,
     #[cfg(target_arch = "x86_64")]
     classic::COPY32,
+    #[cfg(target_arch = "x86_64")]
+    classic::COPY_MOVSB,
     #[cfg(target_arch = "aarch64")]
     neon::LEAN16,
     #[cfg(target_arch = "aarch64")]

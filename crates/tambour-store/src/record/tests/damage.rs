@@ -85,7 +85,7 @@ fn every_flip_is_found_and_costs_no_more_than_its_group() {
 }
 
 #[test]
-#[ignore = "slow: every bit of a megabyte, half an hour"]
+#[ignore = "slow: cargo xtask flips runs it"]
 fn every_bit_of_a_megabyte() {
     let memory = sealed_and_open(20_000, 2000, 1).crash(Fate::Kept);
     let seed = std::env::var("TAMBOUR_FLIP_STEP").ok().and_then(|step| step.parse().ok());
