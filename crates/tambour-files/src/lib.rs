@@ -47,3 +47,4 @@ pub use format::Format;
 pub use input::Input;
 pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES};
 pub use output::{Output, Style, Text, output, output_with, write_text};
+pub use source::text_reader;

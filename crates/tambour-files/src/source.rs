@@ -34,6 +34,14 @@ pub(crate) fn open_file(path: &Path) -> Result<(File, u64), FileError> {
     Ok((file, metadata.len()))
 }
 
+/// The bytes of a text file, or of standard input for `-`; gzip and zstd, told by their first bytes, are decompressed.
+///
+/// # Errors
+/// The file cannot be opened or read. Damage of compressed data comes from the reader.
+pub fn text_reader(path: &Path) -> Result<Box<dyn Read + Send>, FileError> {
+    Ok(Source::open(path, None)?.into_reader())
+}
+
 /// A stream of decompressed bytes.
 pub(crate) struct Source {
     path: PathBuf,

@@ -9,7 +9,7 @@ use crate::output::grid::{Frame, Grid, Heading};
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
 use anyhow::Context;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use tambour::codec::kernels;
 use tambour::kernel::variant::Isa;
@@ -209,7 +209,9 @@ fn run_records(arguments: &BenchRecordsArguments, console: Console) -> anyhow::R
     let mut corpora = vec![records::generated(&settings)];
     for file in &arguments.data {
         let name = file.display().to_string();
-        let text = std::fs::read(file).with_context(|| name.clone())?;
+        let mut text = Vec::new();
+        let read = tambour::files::text_reader(file)?.read_to_end(&mut text);
+        read.with_context(|| name.clone())?;
         let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         corpora.push(records::Corpus { name, records: lines.collect() });
     }

@@ -34,7 +34,7 @@ fn train(arguments: &MessagesTrainArguments, console: Console) -> anyhow::Result
     let mut connections = HashMap::new();
     for path in &arguments.files {
         let place = || path.display().to_string();
-        let mut lines = Lines::new(open(path)?);
+        let mut lines = Lines::new(open_text(path)?);
         while let Some(line) = lines.next().with_context(place)? {
             let Some(field) = &arguments.connection else {
                 trainer.add(line).with_context(place)?;
@@ -77,7 +77,7 @@ fn train(arguments: &MessagesTrainArguments, console: Console) -> anyhow::Result
 fn encode(arguments: &MessagesCodeArguments, console: Console) -> anyhow::Result<()> {
     let codec = codec(arguments)?;
     let place = || arguments.source.display().to_string();
-    let mut lines = Lines::new(open(&arguments.source)?);
+    let mut lines = Lines::new(open_text(&arguments.source)?);
     let mut counts = Counts::default();
     write(arguments, |target| {
         let mut writer = MessageWriter::new(target, codec);
@@ -224,6 +224,14 @@ fn value_of(line: &[u8], field: &str) -> Option<String> {
     let message: Value = serde_json::from_slice(line).ok()?;
     let value = field.split('.').try_fold(&message, |value, name| value.get(name))?;
     Some(value.to_string())
+}
+
+/// Lines; those of a file may be compressed with gzip or zstd.
+fn open_text(path: &Path) -> anyhow::Result<BufReader<Box<dyn Read>>> {
+    if path == Path::new("-") {
+        return open(path);
+    }
+    Ok(BufReader::with_capacity(1 << 16, tambour::files::text_reader(path)?))
 }
 
 fn open(path: &Path) -> anyhow::Result<BufReader<Box<dyn Read>>> {

@@ -142,3 +142,26 @@ fn the_oldest_segments_are_dropped() {
         line(1000) + "\n"
     );
 }
+
+#[test]
+fn compressed_text_is_read_and_binary_records_are_not_touched() {
+    let sandbox = Sandbox::new();
+    sandbox.file("log.jsonl", lines(500));
+    sandbox.run(&["compress", "--format", "zstd", "log.jsonl", "-o", "log.jsonl.zst"]).expect(0);
+    sandbox.run(&["records", "create", "store"]).expect(0);
+    let appended = ["records", "append", "store", "log.jsonl.zst", "--json"];
+    assert_eq!(sandbox.run(&appended).expect(0).json()["end_id"], 500);
+    let scan = ["records", "scan", "store"];
+    assert_eq!(sandbox.run(&scan).expect(0).stdout, lines(500));
+    let mut cut = fs::read(sandbox.path().join("log.jsonl.zst")).unwrap();
+    sandbox.file("nul", &cut);
+    sandbox.run(&["records", "create", "binary"]).expect(0);
+    sandbox.run(&["records", "append", "binary", "nul", "--format", "nul"]).expect(0);
+    sandbox.run(&["records", "export", "binary", "back", "--format", "nul"]).expect(0);
+    let back = fs::read(sandbox.path().join("back")).unwrap();
+    assert!(back.starts_with(&cut), "{} bytes of {}", back.len(), cut.len());
+    cut.truncate(cut.len() - 9);
+    sandbox.file("cut.jsonl.zst", &cut);
+    let appended = ["records", "append", "store", "cut.jsonl.zst"];
+    sandbox.run(&appended).expect(1).says(&["cut.jsonl.zst"]);
+}

@@ -106,11 +106,39 @@ fn open_wide(
             }),
         }
     }
-    found.ok_or_else(|| {
+    let found = found.ok_or_else(|| {
         first_error.unwrap_or_else(|| {
             PartError::malformed(Place::file(&files.path), "no column is readable")
         })
-    })
+    })?;
+    let known = stated.ok();
+    if let Some(reason) = mask_fault(files, format, columns, &found, known, options)
+        && let Some(mask) = columns.row_exists.take()
+    {
+        columns.unreadable.push(UnreadableColumn {
+            name: mask.column.name,
+            type_text: mask.column.data_type.to_string(),
+            reason: format!("{reason}; rows that a lightweight delete hid are back"),
+        });
+    }
+    Ok(found)
+}
+
+/// Why the mask of deleted rows cannot be read at all. Without this, every row would be lost with it.
+fn mask_fault(
+    files: &PartFiles,
+    format: MarkFormat,
+    columns: &Columns,
+    found: &Granules,
+    stated: Option<u64>,
+    options: &OpenOptions,
+) -> Option<String> {
+    let mask = columns.row_exists.as_ref()?;
+    match granules_of(files, format, mask, stated, options) {
+        Ok(granules) if granules.rows == found.rows => None,
+        Ok(_) => Some("its marks do not fit those of other columns".to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// The granules by the marks of one column, all of whose files are there.

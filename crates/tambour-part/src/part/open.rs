@@ -38,7 +38,7 @@ const SYSTEM_COLUMNS: [&str; 3] = [ROW_EXISTS, "_block_number", "_block_offset"]
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     pub(super) stored: Vec<StoredColumn>,
-    row_exists: Option<StoredColumn>,
+    pub(super) row_exists: Option<StoredColumn>,
     pub(super) unreadable: Vec<UnreadableColumn>,
     /// Names of all, in the order of columns.txt.
     names: Vec<String>,

@@ -97,6 +97,25 @@ fn lightweight_deletes_are_honoured() {
 }
 
 #[test]
+fn a_damaged_part_without_its_mask_has_all_rows_and_says_so() {
+    let memory = loose(["_row_exists", "b"], Dialect::New, 3, 1);
+    memory.remove_file(&Path::new(PATH).join("_row_exists.bin")).unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let options = OpenOptions { damaged: true, ..OpenOptions::default() };
+    let part = Part::open_with(&storage, Path::new(PATH), &options).map(Arc::new).unwrap();
+    assert!(!part.has_deleted_rows());
+    let lost = &part.unreadable_columns()[0];
+    assert_eq!(lost.name, "_row_exists");
+    assert!(
+        lost.reason.ends_with("rows that a lightweight delete hid are back"),
+        "{}",
+        lost.reason
+    );
+    let read = read_all(&part).unwrap();
+    assert_eq!(read.column(0).as_primitive::<UInt32Type>().values(), &[0, 10, 20]);
+}
+
+#[test]
 fn system_columns_are_not_shown() {
     let memory = loose(["_block_number", "b"], Dialect::New, 3, 1);
     assert_eq!(open(&memory).unwrap().columns(), [column("b", "UInt32")]);

@@ -6,24 +6,28 @@ use anyhow::Context;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
+use tambour::files;
 use tambour::store::record::RECORD_BYTES_MAX;
 
 /// The format of a file, by its name where it is not given.
 pub(super) fn of(path: &Path, given: Option<RecordFormat>) -> RecordFormat {
-    let by_name = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("jsonl" | "ndjson" | "json") => RecordFormat::Jsonl,
+    let by_name = match files::Format::by_extension(path) {
+        Some(files::Format::JsonLines) => RecordFormat::Jsonl,
+        _ if path.extension().is_some_and(|it| it == "json") => RecordFormat::Jsonl,
         _ => RecordFormat::Lines,
     };
     given.unwrap_or(by_name)
 }
 
-/// A file or standard input.
-pub(super) fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(BufReader::new(io::stdin())));
-    }
-    let file = File::open(path).with_context(|| path.display().to_string())?;
-    Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
+/// A file or standard input. Text that is compressed with gzip or zstd is decompressed; what lengths or NUL bytes separate
+/// may begin with any bytes and is taken as it is.
+fn open(path: &Path, format: RecordFormat) -> anyhow::Result<Box<dyn BufRead>> {
+    let source: Box<dyn Read> = match format {
+        RecordFormat::Lines | RecordFormat::Jsonl => files::text_reader(path)?,
+        _ if path.as_os_str() == "-" => Box::new(io::stdin()),
+        _ => Box::new(File::open(path).with_context(|| path.display().to_string())?),
+    };
+    Ok(Box::new(BufReader::with_capacity(1 << 20, source)))
 }
 
 /// Calls `take` with every record of a file and its number, from 1.
@@ -32,7 +36,7 @@ pub(super) fn read(
     format: RecordFormat,
     take: &mut dyn FnMut(u64, &[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut source = open(path)?;
+    let mut source = open(path, format)?;
     let mut record = Vec::new();
     let mut number = 0;
     loop {
