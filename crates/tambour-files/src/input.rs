@@ -1,5 +1,7 @@
 //! Files opened together as one input of one schema.
 
+mod smallest;
+
 use crate::columnar;
 use crate::columnar::ipc::{IpcFile, Messages};
 use crate::columnar::parquet::ParquetFile;
@@ -14,6 +16,7 @@ use crate::text::records::Records;
 use crate::{FileError, Format, ReadOptions};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use smallest::Smallest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,8 +66,11 @@ pub struct Input {
     complete: bool,
     /// The column that the last row read contradicts.
     contradicted: Option<String>,
+    /// It contradicts only what was chosen instead of the usual type.
+    is_narrow: bool,
     /// Columns for which only text is left.
     texts: BTreeSet<String>,
+    smallest: Smallest,
 }
 
 impl Input {
@@ -89,7 +95,9 @@ impl Input {
             started: false,
             complete: false,
             contradicted: None,
+            is_narrow: false,
             texts: BTreeSet::new(),
+            smallest: Smallest::default(),
         };
         input.survey()?;
         Ok(input)
@@ -121,7 +129,7 @@ impl Input {
     pub fn next_batch(&mut self) -> Option<Result<RecordBatch, FileError>> {
         if !self.started {
             self.started = true;
-            match self.start() {
+            match self.start(false) {
                 Ok(stream) => self.stream = Some(stream),
                 Err(error) => return Some(Err(error)),
             }
@@ -150,6 +158,9 @@ impl Input {
         self.started = false;
         self.bytes_read = Arc::default();
         let Some(column) = self.contradicted.take() else { return Ok(()) };
+        if std::mem::take(&mut self.is_narrow) && self.smallest.retract(&column) {
+            return self.install(self.smallest.readings());
+        }
         if self.complete {
             // All rows were looked at and still one contradicts: a person would see text there.
             self.texts.insert(column);
@@ -165,6 +176,7 @@ impl Input {
             return FileError::WidenStream { spot, value, data_type, reason };
         }
         self.contradicted.clone_from(&spot.column);
+        self.is_narrow = self.smallest.is_narrow(spot.column.as_deref(), reason);
         let known = spot.column.as_ref().is_some_and(|column| self.texts.contains(column));
         if known {
             return FileError::Value { spot, value, data_type, reason };
@@ -186,12 +198,19 @@ impl Input {
         }
         let readings = match &self.options.columns {
             Some(columns) => self.sheet.given(columns),
-            None => self.sheet.decide(&self.texts),
+            None => self.usual(self.sheet.decide(&self.texts)),
         };
         if readings.is_empty() {
             let path = self.paths.first().cloned().unwrap_or_default();
             return Err(FileError::Empty { path, what: "no columns" });
         }
+        self.smallest.changes_forgotten();
+        self.install(readings)?;
+        self.choose_types()
+    }
+
+    /// Reads the columns in this way from now on.
+    fn install(&mut self, readings: Vec<Reading>) -> Result<(), FileError> {
         self.columns = readings.iter().map(|reading| reading.column.clone()).collect();
         self.schema = Arc::new(arrow_schema(&self.columns, Strings::Utf8));
         self.readings = readings.into();
@@ -221,7 +240,7 @@ impl Input {
                 let file = ParquetFile::open(path)?;
                 let columns = match &self.options.columns {
                     Some(_) => names_only(file.schema()),
-                    None => file.columns(self.complete)?,
+                    None => file.columns(self.complete, self.counts_texts())?,
                 };
                 self.sheet.typed(columns);
                 Ok(Piece::Parquet(file))
@@ -230,7 +249,7 @@ impl Input {
                 let file = IpcFile::open(path)?;
                 let columns = match &self.options.columns {
                     Some(_) => names_only(&file.schema),
-                    None => file.columns()?,
+                    None => file.columns(self.counts_texts())?,
                 };
                 self.sheet.typed(columns);
                 Ok(Piece::Ipc(file))
@@ -351,8 +370,8 @@ impl Input {
         self.columns.iter().map(index).collect()
     }
 
-    /// Starts the threads.
-    fn start(&mut self) -> Result<Stream, FileError> {
+    /// Starts the threads, for a sample or for all rows.
+    fn start(&mut self, is_sample: bool) -> Result<Stream, FileError> {
         let mut jobs = Vec::with_capacity(self.pieces.len());
         for piece in &self.pieces {
             let mapping = self.mapping(piece)?;
@@ -375,7 +394,7 @@ impl Input {
         let path = self.paths.first().cloned().unwrap_or_default();
         Stream::start(threads, move |line| {
             for job in jobs {
-                if job.feed(line, &options, &progress).is_err() {
+                if job.feed(line, &options, is_sample, &progress).is_err() {
                     break;
                 }
             }
@@ -438,11 +457,14 @@ impl Feed {
         self,
         line: &Line,
         options: &ReadOptions,
+        is_sample: bool,
         progress: &Arc<AtomicU64>,
     ) -> Result<(), Gone> {
         match self {
             Self::Text(file, stdin, target) => text(line, &file, stdin, &target, options, progress),
-            Self::Parquet(file, target) => file.feed(line, &target, options.batch_rows, progress),
+            Self::Parquet(file, target) => {
+                file.feed(line, &target, (options.batch_rows, is_sample), progress)
+            }
             Self::Ipc(file, target) => file.feed(line, &target, options.batch_rows, progress),
             Self::IpcStream(Some(messages), target) => {
                 // A stream counts its bytes itself.

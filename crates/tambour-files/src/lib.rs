@@ -45,6 +45,6 @@ mod value;
 pub use error::{FileError, Spot};
 pub use format::Format;
 pub use input::Input;
-pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES};
+pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES, Types};
 pub use output::{Output, Style, Text, output, output_with, write_text};
 pub use source::text_reader;

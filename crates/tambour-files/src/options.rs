@@ -1,6 +1,7 @@
 //! What the caller decides about reading.
 
 use crate::Format;
+use tambour_codec::spec::CodecSpec;
 use tambour_part::types::Column;
 
 /// Rows of a batch if nobody says otherwise.
@@ -12,6 +13,25 @@ pub const COLUMNS_MAX: usize = 10_000;
 /// Bytes of the input (all files together) from which types are inferred first.
 pub const SAMPLE_BYTES: usize = 64 << 20;
 
+/// Which types columns get that nobody gave one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Types {
+    /// Those of the file, or what its texts look like.
+    Declared,
+    /// The same, and LowCardinality for texts of which few are different.
+    #[default]
+    Usual,
+    /// Those in which a sample of the rows takes the fewest bytes and that lose nothing: LowCardinality, narrower integers,
+    /// integers for floats that are whole numbers. A stream is read as with [`Types::Usual`], since a row that does not fit
+    /// could not be read again.
+    Smallest {
+        /// The codec by which bytes are counted.
+        codec: CodecSpec,
+        /// Columns that get their usual types: those of keys, and those with codecs of their own.
+        keep: Vec<String>,
+    },
+}
+
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
@@ -19,6 +39,8 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Types by CREATE TABLE, if the user gave them: nothing is inferred then, and a value that does not fit is an error.
     pub columns: Option<Vec<Column>>,
+    /// Types of columns otherwise.
+    pub types: Types,
     /// Rows per batch, at most.
     pub batch_rows: usize,
     /// Longest accepted record in bytes (a longer one is an error of kind Limit).
@@ -40,6 +62,7 @@ impl Default for ReadOptions {
         Self {
             format: None,
             columns: None,
+            types: Types::default(),
             batch_rows: BATCH_ROWS,
             record_bytes_max: RECORD_BYTES_MAX,
             header: None,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tambour_part::part::ReadRequest;
 use tambour_part::storage::disk;
 use tambour_part::types::{DataType, Strings};
-use tambour_part::write::{Dialect, PartSpec, Partition};
+use tambour_part::write::{Dialect, PartSpec, Partition, StringLayout};
 use tambour_part::{Part, PartWriter};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -32,6 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         index_granularity: granularity.parse()?,
         dialect: if dialect == "old" { Dialect::Old } else { Dialect::New },
         threads: 2,
+        strings: StringLayout::Inline,
     };
     let mut writer = PartWriter::create(&storage, Path::new(to), spec)?;
     let request = ReadRequest {

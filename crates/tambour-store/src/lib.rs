@@ -4,6 +4,7 @@
 pub mod advise;
 mod commit;
 mod error;
+pub mod layout;
 mod lock;
 pub mod page;
 pub mod record;

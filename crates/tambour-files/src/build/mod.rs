@@ -81,12 +81,15 @@ pub(crate) trait Build: Send {
 struct Context {
     order: DateOrder,
     strict: bool,
+    /// Whole numbers are written as floats.
+    whole: bool,
     capacity: usize,
 }
 
 /// A builder for a column.
 pub(crate) fn builder(reading: &Reading, capacity: usize) -> Result<Box<dyn Build>, ArrowError> {
-    let context = Context { order: reading.order, strict: reading.inferred, capacity };
+    let (order, strict, whole) = (reading.order, reading.inferred, reading.whole);
+    let context = Context { order, strict, whole, capacity };
     build(&reading.column.data_type, false, context)
 }
 
@@ -96,7 +99,7 @@ fn build(
     context: Context,
 ) -> Result<Box<dyn Build>, ArrowError> {
     use DataType as T;
-    let Context { order, strict, capacity } = context;
+    let Context { order, strict, whole, capacity } = context;
     macro_rules! primitive {
         ($arrow:ident, $parse:expr) => {
             Box::new(Primitive::<arrow::$arrow, _>::new(
@@ -115,14 +118,14 @@ fn build(
     Ok(match data_type {
         T::Nullable(inner) => return build(inner, true, context),
         T::Bool => Box::new(Boolean::new(nullable, capacity, strict)),
-        T::UInt8 => primitive!(UInt8Type, move |text| number::integer(text, strict)),
-        T::UInt16 => primitive!(UInt16Type, move |text| number::integer(text, strict)),
-        T::UInt32 => primitive!(UInt32Type, move |text| number::integer(text, strict)),
-        T::UInt64 => primitive!(UInt64Type, move |text| number::integer(text, strict)),
-        T::Int8 => primitive!(Int8Type, move |text| number::integer(text, strict)),
-        T::Int16 => primitive!(Int16Type, move |text| number::integer(text, strict)),
-        T::Int32 => primitive!(Int32Type, move |text| number::integer(text, strict)),
-        T::Int64 => primitive!(Int64Type, move |text| number::integer(text, strict)),
+        T::UInt8 => primitive!(UInt8Type, move |text| number::integer_as(text, strict, whole)),
+        T::UInt16 => primitive!(UInt16Type, move |text| number::integer_as(text, strict, whole)),
+        T::UInt32 => primitive!(UInt32Type, move |text| number::integer_as(text, strict, whole)),
+        T::UInt64 => primitive!(UInt64Type, move |text| number::integer_as(text, strict, whole)),
+        T::Int8 => primitive!(Int8Type, move |text| number::integer_as(text, strict, whole)),
+        T::Int16 => primitive!(Int16Type, move |text| number::integer_as(text, strict, whole)),
+        T::Int32 => primitive!(Int32Type, move |text| number::integer_as(text, strict, whole)),
+        T::Int64 => primitive!(Int64Type, move |text| number::integer_as(text, strict, whole)),
         T::Int128 | T::UInt128 => {
             let signed = *data_type == T::Int128;
             primitive!(Decimal256Type, move |text| number::wide(text, 128, signed)

@@ -6,6 +6,7 @@ use crate::error::Reject;
 use crate::infer::Reading;
 use crate::infer::evidence::DATE_DAYS;
 use crate::output::{Style, Text};
+use crate::value::number;
 use crate::value::time::DateOrder;
 use arrow_array::cast::AsArray;
 use arrow_array::types as arrow;
@@ -56,6 +57,24 @@ pub(crate) fn fit(
     Ok(fitted)
 }
 
+/// Floats that are whole numbers, as integers.
+pub(crate) fn whole(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
+    if !array.data_type().is_floating() {
+        return Ok(Arc::clone(array));
+    }
+    let floats = cast_with_options(array, &Arrow::Float64, &CastOptions::default())?;
+    let floats = floats.as_primitive::<arrow::Float64Type>();
+    let wrong = first(floats.iter(), |value| number::whole(value).is_ok());
+    if let Some(row) = wrong {
+        let reason = number::whole(floats.value(row)).err().unwrap_or(OUT_OF_RANGE);
+        let field = Field::new("", array.data_type().clone(), true);
+        return Err(Misfit::Value { row, reason, value: text(array, &field, row) });
+    }
+    // What stands under a NULL is nobody's number.
+    let whole = floats.unary::<_, arrow::Int64Type>(|value| number::whole(value).unwrap_or(0));
+    Ok(Arc::new(whole))
+}
+
 /// A column that the file does not have: NULL, or what is empty.
 pub(crate) fn missing(target: &DataType, rows: usize) -> Result<ArrayRef, Misfit> {
     let reading = Reading {
@@ -63,6 +82,7 @@ pub(crate) fn missing(target: &DataType, rows: usize) -> Result<ArrayRef, Misfit
         order: DateOrder::Iso,
         empty_is_null: false,
         inferred: false,
+        whole: false,
     };
     let mut builder = build::builder(&reading, rows)?;
     for row in 0..rows {
@@ -204,6 +224,7 @@ fn by_text(array: &ArrayRef, from: &Field, target: &DataType) -> Result<ArrayRef
         order: DateOrder::Iso,
         empty_is_null: false,
         inferred: false,
+        whole: false,
     };
     let mut builder = build::builder(&reading, array.len())?;
     let mut value = Vec::new();

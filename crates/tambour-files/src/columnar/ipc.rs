@@ -44,15 +44,15 @@ impl IpcFile {
         Ok(Self { path: path.to_owned(), schema })
     }
 
-    /// The columns as a table would have them; every batch is looked at.
-    pub(crate) fn columns(&self) -> Result<Columns, FileError> {
+    /// The columns as a table would have them; every batch is looked at. Texts are counted only if `texts`.
+    pub(crate) fn columns(&self, texts: bool) -> Result<Columns, FileError> {
         let mut facts = vec![Facts::default(); self.schema.fields().len()];
         let mut seen = 0;
         guarded(&self.path, || {
             let mut messages = Messages::open(&self.path)?;
             while let Some(batch) = messages.next_batch()? {
                 for (array, facts) in batch.columns().iter().zip(&mut facts) {
-                    facts.observe(array, seen < SAMPLE_ROWS);
+                    facts.observe(array, texts && seen < SAMPLE_ROWS);
                 }
                 seen += batch.num_rows();
             }

@@ -10,7 +10,7 @@ use crate::FileError;
 use crate::error::{Spot, quoted};
 use crate::infer::Reading;
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, Field, SchemaRef};
+use arrow_schema::{ArrowError, DataType as Arrow, Field, SchemaRef};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +45,13 @@ impl Target {
             let array = match source {
                 Some(index) => {
                     let from = batch.schema_ref().field(*index);
-                    fit::fit(batch.column(*index), from, &reading.column.data_type, field)
+                    let (column, to) = (batch.column(*index), &reading.column.data_type);
+                    if reading.whole && column.data_type().is_floating() {
+                        let from = from.clone().with_data_type(Arrow::Int64);
+                        fit::whole(column).and_then(|column| fit::fit(&column, &from, to, field))
+                    } else {
+                        fit::fit(column, from, to, field)
+                    }
                 }
                 None => fit::missing(&reading.column.data_type, batch.num_rows()),
             };
@@ -93,6 +99,15 @@ fn misfit_error(
         }
         fit::Misfit::Arrow(source) => arrow_error(path, format!("column `{column}`"), source),
     }
+}
+
+/// Names of the columns whose types a schema states in our own words, or that are dictionaries.
+pub(crate) fn stated(schema: &SchemaRef) -> impl Iterator<Item = &str> {
+    let is_stated = |field: &&Arc<Field>| {
+        field.metadata().contains_key(tambour_part::types::TYPE_KEY)
+            || matches!(field.data_type(), Arrow::Dictionary(..))
+    };
+    schema.fields().iter().filter(is_stated).map(|field| field.name().as_str())
 }
 
 pub(crate) fn arrow_error(path: &Path, place: String, source: ArrowError) -> FileError {

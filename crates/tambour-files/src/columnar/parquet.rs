@@ -24,6 +24,11 @@ use tambour_part::types::TYPE_KEY;
 /// Bytes of a row group that are worth a job of their own.
 const BATCH_ROWS: usize = 8_192;
 
+/// A sample has so many row groups at most, ...
+const PIECES: usize = 8;
+/// ... and so many rows of each.
+const PIECE_ROWS: usize = 1 << 17;
+
 /// A Parquet file whose footer has been read and checked.
 #[derive(Clone, Debug)]
 pub(crate) struct ParquetFile {
@@ -60,7 +65,8 @@ impl ParquetFile {
     }
 
     /// The columns as a table would have them. With `scan`, statistics are not believed and all is read.
-    pub(crate) fn columns(&self, scan: bool) -> Result<Columns, FileError> {
+    /// Different texts are counted only if `count`.
+    pub(crate) fn columns(&self, scan: bool, count: bool) -> Result<Columns, FileError> {
         let fields = self.schema().fields();
         let mut facts = vec![Facts::default(); fields.len()];
         let (mut unknown, mut texts) = (Vec::new(), Vec::new());
@@ -69,12 +75,12 @@ impl ParquetFile {
             let named = field.metadata().contains_key(TYPE_KEY);
             if !named && (scan || !self.by_statistics(index, field, &mut facts[index])) {
                 unknown.push(index);
-            } else if !named && is_text(field.data_type()) {
+            } else if !named && count && is_text(field.data_type()) {
                 texts.push(index);
             }
         }
-        self.observe(&unknown, usize::MAX, &mut facts)?;
-        self.observe(&texts, SAMPLE_ROWS, &mut facts)?;
+        self.observe(&unknown, (usize::MAX, count), &mut facts)?;
+        self.observe(&texts, (SAMPLE_ROWS, count), &mut facts)?;
         let decide = |(field, facts): (&Arc<Field>, &Facts)| {
             let data_type = facts.decide(field).map_err(|source| FileError::Type {
                 path: self.path.clone(),
@@ -100,6 +106,44 @@ impl ParquetFile {
         let leaf =
             (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == index);
         leaf.is_some_and(|leaf| schema.column(leaf).logical_type_ref() == Some(&LogicalType::Uuid))
+    }
+
+    /// Bounds of an integer column by the statistics of all row groups, if they say so.
+    pub(crate) fn range(&self, name: &str) -> Option<(i128, i128)> {
+        let index = self.schema().index_of(name).ok()?;
+        let is_signed = self.schema().field(index).data_type().is_signed_integer();
+        let schema = self.metadata.parquet_schema();
+        let leaf =
+            (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == index)?;
+        let mut bounds: Option<(i128, i128)> = None;
+        for group in self.groups() {
+            let (least, greatest): (i128, i128) = match group.column(leaf).statistics()? {
+                // The order of unsigned numbers is another one than that of the bits that hold them.
+                Statistics::Int32(range) if is_signed => {
+                    ((*range.min_opt()?).into(), (*range.max_opt()?).into())
+                }
+                Statistics::Int64(range) if is_signed => {
+                    ((*range.min_opt()?).into(), (*range.max_opt()?).into())
+                }
+                _ => return None,
+            };
+            let (low, high) = bounds.unwrap_or((least, greatest));
+            bounds = Some((low.min(least), high.max(greatest)));
+        }
+        bounds
+    }
+
+    /// Names of the columns whose types the file states in our own words, or that are dictionaries.
+    pub(crate) fn stated(&self) -> impl Iterator<Item = &str> {
+        super::stated(self.schema())
+    }
+
+    /// Whether a sample of row groups leaves out rows.
+    pub(crate) fn is_sampled(&self) -> bool {
+        let long = |group: &RowGroupMetaData| {
+            usize::try_from(group.num_rows()).is_ok_and(|rows| rows > PIECE_ROWS)
+        };
+        self.groups().len() > PIECES || self.groups().iter().any(long)
     }
 
     /// Facts of a flat column from the statistics of its row groups; false if they do not say enough.
@@ -138,7 +182,7 @@ impl ParquetFile {
     fn observe(
         &self,
         columns: &[usize],
-        rows: usize,
+        (rows, count): (usize, bool),
         facts: &mut [Facts],
     ) -> Result<(), FileError> {
         if columns.is_empty() {
@@ -155,7 +199,7 @@ impl ParquetFile {
             for batch in reader {
                 let batch =
                     batch.map_err(|e| super::arrow_error(&self.path, place.to_owned(), e))?;
-                let texts = seen < SAMPLE_ROWS;
+                let texts = count && seen < SAMPLE_ROWS;
                 for (array, &index) in batch.columns().iter().zip(columns) {
                     facts[index].observe(array, texts);
                 }
@@ -203,24 +247,29 @@ impl ParquetFile {
         hinted.unwrap_or_else(|_| self.metadata.clone())
     }
 
-    /// Adds a job for every row group.
+    /// Adds a job for every row group; for a sample of some groups only, and of some of their rows.
     pub(crate) fn feed(
         &self,
         line: &Line,
         target: &Arc<Target>,
-        batch_rows: usize,
+        (batch_rows, is_sample): (usize, bool),
         progress: &Arc<AtomicU64>,
     ) -> Result<(), Gone> {
         let hinted = self.hinted(target);
         let mut rows_before = 0;
         let groups = self.groups().len() as u64;
+        let step = if is_sample { self.groups().len().div_ceil(PIECES).max(1) } else { 1 };
+        let rows_max = if is_sample { PIECE_ROWS } else { usize::MAX };
         for (index, group) in self.groups().iter().enumerate() {
+            if !index.is_multiple_of(step) {
+                continue;
+            }
             let (file, metadata, target) = (self.clone(), hinted.clone(), Arc::clone(target));
             let progress = Arc::clone(progress);
             let share =
                 self.bytes * (index as u64 + 1) / groups - self.bytes * index as u64 / groups;
             line.push(move |exit| {
-                let job = Group { index, rows_before, batch_rows, share, progress };
+                let job = Group { index, rows_before, rows_max, batch_rows, share, progress };
                 if let Err(error) = guarded(&file.path, || job.run(&file, metadata, &target, exit))
                 {
                     // If nobody wants it, nobody misses it.
@@ -241,6 +290,7 @@ fn needs_range(field: &Field) -> bool {
 struct Group {
     index: usize,
     rows_before: u64,
+    rows_max: usize,
     batch_rows: usize,
     /// Its part of the file's bytes.
     share: u64,
@@ -261,6 +311,11 @@ impl Group {
         let target = projected(target);
         let builder = file.builder(metadata)?.with_projection(mask);
         let builder = builder.with_row_groups(vec![self.index]).with_batch_size(self.batch_rows);
+        let builder = if self.rows_max == usize::MAX {
+            builder
+        } else {
+            builder.with_limit(self.rows_max)
+        };
         let reader: ParquetRecordBatchReader =
             builder.build().map_err(parquet_error(&file.path, place.clone()))?;
         let mut rows = 0;
@@ -273,6 +328,7 @@ impl Group {
             }
         }
         let expected = u64::try_from(file.groups()[self.index].num_rows()).unwrap_or(0);
+        let expected = expected.min(self.rows_max as u64);
         if rows != expected {
             let reason = format!("{place} has {rows} rows, the footer says {expected}");
             return Err(FileError::Damaged { path: file.path.clone(), reason });

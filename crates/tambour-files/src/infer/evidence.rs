@@ -233,6 +233,12 @@ impl Evidence {
         self.distinct.merge(&other.distinct);
     }
 
+    /// Bounds of the whole numbers seen, which include 0.
+    pub(crate) fn range(&self) -> Option<(i128, i128)> {
+        (self.seen == seen::INT)
+            .then(|| (-i128::from(self.negative_max), i128::from(self.positive_max)))
+    }
+
     /// The order of dates, if one alone is possible.
     pub(crate) fn order(&self) -> DateOrder {
         self.orders.only().unwrap_or_default()

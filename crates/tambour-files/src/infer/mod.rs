@@ -23,4 +23,6 @@ pub(crate) struct Reading {
     pub(crate) empty_is_null: bool,
     /// The type was inferred: refuse what inference would have called something else.
     pub(crate) inferred: bool,
+    /// The values are written as floats and are all whole numbers, which the type holds.
+    pub(crate) whole: bool,
 }

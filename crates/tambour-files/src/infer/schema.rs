@@ -89,6 +89,7 @@ impl Sheet {
                 order: decision.order,
                 empty_is_null: decision.empty_is_null,
                 inferred: true,
+                whole: false,
             }
         };
         self.names.iter().zip(&self.columns).map(reading).collect()
@@ -110,6 +111,18 @@ impl Sheet {
         }
     }
 
+    /// Bounds of the whole numbers that a column of text showed.
+    pub(crate) fn range(&self, name: &str) -> Option<(i128, i128)> {
+        let entry = self.index.get(name).map(|&at| &self.columns[at])?;
+        let json = self.json.get(name.as_bytes()).and_then(tree::Tree::range);
+        let fields = entry.fields.as_ref().and_then(Evidence::range);
+        let join = |one: (i128, i128), other: (i128, i128)| (one.0.min(other.0), one.1.max(other.1));
+        match (fields, json) {
+            (Some(one), Some(other)) => Some(join(one, other)),
+            (one, other) => one.or(other),
+        }
+    }
+
     /// Given columns, with what only the values can say.
     pub(crate) fn given(&self, columns: &[Column]) -> Vec<Reading> {
         let reading = |column: &Column| {
@@ -120,6 +133,7 @@ impl Sheet {
                 order: seen.map_or(DateOrder::Iso, Evidence::order),
                 empty_is_null: column.data_type.is_nullable(),
                 inferred: false,
+                whole: false,
             }
         };
         columns.iter().map(reading).collect()

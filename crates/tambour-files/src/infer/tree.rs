@@ -111,6 +111,11 @@ impl Tree {
         Ok(())
     }
 
+    /// Bounds of the whole numbers at this place.
+    pub(crate) fn range(&self) -> Option<(i128, i128)> {
+        self.scalar.range()
+    }
+
     /// The type of a column (`top`) or of a nested value, of which there could have been `expected` ones.
     pub(crate) fn decide(&self, expected: u64, top: bool) -> Decision {
         let null = self.nulls > 0 || self.values < expected;

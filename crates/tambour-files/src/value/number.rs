@@ -64,6 +64,33 @@ pub(crate) fn integer<T: TryFrom<i64> + TryFrom<u64>>(
     }
 }
 
+/// Beyond this not every whole number is a float.
+const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+const NOT_WHOLE: Reject = Reject::new("not a whole number");
+
+/// The whole number that a float is; -0.0 is none, since it would lose its sign.
+#[expect(clippy::cast_possible_truncation, reason = "whole, and below 2^53")]
+pub(crate) fn whole(value: f64) -> Result<i64, Reject> {
+    let is_whole = value.fract() == 0.0 && value.abs() < WHOLE_MAX;
+    if !is_whole || value == 0.0 && value.is_sign_negative() {
+        return Err(NOT_WHOLE);
+    }
+    Ok(value as i64)
+}
+
+/// An integer of up to 64 bits, that is written as a float if it is `whole`.
+pub(crate) fn integer_as<T: TryFrom<i64> + TryFrom<u64>>(
+    text: &[u8],
+    strict: bool,
+    is_whole: bool,
+) -> Result<T, Reject> {
+    if is_whole {
+        T::try_from(whole(float(text, strict)?)?).or(Err(OUT_OF_RANGE))
+    } else {
+        integer(text, strict)
+    }
+}
+
 /// 256 bits, least significant word first.
 type Words = [u64; 4];
 

@@ -1,4 +1,5 @@
-//! Writing LowCardinality: the keys of the whole part in one dictionary, a record of indexes per granule.
+//! Writing LowCardinality: the keys of the whole part in one dictionary, a record of indexes per granule. Keys are numbered
+//! as they come; those of values that are learned beforehand are sorted.
 
 use super::bytes::put_varint;
 use super::coerce::{logical_nulls, refuse_nulls};
@@ -9,7 +10,7 @@ use super::low_cardinality::{DICTIONARY, Keys, NEW_DICTIONARY};
 use super::nullable::typed_nulls;
 use super::path::Path;
 use super::string_write::{each_value, string_form};
-use super::tree::{Encode, Nulls};
+use super::tree::{Dictionary, Encode, Nulls};
 use super::{DICTIONARY_VERSION, Sinks, StreamName};
 use crate::types::{DataType, Strings};
 use arrow_array::cast::AsArray;
@@ -36,6 +37,8 @@ pub(super) struct Writer {
     interner: Interner,
     /// No record refers to the dictionary under construction yet.
     fresh: bool,
+    /// Keys of values that are still to be written are among the dictionary's: it is not closed before they are.
+    learned: bool,
     known: Option<Known>,
 }
 
@@ -82,6 +85,7 @@ impl Writer {
             arrow: inner.arrow(Strings::Binary),
             interner: Interner::new(),
             fresh: true,
+            learned: false,
             known: None,
         };
         writer.interner.insert(&writer.default_key());
@@ -136,6 +140,19 @@ impl Writer {
         Ok(found)
     }
 
+    /// Values as an array that can be looked up, without NULLs where the type has none.
+    fn checked(&self, values: &ArrayRef) -> Result<ArrayRef, Fault> {
+        let values = typed_nulls(values, &self.arrow);
+        if !self.nullable {
+            refuse_nulls(&values, Nulls::Refused)?;
+        }
+        Ok(values)
+    }
+
+    fn is_full(&self) -> bool {
+        self.interner.len() >= KEYS_MAX || self.interner.bytes() >= BYTES_MAX
+    }
+
     /// Appends the dictionary, if a record refers to it, and starts another.
     fn close(&mut self, sinks: &mut dyn Sinks) {
         if std::mem::replace(&mut self.fresh, true) {
@@ -172,10 +189,7 @@ impl Encode for Writer {
         if values.is_empty() {
             return Ok(());
         }
-        let values = typed_nulls(values, &self.arrow);
-        if !self.nullable {
-            refuse_nulls(&values, Nulls::Refused)?;
-        }
+        let values = self.checked(values)?;
         let mut indexes = self.look_up(&values)?;
         if self.nullable {
             for index in &mut indexes {
@@ -192,7 +206,7 @@ impl Encode for Writer {
         let new = if std::mem::replace(&mut self.fresh, false) { NEW_DICTIONARY } else { 0 };
         put_record(target, &indexes, new);
         // Only between granules: the mark of the next one in the stream of dictionaries is taken behind this one.
-        if self.interner.len() >= KEYS_MAX || self.interner.bytes() >= BYTES_MAX {
+        if !self.learned && self.is_full() {
             self.close(sinks);
         }
         Ok(())
@@ -200,6 +214,47 @@ impl Encode for Writer {
 
     fn finish(&mut self, sinks: &mut dyn Sinks) {
         self.close(sinks);
+    }
+
+    fn dictionary(&mut self) -> Option<&mut dyn Dictionary> {
+        Some(self)
+    }
+}
+
+impl Dictionary for Writer {
+    fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
+    fn learn(&mut self, values: &ArrayRef) -> Result<bool, Fault> {
+        let values = self.checked(values)?;
+        self.look_up(&values)?;
+        self.learned = true;
+        Ok(self.is_full())
+    }
+
+    fn sort(&mut self) {
+        assert!(self.fresh, "records refer to keys by their number");
+        let mut keys: Vec<Box<[u8]>> = self.interner.keys().skip(1).map(Into::into).collect();
+        match &self.keys {
+            Keys::Strings => keys.sort_unstable(),
+            // Little-endian: the last byte counts most.
+            Keys::Fixed(_) => keys.sort_unstable_by(|a, b| a.iter().rev().cmp(b.iter().rev())),
+        }
+        self.interner.clear();
+        let default = self.default_key();
+        self.interner.insert(&default);
+        for key in &keys {
+            self.interner.insert(key);
+        }
+        self.known = None;
+    }
+
+    fn settle(&mut self, sinks: &mut dyn Sinks) {
+        self.learned = false;
+        if self.is_full() {
+            self.close(sinks);
+        }
     }
 }
 

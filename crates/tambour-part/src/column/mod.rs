@@ -205,14 +205,66 @@ pub struct ColumnWriter {
     data_type: DataType,
     root: Box<dyn Encode>,
     rows: u64,
+    /// Rows that were learned and not written yet.
+    learned: u64,
 }
 
 impl ColumnWriter {
     /// A writer; strings are written inline (layout version 0).
     pub fn new(column: &str, data_type: &DataType) -> Result<Self, PartError> {
-        let root = tree::encoder(column, data_type)
+        Self::with_layout(column, data_type, &Layout::default())
+    }
+
+    /// A writer for a layout, of which only the sizes of strings count: nothing is written sparse or compact.
+    pub fn with_layout(
+        column: &str,
+        data_type: &DataType,
+        layout: &Layout,
+    ) -> Result<Self, PartError> {
+        let root = tree::encoder(column, data_type, &Context::new(layout, Strings::default()))
             .map_err(|fault| fault.into_error(column, 0, Way::Write))?;
-        Ok(Self { column: column.to_owned(), data_type: data_type.clone(), root, rows: 0 })
+        let (column, data_type) = (column.to_owned(), data_type.clone());
+        Ok(Self { column, data_type, root, rows: 0, learned: 0 })
+    }
+
+    /// True if the column has a dictionary to which no record refers yet: keys that are learned now can be sorted.
+    pub fn can_learn(&mut self) -> bool {
+        self.root.dictionary().is_some_and(|dictionary| dictionary.is_fresh())
+    }
+
+    /// Takes the keys of rows that come next; true if the dictionary takes no more of them. When enough is learned,
+    /// [`ColumnWriter::sort_keys`], all the rows that were learned, and [`ColumnWriter::settle`] have to follow.
+    pub fn learn(&mut self, values: &ArrayRef) -> Result<bool, PartError> {
+        self.check_type(values)?;
+        let at = self.rows + self.learned;
+        let Some(dictionary) = self.root.dictionary() else { return Ok(true) };
+        let is_full = dictionary
+            .learn(values)
+            .map_err(|fault| fault.into_error(&self.column, at, Way::Write))?;
+        self.learned += values.len() as u64;
+        Ok(is_full)
+    }
+
+    /// Sorts the keys that were learned.
+    pub fn sort_keys(&mut self) {
+        if let Some(dictionary) = self.root.dictionary() {
+            dictionary.sort();
+        }
+    }
+
+    /// Closes the dictionary if it is full, now that all rows are written that were learned.
+    pub fn settle(&mut self, sinks: &mut dyn Sinks) {
+        if let Some(dictionary) = self.root.dictionary() {
+            dictionary.settle(sinks);
+        }
+    }
+
+    fn check_type(&self, values: &ArrayRef) -> Result<(), PartError> {
+        if self.data_type.accepts(values.data_type()) {
+            return Ok(());
+        }
+        let reason = format!("Arrow type {} does not fit {}", values.data_type(), self.data_type);
+        Err(PartError::value(Place::column(&self.column), reason))
     }
 
     /// Appends the state prefixes; before the first granule's marks.
@@ -226,15 +278,12 @@ impl ColumnWriter {
     ///
     /// Rows in errors count from the first row ever given to this writer.
     pub fn granule(&mut self, values: &ArrayRef, sinks: &mut dyn Sinks) -> Result<(), PartError> {
-        if !self.data_type.accepts(values.data_type()) {
-            let reason =
-                format!("Arrow type {} does not fit {}", values.data_type(), self.data_type);
-            return Err(PartError::value(Place::column(&self.column), reason));
-        }
+        self.check_type(values)?;
         self.root
             .write(values, Nulls::Refused, sinks)
             .map_err(|fault| fault.into_error(&self.column, self.rows, Way::Write))?;
         self.rows += values.len() as u64;
+        self.learned = self.learned.saturating_sub(values.len() as u64);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Writing strings: a length before each, all in one stream.
+//! Writing strings: a length before each, all in one stream; or the lengths in a stream of their own.
 
 use super::bytes::put_varint;
 use super::coerce::{coerce, refuse_nulls};
@@ -13,11 +13,13 @@ use arrow_schema::DataType as Arrow;
 #[derive(Debug)]
 pub(super) struct Writer {
     name: StreamName,
+    /// Where lengths go, if they have a stream of their own.
+    sizes: Option<StreamName>,
 }
 
 impl Writer {
-    pub(super) fn new(name: StreamName) -> Self {
-        Self { name }
+    pub(super) fn new(name: StreamName, sizes: Option<StreamName>) -> Self {
+        Self { name, sizes }
     }
 }
 
@@ -29,7 +31,16 @@ impl Encode for Writer {
         sinks: &mut dyn Sinks,
     ) -> Result<(), Fault> {
         refuse_nulls(values, nulls)?;
-        write(values, sinks.stream(&self.name))
+        let Some(sizes) = &self.sizes else { return write(values, sinks.stream(&self.name)) };
+        let values = match values.as_any_dictionary_opt() {
+            Some(_) => coerce(values, &string_form(values.data_type()))?,
+            None => values.clone(),
+        };
+        let target = sinks.stream(sizes);
+        target.reserve(8 * values.len());
+        each_value(&values, |value| target.extend_from_slice(&(value.len() as u64).to_le_bytes()))?;
+        let target = sinks.stream(&self.name);
+        each_value(&values, |value| target.extend_from_slice(value))
     }
 }
 

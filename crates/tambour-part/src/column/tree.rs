@@ -57,6 +57,22 @@ pub(super) trait Encode: Debug + Send + Sync {
     ) -> Result<(), Fault>;
     /// Appends what comes at the end of the part.
     fn finish(&mut self, _sinks: &mut dyn Sinks) {}
+    /// The dictionary that it writes, if it is one.
+    fn dictionary(&mut self) -> Option<&mut dyn Dictionary> {
+        None
+    }
+}
+
+/// A dictionary under construction. Keys that are known before the first record that refers to them can be sorted.
+pub(super) trait Dictionary {
+    /// True while no record refers to it.
+    fn is_fresh(&self) -> bool;
+    /// Takes the keys of values that will be written; true if the dictionary takes no more.
+    fn learn(&mut self, values: &ArrayRef) -> Result<bool, Fault>;
+    /// Sorts the keys. Only while it is fresh.
+    fn sort(&mut self);
+    /// To be called when all values that were learned have been written.
+    fn settle(&mut self, sinks: &mut dyn Sinks);
 }
 
 /// What is known on the way into a type.
@@ -206,14 +222,22 @@ pub(super) fn has_dictionaries(data_type: &DataType) -> bool {
     }
 }
 
-pub(super) fn encoder(column: &str, data_type: &DataType) -> Result<Box<dyn Encode>, Fault> {
-    encode(&Path::new(column), data_type)
+pub(super) fn encoder(
+    column: &str,
+    data_type: &DataType,
+    context: &Context<'_>,
+) -> Result<Box<dyn Encode>, Fault> {
+    encode(&Path::new(column), data_type, *context)
 }
 
-fn encode(path: &Path, data_type: &DataType) -> Result<Box<dyn Encode>, Fault> {
+fn encode(
+    path: &Path,
+    data_type: &DataType,
+    context: Context<'_>,
+) -> Result<Box<dyn Encode>, Fault> {
     Ok(match data_type {
         DataType::Nullable(inner) if inner.can_be_nullable() => {
-            let values = encode(path, inner)?;
+            let values = encode(path, inner, context.inside())?;
             Box::new(nullable::Writer::new(
                 path.helper(".null"),
                 values,
@@ -224,23 +248,27 @@ fn encode(path: &Path, data_type: &DataType) -> Result<Box<dyn Encode>, Fault> {
             Box::new(low_cardinality_write::Writer::new(path, inner)?)
         }
         DataType::Array(inner) => {
-            Box::new(array::Writer::new(path.sizes(), encode(&path.elements(), inner)?))
+            let elements = encode(&path.elements(), inner, context.inside())?;
+            Box::new(array::Writer::new(path.sizes(), elements))
         }
         DataType::Map(key, value) => {
             let inner = path.elements();
-            let keys = encode(&inner.member(Some("keys"), 0), key)?;
-            let values = encode(&inner.member(Some("values"), 1), value)?;
+            let keys = encode(&inner.member(Some("keys"), 0), key, context.inside())?;
+            let values = encode(&inner.member(Some("values"), 1), value, context.inside())?;
             Box::new(map::Writer::new(path.sizes(), keys, values))
         }
         DataType::Tuple(elements) if !elements.is_empty() => {
             let element = |(index, (name, inner)): (usize, &(Option<String>, DataType))| {
-                encode(&path.member(name.as_deref(), index), inner)
+                encode(&path.member(name.as_deref(), index), inner, context.element(index))
             };
             Box::new(tuple::Writer::new(
                 elements.iter().enumerate().map(element).collect::<Result<Vec<_>, Fault>>()?,
             ))
         }
-        DataType::String => Box::new(string_write::Writer::new(path.values())),
+        DataType::String => {
+            let sizes = context.string_sizes().then(|| path.helper(".size"));
+            Box::new(string_write::Writer::new(path.values(), sizes))
+        }
         _ => Box::new(fixed::Writer::new(path.values(), fixed(data_type)?)),
     })
 }

@@ -9,6 +9,10 @@ use std::path::Path;
 /// Name of the file.
 pub(crate) const SERIALIZATION_FILE: &str = "serialization.json";
 
+/// What ClickHouse writes where strings of the top level have sizes, nested ones have not, and no column is sparse.
+pub(crate) const SIZED_STRINGS: &[u8] =
+    br#"{"columns":[],"types_serialization_versions":{"string":1},"version":1}"#;
+
 /// Newest version that is read.
 const VERSION_MAX: u64 = 1;
 /// Deepest nesting of `subcolumns`.
@@ -135,6 +139,13 @@ mod tests {
         assert!(t.elements[1].string_sizes);
         assert_eq!(info.layout("x"), Err("Odd"));
         assert!(info.layout("other").unwrap().string_sizes);
+    }
+
+    #[test]
+    fn what_is_written_means_sizes_at_the_top_level_only() {
+        let info = parse(std::str::from_utf8(SIZED_STRINGS).unwrap()).unwrap();
+        let wanted = Layout { string_sizes: true, ..Layout::default() };
+        assert_eq!(info.layout("s").unwrap(), wanted);
     }
 
     #[test]

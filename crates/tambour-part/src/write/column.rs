@@ -7,7 +7,7 @@ use crate::storage::Storage;
 use crate::stream::write::StreamWriter;
 use crate::types::Column;
 use crate::{PartError, Place};
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,29 +45,53 @@ impl Sinks for ColumnSinks {
     }
 }
 
+/// Rows whose keys are learned before they are written, so that a dictionary is sorted: as many as this at most ...
+const LEARNED_ROWS_MAX: usize = 2 << 20;
+/// ... and at least, ...
+const LEARNED_ROWS_MIN: usize = 64 << 10;
+/// ... with about so much memory for all columns, of which a row takes eight bytes.
+const LEARNED_BYTES: usize = 64 << 20;
+
+/// How many rows each of so many columns with dictionaries may keep.
+pub(super) fn learned_rows(dictionaries: usize) -> usize {
+    (LEARNED_BYTES / 8 / dictionaries.max(1)).clamp(LEARNED_ROWS_MIN, LEARNED_ROWS_MAX)
+}
+
+/// Rows that were learned and wait for the other keys of their dictionary.
+#[derive(Debug, Default)]
+struct Held {
+    /// Values of a piece, and whether it opens a granule.
+    pieces: Vec<(ArrayRef, bool)>,
+    rows: usize,
+    /// None are held if this is 0.
+    rows_max: usize,
+}
+
 /// A column being written.
 #[derive(Debug)]
 pub(crate) struct ColumnEncoder {
     name: String,
     writer: ColumnWriter,
     sinks: ColumnSinks,
+    held: Held,
     started: bool,
 }
 
 impl ColumnEncoder {
-    /// `owners` knows the streams that other columns write already; those of this column are added.
+    /// `owners` knows the streams that other columns write already; those of this column are added. With the layout comes
+    /// how many rows are learned at once, where the codec is chosen and so the order of a dictionary's keys is, too.
     pub(crate) fn new(
-        storage: &Arc<dyn Storage>,
-        directory: &Path,
+        (storage, directory): (&Arc<dyn Storage>, &Path),
         column: &Column,
         codec: &CodecSpec,
+        (layout, learned): (&Layout, usize),
         owners: &mut HashMap<StreamName, String>,
     ) -> Result<Self, PartError> {
         let Column { name, data_type } = column;
         // The first column of a Nested writes the sizes of all.
         let shared = shared_sizes(name, data_type).filter(|sizes| owners.contains_key(sizes));
         let mut written = Vec::new();
-        for stream in streams(name, data_type, &Layout::default()) {
+        for stream in streams(name, data_type, layout) {
             if shared.as_ref() == Some(&stream.name) {
                 continue;
             }
@@ -79,10 +103,11 @@ impl ColumnEncoder {
             let writer = StreamWriter::new(storage, directory, &stream.name, name, encoder);
             written.push((stream.name, writer));
         }
-        let writer = ColumnWriter::new(name, data_type)?;
+        let writer = ColumnWriter::with_layout(name, data_type, layout)?;
+        let held = Held { rows_max: if codec.is_auto() { learned } else { 0 }, ..Held::default() };
         let (dropped, stray) = (Vec::new(), Vec::new());
         let sinks = ColumnSinks { streams: written, shared, dropped, stray };
-        Ok(Self { name: name.clone(), writer, sinks, started: false })
+        Ok(Self { name: name.clone(), writer, sinks, held, started: false })
     }
 
     /// Appends the pieces of a batch.
@@ -92,20 +117,50 @@ impl ColumnEncoder {
             self.started = true;
         }
         for piece in pieces {
-            if piece.opens {
-                for (_, stream) in &mut self.sinks.streams {
-                    stream.begin_granule()?;
-                }
-            }
-            if piece.start == 0 && piece.rows == values.len() {
-                self.writer.granule(values, &mut self.sinks)?;
+            let slice = if piece.start == 0 && piece.rows == values.len() {
+                Arc::clone(values)
             } else {
-                let slice = values.slice(piece.start, piece.rows);
-                self.writer.granule(&slice, &mut self.sinks)?;
+                values.slice(piece.start, piece.rows)
+            };
+            if self.held.rows_max > 0 && self.writer.can_learn() {
+                self.hold(slice, piece.opens)?;
+            } else {
+                self.put(&slice, piece.opens)?;
             }
-            self.cut()?;
         }
         Ok(())
+    }
+
+    /// Learns the keys of a piece and keeps it; writes all that are kept when the dictionary is full, or there are many.
+    fn hold(&mut self, values: ArrayRef, opens: bool) -> Result<(), PartError> {
+        let is_full = self.writer.learn(&values)?;
+        self.held.rows += values.len();
+        self.held.pieces.push((values, opens));
+        if is_full || self.held.rows >= self.held.rows_max { self.release() } else { Ok(()) }
+    }
+
+    fn release(&mut self) -> Result<(), PartError> {
+        self.held.rows = 0;
+        let pieces = std::mem::take(&mut self.held.pieces);
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        self.writer.sort_keys();
+        for (values, opens) in pieces {
+            self.put(&values, opens)?;
+        }
+        self.writer.settle(&mut self.sinks);
+        self.cut()
+    }
+
+    fn put(&mut self, values: &ArrayRef, opens: bool) -> Result<(), PartError> {
+        if opens {
+            for (_, stream) in &mut self.sinks.streams {
+                stream.begin_granule()?;
+            }
+        }
+        self.writer.granule(values, &mut self.sinks)?;
+        self.cut()
     }
 
     /// Closes the blocks that are full.
@@ -130,6 +185,7 @@ impl ColumnEncoder {
         rows: Option<&[u64]>,
     ) -> Result<Vec<(String, FileSum)>, PartError> {
         if self.started {
+            self.release()?;
             self.writer.finish(&mut self.sinks)?;
             self.cut()?;
         }

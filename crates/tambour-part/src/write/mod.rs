@@ -3,13 +3,16 @@
 mod column;
 mod cost;
 mod recode;
+mod strings;
 
 pub use recode::{RecodeSummary, check as check_recode, recode};
+pub use strings::{StringLayout, stored_bytes};
 
 use crate::column::{check_shared_sizes, write_single};
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums};
 use crate::manifest::columns::{self, COLUMNS_FILE};
 use crate::manifest::guard::{GUARD_FILE, Guard, files_hash};
+use crate::manifest::serialization::{SERIALIZATION_FILE, SIZED_STRINGS};
 use crate::name::escape;
 use crate::part::file_hash;
 use crate::partition;
@@ -19,6 +22,7 @@ use crate::types::{Column, DataType};
 use crate::{PartError, Place};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use column::{ColumnEncoder, Piece};
+use strings::Opening;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,6 +69,8 @@ pub struct PartSpec {
     pub dialect: Dialect,
     /// Threads that may encode columns at the same time (1 = none besides the caller's).
     pub threads: usize,
+    /// How strings are laid out; the old dialect has them inline.
+    pub strings: StringLayout,
 }
 
 impl PartSpec {
@@ -151,6 +157,9 @@ pub struct PartWriter {
     columns: Vec<ColumnEncoder>,
     /// The columns of the spec.
     schema: Vec<Column>,
+    strings: StringLayout,
+    /// Rows that wait until the layout is chosen.
+    opening: Option<Opening>,
     open: OpenGranule,
     /// Rows of all granules, the open one included.
     granules: Vec<u64>,
@@ -169,18 +178,13 @@ impl PartWriter {
         spec: PartSpec,
     ) -> Result<Self, PartError> {
         spec.check()?;
-        let mut owners = HashMap::new();
-        let columns = spec
-            .columns
-            .iter()
-            .map(|(column, codec)| {
-                let codec = match spec.dialect {
-                    Dialect::New => codec.clone(),
-                    Dialect::Old => codec.plain(),
-                };
-                ColumnEncoder::new(storage, path, column, &codec, &mut owners)
-            })
-            .collect::<Result<_, _>>()?;
+        let deciding = strings::deciding(&spec);
+        let strings = match (spec.strings, spec.dialect) {
+            (StringLayout::Sized, Dialect::New) => StringLayout::Sized,
+            _ => StringLayout::Inline,
+        };
+        // Made in any case, so that what cannot be written is refused at once.
+        let columns = encoders(storage, path, &spec, strings)?;
         let schema = spec.columns.iter().map(|(column, _)| column.clone()).collect();
         let created = storage.create_directory(path);
         created.map_err(|cause| PartError::io(path, "create directory", cause))?;
@@ -190,6 +194,8 @@ impl PartWriter {
             spec,
             columns,
             schema,
+            strings,
+            opening: (!deciding.is_empty()).then(|| Opening::new(deciding)),
             open: OpenGranule::default(),
             granules: Vec::new(),
             rows: 0,
@@ -206,6 +212,25 @@ impl PartWriter {
         if batch.num_rows() == 0 {
             return Ok(());
         }
+        let Some(opening) = &mut self.opening else { return self.append(batch, keys) };
+        let is_enough = opening.push(batch, keys);
+        if is_enough { self.begin() } else { Ok(()) }
+    }
+
+    /// Chooses the layout by the rows that are there, and writes them.
+    fn begin(&mut self) -> Result<(), PartError> {
+        let Some(opening) = self.opening.take() else { return Ok(()) };
+        self.failed = true;
+        self.strings = opening.choose(&self.spec)?;
+        self.columns = encoders(&self.storage, &self.path, &self.spec, self.strings)?;
+        self.failed = false;
+        for (batch, keys) in opening.batches {
+            self.append(&batch, &keys)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, batch: &RecordBatch, keys: &[ArrayRef]) -> Result<(), PartError> {
         self.failed = true;
         check_shared_sizes(&self.schema, batch.columns(), self.rows)?;
         let pieces = self.cut(batch);
@@ -289,15 +314,16 @@ impl PartWriter {
 
     /// Rows so far.
     pub fn rows(&self) -> u64 {
-        self.rows
+        self.rows + self.opening.as_ref().map_or(0, |opening| opening.rows as u64)
     }
 
     /// Writes index, partition, count and checksums, and syncs every file and the directory. (The directory's own name
     /// becomes durable when the caller syncs the parent.)
-    pub fn finish(self, partition: &Partition) -> Result<PartSummary, PartError> {
+    pub fn finish(mut self, partition: &Partition) -> Result<PartSummary, PartError> {
         if self.failed {
             return Err(PartError::argument("the part's writer failed before"));
         }
+        self.begin()?;
         let (storage, path, dialect) = (&self.storage, &self.path, self.spec.dialect);
         let rows = (dialect == Dialect::New).then_some(self.granules.as_slice());
         let done = Mutex::new(Vec::new());
@@ -313,6 +339,9 @@ impl PartWriter {
 
         let mut small = partition_files(partition, self.rows)?;
         small.push(("count.txt".to_owned(), self.rows.to_string().into_bytes()));
+        if self.strings == StringLayout::Sized {
+            small.push((SERIALIZATION_FILE.to_owned(), SIZED_STRINGS.to_vec()));
+        }
         if !self.spec.key_types.is_empty() {
             let mut index = self.index;
             if dialect == Dialect::New {
@@ -354,6 +383,34 @@ impl PartWriter {
         let removed = storage.remove_directory(&path);
         removed.map_err(|cause| PartError::io(&path, "remove directory", cause))
     }
+}
+
+/// What encodes the columns of a part.
+fn encoders(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    spec: &PartSpec,
+    strings: StringLayout,
+) -> Result<Vec<ColumnEncoder>, PartError> {
+    let is_dictionary = |column: &Column| matches!(column.data_type, DataType::LowCardinality(_));
+    let dictionaries = spec.columns.iter().filter(|(column, _)| is_dictionary(column)).count();
+    let mut owners = HashMap::new();
+    let mut made = Vec::with_capacity(spec.columns.len());
+    for (column, codec) in &spec.columns {
+        let codec = match spec.dialect {
+            Dialect::New => codec.clone(),
+            Dialect::Old => codec.plain(),
+        };
+        let layout = strings.layout();
+        made.push(ColumnEncoder::new(
+            (storage, path),
+            column,
+            &codec,
+            (&layout, column::learned_rows(dictionaries)),
+            &mut owners,
+        )?);
+    }
+    Ok(made)
 }
 
 /// `partition.dat` and the `minmax_*.idx` (which an empty part does not have).

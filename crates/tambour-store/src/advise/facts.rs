@@ -13,33 +13,33 @@ const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// What texts can be read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Readings {
+pub(crate) struct Readings {
     /// `2026-11-20`.
-    pub(super) date: bool,
+    pub(crate) date: bool,
     /// `2026-11-20 19:25:00`.
-    pub(super) time: bool,
+    pub(crate) time: bool,
     /// `-12`, without leading zeros or signs that would be lost.
-    pub(super) number: bool,
+    pub(crate) number: bool,
 }
 
 /// The facts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
-    pub(super) rows: u64,
-    pub(super) nulls: u64,
+pub(crate) struct Facts {
+    pub(crate) rows: u64,
+    pub(crate) nulls: u64,
     /// Smallest and largest value of whole numbers, also of floats that all are whole, and of texts that are numbers.
-    pub(super) range: Option<(i128, i128)>,
+    pub(crate) range: Option<(i128, i128)>,
     /// A float is not whole, or is -0.0, NaN or infinite.
-    pub(super) fractional: bool,
+    pub(crate) fractional: bool,
     /// A moment has a fraction of a second.
-    pub(super) subsecond: bool,
+    pub(crate) subsecond: bool,
     /// `None` before the first text.
-    pub(super) readings: Option<Readings>,
+    pub(crate) readings: Option<Readings>,
 }
 
 impl Facts {
     /// Takes note of values.
-    pub(super) fn add(&mut self, array: &ArrayRef) {
+    pub(crate) fn add(&mut self, array: &ArrayRef) {
         self.rows += array.len() as u64;
         self.nulls += array.logical_null_count() as u64;
         match array.data_type() {

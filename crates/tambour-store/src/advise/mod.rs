@@ -10,7 +10,7 @@
 
 pub mod alter;
 mod chains;
-mod facts;
+pub(crate) mod facts;
 mod order;
 mod sample;
 pub mod server;
@@ -23,6 +23,7 @@ pub use order::OrderAdvice;
 pub use sample::{Intake, Sample};
 pub use server::Version;
 pub use types::TypeAdvice;
+pub(crate) use types::integer;
 
 use crate::StoreError;
 use std::sync::Mutex;
@@ -226,7 +227,7 @@ fn advise_column(
 }
 
 /// Does `count` jobs on several threads; what comes of them is in their order.
-fn side_by_side<T: Send>(
+pub(crate) fn side_by_side<T: Send>(
     threads: usize,
     count: usize,
     job: impl Fn(usize) -> Result<T, StoreError> + Sync,

@@ -173,7 +173,7 @@ fn texts(facts: &Facts, add: &mut dyn FnMut(DataType, String)) {
 }
 
 /// The narrowest integer for a range, unsigned if nothing is negative.
-fn integer(low: i128, high: i128) -> Option<DataType> {
+pub(crate) fn integer(low: i128, high: i128) -> Option<DataType> {
     let fits = |min: i128, max: i128| low >= min && high <= max;
     Some(match () {
         () if fits(0, u8::MAX.into()) => DataType::UInt8,

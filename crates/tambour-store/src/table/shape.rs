@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tambour_codec::spec::CodecSpec;
 use tambour_part::storage::{Barrier, Storage};
 use tambour_part::types::{Column, DataType};
-use tambour_part::write::{Dialect, PartSpec};
+use tambour_part::write::{Dialect, PartSpec, StringLayout};
 
 /// How parts are written, and where.
 #[derive(Debug)]
@@ -148,6 +148,7 @@ impl Shape {
             index_granularity: self.granularity,
             dialect: self.dialect,
             threads: self.threads,
+            strings: if is_draft { StringLayout::Inline } else { StringLayout::Smaller },
         }
     }
 

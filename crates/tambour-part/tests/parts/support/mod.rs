@@ -12,7 +12,7 @@ use tambour_part::part::ReadRequest;
 use tambour_part::storage::memory::Memory;
 use tambour_part::storage::{Storage, disk};
 use tambour_part::types::{Column, DataType, Strings};
-use tambour_part::write::{Dialect, PartSpec, PartSummary, Partition};
+use tambour_part::write::{Dialect, PartSpec, PartSummary, Partition, StringLayout};
 use tambour_part::{Part, PartError, PartWriter};
 
 /// The directory with parts of ClickHouse 18.16.
@@ -69,6 +69,7 @@ pub(crate) struct Writing {
     pub(crate) index_granularity: usize,
     pub(crate) dialect: Dialect,
     pub(crate) threads: usize,
+    pub(crate) strings: StringLayout,
     /// Rows of each call.
     pub(crate) rows_per_call: usize,
 }
@@ -82,6 +83,7 @@ impl Writing {
             index_granularity: 256,
             dialect,
             threads: 1,
+            strings: StringLayout::Inline,
             rows_per_call: usize::MAX,
         }
     }
@@ -95,6 +97,7 @@ impl Writing {
             index_granularity: self.index_granularity,
             dialect: self.dialect,
             threads: self.threads,
+            strings: self.strings,
         }
     }
 

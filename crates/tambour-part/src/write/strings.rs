@@ -1,0 +1,187 @@
+//! Which layout the strings of a part get: inline, or with their lengths in a stream of their own. `serialization.json` says
+//! it of all strings together, so it is one choice for the part, by what both layouts make of its first rows.
+
+use super::PartSpec;
+use super::recode::encoder;
+use crate::PartError;
+use crate::column::{ColumnWriter, Layout, Sinks, StreamName, streams};
+use crate::stream::write::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN};
+use crate::types::Column;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use tambour_codec::choose::Choice;
+use tambour_codec::spec::CodecSpec;
+
+/// How the strings of a part are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StringLayout {
+    /// A length before each, in one stream: what every ClickHouse reads.
+    #[default]
+    Inline,
+    /// Lengths in a stream of their own: read by ClickHouse 25.10 and later.
+    Sized,
+    /// Whichever of the two is smaller, where the codecs of all columns with strings are chosen as well, for servers that
+    /// read both.
+    Smaller,
+}
+
+/// The first release that reads strings with sizes.
+const SIZED_SINCE: (u16, u16) = (25, 10);
+/// Rows on which the choice is made, at most ...
+const ROWS_MAX: usize = 1 << 17;
+/// ... and memory that they may take.
+const BYTES_MAX: usize = 32 << 20;
+/// Sizes have to save so much of the bytes: inline is what more servers read.
+const GAIN_MIN: f64 = 0.005;
+/// Rows of a granule of the measurement.
+const GRANULE_ROWS: usize = 8192;
+
+impl StringLayout {
+    /// The layout of all columns.
+    pub(super) fn layout(self) -> Layout {
+        Layout { string_sizes: self == Self::Sized, ..Layout::default() }
+    }
+}
+
+/// Whether the layout makes a difference for a column.
+fn is_affected(column: &Column) -> bool {
+    let of = |layout: StringLayout| streams(&column.name, &column.data_type, &layout.layout());
+    of(StringLayout::Sized).len() != of(StringLayout::Inline).len()
+}
+
+/// Whether a codec leaves the choice, and the servers that it is for read sizes.
+fn is_free(codec: &CodecSpec) -> bool {
+    codec.calls.iter().any(|call| {
+        matches!(Choice::of(call), Some(Ok(choice)) if !choice.plain && choice.since >= SIZED_SINCE)
+    })
+}
+
+/// Numbers of the columns that decide; none if there is nothing to choose.
+pub(super) fn deciding(spec: &PartSpec) -> Vec<usize> {
+    if spec.strings != StringLayout::Smaller || spec.dialect == super::Dialect::Old {
+        return Vec::new();
+    }
+    let affected = spec.columns.iter().enumerate().filter(|(_, (column, _))| is_affected(column));
+    let affected: Vec<usize> = affected.map(|(index, _)| index).collect();
+    if affected.iter().all(|&index| is_free(&spec.columns[index].1)) {
+        affected
+    } else {
+        Vec::new()
+    }
+}
+
+/// The first rows of a part, kept until there are enough of them to choose by.
+#[derive(Debug)]
+pub(super) struct Opening {
+    pub(super) batches: Vec<(RecordBatch, Vec<ArrayRef>)>,
+    pub(super) rows: usize,
+    bytes: usize,
+    deciding: Vec<usize>,
+}
+
+impl Opening {
+    pub(super) fn new(deciding: Vec<usize>) -> Self {
+        Self { batches: Vec::new(), rows: 0, bytes: 0, deciding }
+    }
+
+    /// Keeps rows; true when there are enough.
+    pub(super) fn push(&mut self, batch: &RecordBatch, keys: &[ArrayRef]) -> bool {
+        self.rows += batch.num_rows();
+        self.bytes += batch.get_array_memory_size();
+        self.batches.push((batch.clone(), keys.to_vec()));
+        self.rows >= ROWS_MAX || self.bytes >= BYTES_MAX
+    }
+
+    /// The layout that takes fewer bytes.
+    pub(super) fn choose(&self, spec: &PartSpec) -> Result<StringLayout, PartError> {
+        let (mut inline, mut sized) = (0_u64, 0_u64);
+        for &index in &self.deciding {
+            let (column, codec) = &spec.columns[index];
+            let arrays: Vec<ArrayRef> =
+                self.batches.iter().map(|(batch, _)| batch.column(index).clone()).collect();
+            inline += stored_bytes(column, codec, StringLayout::Inline, &arrays)?;
+            sized += stored_bytes(column, codec, StringLayout::Sized, &arrays)?;
+        }
+        let pays = (sized as f64) < inline as f64 * (1.0 - GAIN_MIN);
+        Ok(if pays { StringLayout::Sized } else { StringLayout::Inline })
+    }
+}
+
+/// The streams of a column in memory.
+struct Memory {
+    streams: Vec<(StreamName, Vec<u8>)>,
+    stray: Vec<u8>,
+}
+
+impl Sinks for Memory {
+    fn stream(&mut self, name: &StreamName) -> &mut Vec<u8> {
+        match self.streams.iter_mut().find(|(known, _)| known == name) {
+            Some((_, bytes)) => bytes,
+            None => &mut self.stray,
+        }
+    }
+}
+
+/// Bytes that values of a column take in a part, all streams with their blocks, without marks: what layouts are compared by.
+/// Dictionaries are sorted, as in parts. Nothing is chosen here: [`StringLayout::Smaller`] is as inline.
+pub fn stored_bytes(
+    column: &Column,
+    codec: &CodecSpec,
+    strings: StringLayout,
+    arrays: &[ArrayRef],
+) -> Result<u64, PartError> {
+    let layout = strings.layout();
+    let described = streams(&column.name, &column.data_type, &layout);
+    let empty = described.iter().map(|stream| (stream.name.clone(), Vec::new())).collect();
+    let mut memory = Memory { streams: empty, stray: Vec::new() };
+    let mut writer = ColumnWriter::with_layout(&column.name, &column.data_type, &layout)?;
+    writer.prefix(&mut memory)?;
+    let mut held = Vec::new();
+    for array in arrays {
+        for start in (0..array.len()).step_by(GRANULE_ROWS) {
+            let granule = array.slice(start, GRANULE_ROWS.min(array.len() - start));
+            if !writer.can_learn() {
+                writer.granule(&granule, &mut memory)?;
+                continue;
+            }
+            let is_full = writer.learn(&granule)?;
+            held.push(granule);
+            if is_full {
+                release(&mut writer, &mut held, &mut memory)?;
+            }
+        }
+    }
+    release(&mut writer, &mut held, &mut memory)?;
+    writer.finish(&mut memory)?;
+    let mut stored = Vec::new();
+    let mut total = 0;
+    for (stream, (_, bytes)) in described.iter().zip(&memory.streams) {
+        let mut encoder = encoder(&column.name, codec, stream)?;
+        let block = encoder.block_bytes().unwrap_or((BLOCK_BYTES_MIN, BLOCK_BYTES_MAX)).0;
+        for piece in bytes.chunks(block) {
+            stored.clear();
+            encoder.encode(piece, &mut stored).map_err(|cause| {
+                let place = Box::new(crate::Place::column(&column.name));
+                PartError::Block { place, cause }
+            })?;
+            total += stored.len() as u64;
+        }
+    }
+    Ok(total)
+}
+
+/// Writes what was learned.
+fn release(
+    writer: &mut ColumnWriter,
+    held: &mut Vec<ArrayRef>,
+    memory: &mut Memory,
+) -> Result<(), PartError> {
+    if held.is_empty() {
+        return Ok(());
+    }
+    writer.sort_keys();
+    for granule in held.drain(..) {
+        writer.granule(&granule, memory)?;
+    }
+    writer.settle(memory);
+    Ok(())
+}

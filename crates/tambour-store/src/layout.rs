@@ -1,0 +1,296 @@
+//! The layout of columns, chosen on a sample of their rows: types that hold the same values in fewer bytes. How strings lie in
+//! a part is chosen when it is written ([`tambour_part::write::StringLayout`]). `docs/codec-choice.md` explains both.
+//!
+//! What is chosen here comes from a sample: a [`Change`] says whether all rows are known to fit. Whoever reads the others
+//! refuses a value that does not, and goes back to the type from before.
+
+use crate::StoreError;
+use crate::advise::facts::Facts;
+use crate::advise::{integer, side_by_side};
+use crate::schema::TableDefinition;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType as Arrow;
+use tambour_codec::choose::{Choice, Objective};
+use tambour_codec::spec::CodecSpec;
+use tambour_part::DataType;
+use tambour_part::types::{Column, Strings};
+use tambour_part::write::{StringLayout, stored_bytes};
+
+/// Fewer rows say nothing of a column.
+pub const ROWS_MIN: usize = 1_000;
+/// A type that was seen to hold part of the rows must hold values so many times as large.
+const HEADROOM: i128 = 16;
+/// Different values of a number or date for which a dictionary is tried, and rows that each must have.
+const DIFFERENT_MAX: usize = 8_192;
+const ROWS_PER_DIFFERENT: usize = 16;
+/// Rows of each piece in which different values are counted, and number of pieces.
+const PIECE_ROWS: usize = 8_192;
+const PIECES: usize = 8;
+/// A dictionary of numbers takes time to read that their own codecs do not, and needs a word to the server: it must keep no
+/// more than these shares of the bytes, by size and where time counts.
+const DICTIONARY_SHARE: f64 = 0.95;
+const DICTIONARY_SHARE_FAST: f64 = 0.8;
+
+/// What is known of a column besides the sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The type stays.
+    pub keep: bool,
+    /// Bounds of the whole numbers in it, of all rows if `complete`.
+    pub range: Option<(i128, i128)>,
+    /// The range holds for all rows.
+    pub complete: bool,
+}
+
+/// Another type for a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The type.
+    pub data_type: DataType,
+    /// Every row is known to fit.
+    pub certain: bool,
+    /// The values are floats that are all whole numbers.
+    pub whole: bool,
+}
+
+/// How types are chosen.
+#[derive(Clone, Debug)]
+pub struct LayoutOptions {
+    /// The codec by which bytes are counted.
+    pub codec: CodecSpec,
+    /// The sample is all there is.
+    pub complete: bool,
+    /// Threads; columns are worked on side by side.
+    pub threads: usize,
+}
+
+/// Chooses a type for each column; `None` where it stays. `known` is in the order of the columns, which `sample` has, too.
+pub fn choose(
+    columns: &[Column],
+    sample: &[RecordBatch],
+    known: &[Known],
+    options: &LayoutOptions,
+) -> Result<Vec<Option<Change>>, StoreError> {
+    let rows: usize = sample.iter().map(RecordBatch::num_rows).sum();
+    if rows < ROWS_MIN {
+        return Ok(vec![None; columns.len()]);
+    }
+    side_by_side(options.threads, columns.len(), |index| {
+        let known = known.get(index).copied().unwrap_or_default();
+        if known.keep {
+            return Ok(None);
+        }
+        let arrays: Vec<ArrayRef> =
+            sample.iter().map(|batch| batch.column(index).clone()).collect();
+        let trial = Trial { column: &columns[index], arrays: &arrays, known, options };
+        trial.run()
+    })
+}
+
+/// Whether ClickHouse makes a column of this type only with `allow_suspicious_low_cardinality_types`: a dictionary of values
+/// of at most eight bytes.
+pub fn needs_permission(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::LowCardinality(inner) => {
+            let unwrapped = inner.unwrapped();
+            !matches!(unwrapped, DataType::String | DataType::FixedString(_) | DataType::Uuid)
+        }
+        DataType::Nullable(inner) | DataType::Array(inner) => needs_permission(inner),
+        DataType::Map(key, value) => needs_permission(key) || needs_permission(value),
+        DataType::Tuple(elements) => elements.iter().any(|(_, inner)| needs_permission(inner)),
+        _ => false,
+    }
+}
+
+/// The setting that gives it; ClickHouse takes it in the statement, and does not keep it with the table.
+const PERMISSION: &str = "allow_suspicious_low_cardinality_types";
+
+/// Adds the setting without which ClickHouse refuses a definition's types, if they need it.
+pub fn permit(definition: &mut TableDefinition) {
+    let needs = definition.columns.iter().any(|it| needs_permission(&it.column.data_type));
+    if needs && definition.setting(PERMISSION).is_none() {
+        definition.settings.push((PERMISSION.to_owned(), "1".to_owned()));
+    }
+}
+
+/// One column.
+struct Trial<'a> {
+    column: &'a Column,
+    arrays: &'a [ArrayRef],
+    known: Known,
+    options: &'a LayoutOptions,
+}
+
+impl Trial<'_> {
+    fn run(&self) -> Result<Option<Change>, StoreError> {
+        let data_type = &self.column.data_type;
+        if matches!(data_type, DataType::LowCardinality(_)) {
+            return Ok(None);
+        }
+        match data_type.unwrapped() {
+            DataType::String => self.text(),
+            DataType::UInt8
+            | DataType::UInt16
+            | DataType::UInt32
+            | DataType::UInt64
+            | DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::Float32
+            | DataType::Float64
+            | DataType::Date
+            | DataType::Date32
+            | DataType::DateTime { .. } => self.number(),
+            _ => Ok(None),
+        }
+    }
+
+    /// A dictionary, if it takes fewer bytes than the better of the two layouts of strings.
+    fn text(&self) -> Result<Option<Change>, StoreError> {
+        let (different, rows) = self.different()?;
+        if different * 2 > rows {
+            return Ok(None);
+        }
+        let data_type = self.column.data_type.clone();
+        let low = DataType::LowCardinality(Box::new(data_type.clone()));
+        let plain = self.bytes(&data_type, StringLayout::Inline, self.arrays)?;
+        let plain = plain.min(self.bytes(&data_type, StringLayout::Sized, self.arrays)?);
+        let stored = self.bytes(&low, StringLayout::Inline, self.arrays)?;
+        let change = Change { data_type: low, certain: true, whole: false };
+        Ok((stored < plain).then_some(change))
+    }
+
+    fn number(&self) -> Result<Option<Change>, StoreError> {
+        let mut facts = Facts::default();
+        self.arrays.iter().for_each(|array| facts.add(array));
+        if facts.nulls == facts.rows {
+            return Ok(None);
+        }
+        let narrow = self.narrow(&facts);
+        let data_type =
+            narrow.as_ref().map_or(&self.column.data_type, |change| &change.data_type).clone();
+        let arrays = match &narrow {
+            Some(change) if change.whole => whole(self.arrays)?,
+            _ => self.arrays.to_vec(),
+        };
+        let (different, rows) = self.different()?;
+        if different > DIFFERENT_MAX || different * ROWS_PER_DIFFERENT > rows {
+            return Ok(narrow);
+        }
+        let low = DataType::LowCardinality(Box::new(data_type.clone()));
+        let plain = self.bytes(&data_type, StringLayout::Inline, &arrays)?;
+        let stored = self.bytes(&low, StringLayout::Inline, &arrays)?;
+        let share = match self.objective() {
+            Some(Objective::Size) => DICTIONARY_SHARE,
+            _ => DICTIONARY_SHARE_FAST,
+        };
+        if stored as f64 > plain as f64 * share {
+            return Ok(narrow);
+        }
+        let (certain, whole) =
+            narrow.map_or((true, false), |change| (change.certain, change.whole));
+        Ok(Some(Change { data_type: low, certain, whole }))
+    }
+
+    /// The narrowest integer for whole numbers, if it is narrower than the type.
+    fn narrow(&self, facts: &Facts) -> Option<Change> {
+        let data_type = &self.column.data_type;
+        let whole = matches!(data_type.unwrapped(), DataType::Float32 | DataType::Float64);
+        let is_number = whole || is_integer(data_type.unwrapped());
+        if !is_number || facts.fractional {
+            return None;
+        }
+        let (mut low, mut high) = facts.range?;
+        // A range that somebody stated is no reason to believe that it holds what was seen.
+        if let Some((least, greatest)) = self.known.range {
+            (low, high) = (low.min(least), high.max(greatest));
+        }
+        let certain = self.options.complete || (self.known.complete && !whole);
+        let room = if certain { 1 } else { HEADROOM };
+        let narrow = integer(low.saturating_mul(room), high.saturating_mul(room))?;
+        let width = data_type.unwrapped().fixed_width();
+        // A float that is as wide gains by the codecs of integers.
+        if narrow.fixed_width() > width || !whole && narrow.fixed_width() == width {
+            return None;
+        }
+        let data_type = match data_type {
+            DataType::Nullable(_) => DataType::Nullable(Box::new(narrow)),
+            _ => narrow,
+        };
+        Some(Change { data_type, certain, whole })
+    }
+
+    fn objective(&self) -> Option<Objective> {
+        let choices = self.options.codec.calls.iter().filter_map(Choice::of);
+        choices.flatten().map(|choice| choice.objective).next()
+    }
+
+    fn bytes(
+        &self,
+        data_type: &DataType,
+        strings: StringLayout,
+        arrays: &[ArrayRef],
+    ) -> Result<u64, StoreError> {
+        let column = Column { name: self.column.name.clone(), data_type: data_type.clone() };
+        stored_bytes(&column, &self.options.codec, strings, arrays)
+            .map_err(|cause| StoreError::Type { column: self.column.name.clone(), cause })
+    }
+
+    /// How many different values some pieces of the sample have, of how many rows.
+    fn different(&self) -> Result<(usize, usize), StoreError> {
+        let wrong = |cause| StoreError::arrow("counting different values")(cause);
+        let total: usize = self.arrays.iter().map(Array::len).sum();
+        let step = (total / PIECES).max(PIECE_ROWS);
+        let mut pieces: Vec<ArrayRef> = Vec::new();
+        let (mut next, mut start) = (0, 0);
+        for array in self.arrays {
+            while next < start + array.len() {
+                // A piece ends with its array; the next one is as far on as if it had not.
+                let rows = PIECE_ROWS.min(start + array.len() - next);
+                pieces.push(array.slice(next - start, rows));
+                next += step;
+            }
+            start += array.len();
+        }
+        let rows = pieces.iter().map(Array::len).sum();
+        let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+        let all = arrow_select::concat::concat(&pieces).map_err(wrong)?;
+        let plain = match all.data_type() {
+            Arrow::Timestamp(..) => Arrow::Int64,
+            Arrow::Date32 => Arrow::Int32,
+            Arrow::Utf8View => Arrow::Utf8,
+            Arrow::BinaryView => Arrow::Binary,
+            other => other.clone(),
+        };
+        let all = arrow_cast::cast(&all, &plain).map_err(wrong)?;
+        let wanted = Arrow::Dictionary(Box::new(Arrow::UInt32), Box::new(plain));
+        let all = arrow_cast::cast(&all, &wanted).map_err(wrong)?;
+        Ok((all.as_any_dictionary().values().len(), rows))
+    }
+}
+
+fn is_integer(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::UInt16
+            | DataType::UInt32
+            | DataType::UInt64
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+    )
+}
+
+/// Floats that are whole numbers as integers.
+fn whole(arrays: &[ArrayRef]) -> Result<Vec<ArrayRef>, StoreError> {
+    let strict = arrow_cast::CastOptions { safe: false, ..Default::default() };
+    let wanted = DataType::Int64.arrow(Strings::Utf8);
+    let cast = |array: &ArrayRef| arrow_cast::cast_with_options(array, &wanted, &strict);
+    let cast: Result<Vec<ArrayRef>, _> = arrays.iter().map(cast).collect();
+    cast.map_err(StoreError::arrow("reading whole numbers"))
+}
+
+#[cfg(test)]
+mod tests;
