@@ -10,6 +10,7 @@
 //! - [`integers`], [`hashes`]: integers as bytes, and hashes of keys and columns, against other crates
 //! - [`messages`]: messages of many connections, against zstd streams and zstd per message
 //! - [`mod@advise`]: the page of advice on codecs
+//! - [`search`]: the advisor's search beside an exhaustive one
 //! - [`report`]: tables and charts, and the one HTML page that holds them
 //! - [`machine`]: where the figures were measured
 #![deny(unsafe_code)]
@@ -28,6 +29,7 @@ pub mod race;
 mod random;
 pub mod records;
 pub mod report;
+pub mod search;
 
 pub use clock::{thread_seconds, thread_time};
 pub use error::BenchError;
