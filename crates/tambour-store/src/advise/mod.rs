@@ -22,6 +22,7 @@ mod types;
 pub use order::OrderAdvice;
 pub use sample::{Intake, Sample};
 pub use server::Version;
+pub use streams::SampleStream;
 pub use types::TypeAdvice;
 
 use crate::StoreError;
