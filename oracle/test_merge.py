@@ -70,6 +70,22 @@ def test_merge_for_the_server(server, tambour, database, tmp_path, tail):
     assert server.check(database, "back")
 
 
+@pytest.mark.parametrize("codec", ["auto", "auto(size)", "ZSTD(3)"])
+def test_a_compact_part_becomes_wide_with_other_codecs(server, tambour, database, tmp_path, codec):
+    tail = "ORDER BY (k, s) SETTINGS min_bytes_for_wide_part=1000000000"
+    statement = make(server, database, COLUMNS, tail, [ROWS.format(first=0)])
+    copy(server, database, statement, tmp_path / "t")
+    refused = tambour.call("recompress", tmp_path / "t", "--codec", codec)
+    assert refused.returncode == 5 and b"tambour optimize --codec" in refused.stderr
+    tambour.run("optimize", tmp_path / "t", "--codec", codec)
+    tambour.run("verify", tmp_path / "t")
+    tambour.run("recompress", tmp_path / "t", "--codec", "LZ4")
+    tambour.run("optimize", tmp_path / "t", "--codec", codec)
+    take_back(server, database, statement, tmp_path / "t")
+    assert server.rows(SUM.format(f"{database}.back")) == server.rows(SUM.format(f"{database}.t"))
+    assert server.check(database, "back")
+
+
 def test_deleted_rows_are_gone_after_a_merge(server, tambour, database, tmp_path):
     tail = "PARTITION BY toYYYYMM(d) ORDER BY k SETTINGS index_granularity = 100"
     inserts = [f"SELECT toDate('2024-01-01') + number % 40, number + {i}, toString(number) FROM numbers(1000)" for i in range(3)]

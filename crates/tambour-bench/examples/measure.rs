@@ -1,12 +1,12 @@
-//! `tambour bench messages|integers|hashes` without the command line, whose build takes long.
+//! `tambour bench messages|integers|hashes|codecs` without the command line, whose build takes long.
 //!
-//! `cargo run --release -p tambour-bench --example measure -- messages|integers|hashes [ROUNDS [DIR]]`
+//! `cargo run --release -p tambour-bench --example measure -- messages|integers|hashes|codecs [ROUNDS [DIR]]`
 #![expect(clippy::print_stdout, reason = "a report for people")]
 #![expect(clippy::print_stderr, reason = "progress")]
 
 use std::path::Path;
 use tambour_bench::machine::Machine;
-use tambour_bench::{hashes, integers, messages, race};
+use tambour_bench::{codecs, hashes, integers, messages, race};
 use tambour_kernel::variant::Isa;
 
 fn tell(
@@ -51,6 +51,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let results = hashes::run(&settings, &mut observe)?;
             tell(&results, hashes::headings(&results), directory)
         }
-        _ => Err("what to measure: messages, integers or hashes".into()),
+        Some("codecs") => {
+            let mut settings = codecs::Settings::default();
+            settings.rounds = rounds.unwrap_or(settings.rounds);
+            let results = codecs::run(&codecs::generated(settings.bytes), &settings, &mut observe)?;
+            for table in results.tables() {
+                println!("{}\n{}", table.title, table.to_text());
+            }
+            if let Some(directory) = directory {
+                results.write(Path::new(directory), Machine::detect(Isa::best()))?;
+            }
+            Ok(())
+        }
+        _ => Err("what to measure: messages, integers, hashes or codecs".into()),
     }
 }

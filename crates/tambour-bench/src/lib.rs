@@ -10,12 +10,15 @@
 //! - [`integers`], [`hashes`]: integers as bytes, and hashes of keys and columns, against other crates
 //! - [`messages`]: messages of many connections, against zstd streams and zstd per message
 //! - [`mod@advise`]: the page of advice on codecs
+//! - [`codecs`]: every codec and chain that suits a type, by every variant
+//! - [`search`]: the advisor's search beside an exhaustive one
 //! - [`report`]: tables and charts, and the one HTML page that holds them
 //! - [`machine`]: where the figures were measured
 #![deny(unsafe_code)]
 
 pub mod advise;
 mod clock;
+pub mod codecs;
 pub mod decode;
 mod error;
 pub mod hashes;
@@ -28,6 +31,7 @@ pub mod race;
 mod random;
 pub mod records;
 pub mod report;
+pub mod search;
 
 pub use clock::{thread_seconds, thread_time};
 pub use error::BenchError;

@@ -352,13 +352,22 @@ pub(crate) struct SalvageArguments {
 
 /// Merge the parts of a table
 ///
-/// Afterwards every partition has one part. The table shows the old parts or the new ones, nothing between.
+/// Afterwards every partition has one part, with a file per stream. The table shows the old parts or the new ones, nothing
+/// between. With --codec all parts are written anew, also those that are alone.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tambour optimize flights")]
+#[command(after_help = "Examples:\n  tambour optimize flights\n  \
+                  tambour optimize flights --codec 'auto(size)' --codec 'time=Delta(4),LZ4'")]
 pub(crate) struct OptimizeArguments {
     /// Directory of the table
     #[arg(value_name = "TABLE", value_hint = ValueHint::DirPath)]
     pub(crate) table: PathBuf,
+    /// Codec of all columns or of one, as for import; may be repeated
+    #[arg(long, value_name = "CODEC")]
+    pub(crate) codec: Vec<CodecChoice>,
+    /// Whether only codecs may be used that ClickHouse reads
+    #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
+    #[arg(value_parser = portable, hide_possible_values = true)]
+    pub(crate) portable: bool,
     /// Memory for the merge
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) memory: ByteSize,

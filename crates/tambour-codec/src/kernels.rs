@@ -4,6 +4,7 @@
 //! use; a level that does not exist or that this CPU lacks is an error, never a silent fallback. Empty counts as not set.
 
 use crate::CodecError;
+use std::cell::Cell;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tambour_kernel::column::{alp, delta, gcd, t64};
@@ -35,16 +36,40 @@ struct Refusal {
 
 static KERNELS: LazyLock<Result<Kernels, Refusal>> = LazyLock::new(|| {
     let value = std::env::var_os(ISA_VARIABLE);
-    let isa = level(value.as_deref().map(|value| value.to_string_lossy()).as_deref())?;
-    Ok(Kernels {
-        isa,
-        lz4_decode: lz4::DECODE_VARIANTS.best_at_most(isa),
-        delta_decode: delta::DECODE_VARIANTS.best_at_most(isa),
-        t64_decode: t64::DECODE_VARIANTS.best_at_most(isa),
-        gcd_decode: gcd::DECODE_VARIANTS.best_at_most(isa),
-        alp_decode: alp::DECODE_VARIANTS.best_at_most(isa),
-    })
+    level(value.as_deref().map(|value| value.to_string_lossy()).as_deref()).map(Kernels::at)
 });
+
+impl Kernels {
+    /// The best at or below a level.
+    fn at(isa: Isa) -> Self {
+        Self {
+            isa,
+            lz4_decode: lz4::DECODE_VARIANTS.best_at_most(isa),
+            delta_decode: delta::DECODE_VARIANTS.best_at_most(isa),
+            t64_decode: t64::DECODE_VARIANTS.best_at_most(isa),
+            gcd_decode: gcd::DECODE_VARIANTS.best_at_most(isa),
+            alp_decode: alp::DECODE_VARIANTS.best_at_most(isa),
+        }
+    }
+}
+
+thread_local! {
+    /// What [`at_most`] says for this thread.
+    static CAP: Cell<Option<Isa>> = const { Cell::new(None) };
+}
+
+/// Does work with the variants at or below a level, in this thread: for measurements and tests that compare them. Above the
+/// level in use nothing changes. Codecs of LZ4 keep the level that they were made with.
+pub fn at_most<T>(isa: Isa, work: impl FnOnce() -> T) -> T {
+    struct Restored(Option<Isa>);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            CAP.set(self.0);
+        }
+    }
+    let _before = Restored(CAP.replace(Some(isa)));
+    work()
+}
 
 /// The level that the variable's value asks for.
 fn level(value: Option<&str>) -> Result<Isa, Refusal> {
@@ -56,10 +81,14 @@ fn level(value: Option<&str>) -> Result<Isa, Refusal> {
     if isa.is_available() { Ok(isa) } else { Err(refusal("this CPU does not have that level")) }
 }
 
-fn kernels() -> Result<&'static Kernels, CodecError> {
-    KERNELS.as_ref().map_err(|refusal| {
+fn kernels() -> Result<Kernels, CodecError> {
+    let known = KERNELS.as_ref().map_err(|refusal| {
         let Refusal { value, reason } = refusal.clone();
         CodecError::Isa { value, reason }
+    })?;
+    Ok(match CAP.get().filter(|isa| *isa < known.isa) {
+        Some(isa) => Kernels::at(isa),
+        None => *known,
     })
 }
 
@@ -115,6 +144,21 @@ pub fn alp_decode() -> Result<Runnable<alp::Decode>, CodecError> {
     Ok(kernels()?.alp_decode)
 }
 
+/// The name of the variant that decodes a codec; `None` where there is one way only.
+pub fn in_use(codec: &str) -> Result<Option<&'static str>, CodecError> {
+    let kernels = kernels()?;
+    Ok(match codec {
+        "LZ4" | "LZ4HC" => Some(kernels.lz4_decode.name()),
+        "Delta" => Some(kernels.delta_decode.name()),
+        "T64" => Some(kernels.t64_decode.name()),
+        "GCD" => Some(kernels.gcd_decode.name()),
+        "ALP" => Some(kernels.alp_decode.name()),
+        "PFOR" => Some(packed::PATCHED_SUM_VARIANTS.best_at_most(kernels.isa).name()),
+        "StreamVByte" => Some(stream_vbyte::DECODE_1234_VARIANTS.best_at_most(kernels.isa).name()),
+        _ => None,
+    })
+}
+
 /// The variant in use of any kernel: the best at or below the level in use.
 pub fn chosen<F: Copy>(variants: &'static Variants<F>) -> Result<Runnable<F>, CodecError> {
     Ok(variants.best_at_most(kernels()?.isa))
@@ -164,7 +208,7 @@ pub fn beside_codecs() -> Result<Vec<Listed>, CodecError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Isa, beside_codecs, isa, level};
+    use super::{Isa, at_most, beside_codecs, in_use, isa, level};
 
     #[test]
     fn no_kernel_is_above_the_level_in_use() {
@@ -174,6 +218,19 @@ mod tests {
             let named = Isa::ALL.iter().filter(|isa| kernel.in_use.starts_with(isa.name()));
             assert!(named.into_iter().all(|isa| *isa <= cap), "{kernel:?} at {cap}");
         }
+    }
+
+    #[test]
+    fn a_thread_may_have_less() {
+        let best = isa().unwrap();
+        let seen = at_most(Isa::Scalar, || {
+            assert_eq!(at_most(best, || isa().unwrap()), best);
+            (isa().unwrap(), in_use("T64").unwrap().unwrap())
+        });
+        assert_eq!(seen, (Isa::Scalar, "scalar"));
+        assert_eq!((isa().unwrap(), in_use("ZSTD").unwrap()), (best, None));
+        assert!(std::panic::catch_unwind(|| at_most(Isa::Scalar, || panic!("{best}"))).is_err());
+        assert_eq!(isa().unwrap(), best);
     }
 
     #[test]

@@ -118,14 +118,8 @@ fn names<F: Copy + 'static>(table: &Variants<F>) -> Vec<&'static str> {
 }
 
 fn in_use(family: &Family) -> Option<&'static str> {
-    match family.name {
-        "LZ4" | "LZ4HC" => kernels::lz4_decode().ok().map(Runnable::name),
-        "Delta" => kernels::delta_decode().ok().map(Runnable::name),
-        "T64" => kernels::t64_decode().ok().map(Runnable::name),
-        "GCD" => kernels::gcd_decode().ok().map(Runnable::name),
-        "ALP" => kernels::alp_decode().ok().map(Runnable::name),
-        _ => None,
-    }
+    let is_listed = !variants(family).is_empty();
+    kernels::in_use(family.name).ok().flatten().filter(|_| is_listed)
 }
 
 fn described_variants(family: &Family) -> String {

@@ -1,6 +1,8 @@
-//! `tambour optimize`: merges the parts of a table.
+//! `tambour optimize`: merges the parts of a table, with other codecs if they are named.
 
+use super::recompress::{check_columns, chosen};
 use super::threads;
+use crate::argument::check_portable;
 use crate::cli::OptimizeArguments;
 use crate::interrupt::Interrupt;
 use crate::output::progress::Total;
@@ -8,22 +10,26 @@ use crate::output::{Console, quantity, stdout};
 use serde_json::json;
 use tambour::part::storage;
 use tambour::store::Table;
-use tambour::store::table::merge::{OptimizeOptions, optimize};
+use tambour::store::table::merge::{ChooseCodec, OptimizeOptions, optimize_with};
 
 /// Merges and tells what came of it.
 pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Result<()> {
     // The merge cannot be asked to stop; ended at once, it leaves the table as it was.
     let _interrupt = Interrupt::listen();
+    check_portable(arguments.portable, arguments.codec.iter().map(|choice| &choice.codec))?;
     let before = Table::open(&arguments.table)?;
+    check_columns(&before, &arguments.codec)?;
     let (rows, bytes_before) = (before.rows(), bytes_on_disk(&before));
     drop(before);
 
     let options =
         OptimizeOptions { memory_bytes: arguments.memory.0, threads: threads(arguments.threads) };
+    let choose = |column: &str| chosen(&arguments.codec, column);
+    let codecs: Option<&ChooseCodec<'_>> =
+        if arguments.codec.is_empty() { None } else { Some(&choose) };
     let mut progress = console.progress("optimize", Total::Rows(rows));
-    let summary = optimize(&storage::disk(), &arguments.table, &options, &mut |rows| {
-        progress.update(0, rows);
-    })?;
+    let mut told = |rows| progress.update(0, rows);
+    let summary = optimize_with(&storage::disk(), &arguments.table, &options, codecs, &mut told)?;
     let time = progress.elapsed();
     drop(progress);
 

@@ -61,13 +61,14 @@ pub(crate) fn run(arguments: &RecompressArguments, console: Console) -> anyhow::
 }
 
 /// The last choice for a column, else the last for all.
-fn chosen(choices: &[CodecChoice], column: &str) -> Option<CodecSpec> {
+pub(super) fn chosen(choices: &[CodecChoice], column: &str) -> Option<CodecSpec> {
     let own = choices.iter().rev().find(|choice| choice.column.as_deref() == Some(column));
     let all = choices.iter().rev().find(|choice| choice.column.is_none());
     own.or(all).map(|choice| choice.codec.clone())
 }
 
-fn check_columns(table: &Table, choices: &[CodecChoice]) -> anyhow::Result<()> {
+/// An error if a choice is for a column that the table does not have.
+pub(super) fn check_columns(table: &Table, choices: &[CodecChoice]) -> anyhow::Result<()> {
     for name in choices.iter().filter_map(|choice| choice.column.as_ref()) {
         if !table.columns().iter().any(|column| column.name == *name) {
             let names: Vec<&str> = table.columns().iter().map(|it| it.name.as_str()).collect();

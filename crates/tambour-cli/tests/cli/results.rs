@@ -326,6 +326,26 @@ fn optimize_merges() {
 }
 
 #[test]
+fn optimize_takes_codecs() {
+    let sandbox = weather();
+    let codecs = ["--codec", "ZSTD(3)", "--codec", "id=Delta,LZ4"];
+    let call = [&["optimize", "w", "--json"], &codecs[..]].concat();
+    let result = sandbox.run(&call).expect(0).json();
+    // One part before and after, but another one.
+    assert_eq!((&result["parts_before"], &result["parts_after"]), (&1.into(), &1.into()));
+    assert_eq!(result["rows"], 3);
+    let part = sandbox.part("w");
+    let text = sandbox.run(&["inspect", part.to_str().unwrap()]).expect(0).stdout;
+    assert!(text.contains("ZSTD") && text.contains("Delta"), "{text}");
+    let ids = sandbox.run(&["sql", "w", "SELECT id FROM w"]).expect(0).stdout;
+    assert_eq!(ids, "1\n2\n3\n");
+    sandbox.run(&["verify", "w"]).expect(0);
+    sandbox.run(&["optimize", "w", "--codec", "nothing=LZ4"]).expect(1).says(&["nothing", "city"]);
+    sandbox.run(&["optimize", "w", "--codec", "PFOR"]).expect(2).says(&["--portable=no"]);
+    sandbox.run(&["optimize", "w", "--codec", "auto(size)"]).expect(0);
+}
+
+#[test]
 fn inspect_tells_what_is_there() {
     let sandbox = weather();
     let table = sandbox.run(&["inspect", "w", "--json"]).expect(0).json();

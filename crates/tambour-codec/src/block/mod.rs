@@ -11,7 +11,6 @@ mod write;
 pub use header::Header;
 pub use read::{Block, Decoder};
 pub use write::Encoder;
-pub(crate) use write::wrap;
 
 /// Bytes of the checksum.
 pub const HASH_BYTES: usize = 16;

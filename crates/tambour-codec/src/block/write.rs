@@ -77,19 +77,6 @@ fn seal(block: &mut [u8], method: u8, uncompressed_size: u32) -> Result<(), Code
     Ok(())
 }
 
-/// Puts a block around a payload that somebody made of `uncompressed_size` bytes.
-pub(crate) fn wrap(
-    method: u8,
-    payload: &[u8],
-    uncompressed_size: usize,
-    target: &mut Vec<u8>,
-) -> Result<(), CodecError> {
-    target.clear();
-    target.extend_from_slice(&[0; PREFIX_BYTES]);
-    target.extend_from_slice(payload);
-    seal(target, method, limited("uncompressed block", uncompressed_size)?)
-}
-
 /// The codec of a call, and its method byte.
 fn build(
     spec: &CodecSpec,

@@ -54,6 +54,12 @@ impl Back {
         }
     }
 
+    /// Those by which a search ranks chains for all goals at once ...
+    pub(super) const RANKED: &[Self] = &[Self::None, Self::Lz4, Self::Zstd(1), Self::Zstd(3)];
+    /// ... and those that an exhaustive one tries.
+    pub(super) const ALL: &[Self] =
+        &[Self::None, Self::Lz4, Self::Zstd(1), Self::Zstd(3), Self::Zstd(9)];
+
     /// Those that are tried behind a front end that won with this one.
     pub(super) fn others(self, objective: Objective) -> &'static [Self] {
         match (objective, self) {

@@ -37,6 +37,8 @@ pub(super) struct Tried {
     pub(super) plan: Plan,
     /// Bytes of the payload.
     pub(super) bytes: usize,
+    /// What decoding takes, by the table of prices.
+    pub(super) decode_ns: f64,
     pub(super) cost: f64,
 }
 
@@ -75,7 +77,7 @@ impl Workshop {
         Ok(Self {
             objective: choice.objective,
             element,
-            fronts: fronts(if choice.plain { bytes } else { element }, choice.since)?,
+            fronts: fronts(if choice.plain { bytes } else { element }, &choice)?,
             backs: Backs::new()?,
             inner: Vec::new(),
             made_by: None,
@@ -135,7 +137,7 @@ impl Workshop {
         };
         let decode_ns = self.decode_ns(plan, source.len());
         let cost = self.objective.cost(self.trial.len(), decode_ns);
-        Ok((method, Tried { plan, bytes: self.trial.len(), cost }))
+        Ok((method, Tried { plan, bytes: self.trial.len(), decode_ns, cost }))
     }
 
     /// The plan for a block whose values are all equal: minimum and maximum say it all.
@@ -158,8 +160,9 @@ impl Workshop {
         front.price * bytes as f64 + back * self.inner.len() as f64
     }
 
-    /// All candidates by their cost on a sample, best first; sizes are those of the sample.
-    pub(super) fn rank(&mut self, source: &[u8]) -> Result<Vec<Tried>, CodecError> {
+    /// What all front ends that may pay make of a sample with each of the back ends, best first; sizes are those of the
+    /// sample.
+    pub(super) fn rank(&mut self, source: &[u8], backs: &[Back]) -> Result<Vec<Tried>, CodecError> {
         self.forget();
         let stats = stats(source, self.element);
         let mut piece = std::mem::take(&mut self.sample);
@@ -170,7 +173,7 @@ impl Workshop {
             if !candidate.pays(stats.as_ref()) || !candidate.takes(source.len()) {
                 continue;
             }
-            for &back in Back::trials(self.objective) {
+            for &back in backs {
                 found.push(self.make(Plan { front, back }, &piece)?.1);
             }
         }
@@ -251,7 +254,7 @@ impl Chooser {
     /// Ranks all candidates on a sample and encodes the best in full.
     fn choose(&mut self, source: &[u8], best: &mut Option<(u8, Tried)>) -> Result<(), CodecError> {
         let objective = self.shop.objective;
-        let ranked = self.shop.rank(source)?;
+        let ranked = self.shop.rank(source, Back::trials(objective))?;
         let Some(first) = ranked.first().map(|tried| tried.plan) else { return Ok(()) };
         let second = ranked.iter().map(|tried| tried.plan).find(|plan| plan.front != first.front);
         // Without another front end, another back end.

@@ -1,7 +1,7 @@
 //! Front ends of chains: transforms that make values small or alike, and the short list of those that pay.
 
 use super::objective::price;
-use super::stage;
+use super::{Choice, stage};
 use crate::CodecError;
 use crate::codec::{Class, Codec, Element, Named};
 use crate::spec::CodecSpec;
@@ -36,6 +36,18 @@ const SHORT_LIST: &[Entry] = &[
     entry("Gorilla", always_suits, repeats),
     entry("ALP", is_float, always),
 ];
+
+impl Entry {
+    /// The nearest that a `CODEC(…)` can say. Gorilla is for floats there, and pays for some that do not repeat.
+    fn in_words(&self) -> Self {
+        match self.text {
+            "T64('padded')" => Self { text: "T64", ..*self },
+            "Delta, T64('padded')" => Self { text: "Delta, T64", ..*self },
+            "Gorilla" => Self { pays: always, ..*self },
+            _ => *self,
+        }
+    }
+}
 
 fn always_suits(_: Element) -> bool {
     true
@@ -85,13 +97,14 @@ impl Front {
         Self { text: "", stages: Vec::new(), price: 0.0, whole: 1, pays: always }
     }
 
-    fn new(entry: &Entry, element: Element) -> Result<Self, CodecError> {
+    /// With `as_declared` each codec takes the values for what the column has, as in a `CODEC(…)`.
+    fn new(entry: &Entry, element: Element, as_declared: bool) -> Result<Self, CodecError> {
         let spec: CodecSpec = entry.text.parse()?;
         let mut stages: Vec<(u8, Box<dyn Codec>)> = Vec::new();
         let mut total = 0.0;
         for call in &spec.calls {
             // ClickHouse reads any of these in any column of the width. What comes after a difference has a sign.
-            let is_own = stages.is_empty() && is_integer(element);
+            let is_own = (as_declared || stages.is_empty()) && is_integer(element);
             let class = match call.name.as_str() {
                 "ALP" | "Gorilla" => Class::Float,
                 _ if is_own => element.class,
@@ -151,7 +164,8 @@ impl Front {
 ///
 /// Before 26.1, T64 takes whole values only, which is nothing that another codec hands on; ALP reads `Float32` as it does
 /// today since 26.8.
-pub(super) fn fronts(element: Element, since: (u16, u16)) -> Result<Vec<Front>, CodecError> {
+pub(super) fn fronts(element: Element, choice: &Choice) -> Result<Vec<Front>, CodecError> {
+    let since = choice.since;
     let is_read = |entry: &&Entry| {
         let text = entry.text;
         (since >= (26, 1) || !text.contains(", T64")) && (since >= (26, 8) || text != "ALP")
@@ -159,7 +173,11 @@ pub(super) fn fronts(element: Element, since: (u16, u16)) -> Result<Vec<Front>, 
     let mut fronts = vec![Front::none()];
     for element in views(element) {
         for entry in SHORT_LIST.iter().filter(|entry| (entry.suits)(element)).filter(is_read) {
-            fronts.push(Front::new(entry, element)?);
+            let entry = if choice.words { entry.in_words() } else { *entry };
+            let is_known = fronts.iter().any(|front| front.text == entry.text);
+            if !(choice.words && is_known) {
+                fronts.push(Front::new(&entry, element, choice.words)?);
+            }
         }
     }
     Ok(fronts)

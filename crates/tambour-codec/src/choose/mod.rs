@@ -6,18 +6,18 @@
 //! choice than by plain LZ4, or zstd where size is all that counts.
 //!
 //! - [`Objective`]: what a choice is made for, with the table of prices
-//! - [`rank()`]: what all candidates make of a stream, measured, for advice
+//! - [`search`]: which chains are worth measuring on a stream, and [`measure`]: what a chain makes of it, for advice
 
 mod back;
 mod block;
 mod front;
 mod objective;
-mod rank;
 mod sample;
+mod search;
 
 pub use block::Chooser;
-pub use objective::Objective;
-pub use rank::{Effort, Measured, measure, rank};
+pub use objective::{Objective, price};
+pub use search::{Effort, Found, Measured, measure, quick, search};
 
 use crate::CodecError;
 use crate::block::{HEADER_BYTES, SIZE_MAX};
@@ -48,12 +48,14 @@ pub struct Choice {
     pub plain: bool,
     /// The oldest ClickHouse that has to read the blocks: year and number of the release.
     pub since: (u16, u16),
+    /// Only what a `CODEC(…)` of ClickHouse can say: for advice, not for writing.
+    words: bool,
 }
 
 impl Choice {
     /// For an objective, with all that the newest ClickHouse reads.
     pub fn new(objective: Objective) -> Self {
-        Self { objective, plain: false, since: SINCE }
+        Self { objective, plain: false, since: SINCE, words: false }
     }
 
     /// The choice that a call in a specification asks for; `None` if it is another codec.

@@ -57,7 +57,7 @@ impl Objective {
 }
 
 /// Nanoseconds per byte that a codec makes on decoding, measured as ClickHouse scans it (codec-choice.md).
-pub(super) fn price(codec: &str, element: Element) -> f64 {
+pub fn price(codec: &str, element: Element) -> f64 {
     match codec {
         "NONE" => 0.08,
         "T64" => 0.06,

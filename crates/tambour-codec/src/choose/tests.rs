@@ -1,6 +1,6 @@
 //! What is chosen decodes to what was encoded, and is never worse than a plain codec.
 
-use super::{AUTO, Effort, Objective, PLAIN, rank};
+use super::{AUTO, Choice, Effort, Objective, PLAIN, measure, search};
 use crate::block::{Block, Decoder, Encoder, stream};
 use crate::codec::{Class, Element};
 use crate::spec::CodecSpec;
@@ -144,15 +144,59 @@ fn wrong_words_are_refused() {
     assert_eq!(error("auto, LZ4"), Err(crate::Kind::Argument));
 }
 
+const SHORT: Effort = Effort { blocks_max: 8, candidates_max: 2, clock: || Duration::ZERO };
+
+/// Smallest of the chains that a search found, measured on all blocks, and how many those are.
+fn smallest(source: &[u8], element: Element, effort: &Effort) -> (u64, usize) {
+    let found = search(source, element, effort, &|_| true).unwrap();
+    for text in ["NONE", "LZ4", "ZSTD(1)", "ZSTD(3)"] {
+        assert!(found.specs.contains(&text.parse().unwrap()), "{text}");
+    }
+    let all = Effort::exhaustive(|| Duration::ZERO);
+    let bytes = found.specs.iter().map(|spec| {
+        // Chains that cannot cut a value are out for such streams.
+        measure(source, spec, element, &all).map_or(u64::MAX, |measured| measured.stored_bytes)
+    });
+    (bytes.min().unwrap(), found.specs.len())
+}
+
 #[test]
-fn ranks_are_measured_and_in_order() {
-    let effort = Effort { blocks_max: 2, candidates_max: 4, clock: || Duration::ZERO };
+fn a_search_finds_what_an_exhaustive_one_finds() {
     for (name, element, source) in columns() {
-        let found = rank(&source, element, Objective::Size, &effort).unwrap();
-        assert!(found.windows(2).all(|pair| pair[0].cost <= pair[1].cost), "{name}");
-        for text in ["NONE", "LZ4", "ZSTD(1)", "ZSTD(3)"] {
-            assert!(found.iter().any(|one| one.spec.to_string() == text), "{name}: {text}");
-        }
+        let all = Effort::exhaustive(|| Duration::ZERO);
+        let (short, tried) = smallest(&source, element, &SHORT);
+        let (long, count) = smallest(&source, element, &all);
+        assert!(short as f64 <= long as f64 * 1.03, "{name}: {short} of {long}");
+        assert!(tried <= 16 && tried <= count, "{name}: {tried} of {count}");
+    }
+}
+
+#[test]
+fn chains_that_nobody_takes_are_named_if_they_are_better() {
+    let element = Element { width: 8, class: Class::Unsigned };
+    let source: Vec<u8> = (0..90_000_u64).flat_map(u64::to_le_bytes).collect();
+    let takes = |spec: &CodecSpec| spec.calls.len() == 1 && spec.calls[0].name != "DoubleDelta";
+    let found = search(&source, element, &SHORT, &takes).unwrap();
+    assert!(found.specs.iter().all(takes), "{:?}", found.specs);
+    assert!(!found.passed_over.is_empty() && !found.passed_over.iter().any(takes));
+}
+
+/// What is told of slow codecs by some blocks is about what all blocks say.
+#[test]
+fn slow_codecs_are_measured_on_some_blocks() {
+    let mut text = Vec::new();
+    for (row, n) in noise(6).take(1_500_000).enumerate() {
+        // Long words early, short ones late.
+        let word = n % (1000 + row as u64 / 100);
+        text.extend_from_slice(&format!("{word} ").into_bytes());
+    }
+    let all = Effort::exhaustive(|| Duration::ZERO);
+    for text_of in ["ZSTD(6)", "LZ4HC(9)"] {
+        let spec = text_of.parse().unwrap();
+        let short = measure(&text, &spec, Element::BYTES, &SHORT).unwrap();
+        let long = measure(&text, &spec, Element::BYTES, &all).unwrap();
+        let (short, long) = (short.ratio(), long.ratio());
+        assert!((short / long - 1.0).abs() < 0.02, "{text_of}: {short} and {long}");
     }
 }
 
@@ -161,7 +205,11 @@ fn earlier_servers_get_what_they_read() {
     use super::front::fronts;
     let texts = |class, since| -> Vec<&'static str> {
         let element = Element { class, width: 8 };
-        fronts(element, since).unwrap().iter().map(|front| front.text).collect()
+        fronts(element, &Choice { since, ..Choice::new(Objective::Size) })
+            .unwrap()
+            .iter()
+            .map(|front| front.text)
+            .collect()
     };
     for class in [Class::Unsigned, Class::Float] {
         let (old, new) = (texts(class, (24, 8)), texts(class, (26, 8)));
@@ -171,7 +219,7 @@ fn earlier_servers_get_what_they_read() {
     }
     let choice = |text: &str| {
         let spec: CodecSpec = text.parse().unwrap();
-        super::Choice::of(&spec.calls[0]).unwrap()
+        Choice::of(&spec.calls[0]).unwrap()
     };
     assert_eq!(choice("auto(size, 'since=24.8')").unwrap().since, (24, 8));
     assert!(choice("auto('since=soon')").is_err());

@@ -87,8 +87,8 @@ pub fn check(part: &Part) -> Result<(), PartError> {
 }
 
 fn refusal(part: &Part) -> PartError {
-    let what = "other codecs for a part that is compact, has projections or no checksums: export and import \
-                its rows, or merge it with others";
+    let what = "other codecs for the blocks of a part that is compact, has projections or no checksums: \
+                `tambour optimize --codec` writes its rows anew";
     PartError::unsupported(Place::file(part.path()), what)
 }
 

@@ -11,9 +11,6 @@ use tambour_codec::spec::CodecSpec;
 use tambour_part::DataType;
 use tambour_part::column::StreamKind;
 
-/// Chains for what only general-purpose codecs are for.
-const GENERIC: [&str; 7] = ["NONE", "LZ4", "LZ4HC(9)", "ZSTD(1)", "ZSTD(3)", "ZSTD(6)", "ZSTD(9)"];
-
 /// The effort of a measurement.
 fn effort(options: &AdviseOptions) -> Effort {
     let AdviseOptions { blocks_max, candidates_max, clock, .. } = *options;
@@ -58,38 +55,56 @@ fn total(streams: &Streams, spec: CodecSpec, parts: &[Part], scale: f64) -> Meas
     }
 }
 
-fn measure_stream(
-    streams: &Streams,
-    stream: &StreamBytes,
-    spec: &CodecSpec,
-    options: &AdviseOptions,
-) -> Result<Part, StoreError> {
-    if stream.bytes.is_empty() {
-        return Ok(Part::default());
-    }
-    let effort = effort(options);
-    let measured = choose::measure(&stream.bytes, spec, stream.element, options.goal, &effort);
-    let wrong = |cause| StoreError::Codec { column: streams.column.clone(), cause };
-    Ok(Part::of(&measured.map_err(wrong)?, stream.bytes.len()))
+/// What chains make of the streams of a column; each stream is encoded once with each.
+struct Bench<'a> {
+    streams: &'a Streams,
+    scale: f64,
+    options: &'a AdviseOptions,
+    known: Vec<(usize, CodecSpec, Part)>,
 }
 
-/// What a codec makes of a column: the whole chain for values, its general-purpose members for everything else.
+impl Bench<'_> {
+    /// What a codec makes of the column: the whole chain for values, its general-purpose members for everything else.
+    fn measure(&mut self, spec: &CodecSpec) -> Result<Measure, StoreError> {
+        let generic = spec.generic_only();
+        let mut parts = Vec::with_capacity(self.streams.all.len());
+        for (index, stream) in self.streams.all.iter().enumerate() {
+            let own = if stream.kind == StreamKind::Values { spec } else { &generic };
+            parts.push(self.stream(index, stream, own)?);
+        }
+        Ok(total(self.streams, spec.clone(), &parts, self.scale))
+    }
+
+    fn stream(
+        &mut self,
+        index: usize,
+        stream: &StreamBytes,
+        spec: &CodecSpec,
+    ) -> Result<Part, StoreError> {
+        if stream.bytes.is_empty() {
+            return Ok(Part::default());
+        }
+        let known = self.known.iter().find(|(at, known, _)| *at == index && known == spec);
+        if let Some((_, _, part)) = known {
+            return Ok(*part);
+        }
+        let effort = effort(self.options);
+        let measured = choose::measure(&stream.bytes, spec, stream.element, &effort);
+        let wrong = |cause| StoreError::Codec { column: self.streams.column.clone(), cause };
+        let part = Part::of(&measured.map_err(wrong)?, stream.bytes.len());
+        self.known.push((index, spec.clone(), part));
+        Ok(part)
+    }
+}
+
+/// What a codec makes of a column.
 pub(super) fn measure(
     streams: &Streams,
     spec: &CodecSpec,
     scale: f64,
     options: &AdviseOptions,
 ) -> Result<Measure, StoreError> {
-    let generic = spec.generic_only();
-    let parts: Result<Vec<Part>, StoreError> = streams
-        .all
-        .iter()
-        .map(|stream| {
-            let own = if stream.kind == StreamKind::Values { spec } else { &generic };
-            measure_stream(streams, stream, own, options)
-        })
-        .collect();
-    Ok(total(streams, spec.clone(), &parts?, scale))
+    Bench { streams, scale, options, known: Vec::new() }.measure(spec)
 }
 
 /// Chains that were measured, and those that the server does not take, with the reason.
@@ -103,83 +118,31 @@ pub(super) fn rank(
     options: &AdviseOptions,
 ) -> Result<Ranked, StoreError> {
     let server = options.server.unwrap_or(Version::NEWEST);
-    let mut refused = Vec::new();
-    let mut specs: Vec<CodecSpec> = Vec::new();
-    let mut known: Vec<Measured> = Vec::new();
-    if let Some(stream) = special(streams) {
-        let goals = if options.candidates_max == usize::MAX {
-            &Objective::ALL[..1]
-        } else {
-            Objective::ALL
-        };
-        for goal in goals {
-            let found = choose::rank(&stream.bytes, stream.element, *goal, &effort(options));
-            let wrong = |cause| StoreError::Codec { column: streams.column.clone(), cause };
-            known.extend(found.map_err(wrong)?);
-        }
-        // What has no words in ClickHouse becomes the nearest chain that has.
-        for spec in known.iter().filter_map(|known| known.spec.in_clickhouse()) {
-            if specs.contains(&spec) {
-                continue;
-            }
-            let verdict = verdict(&spec, data_type, server);
-            if verdict.is_usable() {
-                specs.push(spec);
-            } else if !refused.iter().any(|(known, _)| *known == spec) {
-                refused.push((spec, verdict.to_string()));
-            }
-        }
-    }
-    for spec in GENERIC {
-        let spec: CodecSpec = spec
-            .parse()
-            .map_err(|cause| StoreError::Codec { column: streams.column.clone(), cause })?;
-        if !specs.contains(&spec) && verdict(&spec, data_type, server).is_usable() {
-            specs.push(spec);
-        }
-    }
-    let mut measured = Vec::with_capacity(specs.len());
-    for spec in specs {
-        measured.push(total_of(streams, spec, &known, scale, options)?);
-    }
+    let takes = |spec: &CodecSpec| verdict(spec, data_type, server).is_usable();
+    let (source, element) = special(streams).unwrap_or((&[], Element::BYTES));
+    let wrong = |cause| StoreError::Codec { column: streams.column.clone(), cause };
+    let found = choose::search(source, element, &effort(options), &takes).map_err(wrong)?;
+    let mut bench = Bench { streams, scale, options, known: Vec::new() };
+    let measured: Result<Vec<Measure>, StoreError> =
+        found.specs.iter().map(|spec| bench.measure(spec)).collect();
+    let mut measured = measured?;
     measured.sort_by_key(|measure| measure.stored_bytes);
-    Ok((measured, refused))
+    let reason = |spec: CodecSpec| {
+        let reason = verdict(&spec, data_type, server).to_string();
+        (spec, reason)
+    };
+    Ok((measured, found.passed_over.into_iter().map(reason).collect()))
 }
 
 /// The stream that chains are made for, if there is one that more than general-purpose codecs can do something for.
-fn special(streams: &Streams) -> Option<&StreamBytes> {
+fn special(streams: &Streams) -> Option<(&[u8], Element)> {
     let mut values = streams.values();
     match (values.next(), values.next()) {
         (Some(stream), None) if !stream.bytes.is_empty() && stream.element != Element::BYTES => {
-            Some(stream)
+            Some((&stream.bytes, stream.element))
         }
         _ => None,
     }
-}
-
-/// As [`measure`], but what the ranking has measured already is not measured again.
-fn total_of(
-    streams: &Streams,
-    spec: CodecSpec,
-    known: &[Measured],
-    scale: f64,
-    options: &AdviseOptions,
-) -> Result<Measure, StoreError> {
-    let Some(found) =
-        known.iter().filter(|known| known.spec == spec).min_by_key(|known| known.decode)
-    else {
-        return measure(streams, &spec, scale, options);
-    };
-    let generic = spec.generic_only();
-    let parts: Result<Vec<Part>, StoreError> = streams
-        .all
-        .iter()
-        .map(|stream| match stream.kind {
-            StreamKind::Values => Ok(Part::of(found, stream.bytes.len())),
-            _ => measure_stream(streams, stream, &generic, options),
-        })
-        .collect();
-    Ok(total(streams, spec, &parts?, scale))
 }
 
 /// Of chains whose costs are so near, the one of fewest codecs is taken: the rest is noise.

@@ -22,6 +22,7 @@ mod types;
 pub use order::OrderAdvice;
 pub use sample::{Intake, Sample};
 pub use server::Version;
+pub use streams::SampleStream;
 pub use types::TypeAdvice;
 pub(crate) use types::integer;
 
@@ -61,10 +62,16 @@ impl AdviseOptions {
             server: None,
             clock,
             threads: 1,
-            blocks_max: 10,
+            blocks_max: 8,
             candidates_max: 2,
             orders: true,
         }
+    }
+
+    /// The same with every chain of the list, each on all blocks of the sample.
+    #[must_use]
+    pub fn exhaustive(self) -> Self {
+        Self { blocks_max: usize::MAX, candidates_max: usize::MAX, ..self }
     }
 }
 

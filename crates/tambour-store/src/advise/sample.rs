@@ -29,7 +29,7 @@ impl Sample {
     }
 
     /// Rows of all per row of the sample.
-    pub(super) fn scale(&self) -> f64 {
+    pub fn scale(&self) -> f64 {
         self.rows_total as f64 / (self.rows() as f64).max(1.0)
     }
 

@@ -1,5 +1,6 @@
 //! A column as the bytes of its streams.
 
+use super::Sample;
 use crate::StoreError;
 use arrow_array::ArrayRef;
 use tambour_codec::codec::Element;
@@ -16,6 +17,36 @@ pub(super) struct StreamBytes {
     pub(super) kind: StreamKind,
     pub(super) element: Element,
     pub(super) bytes: Vec<u8>,
+}
+
+/// A stream of a column, for who measures it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleStream {
+    /// Whole chains are for it; other streams (sizes, null maps) take the general-purpose codecs of one.
+    pub holds_values: bool,
+    /// What its bytes are.
+    pub element: Element,
+    /// The bytes, as a part has them before compression.
+    pub bytes: Vec<u8>,
+}
+
+impl Sample {
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The streams of a column, by its number.
+    pub fn streams(&self, index: usize) -> Result<Vec<SampleStream>, StoreError> {
+        let Some(column) = self.columns.get(index) else { return Ok(Vec::new()) };
+        let streams = Streams::of(column, &self.arrays(index))?;
+        let stream = |stream: StreamBytes| SampleStream {
+            holds_values: stream.kind == StreamKind::Values,
+            element: stream.element,
+            bytes: stream.bytes,
+        };
+        Ok(streams.all.into_iter().map(stream).collect())
+    }
 }
 
 /// All streams of a column.

@@ -14,7 +14,9 @@ use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
 use std::path::Path;
 use std::sync::Arc;
+use tambour_codec::spec::CodecSpec;
 use tambour_part::Part;
+use tambour_part::part::Form;
 use tambour_part::storage::Storage;
 use tambour_part::types::{Column, Strings, arrow_schema};
 use tambour_part::write::Dialect;
@@ -52,15 +54,30 @@ const BATCH_ROWS_MAX: u64 = 65_536;
 /// Batches between the merging and the writing thread.
 const QUEUE: usize = 2;
 
-/// Merges the parts of each partition into one; atomic as a whole. `progress` is told the rows written so far.
+/// The codec that a column gets; `None` if it stays what it is.
+pub type ChooseCodec<'a> = dyn Fn(&str) -> Option<CodecSpec> + 'a;
+
+/// Merges the parts of each partition into one, and writes compact ones that are alone anew, as wide ones; atomic as a
+/// whole. `progress` is told the rows written so far.
 pub fn optimize(
     storage: &Arc<dyn Storage>,
     path: &Path,
     options: &OptimizeOptions,
     progress: &mut dyn FnMut(u64),
 ) -> Result<OptimizeSummary, StoreError> {
+    optimize_with(storage, path, options, None, progress)
+}
+
+/// As [`optimize`], with other codecs, which also go into the table's statement: every part is written anew then.
+pub fn optimize_with(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    options: &OptimizeOptions,
+    codecs: Option<&ChooseCodec<'_>>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<OptimizeSummary, StoreError> {
     let mut table = LockedTable::acquire(storage, path, false)?;
-    let result = optimize_locked(&mut table, options, progress);
+    let result = optimize_locked(&mut table, options, codecs, progress);
     if result.is_err() {
         table.discard();
     }
@@ -70,6 +87,7 @@ pub fn optimize(
 fn optimize_locked(
     table: &mut LockedTable,
     options: &OptimizeOptions,
+    codecs: Option<&ChooseCodec<'_>>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<OptimizeSummary, StoreError> {
     let path = table.path().to_owned();
@@ -79,10 +97,15 @@ fn optimize_locked(
             problem: "it holds neither a sidecar nor parts",
         });
     };
-    let Some(definition) = definition else {
+    let Some(mut definition) = definition else {
         return Err(StoreError::DefinitionUnknown { table: path, operation: "merging" });
     };
     check_engine(&path, &definition)?;
+    for column in &mut definition.columns {
+        if let Some(codec) = codecs.and_then(|choose| choose(&column.column.name)) {
+            column.codec = Some(codec);
+        }
+    }
     super::recompress::forget(table)?;
     let mut next = sidecar.clone();
     next.parts.clear();
@@ -90,7 +113,10 @@ fn optimize_locked(
     let work = Work::begin(table.storage().as_ref(), &path, sidecar.next_block);
     let mut summary = OptimizeSummary::default();
     for group in by_partition(&sidecar.parts) {
-        if let [(_, only)] = group.as_slice() {
+        if let [(_, only)] = group.as_slice()
+            && codecs.is_none()
+            && !is_compact(table, &definition, only)?
+        {
             next.parts.push(only.clone());
             continue;
         }
@@ -106,13 +132,25 @@ fn optimize_locked(
     }
     summary.parts_before = sidecar.parts.len() as u64;
     summary.parts_after = next.parts.len() as u64;
-    if summary.parts_before != summary.parts_after {
+    // What was written anew has another name, by its level.
+    if next.removed != sidecar.removed || codecs.is_some() {
         // Numbers temporary directories too: those of the next writer must have other names.
         next.next_block += 1;
         work.sync(&path)?;
         table.commit(next)?;
     }
     Ok(summary)
+}
+
+/// Whether a part has all columns in one file, which only a new part changes.
+fn is_compact(
+    table: &LockedTable,
+    definition: &TableDefinition,
+    live: &LivePart,
+) -> Result<bool, StoreError> {
+    let granularity = Some(definition.index_granularity());
+    let part = open_live_part(table.storage(), table.path(), live, granularity)?;
+    Ok(part.form() == Form::Compact)
 }
 
 /// Merges of the other engines of the family drop or add up rows, which only ClickHouse does.

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &AdviseArguments, console: Console) -> anyhow::Resu
         ..AdviseOptions::new(tambour_bench::thread_time)
     };
     if arguments.exhaustive {
-        (options.blocks_max, options.candidates_max) = (usize::MAX, usize::MAX);
+        options = options.exhaustive();
     }
     let advice = advise(&rows.sample, &rows.present, &options)?;
     if let Some(directory) = &arguments.out {

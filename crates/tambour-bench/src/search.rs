@@ -1,0 +1,134 @@
+//! The advisor's search beside an exhaustive one over the same chains: what both take, and what following them gives.
+//!
+//! The exhaustive search encodes every chain of the list on every block of the sample, decodes and compares. What the short
+//! one recommends is looked up in its figures, so that both are judged by the same bytes.
+
+use crate::BenchError;
+use crate::clock::{thread_seconds, thread_time};
+use crate::report::{Column, Table};
+use tambour_codec::choose::Objective;
+use tambour_store::advise::{Advice, AdviseOptions, ColumnAdvice, Measure, Sample, advise};
+
+/// What came of one table.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The table.
+    pub name: String,
+    /// Rows of the sample.
+    pub rows: u64,
+    /// Their bytes, uncompressed.
+    pub raw_bytes: u64,
+    /// Processor seconds of the search as the command line does it, orders of rows included.
+    pub short_seconds: f64,
+    /// Processor seconds of the exhaustive one, without orders.
+    pub long_seconds: f64,
+    /// By goal, in the order of [`Objective::ALL`].
+    pub goals: Vec<Goal>,
+}
+
+/// What came of one goal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    /// The goal.
+    pub objective: Objective,
+    /// Bytes of all columns that the short search tells of.
+    pub told_bytes: u64,
+    /// Bytes of the chains that it recommends, as the exhaustive one measured them.
+    pub short_bytes: u64,
+    /// Bytes of the best chains.
+    pub long_bytes: u64,
+    /// What the recommended chains cost by the goal, with the best as 1.
+    pub cost: f64,
+}
+
+impl Outcome {
+    /// Time of the short search, with the exhaustive one as 1.
+    pub fn share(&self) -> f64 {
+        self.short_seconds / self.long_seconds.max(1e-9)
+    }
+}
+
+/// What the exhaustive search made of a chain that the short one recommends.
+fn judged<'a>(column: &'a ColumnAdvice, chosen: &Measure) -> Option<&'a Measure> {
+    column.measured.iter().find(|measure| measure.spec == chosen.spec)
+}
+
+fn goal(
+    objective: Objective,
+    short: &Advice,
+    long: &Advice,
+    name: &str,
+) -> Result<Goal, BenchError> {
+    let (mut short_bytes, mut cost, mut least) = (0, 0.0, 0.0);
+    for (mine, all) in short.columns.iter().zip(&long.columns) {
+        let chosen = mine.best(objective);
+        let measure = judged(all, chosen).ok_or_else(|| BenchError::WrongOutput {
+            contender: "the short search".to_owned(),
+            file: name.to_owned(),
+            block: 0,
+            reason: format!("CODEC({}) is not on the list of the exhaustive one", chosen.spec),
+        })?;
+        short_bytes += measure.stored_bytes;
+        cost += measure.cost(objective);
+        least += all.best(objective).cost(objective);
+    }
+    Ok(Goal {
+        objective,
+        told_bytes: short.best_bytes(objective),
+        short_bytes,
+        long_bytes: long.best_bytes(objective),
+        cost: cost / least.max(1e-9),
+    })
+}
+
+/// Searches in both ways.
+pub fn run(name: &str, sample: &Sample) -> Result<Outcome, BenchError> {
+    let options = AdviseOptions::new(thread_time);
+    let timed = |options: &AdviseOptions| {
+        let start = thread_seconds();
+        let advice = advise(sample, &[], options).map_err(|error| BenchError::Library {
+            contender: name.to_owned(),
+            reason: error.to_string(),
+        })?;
+        Ok::<_, BenchError>((advice, thread_seconds() - start))
+    };
+    let (short, short_seconds) = timed(&options)?;
+    let (long, long_seconds) = timed(&AdviseOptions { orders: false, ..options.exhaustive() })?;
+    let goals: Result<Vec<Goal>, BenchError> =
+        Objective::ALL.iter().map(|objective| goal(*objective, &short, &long, name)).collect();
+    let goals = goals?;
+    let (rows, raw_bytes) = (sample.rows(), short.raw_bytes());
+    Ok(Outcome { name: name.to_owned(), rows, raw_bytes, short_seconds, long_seconds, goals })
+}
+
+/// One row per table.
+pub fn table(outcomes: &[Outcome]) -> Table {
+    let mut columns = vec![Column::text("table")];
+    let numbers = ["rows", "MB", "s", "exhaustive s", "share"];
+    columns.extend(numbers.map(Column::number));
+    for objective in Objective::ALL {
+        let name = objective.name();
+        columns.push(Column::number(&format!("{name} MB")));
+        columns.push(Column::number("told"));
+        columns.push(Column::number("exhaustive"));
+        columns.push(Column::number("cost"));
+    }
+    let megabytes = |bytes: u64| format!("{:.3}", bytes as f64 / 1e6);
+    let row = |outcome: &Outcome| {
+        let mut row = vec![
+            outcome.name.clone(),
+            outcome.rows.to_string(),
+            format!("{:.1}", outcome.raw_bytes as f64 / 1e6),
+            format!("{:.3}", outcome.short_seconds),
+            format!("{:.3}", outcome.long_seconds),
+            format!("{:.3}", outcome.share()),
+        ];
+        for goal in &outcome.goals {
+            row.extend([goal.short_bytes, goal.told_bytes, goal.long_bytes].map(megabytes));
+            row.push(format!("{:.4}", goal.cost));
+        }
+        row
+    };
+    let rows = outcomes.iter().map(row).collect();
+    Table { title: "The advisor's search and an exhaustive one".to_owned(), columns, rows }
+}

@@ -1,0 +1,317 @@
+//! The chains of a stream that are worth measuring, and what a chain makes of it: for advice, and for checks of the choice.
+//!
+//! One ranking on samples of a few blocks serves all objectives. What is ranked first is measured on more blocks; codecs
+//! that encode slowly on fewer of them, and by how much they do better there than a quick one of their kind.
+
+use super::back::Back;
+use super::block::{Plan, Workshop};
+use super::{Choice, Objective, block_bytes};
+use crate::CodecError;
+use crate::block::{Block, Decoder, Encoder};
+use crate::codec::Element;
+use crate::spec::CodecSpec;
+use std::time::Duration;
+
+/// Blocks whose samples chains are ranked by.
+const RANKED_BLOCKS: usize = 4;
+/// Of the blocks that chains are encoded on, slow codecs see every so many.
+const SLOW_STRIDE: usize = 4;
+/// A back end that costs no more than this on the samples is measured behind the best front end, too.
+const NEAR: f64 = 1.02;
+/// A high level is tried where zstd leaves no more than this of what the front end made.
+const HIGH_LEVEL_GAIN: f64 = 0.9;
+/// Decoding is timed so often, and the least time counts.
+const TIMINGS: usize = 2;
+
+/// Codecs that are always measured ...
+const PLAIN: [&str; 4] = ["NONE", "LZ4", "ZSTD(1)", "ZSTD(3)"];
+/// ... those that are, too, where nothing else does anything for the values ...
+const SLOW: [&str; 2] = ["LZ4HC(9)", "ZSTD(9)"];
+/// ... and what an exhaustive search adds.
+const BETWEEN: &str = "ZSTD(6)";
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Blocks of the stream that are encoded, spread over it.
+    pub blocks_max: usize,
+    /// Front ends that are encoded in full for each goal, by their rank on samples; [`usize::MAX`] is every chain of the
+    /// list, each on all blocks that are looked at.
+    pub candidates_max: usize,
+    /// The clock by which decoding is measured; libraries read none.
+    pub clock: fn() -> Duration,
+}
+
+impl Effort {
+    /// Everything: what the short search is judged by.
+    pub fn exhaustive(clock: fn() -> Duration) -> Self {
+        Self { blocks_max: usize::MAX, candidates_max: usize::MAX, clock }
+    }
+
+    fn is_exhaustive(&self) -> bool {
+        self.candidates_max == usize::MAX
+    }
+}
+
+/// What a chain makes of a stream. Every block that was encoded was decoded and compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The chain.
+    pub spec: CodecSpec,
+    /// Bytes of the blocks that were looked at, before and ...
+    pub source_bytes: u64,
+    /// ... after, block headers included.
+    pub stored_bytes: u64,
+    /// Time of decoding, by the clock.
+    pub decode: Duration,
+}
+
+impl Measured {
+    /// Source bytes per stored byte.
+    pub fn ratio(&self) -> f64 {
+        self.source_bytes as f64 / (self.stored_bytes as f64).max(1.0)
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Chains to measure: those that did best on samples for any of the objectives, and plain codecs.
+    pub specs: Vec<CodecSpec>,
+    /// Chains that did better on samples, and are not taken.
+    pub passed_over: Vec<CodecSpec>,
+}
+
+impl Found {
+    fn add(&mut self, spec: CodecSpec, takes: &dyn Fn(&CodecSpec) -> bool) {
+        if takes(&spec) && !self.specs.contains(&spec) {
+            self.specs.push(spec);
+        }
+    }
+}
+
+/// A chain with what it made of samples.
+struct Ranked {
+    plan: Plan,
+    spec: CodecSpec,
+    bytes: usize,
+    decode_ns: f64,
+    blocks: usize,
+}
+
+impl Ranked {
+    fn cost(&self, objective: Objective) -> f64 {
+        objective.cost(self.bytes, self.decode_ns)
+    }
+}
+
+/// The chains of the short list, in words of ClickHouse, that are worth measuring on a stream; `takes` says of a chain
+/// whether it may be recommended.
+pub fn search(
+    source: &[u8],
+    element: Element,
+    effort: &Effort,
+    takes: &dyn Fn(&CodecSpec) -> bool,
+) -> Result<Found, CodecError> {
+    let choice = Choice { words: true, ..Choice::new(Objective::Size) };
+    let mut shop = Workshop::new(choice, element)?;
+    let mut found = Found::default();
+    let has_fronts = shop.fronts.len() > 1;
+    // T64 of floats, for example: a block may have it, a column not.
+    let takes = |spec: &CodecSpec| takes(spec) && Encoder::new(spec, element).is_ok();
+    let takes: &dyn Fn(&CodecSpec) -> bool = &takes;
+    if has_fronts {
+        let ranked = rank(&mut shop, &blocks(source, element, RANKED_BLOCKS))?;
+        for objective in Objective::ALL {
+            nominate(&ranked, *objective, effort, takes, &mut found)?;
+        }
+        if effort.is_exhaustive() {
+            for front in &shop.fronts {
+                for back in Back::ALL {
+                    found.add(spec(front.text, *back)?, takes);
+                }
+            }
+        }
+    }
+    for text in PLAIN {
+        found.add(text.parse()?, takes);
+    }
+    if !has_fronts || effort.is_exhaustive() {
+        for text in SLOW {
+            found.add(text.parse()?, takes);
+        }
+    }
+    if effort.is_exhaustive() {
+        found.add(BETWEEN.parse()?, takes);
+    }
+    Ok(found)
+}
+
+/// What the chains make of samples of some blocks, added up. Who is not tried on one of them is out.
+fn rank(shop: &mut Workshop, blocks: &[&[u8]]) -> Result<Vec<Ranked>, CodecError> {
+    let mut sums: Vec<Ranked> = Vec::new();
+    for block in blocks {
+        for tried in shop.rank(block, Back::RANKED)? {
+            if let Some(sum) = sums.iter_mut().find(|sum| sum.plan == tried.plan) {
+                sum.bytes += tried.bytes;
+                sum.decode_ns += tried.decode_ns;
+                sum.blocks += 1;
+                continue;
+            }
+            let spec = spec(shop.fronts[tried.plan.front].text, tried.plan.back)?;
+            let (plan, bytes, decode_ns) = (tried.plan, tried.bytes, tried.decode_ns);
+            sums.push(Ranked { plan, spec, bytes, decode_ns, blocks: 1 });
+        }
+    }
+    sums.retain(|sum| sum.blocks == blocks.len());
+    Ok(sums)
+}
+
+/// Adds the best front ends for an objective, each with its best back end, and of the first also what is as good.
+fn nominate(
+    ranked: &[Ranked],
+    objective: Objective,
+    effort: &Effort,
+    takes: &dyn Fn(&CodecSpec) -> bool,
+    found: &mut Found,
+) -> Result<(), CodecError> {
+    let mut order: Vec<&Ranked> = ranked.iter().collect();
+    order.sort_by(|a, b| a.cost(objective).total_cmp(&b.cost(objective)));
+    let mut fronts: Vec<usize> = Vec::new();
+    let mut least = f64::INFINITY;
+    for next in order {
+        if !takes(&next.spec) {
+            if fronts.is_empty() && !found.passed_over.contains(&next.spec) {
+                found.passed_over.push(next.spec.clone());
+            }
+            continue;
+        }
+        let (front, cost) = (next.plan.front, next.cost(objective));
+        if fronts.is_empty() {
+            least = cost;
+            if objective == Objective::Size && gains(ranked, next) {
+                let back = Back::Zstd(9);
+                let text = next.spec.to_string().replace(&next.plan.back.text(), &back.text());
+                found.add(text.parse()?, takes);
+            }
+        }
+        let is_new = !fronts.contains(&front) && fronts.len() < effort.candidates_max;
+        if is_new || (fronts.first() == Some(&front) && cost <= least * NEAR) {
+            fronts.push(front);
+            found.add(next.spec.clone(), takes);
+        }
+    }
+    Ok(())
+}
+
+/// Whether zstd does so much behind the front end that a high level may do more.
+fn gains(ranked: &[Ranked], one: &Ranked) -> bool {
+    let alone = Plan { back: Back::None, ..one.plan };
+    let alone = ranked.iter().find(|known| known.plan == alone);
+    let is_zstd = matches!(one.plan.back, Back::Zstd(_));
+    is_zstd && alone.is_some_and(|it| (one.bytes as f64) < HIGH_LEVEL_GAIN * it.bytes as f64)
+}
+
+/// What one chain makes of a stream.
+pub fn measure(
+    source: &[u8],
+    spec: &CodecSpec,
+    element: Element,
+    effort: &Effort,
+) -> Result<Measured, CodecError> {
+    let blocks = blocks(source, element, effort.blocks_max);
+    let quick = if effort.is_exhaustive() { None } else { quick(spec) };
+    let few: Vec<&[u8]> = blocks.iter().copied().skip(1).step_by(SLOW_STRIDE).collect();
+    let Some(quick) = quick.filter(|_| !few.is_empty() && few.len() < blocks.len()) else {
+        return measure_blocks(&blocks, spec, element, effort.clock);
+    };
+    // What a quick codec makes of all blocks, less by what the slow one gains on some.
+    let mut measured = measure_blocks(&few, spec, element, effort.clock)?;
+    let (all, some) = (stored(&blocks, &quick, element)?, stored(&few, &quick, element)?);
+    let bytes: usize = blocks.iter().map(|block| block.len()).sum();
+    let stretch = bytes as f64 / (measured.source_bytes as f64).max(1.0);
+    measured.source_bytes = bytes as u64;
+    measured.decode = measured.decode.mul_f64(stretch);
+    let product = u128::from(measured.stored_bytes) * all as u128 / (some as u128).max(1);
+    measured.stored_bytes = u64::try_from(product).unwrap_or(u64::MAX);
+    Ok(measured)
+}
+
+/// For chains that end in a codec that encodes slowly: the same with a quick one that does alike.
+pub fn quick(spec: &CodecSpec) -> Option<CodecSpec> {
+    let mut quick = spec.clone();
+    let last = quick.calls.last_mut()?;
+    let level: i32 = last.arguments.first().and_then(|level| level.parse().ok()).unwrap_or(0);
+    match last.name.as_str() {
+        "LZ4HC" => {
+            last.name = "LZ4".to_owned();
+            last.arguments.clear();
+        }
+        "ZSTD" if level > 4 => last.arguments = vec!["3".to_owned()],
+        _ => return None,
+    }
+    Some(quick)
+}
+
+/// At most `max` whole blocks, spread over the stream.
+fn blocks(source: &[u8], element: Element, max: usize) -> Vec<&[u8]> {
+    let blocks: Vec<&[u8]> = source.chunks(block_bytes(element).0).collect();
+    let taken = max.clamp(1, blocks.len().max(1));
+    (0..taken)
+        .filter_map(|k| blocks.get((2 * k + 1) * blocks.len() / (2 * taken)).copied())
+        .collect()
+}
+
+fn spec(front: &str, back: Back) -> Result<CodecSpec, CodecError> {
+    let back = back.text();
+    match (front, back.as_str()) {
+        ("", "") => "NONE".parse(),
+        (front, "") => front.parse(),
+        ("", back) => back.parse(),
+        (front, back) => format!("{front}, {back}").parse(),
+    }
+}
+
+/// Bytes that a chain makes of blocks, headers included.
+fn stored(blocks: &[&[u8]], spec: &CodecSpec, element: Element) -> Result<usize, CodecError> {
+    let mut encoder = Encoder::new(spec, element)?;
+    let (mut bytes, mut target) = (0, Vec::new());
+    for source in blocks {
+        target.clear();
+        encoder.encode(source, &mut target)?;
+        bytes += target.len();
+    }
+    Ok(bytes)
+}
+
+fn measure_blocks(
+    blocks: &[&[u8]],
+    spec: &CodecSpec,
+    element: Element,
+    clock: fn() -> Duration,
+) -> Result<Measured, CodecError> {
+    let (mut encoder, mut decoder) = (Encoder::new(spec, element)?, Decoder::new());
+    let (mut stored, mut decoded) = (Vec::new(), Vec::new());
+    let (mut source_bytes, mut stored_bytes, mut decode) = (0, 0, Duration::ZERO);
+    for source in blocks {
+        stored.clear();
+        encoder.encode(source, &mut stored)?;
+        let block = Block::parse(&stored)?;
+        let mut least = Duration::MAX;
+        for _ in 0..TIMINGS {
+            decoded.clear();
+            decoded.resize(source.len(), 0);
+            let before = clock();
+            decoder.decode(&block, &mut decoded)?;
+            least = least.min(clock().saturating_sub(before));
+            if decoded != *source {
+                let reason = "does not give back what was encoded".to_owned();
+                return Err(CodecError::Spec { spec: spec.to_string(), reason });
+            }
+        }
+        decode += least;
+        source_bytes += source.len() as u64;
+        stored_bytes += stored.len() as u64;
+    }
+    Ok(Measured { spec: spec.clone(), source_bytes, stored_bytes, decode })
+}
