@@ -96,7 +96,11 @@ impl Storage for Disk {
         for entry in fs::read_dir(path)? {
             let entry = entry?;
             // The metadata of the entry itself: a link stays a link.
-            let metadata = entry.metadata()?;
+            let metadata = match entry.metadata() {
+                // Removed or renamed since the directory was read: it is not there.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                metadata => metadata?,
+            };
             let is_file = metadata.is_file();
             entries.push(Entry {
                 name: entry.file_name().to_string_lossy().into_owned(),

@@ -51,6 +51,12 @@ pub enum RecordError {
         /// Number in the file.
         got: u64,
     },
+    /// A file that was written for another category.
+    #[error("{}: belongs to another category than its directory is named after; move it, or rename the directory, back", path.display())]
+    OtherCategory {
+        /// The file.
+        path: PathBuf,
+    },
     /// No record has this id.
     #[error("no record {id}: the log holds {first} to {end} (exclusive)")]
     NotFound {
@@ -154,6 +160,7 @@ impl RecordError {
             }
             Self::Gone { .. }
             | Self::OtherStore { .. }
+            | Self::OtherCategory { .. }
             | Self::Exists { .. }
             | Self::Locked { .. } => Kind::Conflict,
             Self::TooLarge { .. } => Kind::Limit,
@@ -183,6 +190,7 @@ impl RecordError {
             Self::OtherStore { path, expected, got } => {
                 Self::OtherStore { path: path.clone(), expected: *expected, got: *got }
             }
+            Self::OtherCategory { path } => Self::OtherCategory { path: path.clone() },
             Self::Zstd { operation, reason } => Self::Zstd { operation, reason },
             other => Self::Argument { problem: other.to_string() },
         }

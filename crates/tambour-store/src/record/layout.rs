@@ -20,6 +20,8 @@ pub(super) const NEXT_DICTIONARY: &str = "next.dictionary";
 const MARKER_BYTES_MAX: u64 = 1 << 16;
 /// Longest name of a category.
 const NAME_BYTES_MAX: usize = 64;
+/// So often a directory is listed again that changes meanwhile.
+const LISTINGS_MAX: usize = 16;
 /// Least and most raw bytes of a segment.
 const SEGMENT_BYTES: (u64, u64) = (1 << 10, 256 << 20);
 
@@ -243,6 +245,12 @@ fn check_name(name: &str) -> Result<(), RecordError> {
     Ok(())
 }
 
+/// The category that a file lies in: the name of its directory.
+pub(super) fn category_of(file: &Path) -> &str {
+    let directory = file.parent().and_then(Path::file_name);
+    directory.and_then(std::ffi::OsStr::to_str).unwrap_or_default()
+}
+
 /// What a file of a category is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FileKind {
@@ -277,6 +285,27 @@ pub(super) fn segment_files(
         })
         .collect();
     files.sort_unstable();
+    Ok(files)
+}
+
+/// The same, listed until nothing changes: a directory that is listed while files are renamed may show neither the old name nor
+/// the new one.
+pub(super) fn settled_files(
+    storage: &dyn Storage,
+    directory: &Path,
+) -> Result<Vec<(u64, FileKind, u64)>, RecordError> {
+    let mut files = segment_files(storage, directory)?;
+    for _ in 0..LISTINGS_MAX {
+        let again = segment_files(storage, directory)?;
+        let names = |files: &[(u64, FileKind, u64)]| -> Vec<_> {
+            files.iter().map(|file| (file.0, file.1)).collect()
+        };
+        let same = names(&files) == names(&again);
+        files = again;
+        if same {
+            break;
+        }
+    }
     Ok(files)
 }
 

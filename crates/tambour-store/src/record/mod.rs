@@ -21,6 +21,7 @@
 //! Nothing unverified is returned: every group has a CRC-32C that starts at its segment and number. The format is
 //! described in `docs/format/record.md`.
 
+mod background;
 mod batch;
 mod bytes;
 mod codec;
@@ -43,6 +44,7 @@ mod verify;
 mod view;
 mod writer;
 
+pub use background::Sealing;
 pub use batch::Batch;
 pub use codec::Codec;
 pub use dictionary::{DICTIONARY_BYTES_MAX, Dictionary, SAMPLES_MIN};
@@ -50,7 +52,7 @@ pub use error::RecordError;
 pub use layout::{MARKER, RecordStore, Settings};
 pub use reader::Reader;
 pub use retention::{Dropped, Retention};
-pub use salvage::{Moved, Salvaged, salvage};
+pub use salvage::{CutOff, Moved, Salvaged, salvage};
 pub use scan::Scanned;
 pub use seal::{SealOptions, SealReport};
 pub use stat::{SegmentStat, SegmentState, Stat};

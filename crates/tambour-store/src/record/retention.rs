@@ -45,6 +45,7 @@ pub(super) fn apply(
         let path = directory.join(file_name(base, kind));
         let file = storage.open(&path).map_err(RecordError::file("open", &path))?;
         let (header, _) = read_header(&*file, &path)?;
+        header.check_owner(&path, store.number)?;
         let old = retention.before.is_some_and(|time| header.timed && header.times.1 < time);
         let over = retention.bytes_max.is_some_and(|most| bytes > most);
         if !old && !over {

@@ -3,9 +3,10 @@
 use super::RecordError;
 use super::batch::Batch;
 use super::layout::{RecordStore, Settings};
+use super::open::Tail;
 use super::view::{Segment, ViewOptions};
 use std::ops::{ControlFlow, Range};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::storage::Storage;
 
@@ -19,12 +20,29 @@ pub struct Salvaged {
     pub records: u64,
     /// Records that were lost; ids of the copies do not leave gaps for them.
     pub lost: u64,
-    /// Whether more may be lost: the last segment of a category cannot be opened, and nothing tells how many records it held.
+    /// Whether more may be lost: the last segment of a category cannot be opened, or has something behind its last frame that
+    /// no crash leaves, and nothing tells how many records that was.
     pub unknown: bool,
+    /// Commits that were cut off: by a crash, and then none of their records was acknowledged, or because the end of a file is
+    /// missing. Their records are not counted as lost.
+    pub cut: Vec<CutOff>,
     /// What was wrong.
     pub damage: Vec<RecordError>,
     /// Which ids the copied records of each category had, and which they have.
     pub moved: Vec<(String, Vec<Moved>)>,
+}
+
+/// The beginning of a commit at the end of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutOff {
+    /// The open segment.
+    pub path: PathBuf,
+    /// Where the beginning starts.
+    pub offset: u64,
+    /// Bytes of it.
+    pub bytes: u64,
+    /// Records that the commit had at least, if its head is there.
+    pub records: Option<u64>,
 }
 
 /// Neighbours that were copied.
@@ -73,10 +91,26 @@ fn salvage_category(
     let Range { start: first, end } = view.ids();
     let (mut batch, mut runs) = (Batch::default(), Vec::<Moved>::new());
     let (mut copied, mut failure) = (0, None);
-    salvaged.unknown |= view
-        .slots
-        .iter()
-        .any(|slot| matches!(slot.segment, Segment::Broken(..)) && slot.ids.is_empty());
+    let mut told = 0;
+    for slot in &view.slots {
+        match &slot.segment {
+            Segment::Broken(..) => salvaged.unknown |= slot.ids.is_empty(),
+            Segment::Open(open) => match open.tail {
+                Tail::Damaged { records } => {
+                    salvaged.unknown = true;
+                    told += records;
+                }
+                Tail::Cut { records } => salvaged.cut.push(CutOff {
+                    path: open.path.clone(),
+                    offset: open.frames_end as u64,
+                    bytes: (open.file_bytes - open.frames_end) as u64,
+                    records,
+                }),
+                Tail::Nothing => {}
+            },
+            Segment::Sealed(_) => {}
+        }
+    }
     let mut reader = view.reader();
     // Beyond the end: a broken segment there is to be reported.
     let stopped = reader.scan_each(first..u64::MAX, |scanned| {
@@ -108,7 +142,7 @@ fn salvage_category(
         writer.append_batch(&batch)?;
     }
     salvaged.records += copied;
-    salvaged.lost += (end - first).saturating_sub(copied);
+    salvaged.lost += (end - first).saturating_sub(copied) + told;
     salvaged.moved.push((category.to_owned(), runs));
     Ok(())
 }

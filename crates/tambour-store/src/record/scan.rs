@@ -89,9 +89,18 @@ impl Reader {
             let entry = &self.view.slots[slot];
             let wanted = ids.start.max(entry.ids.start)..ids.end.min(entry.ids.end);
             let is_broken = matches!(entry.segment, Segment::Broken(..));
+            // What was lost there got no ids again as long as nothing follows.
+            let is_last = slot + 1 == self.view.slots.len();
+            let behind = match &entry.segment {
+                Segment::Open(open) if is_last && ids.end > entry.ids.end => open.tail_damage(),
+                _ => None,
+            };
             if wanted.is_empty()
                 && !(is_broken && entry.ids.is_empty() && ids.end > entry.ids.start)
             {
+                if let Some(ControlFlow::Break(value)) = behind.map(|damage| visit(Err(damage))) {
+                    return Some(value);
+                }
                 continue;
             }
             if expected < wanted.start {
@@ -106,6 +115,10 @@ impl Reader {
                 Segment::Sealed(_) => self.scan_sealed(slot, wanted, &mut visit),
                 Segment::Open(_) => self.scan_open(slot, wanted, &mut visit),
                 Segment::Broken(kind, _) => visit(Err(self.view.broken(entry, *kind))),
+            };
+            let flow = match (flow, behind) {
+                (ControlFlow::Continue(()), Some(damage)) => visit(Err(damage)),
+                (flow, _) => flow,
             };
             if let ControlFlow::Break(value) = flow {
                 return Some(value);

@@ -4,7 +4,7 @@ use super::batch::Batch;
 use super::codec::Codec;
 use super::dictionary::{self, Dictionary};
 use super::layout::{
-    FileKind, NEXT_DICTIONARY, RecordStore, file_name, replace_file, segment_files,
+    FileKind, NEXT_DICTIONARY, RecordStore, category_of, file_name, replace_file, segment_files,
 };
 use super::open::OpenSegment;
 use super::scan::Scanned;
@@ -94,7 +94,7 @@ pub(super) fn tidy(storage: &dyn Storage, directory: &Path, store: u64) -> Resul
                 let file = storage.open(&path).map_err(RecordError::file("open", &path))?;
                 // What cannot be read replaces nothing.
                 if let Ok((header, _)) = super::sealed::read_header(&*file, &path)
-                    && header.store == store
+                    && header.check_owner(&path, store).is_ok()
                     && header.base == base
                 {
                     covered = header.end();
@@ -117,14 +117,14 @@ pub(super) fn remove(storage: &dyn Storage, path: &Path) -> Result<(), RecordErr
     storage.remove_file(path).map_err(RecordError::file("remove", path))
 }
 
-/// Seals every open segment below `end`; neighbours that are small become one.
+/// Seals every open segment below `end`, until `report` breaks; neighbours that are small become one.
 pub(super) fn seal(
     store: &RecordStore,
     directory: &Path,
     end: u64,
     options: &SealOptions,
-) -> Result<Vec<SealReport>, RecordError> {
-    let mut reports = Vec::new();
+    report: &mut dyn FnMut(SealReport) -> ControlFlow<()>,
+) -> Result<(), RecordError> {
     let all = segment_files(&*store.storage, directory)?;
     // Each with the id that the next segment of either kind begins with.
     let behind = |base: u64| all.iter().map(|file| file.0).find(|next| *next > base);
@@ -137,9 +137,11 @@ pub(super) fn seal(
     while at < files.len() {
         let job = collect(store, directory, &files[at..])?;
         at += job.files.len();
-        reports.push(run(store, directory, &job, options)?);
+        if report(run(store, directory, &job, options)?).is_break() {
+            break;
+        }
     }
-    Ok(reports)
+    Ok(())
 }
 
 /// Reads as many neighbours as one segment holds.
@@ -164,15 +166,18 @@ fn collect(
         let full = bytes > store.settings.segment_bytes
             || records > SEGMENT_RECORDS_MAX
             || weight(bytes, records) > SEGMENT_BYTES_MAX;
-        let is_cut = open.end() < next;
+        let is_cut = open.end() < next || open.tail_damage().is_some();
         if number > 0 && (!contiguous || full || is_cut) {
             break;
+        }
+        // Damage is not sealed away: it stays in the open file until somebody has looked.
+        if let Some(damage) = open.tail_damage() {
+            return Err(damage);
         }
         if is_cut {
             return Err(RecordError::Missing { path, first: open.end(), end: next });
         }
         let mut decoder = open.decoder()?;
-        // Damage is not sealed away: it stays in the open file until somebody has looked.
         let flow = open.scan(base..open.end().min(next), &mut decoder, |scanned| match scanned {
             Ok(Scanned { time, record, .. }) => {
                 job.records.push_mixed(record, time);
@@ -205,7 +210,7 @@ fn run(
     let group = trial::group(&samples.held_out, &way, options.group)?;
     let (codec, dictionary_bytes) = (way.codec, way.dictionary.bytes().len());
     let shape = Shape { codec, level: way.level, group, dictionary: way.dictionary };
-    let file = build(store.number, job.base, &job.records, &shape)?;
+    let file = build(store.number, category_of(&job.files[0]), job.base, &job.records, &shape)?;
     let name = file_name(job.base, FileKind::Sealed);
     replace_file(&*store.storage, directory, &name, &file)?;
     // From here on the sealed segment counts; the open ones are leftovers.

@@ -51,7 +51,7 @@ pub fn verify(storage: &Arc<dyn Storage>, path: &Path) -> Result<Verified, Recor
 }
 
 /// The number in the marker is that in all files; that is what its own digits are checked by.
-fn check_marker(store: &RecordStore, verified: &mut Verified) {
+pub(super) fn check_marker(store: &RecordStore, verified: &mut Verified) {
     let path = store.path.join(MARKER);
     match store.storage.read(&path, 1 << 16) {
         Ok(text) if text == store.marker() => {}
@@ -66,7 +66,7 @@ fn check_marker(store: &RecordStore, verified: &mut Verified) {
     }
 }
 
-fn check_dictionary(store: &RecordStore, path: &Path) -> Result<(), RecordError> {
+pub(super) fn check_dictionary(store: &RecordStore, path: &Path) -> Result<(), RecordError> {
     let bytes = store.storage.read(path, 1 << 20).map_err(RecordError::file("read", path))?;
     let (number, dictionary, _) =
         dictionary::from_file(&bytes).map_err(|damage| damage.within(path, 0))?;
@@ -87,28 +87,36 @@ fn check_dictionary(store: &RecordStore, path: &Path) -> Result<(), RecordError>
     Ok(())
 }
 
-fn verify_view(view: View, verified: &mut Verified) {
-    let view = Arc::new(view);
-    for slot in &view.slots {
-        verified.segments += 1;
+/// Checks what reading all records does not.
+pub(super) fn check_files(view: &View, found: &mut Vec<RecordError>) {
+    for (number, slot) in view.slots.iter().enumerate() {
         match &slot.segment {
             Segment::Sealed(sealed) => {
                 if sealed.repairs.is_empty() {
-                    verified.damage.extend(sealed.check_guard().err());
+                    found.extend(sealed.check_guard().err());
                 }
                 // Opened once more, since errors are not to be copied.
                 for repair in &sealed.repairs {
-                    verified.damage.push(repair.again());
+                    found.push(repair.again());
                 }
             }
             Segment::Open(open) => {
-                verified.damage.extend(open.damage.iter().map(RecordError::again));
-                verified.damage.extend(open.check().err());
+                found.extend(open.damage.iter().map(RecordError::again));
+                found.extend(open.check().err());
+                // At the end of the log the scan reports it.
+                let is_last = number + 1 == view.slots.len();
+                found.extend(open.tail_damage().filter(|_| !is_last));
             }
             // Reported by the scan.
             Segment::Broken(..) => {}
         }
     }
+}
+
+fn verify_view(view: View, verified: &mut Verified) {
+    let view = Arc::new(view);
+    verified.segments += view.slots.len();
+    check_files(&view, &mut verified.damage);
     let mut reader = view.reader();
     let scanned = reader.scan_each(0..u64::MAX, |scanned| {
         match scanned {

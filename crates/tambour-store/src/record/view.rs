@@ -1,7 +1,7 @@
 //! What readers see of a category: its segments at one moment.
 
 use super::RecordError;
-use super::layout::{FileKind, RecordStore, file_name, segment_files};
+use super::layout::{FileKind, RecordStore, file_name, settled_files};
 use super::memory::Budget;
 use super::open::OpenSegment;
 use super::reader::Reader;
@@ -124,10 +124,16 @@ impl View {
         let Range { start: first, end } = self.ids();
         if !(first..end).contains(&id) {
             // How far a broken segment goes is not known when nothing follows it.
-            if let Some(last) = self.slots.last().filter(|last| last.ids.start <= id)
-                && let Segment::Broken(kind, _) = &last.segment
-            {
-                return self.broken(last, *kind);
+            if let Some(last) = self.slots.last().filter(|last| last.ids.start <= id) {
+                match &last.segment {
+                    Segment::Broken(kind, _) => return self.broken(last, *kind),
+                    Segment::Open(open) => {
+                        if let Some(damage) = open.tail_damage() {
+                            return damage;
+                        }
+                    }
+                    Segment::Sealed(_) => {}
+                }
             }
             return RecordError::NotFound { id, first, end };
         }
@@ -163,7 +169,7 @@ fn read_slots(
     known: &[Slot],
 ) -> Result<Vec<Slot>, RecordError> {
     let storage = &*store.storage;
-    let files = segment_files(storage, directory)?;
+    let files = settled_files(storage, directory)?;
     let mut slots: Vec<Slot> = Vec::with_capacity(files.len());
     for (number, (base, kind, length)) in files.iter().copied().enumerate() {
         let covered = slots.last().is_some_and(|slot| {

@@ -1,11 +1,12 @@
 //! Appending: one writer, any number of threads, one commit for all that wait.
 
+use super::background::Ended;
 use super::batch::Batch;
 use super::codec::{Codec, Encoder};
 use super::dictionary::{self, DICTIONARY_BYTES_MAX, Dictionary};
 use super::layout::{
-    FileKind, NEXT_DICTIONARY, RecordStore, file_name, from_store, replace_file, segment_files,
-    sync_parent,
+    FileKind, NEXT_DICTIONARY, RecordStore, category_of, file_name, from_store, replace_file,
+    segment_files, sync_parent,
 };
 use super::open::frame::{self, FRAME_BYTES_MAX, FRAME_RECORDS_MAX};
 use super::open::{OpenHeader, OpenSegment, start};
@@ -15,9 +16,9 @@ use super::sealed::build::seed;
 use super::trial::Samples;
 use super::{RECORD_BYTES_MAX, RecordError, SEGMENT_BYTES_MAX, weight};
 use crate::commit::aside;
-use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tambour_part::storage::{Lock, WriteFile};
 
 /// Open files up to this length are gone on with; behind longer ones a new segment begins.
@@ -36,8 +37,11 @@ pub struct Writer {
     pending: Mutex<Pending>,
     /// The open segment; held during a commit.
     commit: Mutex<Commit>,
+    ended: Ended,
     /// Held while files other than the open segment are changed.
     maintenance: Mutex<()>,
+    /// What was wrong with the last segment when the writer took over.
+    found: Mutex<Vec<RecordError>>,
     #[expect(dead_code, reason = "held for its drop")]
     lock: Mutex<Box<dyn Lock>>,
 }
@@ -47,12 +51,29 @@ struct Pending {
     records: Batch,
     /// Id of the first of them.
     first: u64,
-    /// Whether some of them wait for nobody but a flush.
-    later: bool,
-    /// Commits that failed; the records that waited for them are gone.
-    failures: u64,
+    /// The id behind the last record that waits for nobody but a flush.
+    later_end: u64,
+    /// Ends with the next commit that fails: whoever appended before it finds there what was kept.
+    epoch: Epoch,
     /// The first id that was given to a record which is gone and for which nobody waited: the next flush tells.
     lost: Option<u64>,
+}
+
+/// From one failed commit to the next. Ids that were given in it are final below the end that is set by its failure; those
+/// above are given again in the next one.
+#[derive(Clone, Debug, Default)]
+struct Epoch(Arc<OnceLock<u64>>);
+
+impl Epoch {
+    /// What a failed commit has decided about records up to this end; `None` while none has failed.
+    fn outcome(&self, end: u64) -> Option<Result<(), RecordError>> {
+        let kept = *self.0.get()?;
+        Some(if end <= kept {
+            Ok(())
+        } else {
+            Err(RecordError::Lost { id: end.saturating_sub(1) })
+        })
+    }
 }
 
 impl Pending {
@@ -114,7 +135,7 @@ impl std::fmt::Debug for Open {
     }
 }
 
-fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -138,7 +159,9 @@ impl Writer {
             directory,
             pending,
             commit,
+            ended: Ended::default(),
             maintenance,
+            found: Mutex::default(),
             lock: Mutex::new(lock),
         };
         writer.take_over()?;
@@ -155,14 +178,19 @@ impl Writer {
         let storage = &*self.store.storage;
         if kind == FileKind::Sealed {
             let file = storage.open(&path).map_err(RecordError::file("open", &path))?;
-            commit.end = super::sealed::read_header(&*file, &path)?.0.end();
+            let header = super::sealed::read_header(&*file, &path)?.0;
+            header.check_owner(&path, self.store.number)?;
+            commit.end = header.end();
         } else {
             let open = OpenSegment::read(storage, &path, Some(self.store.number), None)?;
             commit.end = open.end();
             // A damaged file stays as it is, for those who look into it.
-            if open.damage.is_empty() && open.frames_end <= ADOPT_BYTES_MAX {
+            let found: Vec<_> =
+                open.damage.iter().map(RecordError::again).chain(open.tail_damage()).collect();
+            if found.is_empty() && open.frames_end <= ADOPT_BYTES_MAX {
                 self.adopt(&mut commit, &open)?;
             }
+            *hold(&self.found) = found;
         }
         hold(&self.pending).first = commit.end;
         Ok(())
@@ -219,9 +247,22 @@ impl Writer {
             .filter(|(store, ..)| *store == self.store.number)
             .map(|(_, dictionary, _)| dictionary)
             .unwrap_or_default();
-        let header =
-            OpenHeader { store: self.store.number, base, seed: seed(self.store.number, base) };
+        let store = self.store.number;
+        let seed = seed(store, category_of(&path), base);
+        let header = OpenHeader { store, base, seed };
         self.begin(header, &dictionary, &[], Size::default())
+    }
+
+    /// What was wrong with the last open segment when this writer took over: the log goes on behind the last record that
+    /// can be read, and the damaged file stays as it is. Where this tells of records behind that one, their ids are given
+    /// again; salvage the store first if it matters.
+    pub fn take_found(&self) -> Vec<RecordError> {
+        std::mem::take(&mut hold(&self.found))
+    }
+
+    /// The directory of the category.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// The id that the next record gets.
@@ -231,8 +272,8 @@ impl Writer {
 
     /// Appends a record and returns its id; it is durable when this returns.
     pub fn append(&self, record: &[u8], time: Option<i64>) -> Result<u64, RecordError> {
-        let (id, failures) = self.put(record, time, false)?;
-        self.wait_for(id + 1, failures)?;
+        let (id, epoch) = self.put(record, time, false)?;
+        self.wait_for(id + 1, &epoch)?;
         Ok(id)
     }
 
@@ -246,14 +287,16 @@ impl Writer {
         record: &[u8],
         time: Option<i64>,
         later: bool,
-    ) -> Result<(u64, u64), RecordError> {
+    ) -> Result<(u64, Epoch), RecordError> {
         check(record)?;
         let mut pending = hold(&self.pending);
         pending.check_room(record.len(), 1)?;
         let id = pending.end();
         pending.records.push_mixed(record, time);
-        pending.later |= later;
-        Ok((id, pending.failures))
+        if later {
+            pending.later_end = id + 1;
+        }
+        Ok((id, pending.epoch.clone()))
     }
 
     /// Appends records; they are durable when this returns, and their ids follow each other. An error, and none is appended,
@@ -262,7 +305,7 @@ impl Writer {
         for record in records.iter() {
             check(record)?;
         }
-        let (ids, failures) = {
+        let (ids, epoch) = {
             let mut pending = hold(&self.pending);
             pending.check_room(records.bytes().len(), records.len())?;
             let first = pending.end();
@@ -271,23 +314,23 @@ impl Writer {
                 let time = times.get(k).copied().filter(|time| *time != NO_TIME);
                 pending.records.push_mixed(record, time);
             }
-            (first..pending.end(), pending.failures)
+            (first..pending.end(), pending.epoch.clone())
         };
-        self.wait_for(ids.end, failures)?;
+        self.wait_for(ids.end, &epoch)?;
         Ok(ids)
     }
 
     /// Returns when everything that was appended before is durable. An error also when a commit failed that took records of
     /// [`Writer::append_later`] with it, whoever it was made for.
     pub fn flush(&self) -> Result<(), RecordError> {
-        let (end, failures) = {
+        let (end, epoch) = {
             let mut pending = hold(&self.pending);
             if let Some(id) = pending.lost.take() {
                 return Err(RecordError::Lost { id });
             }
-            (pending.end(), pending.failures)
+            (pending.end(), pending.epoch.clone())
         };
-        let flushed = self.wait_for(end, failures);
+        let flushed = self.wait_for(end, &epoch);
         if flushed.is_err() {
             // Told by this error.
             hold(&self.pending).lost = None;
@@ -295,14 +338,14 @@ impl Writer {
         flushed
     }
 
-    /// Whoever gets the commit first, commits for all that wait behind it. `failures` is what was counted when the records
-    /// were put among those that wait.
-    fn wait_for(&self, end: u64, failures: u64) -> Result<(), RecordError> {
+    /// Whoever gets the commit first, commits for all that wait behind it. `epoch` is the one in which the records got their
+    /// ids.
+    fn wait_for(&self, end: u64, epoch: &Epoch) -> Result<(), RecordError> {
         let mut commit = hold(&self.commit);
         let taken = {
             let mut pending = hold(&self.pending);
-            if pending.failures != failures {
-                return Err(RecordError::Lost { id: end.saturating_sub(1) });
+            if let Some(outcome) = epoch.outcome(end) {
+                return outcome;
             }
             if commit.end >= end {
                 return Ok(());
@@ -315,17 +358,15 @@ impl Writer {
         if let Err(error) = result {
             // What is in the file behind the last durable record does not count: the next segment begins there.
             commit.open = None;
-            if pending.later {
+            if pending.later_end > commit.end {
                 pending.lost = Some(commit.end);
             }
-            pending.failures += 1;
+            pending.later_end = commit.end;
+            // Set once: the epoch ends here, under the lock of all commits.
+            let _ = std::mem::take(&mut pending.epoch).0.set(commit.end);
             pending.records.clear();
             pending.first = commit.end;
-            pending.later = false;
             return Err(error);
-        }
-        if pending.records.is_empty() {
-            pending.later = false;
         }
         Ok(())
     }
@@ -361,27 +402,47 @@ impl Writer {
         open.size.records += records.len() as u64;
         if open.size.is_full(self.store.settings.segment_bytes) {
             commit.open = None;
+            self.ended.add();
         }
         Ok(())
     }
 
-    /// Ends the open segment, so that the next commit begins a new one; returns the id behind it.
-    fn close_open(&self) -> u64 {
-        let mut commit = hold(&self.commit);
-        commit.open = None;
-        commit.end
+    /// Ends the open segment, so that the next commit begins a new one.
+    fn close_open(&self) {
+        hold(&self.commit).open = None;
+        self.ended.add();
     }
 
     /// Seals all segments that are full; with `all`, also the one that is open. Appending goes on meanwhile.
     pub fn seal(&self, options: &SealOptions, all: bool) -> Result<Vec<SealReport>, RecordError> {
+        if all {
+            self.close_open();
+        }
+        let mut reports = Vec::new();
+        self.seal_each(options, &mut |report| {
+            reports.push(report);
+            ControlFlow::Continue(())
+        })?;
+        Ok(reports)
+    }
+
+    /// Seals segments that are full, one after another until `report` breaks.
+    pub(super) fn seal_each(
+        &self,
+        options: &SealOptions,
+        report: &mut dyn FnMut(SealReport) -> ControlFlow<()>,
+    ) -> Result<(), RecordError> {
         let _held = hold(&self.maintenance);
-        let end = if all {
-            self.close_open()
-        } else {
+        let end = {
             let commit = hold(&self.commit);
             commit.open.as_ref().map_or(commit.end, |open| open.header.base)
         };
-        seal::seal(&self.store, &self.directory, end, options)
+        seal::seal(&self.store, &self.directory, end, options, report)
+    }
+
+    /// How many segments this writer has ended: each of them can be sealed.
+    pub(super) fn ended(&self) -> &Ended {
+        &self.ended
     }
 
     /// Drops whole segments, oldest first.
@@ -436,7 +497,7 @@ mod tests {
     use super::*;
     use crate::record::tests::{PATH, disk, dynamic, reader, records};
     use crate::record::{Batch, Settings};
-    use std::path::Path;
+    use tambour_part::storage::memory::{Calls, ENOSPC};
 
     #[test]
     fn a_segment_is_full_by_file_and_by_records_too() {
@@ -449,6 +510,36 @@ mod tests {
         assert!(sizes.iter().all(|size| size.is_full(u64::MAX)));
         let size = Size { file_bytes: half - 1, raw_bytes: half / 2, records: 1000 };
         assert!(!size.is_full(u64::MAX) && size.is_full(half / 2));
+    }
+
+    #[test]
+    fn what_was_kept_before_a_commit_failed_is_not_told_as_lost() {
+        let memory = disk();
+        let storage = dynamic(&memory);
+        let store = RecordStore::create(&storage, Path::new(PATH), &Settings::default()).unwrap();
+        let writer = store.writer("default").unwrap();
+        // Two threads have put records; the second commits both, a third one fails before the first looks.
+        let (first, first_epoch) = writer.put(b"first", None, false).unwrap();
+        let (second, second_epoch) = writer.put(b"second", None, false).unwrap();
+        writer.wait_for(second + 1, &second_epoch).unwrap();
+        let later = writer.append_later(b"later", None).unwrap();
+        writer.flush().unwrap();
+        memory.fail_at(Calls::Writes, 0, ENOSPC);
+        let (third, third_epoch) = writer.put(b"third", None, false).unwrap();
+        let (fourth, fourth_epoch) = writer.put(b"fourth", None, false).unwrap();
+        writer.wait_for(third + 1, &third_epoch).unwrap_err();
+        // Its id is given again before it looks.
+        assert_eq!(writer.append(b"another", None).unwrap(), third);
+        assert_eq!(writer.append(b"one more", None).unwrap(), fourth);
+        let lost = writer.wait_for(fourth + 1, &fourth_epoch);
+        assert!(matches!(lost, Err(RecordError::Lost { id }) if id == fourth));
+        writer.wait_for(first + 1, &first_epoch).unwrap();
+        // Nobody lost a record that waited for a flush.
+        writer.flush().unwrap();
+        let mut reader = reader(&storage).unwrap();
+        assert_eq!(reader.get(first).unwrap(), b"first");
+        assert_eq!(reader.get(later).unwrap(), b"later");
+        assert_eq!(reader.get(third).unwrap(), b"another");
     }
 
     #[test]

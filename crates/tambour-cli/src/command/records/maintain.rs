@@ -7,7 +7,7 @@ use crate::output::{Console, failure, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
 use tambour::part::storage;
-use tambour::store::record::{Group, Retention, SealOptions, SealReport, salvage as save};
+use tambour::store::record::{CutOff, Group, Retention, SealOptions, SealReport, salvage as save};
 use tambour_bench::thread_seconds;
 
 pub(super) fn seal(arguments: &SealArguments, console: Console) -> anyhow::Result<()> {
@@ -64,23 +64,45 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
     let saved = save(&storage::disk(), &arguments.store, &arguments.to)?;
     if arguments.json {
         let damage: Vec<_> = saved.damage.iter().map(|error| failure::fields(error)).collect();
+        let cut: Vec<_> = saved
+            .cut
+            .iter()
+            .map(|cut| {
+                json!({
+                    "path": cut.path.display().to_string(),
+                    "offset": cut.offset,
+                    "bytes": cut.bytes,
+                    "records": cut.records,
+                })
+            })
+            .collect();
         stdout::json(&json!({
             "schema": "tambour/records-salvage/1",
             "records": saved.records,
             "lost": saved.lost,
             "unknown": saved.unknown,
             "damage": damage,
+            "cut": cut,
         }))?;
     } else {
         let mut lines = stdout::text();
         for error in &saved.damage {
             writeln!(lines, "{}", failure::chain(error).join(": "))?;
         }
+        for CutOff { path, offset, bytes, records } in &saved.cut {
+            let records =
+                records.map_or_else(String::new, |records| format!(" of {records} records"));
+            let (path, bytes) = (path.display(), quantity::bytes(*bytes));
+            writeln!(
+                lines,
+                "{path}, offset {offset}: {bytes} of a commit{records} that was cut off: not acknowledged if it was a crash"
+            )?;
+        }
         lines.flush()?;
     }
     let records = quantity::counted(saved.records, "record", "records");
     let unknown = if saved.unknown {
-        ", and an unknown number of the last segment, which cannot be opened"
+        ", and an unknown number at the end of the log, which is damaged"
     } else {
         ""
     };

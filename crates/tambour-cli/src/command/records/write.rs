@@ -3,9 +3,10 @@
 use super::arguments::{AppendArguments, CreateArguments};
 use super::{format, open};
 use crate::clock::Start;
-use crate::output::{Console, quantity, stdout};
+use crate::output::{Console, failure, quantity, stdout};
 use serde_json::json;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tambour::part::storage;
 use tambour::store::record::{Batch, RecordStore, SealOptions, Settings};
 
@@ -22,20 +23,25 @@ pub(super) fn create(arguments: &CreateArguments, console: Console) -> anyhow::R
 pub(super) fn append(arguments: &AppendArguments, console: Console) -> anyhow::Result<()> {
     let start = Start::now();
     let store = open(&arguments.log.store)?;
-    let writer = store.writer(&arguments.log.category)?;
+    let writer = Arc::new(store.writer(&arguments.log.category)?);
+    for found in writer.take_found() {
+        console.note(format_args!(
+            "damaged, goes on behind it: {}",
+            failure::chain(&found).join(": ")
+        ));
+    }
+    let sealing = if arguments.seal {
+        Some(writer.seal_in_background(&SealOptions::default())?)
+    } else {
+        None
+    };
     let first = writer.end();
     let (mut batch, mut bytes) = (Batch::default(), 0_u64);
     let standard_input = [PathBuf::from("-")];
     let files = if arguments.files.is_empty() { &standard_input[..] } else { &arguments.files };
-    let mut since_seal = 0;
-    let commit = |batch: &mut Batch, since_seal: &mut u64| -> anyhow::Result<()> {
+    let commit = |batch: &mut Batch| -> anyhow::Result<()> {
         writer.append_batch(batch)?;
-        *since_seal += batch.bytes().len() as u64;
         batch.clear();
-        if arguments.seal && *since_seal >= store.settings().segment_bytes {
-            *since_seal = 0;
-            writer.seal(&SealOptions::default(), false)?;
-        }
         Ok(())
     };
     for file in files {
@@ -49,13 +55,16 @@ pub(super) fn append(arguments: &AppendArguments, console: Console) -> anyhow::R
             batch.push_mixed(record, time);
             let full = batch.len() >= arguments.batch as usize;
             if full || batch.bytes().len() >= BATCH_BYTES_MAX {
-                commit(&mut batch, &mut since_seal)?;
+                commit(&mut batch)?;
             }
             Ok(())
         })?;
     }
     if !batch.is_empty() {
-        commit(&mut batch, &mut since_seal)?;
+        commit(&mut batch)?;
+    }
+    if let Some(sealing) = sealing {
+        sealing.finish()?;
     }
     let end = writer.end();
     if arguments.json {

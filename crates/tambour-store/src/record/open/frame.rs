@@ -120,6 +120,17 @@ impl Head {
     }
 }
 
+/// Whether bytes are the beginning of a head in front of a frame, and not all of it.
+pub(super) fn starts_like_head(bytes: &[u8]) -> bool {
+    let magic = &MAGICS[0][..bytes.len().min(MAGICS[0].len())];
+    if !bytes.starts_with(magic) {
+        return false;
+    }
+    let Some(directory) = bytes.get(4..8).and_then(<[u8]>::first_chunk::<4>) else { return true };
+    let directory = u32::from_le_bytes(*directory) as usize;
+    directory <= DIRECTORY_BYTES_MAX && HEAD_BYTES + directory > bytes.len()
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

@@ -3,11 +3,13 @@
 pub(super) mod frame;
 mod header;
 mod search;
+mod tail;
 
 use super::codec::{Codec, Decoder, GROUP_MARGIN};
 use super::dictionary::Dictionary;
 use super::error::Damage;
 use super::scan::Scanned;
+use super::sealed::header::check_owner;
 use super::{RECORD_BYTES_MAX, RecordError, guard};
 use frame::{HEAD_BYTES, Head, block_start};
 use header::{HEADER_BYTES, read_header};
@@ -15,6 +17,7 @@ pub(super) use header::{OpenHeader, start};
 use search::Candidates;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
+pub(super) use tail::Tail;
 use tambour_kernel::hash::crc32c;
 use tambour_part::storage::Storage;
 
@@ -50,6 +53,8 @@ pub(super) struct OpenSegment {
     pub(super) damage: Vec<RecordError>,
     /// Whether something is behind the last frame that is none: a commit that was cut off, or damage.
     pub(super) torn: bool,
+    /// What that is.
+    pub(super) tail: Tail,
 }
 
 impl OpenSegment {
@@ -75,9 +80,8 @@ impl OpenSegment {
     ) -> Result<Self, RecordError> {
         let mut damage = Vec::new();
         let (header, stored_bytes, sum) = read_header(&bytes, path, &mut damage)?;
-        if let Some(expected) = store.filter(|store| *store != header.store) {
-            let (path, got) = (path.to_owned(), header.store);
-            return Err(RecordError::OtherStore { path, expected, got });
+        if let Some(store) = store {
+            check_owner(path, store, (header.store, header.base, header.seed))?;
         }
         let at = 2 * HEADER_BYTES;
         let guard_at = at + stored_bytes;
@@ -109,6 +113,7 @@ impl OpenSegment {
             file_bytes,
             damage,
             torn: false,
+            tail: Tail::Nothing,
         };
         segment.find_frames(limit.unwrap_or(u64::MAX));
         Ok(segment)
@@ -119,6 +124,7 @@ impl OpenSegment {
         let mut at = self.frames_end;
         // Made at the first damage: where a head behind a frame is not, the payload decides, and what follows.
         let mut candidates = None;
+        let mut at_limit = false;
         while at < self.file_bytes {
             let found = self.frame_at(at).or_else(|| {
                 let known = candidates.get_or_insert_with(|| Candidates::find(self, at));
@@ -136,6 +142,7 @@ impl OpenSegment {
             }
             at = next;
             if frame.first >= limit {
+                at_limit = true;
                 break;
             }
             if frame.first < self.end() {
@@ -146,7 +153,26 @@ impl OpenSegment {
             self.frames.push(frame);
             self.frames_end = next;
         }
+        // Frames of later segments are those of a commit that failed.
+        self.tail = if at_limit { Tail::Nothing } else { Tail::of(self) };
         self.torn = self.end() < limit && self.frames_end < self.file_bytes;
+    }
+
+    /// What is wrong behind the last frame, if that is no commit that was cut off.
+    pub(super) fn tail_damage(&self) -> Option<RecordError> {
+        let Tail::Damaged { records } = self.tail else { return None };
+        let bytes = self.file_bytes - self.frames_end;
+        let got = format!(
+            "{bytes} bytes that no crash leaves: {records} records at least may be lost behind {}",
+            self.end()
+        );
+        let found = Damage::new(
+            self.frames_end,
+            "the end of an open segment",
+            "a frame, or its beginning",
+            got,
+        );
+        Some(found.within(&self.path, 0))
     }
 
     /// The whole frame whose heads are both there, and where the next one would start.
@@ -204,8 +230,8 @@ impl OpenSegment {
         self.frames.last().map_or(self.header.base, |frame| frame.first + frame.records)
     }
 
-    /// Checks what reading does not: the second heads of frames, and that nothing follows them. What commits that were cut
-    /// off left is reported, too: nobody can tell it from damage before a writer has taken over.
+    /// Checks what reading does not: the second heads of frames, and that nothing follows them. What a commit that was cut
+    /// off left is reported, too: so does a file whose end is missing look. Damage behind the last frame is reported by scans.
     pub(super) fn check(&self) -> Result<(), RecordError> {
         for frame in &self.frames {
             let head = self.head(frame.at).map(|(head, _)| head);
@@ -222,7 +248,7 @@ impl OpenSegment {
                 return Err(found.within(&self.path, 0));
             }
         }
-        if self.torn {
+        if self.torn && !matches!(self.tail, Tail::Damaged { .. }) {
             let bytes = format!("{} bytes of none", self.file_bytes - self.frames_end);
             let found = Damage::new(self.frames_end, "a frame", "the end, or one", bytes);
             return Err(found.within(&self.path, 0));

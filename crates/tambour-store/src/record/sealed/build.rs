@@ -24,12 +24,13 @@ const DICTIONARY_LEVEL: i32 = 19;
 /// The file of a segment with these records, of which the first has the id `base`.
 pub(in crate::record) fn build(
     store: u64,
+    category: &str,
     base: u64,
     records: &Batch,
     shape: &Shape,
 ) -> Result<Vec<u8>, RecordError> {
     check_records(records.len() as u64)?;
-    let seed = seed(store, base);
+    let seed = seed(store, category, base);
     let mut encoder = Encoder::new(shape.codec, shape.level, &shape.dictionary)?;
     let mut draft = Draft::default();
     let mut data = Vec::new();
@@ -91,9 +92,9 @@ fn check_records(records: u64) -> Result<(), RecordError> {
     Ok(())
 }
 
-/// Where the sums of a segment start: another one has other sums for the same bytes.
-pub(in crate::record) fn seed(store: u64, base: u64) -> u32 {
-    crc32c(crc32c(0, &store.to_le_bytes()), &base.to_le_bytes())
+/// Where the sums of a segment start: another one, of whatever store and category, has other sums for the same bytes.
+pub(in crate::record) fn seed(store: u64, category: &str, base: u64) -> u32 {
+    crc32c(crc32c(crc32c(0, &store.to_le_bytes()), &base.to_le_bytes()), category.as_bytes())
 }
 
 /// Where the sum of a group starts: no group passes for another one.

@@ -1,9 +1,12 @@
 //! The header of a sealed segment, which stands at both of its ends.
 
+use super::build::seed;
 use crate::record::bytes::Parser;
 use crate::record::codec::Codec;
 use crate::record::error::Damage;
-use crate::record::{GROUP_RECORDS_MAX, RECORD_BYTES_MAX, SEGMENT_RECORDS_MAX};
+use crate::record::layout::category_of;
+use crate::record::{GROUP_RECORDS_MAX, RECORD_BYTES_MAX, RecordError, SEGMENT_RECORDS_MAX};
+use std::path::Path;
 use tambour_kernel::hash::crc32c;
 
 /// Bytes of a header.
@@ -14,6 +17,23 @@ pub(in crate::record) const MAGIC: [u8; 8] = *b"TMBRSEAL";
 const VERSION: u16 = 1;
 /// Flag: records have times.
 const TIMED: u8 = 1;
+
+/// Whether a segment that tells this store, first id and seed lies where it belongs.
+pub(in crate::record) fn check_owner(
+    path: &Path,
+    store: u64,
+    (got, base, found): (u64, u64, u32),
+) -> Result<(), RecordError> {
+    let path = || path.to_owned();
+    if got != store {
+        return Err(RecordError::OtherStore { path: path(), expected: store, got });
+    }
+    let directory = path();
+    if found != seed(store, category_of(&directory), base) {
+        return Err(RecordError::OtherCategory { path: directory });
+    }
+    Ok(())
+}
 
 /// What a sealed segment says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +69,15 @@ impl Header {
     /// The id behind the last record.
     pub(in crate::record) fn end(&self) -> u64 {
         self.base.saturating_add(self.records)
+    }
+
+    /// Whether the segment is one of this store, and of the category whose directory it lies in.
+    pub(in crate::record) fn check_owner(
+        &self,
+        path: &Path,
+        store: u64,
+    ) -> Result<(), RecordError> {
+        check_owner(path, store, (self.store, self.base, self.seed))
     }
 
     /// The header as bytes.

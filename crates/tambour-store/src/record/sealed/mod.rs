@@ -82,9 +82,8 @@ impl Sealed {
             _ => RecordError::file("open", path)(cause),
         })?;
         let (header, repair) = read_header(&*file, path)?;
-        if let Some(expected) = store.filter(|store| *store != header.store) {
-            let (path, got) = (path.to_owned(), header.store);
-            return Err(RecordError::OtherStore { path, expected, got });
+        if let Some(store) = store {
+            header.check_owner(path, store)?;
         }
         let mut repairs: Vec<RecordError> = repair.into_iter().collect();
         let meta_at = HEADER_BYTES as u64 + header.data_bytes;

@@ -70,6 +70,28 @@ fn a_segment_of_another_store_is_refused() {
 }
 
 #[test]
+fn a_segment_of_another_category_is_refused() {
+    for (sealed, open, name) in
+        [(50, 0, "00000000000000000000.sealed"), (0, 50, "00000000000000000000.open")]
+    {
+        let memory = sealed_and_open(sealed, open, 1).crash(Fate::Kept);
+        let file = memory.read(&Path::new(PATH).join("default").join(name), u64::MAX).unwrap();
+        let other = Path::new(PATH).join("other");
+        memory.put(&other.join(name), &file);
+        let storage = dynamic(&memory);
+        let store = RecordStore::open(&storage, Path::new(PATH)).unwrap();
+        let view = Arc::new(store.view("other", &ViewOptions::default()).unwrap());
+        let error = view.reader().get(0).unwrap_err();
+        assert!(matches!(error, RecordError::OtherCategory { .. }), "{error}");
+        assert_eq!(error.kind(), Kind::Conflict);
+        let error = store.writer("other").unwrap_err();
+        assert!(matches!(error, RecordError::OtherCategory { .. }), "{error}");
+        assert!(!verify(&storage, Path::new(PATH)).unwrap().damage.is_empty());
+        assert_eq!(reader(&storage).unwrap().get(0).unwrap(), record(0));
+    }
+}
+
+#[test]
 fn a_segment_under_the_name_of_another_is_refused() {
     let memory = sealed_and_open(900, 0, 1).crash(Fate::Kept);
     let directory = Path::new(PATH).join("default");

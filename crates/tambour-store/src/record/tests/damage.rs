@@ -10,7 +10,7 @@ use tambour_part::storage::Storage;
 use tambour_part::storage::memory::{Fate, Memory};
 
 /// All files of a store that hold anything.
-fn files(storage: &dyn Storage) -> Vec<PathBuf> {
+pub(super) fn files(storage: &dyn Storage) -> Vec<PathBuf> {
     let mut files = vec![Path::new(PATH).join(MARKER)];
     let category = Path::new(PATH).join("default");
     for entry in storage.list(&category).unwrap() {
@@ -22,7 +22,7 @@ fn files(storage: &dyn Storage) -> Vec<PathBuf> {
 }
 
 /// How much a flip may cost.
-fn check(memory: &Memory, count: u64, lost_max: u64, what: &str) {
+pub(super) fn check(memory: &Memory, count: u64, lost_max: u64, what: &str) {
     let storage = dynamic(memory);
     let verified = verify(&storage, Path::new(PATH)).unwrap();
     assert!(!verified.damage.is_empty(), "{what}: not found");
@@ -85,14 +85,6 @@ fn every_flip_is_found_and_costs_no_more_than_its_group() {
 }
 
 #[test]
-#[ignore = "slow: cargo xtask flips runs it"]
-fn every_bit_of_a_megabyte() {
-    let memory = sealed_and_open(20_000, 2000, 1).crash(Fate::Kept);
-    let seed = std::env::var("TAMBOUR_FLIP_STEP").ok().and_then(|step| step.parse().ok());
-    flip_all(&memory, 22_000, 16, seed.unwrap_or(1));
-}
-
-#[test]
 fn salvage_does_not_know_how_much_a_broken_last_segment_held() {
     for (open, name) in [(0, "00000000000000000000.sealed"), (40, "00000000000000000070.open")] {
         let memory = sealed_and_open(70, open, 4).crash(Fate::Kept);
@@ -104,6 +96,84 @@ fn salvage_does_not_know_how_much_a_broken_last_segment_held() {
         assert!(saved.unknown && !saved.damage.is_empty(), "{name}");
         assert_eq!(saved.records, if open == 0 { 0 } else { 70 });
     }
+}
+
+/// The open segment of a store, damaged.
+fn damaged(memory: &Memory, damage: impl FnOnce(&mut Vec<u8>)) -> Arc<dyn Storage> {
+    let other = memory.crash(Fate::Kept);
+    let path = Path::new(PATH).join("default").join("00000000000000000000.open");
+    let mut contents = other.read(&path, u64::MAX).unwrap();
+    damage(&mut contents);
+    other.put(&path, &contents);
+    dynamic(&other)
+}
+
+#[test]
+fn damage_at_the_end_of_an_open_segment_is_told_from_a_commit_that_was_cut_off() {
+    let memory = sealed_and_open(0, 60, 1).crash(Fate::Kept);
+    let saved = |storage: &Arc<dyn Storage>| {
+        salvage(storage, Path::new(PATH), Path::new("logs/saved")).unwrap()
+    };
+    let head = |contents: &[u8], magic: &[u8]| memchr::memmem::rfind(contents, magic).unwrap();
+    // The last frame, ten records behind fifty, loses both of its heads, or all of it is overwritten.
+    let both_heads = |contents: &mut Vec<u8>| {
+        for magic in [&b"TRF1"[..], b"TRF2"] {
+            let at = head(contents, magic);
+            contents[at + 9] ^= 1;
+        }
+    };
+    let overwritten = |contents: &mut Vec<u8>| {
+        let at = head(contents, b"TRF1");
+        contents[at..].fill(0xa5);
+    };
+    // One head is there and tells of ten records, but the last block and the other head are gone.
+    let one_head = |contents: &mut Vec<u8>| {
+        let at = head(contents, b"TRF2");
+        contents[at - 8..].fill(0xff);
+    };
+    let damages: [(&dyn Fn(&mut Vec<u8>), u64); 3] =
+        [(&both_heads, 0), (&overwritten, 0), (&one_head, 10)];
+    for (damage, told) in damages {
+        let storage = damaged(&memory, damage);
+        let salvaged = saved(&storage);
+        assert_eq!((salvaged.records, salvaged.lost), (50, told));
+        assert!(salvaged.unknown && salvaged.cut.is_empty());
+        assert_eq!(salvaged.damage.len(), 1, "{:?}", salvaged.damage);
+        assert_eq!(verify(&storage, Path::new(PATH)).unwrap().damage.len(), 1);
+        let mut reader = super::reader(&storage).unwrap();
+        assert!(matches!(reader.get(55), Err(RecordError::Corrupt { .. })));
+        assert!(reader.scan(0..u64::MAX, |_| ControlFlow::Continue(())).is_err());
+        assert_eq!(reader.get(49).unwrap(), record(49));
+        // A writer goes on behind it, says what it found, and leaves it there.
+        let store = RecordStore::open(&storage, Path::new(PATH)).unwrap();
+        let writer = store.writer("default").unwrap();
+        assert_eq!((writer.end(), writer.take_found().len()), (50, 1));
+        writer.append_batch(&super::records(50..51)).unwrap();
+        assert!(matches!(writer.seal(&super::options(1), true), Err(RecordError::Corrupt { .. })));
+        assert!(!verify(&storage, Path::new(PATH)).unwrap().damage.is_empty());
+        let mut reader = super::reader(&storage).unwrap();
+        reader.scan(0..u64::MAX, |_| ControlFlow::Continue(())).unwrap();
+    }
+    // What crashes leave: the beginning of a frame, with and without zeros behind it, or nothing but zeros.
+    let whole = memory.read(&Path::new(PATH).join("default/00000000000000000000.open"), u64::MAX);
+    let whole = whole.unwrap();
+    let (start, behind) = (head(&whole, b"TRF1"), head(&whole, b"TRF2"));
+    for length in [start + 3, start + 20, start + 45, behind - 8] {
+        for zeros in [0, 4096] {
+            let storage = damaged(&memory, |contents| {
+                contents.truncate(length);
+                contents.resize(length + zeros, 0);
+            });
+            let salvaged = saved(&storage);
+            assert_eq!((salvaged.records, salvaged.lost), (50, 0));
+            assert!(!salvaged.unknown && salvaged.damage.is_empty(), "{length} {zeros}");
+            let cut = &salvaged.cut[0];
+            assert_eq!((cut.offset, cut.bytes), (start as u64, (length - start + zeros) as u64));
+            assert_eq!(cut.records, (length == behind - 8).then_some(10));
+        }
+    }
+    let storage = damaged(&memory, |contents| contents[start..].fill(0));
+    assert_eq!(saved(&storage).cut[0].records, None);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Tests of whole stores, on a file system in memory.
 
+mod background;
 mod bad_input;
 mod crash;
 mod damage;
+mod flips;
+mod kill;
 mod round_trip;
 
 use super::{Batch, Group, Reader, RecordError, RecordStore, SealOptions, Settings, ViewOptions};
