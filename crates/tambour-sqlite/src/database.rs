@@ -3,7 +3,8 @@
 //! Page 0 of the store says how long the file is; the bytes begin with page 1.
 
 use crate::Settings;
-use std::collections::{BTreeMap, HashMap};
+use crate::cache::Cache;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -28,72 +29,6 @@ pub enum DatabaseError {
         /// The file.
         path: std::path::PathBuf,
     },
-}
-
-/// Decoded pages; when it is full, those go that were not used since the last round.
-#[derive(Debug, Default)]
-struct Cache {
-    slots: Vec<(u64, bool, Vec<u8>)>,
-    places: HashMap<u64, usize>,
-    hand: usize,
-    capacity: usize,
-}
-
-impl Cache {
-    fn get(&mut self, page: u64) -> Option<&[u8]> {
-        let slot = self.slots.get_mut(*self.places.get(&page)?)?;
-        slot.1 = true;
-        Some(&slot.2)
-    }
-
-    fn remove(&mut self, page: u64) -> Option<Vec<u8>> {
-        let place = self.places.remove(&page)?;
-        let slot = self.slots.get_mut(place)?;
-        // The slot stays, for the next page.
-        slot.0 = u64::MAX;
-        slot.1 = false;
-        Some(std::mem::take(&mut slot.2))
-    }
-
-    fn insert(&mut self, page: u64, content: Vec<u8>) {
-        if let Some(&place) = self.places.get(&page) {
-            self.slots[place].2 = content;
-            return;
-        }
-        if self.slots.len() < self.capacity {
-            self.places.insert(page, self.slots.len());
-            self.slots.push((page, false, content));
-            return;
-        }
-        if self.slots.is_empty() {
-            return;
-        }
-        loop {
-            self.hand = (self.hand + 1) % self.slots.len();
-            if !std::mem::take(&mut self.slots[self.hand].1) {
-                break;
-            }
-        }
-        self.places.remove(&self.slots[self.hand].0);
-        self.places.insert(page, self.hand);
-        self.slots[self.hand] = (page, false, content);
-    }
-
-    /// A buffer of a page that has just lost its place, or a new one.
-    fn spare(&mut self, bytes: usize) -> Vec<u8> {
-        let full = self.slots.len() >= self.capacity;
-        let next = (self.hand + 1) % self.slots.len().max(1);
-        if full && let Some(slot) = self.slots.get_mut(next).filter(|slot| !slot.1) {
-            let content = std::mem::take(&mut slot.2);
-            let page = slot.0;
-            slot.0 = u64::MAX;
-            self.places.remove(&page);
-            if content.len() == bytes {
-                return content;
-            }
-        }
-        vec![0; bytes]
-    }
 }
 
 /// True if nothing is at `path`, so that a store can be made there. An empty file, which SQLite makes where it tests whether
@@ -162,15 +97,9 @@ impl Database {
         } else {
             Store::open(path, if writable { Access::Write } else { Access::Read })?
         };
-        let capacity = settings.cache_bytes / store.page_bytes();
-        let mut database = Self {
-            store,
-            size: 0,
-            stored_size: 0,
-            dirty: BTreeMap::new(),
-            cache: Cache { capacity, ..Cache::default() },
-            writable,
-        };
+        let cache = Cache::new(settings.cache_bytes, store.page_bytes());
+        let mut database =
+            Self { store, size: 0, stored_size: 0, dirty: BTreeMap::new(), cache, writable };
         if !database.store.is_empty() {
             let mut head = vec![0; database.store.page_bytes()];
             database.store.read(0, &mut head)?;
@@ -212,29 +141,14 @@ impl Database {
             let (page, start) = self.place(offset + done as u64);
             let count = (self.store.page_bytes() - start).min(inside - done);
             let piece = &mut target[done..done + count];
-            if let Some(content) = self.dirty.get(&page) {
-                piece.copy_from_slice(&content[start..start + count]);
-            } else if let Some(content) = self.cache.get(page) {
-                piece.copy_from_slice(&content[start..start + count]);
-            } else {
-                let content = self.fetch(page)?;
-                piece.copy_from_slice(&content[start..start + count]);
-                self.cache.insert(page, content);
-            }
+            let content = match self.dirty.get(&page) {
+                Some(content) => content,
+                None => cached(&mut self.cache, &mut self.store, page)?,
+            };
+            piece.copy_from_slice(&content[start..start + count]);
             done += count;
         }
         Ok(inside == target.len())
-    }
-
-    /// A page as the store has it; zeros if it has none.
-    fn fetch(&mut self, page: u64) -> Result<Vec<u8>, DatabaseError> {
-        let mut content = self.cache.spare(self.store.page_bytes());
-        if self.store.contains(page) {
-            self.store.read(page, &mut content)?;
-        } else {
-            content.fill(0);
-        }
-        Ok(content)
     }
 
     /// Changes bytes; what lies between the end and `offset` becomes zeros.
@@ -245,10 +159,8 @@ impl Database {
             let (page, start) = self.place(offset + done as u64);
             let count = (self.store.page_bytes() - start).min(source.len() - done);
             if !self.dirty.contains_key(&page) {
-                let content = match self.cache.remove(page) {
-                    Some(content) => content,
-                    None => self.fetch(page)?,
-                };
+                let content = cached(&mut self.cache, &mut self.store, page)?.to_vec();
+                self.cache.remove(page);
                 self.dirty.insert(page, content);
             }
             if let Some(content) = self.dirty.get_mut(&page) {
@@ -271,7 +183,7 @@ impl Database {
             let (last, start) = self.place(size);
             let keep = if start == 0 { last } else { last + 1 };
             self.dirty.retain(|page, _| *page < keep);
-            self.cache.places.retain(|page, _| *page < keep);
+            self.cache.forget_from(keep);
             if start > 0 {
                 let zeros = vec![0; self.store.page_bytes() - start];
                 self.write(&zeros, size)?;
@@ -311,7 +223,7 @@ impl Database {
         batch.commit(durability)?;
         self.stored_size = self.size;
         for (page, content) in std::mem::take(&mut self.dirty) {
-            self.cache.insert(page, content);
+            self.cache.put(page, &content);
         }
         Ok(())
     }
@@ -321,6 +233,22 @@ impl Database {
         self.flush(Durability::Async)?;
         Ok(self.store.close()?)
     }
+}
+
+/// A page as the store has it; zeros if it has none.
+fn cached<'a>(
+    cache: &'a mut Cache,
+    store: &mut Store,
+    page: u64,
+) -> Result<&'a [u8], DatabaseError> {
+    cache.get_or(page, |content| {
+        if store.contains(page) {
+            store.read(page, content)?;
+        } else {
+            content.fill(0);
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

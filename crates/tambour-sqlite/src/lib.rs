@@ -18,11 +18,12 @@
 //! lock each other out as SQLite wants it. Write-ahead logs need memory shared between processes, which this VFS does not
 //! have: SQLite stays with the rollback journal, or, with `locking_mode = EXCLUSIVE`, keeps the log's index to itself.
 //!
-//! - `database`: bytes at offsets, kept in pages of the store
+//! - `database`: bytes at offsets, kept in pages of the store; `cache`: those that were decoded last
 //! - `lock`: who may read and write
 //! - `file` and `vfs`: the border to C
 #![expect(unsafe_code, reason = "SQLite hands over pointers; each block states why it is sound")]
 
+mod cache;
 mod database;
 mod file;
 mod lock;

@@ -13,7 +13,7 @@ mod targets;
 pub use generate::Rows;
 pub use measure::{Case, Results, Settings, run};
 pub use space::{SpaceReport, space_report};
-pub use targets::{Target, run as run_targets, table as targets_table};
+pub use targets::{Part, Target, run as run_targets, run_parts, table as targets_table};
 
 use std::path::Path;
 

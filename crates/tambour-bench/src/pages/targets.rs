@@ -46,11 +46,44 @@ fn at_most(what: impl Into<String>, bound: f64, found: f64) -> Target {
     Target { what: what.into(), at_most: true, bound, found }
 }
 
+/// A group of promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What pages take.
+    Sizes,
+    /// What a file grows to when pages are overwritten.
+    Churn,
+    /// Bytes and syncs of updates.
+    Updates,
+    /// Loads, scans, backups.
+    Speeds,
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Sizes, Self::Churn, Self::Updates, Self::Speeds];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sizes => "sizes",
+            Self::Churn => "churn",
+            Self::Updates => "updates",
+            Self::Speeds => "speeds",
+        }
+    }
+}
+
 /// Measures every promise in a directory, which should be on a file system in memory.
 pub fn run(directory: &Path) -> Result<Vec<Target>, BenchError> {
+    run_parts(directory, &Part::ALL)
+}
+
+/// Measures some of the promises.
+pub fn run_parts(directory: &Path, parts: &[Part]) -> Result<Vec<Target>, BenchError> {
     let path = directory.join(format!("tambour-pages-{}.pages", std::process::id()));
     let bench = Targets { path, found: Vec::new() };
-    bench.run()
+    bench.run(parts)
 }
 
 /// The targets as a table.
@@ -84,15 +117,20 @@ impl Drop for Targets {
 }
 
 impl Targets {
-    fn run(mut self) -> Result<Vec<Target>, BenchError> {
+    fn run(mut self, parts: &[Part]) -> Result<Vec<Target>, BenchError> {
         for rows in Rows::ALL {
             let pages = rows.pages(16 << 10, BYTES);
-            self.sizes(rows, &pages)?;
-            self.churn(rows, &pages)?;
-            self.updates(rows, &pages, 16)?;
-            self.speeds(rows, &pages)?;
-            let large = rows.pages(64 << 10, BYTES);
-            self.updates(rows, &large, 64)?;
+            for part in parts {
+                match part {
+                    Part::Sizes => self.sizes(rows, &pages)?,
+                    Part::Churn => self.churn(rows, &pages)?,
+                    Part::Speeds => self.speeds(rows, &pages)?,
+                    Part::Updates => {
+                        self.updates(rows, &pages, 16)?;
+                        self.updates(rows, &rows.pages(64 << 10, BYTES), 64)?;
+                    }
+                }
+            }
         }
         Ok(std::mem::take(&mut self.found))
     }

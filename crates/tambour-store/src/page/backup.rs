@@ -2,9 +2,10 @@
 
 use super::PageError;
 use super::header::HEADER_BYTES;
+use super::images::Images;
 use super::map::{Entry, State};
 use super::options::{Generation, PageCodec, PageId};
-use super::reader::{Images, Reader};
+use super::reader::Reader;
 use super::store::Store;
 use std::io::Write;
 use std::path::Path;

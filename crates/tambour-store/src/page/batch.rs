@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 const BATCH_PAGES_MAX: u64 = 1 << 20;
 /// Free space of more than this part of the images is filled before the file grows.
 const SLACK_DIVISOR: u64 = 200;
-/// Free space of more than this part of the images is plenty.
-const ROOM_DIVISOR: u64 = 4;
+/// Free space of more than this part of the images is plenty: less is what checkpoints leave for the next commits.
+const ROOM_DIVISOR: u64 = 2;
 /// The file with holes grows by a quarter, and by no more than this.
 const HOME_STEP_MAX: u64 = 64 << 20;
 

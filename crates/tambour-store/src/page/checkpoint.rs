@@ -151,16 +151,16 @@ impl Store {
         let Some(home) = &shared.home else { return Ok(Vec::new()) };
         let waiting: Vec<PageId> = self.waiting.iter().copied().collect();
         let mut moved = Vec::with_capacity(waiting.len());
-        let mut image = std::mem::take(&mut self.scratch);
+        let mut scratch = std::mem::take(&mut self.scratch);
         for page in waiting {
             let entry = self.map.get(page);
             if oldest < entry.generation {
                 continue;
             }
-            shared.fetch(page, &entry, &mut image)?;
-            let header = shared.check(page, &entry, &image)?;
+            let image = shared.fetch(page, &entry, &mut scratch)?;
+            let header = shared.check(page, &entry, image)?;
             let raw = image.len() > shared.page_bytes();
-            let source = if raw { &image[super::header::HEADER_BYTES..] } else { &image[..] };
+            let source = if raw { &image[super::header::HEADER_BYTES..] } else { image };
             let blocks = (source.len() as u64).div_ceil(BLOCK_BYTES);
             let used = usize::try_from(blocks * BLOCK_BYTES).unwrap_or(0);
             let padding = vec![0; used - source.len()];
@@ -175,7 +175,7 @@ impl Store {
             let offset = if raw { header.checksum } else { 0 };
             moved.push((page, Entry { offset, home_blocks, state, ..entry }));
         }
-        self.scratch = image;
+        self.scratch = scratch;
         Ok(moved)
     }
 

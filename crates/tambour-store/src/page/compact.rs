@@ -47,7 +47,7 @@ impl Store {
 
     /// Moves images from the end of the file into the lowest gaps that hold them, as long as that brings them down.
     fn move_last(&mut self, budget: u64, done: &mut Compacted) -> Result<(), PageError> {
-        let packed = self.map.iter(0).filter(|(_, entry)| entry.state == State::Packed);
+        let packed = self.map.images(0).filter(|(_, entry)| entry.state == State::Packed);
         let mut last: Vec<(u64, PageId)> =
             packed.map(|(page, entry)| (entry.offset, page)).collect();
         last.sort_unstable_by(|one, other| other.cmp(one));
@@ -128,8 +128,7 @@ impl Store {
 
     /// Writes every page again with the codec and the dictionary that are set, in batches of `batch_pages`.
     pub fn recode(&mut self, batch_pages: usize) -> Result<u64, PageError> {
-        let images = self.map.iter(0).filter(|(_, entry)| entry.has_image());
-        let pages: Vec<PageId> = images.map(|(page, _)| page).collect();
+        let pages: Vec<PageId> = self.map.images(0).map(|(page, _)| page).collect();
         let mut content = vec![0; self.page_bytes()];
         for group in pages.chunks(batch_pages.max(1)) {
             let mut reader = self.reader();

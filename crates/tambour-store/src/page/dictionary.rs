@@ -1,12 +1,13 @@
-//! Dictionaries for zstd: what the store has, and how one is trained and judged.
+//! Dictionaries for zstd and LZ4: what the store has, and how one is trained and judged.
 
 use super::PageError;
 use super::codec::Coder;
 use super::options::{Method, PageCodec};
 use std::sync::Arc;
 
-/// Sizes that are tried.
-const SIZES: [usize; 3] = [16 << 10, 64 << 10, 110 << 10];
+/// Sizes that are tried. LZ4 reaches back 64 KiB and no further.
+const SIZES: [usize; 4] = [16 << 10, 64 << 10, 110 << 10, 220 << 10];
+const LZ4_BYTES_MAX: usize = 64 << 10;
 /// Largest dictionary that is read.
 pub(crate) const DICTIONARY_BYTES_MAX: usize = 1 << 20;
 /// Most dictionaries of a store.
@@ -78,14 +79,14 @@ impl DictionaryReport {
 /// makes images smaller by more than a hundredth, its own size (spread over `pages_total`) included.
 pub(crate) fn train(
     coder: &mut Coder,
-    level: i32,
+    codec: PageCodec,
     id: u16,
     sample: &[Vec<u8>],
     pages_total: u64,
 ) -> Result<(DictionaryReport, Option<Dictionary>), PageError> {
     let trained: Vec<&Vec<u8>> = sample.iter().step_by(2).collect();
     let held_out: Vec<&Vec<u8>> = sample.iter().skip(1).step_by(2).collect();
-    let codec = PageCodec { method: Method::Zstd, level }.check()?;
+    let codec = codec.check()?;
     let mut size = |dictionary: Option<&Arc<Dictionary>>| -> Result<u64, PageError> {
         let mut total = 0;
         for page in &held_out {
@@ -100,7 +101,8 @@ pub(crate) fn train(
     let mut candidates = Vec::new();
     let mut best: Option<(u64, Dictionary)> = None;
     // A number of its own for each candidate: the coder keeps what it prepared by number.
-    for (index, bytes_max) in SIZES.into_iter().enumerate() {
+    let fits = |bytes: &usize| codec.method != Method::Lz4 || *bytes <= LZ4_BYTES_MAX;
+    for (index, bytes_max) in SIZES.into_iter().filter(fits).enumerate() {
         let mut bytes = vec![0; bytes_max];
         let trial = u16::MAX - u16::try_from(index).unwrap_or(0);
         let Ok(length) = zstd_safe::train_from_buffer(&mut bytes[..], &samples, &sizes) else {

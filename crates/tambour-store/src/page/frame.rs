@@ -123,7 +123,10 @@ pub(crate) fn records(header: &FrameHeader, bytes: &[u8], file_id: u64) -> Optio
     {
         return None;
     }
-    bytes[FRAME_HEADER_BYTES..].chunks_exact(RECORD_BYTES).map(record).collect()
+    let records: Option<Vec<Record>> =
+        bytes[FRAME_HEADER_BYTES..].chunks_exact(RECORD_BYTES).map(record).collect();
+    // Each page once: so that a commit cannot have one image looked at again and again.
+    records.filter(|records| records.is_sorted_by(|one, other| one.page < other.page))
 }
 
 fn record(bytes: &[u8]) -> Option<Record> {

@@ -49,17 +49,28 @@ impl Entry {
     }
 }
 
-type Chunk = [Entry; CHUNK];
+type Entries = [Entry; CHUNK];
 
 /// A thousand free pages.
-static EMPTY: Chunk =
+static EMPTY: Entries =
     [Entry { offset: 0, generation: 0, length: 0, home_blocks: 0, state: State::Free }; CHUNK];
+
+/// A thousand pages.
+#[derive(Clone, Debug, Default)]
+enum Chunk {
+    /// All of them free.
+    #[default]
+    Free,
+    /// All of them alike, and without an image.
+    Same(Arc<Entry>),
+    /// Each with an entry of its own.
+    Each(Arc<Entries>),
+}
 
 /// The map of a store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map {
-    /// `None` for a thousand free pages.
-    chunks: Vec<Option<Arc<Chunk>>>,
+    chunks: Vec<Chunk>,
     page_count: u64,
 }
 
@@ -81,39 +92,49 @@ impl Map {
 
     /// The entry of a page, [`State::Free`] if it has none.
     pub(crate) fn get(&self, page: PageId) -> Entry {
-        let found = place(page).and_then(|(chunk, index)| {
-            self.chunks.get(chunk)?.as_ref().map(|entries| entries[index])
-        });
-        found.unwrap_or_default()
+        let Some((chunk, index)) = place(page) else { return Entry::default() };
+        match self.chunks.get(chunk) {
+            Some(Chunk::Each(entries)) => entries[index],
+            Some(Chunk::Same(entry)) => **entry,
+            Some(Chunk::Free) | None => Entry::default(),
+        }
+    }
+
+    /// Room for a chunk.
+    fn chunk(&mut self, chunk: usize) -> &mut Chunk {
+        if self.chunks.len() <= chunk {
+            self.chunks.resize(chunk + 1, Chunk::Free);
+        }
+        &mut self.chunks[chunk]
     }
 
     /// Changes the entry of a page.
     pub(crate) fn set(&mut self, page: PageId, entry: Entry) {
         let Some((chunk, index)) = place(page) else { return };
-        if self.chunks.len() <= chunk {
-            self.chunks.resize(chunk + 1, None);
+        let chunk = self.chunk(chunk);
+        match chunk {
+            Chunk::Free => *chunk = Chunk::Each(Arc::new(EMPTY)),
+            Chunk::Same(same) => *chunk = Chunk::Each(Arc::new([**same; CHUNK])),
+            Chunk::Each(_) => {}
         }
-        let entries = self.chunks[chunk].get_or_insert_with(|| Arc::new(EMPTY));
-        Arc::make_mut(entries)[index] = entry;
+        if let Chunk::Each(entries) = chunk {
+            Arc::make_mut(entries)[index] = entry;
+        }
         if entry.state != State::Free {
             self.page_count = self.page_count.max(page + 1);
         }
     }
 
-    /// Gives pages from `start` to before `end`, which are in use from then on, one entry. Whole chunks of them share one.
-    #[expect(clippy::large_stack_arrays, reason = "made once, 24 KiB")]
+    /// Gives pages from `start` to before `end`, which are in use from then on and have no image, one entry. A thousand of
+    /// them take no more room than one.
     pub(crate) fn fill(&mut self, start: PageId, end: PageId, entry: Entry) {
-        let mut whole: Option<Arc<Chunk>> = None;
+        let same = Arc::new(entry);
         let mut page = start;
         while page < end {
             let next = (page / CHUNK as u64 + 1) * CHUNK as u64;
             match place(page) {
                 Some((chunk, 0)) if next <= end => {
-                    if self.chunks.len() <= chunk {
-                        self.chunks.resize(chunk + 1, None);
-                    }
-                    self.chunks[chunk] =
-                        Some(whole.get_or_insert_with(|| Arc::new([entry; CHUNK])).clone());
+                    *self.chunk(chunk) = Chunk::Same(same.clone());
                     page = next;
                 }
                 _ => {
@@ -125,17 +146,46 @@ impl Map {
         self.page_count = self.page_count.max(end);
     }
 
+    /// Runs of pages that are not free, in their order: the first, how many, the entry that they share. Neighbours may be
+    /// runs of their own.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (PageId, u64, Entry)> + '_ {
+        self.chunks.iter().enumerate().flat_map(|(chunk, entries)| {
+            let base = (chunk * CHUNK) as u64;
+            let (same, each): (Option<Entry>, &[Entry]) = match entries {
+                Chunk::Free => (None, &[]),
+                Chunk::Same(entry) => (Some(**entry), &[]),
+                Chunk::Each(entries) => (None, &entries[..]),
+            };
+            let each = each.iter().enumerate().filter(|(_, entry)| entry.state != State::Free);
+            let each = each.map(move |(index, entry)| (base + index as u64, 1, *entry));
+            same.map(|entry| (base, CHUNK as u64, entry)).into_iter().chain(each)
+        })
+    }
+
+    /// The runs of zero pages.
+    pub(crate) fn zeros(&self) -> impl Iterator<Item = (PageId, u64, Entry)> + '_ {
+        self.runs().filter(|(_, _, entry)| entry.state == State::Zero)
+    }
+
     /// All pages that are not free, in their order, from `start`.
     pub(crate) fn iter(&self, start: PageId) -> impl Iterator<Item = (PageId, Entry)> + '_ {
+        let behind = self.runs().filter(move |(first, count, _)| first + count > start);
+        behind.flat_map(move |(first, count, entry)| {
+            (first.max(start)..first + count).map(move |page| (page, entry))
+        })
+    }
+
+    /// All pages with an image, in their order, from `start`. Long runs of others are stepped over.
+    pub(crate) fn images(&self, start: PageId) -> impl Iterator<Item = (PageId, Entry)> + '_ {
         let (first, _) = place(start).unwrap_or((usize::MAX, 0));
-        let chunks = self.chunks.iter().enumerate().skip(first);
-        let entries = chunks.filter_map(|(chunk, entries)| Some((chunk, entries.as_ref()?)));
-        entries
-            .flat_map(|(chunk, entries)| {
-                let base = (chunk * CHUNK) as u64;
-                entries.iter().enumerate().map(move |(index, entry)| (base + index as u64, *entry))
-            })
-            .filter(move |(page, entry)| *page >= start && entry.state != State::Free)
+        let each = self.chunks.iter().enumerate().skip(first).filter_map(|(chunk, entries)| {
+            let Chunk::Each(entries) = entries else { return None };
+            Some(((chunk * CHUNK) as u64, entries))
+        });
+        each.flat_map(|(base, entries)| {
+            entries.iter().enumerate().map(move |(index, entry)| (base + index as u64, *entry))
+        })
+        .filter(move |(page, entry)| *page >= start && entry.has_image())
     }
 }
 
@@ -151,8 +201,9 @@ mod tests {
         (1000..5000).for_each(|page| set.set(page, zero));
         assert!(filled.iter(0).eq(set.iter(0)));
         assert_eq!(filled.page_count(), 5000);
-        let chunk = |chunk: usize| filled.chunks[chunk].as_ref().unwrap();
-        assert!(Arc::ptr_eq(chunk(1), chunk(3)));
+        assert!(matches!((&filled.chunks[1], &filled.chunks[3]), (Chunk::Same(_), Chunk::Same(_))));
+        assert_eq!(filled.zeros().map(|(_, count, _)| count).sum::<u64>(), 4000);
+        assert_eq!(filled.images(0).count(), 0);
         let before = filled.clone();
         filled.set(2000, Entry::default());
         assert_eq!((before.get(2000), filled.get(3024)), (zero, zero));

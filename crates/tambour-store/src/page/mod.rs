@@ -33,6 +33,7 @@ mod error;
 mod extents;
 mod frame;
 mod header;
+mod images;
 pub mod law;
 mod map;
 mod open;

@@ -5,7 +5,7 @@ use super::codec::Coder;
 use super::dictionary::{Dictionaries, Dictionary};
 use super::extents::Extents;
 use super::header::HEADER_BYTES;
-use super::map::{Entry, Map, State};
+use super::map::{Map, State};
 use super::options::{Layout, Options};
 use super::shared::{Identity, Shared, StoreFile, map_path};
 use super::snapshot;
@@ -94,13 +94,14 @@ impl Store {
         home_length: u64,
     ) -> Self {
         let extents = Extents::around(DATA_START, Vec::new()).unwrap_or_default();
-        let image_bytes = map.iter(0).map(|(_, entry)| u64::from(entry.length)).sum();
+        let image_bytes = map.images(0).map(|(_, entry)| u64::from(entry.length)).sum();
         let holes = superblock.layout == Layout::Holes;
-        let waiting = map.iter(0).filter(|(_, entry)| holes && entry.state == State::Packed);
+        let waiting = map.images(0).filter(|(_, entry)| holes && entry.state == State::Packed);
         let waiting = waiting.map(|(page, _)| page).collect();
-        let vacant = |entry: &Entry| holes && !entry.has_image() && entry.home_blocks > 0;
-        let vacated =
-            map.iter(0).filter(|(_, entry)| vacant(entry)).map(|(page, _)| page).collect();
+        // Behind the end of the file nobody has blocks to give back.
+        let end = home_length >> superblock.page_shift;
+        let vacant = map.zeros().filter(|(_, _, entry)| holes && entry.home_blocks > 0);
+        let vacated = vacant.flat_map(|(page, count, _)| page..(page + count).min(end)).collect();
         Self {
             shared,
             map,
@@ -136,7 +137,8 @@ impl Store {
         let home_length = self.home_length;
         let longest = self.shared.image_bytes_max();
         let blocks_max = self.shared.home.as_ref().map_or(0, |_| self.blocks_max());
-        for (page, entry) in self.map.iter(0) {
+        let zeros = self.map.zeros().map(|(page, _, entry)| (page, entry));
+        for (page, entry) in zeros.chain(self.map.images(0)) {
             let wrong = |problem: &str| self.shared.page_error(page, &entry, problem.to_owned());
             if entry.home_blocks > blocks_max {
                 return Err(wrong("the map gives it more blocks than its range has"));
@@ -179,6 +181,13 @@ impl Store {
     }
 
     fn load_dictionaries(&mut self, references: Vec<snapshot::Reference>) -> Result<(), PageError> {
+        // They lie beside each other, so that they cannot be more than the file.
+        let total: u64 = references.iter().map(|(_, stretch)| stretch.bytes).sum();
+        let length = self.shared.pack.length()?;
+        if total > length {
+            let path = self.shared.pack.path.clone();
+            return Err(PageError::Truncated { path, expected: total, got: length });
+        }
         for &(id, stretch) in &references {
             let bytes = load(&self.shared, "dictionary", stretch)?;
             self.dictionaries.add(Dictionary { id, bytes });
@@ -190,7 +199,7 @@ impl Store {
     /// Works out which space is free, and that nothing lies on top of something else.
     fn find_space(&mut self) -> Result<(), PageError> {
         let granule = self.shared.granule;
-        let packed = self.map.iter(0).filter(|(_, entry)| entry.state == State::Packed);
+        let packed = self.map.images(0).filter(|(_, entry)| entry.state == State::Packed);
         let mut used: Vec<(u64, u64)> =
             packed.map(|(_, entry)| (entry.offset, self.padded(entry.length))).collect();
         used.extend(self.freed.iter().map(|freed| (freed.offset, freed.bytes)));

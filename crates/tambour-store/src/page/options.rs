@@ -51,7 +51,7 @@ pub enum Durability {
 pub enum Method {
     /// As they are.
     None,
-    /// LZ4 blocks.
+    /// LZ4 blocks, with a dictionary if the store has one.
     Lz4,
     /// zstd frames, with a dictionary if the store has one.
     Zstd,
@@ -76,6 +76,11 @@ impl Method {
     /// The method of a byte.
     pub(crate) fn of(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.byte() == byte)
+    }
+
+    /// True if its images can use a dictionary.
+    pub fn takes_dictionary(self) -> bool {
+        matches!(self, Self::Lz4 | Self::Zstd)
     }
 
     /// Its name.
@@ -173,7 +178,7 @@ pub struct Options {
     pub layout: Layout,
     /// How new images are encoded.
     pub codec: PageCodec,
-    /// Extents begin at multiples of it and are padded to it: a power of two from 64 to 4096.
+    /// Extents begin at multiples of it and are padded to it: a power of two from 16 to 4096.
     pub granule: u64,
     /// Number that all images of the store carry, so that one of another file is found out; drawn if `None`.
     pub file_id: Option<u64>,
@@ -188,7 +193,7 @@ impl Default for Options {
             page_bytes: 16 << 10,
             layout: Layout::Packed,
             codec: PageCodec::ZSTD,
-            granule: 64,
+            granule: 16,
             file_id: None,
             checkpoint_bytes: None,
         }
@@ -204,8 +209,8 @@ impl Options {
         if !self.page_bytes.is_power_of_two() || !size.contains(&self.page_bytes) {
             return refused("page size", "a power of two from 4 KiB to 1 MiB");
         }
-        if !self.granule.is_power_of_two() || !(64..=4096).contains(&self.granule) {
-            return refused("granule", "a power of two from 64 to 4096");
+        if !self.granule.is_power_of_two() || !(16..=4096).contains(&self.granule) {
+            return refused("granule", "a power of two from 16 to 4096");
         }
         self.codec.check().map(|_| ())
     }
@@ -232,7 +237,7 @@ mod tests {
         let fits = |page_bytes, granule| {
             Options { page_bytes, granule, ..Options::default() }.check().is_ok()
         };
-        assert!(fits(4096, 64) && fits(1 << 20, 512));
-        assert!(!fits(2048, 64) && !fits(1 << 21, 64) && !fits(5000, 64) && !fits(4096, 32));
+        assert!(fits(4096, 16) && fits(1 << 20, 512));
+        assert!(!fits(2048, 64) && !fits(1 << 21, 64) && !fits(5000, 64) && !fits(4096, 8));
     }
 }

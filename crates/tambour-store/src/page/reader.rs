@@ -1,19 +1,18 @@
 //! Reading: one page, several, or all of a range in the order in which they lie on the disk.
 
 use super::PageError;
-use super::codec::Coder;
+use super::codec::{Coder, Job};
 use super::dictionary::Dictionaries;
+use super::header::HEADER_BYTES;
+use super::images::{Image, Images};
 use super::map::{Entry, Map, State};
 use super::options::{Generation, PageId};
 use super::shared::{Pin, Shared};
 use std::ops::Range;
 
-/// Images that lie closer together than this are read in one call, with what is between them.
-const GAP_BYTES_MAX: u64 = 16 << 10;
-/// Bytes of one read.
-const RUN_BYTES_MAX: u64 = 256 << 10;
-/// So far ahead the system is told what will be read.
-const AHEAD_BYTES: u64 = 2 << 20;
+/// Bytes of pages that are decoded together: enough for decoders that take two at a time, few enough to stay near the
+/// processor.
+const GROUP_BYTES: usize = 128 << 10;
 
 /// Fills `target` with a page.
 pub(super) fn read_page(
@@ -35,8 +34,8 @@ pub(super) fn read_page(
             Ok(())
         }
         State::Packed | State::Home | State::Raw => {
-            shared.fetch(page, entry, scratch)?;
-            shared.decode(page, entry, scratch, with, target)
+            let image = shared.fetch(page, entry, scratch)?;
+            shared.decode(page, entry, image, with, target)
         }
     }
 }
@@ -49,13 +48,13 @@ pub struct Reader {
     dictionaries: Dictionaries,
     coder: Coder,
     scratch: Vec<u8>,
-    page: Vec<u8>,
+    pages: Vec<u8>,
 }
 
 impl Reader {
     pub(super) fn new(pin: Pin, map: Map, dictionaries: Dictionaries) -> Self {
-        let page = vec![0; pin.page_bytes()];
-        Self { pin, map, dictionaries, coder: Coder::new(), scratch: Vec::new(), page }
+        let (scratch, pages) = (Vec::new(), Vec::new());
+        Self { pin, map, dictionaries, coder: Coder::new(), scratch, pages }
     }
 
     /// The generation that it sees.
@@ -125,8 +124,13 @@ impl Reader {
         pages: Range<PageId>,
         take: &mut dyn FnMut(PageId, &[u8]),
     ) -> Result<(), PageError> {
-        let inside = self.map.iter(pages.start).take_while(|(page, _)| *page < pages.end);
-        let wanted = inside.collect();
+        let inside = |(page, _): &(PageId, Entry)| *page < pages.end;
+        let wanted = self.map.images(pages.start).take_while(inside).collect();
+        let zero = vec![0; self.pin.page_bytes()];
+        for (first, count, _) in self.map.zeros() {
+            let range = first.max(pages.start)..(first + count).min(pages.end);
+            range.for_each(|page| take(page, &zero));
+        }
         self.run(wanted, take)
     }
 
@@ -135,121 +139,60 @@ impl Reader {
         wanted: Vec<(PageId, Entry)>,
         take: &mut dyn FnMut(PageId, &[u8]),
     ) -> Result<(), PageError> {
-        let mut target = std::mem::take(&mut self.page);
-        target.fill(0);
+        let page_bytes = self.pin.page_bytes();
+        let count = (GROUP_BYTES / page_bytes).max(2);
+        self.pages.resize(count * page_bytes, 0);
         let (zeros, wanted): (Vec<_>, Vec<_>) =
             wanted.into_iter().partition(|(_, entry)| entry.state == State::Zero);
-        for (page, _) in zeros {
-            take(page, &target);
+        if !zeros.is_empty() {
+            let zero = &mut self.pages[..page_bytes];
+            zero.fill(0);
+            zeros.iter().for_each(|(page, _)| take(*page, zero));
         }
         let mut images = Images::new(&self.pin, wanted, std::mem::take(&mut self.scratch));
         let mut result = Ok(());
-        while let Some(next) = images.next() {
+        while result.is_ok()
+            && let Some(group) = images.next_group(count)
+        {
             let with = (&mut self.coder, &self.dictionaries);
-            let decoded = next.and_then(|(page, entry, image)| {
-                self.pin.decode(page, &entry, image, with, &mut target)?;
-                take(page, &target);
-                Ok(())
-            });
-            if decoded.is_err() {
-                result = decoded;
-                break;
-            }
+            result = decode_group(&self.pin, group, with, &mut self.pages, take);
         }
         self.scratch = images.into_buffer();
-        self.page = target;
         result
     }
 }
 
-/// A page, its entry, its image.
-type Image<'a> = (PageId, Entry, &'a [u8]);
-
-/// The images of pages, read in large pieces in the order of their places. Nothing is checked.
-pub(super) struct Images<'a> {
-    shared: &'a Shared,
-    wanted: Vec<(PageId, Entry)>,
-    next: usize,
-    buffer: Vec<u8>,
-    /// What the buffer holds: up to this image, and from which place.
-    loaded: usize,
-    start: u64,
-    expected: u64,
-}
-
-impl<'a> Images<'a> {
-    pub(super) fn new(
-        shared: &'a Shared,
-        mut wanted: Vec<(PageId, Entry)>,
-        buffer: Vec<u8>,
-    ) -> Self {
-        let place = |page: PageId, entry: &Entry| (entry.is_home(), shared.place(page, entry).1);
-        wanted.sort_unstable_by_key(|(page, entry)| place(*page, entry));
-        Self { shared, wanted, next: 0, buffer, loaded: 0, start: 0, expected: 0 }
-    }
-
-    /// The memory, for the next ones.
-    pub(super) fn into_buffer(self) -> Vec<u8> {
-        self.buffer
-    }
-
-    /// The next image.
-    pub(super) fn next(&mut self) -> Option<Result<Image<'_>, PageError>> {
-        let &(page, entry) = self.wanted.get(self.next)?;
-        if self.next >= self.loaded
-            && let Err(error) = self.load()
-        {
-            return Some(Err(error));
-        }
-        self.next += 1;
-        if entry.state == State::Raw {
-            // Its header is not on the disk; so it was read alone.
-            return Some(Ok((page, entry, &self.buffer)));
-        }
-        let (_, offset) = self.shared.place(page, &entry);
-        let start = usize::try_from(offset - self.start).unwrap_or(usize::MAX);
-        let image = self.buffer.get(start..).and_then(|rest| rest.get(..entry.length as usize));
-        let lost = || self.shared.page_error(page, &entry, "it is not where it was".to_owned());
-        Some(image.ok_or_else(lost).map(|image| (page, entry, image)))
-    }
-
-    /// Reads the next run.
-    fn load(&mut self) -> Result<(), PageError> {
-        let Some(&(page, entry)) = self.wanted.get(self.next) else { return Ok(()) };
-        let (file, start) = self.shared.place(page, &entry);
-        if entry.state == State::Raw {
-            self.loaded = self.next + 1;
-            return self.shared.fetch(page, &entry, &mut self.buffer);
-        }
-        let mut end = start;
-        self.loaded = self.next;
-        for (page, other) in &self.wanted[self.next..] {
-            let (_, offset) = self.shared.place(*page, other);
-            let stop = offset + u64::from(other.length);
-            let joins = other.state == entry.state
-                && offset <= end + GAP_BYTES_MAX
-                && (stop - start <= RUN_BYTES_MAX || offset == start);
-            if !joins {
+/// Checks and decodes images and hands their pages over, up to the first that is damaged.
+fn decode_group(
+    shared: &Shared,
+    group: Vec<Result<Image<'_>, PageError>>,
+    with: (&mut Coder, &Dictionaries),
+    targets: &mut [u8],
+    take: &mut dyn FnMut(PageId, &[u8]),
+) -> Result<(), PageError> {
+    let mut jobs = Vec::with_capacity(group.len());
+    let mut damage = Ok(());
+    for (image, target) in group.into_iter().zip(targets.chunks_exact_mut(shared.page_bytes())) {
+        let checked = image.and_then(|(page, entry, image)| {
+            Ok((page, entry, shared.check(page, &entry, image)?, &image[HEADER_BYTES..]))
+        });
+        match checked {
+            Ok((page, entry, header, payload)) => {
+                let (method, dictionary) = (header.method, header.dictionary);
+                let job = Job { method, dictionary, payload, target, result: Ok(()) };
+                jobs.push((page, entry, job));
+            }
+            Err(error) => {
+                damage = Err(error);
                 break;
             }
-            end = end.max(stop);
-            self.loaded += 1;
         }
-        if end > self.expected {
-            file.file.expect(end, AHEAD_BYTES);
-            self.expected = end + AHEAD_BYTES / 2;
-        }
-        self.start = start;
-        let bytes = usize::try_from(end - start).unwrap_or(0);
-        if self.buffer.len() < bytes {
-            self.buffer.resize(bytes, 0);
-        }
-        let read = file.read(&mut self.buffer[..bytes], start);
-        if read.is_err() {
-            // One of them is at fault: it is found out by reading them one by one.
-            self.loaded = self.next + 1;
-            return self.shared.fetch(page, &entry, &mut self.buffer);
-        }
-        read
     }
+    let (coder, dictionaries) = with;
+    coder.decode_all(jobs.iter_mut().map(|(_, _, job)| job), dictionaries);
+    for (page, entry, job) in jobs {
+        job.result.map_err(|cause| shared.decode_error(page, &entry, cause))?;
+        take(page, job.target);
+    }
+    damage
 }

@@ -9,6 +9,9 @@ use super::superblock::{DATA_START, PLACES};
 
 /// Bytes that are searched at once for a commit behind a broken one.
 const SEARCH_BYTES: usize = 1 << 20;
+/// What looks like a header there may claim so many times the bytes that are searched: for a store that was made to keep its
+/// reader busy.
+const SEARCH_EFFORT: u64 = 64;
 
 impl Store {
     /// Applies every commit since the checkpoint. The log ends where something is not whole: a commit that was never
@@ -155,6 +158,7 @@ impl Store {
         let granule = self.shared.granule;
         let step = usize::try_from(granule).unwrap_or(64);
         let mut at = head + granule;
+        let mut effort = length.saturating_sub(head).saturating_mul(SEARCH_EFFORT);
         while at + FRAME_HEADER_BYTES as u64 <= length {
             let bytes = usize::try_from(length - at).unwrap_or(SEARCH_BYTES).min(SEARCH_BYTES);
             let mut piece = vec![0; bytes];
@@ -165,6 +169,14 @@ impl Store {
                 if header.epoch != self.superblock.epoch || header.durable < missing {
                     continue;
                 }
+                let claimed = (header.record_count as usize * RECORD_BYTES) as u64;
+                let Some(rest) = effort.checked_sub(claimed.min(length)) else {
+                    let problem = format!(
+                        "{end}; behind it are more beginnings of commits than can be looked at"
+                    );
+                    return Err(self.broken("commit", head, problem));
+                };
+                effort = rest;
                 if self.read_records(at + start as u64, length, &header)?.is_some() {
                     let problem = format!(
                         "commit {missing} was acknowledged and is damaged: {end}; commit {} behind it is whole",
@@ -173,7 +185,8 @@ impl Store {
                     return Err(self.broken("commit", head, problem));
                 }
             }
-            at += bytes as u64 / granule * granule;
+            // The first place at which no header was looked for.
+            at += (bytes + 1).saturating_sub(FRAME_HEADER_BYTES).next_multiple_of(step) as u64;
             if bytes < SEARCH_BYTES {
                 break;
             }

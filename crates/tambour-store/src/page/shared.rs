@@ -12,6 +12,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use tambour_codec::CodecError;
 
 /// Bytes of a header, as images count them.
 const HEADER_LENGTH: u32 = 40;
@@ -225,15 +226,20 @@ impl Shared {
         PageError::Page { path: file.path.clone(), page, offset, problem }
     }
 
-    /// Reads an image as it is on disk, with a header in front of pages that have none there. Nothing is checked.
-    pub(crate) fn fetch(
+    /// Reads an image as it is on disk, with a header in front of pages that have none there. Nothing is checked. The buffer
+    /// grows where it must; the image is its beginning.
+    pub(crate) fn fetch<'a>(
         &self,
         page: PageId,
         entry: &Entry,
-        target: &mut Vec<u8>,
-    ) -> Result<(), PageError> {
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], PageError> {
         let (file, offset) = self.place(page, entry);
-        target.resize(entry.length as usize, 0);
+        let length = entry.length as usize;
+        if buffer.len() < length {
+            buffer.resize(length, 0);
+        }
+        let target = &mut buffer[..length];
         let result = if entry.state == State::Raw {
             let read = file.read(&mut target[HEADER_BYTES..], offset);
             self.complete(page, entry, target);
@@ -247,7 +253,7 @@ impl Shared {
             {
                 Err(self.page_error(page, entry, "the file ends before it does".to_owned()))
             }
-            result => result,
+            result => result.map(|()| &*target),
         }
     }
 
@@ -290,10 +296,13 @@ impl Shared {
         let (coder, dictionaries) = with;
         let payload = &image[HEADER_BYTES..];
         let decoded = coder.decode(header.method, header.dictionary, dictionaries, payload, target);
-        decoded.map_err(|cause| {
-            let (file, offset) = self.place(page, entry);
-            PageError::Decode { path: file.path.clone(), page, offset, cause }
-        })
+        decoded.map_err(|cause| self.decode_error(page, entry, cause))
+    }
+
+    /// An error about the payload of a page.
+    pub(crate) fn decode_error(&self, page: PageId, entry: &Entry, cause: CodecError) -> PageError {
+        let (file, offset) = self.place(page, entry);
+        PageError::Decode { path: file.path.clone(), page, offset, cause }
     }
 }
 

@@ -74,17 +74,19 @@ pub(crate) fn encode(map: &Map, dictionaries: &[Reference], granule: u64) -> Vec
         target.extend(stretch.checksum.to_le_bytes());
     }
     let (mut next, mut generation, mut page) = (0, 0, 0);
-    let mut entries = map.iter(0).peekable();
-    while let Some((id, entry)) = entries.next() {
+    let mut runs = map.runs().peekable();
+    while let Some((id, count, entry)) = runs.next() {
         if id > page {
             target.push(State::Free as u8);
             put(&mut target, id - page);
         }
-        page = id + 1;
+        page = id + count;
         target.push(entry.state as u8);
         if entry.state == State::Zero {
-            while entries.next_if(|(other, same)| *other == page && *same == entry).is_some() {
-                page += 1;
+            while let Some((_, count, _)) =
+                runs.next_if(|(first, _, same)| *first == page && *same == entry)
+            {
+                page += count;
             }
             put(&mut target, page - id);
         }

@@ -9,7 +9,7 @@ use super::shared::BLOCK_BYTES;
 use std::sync::Arc;
 
 /// The granule of the packed layout that is counted with.
-const GRANULE: u64 = 64;
+const GRANULE: u64 = 16;
 
 /// What pages of one size and codec take.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,10 +67,10 @@ pub fn measure(
         for &codec in codecs {
             found.push(encode(&pages, codec, None)?);
             progress();
-            if dictionaries && codec.method == super::Method::Zstd && pages.len() >= 16 {
+            if dictionaries && codec.method.takes_dictionary() && pages.len() >= 16 {
                 let sample: Vec<Vec<u8>> = sample(&pages);
                 let total = pages.len() as u64;
-                let trained = dictionary::train(&mut Coder::new(), codec.level, 1, &sample, total)?;
+                let trained = dictionary::train(&mut Coder::new(), codec, 1, &sample, total)?;
                 if let (_, Some(dictionary)) = trained {
                     let held_out: Vec<Vec<u8>> = pages.iter().skip(1).step_by(2).cloned().collect();
                     found.push(encode(&held_out, codec, Some(&Arc::new(dictionary)))?);

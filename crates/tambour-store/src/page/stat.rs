@@ -131,13 +131,10 @@ impl Store {
         let page_bytes = stat.page_bytes as u64;
         // The image before, and where the next one would stand behind it.
         let mut before: Option<(u64, u64)> = None;
-        for (page, entry) in self.map.iter(0) {
+        stat.zero_pages = self.map.zeros().map(|(_, count, _)| count).sum();
+        stat.pages = stat.zero_pages;
+        for (page, entry) in self.map.images(0) {
             stat.pages += 1;
-            stat.logical_bytes += page_bytes;
-            if !entry.has_image() {
-                stat.zero_pages += 1;
-                continue;
-            }
             let bytes = self.space_of(&entry);
             stat.image_bytes += u64::from(entry.length);
             stat.rounded_bytes += bytes;
@@ -155,6 +152,7 @@ impl Store {
             }
             before = Some((offset, end));
         }
+        stat.logical_bytes = stat.pages * page_bytes;
     }
 
     /// Bytes that an image takes with its padding.
@@ -169,8 +167,7 @@ impl Store {
 
     fn add_codecs(&mut self, stat: &mut Stat) -> Result<(), PageError> {
         let mut codecs: Vec<(Method, CodecStat)> = Vec::new();
-        let images: Vec<(PageId, Entry)> =
-            self.map.iter(0).filter(|(_, entry)| entry.has_image()).collect();
+        let images: Vec<(PageId, Entry)> = self.map.images(0).collect();
         let mut head = [0; HEADER_BYTES];
         for (page, entry) in images {
             let method = if entry.state == State::Raw {

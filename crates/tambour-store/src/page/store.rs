@@ -214,12 +214,12 @@ impl Store {
             Some(id) if (self.dictionaries.len() as u64) < limit => id,
             _ => return Err(full),
         };
-        let level = match self.superblock.codec {
-            PageCodec { method: super::Method::Zstd, level } => level,
-            _ => PageCodec::ZSTD.level,
+        let codec = match self.superblock.codec {
+            codec if codec.method.takes_dictionary() => codec,
+            _ => PageCodec::ZSTD,
         };
         let pages = self.len().max(sample.len() as u64);
-        let (report, kept) = dictionary::train(&mut Coder::new(), level, id, sample, pages)?;
+        let (report, kept) = dictionary::train(&mut Coder::new(), codec, id, sample, pages)?;
         if let Some(dictionary) = kept {
             self.keep(dictionary)?;
         }
@@ -270,8 +270,7 @@ impl Store {
     /// Pages of the store, evenly spread.
     fn sample(&mut self) -> Result<Vec<Vec<u8>>, PageError> {
         let wanted = SAMPLE_PAGES.min(SAMPLE_BYTES >> self.shared.page_shift);
-        let pages: Vec<PageId> =
-            self.map.iter(0).filter(|(_, entry)| entry.has_image()).map(|(page, _)| page).collect();
+        let pages: Vec<PageId> = self.map.images(0).map(|(page, _)| page).collect();
         let step = (pages.len() as u64 / wanted.max(1)).max(1);
         let mut sample = Vec::new();
         for page in pages.iter().step_by(usize::try_from(step).unwrap_or(1)) {

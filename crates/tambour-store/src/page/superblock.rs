@@ -121,7 +121,7 @@ impl Superblock {
             && bytes[10] <= 1
             && sizes.contains(&u32::from(shift))
             && granule.is_power_of_two()
-            && (64..=4096).contains(&granule)
+            && (16..=4096).contains(&granule)
             && page_count <= PAGES_MAX
             && read_u64(bytes, 24).max(read_u64(bytes, 32)) <= GENERATION_MAX;
         let Some(method) = method.filter(|_| good) else {

@@ -60,7 +60,8 @@ impl Store {
     /// Bytes of all extents in use, padding included.
     pub(super) fn used_bytes(&self) -> u64 {
         let granule = self.shared.granule;
-        let images = self.map.iter(0).filter(|(_, entry)| entry.state == super::map::State::Packed);
+        let images =
+            self.map.images(0).filter(|(_, entry)| entry.state == super::map::State::Packed);
         let images: u64 = images.map(|(_, entry)| self.padded(entry.length)).sum();
         let dictionaries: u64 = self
             .references
@@ -85,17 +86,17 @@ impl Reader {
         verified: &mut Verified,
         progress: &mut dyn FnMut(&Verified),
     ) -> Result<(), PageError> {
-        let pages: Vec<PageId> = self.map().iter(0).map(|(page, _)| page).collect();
+        let pages: Vec<PageId> = self.map().images(0).map(|(page, _)| page).collect();
+        // Of a page of zeros there is nothing to look at.
+        verified.pages = self.map().zeros().map(|(_, count, _)| count).sum();
         let mut target = vec![0; self.page_bytes()];
         let mut image = Vec::new();
         for page in pages {
             let entry = self.map().get(page);
             let outcome = if level == Level::Decode {
                 self.read(page, &mut target)
-            } else if entry.has_image() {
-                self.verify_image(page, level, &mut image)
             } else {
-                Ok(())
+                self.verify_image(page, level, &mut image)
             };
             verified.pages += 1;
             verified.image_bytes += u64::from(entry.length);
@@ -121,7 +122,7 @@ impl Reader {
         let entry = self.map().get(page);
         let shared = self.shared();
         if level == Level::Checksums {
-            shared.fetch(page, &entry, image)?;
+            let image = shared.fetch(page, &entry, image)?;
             return shared.check(page, &entry, image).map(|_| ());
         }
         if entry.state == super::map::State::Raw {

@@ -130,8 +130,10 @@ fn holes_survive_a_power_cut_at_every_change() {
 }
 
 #[test]
-fn packed_with_granules_of_4096_survives_a_power_cut_at_every_change() {
-    cut_everywhere(&Options { granule: 4096, ..options(Layout::Packed) });
+fn packed_with_other_granules_survives_a_power_cut_at_every_change() {
+    for granule in [16, 4096] {
+        cut_everywhere(&Options { granule, ..options(Layout::Packed) });
+    }
 }
 
 #[test]

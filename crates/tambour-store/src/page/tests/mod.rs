@@ -25,6 +25,7 @@ pub(super) fn options(layout: Layout) -> Options {
         layout,
         codec: PageCodec::LZ4,
         file_id: Some(0x1234_5678_9abc),
+        granule: 64,
         ..Options::default()
     }
 }
