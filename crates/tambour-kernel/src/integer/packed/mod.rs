@@ -151,8 +151,14 @@ trait Engine: Copy {
 
     /// What is added to the exceptions `first` to `first + 15` of a list: upper parts at `data`, plus one, above the width;
     /// zero behind the last exception.
-    fn raised(self, source: &[u8], data: usize, header: patched::Header, first: usize)
-    -> [u32; 16];
+    fn raise(
+        self,
+        source: &[u8],
+        data: usize,
+        header: patched::Header,
+        first: usize,
+        target: &mut [u32; 16],
+    );
 
     /// Running sums in place.
     fn add_up(self, target: &mut [u32], before: u32) -> u32;
