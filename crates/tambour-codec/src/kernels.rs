@@ -1,7 +1,7 @@
 //! The kernel variants in use: the best of this CPU, capped by `TAMBOUR_ISA`.
 //!
-//! `TAMBOUR_ISA=avx2` makes each kernel take its best variant at or below that level. The variable is read once, on first
-//! use; a level that does not exist or that this CPU lacks is an error, never a silent fallback. Empty counts as not set.
+//! `TAMBOUR_ISA=avx2` makes each kernel take its best variant at or below that level ([`tambour_kernel::level`] reads it); a
+//! level that does not exist or that this CPU lacks is an error here, never a silent fallback.
 
 use crate::CodecError;
 use std::cell::Cell;
@@ -10,11 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tambour_kernel::column::{alp, delta, gcd, t64};
 use tambour_kernel::hash::{self, column};
 use tambour_kernel::integer::{encode_length, leb128, packed, stream_vbyte};
+use tambour_kernel::level::{self, RefusedLevel};
 use tambour_kernel::lz4;
 use tambour_kernel::variant::{Isa, Runnable, Variants};
-
-/// Name of the environment variable that caps the level.
-pub const ISA_VARIABLE: &str = "TAMBOUR_ISA";
 
 /// One runnable per kernel.
 #[derive(Clone, Copy, Debug)]
@@ -27,17 +25,8 @@ struct Kernels {
     alp_decode: Runnable<alp::Decode>,
 }
 
-/// Why the variable was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Refusal {
-    value: String,
-    reason: &'static str,
-}
-
-static KERNELS: LazyLock<Result<Kernels, Refusal>> = LazyLock::new(|| {
-    let value = std::env::var_os(ISA_VARIABLE);
-    level(value.as_deref().map(|value| value.to_string_lossy()).as_deref()).map(Kernels::at)
-});
+static KERNELS: LazyLock<Result<Kernels, &'static RefusedLevel>> =
+    LazyLock::new(|| level::in_use().map(Kernels::at));
 
 impl Kernels {
     /// The best at or below a level.
@@ -71,19 +60,9 @@ pub fn at_most<T>(isa: Isa, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The level that the variable's value asks for.
-fn level(value: Option<&str>) -> Result<Isa, Refusal> {
-    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(Isa::best()) };
-    let refusal = |reason| Refusal { value: value.to_owned(), reason };
-    let Some(isa) = Isa::named(value) else {
-        return Err(refusal("unknown level; there are scalar, ssse3, avx2, avx512 and neon"));
-    };
-    if isa.is_available() { Ok(isa) } else { Err(refusal("this CPU does not have that level")) }
-}
-
 fn kernels() -> Result<Kernels, CodecError> {
-    let known = KERNELS.as_ref().map_err(|refusal| {
-        let Refusal { value, reason } = refusal.clone();
+    let known = KERNELS.as_ref().map_err(|refused| {
+        let RefusedLevel { value, reason } = RefusedLevel::clone(refused);
         CodecError::Isa { value, reason }
     })?;
     Ok(match CAP.get().filter(|isa| *isa < known.isa) {
@@ -208,7 +187,7 @@ pub fn beside_codecs() -> Result<Vec<Listed>, CodecError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Isa, at_most, beside_codecs, in_use, isa, level};
+    use super::{Isa, at_most, beside_codecs, in_use, isa};
 
     #[test]
     fn no_kernel_is_above_the_level_in_use() {
@@ -234,23 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn no_value_means_the_best() {
-        assert_eq!(level(None), Ok(Isa::best()));
-        assert_eq!(level(Some("")), Ok(Isa::best()));
-    }
-
-    #[test]
     fn a_process_can_be_deterministic() {
         assert!(matches!(super::lz4_policy(), super::lz4::Policy::Adaptive));
         super::be_deterministic();
         assert!(matches!(super::lz4_policy(), super::lz4::Policy::Deterministic));
-    }
-
-    #[test]
-    fn a_level_is_taken_or_refused() {
-        for &isa in Isa::ALL {
-            assert_eq!(level(Some(isa.name())).ok(), isa.is_available().then_some(isa));
-        }
-        assert!(level(Some("mmx")).is_err_and(|refusal| refusal.value == "mmx"));
     }
 }

@@ -34,19 +34,26 @@ impl<'a> Writer<'a> {
     pub fn pack_uint(&mut self, value: u64) -> Result<(), IntError> {
         // The slow cases get no reference to `self`, so that it can stay in registers.
         let rest = std::mem::take(&mut self.rest);
-        let length = match rest.first_chunk_mut() {
-            Some(room) if value < 1 << 14 => pack_short_into(value, room),
-            Some(room) => pack_long_into(value, room),
-            None => {
-                if let Some(length) = pack_at_end(value, rest) {
-                    length
-                } else {
-                    let at = self.length - rest.len();
-                    self.rest = rest;
-                    return Err(full(at, self.length));
-                }
-            }
+        let Some(room) = rest.first_chunk_mut() else {
+            let Some(length) = pack_at_end(value, rest) else {
+                let at = self.length - rest.len();
+                self.rest = rest;
+                return Err(full(at, self.length));
+            };
+            self.rest = &mut rest[length..];
+            return Ok(());
         };
+        if value < BYTE_END {
+            let length = pack_byte_into(value, room);
+            self.rest = &mut rest[length..];
+            return Ok(());
+        }
+        if value < FOUR_END {
+            let length = pack_four_into(value, room);
+            self.rest = &mut rest[length..];
+            return Ok(());
+        }
+        let length = pack_long_into(value, room);
         self.rest = &mut rest[length..];
         Ok(())
     }
@@ -156,20 +163,45 @@ fn full(at: usize, length: usize) -> IntError {
     IntError::Full { at, length }
 }
 
+/// Where the values end that [`pack_byte_into`] takes.
+const BYTE_END: u64 = 1 << 8;
+/// Where the values end that [`pack_four_into`] takes.
+const FOUR_END: u64 = 1 << 28;
+
 /// Writes LEB128 to the front of `target`; the number of bytes. What is behind those is unspecified.
 #[inline]
 pub fn pack_uint(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
-    if value < 1 << 14 { pack_short_into(value, target) } else { pack_long_into(value, target) }
+    if value < BYTE_END {
+        pack_byte_into(value, target)
+    } else if value < FOUR_END {
+        pack_four_into(value, target)
+    } else {
+        pack_long_into(value, target)
+    }
 }
 
-/// One byte or two, written without asking which: lengths are hard to predict, and nearly all values are that small.
+/// A value of eight bits, written as two bytes without asking how many it needs: that is hard to predict, and nearly all
+/// values are that small.
 #[inline(always)]
-fn pack_short_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
-    let two = value >= 0x80;
-    let bytes = value & 0x7f | u64::from(two) << 7 | value << 1 & 0x7f00;
-    let [first, second, ..] = bytes.to_le_bytes();
-    target[..2].copy_from_slice(&[first, second]);
+fn pack_byte_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
+    let [value, ..] = value.to_le_bytes();
+    let two = value >> 7;
+    target[..2].copy_from_slice(&[value, two]);
     1 + usize::from(two)
+}
+
+/// Up to four bytes, again without asking how many.
+#[inline(always)]
+fn pack_four_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
+    #[expect(clippy::cast_possible_truncation, reason = "28 bits")]
+    let value = value as u32;
+    let halves = value & 0x3fff | (value & 0x0fff_c000) << 2;
+    let groups = halves & 0x007f_007f | (halves & 0x3f80_3f80) << 1;
+    // The number of the highest bit, divided by seven.
+    let more = (31 - (value | 1).leading_zeros()) * 37 >> 8;
+    let continued = 0x0080_8080 & ((1 << (8 * more)) - 1);
+    target[..4].copy_from_slice(&(groups | continued).to_le_bytes());
+    1 + more as usize
 }
 
 /// A value near the end of a target; the number of bytes, or `None` when there is no room.

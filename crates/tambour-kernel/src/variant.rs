@@ -4,8 +4,10 @@
 //! everywhere. A [`Runnable`] can only be taken out of such a table after the CPU check of its variant has passed: holding
 //! one *is* the proof, so calling it is safe.
 
+use crate::level;
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::atomic::{self, AtomicU8};
 
 /// An instruction-set level. Levels of one architecture are ordered; levels of different architectures are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,7 +46,27 @@ impl Isa {
     }
 
     /// Whether this CPU has the level.
+    #[inline]
     pub fn is_available(self) -> bool {
+        let known = DETECTED.load(atomic::Ordering::Relaxed);
+        let detected = if known == 0 { Self::detect_all() } else { known };
+        detected & self.bit() != 0
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    /// Asks the CPU, once: convenience functions choose a variant on every call.
+    #[cold]
+    fn detect_all() -> u8 {
+        let available = Self::ALL.iter().filter(|isa| isa.detect());
+        let detected = available.fold(0, |all, isa| all | isa.bit());
+        DETECTED.store(detected, atomic::Ordering::Relaxed);
+        detected
+    }
+
+    fn detect(self) -> bool {
         match self {
             Self::Scalar => true,
             #[cfg(target_arch = "x86_64")]
@@ -59,7 +81,7 @@ impl Isa {
             }
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
-                Self::Avx2.is_available()
+                Self::Avx2.detect()
                     && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
                     && is_x86_feature_detected!("avx512cd")
@@ -92,6 +114,9 @@ impl Isa {
         }
     }
 }
+
+/// A bit per level that this CPU has; 0 until that is known, since every CPU has the scalar one.
+static DETECTED: AtomicU8 = AtomicU8::new(0);
 
 impl PartialOrd for Isa {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
@@ -155,15 +180,17 @@ impl<F: Copy + 'static> Variants<F> {
         self.available().find(|runnable| runnable.name() == name)
     }
 
-    /// The best variant that this CPU can run.
+    /// The best variant at or below the level in use ([`level`]): what every function runs that names no variant.
+    #[inline]
     pub fn best(&self) -> Runnable<F> {
-        self.available().next().unwrap_or(Runnable(self.everywhere))
+        self.best_at_most(level::cap())
     }
 
     /// The best variant that this CPU can run and that needs no more than `cap`.
+    #[inline]
     pub fn best_at_most(&self, cap: Isa) -> Runnable<F> {
-        let below = self.available().find(|runnable| runnable.isa() <= cap);
-        below.unwrap_or(Runnable(self.everywhere))
+        let mut below = self.list.iter().filter(|variant| variant.isa <= cap);
+        Runnable(below.find(|variant| variant.isa.is_available()).unwrap_or(self.everywhere))
     }
 }
 
@@ -234,6 +261,8 @@ mod tests {
         for &cap in Isa::ALL {
             assert!(TABLE.best_at_most(cap).isa() <= cap);
         }
+        // The laws run once per value of TAMBOUR_ISA.
+        assert!(TABLE.best().isa() <= crate::level::in_use().unwrap());
         assert!(Isa::best().is_available());
     }
 

@@ -47,9 +47,10 @@ impl Smallest {
         self.distrust |= all;
         for (change, reading) in self.changes.iter_mut().zip(&self.usual) {
             let usual = reading.column.data_type.unwrapped();
-            if change.as_ref().is_some_and(|it| {
-                (all || !it.certain) && it.data_type.unwrapped() != usual
-            }) {
+            if change
+                .as_ref()
+                .is_some_and(|it| (all || !it.certain) && it.data_type.unwrapped() != usual)
+            {
                 *change = None;
             }
         }
@@ -141,9 +142,8 @@ impl Input {
         let (stated, kept) = (self.stated(), self.kept());
         let known = |name: &str, data_type: &DataType| {
             let is_text = *data_type.unwrapped() == DataType::String;
-            let keep = stated.contains(name)
-                || kept.contains(name)
-                || self.smallest.distrust && !is_text;
+            let keep =
+                stated.contains(name) || kept.contains(name) || self.smallest.distrust && !is_text;
             self.known(name, keep)
         };
         let columns = self.columns.clone();

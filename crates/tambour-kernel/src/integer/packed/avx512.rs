@@ -188,7 +188,13 @@ fn unpack_marked<const SUMS: bool, const WIDE: bool>(
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2")]
-fn raised(source: &[u8], data: usize, header: patched::Header, first: usize) -> [u32; 16] {
+fn raise(
+    source: &[u8],
+    data: usize,
+    header: patched::Header,
+    first: usize,
+    target: &mut [u32; 16],
+) {
     let places = Places::new(header.high_width);
     let at = data + places.stride * (first / 16);
     assert!(at + SLACK <= source.len(), "bytes behind the upper parts");
@@ -200,11 +206,9 @@ fn raised(source: &[u8], data: usize, header: patched::Header, first: usize) -> 
     let left = (header.count - first).min(16) as u32;
     #[expect(clippy::cast_possible_truncation, reason = "16 bits are left")]
     let used = _bzhi_u32(0xffff, left) as u16;
-    let mut target = [0; 16];
     let values = _mm512_maskz_mov_epi32(used, raised);
     // SAFETY: the target has sixteen values.
-    unsafe { store(&mut target, 0, values) };
-    target
+    unsafe { store(target, 0, values) };
 }
 
 #[inline]
@@ -281,15 +285,16 @@ impl Engine for Avx512 {
     }
 
     #[inline(always)]
-    fn raised(
+    fn raise(
         self,
         source: &[u8],
         data: usize,
         header: patched::Header,
         first: usize,
-    ) -> [u32; 16] {
+        target: &mut [u32; 16],
+    ) {
         // SAFETY: `self` proves the instruction set.
-        unsafe { raised(source, data, header, first) }
+        unsafe { raise(source, data, header, first, target) }
     }
 
     #[inline(always)]

@@ -26,6 +26,8 @@ mod plain;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 
 use super::{Decode, Malformed};
@@ -75,6 +77,8 @@ impl Series {
 pub static PLAIN_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     avx512::PLAIN,
+    #[cfg(target_arch = "x86_64")]
+    avx2::PLAIN,
     scalar::PLAIN,
 ]);
 
@@ -82,6 +86,8 @@ pub static PLAIN_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
 pub static PLAIN_SUM_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     avx512::PLAIN_SUM,
+    #[cfg(target_arch = "x86_64")]
+    avx2::PLAIN_SUM,
     scalar::PLAIN_SUM,
 ]);
 
@@ -89,6 +95,8 @@ pub static PLAIN_SUM_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
 pub static PATCHED_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     avx512::PATCHED,
+    #[cfg(target_arch = "x86_64")]
+    avx2::PATCHED,
     scalar::PATCHED,
 ]);
 
@@ -96,6 +104,8 @@ pub static PATCHED_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
 pub static PATCHED_SUM_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     avx512::PATCHED_SUM,
+    #[cfg(target_arch = "x86_64")]
+    avx2::PATCHED_SUM,
     scalar::PATCHED_SUM,
 ]);
 
@@ -151,8 +161,14 @@ trait Engine: Copy {
 
     /// What is added to the exceptions `first` to `first + 15` of a list: upper parts at `data`, plus one, above the width;
     /// zero behind the last exception.
-    fn raised(self, source: &[u8], data: usize, header: patched::Header, first: usize)
-    -> [u32; 16];
+    fn raise(
+        self,
+        source: &[u8],
+        data: usize,
+        header: patched::Header,
+        first: usize,
+        target: &mut [u32; 16],
+    );
 
     /// Running sums in place.
     fn add_up(self, target: &mut [u32], before: u32) -> u32;

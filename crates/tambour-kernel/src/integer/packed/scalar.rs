@@ -65,20 +65,20 @@ impl Engine for Scalar {
         if SUMS { self.add_up(target, before) } else { before }
     }
 
-    fn raised(
+    fn raise(
         self,
         source: &[u8],
         data: usize,
         header: patched::Header,
         first: usize,
-    ) -> [u32; 16] {
-        std::array::from_fn(|lane| {
-            if first + lane >= header.count {
-                return 0;
-            }
+        target: &mut [u32; 16],
+    ) {
+        let used = (header.count - first).min(16);
+        for (lane, added) in target[..used].iter_mut().enumerate() {
             let high = bits::value(source, data, header.high_width, first + lane);
-            high.wrapping_add(1) << header.width
-        })
+            *added = high.wrapping_add(1) << header.width;
+        }
+        target[used..].fill(0);
     }
 
     fn add_up(self, target: &mut [u32], before: u32) -> u32 {

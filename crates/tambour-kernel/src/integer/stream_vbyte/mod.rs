@@ -17,7 +17,7 @@ pub(super) mod scalar;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
 #[cfg(target_arch = "x86_64")]
-mod ssse3;
+pub(super) mod ssse3;
 
 use super::{Decode, Encode, Malformed};
 use crate::variant::Variants;

@@ -79,6 +79,34 @@ fn encode<C: Codes>(source: &[u32], target: &mut [u8]) -> Option<usize> {
     scalar::encode_from::<C>(source, target, progress)
 }
 
+/// Four values whose data starts at `at`, and the length of the data; codes for 1 to 4 bytes.
+///
+/// # Safety
+/// `at + 16 <= source.len()`.
+#[inline]
+#[target_feature(enable = "ssse3")]
+pub(in crate::integer) unsafe fn four(source: &[u8], at: usize, control: u8) -> (__m128i, usize) {
+    // SAFETY: the caller keeps 16 bytes within the source.
+    unsafe { spread_four(&TABLES_1234, source, at, control) }
+}
+
+/// # Safety
+/// As for [`four`].
+#[inline]
+#[target_feature(enable = "ssse3")]
+unsafe fn spread_four(
+    tables: &'static Tables,
+    source: &[u8],
+    at: usize,
+    control: u8,
+) -> (__m128i, usize) {
+    // SAFETY: the caller keeps 16 bytes within the source.
+    let bytes = unsafe { load::<__m128i, _>(source, at) };
+    // SAFETY: a row has 16 bytes.
+    let spread = unsafe { load::<__m128i, _>(&tables.spread[usize::from(control)], 0) };
+    (_mm_shuffle_epi8(bytes, spread), usize::from(tables.length[usize::from(control)]))
+}
+
 #[target_feature(enable = "ssse3")]
 fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malformed> {
     let tables = tables_of::<C>();
@@ -92,13 +120,10 @@ fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malforme
             break;
         }
         // SAFETY: 16 bytes of source were checked.
-        let bytes = unsafe { load::<__m128i, _>(source, progress.at) };
-        // SAFETY: a row has 16 bytes.
-        let spread = unsafe { load::<__m128i, _>(&tables.spread[usize::from(control)], 0) };
-        let values = _mm_shuffle_epi8(bytes, spread);
+        let (values, length) = unsafe { spread_four(tables, source, progress.at, control) };
         // SAFETY: four values are 16 bytes.
         unsafe { store(four, 0, values) };
-        progress.at += usize::from(tables.length[usize::from(control)]);
+        progress.at += length;
         progress.done += 4;
     }
     scalar::decode_from::<C>(source, target, progress)
