@@ -55,11 +55,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         definition.order_by.clone_from(&order_by);
         definition.primary_key.clone_from(&order_by);
         permit(&mut definition);
-        let options = InsertOptions { existing: Existing::Replace, threads: 2, ..InsertOptions::default() };
+        let options =
+            InsertOptions { existing: Existing::Replace, threads: 2, ..InsertOptions::default() };
         let mut insert = Insert::begin(&storage::disk(), table, &definition, options)?;
         match copy(&mut input, &mut insert) {
             Ok(()) => drop(insert.commit()?),
-            Err(error) if error.downcast_ref::<FileError>().is_some_and(|it| matches!(it, FileError::Widen { .. })) => {
+            Err(error)
+                if error
+                    .downcast_ref::<FileError>()
+                    .is_some_and(|it| matches!(it, FileError::Widen { .. })) =>
+            {
                 println!("again: {error}");
                 insert.abort()?;
                 input.restart()?;
@@ -73,7 +78,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut total, mut raw) = (0, 0);
     for part in Table::open(table)?.parts() {
         for (column, size) in part.columns().iter().zip(part.column_sizes()?) {
-            println!("{:>12} {:>12}  {} {}  {}", size.compressed, size.uncompressed, column.name, column.data_type, size.codecs.first().map_or("", String::as_str));
+            println!(
+                "{:>12} {:>12}  {} {}  {}",
+                size.compressed,
+                size.uncompressed,
+                column.name,
+                column.data_type,
+                size.codecs.first().map_or("", String::as_str)
+            );
             total += size.compressed;
             raw += size.uncompressed;
         }

@@ -311,11 +311,8 @@ impl Group {
         let target = projected(target);
         let builder = file.builder(metadata)?.with_projection(mask);
         let builder = builder.with_row_groups(vec![self.index]).with_batch_size(self.batch_rows);
-        let builder = if self.rows_max == usize::MAX {
-            builder
-        } else {
-            builder.with_limit(self.rows_max)
-        };
+        let builder =
+            if self.rows_max == usize::MAX { builder } else { builder.with_limit(self.rows_max) };
         let reader: ParquetRecordBatchReader =
             builder.build().map_err(parquet_error(&file.path, place.clone()))?;
         let mut rows = 0;

@@ -116,7 +116,8 @@ impl Sheet {
         let entry = self.index.get(name).map(|&at| &self.columns[at])?;
         let json = self.json.get(name.as_bytes()).and_then(tree::Tree::range);
         let fields = entry.fields.as_ref().and_then(Evidence::range);
-        let join = |one: (i128, i128), other: (i128, i128)| (one.0.min(other.0), one.1.max(other.1));
+        let join =
+            |one: (i128, i128), other: (i128, i128)| (one.0.min(other.0), one.1.max(other.1));
         match (fields, json) {
             (Some(one), Some(other)) => Some(join(one, other)),
             (one, other) => one.or(other),

@@ -14,8 +14,10 @@ use tambour_store::layout::{Change, Known, LayoutOptions, choose};
 
 /// Rows of a sample, at most ...
 const ROWS_MAX: usize = 1 << 20;
-/// ... and memory that they may take.
+/// ... and memory that they may take, ...
 const BYTES_MAX: usize = 256 << 20;
+/// ... and as a multiple of the text from which types are inferred.
+const ARROW_SHARE: usize = 4;
 
 /// What was chosen instead of the usual types.
 #[derive(Debug, Default)]
@@ -47,9 +49,10 @@ impl Smallest {
         self.distrust |= all;
         for (change, reading) in self.changes.iter_mut().zip(&self.usual) {
             let usual = reading.column.data_type.unwrapped();
-            if change.as_ref().is_some_and(|it| {
-                (all || !it.certain) && it.data_type.unwrapped() != usual
-            }) {
+            if change
+                .as_ref()
+                .is_some_and(|it| (all || !it.certain) && it.data_type.unwrapped() != usual)
+            {
                 *change = None;
             }
         }
@@ -141,9 +144,8 @@ impl Input {
         let (stated, kept) = (self.stated(), self.kept());
         let known = |name: &str, data_type: &DataType| {
             let is_text = *data_type.unwrapped() == DataType::String;
-            let keep = stated.contains(name)
-                || kept.contains(name)
-                || self.smallest.distrust && !is_text;
+            let keep =
+                stated.contains(name) || kept.contains(name) || self.smallest.distrust && !is_text;
             self.known(name, keep)
         };
         let columns = self.columns.clone();
@@ -186,7 +188,8 @@ impl Input {
         self.bytes_read = progress;
         let mut stream = stream?;
         let (mut sample, mut rows, mut bytes) = (Vec::new(), 0, 0);
-        while rows < ROWS_MAX && bytes < BYTES_MAX {
+        let bytes_max = BYTES_MAX.min(self.options.sample_bytes.saturating_mul(ARROW_SHARE));
+        while rows < ROWS_MAX && bytes < bytes_max {
             match stream.next() {
                 Some(Ok(batch)) => {
                     rows += batch.num_rows();

@@ -22,10 +22,10 @@ use crate::types::{Column, DataType};
 use crate::{PartError, Place};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use column::{ColumnEncoder, Piece};
-use strings::Opening;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use strings::Opening;
 use tambour_codec::spec::CodecSpec;
 
 /// Most bytes of a granule before compression in the new dialect; ClickHouse's `index_granularity_bytes`.

@@ -2,8 +2,7 @@
 
 use super::{Change, Known, LayoutOptions, choose, needs_permission};
 use arrow_array::{
-    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampSecondArray,
+    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampSecondArray,
 };
 use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
@@ -45,7 +44,10 @@ fn integers_become_as_narrow_as_what_is_known_allows() {
     let wrong = Known { range: Some((0, 5)), complete: true, ..plain };
     assert_eq!(name(chosen("Int64", array(60_000), wrong, false).as_ref()), "UInt16");
     assert_eq!(chosen("Int64", array(60_000), Known { keep: true, ..plain }, true), None);
-    assert_eq!(name(chosen("Nullable(Int64)", array(60_000), plain, true).as_ref()), "Nullable(UInt16)");
+    assert_eq!(
+        name(chosen("Nullable(Int64)", array(60_000), plain, true).as_ref()),
+        "Nullable(UInt16)"
+    );
     assert_eq!(chosen("Int64", array(i64::MAX), plain, true), None);
 }
 
@@ -68,16 +70,21 @@ fn dictionaries_are_taken_where_they_are_smaller() {
     let word = |row: i64| format!("http://example.org/{:x}", row.wrapping_mul(0x9e37_79b9_7f4a));
     let few: ArrayRef =
         Arc::new(StringArray::from_iter_values(scattered(500).into_iter().map(word)));
-    assert_eq!(name(chosen("String", few, Known::default(), false).as_ref()), "LowCardinality(String)");
+    assert_eq!(
+        name(chosen("String", few, Known::default(), false).as_ref()),
+        "LowCardinality(String)"
+    );
     let all: ArrayRef = Arc::new(StringArray::from_iter_values((0..ROWS).map(word)));
     assert_eq!(chosen("String", all, Known::default(), false), None);
     // Times that are few and irregular; and a clock, which needs none.
     let times = scattered(50).into_iter().map(|n| 1_700_000_000 + n * n * 86_399);
-    let times: ArrayRef = Arc::new(TimestampSecondArray::from_iter_values(times).with_timezone("UTC"));
+    let times: ArrayRef =
+        Arc::new(TimestampSecondArray::from_iter_values(times).with_timezone("UTC"));
     let found = chosen("DateTime('UTC')", times, Known::default(), true).unwrap();
     assert_eq!(name(Some(&found)), "LowCardinality(DateTime('UTC'))");
     let clock = (0..ROWS).map(|row| 1_700_000_000 + row / 100);
-    let clock: ArrayRef = Arc::new(TimestampSecondArray::from_iter_values(clock).with_timezone("UTC"));
+    let clock: ArrayRef =
+        Arc::new(TimestampSecondArray::from_iter_values(clock).with_timezone("UTC"));
     assert_eq!(chosen("DateTime('UTC')", clock, Known::default(), true), None);
     let nulls: ArrayRef = Arc::new(Date32Array::new_null(2_000));
     assert_eq!(chosen("Nullable(Date)", nulls, Known::default(), true), None);
@@ -86,10 +93,19 @@ fn dictionaries_are_taken_where_they_are_smaller() {
 #[test]
 fn clickhouse_wants_to_be_asked_for_dictionaries_of_small_values() {
     let asks = |text: &str| needs_permission(&text.parse::<DataType>().unwrap());
-    for text in ["LowCardinality(Date)", "Array(LowCardinality(Nullable(UInt8)))", "LowCardinality(Float64)"] {
+    for text in [
+        "LowCardinality(Date)",
+        "Array(LowCardinality(Nullable(UInt8)))",
+        "LowCardinality(Float64)",
+    ] {
         assert!(asks(text), "{text}");
     }
-    for text in ["LowCardinality(String)", "Date", "LowCardinality(UUID)", "Array(LowCardinality(FixedString(4)))"] {
+    for text in [
+        "LowCardinality(String)",
+        "Date",
+        "LowCardinality(UUID)",
+        "Array(LowCardinality(FixedString(4)))",
+    ] {
         assert!(!asks(text), "{text}");
     }
 }
