@@ -297,6 +297,19 @@ pub fn fuzz_read(input: &[u8]) {
     }
 }
 
+/// The law for a fuzzer of FSST: any bytes are encoded, and are a payload that the naive decoder reads alike.
+pub fn fuzz_fsst(input: &[u8]) {
+    const METHOD: u8 = 0xe3;
+    if let Some(([low, high], payload)) = input.split_first_chunk::<2>() {
+        let size = u32::from(u16::from_le_bytes([*low, *high]));
+        survive_hostile(METHOD, size, payload);
+        decode_like_naive(METHOD, size, payload);
+    }
+    for case in cases().iter().filter(|case| case.spec.to_string() == "FSST") {
+        round_trip_chosen(case, input, input.len());
+    }
+}
+
 /// The law for a fuzzer: a seed, and bytes to encode and to change.
 pub fn fuzz_change(input: &[u8]) {
     if let Some((seed, source)) = input.split_first_chunk::<8>() {

@@ -16,12 +16,37 @@ pub fn decode(method: u8, payload: &[u8], size: usize) -> Option<Vec<u8>> {
         0x93 => t64(payload, size),
         0x98 => fpc(payload, size),
         0x9c => alp(payload, size),
+        0xe3 => fsst(payload, size),
         _ => panic!("no column codec: {method:#x}"),
     }
 }
 
 /// The methods that [`decode`] knows.
-pub const METHODS: &[u8] = &[0x92, 0x93, 0x94, 0x95, 0x98, 0x9a, 0x9c];
+pub const METHODS: &[u8] = &[0x92, 0x93, 0x94, 0x95, 0x98, 0x9a, 0x9c, 0xe3];
+
+/// Symbols of one to eight bytes, and codes of them.
+fn fsst(payload: &[u8], size: usize) -> Option<Vec<u8>> {
+    let (&count, rest) = payload.split_first()?;
+    let (lengths, mut rest) = rest.split_at_checked(usize::from(count))?;
+    let mut symbols = Vec::new();
+    for &length in lengths {
+        let (symbol, behind) = rest.split_at_checked(usize::from(length))?;
+        if !(1..=8).contains(&length) {
+            return None;
+        }
+        symbols.push(symbol);
+        rest = behind;
+    }
+    let (mut codes, mut bytes) = (rest.iter(), Vec::new());
+    while let Some(&code) = codes.next() {
+        if code == 255 {
+            bytes.push(*codes.next()?);
+        } else {
+            bytes.extend_from_slice(symbols.get(usize::from(code))?);
+        }
+    }
+    (bytes.len() == size).then_some(bytes)
+}
 
 fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))

@@ -206,6 +206,9 @@ pub(crate) struct ImportArguments {
     /// Leave out what the files have and the table of --create or --append does not [default: an error]
     #[arg(long, help_heading = "Reading")]
     pub(crate) skip_unknown: bool,
+    /// Keep the types that the files declare or that their texts look like, instead of smaller ones that hold the same values
+    #[arg(long, conflicts_with = "create", help_heading = "Reading")]
+    pub(crate) keep_types: bool,
     /// Longest line or record that is accepted
     #[arg(long, value_name = "SIZE", default_value = "64MiB", help_heading = "Reading")]
     pub(crate) record_max: ByteSize,

@@ -10,6 +10,7 @@ mod tests {
     const PFOR: u8 = 0xe0;
     const STREAM_VBYTE: u8 = 0xe1;
     const PCO: u8 = 0xe2;
+    const FSST: u8 = 0xe3;
 
     fn sealed(method: u8, uncompressed_size: u32, payload: &[u8]) -> Vec<u8> {
         let hash = Hash128::default();
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn only_ours_are_not_portable() {
         for family in FAMILIES {
-            let is_ours = [PFOR, STREAM_VBYTE, PCO].contains(&family.method);
+            let is_ours = [PFOR, STREAM_VBYTE, PCO, FSST].contains(&family.method);
             assert_eq!(is_portable(family.method), !is_ours, "{}", family.name);
         }
     }
@@ -140,11 +141,93 @@ mod tests {
         }
     }
 
+    fn words() -> Vec<u8> {
+        let word = |k: u64| {
+            ["http://", "example.org", "/index", ".html?", "id="][(k * k % 97 % 5) as usize]
+        };
+        (0..4000).flat_map(|k| format!("{}{}", word(k), k % 10).into_bytes()).collect()
+    }
+
+    #[test]
+    fn texts_as_symbols() {
+        let mut sources = columns(1);
+        sources.extend([
+            words(),
+            vec![0; 100_000],
+            (0..=255).collect(),
+            b"a".to_vec(),
+            vec![255; 9],
+        ]);
+        let zeros_at_the_end = [&words()[..], &[0; 5]].concat();
+        sources.push(zeros_at_the_end);
+        for spec in ["FSST", "FSST, ZSTD(1)", "Delta(1), FSST"] {
+            for source in &sources {
+                encode(spec, 1, Class::Bytes, source);
+                encode(spec, 1, Class::Bytes, &source[source.len() / 3..]);
+            }
+        }
+        let source = words();
+        let block = encode("FSST", 1, Class::Bytes, &source);
+        assert!(3 * block.len() < source.len(), "{} of {}", block.len(), source.len());
+        assert_eq!(block, encode("FSST", 1, Class::Bytes, &source), "the same payload again");
+        assert!("FSST(1)".parse().is_ok_and(|spec| {
+            Encoder::new(&spec, Element::BYTES).is_err_and(|error| error.kind() == Kind::Argument)
+        }));
+    }
+
+    /// The worked example of `docs/format/codecs.md`, and what else may stand there.
+    #[test]
+    fn symbols_as_documented() {
+        let payload = [2, 3, 1, b'a', b'b', b'c', b'-', 0, 1, 0, 255, b'!'];
+        assert_eq!(decode(&sealed(FSST, 8, &payload)).unwrap(), b"abc-abc!");
+        assert_eq!(decode(&sealed(FSST, 1, &[0, 255, 7])).unwrap(), [7]);
+        assert_eq!(decode(&sealed(FSST, 0, &[0])).unwrap(), []);
+    }
+
+    #[test]
+    fn hostile_symbols() {
+        for (size, payload, reason) in [
+            (1, &[][..], "no table"),
+            (1, &[1], "the table ends early"),
+            (1, &[255, 1, 1], "the table ends early"),
+            (8, &[1, 8, b'a', b'b'], "the table ends early"),
+            (1, &[1, 0, 0], "a symbol of no or of more than eight bytes"),
+            (
+                8,
+                &[1, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0],
+                "a symbol of no or of more than eight bytes",
+            ),
+            (1, &[1, 1, b'a', 1], "no such symbol"),
+            (1, &[0, 254], "no such symbol"),
+            (1, &[0, 255], "an escape of nothing"),
+            (2, &[1, 3, b'a', b'b', b'c', 0], "more bytes than the block's"),
+            (9, &[1, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0], "more bytes than the block's"),
+            (8, &[1, 3, b'a', b'b', b'c', 0, 0], "fewer bytes than the block's"),
+            (4, &[1, 1, b'a', 0], "fewer bytes than the block's"),
+        ] {
+            let said = refused(FSST, size, payload);
+            assert!(said.contains(reason), "{said}: {payload:?}");
+        }
+        // Eight bytes each at most: a header that claims more is not believed.
+        let said = refused(FSST, 1 << 20, &[1, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0]);
+        assert!(!said.contains("FSST"), "{said}");
+        let mut state = 1_u64;
+        for length in 0..2_000_usize {
+            let bytes: Vec<u8> = (0..length % 300)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    (state >> 56) as u8
+                })
+                .collect();
+            drop(decode(&sealed(FSST, u32::try_from(length).unwrap(), &bytes)));
+        }
+    }
+
     /// Every byte of a payload changed: an error, or other values; nothing worse.
     #[test]
     fn changed_bytes() {
         let source: Vec<u8> = (0..700_u64).flat_map(|k| (k * k % 1000).to_le_bytes()).collect();
-        for spec in ["PFOR", "StreamVByte", "Pco"] {
+        for spec in ["PFOR", "StreamVByte", "Pco", "FSST"] {
             let block = encode(spec, 8, Class::Unsigned, &source);
             for at in 25..block.len() {
                 for change in [1, 0x80, 0xff] {

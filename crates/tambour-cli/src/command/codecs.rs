@@ -95,6 +95,7 @@ fn suits(family: &Family) -> &'static str {
         ("PFOR" | "StreamVByte", _) => {
             "integers near each other; ours, ClickHouse does not read it"
         }
+        ("FSST", _) => "texts that are read one by one; ours, ClickHouse does not read it",
         ("Pco", _) => "archives of numbers; ours, ClickHouse does not read it",
         (_, Scope::Generic) => "any bytes",
         (_, Scope::Values) => "numbers",

@@ -15,10 +15,12 @@ use tambour::codec::CodecError;
 use tambour::codec::block::Encoder;
 use tambour::codec::codec::{Class, Element};
 use tambour::codec::spec::CodecSpec;
-use tambour::files::{FileError, Input, ReadOptions};
+use tambour::files::{FileError, Input, ReadOptions, Types};
 use tambour::part::storage;
 use tambour::part::types::{Column, DataType};
+use tambour::part::write::Dialect;
 use tambour::store::Table;
+use tambour::store::layout::permit;
 use tambour::store::schema::expression::Expression;
 use tambour::store::schema::{ColumnDefinition, TableDefinition};
 use tambour::store::table::SIDECAR;
@@ -103,9 +105,40 @@ fn open(arguments: &ImportArguments, given: Option<&TableDefinition>) -> anyhow:
         delimiter: arguments.delimiter.map(|delimiter| delimiter.0),
         skip_unknown_columns: arguments.skip_unknown,
         threads: threads(arguments.threads),
+        types: types(arguments)?,
         ..ReadOptions::default()
     };
     Ok(Input::open(&arguments.files, options)?)
+}
+
+/// Types are chosen with the codecs: not where a codec is given, and not for servers that know few types. Those of keys stay,
+/// since expressions over them would mean something else.
+fn types(arguments: &ImportArguments) -> anyhow::Result<Types> {
+    if arguments.keep_types {
+        return Ok(Types::Declared);
+    }
+    let codec = codec_of_all(arguments).map_or_else(CodecSpec::auto, Clone::clone);
+    if !codec.is_auto() || Dialect::from(arguments.dialect) == Dialect::Old {
+        return Ok(Types::Usual);
+    }
+    let mut keep: Vec<String> =
+        arguments.codec.iter().filter_map(|choice| choice.column.clone()).collect();
+    for (flag, text) in [
+        ("--order-by", &arguments.order_by),
+        ("--primary-key", &arguments.primary_key),
+        ("--partition-by", &arguments.partition_by),
+    ] {
+        let Some(text) = text else { continue };
+        let key = Expression::parse_key(text).with_context(|| flag.to_owned())?;
+        keep.extend(key.iter().flat_map(Expression::columns).map(str::to_owned));
+    }
+    Ok(Types::Smallest { codec, keep })
+}
+
+/// What `--codec` says of columns that it does not name.
+fn codec_of_all(arguments: &ImportArguments) -> Option<&CodecSpec> {
+    let mut choices = arguments.codec.iter().rev();
+    choices.find(|choice| choice.column.is_none()).map(|choice| &choice.codec)
 }
 
 fn options(arguments: &ImportArguments) -> InsertOptions {
@@ -195,6 +228,7 @@ fn inferred_definition(
     definition.primary_key = primary_key;
     definition.partition_by = partition_by.into_iter().map(Expression::for_partition).collect();
     definition.settings = settings;
+    permit(&mut definition);
     definition.check()?;
     Ok(definition)
 }
@@ -258,11 +292,11 @@ fn set_codecs(
     for definition in columns.iter_mut() {
         let name = &definition.column.name;
         let own = choices.iter().rev().find(|choice| choice.column.as_ref() == Some(name));
-        let all = choices.iter().rev().find(|choice| choice.column.is_none());
+        let all = codec_of_all(arguments);
         if let Some(own) = own {
             definition.codec = Some(own.codec.clone());
         } else if definition.codec.is_none() {
-            definition.codec = Some(all.map_or_else(CodecSpec::auto, |all| all.codec.clone()));
+            definition.codec = Some(all.map_or_else(CodecSpec::auto, Clone::clone));
         }
     }
     check_portable(arguments.portable, columns.iter().filter_map(|it| it.codec.as_ref()))

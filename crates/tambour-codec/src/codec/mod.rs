@@ -11,6 +11,7 @@ mod counted;
 mod delta;
 mod double_delta;
 mod fpc;
+mod fsst;
 mod gcd;
 mod gorilla;
 mod lz4;
@@ -33,6 +34,7 @@ pub const FAMILIES: &[&Family] = &[
     &delta::FAMILY,
     &double_delta::FAMILY,
     &fpc::FAMILY,
+    &fsst::FAMILY,
     &gcd::FAMILY,
     &gorilla::FAMILY,
     &multiple::FAMILY,

@@ -14,8 +14,10 @@ use tambour_store::layout::{Change, Known, LayoutOptions, choose};
 
 /// Rows of a sample, at most ...
 const ROWS_MAX: usize = 1 << 20;
-/// ... and memory that they may take.
+/// ... and memory that they may take, ...
 const BYTES_MAX: usize = 256 << 20;
+/// ... and as a multiple of the text from which types are inferred.
+const ARROW_SHARE: usize = 4;
 
 /// What was chosen instead of the usual types.
 #[derive(Debug, Default)]
@@ -186,7 +188,8 @@ impl Input {
         self.bytes_read = progress;
         let mut stream = stream?;
         let (mut sample, mut rows, mut bytes) = (Vec::new(), 0, 0);
-        while rows < ROWS_MAX && bytes < BYTES_MAX {
+        let bytes_max = BYTES_MAX.min(self.options.sample_bytes.saturating_mul(ARROW_SHARE));
+        while rows < ROWS_MAX && bytes < bytes_max {
             match stream.next() {
                 Some(Ok(batch)) => {
                     rows += batch.num_rows();

@@ -9,4 +9,6 @@ mod real_data;
 #[cfg(test)]
 mod round_trip;
 #[cfg(test)]
+mod smallest;
+#[cfg(test)]
 mod support;

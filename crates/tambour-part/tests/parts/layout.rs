@@ -1,0 +1,210 @@
+//! Layouts that are chosen: strings with sizes or inline, and dictionaries with sorted keys.
+
+use super::support::{Writing, memory, one, read_granules};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Int16Array, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::DataType as Arrow;
+use std::path::Path;
+use std::sync::Arc;
+use tambour_codec::block::{Block, Decoder};
+use tambour_part::Part;
+use tambour_part::storage::Storage;
+use tambour_part::types::Column;
+use tambour_part::write::{Dialect, Partition, StringLayout};
+
+const PATH: &str = "t/all_1_1_0";
+const SERIALIZATION: &str =
+    r#"{"columns":[],"types_serialization_versions":{"string":1},"version":1}"#;
+
+fn columns(types: &[(&str, &str)]) -> Vec<Column> {
+    let column = |(name, text): &(&str, &str)| Column {
+        name: (*name).to_owned(),
+        data_type: text.parse().unwrap(),
+    };
+    types.iter().map(column).collect()
+}
+
+/// Sentences whose lengths tell nothing about what follows: zstd likes them better apart.
+fn sentence(row: u32) -> String {
+    let words =
+        ["carefully", "packages", "sleep", "quickly", "final", "even", "accounts", "haggle"];
+    let mut state = u64::from(row).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut text = String::new();
+    for _ in 0..state >> 61 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text += words[(state >> 61) as usize];
+        text.push(' ');
+    }
+    text
+}
+
+fn stream(storage: &dyn Storage, name: &str) -> Vec<u8> {
+    let file = storage.read(&Path::new(PATH).join(name), u64::MAX).unwrap();
+    let (mut decoder, mut bytes, mut at) = (Decoder::new(), Vec::new(), 0);
+    while at < file.len() {
+        let block = Block::parse(&file[at..]).unwrap();
+        decoder.decode_append(&block, &mut bytes).unwrap();
+        at += block.header().block_bytes();
+    }
+    bytes
+}
+
+fn strings_of(writing: &Writing, rows: &RecordBatch) -> (Option<Vec<u8>>, Arc<Part>) {
+    let (_, storage) = memory();
+    let path = Path::new(PATH);
+    writing.write(&storage, path, rows, &Partition::default()).unwrap();
+    let part = Arc::new(Part::open(&storage, path).unwrap());
+    let seen = part.verify();
+    assert!(seen.damage.is_empty(), "{:?}", seen.damage);
+    for start in [0, part.granules().len() / 2] {
+        let all: Vec<usize> = (0..rows.num_columns()).collect();
+        let found = read_granules(&part, all, one(start, part.granules().len()), 3_000).unwrap();
+        let skipped: u64 = part.granules()[..start].iter().sum();
+        let skipped = usize::try_from(skipped).unwrap();
+        for (left, right) in found.columns().iter().zip(rows.columns()) {
+            let right = right.slice(skipped, rows.num_rows() - skipped);
+            let left = arrow_cast::cast(left, right.data_type()).unwrap();
+            assert_eq!(left.as_ref(), right.as_ref());
+        }
+    }
+    (storage.read(&path.join("serialization.json"), 1 << 20).ok(), part)
+}
+
+fn texts(count: u32) -> RecordBatch {
+    let text: ArrayRef = Arc::new(StringArray::from_iter_values((0..count).map(sentence)));
+    let maybe: ArrayRef =
+        Arc::new((0..count).map(|n| (n % 3 > 0).then(|| sentence(n))).collect::<StringArray>());
+    let inner = arrow_array::StructArray::from(vec![(
+        Arc::new(arrow_schema::Field::new("s", Arrow::Utf8, false)),
+        Arc::clone(&text),
+    )]);
+    RecordBatch::try_from_iter_with_nullable([
+        ("k", Arc::new(UInt32Array::from_iter_values(0..count)) as ArrayRef, false),
+        ("s", text, false),
+        ("n", maybe, true),
+        ("t", Arc::new(inner), false),
+    ])
+    .unwrap()
+}
+
+const TYPES: [(&str, &str); 4] =
+    [("k", "UInt32"), ("s", "String"), ("n", "Nullable(String)"), ("t", "Tuple(s String)")];
+
+#[test]
+fn strings_have_sizes_where_that_is_smaller() {
+    let rows = texts(30_000);
+    let mut writing = Writing::new(&columns(&TYPES), Dialect::New);
+    writing.index_granularity = 1_000;
+    for (codec, strings, sized) in [
+        ("auto(size)", StringLayout::Smaller, true),
+        ("auto(size)", StringLayout::Inline, false),
+        ("auto(size)", StringLayout::Sized, true),
+        ("auto(size, 'since=25.9')", StringLayout::Smaller, false),
+        ("auto(size, 'since=25.10')", StringLayout::Smaller, true),
+        ("auto(size, plain)", StringLayout::Smaller, false),
+        ("LZ4", StringLayout::Smaller, false),
+        ("LZ4", StringLayout::Sized, true),
+    ] {
+        writing.codec = codec;
+        writing.strings = strings;
+        for rows_per_call in [700, usize::MAX] {
+            writing.rows_per_call = rows_per_call;
+            let (file, part) = strings_of(&writing, &rows);
+            let told = file.map(|bytes| String::from_utf8(bytes).unwrap());
+            assert_eq!(told.as_deref(), sized.then_some(SERIALIZATION), "{codec}");
+            let has = |name: &str| part.files().iter().any(|(file, _)| file == name);
+            assert_eq!(has("s.size.bin") && has("t%2Es.size.bin"), sized, "{codec}");
+            assert!(!has("n.size.bin"), "nested strings are inline");
+        }
+    }
+    // Old servers have no such thing.
+    writing.dialect = Dialect::Old;
+    writing.codec = "auto(size)";
+    writing.strings = StringLayout::Smaller;
+    assert_eq!(strings_of(&writing, &rows).0, None);
+    writing.codec = "LZ4";
+    writing.strings = StringLayout::Sized;
+    assert_eq!(strings_of(&writing, &rows).0, None);
+}
+
+#[test]
+fn strings_stay_inline_where_sizes_cost_more() {
+    // The same short text again and again: two streams have twice the headers.
+    let text: ArrayRef = Arc::new(StringArray::from_iter_values((0..5_000).map(|_| "same")));
+    let rows = RecordBatch::try_from_iter([("s", text)]).unwrap();
+    let mut writing = Writing::new(&columns(&[("s", "String")]), Dialect::New);
+    writing.codec = "auto(size)";
+    writing.strings = StringLayout::Smaller;
+    assert_eq!(strings_of(&writing, &rows).0, None);
+    // A part without rows, and one with few.
+    assert_eq!(strings_of(&writing, &rows.slice(0, 0)).0, None);
+    strings_of(&writing, &rows.slice(0, 1));
+}
+
+/// The keys of the first dictionary of a column of strings, without the default.
+fn keys(mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut take = |count: usize| {
+        let (head, rest) = bytes.split_at(count);
+        bytes = rest;
+        head.to_vec()
+    };
+    assert_eq!(take(8), 1_u64.to_le_bytes());
+    let count = u64::from_le_bytes(take(8).try_into().unwrap());
+    let keys = (0..count).map(|_| {
+        let length = take(1)[0];
+        take(usize::from(length))
+    });
+    keys.skip(1).collect()
+}
+
+#[test]
+fn dictionaries_are_sorted_where_the_codec_is_chosen() {
+    let types = [("k", "UInt32"), ("l", "LowCardinality(String)"), ("n", "LowCardinality(Int16)")];
+    let count = 150_000_u32;
+    let mixed = |n: u32| n.wrapping_mul(2_654_435_761) >> 8;
+    // More keys than a dictionary takes.
+    let text: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..count).map(|n| (mixed(n) % 100_000).to_string()),
+    ));
+    let numbers: ArrayRef = Arc::new(Int16Array::from_iter_values(
+        (0..count).map(|n| i16::try_from(mixed(n) % 700).unwrap() - 300),
+    ));
+    let rows = RecordBatch::try_from_iter([
+        ("k", Arc::new(UInt32Array::from_iter_values(0..count)) as ArrayRef),
+        ("l", text),
+        ("n", numbers),
+    ])
+    .unwrap();
+    let mut writing = Writing::new(&columns(&types), Dialect::New);
+    writing.index_granularity = 8_192;
+    for dialect in [Dialect::New, Dialect::Old] {
+        for (codec, rows_per_call) in [("auto(size)", 10_000), ("auto", usize::MAX), ("LZ4", 777)] {
+            writing.dialect = dialect;
+            writing.codec = codec;
+            writing.rows_per_call = rows_per_call;
+            let (_, storage) = memory();
+            writing.write(&storage, Path::new(PATH), &rows, &Partition::default()).unwrap();
+            let found = keys(&stream(storage.as_ref(), "l.dict.bin"));
+            assert!(found.len() >= 65_535, "{}", found.len());
+            assert_eq!(found.is_sorted(), codec != "LZ4", "{codec}");
+            let numbers = stream(storage.as_ref(), "n.dict.bin");
+            let (numbers, _) = numbers[18..].as_chunks::<2>();
+            let found: Vec<u16> = numbers.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
+            assert_eq!(found.is_sorted(), codec != "LZ4", "{codec}");
+            strings_of(&writing, &rows);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_it_is_learned() {
+    let nulls: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
+    let rows = RecordBatch::try_from_iter_with_nullable([("l", nulls, true)]).unwrap();
+    let mut writing = Writing::new(&columns(&[("l", "LowCardinality(String)")]), Dialect::New);
+    writing.codec = "auto";
+    let (_, storage) = memory();
+    let error = writing.write(&storage, Path::new(PATH), &rows, &Partition::default()).unwrap_err();
+    assert!(error.to_string().contains("row 1"), "{error}");
+    assert!(rows.column(0).as_string::<i32>().is_null(1));
+}
