@@ -11,6 +11,7 @@
 //! - [`messages`]: messages of many connections, against zstd streams and zstd per message
 //! - [`mod@advise`]: the page of advice on codecs
 //! - [`codecs`]: every codec and chain that suits a type, by every variant
+//! - [`columns`]: what a scan of each column costs, now and with the best chains
 //! - [`search`]: the advisor's search beside an exhaustive one
 //! - [`report`]: tables and charts, and the one HTML page that holds them
 //! - [`machine`]: where the figures were measured
@@ -19,6 +20,7 @@
 pub mod advise;
 mod clock;
 pub mod codecs;
+pub mod columns;
 pub mod decode;
 mod error;
 pub mod hashes;

@@ -22,6 +22,8 @@ pub(crate) struct BenchArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Benchmark {
     Decode(BenchDecodeArguments),
+    Codecs(BenchCodecsArguments),
+    Columns(BenchColumnsArguments),
     /// Measure encoding and decoding of integers
     ///
     /// The ticket's histograms, document ids and others, as LEB128, StreamVByte and packed blocks, by every variant of the
@@ -49,6 +51,60 @@ pub(crate) struct BenchKernelArguments {
     #[arg(value_parser = clap::value_parser!(u32).range(128..=16_777_216))]
     pub(crate) values: Option<u32>,
     /// Write CSV files and report.html into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Measure every codec and chain on columns of each type
+///
+/// Each codec that suits a type and each chain that the choice knows, on generated columns and on those of your data: ratio,
+/// speed of encoding, and of decoding by every variant of the decoders; every output is compared with its source. At the end
+/// the nanoseconds per byte of each codec alone, beside the prices that the choice reckons with.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour bench codecs
+  tambour bench codecs --data flights --data birds.csv --rounds 15 --out results")]
+pub(crate) struct BenchCodecsArguments {
+    /// Tables, parts or files whose columns take part, beside the generated ones
+    #[arg(long, value_name = "PATH", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    pub(crate) data: Vec<PathBuf>,
+    /// Bytes of a column; longer ones are cut
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    pub(crate) size: ByteSize,
+    /// Turns of every contender
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+    /// Write CSV and report.html into this directory
+    #[arg(long, value_name = "DIR", help_heading = "Output", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Measure what a scan of each column costs
+///
+/// Each column with its present codec, with the advisor's best chains for size, speed and balance, and with plain LZ4 and
+/// ZSTD(1): bytes, and speed of decoding on one thread. Every output is compared with its source.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour bench columns --data flights
+  tambour bench columns --data flights/all_1_1_0 --data birds.csv --out results")]
+pub(crate) struct BenchColumnsArguments {
+    /// Tables, parts or files [default: the files in ./data]
+    #[arg(long, value_name = "PATH", num_args = 1.., value_hint = ValueHint::AnyPath)]
+    pub(crate) data: Vec<PathBuf>,
+    /// Turns of every chain
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+    /// Write CSV and report.html into this directory
     #[arg(long, value_name = "DIR", help_heading = "Output", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
     /// Print the result as one JSON object

@@ -1,5 +1,6 @@
 //! `tambour bench`: measures what this machine does.
 
+use super::bench_codecs::{run_codecs, run_columns};
 use crate::cli::{
     BenchDecodeArguments, BenchKernelArguments, BenchMessagesArguments, BenchPagesArguments,
     BenchRecordsArguments, Benchmark,
@@ -22,12 +23,14 @@ use tambour_bench::report::Table;
 use tambour_bench::{hashes, integers, messages, race};
 
 /// Where the sample files are in a clone of the project.
-const SAMPLES: &str = "data";
+pub(super) const SAMPLES: &str = "data";
 
 /// Measures and tells.
 pub(crate) fn run(benchmark: &Benchmark, console: Console) -> anyhow::Result<()> {
     match benchmark {
         Benchmark::Decode(arguments) => run_decode(arguments, console),
+        Benchmark::Codecs(arguments) => run_codecs(arguments, console),
+        Benchmark::Columns(arguments) => run_columns(arguments, console),
         Benchmark::Pages(arguments) => run_pages(arguments, console),
         Benchmark::Integers(arguments) => run_integers(arguments, console),
         Benchmark::Hashes(arguments) => run_hashes(arguments, console),
@@ -107,14 +110,14 @@ fn run_messages(arguments: &BenchMessagesArguments, console: Console) -> anyhow:
 }
 
 /// Tells where the page is.
-fn note_page(directory: Option<&Path>, console: Console) {
+pub(super) fn note_page(directory: Option<&Path>, console: Console) {
     if let Some(directory) = directory {
         console.note(format_args!("wrote {}", directory.join("report.html").display()));
     }
 }
 
 /// Tables, with a line between them.
-fn write_tables(tables: &[Table]) -> io::Result<()> {
+pub(super) fn write_tables(tables: &[Table]) -> io::Result<()> {
     let mut target = stdout::text();
     for (index, table) in tables.iter().enumerate() {
         if index > 0 {

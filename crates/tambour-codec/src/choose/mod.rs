@@ -17,7 +17,7 @@ mod search;
 
 pub use block::Chooser;
 pub use objective::{Objective, price};
-pub use search::{Effort, Found, Measured, measure, quick, search};
+pub use search::{Effort, Found, Measured, high, measure, quick, search};
 
 use crate::CodecError;
 use crate::block::{HEADER_BYTES, SIZE_MAX};

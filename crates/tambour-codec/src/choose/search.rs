@@ -14,12 +14,14 @@ use std::time::Duration;
 
 /// Blocks whose samples chains are ranked by.
 const RANKED_BLOCKS: usize = 4;
-/// Of the blocks that chains are encoded on, slow codecs see every so many.
+/// Chains are encoded on one block in so many, where there are not so many that fewer do.
+const BLOCKS_STRIDE: usize = 3;
+/// Of the blocks that chains are encoded on, slow codecs see one in so many ...
 const SLOW_STRIDE: usize = 4;
+/// ... and no fewer than this.
+const SLOW_MIN: usize = 2;
 /// A back end that costs no more than this on the samples is measured behind the best front end, too.
 const NEAR: f64 = 1.02;
-/// A high level is tried where zstd leaves no more than this of what the front end made.
-const HIGH_LEVEL_GAIN: f64 = 0.9;
 /// Decoding is timed so often, and the least time counts.
 const TIMINGS: usize = 2;
 
@@ -33,7 +35,7 @@ const BETWEEN: &str = "ZSTD(6)";
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Blocks of the stream that are encoded, spread over it.
+    /// Blocks of the stream that are encoded at most, spread over it.
     pub blocks_max: usize,
     /// Front ends that are encoded in full for each goal, by their rank on samples; [`usize::MAX`] is every chain of the
     /// list, each on all blocks that are looked at.
@@ -121,7 +123,8 @@ pub fn search(
     let takes = |spec: &CodecSpec| takes(spec) && Encoder::new(spec, element).is_ok();
     let takes: &dyn Fn(&CodecSpec) -> bool = &takes;
     if has_fronts {
-        let ranked = rank(&mut shop, &blocks(source, element, RANKED_BLOCKS))?;
+        let blocks: Vec<&[u8]> = source.chunks(block_bytes(element).0).collect();
+        let ranked = rank(&mut shop, &spread(&blocks, RANKED_BLOCKS))?;
         for objective in Objective::ALL {
             nominate(&ranked, *objective, effort, takes, &mut found)?;
         }
@@ -189,11 +192,6 @@ fn nominate(
         let (front, cost) = (next.plan.front, next.cost(objective));
         if fronts.is_empty() {
             least = cost;
-            if objective == Objective::Size && gains(ranked, next) {
-                let back = Back::Zstd(9);
-                let text = next.spec.to_string().replace(&next.plan.back.text(), &back.text());
-                found.add(text.parse()?, takes);
-            }
         }
         let is_new = !fronts.contains(&front) && fronts.len() < effort.candidates_max;
         if is_new || (fronts.first() == Some(&front) && cost <= least * NEAR) {
@@ -204,12 +202,13 @@ fn nominate(
     Ok(())
 }
 
-/// Whether zstd does so much behind the front end that a high level may do more.
-fn gains(ranked: &[Ranked], one: &Ranked) -> bool {
-    let alone = Plan { back: Back::None, ..one.plan };
-    let alone = ranked.iter().find(|known| known.plan == alone);
-    let is_zstd = matches!(one.plan.back, Back::Zstd(_));
-    is_zstd && alone.is_some_and(|it| (one.bytes as f64) < HIGH_LEVEL_GAIN * it.bytes as f64)
+/// For chains that end in zstd at a level that is quick: the same at a high one, which is worth a trial where size counts.
+pub fn high(spec: &CodecSpec) -> Option<CodecSpec> {
+    let mut high = spec.clone();
+    let last = high.calls.last_mut().filter(|last| last.name == "ZSTD")?;
+    let level: i32 = last.arguments.first().and_then(|level| level.parse().ok()).unwrap_or(1);
+    last.arguments = vec!["9".to_owned()];
+    (level < 9).then_some(high)
 }
 
 /// What one chain makes of a stream.
@@ -219,10 +218,11 @@ pub fn measure(
     element: Element,
     effort: &Effort,
 ) -> Result<Measured, CodecError> {
-    let blocks = blocks(source, element, effort.blocks_max);
+    let blocks = blocks(source, element, effort);
     let quick = if effort.is_exhaustive() { None } else { quick(spec) };
-    let few: Vec<&[u8]> = blocks.iter().copied().skip(1).step_by(SLOW_STRIDE).collect();
-    let Some(quick) = quick.filter(|_| !few.is_empty() && few.len() < blocks.len()) else {
+    let count = blocks.len().div_ceil(SLOW_STRIDE).max(SLOW_MIN);
+    let few: Vec<&[u8]> = spread(&blocks, count);
+    let Some(quick) = quick.filter(|_| few.len() < blocks.len()) else {
         return measure_blocks(&blocks, spec, element, effort.clock);
     };
     // What a quick codec makes of all blocks, less by what the slow one gains on some.
@@ -253,13 +253,18 @@ pub fn quick(spec: &CodecSpec) -> Option<CodecSpec> {
     Some(quick)
 }
 
-/// At most `max` whole blocks, spread over the stream.
-fn blocks(source: &[u8], element: Element, max: usize) -> Vec<&[u8]> {
+/// The blocks that chains are encoded on: all, or a share of them.
+fn blocks<'a>(source: &'a [u8], element: Element, effort: &Effort) -> Vec<&'a [u8]> {
     let blocks: Vec<&[u8]> = source.chunks(block_bytes(element).0).collect();
+    let share = if effort.is_exhaustive() { 1 } else { BLOCKS_STRIDE };
+    spread(&blocks, blocks.len().div_ceil(share).min(effort.blocks_max))
+}
+
+/// At most `max` of the blocks, the middle ones of as many stretches.
+fn spread<'a>(blocks: &[&'a [u8]], max: usize) -> Vec<&'a [u8]> {
     let taken = max.clamp(1, blocks.len().max(1));
-    (0..taken)
-        .filter_map(|k| blocks.get((2 * k + 1) * blocks.len() / (2 * taken)).copied())
-        .collect()
+    let middle = |k: usize| blocks.get((2 * k + 1) * blocks.len() / (2 * taken)).copied();
+    (0..taken).filter_map(middle).collect()
 }
 
 fn spec(front: &str, back: Back) -> Result<CodecSpec, CodecError> {

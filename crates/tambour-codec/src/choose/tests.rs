@@ -1,6 +1,6 @@
 //! What is chosen decodes to what was encoded, and is never worse than a plain codec.
 
-use super::{AUTO, Choice, Effort, Objective, PLAIN, measure, search};
+use super::{AUTO, Choice, Effort, Objective, PLAIN, high, measure, search};
 use crate::block::{Block, Decoder, Encoder, stream};
 use crate::codec::{Class, Element};
 use crate::spec::CodecSpec;
@@ -153,11 +153,13 @@ fn smallest(source: &[u8], element: Element, effort: &Effort) -> (u64, usize) {
         assert!(found.specs.contains(&text.parse().unwrap()), "{text}");
     }
     let all = Effort::exhaustive(|| Duration::ZERO);
-    let bytes = found.specs.iter().map(|spec| {
+    let bytes = |spec: &CodecSpec| {
         // Chains that cannot cut a value are out for such streams.
         measure(source, spec, element, &all).map_or(u64::MAX, |measured| measured.stored_bytes)
-    });
-    (bytes.min().unwrap(), found.specs.len())
+    };
+    let least = found.specs.iter().min_by_key(|spec| bytes(spec)).unwrap();
+    let high = high(least).map_or(u64::MAX, |high| bytes(&high));
+    (bytes(least).min(high), found.specs.len())
 }
 
 #[test]

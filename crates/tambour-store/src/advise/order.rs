@@ -8,6 +8,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_row::{RowConverter, SortField};
 use std::collections::HashSet;
 use tambour_codec::choose;
+use tambour_codec::spec::CodecCall;
 use tambour_part::types::Column;
 
 /// Most rows that are sorted.
@@ -125,8 +126,16 @@ fn stored(
         let streams = Streams::of(column, std::slice::from_ref(array))?;
         // An order that pays with a quick codec pays with its slow kin.
         let best = &advice.best(options.goal).spec;
-        let spec = choose::quick(best).unwrap_or_else(|| best.clone());
-        bytes += chains::measure(&streams, &spec, 1.0, options)?.stored_bytes;
+        let mut spec = choose::quick(best).unwrap_or_else(|| best.clone());
+        let mut least = chains::measure(&streams, &spec, 1.0, options)?.stored_bytes;
+        // Sorted values repeat, which packing alone does not see.
+        if spec.generic_only().to_string() == "NONE" {
+            spec.calls.retain(|call| call.name != "NONE");
+            let arguments = vec!["1".to_owned()];
+            spec.calls.push(CodecCall { name: "ZSTD".to_owned(), arguments });
+            least = least.min(chains::measure(&streams, &spec, 1.0, options)?.stored_bytes);
+        }
+        bytes += least;
     }
     Ok(bytes)
 }

@@ -1,7 +1,7 @@
 //! `tambour advise`: which codecs and types suit the columns of a table or of files.
 
 mod json;
-mod rows;
+pub(super) mod rows;
 mod text;
 
 use super::threads;

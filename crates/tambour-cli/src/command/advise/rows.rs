@@ -1,5 +1,6 @@
-//! The rows that advice is made from: of files, or of a table's granules.
+//! The rows that advice is made from: of files, or of a table's or a part's granules.
 
+use super::super::target::Target;
 use super::super::threads;
 use crate::cli::AdviseArguments;
 use crate::exit::Failure;
@@ -7,9 +8,12 @@ use crate::interrupt::Interrupt;
 use crate::output::Console;
 use crate::output::progress::Total;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tambour::Table;
 use tambour::files::{FileError, Input, ReadOptions};
-use tambour::part::types::Column;
+use tambour::part::part::ReadRequest;
+use tambour::part::types::{Column, Strings};
+use tambour::part::{Part, storage};
 use tambour::store::advise::{Intake, Present, Sample};
 use tambour::store::table::scan::{Scan, ScanRange, ScanRequest};
 
@@ -22,11 +26,11 @@ const BATCH_ROWS: usize = 16_384;
 
 /// A sample of rows, and what is known of their columns.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(in crate::command) struct Rows {
     /// Name of the table, or one made of the file's.
-    pub(super) name: String,
-    pub(super) sample: Sample,
-    pub(super) present: Vec<Present>,
+    pub(in crate::command) name: String,
+    pub(in crate::command) sample: Sample,
+    pub(in crate::command) present: Vec<Present>,
     /// The rows are those of a table, whose codecs are known.
     pub(super) is_table: bool,
 }
@@ -36,22 +40,37 @@ pub(super) fn read(arguments: &AdviseArguments, console: Console) -> anyhow::Res
     let interrupt = Interrupt::listen();
     match &arguments.paths[..] {
         [path] if path.is_dir() => of_table(path, &interrupt),
-        paths => of_files(paths, arguments, console, &interrupt),
+        paths => {
+            let options = ReadOptions {
+                format: arguments.format.map(Into::into),
+                threads: threads(arguments.threads),
+                ..ReadOptions::default()
+            };
+            of_files(paths, options, console, &interrupt)
+        }
+    }
+}
+
+/// Reads a table, a part or a file.
+pub(in crate::command) fn of_path(path: &Path, console: Console) -> anyhow::Result<Rows> {
+    let interrupt = Interrupt::listen();
+    if !path.is_dir() {
+        let options = ReadOptions { threads: threads(None), ..ReadOptions::default() };
+        return of_files(&[path.to_path_buf()], options, console, &interrupt);
+    }
+    match Target::identify(path)? {
+        Target::Part => of_part(path, &interrupt),
+        _ => of_table(path, &interrupt),
     }
 }
 
 fn of_files(
     paths: &[PathBuf],
-    arguments: &AdviseArguments,
+    options: ReadOptions,
     console: Console,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Rows> {
-    let options = ReadOptions {
-        format: arguments.format.map(Into::into),
-        batch_rows: BATCH_ROWS,
-        threads: threads(arguments.threads),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { batch_rows: BATCH_ROWS, ..options };
     let mut input = Input::open(paths, options)?;
     let total = input.bytes_total().map_or(Total::Unknown, Total::Bytes);
     let mut progress = console.progress("advise", total);
@@ -105,6 +124,35 @@ fn of_table(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Rows> {
     Ok(Rows { name: table.name().to_owned(), sample, present, is_table: true })
 }
 
+fn of_part(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Rows> {
+    let part = Arc::new(Part::open(&storage::disk(), path)?);
+    let columns: Vec<Column> = part.columns().to_vec();
+    let count = part.granules().len();
+    let stride = usize::try_from(part.rows().div_ceil(ROWS_MAX)).unwrap_or(usize::MAX).max(1);
+    let runs = (0..count).step_by(GRANULES).enumerate();
+    let kept = runs.filter(|(number, _)| number % stride == 0);
+    let request = ReadRequest {
+        columns: (0..columns.len()).collect(),
+        granules: kept.map(|(_, start)| start..(start + GRANULES).min(count)).collect(),
+        batch_rows: BATCH_ROWS,
+        strings: Strings::Binary,
+    };
+    let mut intake = Intake::new(columns);
+    for batch in part.read(request)? {
+        interrupt.check()?;
+        intake.push(&batch?)?;
+    }
+    let sample = intake.finish(Some(part.rows()))?;
+    // What most blocks of a column really have.
+    let present = part.column_sizes()?.iter().map(|size| Present {
+        codec: size.codecs.first().and_then(|codec| codec.parse().ok()),
+        on_disk: Some(size.compressed),
+    });
+    let present = present.collect();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Rows { name, sample, present, is_table: true })
+}
+
 /// What the table says of a column, and what its files take.
 fn present(table: &Table, column: &Column) -> anyhow::Result<Present> {
     let defined = table.definition().and_then(|definition| {
@@ -149,7 +197,7 @@ fn thin(scan: &mut Scan, table: &Table) {
 
 impl Rows {
     /// An error if there is nothing to advise on.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    pub(in crate::command) fn check(&self) -> Result<(), Failure> {
         if self.sample.rows() == 0 {
             let reason = format!("{}: without rows there is no advice", self.name);
             return Err(Failure::NotFound(reason));
