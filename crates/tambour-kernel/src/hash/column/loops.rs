@@ -82,13 +82,15 @@ fn strings<F: Function, O: Copy>(
     seed: u64,
     target: &mut [F::Output],
 ) -> Result<(), BadOffset> {
-    for (string, (hash, ends)) in target.iter_mut().zip(offsets.array_windows()).enumerate() {
-        let [start, end] = ends.map(&position);
-        let range = start.zip(end).map(|(start, end)| start..end);
-        let Some(key) = range.and_then(|range| bytes.get(range)) else {
-            return Err(BadOffset { string });
-        };
+    let Some((&first, ends)) = offsets.split_first() else { return Ok(()) };
+    // A position that there cannot be lies beyond all bytes.
+    let position = |offset| position(offset).unwrap_or(usize::MAX);
+    let mut start = position(first);
+    for (string, (hash, &end)) in target.iter_mut().zip(ends).enumerate() {
+        let end = position(end);
+        let Some(key) = bytes.get(start..end) else { return Err(BadOffset { string }) };
         *hash = F::hash(key, seed);
+        start = end;
     }
     Ok(())
 }

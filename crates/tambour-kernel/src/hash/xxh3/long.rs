@@ -91,32 +91,50 @@ fn seeded(seed: u64) -> [u8; SECRET_BYTES] {
 }
 
 /// The lanes become a hash.
+#[inline]
 fn merge(lanes: &[u64; 8], secret: &[u8; SECRET_BYTES], at: usize, start: u64) -> u64 {
     let (pairs, _) = lanes.as_chunks::<2>();
-    let folded = pairs.iter().enumerate().map(|(index, [low, high])| {
-        let at = at + 16 * index;
-        fold(low ^ read64(secret, at), high ^ read64(secret, at + 8))
+    let (secrets, _) = piece(secret, at).as_chunks::<16>();
+    let folded = pairs.iter().zip(secrets).map(|([low, high], secret)| {
+        fold(low ^ read64(secret, 0), high ^ read64(secret, 8))
     });
     avalanche(folded.fold(start, u64::wrapping_add))
 }
 
+/// What is made of the lanes for the 64-bit hash, and for the lower half of the other.
+#[inline]
+fn low_half(lanes: &[u64; 8], secret: &[u8; SECRET_BYTES], length: u64) -> u64 {
+    merge(lanes, secret, 11, length.wrapping_mul(xxh64::P1))
+}
+
 impl Runnable<Long> {
     /// The eight lanes after all of a key, which must have more than 240 bytes.
+    #[inline]
     fn lanes(self, key: &[u8], secret: &[u8; SECRET_BYTES]) -> [u64; 8] {
+        assert!(key.len() > super::MEDIUM_MAX, "shorter keys have functions of their own");
         let run = self.run();
         // SAFETY: the only condition is the instruction set, and a `Runnable` exists only after its check.
         unsafe { run(key, secret) }
     }
 
+    /// The 64-bit hash.
+    pub fn hash_64(self, key: &[u8], seed: u64) -> u64 {
+        let length = key.len() as u64;
+        if seed == 0 {
+            return low_half(&self.lanes(key, &SECRET), &SECRET, length);
+        }
+        let secret = seeded(seed);
+        low_half(&self.lanes(key, &secret), &secret, length)
+    }
+
     /// Both halves of the 128-bit hash, of which the lower is the 64-bit hash.
     pub fn hash(self, key: &[u8], seed: u64) -> Hash128 {
-        assert!(key.len() > super::MEDIUM_MAX, "shorter keys have functions of their own");
         let secret = if seed == 0 { SECRET } else { seeded(seed) };
         let lanes = self.lanes(key, &secret);
         let length = key.len() as u64;
-        let (low, high) = (length.wrapping_mul(xxh64::P1), !length.wrapping_mul(xxh64::P2));
+        let high = !length.wrapping_mul(xxh64::P2);
         Hash128 {
-            low: merge(&lanes, &secret, 11, low),
+            low: low_half(&lanes, &secret, length),
             high: merge(&lanes, &secret, SECRET_BYTES - STRIPE - 11, high),
         }
     }
@@ -124,7 +142,7 @@ impl Runnable<Long> {
 
 #[inline(never)]
 pub(super) fn hash_64(key: &[u8], seed: u64) -> u64 {
-    LONG_VARIANTS.best().hash(key, seed).low
+    LONG_VARIANTS.best().hash_64(key, seed)
 }
 
 #[inline(never)]
