@@ -101,6 +101,8 @@ fn wants_json(command: &Command) -> bool {
         },
         Command::Bench(arguments) => match &arguments.benchmark {
             Benchmark::Decode(arguments) => arguments.json,
+            Benchmark::Codecs(arguments) => arguments.json,
+            Benchmark::Columns(arguments) => arguments.json,
             Benchmark::Pages(arguments) => arguments.json,
             Benchmark::Integers(arguments) | Benchmark::Hashes(arguments) => arguments.json,
             Benchmark::Messages(arguments) => arguments.json,

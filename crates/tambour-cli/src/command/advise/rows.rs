@@ -144,7 +144,7 @@ fn of_part(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Rows> {
     }
     let sample = intake.finish(Some(part.rows()))?;
     // What most blocks of a column really have.
-    let present = part.column_sizes()?.iter().map(|size| Present {
+    let present = part.column_sizes()?.into_iter().map(|size| Present {
         codec: size.codecs.first().and_then(|codec| codec.parse().ok()),
         on_disk: Some(size.compressed),
     });
