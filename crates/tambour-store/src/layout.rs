@@ -156,7 +156,7 @@ impl Trial<'_> {
         let data_type = self.column.data_type.clone();
         let low = DataType::LowCardinality(Box::new(data_type.clone()));
         let plain = self.bytes(&data_type, StringLayout::Inline, self.arrays)?;
-        let plain = plain.min(self.bytes(&data_type, StringLayout::Sized, self.arrays)?);
+        let plain = plain.min(self.bytes(&data_type, StringLayout::SizedInside, self.arrays)?);
         let stored = self.bytes(&low, StringLayout::Inline, self.arrays)?;
         let change = Change { data_type: low, certain: true, whole: false };
         Ok((stored < plain).then_some(change))

@@ -13,6 +13,9 @@ pub(crate) const SERIALIZATION_FILE: &str = "serialization.json";
 pub(crate) const SIZED_STRINGS: &[u8] =
     br#"{"columns":[],"types_serialization_versions":{"string":1},"version":1}"#;
 
+/// What it writes where nested strings have sizes as well. Releases that do not know the last word refuse the part.
+pub(crate) const SIZED_STRINGS_INSIDE: &[u8] = br#"{"columns":[],"propagate_types_serialization_versions_to_nested_types":true,"types_serialization_versions":{"string":1},"version":1}"#;
+
 /// Newest version that is read.
 const VERSION_MAX: u64 = 1;
 /// Deepest nesting of `subcolumns`.
@@ -145,6 +148,9 @@ mod tests {
     fn what_is_written_means_sizes_at_the_top_level_only() {
         let info = parse(std::str::from_utf8(SIZED_STRINGS).unwrap()).unwrap();
         let wanted = Layout { string_sizes: true, ..Layout::default() };
+        assert_eq!(info.layout("s").unwrap(), wanted);
+        let info = parse(std::str::from_utf8(SIZED_STRINGS_INSIDE).unwrap()).unwrap();
+        let wanted = Layout { string_sizes_nested: true, ..wanted };
         assert_eq!(info.layout("s").unwrap(), wanted);
     }
 

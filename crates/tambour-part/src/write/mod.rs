@@ -12,7 +12,7 @@ use crate::column::{check_shared_sizes, write_single};
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums};
 use crate::manifest::columns::{self, COLUMNS_FILE};
 use crate::manifest::guard::{GUARD_FILE, Guard, files_hash};
-use crate::manifest::serialization::{SERIALIZATION_FILE, SIZED_STRINGS};
+use crate::manifest::serialization::{SERIALIZATION_FILE, SIZED_STRINGS, SIZED_STRINGS_INSIDE};
 use crate::name::escape;
 use crate::part::file_hash;
 use crate::partition;
@@ -178,10 +178,10 @@ impl PartWriter {
         spec: PartSpec,
     ) -> Result<Self, PartError> {
         spec.check()?;
-        let deciding = strings::deciding(&spec);
+        let candidates = strings::candidates(&spec);
         let strings = match (spec.strings, spec.dialect) {
-            (StringLayout::Sized, Dialect::New) => StringLayout::Sized,
-            _ => StringLayout::Inline,
+            (StringLayout::Smaller, _) | (_, Dialect::Old) => StringLayout::Inline,
+            (asked, Dialect::New) => asked,
         };
         // Made in any case, so that what cannot be written is refused at once.
         let columns = encoders(storage, path, &spec, strings)?;
@@ -195,7 +195,7 @@ impl PartWriter {
             columns,
             schema,
             strings,
-            opening: (!deciding.is_empty()).then(|| Opening::new(deciding)),
+            opening: (!candidates.is_empty()).then(|| Opening::new(candidates)),
             open: OpenGranule::default(),
             granules: Vec::new(),
             rows: 0,
@@ -339,8 +339,13 @@ impl PartWriter {
 
         let mut small = partition_files(partition, self.rows)?;
         small.push(("count.txt".to_owned(), self.rows.to_string().into_bytes()));
-        if self.strings == StringLayout::Sized {
-            small.push((SERIALIZATION_FILE.to_owned(), SIZED_STRINGS.to_vec()));
+        let serialization = match self.strings {
+            StringLayout::Inline | StringLayout::Smaller => None,
+            StringLayout::Sized => Some(SIZED_STRINGS),
+            StringLayout::SizedInside => Some(SIZED_STRINGS_INSIDE),
+        };
+        if let Some(serialization) = serialization {
+            small.push((SERIALIZATION_FILE.to_owned(), serialization.to_vec()));
         }
         if !self.spec.key_types.is_empty() {
             let mut index = self.index;

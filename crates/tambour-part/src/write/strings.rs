@@ -17,15 +17,15 @@ pub enum StringLayout {
     /// A length before each, in one stream: what every ClickHouse reads.
     #[default]
     Inline,
-    /// Lengths in a stream of their own: read by ClickHouse 25.10 and later.
+    /// Lengths in a stream of their own, but for strings inside Nullable, Array and Map: read by ClickHouse 25.10 and later.
     Sized,
-    /// Whichever of the two is smaller, where the codecs of all columns with strings are chosen as well, for servers that
-    /// read both.
+    /// Lengths in a stream of their own wherever strings are: read by ClickHouse 26.3 and later.
+    SizedInside,
+    /// Whichever of these is smallest, where the codecs of all columns with strings are chosen as well, for servers that
+    /// read it.
     Smaller,
 }
 
-/// The first release that reads strings with sizes.
-const SIZED_SINCE: (u16, u16) = (25, 10);
 /// Rows on which the choice is made, at most ...
 const ROWS_MAX: usize = 1 << 17;
 /// ... and memory that they may take.
@@ -36,37 +36,53 @@ const GAIN_MIN: f64 = 0.005;
 const GRANULE_ROWS: usize = 8192;
 
 impl StringLayout {
+    /// What strings with sizes may look like.
+    const SIZED: [Self; 2] = [Self::Sized, Self::SizedInside];
+
     /// The layout of all columns.
     pub(super) fn layout(self) -> Layout {
-        Layout { string_sizes: self == Self::Sized, ..Layout::default() }
+        Layout {
+            string_sizes: Self::SIZED.contains(&self),
+            string_sizes_nested: self == Self::SizedInside,
+            ..Layout::default()
+        }
+    }
+
+    /// The first release that reads it.
+    const fn since(self) -> (u16, u16) {
+        match self {
+            Self::Inline | Self::Smaller => (0, 0),
+            Self::Sized => (25, 10),
+            Self::SizedInside => (26, 3),
+        }
+    }
+
+    /// Whether it makes a difference for a column.
+    fn changes(self, column: &Column) -> bool {
+        let of = |layout: Self| streams(&column.name, &column.data_type, &layout.layout());
+        of(self).len() != of(Self::Inline).len()
+    }
+
+    /// Whether the codecs of all columns that it changes leave the choice, and their servers read it.
+    fn is_free(self, spec: &PartSpec) -> bool {
+        let mut changed = spec.columns.iter().filter(|(column, _)| self.changes(column)).peekable();
+        changed.peek().is_some() && changed.all(|(_, codec)| leaves_choice(codec, self.since()))
     }
 }
 
-/// Whether the layout makes a difference for a column.
-fn is_affected(column: &Column) -> bool {
-    let of = |layout: StringLayout| streams(&column.name, &column.data_type, &layout.layout());
-    of(StringLayout::Sized).len() != of(StringLayout::Inline).len()
-}
-
-/// Whether a codec leaves the choice, and the servers that it is for read sizes.
-fn is_free(codec: &CodecSpec) -> bool {
+/// Whether a codec leaves the choice, for servers of a release and later.
+fn leaves_choice(codec: &CodecSpec, release: (u16, u16)) -> bool {
     codec.calls.iter().any(|call| {
-        matches!(Choice::of(call), Some(Ok(choice)) if !choice.plain && choice.since >= SIZED_SINCE)
+        matches!(Choice::of(call), Some(Ok(choice)) if !choice.plain && choice.since >= release)
     })
 }
 
-/// Numbers of the columns that decide; none if there is nothing to choose.
-pub(super) fn deciding(spec: &PartSpec) -> Vec<usize> {
+/// What may be chosen instead of inline; none if there is nothing to choose.
+pub(super) fn candidates(spec: &PartSpec) -> Vec<StringLayout> {
     if spec.strings != StringLayout::Smaller || spec.dialect == super::Dialect::Old {
         return Vec::new();
     }
-    let affected = spec.columns.iter().enumerate().filter(|(_, (column, _))| is_affected(column));
-    let affected: Vec<usize> = affected.map(|(index, _)| index).collect();
-    if affected.iter().all(|&index| is_free(&spec.columns[index].1)) {
-        affected
-    } else {
-        Vec::new()
-    }
+    StringLayout::SIZED.into_iter().filter(|layout| layout.is_free(spec)).collect()
 }
 
 /// The first rows of a part, kept until there are enough of them to choose by.
@@ -75,12 +91,12 @@ pub(super) struct Opening {
     pub(super) batches: Vec<(RecordBatch, Vec<ArrayRef>)>,
     pub(super) rows: usize,
     bytes: usize,
-    deciding: Vec<usize>,
+    candidates: Vec<StringLayout>,
 }
 
 impl Opening {
-    pub(super) fn new(deciding: Vec<usize>) -> Self {
-        Self { batches: Vec::new(), rows: 0, bytes: 0, deciding }
+    pub(super) fn new(candidates: Vec<StringLayout>) -> Self {
+        Self { batches: Vec::new(), rows: 0, bytes: 0, candidates }
     }
 
     /// Keeps rows; true when there are enough.
@@ -91,18 +107,41 @@ impl Opening {
         self.rows >= ROWS_MAX || self.bytes >= BYTES_MAX
     }
 
-    /// The layout that takes fewer bytes.
+    /// The layout that takes the fewest bytes.
     pub(super) fn choose(&self, spec: &PartSpec) -> Result<StringLayout, PartError> {
-        let (mut inline, mut sized) = (0_u64, 0_u64);
-        for &index in &self.deciding {
-            let (column, codec) = &spec.columns[index];
+        let mut inline = 0;
+        let mut totals = vec![0; self.candidates.len()];
+        for (index, (column, codec)) in spec.columns.iter().enumerate() {
+            if !self.candidates.iter().any(|layout| layout.changes(column)) {
+                continue;
+            }
             let arrays: Vec<ArrayRef> =
                 self.batches.iter().map(|(batch, _)| batch.column(index).clone()).collect();
-            inline += stored_bytes(column, codec, StringLayout::Inline, &arrays)?;
-            sized += stored_bytes(column, codec, StringLayout::Sized, &arrays)?;
+            let bytes = |layout| stored_bytes(column, codec, layout, &arrays);
+            let plain = bytes(StringLayout::Inline)?;
+            inline += plain;
+            // Layouts that change a column at all mostly make the same streams of it.
+            let mut known: Option<(Vec<StreamName>, u64)> = None;
+            for (layout, total) in self.candidates.iter().zip(&mut totals) {
+                if !layout.changes(column) {
+                    *total += plain;
+                    continue;
+                }
+                let described = streams(&column.name, &column.data_type, &layout.layout());
+                let names: Vec<StreamName> = described.into_iter().map(|it| it.name).collect();
+                let sized = match &known {
+                    Some((as_before, sized)) if *as_before == names => *sized,
+                    _ => bytes(*layout)?,
+                };
+                known = Some((names, sized));
+                *total += sized;
+            }
         }
-        let pays = (sized as f64) < inline as f64 * (1.0 - GAIN_MIN);
-        Ok(if pays { StringLayout::Sized } else { StringLayout::Inline })
+        let best = self.candidates.iter().zip(totals).min_by_key(|(_, total)| *total);
+        Ok(match best {
+            Some((layout, total)) if (total as f64) < inline as f64 * (1.0 - GAIN_MIN) => *layout,
+            _ => StringLayout::Inline,
+        })
     }
 }
 

@@ -88,6 +88,8 @@ fn texts(count: u32) -> RecordBatch {
     .unwrap()
 }
 
+const SERIALIZATION_INSIDE: &str = r#"{"columns":[],"propagate_types_serialization_versions_to_nested_types":true,"types_serialization_versions":{"string":1},"version":1}"#;
+
 const TYPES: [(&str, &str); 4] =
     [("k", "UInt32"), ("s", "String"), ("n", "Nullable(String)"), ("t", "Tuple(s String)")];
 
@@ -96,15 +98,18 @@ fn strings_have_sizes_where_that_is_smaller() {
     let rows = texts(30_000);
     let mut writing = Writing::new(&columns(&TYPES), Dialect::New);
     writing.index_granularity = 1_000;
-    for (codec, strings, sized) in [
-        ("auto(size)", StringLayout::Smaller, true),
-        ("auto(size)", StringLayout::Inline, false),
-        ("auto(size)", StringLayout::Sized, true),
-        ("auto(size, 'since=25.9')", StringLayout::Smaller, false),
-        ("auto(size, 'since=25.10')", StringLayout::Smaller, true),
-        ("auto(size, plain)", StringLayout::Smaller, false),
-        ("LZ4", StringLayout::Smaller, false),
-        ("LZ4", StringLayout::Sized, true),
+    use StringLayout::{Inline, Sized, SizedInside, Smaller};
+    for (codec, strings, wanted) in [
+        ("auto(size)", Smaller, SizedInside),
+        ("auto(size)", Inline, Inline),
+        ("auto(size)", Sized, Sized),
+        ("auto(size, 'since=25.9')", Smaller, Inline),
+        ("auto(size, 'since=25.10')", Smaller, Sized),
+        ("auto(size, 'since=26.3')", Smaller, SizedInside),
+        ("auto(size, plain)", Smaller, Inline),
+        ("LZ4", Smaller, Inline),
+        ("LZ4", Sized, Sized),
+        ("LZ4", SizedInside, SizedInside),
     ] {
         writing.codec = codec;
         writing.strings = strings;
@@ -112,10 +117,15 @@ fn strings_have_sizes_where_that_is_smaller() {
             writing.rows_per_call = rows_per_call;
             let (file, part) = strings_of(&writing, &rows);
             let told = file.map(|bytes| String::from_utf8(bytes).unwrap());
-            assert_eq!(told.as_deref(), sized.then_some(SERIALIZATION), "{codec}");
+            let expected = match wanted {
+                SizedInside => Some(SERIALIZATION_INSIDE),
+                Sized => Some(SERIALIZATION),
+                _ => None,
+            };
+            assert_eq!(told.as_deref(), expected, "{codec}");
             let has = |name: &str| part.files().iter().any(|(file, _)| file == name);
-            assert_eq!(has("s.size.bin") && has("t%2Es.size.bin"), sized, "{codec}");
-            assert!(!has("n.size.bin"), "nested strings are inline");
+            assert_eq!(has("s.size.bin") && has("t%2Es.size.bin"), wanted != Inline, "{codec}");
+            assert_eq!(has("n.size.bin"), wanted == SizedInside, "{codec}");
         }
     }
     // Old servers have no such thing.
