@@ -5,6 +5,7 @@ mod damage;
 mod directory;
 mod keys;
 mod kill;
+mod layout;
 mod rows;
 
 use super::insert::{Existing, Insert, InsertOptions, InsertSummary};
