@@ -45,7 +45,7 @@ fn stream(storage: &dyn Storage, name: &str) -> Vec<u8> {
     while at < file.len() {
         let block = Block::parse(&file[at..]).unwrap();
         decoder.decode_append(&block, &mut bytes).unwrap();
-        at += block.header().block_bytes();
+        at += block.header.block_bytes();
     }
     bytes
 }
