@@ -61,6 +61,21 @@ def test_clickhouse_takes_what_was_chosen(server, tambour, database, tmp_path, f
     assert server.check(database, "t")
 
 
+def test_keys_of_chosen_types(server, tambour, database, tmp_path):
+    """A wrong primary.idx passes CHECK TABLE and loses rows: ask for ranges."""
+    source = tmp_path / "rows.parquet"
+    source.write_bytes(server.session.query(SELECT, "Parquet").bytes())
+    answer = json.loads(tambour.run("import", source, "--into", tmp_path / "t", "--order-by", "(small, day, few, id)", "--json", "--codec", "auto(size)"))
+    server.run(answer["create"].replace("CREATE TABLE t", f"CREATE TABLE {database}.t", 1))
+    server.attach(database, "t", parts_of(tmp_path / "t"))
+    assert server.check(database, "t")
+    for condition in ["small = 7", "small > 240 AND day < '1992-01-09'", "small = 3 AND day = '1992-02-01' AND few = 'NONE'", "day = '1992-01-30'", "small IN (1, 249)"]:
+        sql = f"SELECT count(), sum(id), min(id), max(id) FROM {{}} WHERE {condition}"
+        expected = server.rows(sql.format(f"{database}.t") + " SETTINGS use_primary_key = 0")
+        assert server.rows(sql.format(f"{database}.t")) == expected
+        assert tambour.rows(tmp_path / "t", sql.format("t")) == expected
+
+
 def test_what_is_merged_is_laid_out_anew(server, tambour, database, tmp_path):
     source, answer = imported(server, tambour, tmp_path, "--codec", "auto(size)", "--rows-per-part", "50000")
     tambour.run("optimize", tmp_path / "t")

@@ -34,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(text) => Expression::parse_key(text)?,
         None => Vec::new(),
     };
-    let keep = order_by.iter().flat_map(Expression::columns).map(str::to_owned).collect();
+    let calls = order_by.iter().filter(|it| !matches!(it, Expression::Column(_)));
+    let keep = calls.flat_map(Expression::columns).map(str::to_owned).collect();
     let types = match flags.get("types").map(String::as_str) {
         Some("declared") => Types::Declared,
         Some("usual") => Types::Usual,

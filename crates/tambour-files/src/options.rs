@@ -27,7 +27,8 @@ pub enum Types {
     Smallest {
         /// The codec by which bytes are counted.
         codec: CodecSpec,
-        /// Columns that get their usual types: those of keys, and those with codecs of their own.
+        /// Columns whose numbers and times keep their types: expressions over them would mean something else, or their codecs
+        /// would not suit another.
         keep: Vec<String>,
     },
 }

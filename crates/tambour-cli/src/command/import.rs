@@ -111,8 +111,8 @@ fn open(arguments: &ImportArguments, given: Option<&TableDefinition>) -> anyhow:
     Ok(Input::open(&arguments.files, options)?)
 }
 
-/// Types are chosen with the codecs: not where a codec is given, and not for servers that know few types. Those of keys stay,
-/// since expressions over them would mean something else.
+/// Types are chosen with the codecs: not where a codec is given, and not for servers that know few types. Those in expressions
+/// stay, which would mean something else, and those by which partitions are named.
 fn types(arguments: &ImportArguments) -> anyhow::Result<Types> {
     if arguments.keep_types {
         return Ok(Types::Declared);
@@ -130,7 +130,10 @@ fn types(arguments: &ImportArguments) -> anyhow::Result<Types> {
     ] {
         let Some(text) = text else { continue };
         let key = Expression::parse_key(text).with_context(|| flag.to_owned())?;
-        keep.extend(key.iter().flat_map(Expression::columns).map(str::to_owned));
+        let is_kept =
+            |it: &&Expression| flag == "--partition-by" || !matches!(it, Expression::Column(_));
+        let kept = key.iter().filter(is_kept).flat_map(Expression::columns);
+        keep.extend(kept.map(str::to_owned));
     }
     Ok(Types::Smallest { codec, keep })
 }

@@ -114,13 +114,11 @@ impl Input {
         if self.counts_texts() {
             return readings;
         }
-        let (stated, kept) = (self.stated(), self.kept());
-        for reading in &mut readings {
-            let Reading { column, .. } = reading;
-            if stated.contains(&column.name) || kept.contains(&column.name) {
-                continue;
-            }
-            if let DataType::LowCardinality(inner) = &column.data_type {
+        let stated = self.stated();
+        for Reading { column, .. } in &mut readings {
+            if !stated.contains(&column.name)
+                && let DataType::LowCardinality(inner) = &column.data_type
+            {
                 column.data_type = inner.as_ref().clone();
             }
         }
@@ -144,8 +142,8 @@ impl Input {
         let (stated, kept) = (self.stated(), self.kept());
         let known = |name: &str, data_type: &DataType| {
             let is_text = *data_type.unwrapped() == DataType::String;
-            let keep =
-                stated.contains(name) || kept.contains(name) || self.smallest.distrust && !is_text;
+            let doubtful = kept.contains(name) || self.smallest.distrust;
+            let keep = stated.contains(name) || !is_text && doubtful;
             self.known(name, keep)
         };
         let columns = self.columns.clone();

@@ -86,6 +86,9 @@ fn dictionaries_are_taken_where_they_are_smaller() {
     let clock: ArrayRef =
         Arc::new(TimestampSecondArray::from_iter_values(clock).with_timezone("UTC"));
     assert_eq!(chosen("DateTime('UTC')", clock, Known::default(), true), None);
+    let eighths = scattered(50).into_iter().map(|n| (n * n) as f64 / 8.0);
+    let eighths: ArrayRef = Arc::new(Float64Array::from_iter_values(eighths));
+    assert_eq!(chosen("Float64", eighths, Known::default(), true), None);
     let nulls: ArrayRef = Arc::new(Date32Array::new_null(2_000));
     assert_eq!(chosen("Nullable(Date)", nulls, Known::default(), true), None);
 }

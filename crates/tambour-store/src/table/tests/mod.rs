@@ -5,6 +5,7 @@ mod damage;
 mod directory;
 mod keys;
 mod kill;
+mod layout;
 mod rewrite;
 mod rows;
 
