@@ -136,6 +136,41 @@ mod tests {
         assert!(matches!(decode(0x02, 3, b"drum"), Err(CodecError::Size { .. })));
     }
 
+    /// A good payload under a header that says one byte less, one more, or very many more.
+    #[test]
+    fn uncompressed_sizes_that_lie() {
+        let source: Vec<u8> = (0..4000_u32).flat_map(|n| (3 * n).to_le_bytes()).collect();
+        let length = u32::try_from(source.len()).unwrap();
+        let element = Element { width: 4, class: tambour_codec::codec::Class::Unsigned };
+        let floats = Element { width: 4, class: tambour_codec::codec::Class::Float };
+        for (spec, element) in [
+            ("LZ4", element),
+            ("ZSTD(3)", element),
+            ("Delta", element),
+            ("DoubleDelta", element),
+            ("T64", element),
+            ("GCD", element),
+            ("Gorilla", floats),
+            ("FPC", floats),
+            ("ALP", floats),
+            ("Delta, LZ4", element),
+            ("T64, ZSTD(1)", element),
+        ] {
+            let (mut encoder, mut block) =
+                (Encoder::new(&spec.parse().unwrap(), element).unwrap(), Vec::new());
+            encoder.encode(&source, &mut block).unwrap();
+            let (method, payload) = (block[16], &block[25..]);
+            assert_eq!(decode(method, length, payload).unwrap(), source, "{spec}");
+            for lie in [0, 1, length - 4, length - 1, length + 1, length + 4, 1 << 20, 1 << 30] {
+                let error = decode(method, lie, payload).unwrap_err();
+                assert!(
+                    matches!(error.kind(), Kind::Corrupt | Kind::Limit),
+                    "{spec}, {lie} for {length}: {error}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn methods_that_nobody_knows() {
         for method in [0, 1, 0x42, 0x96, 0x97, 0x99, 0x9b, 0x9d, 0x9e, 0x9f, 0xff] {

@@ -259,6 +259,32 @@ fn directory_that_is_something_else() {
     sandbox.run(&["inspect", "photos/cat.jpg"]).expect(5).says(&["photos/cat.jpg"]);
 }
 
+/// A block of bytes under a checksum that is right.
+fn sealed(method: u8, uncompressed_size: u32, payload: &[u8]) -> Vec<u8> {
+    use tambour::codec::block::Header;
+    use tambour::kernel::hash::{Hash128, city_hash_128};
+    let compressed_size = 9 + u32::try_from(payload.len()).unwrap();
+    let mut header =
+        Header { hash: Hash128::default(), method, compressed_size, uncompressed_size };
+    let mut block = [&header.to_bytes()[..], payload].concat();
+    header.hash = city_hash_128(&block[16..]);
+    block[..16].copy_from_slice(&header.hash.to_bytes());
+    block
+}
+
+#[test]
+fn codecs_that_are_not_supported_are_named() {
+    let sandbox = Sandbox::new();
+    // ALP in its other variant, and encryption.
+    for (method, payload, name) in [(0x9c, &[0x11, 8, 0, 4][..], "RD"), (0x96, b"secret", "AES")] {
+        sandbox.file("x.bin", sealed(method, 16, payload));
+        let call = ["decompress", "x.bin", "--format", "block", "-o", "out"];
+        let run = sandbox.run(&call).expect(5).says(&[name, "not supported"]);
+        assert_eq!(run.stdout, "");
+        assert!(!sandbox.path().join("out").exists());
+    }
+}
+
 #[test]
 fn export_does_not_overwrite() {
     let sandbox = Sandbox::new();

@@ -117,7 +117,8 @@ fn an_order_that_pays_is_found() {
     ]);
     let advice = advise(&sample, &[], &options()).unwrap();
     let order = advice.order.expect("cities are in random order");
-    assert!(order.columns.iter().any(|column| column != "amount"), "{order:?}");
+    // An office is in one city, so that either brings the cities together.
+    assert!(["city", "office"].contains(&order.columns[0].as_str()), "{order:?}");
     assert!((order.stored_bytes as f64) < 0.9 * order.now_bytes as f64, "{order:?}");
 }
 
