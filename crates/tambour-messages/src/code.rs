@@ -52,10 +52,18 @@ impl Entry {
     }
 }
 
+/// Writes a word of [`Code::words`] and the bits behind it, 22 at most.
+#[inline(always)]
+pub(crate) fn write_with(writer: &mut BitWriter<'_>, word: u32, bits: u32, count: u32) {
+    let length = word >> WORD_BITS;
+    writer
+        .put(u64::from(word & ((1 << WORD_BITS) - 1)) | u64::from(bits) << length, length + count);
+}
+
 /// Writes a word of [`Code::words`].
 #[inline(always)]
 pub(crate) fn write(writer: &mut BitWriter<'_>, word: u32) {
-    writer.put(word & ((1 << WORD_BITS) - 1), word >> WORD_BITS);
+    writer.put(u64::from(word & ((1 << WORD_BITS) - 1)), word >> WORD_BITS);
 }
 
 impl Code {
@@ -153,7 +161,7 @@ impl Code {
     #[cold]
     pub(crate) fn read_escaped(&self, reader: &mut BitReader<'_>) -> Result<usize, Malformed> {
         let at = reader.at();
-        let symbol = reader.take(self.raw_bits)? as usize;
+        let symbol = reader.take(self.raw_bits) as usize;
         if self.lengths.get(symbol).is_some_and(|&length| length == 0) {
             Ok(symbol)
         } else {
@@ -162,7 +170,7 @@ impl Code {
     }
 }
 
-/// Reads an entry of a table of [`TABLE_ENTRIES`]; the reader must hold eleven bits, or all there are.
+/// Reads an entry of a table of [`TABLE_ENTRIES`]; the reader must hold eleven bits.
 #[inline(always)]
 pub(crate) fn read(table: &[u16], reader: &mut BitReader<'_>) -> Result<Entry, Malformed> {
     #[expect(clippy::cast_possible_truncation, reason = "masked")]
@@ -170,7 +178,7 @@ pub(crate) fn read(table: &[u16], reader: &mut BitReader<'_>) -> Result<Entry, M
     if entry.0 == 0 {
         return Err(Malformed::Code { at: reader.at() });
     }
-    reader.skip(entry.length())?;
+    reader.skip(entry.length());
     Ok(entry)
 }
 
@@ -205,7 +213,7 @@ fn lengths(weights: &[u64]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::{Code, read, write};
-    use crate::bits::{BitReader, BitWriter};
+    use crate::bits::{BitReader, BitWriter, MARGIN};
     use crate::{Malformed, MessageError};
 
     fn read_symbol(code: &Code, reader: &mut BitReader<'_>) -> Result<usize, Malformed> {
@@ -220,18 +228,20 @@ mod tests {
     fn check(counts: &[u32]) {
         let code = Code::from_counts(counts, 9).unwrap();
         assert_eq!(code.lengths().len(), counts.len() + 1);
-        let mut bytes = Vec::new();
+        let mut bytes = vec![0xee; 3 * counts.len() + MARGIN];
         let mut writer = BitWriter::new(&mut bytes);
         for symbol in 0..counts.len() {
             write(&mut writer, code.words()[symbol]);
         }
-        writer.finish();
+        let length = writer.finish();
+        bytes.truncate(length);
         let bits: usize = code.costs()[..counts.len()].iter().map(|&cost| usize::from(cost)).sum();
         assert_eq!(bytes.len(), bits.div_ceil(8));
         let again = Code::from_lengths(code.lengths().to_vec(), 9).unwrap();
+        bytes.resize(length + MARGIN, 0);
         let mut reader = BitReader::new(&bytes);
         for symbol in 0..counts.len() {
-            reader.refill();
+            reader.refill().unwrap();
             assert_eq!(read_symbol(&again, &mut reader), Ok(symbol));
         }
         reader.finish().unwrap();
@@ -260,18 +270,19 @@ mod tests {
             assert!(matches!(refused, Err(MessageError::Dictionary { .. })), "{lengths:?}");
         }
         let code = Code::from_lengths(vec![0, 0, 2], 9).unwrap();
-        let mut reader = BitReader::new(&[0xff]);
-        reader.refill();
+        let padded = [&[0xff][..], &[0; MARGIN]].concat();
+        let mut reader = BitReader::new(&padded);
+        reader.refill().unwrap();
         assert_eq!(read_symbol(&code, &mut reader), Err(Malformed::Code { at: 0 }));
         // An escape to a symbol that has a code, and to one that does not exist.
         let code = Code::from_lengths(vec![1, 0, 1], 9).unwrap();
         for symbol in [0, 2, 300] {
-            let mut bytes = Vec::new();
+            let mut bytes = vec![0; 2 + MARGIN];
             let mut writer = BitWriter::new(&mut bytes);
             writer.put(1 | symbol << 1, 10);
-            writer.finish();
+            assert_eq!(writer.finish(), 2);
             let mut reader = BitReader::new(&bytes);
-            reader.refill();
+            reader.refill().unwrap();
             assert_eq!(read_symbol(&code, &mut reader), Err(Malformed::Code { at: 0 }));
         }
     }

@@ -1,7 +1,7 @@
 //! Encodes and decodes single messages.
 
-use crate::bits::BitWriter;
-use crate::decode::decode;
+use crate::bits::{self, BitWriter};
+use crate::decode::{DECODE_MARGIN, decode};
 use crate::dictionary::{Check, Dictionary};
 use crate::encode::{Writing, walk};
 use crate::matches::{Layout, PADDING, Parser};
@@ -20,6 +20,9 @@ const LENGTH_SHIFT: u32 = 2;
 const HEADER_BYTES_MAX: usize = 5;
 /// Dictionaries that a scratch has copies of.
 const ROOMS_MAX: usize = 4;
+/// Most bytes that a byte of a message is encoded to before it is found that it should be stored: a literal takes 20 bits, and a
+/// match less than its literals are taken to cost.
+const ENCODED_MAX: usize = 3;
 /// What a scratch keeps of the room for messages.
 const ROOM_BYTES_KEPT: usize = 256 << 10;
 
@@ -265,6 +268,8 @@ pub struct Scratch {
     /// Latest first.
     rooms: Vec<Room>,
     parser: Parser,
+    /// Bits that are written, and those that are read with zeros behind them.
+    bits: Vec<u8>,
 }
 
 /// A copy of a dictionary, with room for pin and message behind it.
@@ -278,7 +283,7 @@ impl Scratch {
     /// Bytes that this scratch has taken.
     pub fn memory_bytes(&self) -> usize {
         let rooms: usize = self.rooms.iter().map(|room| room.buffer.capacity()).sum();
-        rooms + self.parser.memory_bytes()
+        rooms + self.parser.memory_bytes() + self.bits.capacity()
     }
 
     fn room(&mut self, dictionary: &Dictionary) -> &mut Room {
@@ -309,9 +314,14 @@ impl Scratch {
         room.extend_from_slice(&PADDING);
         let model = dictionary.model(pin.is_some());
         self.parser.parse(&room, layout, &dictionary.index, model);
-        let mut sink = Writing { model, writer: BitWriter::new(target) };
+        let most = message.len() * ENCODED_MAX + bits::MARGIN;
+        if self.bits.len() < most {
+            self.bits.resize(most, 0);
+        }
+        let mut sink = Writing { model, writer: BitWriter::new(&mut self.bits) };
         walk(&room, layout, &self.parser.steps, &mut sink);
-        sink.writer.finish();
+        let length = sink.writer.finish();
+        target.extend_from_slice(&self.bits[..length]);
         self.give_back(room, dictionary);
     }
 
@@ -323,6 +333,10 @@ impl Scratch {
         pin: Option<&Pin>,
         dictionary: &Dictionary,
     ) -> Result<&[u8], crate::Malformed> {
+        self.bits.clear();
+        self.bits.extend_from_slice(payload);
+        self.bits.resize(payload.len() + bits::MARGIN, 0);
+        let payload = std::mem::take(&mut self.bits);
         let room = &mut self.room(dictionary).buffer;
         if room.capacity() > dictionary.content.len() + ROOM_BYTES_KEPT {
             room.truncate(dictionary.content.len());
@@ -330,9 +344,14 @@ impl Scratch {
         }
         let layout = lay_out(room, pin, dictionary);
         let start = layout.start();
-        room.resize(start + length, 0);
-        decode(payload, room, layout, dictionary.model(pin.is_some()))?;
-        Ok(&room[start..])
+        let end = start + length;
+        room.resize(end + DECODE_MARGIN, 0);
+        let decoded = decode(&payload, room, (layout, end), dictionary.model(pin.is_some()));
+        if payload.capacity() <= ROOM_BYTES_KEPT {
+            self.bits = payload;
+        }
+        decoded?;
+        Ok(&self.rooms[0].buffer[start..end])
     }
 
     fn give_back(&mut self, mut room: Vec<u8>, dictionary: &Dictionary) {
@@ -340,6 +359,7 @@ impl Scratch {
             room.truncate(dictionary.content.len());
             room.shrink_to(dictionary.content.len());
             self.parser = Parser::default();
+            self.bits = Vec::new();
         }
         self.rooms[0].buffer = room;
     }

@@ -10,30 +10,32 @@ use crate::symbol::{
     class_start,
 };
 
-/// Bits of the longest main symbol, and of those behind it.
-const SYMBOL_BITS_MAX: u32 = CODE_BITS_MAX + MAIN_RAW_BITS + 22;
+/// Bytes of any value that must follow a message in its buffer: copies may reach so far beyond it.
+pub(crate) const DECODE_MARGIN: usize = 32;
+/// Bytes that are copied at once.
+const PIECE: usize = 16;
 
-/// Decodes into what lies behind dictionary and pin in the buffer, all of it.
+const _: () = assert!(CODE_BITS_MAX + MAIN_RAW_BITS + 22 <= 56, "a symbol and its bits are held");
+
+/// Decodes a payload, which has a [`MARGIN`](crate::bits::MARGIN) of zeros behind it, into what lies behind dictionary and pin in
+/// the buffer, up to `end`; [`DECODE_MARGIN`] bytes follow that.
 pub(crate) fn decode(
     payload: &[u8],
     buffer: &mut [u8],
-    layout: Layout,
+    (layout, end): (Layout, usize),
     model: &Model,
 ) -> Result<(), Malformed> {
     let mut reader = BitReader::new(payload);
     let mut at = layout.start();
     let mut context = at.checked_sub(1).map_or(0, |before| after_match(buffer[before]));
     let mut recent = Recent::new(layout.pin_bytes);
-    while at < buffer.len() {
-        if reader.held_bits() < SYMBOL_BITS_MAX {
-            reader.refill();
-        }
+    while at < end {
+        reader.refill()?;
         let table = &model.main_table[context * TABLE_ENTRIES..][..TABLE_ENTRIES];
         let entry = read(table, &mut reader)?;
         let mut symbol = entry.symbol();
         if symbol == MAIN_SYMBOLS - 1 {
             symbol = model.main[context].read_escaped(&mut reader)?;
-            reader.refill();
         }
         #[expect(clippy::cast_possible_truncation, reason = "just compared")]
         if symbol < LENGTHS {
@@ -44,8 +46,8 @@ pub(crate) fn decode(
             continue;
         }
         let (start, count) = class_start(symbol - LENGTHS);
-        let length = (start + reader.take(count)?) as usize + MATCH_MIN;
-        if length > buffer.len() - at {
+        let length = (start + reader.take(count)) as usize + MATCH_MIN;
+        if length > end - at {
             return Err(Malformed::Match { at: reader.at(), length });
         }
         let distance = distance(&mut reader, model, &mut recent)?;
@@ -74,31 +76,36 @@ fn distance(
     model: &Model,
     recent: &mut Recent,
 ) -> Result<usize, Malformed> {
-    reader.refill();
+    reader.refill()?;
     let mut symbol = read(&model.distance_table, reader)?.symbol();
     if symbol == DISTANCE_SYMBOLS - 1 {
         symbol = model.distance.read_escaped(reader)?;
-        reader.refill();
     }
     let distance = if symbol < DISTANCES {
         recent.distance(symbol)
     } else {
         let (start, count) = class_start(symbol - DISTANCES);
-        (start + reader.take(count)?) as usize + 1
+        (start + reader.take(count)) as usize + 1
     };
     recent.push(symbol, distance);
     Ok(distance)
 }
 
-/// Repeats `length` bytes from `distance` before `at`.
+/// Repeats `length` bytes from `distance` before `at`, in pieces that may reach beyond them.
 #[inline(always)]
 fn copy(buffer: &mut [u8], at: usize, distance: usize, length: usize) {
     let from = at - distance;
-    if distance >= length {
-        buffer.copy_within(from..from + length, at);
+    if distance < PIECE {
+        for step in 0..length {
+            buffer[at + step] = buffer[from + step];
+        }
         return;
     }
-    for step in 0..length {
-        buffer[at + step] = buffer[from + step];
+    let mut step = 0;
+    while step < length {
+        let mut piece = [0; PIECE];
+        piece.copy_from_slice(&buffer[from + step..from + step + PIECE]);
+        buffer[at + step..at + step + PIECE].copy_from_slice(&piece);
+        step += PIECE;
     }
 }

@@ -1,10 +1,10 @@
 //! Turns the steps of a message into symbols: to write them, or to count them.
 
 use crate::bits::BitWriter;
-use crate::code::write;
+use crate::code::{write, write_with};
 use crate::matches::{Layout, Step, length_symbol};
 use crate::model::{Counts, Model};
-use crate::symbol::{Classed, MAIN_SYMBOLS, Recent, context};
+use crate::symbol::{Classed, MAIN_SYMBOLS, context};
 
 /// Takes the symbols of a message.
 pub(crate) trait Sink {
@@ -27,8 +27,8 @@ pub(crate) struct Writing<'a> {
 impl Sink for Writing<'_> {
     #[inline(always)]
     fn main(&mut self, context: usize, symbol: Classed) {
-        write(&mut self.writer, self.model.main_words[context * MAIN_SYMBOLS + symbol.class]);
-        self.writer.put(symbol.bits, symbol.count);
+        let word = self.model.main_words[context * MAIN_SYMBOLS + symbol.class];
+        write_with(&mut self.writer, word, symbol.bits, symbol.count);
     }
 
     #[inline(always)]
@@ -39,8 +39,8 @@ impl Sink for Writing<'_> {
 
     #[inline(always)]
     fn distance(&mut self, symbol: Classed) {
-        write(&mut self.writer, self.model.distance.words()[symbol.class]);
-        self.writer.put(symbol.bits, symbol.count);
+        let word = self.model.distance.words()[symbol.class];
+        write_with(&mut self.writer, word, symbol.bits, symbol.count);
     }
 }
 
@@ -58,7 +58,6 @@ impl Sink for Counts {
 pub(crate) fn walk(buffer: &[u8], layout: Layout, steps: &[Step], sink: &mut impl Sink) {
     let mut at = layout.start();
     let mut before = at.checked_sub(1).map_or(0, |at| buffer[at]);
-    let mut recent = Recent::new(layout.pin_bytes);
     let mut after_literal = false;
     for step in steps {
         for &byte in &buffer[at..at + step.literals] {
@@ -69,9 +68,7 @@ pub(crate) fn walk(buffer: &[u8], layout: Layout, steps: &[Step], sink: &mut imp
         at += step.literals;
         if step.length > 0 {
             sink.main(context(before, after_literal), length_symbol(step.length));
-            let symbol = recent.symbol(step.distance);
-            sink.distance(symbol);
-            recent.push(symbol.class, step.distance);
+            sink.distance(step.distance);
             at += step.length;
             before = buffer[at - 1];
             after_literal = false;

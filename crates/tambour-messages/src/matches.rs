@@ -7,51 +7,59 @@
 //! replaces. The parse takes the match that saves most, unless one byte later a match saves more.
 
 use crate::model::Model;
-use crate::symbol::{LENGTHS, MATCH_MIN, Recent, classed};
+use crate::symbol::{Classed, LENGTHS, MATCH_MIN, Recent, classed};
 
-/// Bytes of a short hash: of pin and message, and of the dictionary where nothing longer is found.
+/// Bytes of a hash of pin and message.
 const SHORT: u32 = 4;
-/// Bytes of a long hash.
-const LONG: u32 = 8;
-/// Logarithm of the number of hashes in each table of the dictionary's index.
-const INDEX_BITS: u32 = 14;
-/// A match of so many bytes is taken without a look for a better one.
-const NICE_BYTES: usize = 6;
+/// Bytes of a hash of the dictionary: what is shorter costs as much as its literals.
+const LONG: u32 = 6;
+/// Logarithms of the number of hashes in the dictionary's index.
+const INDEX_BITS: std::ops::RangeInclusive<u32> = 8..=13;
 /// Logarithms of the number of hashes for pin and message.
 const LOCAL_BITS: std::ops::RangeInclusive<u32> = 8..=14;
 /// Of a pin, every so many positions are indexed; matches are extended backwards.
-const PIN_STEP: usize = 2;
+const PIN_STEP: usize = 4;
 /// Bits that a literal is taken to cost.
 const LITERAL_BITS: i32 = 5;
 /// So many literals (a logarithm) make the step one byte longer.
-const STEP_LOG: usize = 3;
+const STEP_LOG: usize = 1;
 /// What must follow a message in the buffer: positions up to its end are read as whole words.
 pub(crate) const PADDING: [u8; 8] = [0; 8];
 
 /// Where the dictionary last has which bytes: positions, counted from 1.
 #[derive(Debug)]
 pub(crate) struct Index {
-    short: Vec<u16>,
-    long: Vec<u16>,
+    places: Vec<u16>,
+    bits: u32,
 }
 
 impl Index {
     /// Indexes a dictionary of less than 64 KiB.
     pub(crate) fn new(content: &[u8]) -> Self {
-        let mut index = Self { short: vec![0; 1 << INDEX_BITS], long: vec![0; 1 << INDEX_BITS] };
+        let bits = content
+            .len()
+            .max(1)
+            .ilog2()
+            .saturating_sub(1)
+            .clamp(*INDEX_BITS.start(), *INDEX_BITS.end());
+        let mut places = vec![0; 1 << bits];
         for (at, bytes) in content.array_windows::<8>().enumerate() {
-            let word = u64::from_le_bytes(*bytes);
             #[expect(clippy::cast_possible_truncation, reason = "below 64 KiB")]
             let number = at as u16 + 1;
-            index.short[hash(word, SHORT, INDEX_BITS)] = number;
-            index.long[hash(word, LONG, INDEX_BITS)] = number;
+            places[hash(u64::from_le_bytes(*bytes), LONG, bits)] = number;
         }
-        index
+        Self { places, bits }
     }
 
     /// Bytes that the index takes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        (self.short.len() + self.long.len()) * size_of::<u16>()
+        self.places.len() * size_of::<u16>()
+    }
+
+    /// Where the dictionary may have what a word begins with.
+    #[inline(always)]
+    fn find(&self, word: u64) -> Option<usize> {
+        usize::from(self.places[hash(word, LONG, self.bits)]).checked_sub(1)
     }
 }
 
@@ -92,12 +100,30 @@ fn common(buffer: &[u8], from: usize, at: usize, end: usize) -> usize {
     length
 }
 
+/// How many bytes before `from` and `at` are equal, `most` at most.
+#[inline(always)]
+fn common_before(buffer: &[u8], from: usize, at: usize, most: usize) -> usize {
+    let most = most.min(from);
+    let mut length = 0;
+    if from >= 8 {
+        let different = word(buffer, at - 8) ^ word(buffer, from - 8);
+        length = (different.leading_zeros() / 8) as usize;
+        if length < 8 || most <= 8 {
+            return length.min(most);
+        }
+    }
+    while length < most && buffer[at - length - 1] == buffer[from - length - 1] {
+        length += 1;
+    }
+    length
+}
+
 /// Literals, and the match behind them; the last step of a message has no match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) literals: usize,
     pub(crate) length: usize,
-    pub(crate) distance: usize,
+    pub(crate) distance: Classed,
 }
 
 /// Where things are in the buffer: the dictionary at its start, then the pin, then the message up to its end.
@@ -115,13 +141,12 @@ impl Layout {
 }
 
 /// A match that may be taken.
-#[derive(Clone, Copy)]
 struct Found {
     at: usize,
     length: usize,
     distance: usize,
-    /// Bits that it saves.
-    gain: i32,
+    /// Symbol of the distance.
+    symbol: Classed,
 }
 
 /// The parse, with its memory.
@@ -164,27 +189,20 @@ impl Parser {
         let mut recent = Recent::new(layout.pin_bytes);
         let (mut at, mut anchor) = (start, start);
         while at < end {
-            let found = self.best(&source, recent, anchor, at);
-            self.insert(&source, at);
-            let Some(mut found) = found else {
+            let here = word(buffer, at);
+            let before = self.exchange(&source, at, here);
+            let Some(found) = source.first(&recent, (anchor, at), here, before) else {
                 at += 1 + ((at - anchor) >> STEP_LOG);
                 continue;
             };
-            if found.length < NICE_BYTES && at + 1 < end {
-                let later = self.best(&source, recent, anchor, at + 1);
-                if let Some(later) = later.filter(|later| later.gain > found.gain) {
-                    self.insert(&source, at + 1);
-                    found = later;
-                }
-            }
-            let Found { at: from, length, distance, .. } = found;
-            let symbol = recent.symbol(distance).class;
-            recent.push(symbol, distance);
-            self.steps.push(Step { literals: from - anchor, length, distance });
+            let Found { at: from, length, distance, symbol } = found;
+            recent.push(symbol.class, distance);
+            self.steps.push(Step { literals: from - anchor, length, distance: symbol });
             at = from + length;
             anchor = at;
         }
-        self.steps.push(Step { literals: end - anchor, length: 0, distance: 0 });
+        let distance = Classed { class: 0, bits: 0, count: 0 };
+        self.steps.push(Step { literals: end - anchor, length: 0, distance });
     }
 
     /// Forgets the last message, and indexes the pin.
@@ -201,59 +219,22 @@ impl Parser {
             self.local.resize(1 << LOCAL_BITS.end(), 0);
             (self.base, self.next_base) = (1, 1 + length);
         }
-        for at in (dictionary_bytes..source.layout.start()).step_by(PIN_STEP) {
-            self.insert(source, at);
+        let mut at = dictionary_bytes;
+        while at < source.layout.start() {
+            self.exchange(source, at, word(source.buffer, at));
+            at += PIN_STEP;
         }
         self.steps.clear();
     }
 
-    /// Remembers a position of pin or message.
+    /// Remembers a position of pin or message; the one before with the same hash, if there is one.
     #[inline(always)]
-    fn insert(&mut self, source: &Source<'_>, at: usize) {
+    fn exchange(&mut self, source: &Source<'_>, at: usize, here: u64) -> Option<usize> {
         #[expect(clippy::cast_possible_truncation, reason = "messages are below 2^25 bytes")]
         let number = self.base + (at - source.layout.dictionary_bytes) as u32;
-        self.local[hash(word(source.buffer, at), SHORT, self.local_bits)] = number;
-    }
-
-    /// The match that saves most, if one saves anything. It may begin before `at`, but not before `anchor`.
-    #[inline(always)]
-    fn best(&self, source: &Source<'_>, recent: Recent, anchor: usize, at: usize) -> Option<Found> {
-        let &Source { buffer, end, index, .. } = source;
-        let here = word(buffer, at);
-        let mut best = None;
-        // Nothing is cheaper than the same distance again.
-        let newest = recent.0[0];
-        if newest <= at && starts_equal(word(buffer, at - newest), here, SHORT) {
-            source.offer(recent, (anchor, at), at - newest, &mut best);
-            if best.is_some_and(|best| best.length >= NICE_BYTES) {
-                return best;
-            }
-        }
-        let local = self.local[hash(here, SHORT, self.local_bits)];
-        if let Some(from) = local.checked_sub(self.base) {
-            let from = from as usize + source.layout.dictionary_bytes;
-            if from < at && starts_equal(word(buffer, from), here, SHORT) {
-                source.offer(recent, (anchor, at), from, &mut best);
-            }
-        }
-        if at + LONG as usize <= end {
-            let long = usize::from(index.long[hash(here, LONG, INDEX_BITS)]);
-            if let Some(from) = long.checked_sub(1)
-                && word(buffer, from) == here
-            {
-                source.offer(recent, (anchor, at), from, &mut best);
-                return best;
-            }
-        }
-        if best.is_none() {
-            let short = usize::from(index.short[hash(here, SHORT, INDEX_BITS)]);
-            if let Some(from) = short.checked_sub(1)
-                && starts_equal(word(buffer, from), here, SHORT)
-            {
-                source.offer(recent, (anchor, at), from, &mut best);
-            }
-        }
-        best
+        let slot = &mut self.local[hash(here, SHORT, self.local_bits)];
+        let before = std::mem::replace(slot, number).checked_sub(self.base)?;
+        Some(before as usize + source.layout.dictionary_bytes)
     }
 }
 
@@ -264,34 +245,47 @@ fn starts_equal(one: u64, other: u64, bytes: u32) -> bool {
 }
 
 impl Source<'_> {
-    /// Considers the match of `at` with `from`, extended both ways.
+    /// The first match that saves anything, from the cheapest place to the dearest: at the newest distance, in pin and message,
+    /// in the dictionary. It may begin before `at`, but not before `anchor`.
     #[inline(always)]
-    fn offer(
+    fn first(
         &self,
-        recent: Recent,
+        recent: &Recent,
         (anchor, at): (usize, usize),
-        from: usize,
-        best: &mut Option<Found>,
-    ) {
+        here: u64,
+        before: Option<usize>,
+    ) -> Option<Found> {
+        let &Self { buffer, index, .. } = self;
+        let same = |from: usize| starts_equal(word(buffer, from), here, SHORT);
+        let newest = at.checked_sub(recent.0[0]).filter(|from| same(*from));
+        let local = || before.filter(|from| same(*from));
+        if let Some(from) = newest.or_else(local)
+            && let Some(found) = self.offer(recent, (anchor, at), from)
+        {
+            return Some(found);
+        }
+        let from = index.find(here).filter(|from| starts_equal(word(buffer, *from), here, LONG))?;
+        self.offer(recent, (anchor, at), from)
+    }
+
+    /// The match of `at` with `from`, extended both ways, if it saves anything.
+    #[inline(always)]
+    fn offer(&self, recent: &Recent, (anchor, at): (usize, usize), from: usize) -> Option<Found> {
         let buffer = self.buffer;
         let mut length = common(buffer, from, at, self.end);
         if length < MATCH_MIN {
-            return;
+            return None;
         }
-        let (mut at, mut from) = (at, from);
-        while at > anchor && from > 0 && buffer[at - 1] == buffer[from - 1] {
-            (at, from, length) = (at - 1, from - 1, length + 1);
-        }
-        let distance = at - from;
+        let back = common_before(buffer, from, at, at - anchor);
+        length += back;
+        let (at, distance) = (at - back, at - from);
         #[expect(clippy::cast_possible_truncation, reason = "messages are below 2^25 bytes")]
         let class = classed((length - MATCH_MIN) as u32).class;
-        let symbol = recent.symbol(distance).class;
-        let cost = self.model.length_costs[class] + self.model.distance_costs[symbol];
+        let symbol = recent.symbol(distance);
+        let cost = self.model.length_costs[class] + self.model.distance_costs[symbol.class];
         #[expect(clippy::cast_possible_truncation, reason = "messages are below 2^25 bytes")]
         let gain = length as i32 * LITERAL_BITS - i32::from(cost);
-        if gain > best.map_or(0, |best| best.gain) {
-            *best = Some(Found { at, length, distance, gain });
-        }
+        (gain > 0).then_some(Found { at, length, distance, symbol })
     }
 }
 

@@ -92,6 +92,26 @@ impl Model {
         }
     }
 
+    /// Bits that symbols take which were counted so.
+    pub(crate) fn bits(&self, counts: &Counts) -> u64 {
+        let extra = |class: usize| u64::from(class_start(class).1);
+        let sum = |costs: &[u8], counts: &[u32]| -> u64 {
+            costs.iter().zip(counts).map(|(cost, count)| u64::from(*cost) * u64::from(*count)).sum()
+        };
+        let mains: u64 = self
+            .main
+            .iter()
+            .zip(&counts.main)
+            .map(|(code, counts)| {
+                let lengths = counts[LENGTHS..].iter().enumerate();
+                let behind = lengths.map(|(class, count)| extra(class) * u64::from(*count));
+                sum(code.costs(), counts) + behind.sum::<u64>()
+            })
+            .sum();
+        // Costs of distances count what is behind them.
+        mains + sum(&self.distance_costs, &counts.distances)
+    }
+
     /// Bytes that the codes take.
     pub(crate) fn memory_bytes(&self) -> usize {
         let codes: usize = self.main.iter().chain([&self.distance]).map(Code::memory_bytes).sum();

@@ -39,9 +39,30 @@ pub(crate) struct Classed {
     pub(crate) count: u32,
 }
 
+/// Class and count of numbers up to 255.
+const SMALL: [(u8, u8); 256] = {
+    let mut small = [(0, 0); 256];
+    let mut value = 0;
+    while value < 256 {
+        let found = computed(value as u32);
+        small[value] = (found.class as u8, found.count as u8);
+        value += 1;
+    }
+    small
+};
+
 /// The class of a number below 2^25: small ones by themselves, then four classes for every power of two.
 #[inline(always)]
 pub(crate) fn classed(value: u32) -> Classed {
+    if let Some(&(class, count)) = SMALL.get(value as usize) {
+        let count = u32::from(count);
+        return Classed { class: usize::from(class), bits: value & ((1 << count) - 1), count };
+    }
+    computed(value)
+}
+
+#[inline(always)]
+const fn computed(value: u32) -> Classed {
     if value < PLAIN {
         return Classed { class: value as usize, bits: 0, count: 0 };
     }

@@ -14,6 +14,12 @@ use crate::{MESSAGE_BYTES_MAX, MessageError};
 pub const SAMPLE_BYTES_MAX: usize = 256 << 20;
 /// How often the codes are made; each time the parse knows better what matches cost.
 const PASSES: usize = 3;
+/// How often the text is made half as long, to see whether that is better.
+const HALVINGS_MAX: u32 = 3;
+/// Texts are not made shorter than this.
+const SHORTER_BYTES_MIN: usize = 4 << 10;
+/// A text of half the length is taken when samples get longer by less than this part: 1 %.
+const SHORTER_PART: u64 = 100;
 /// Samples that the codes are made from; more would change nothing.
 const COUNTED_MAX: usize = 20_000;
 /// Fewest samples that a trainer can use.
@@ -92,9 +98,44 @@ impl Trainer {
             let reason = format!("{} samples are too few, give many more", self.samples.len());
             return Err(MessageError::Training { reason });
         }
-        let content = self.content()?;
-        let index = Index::new(&content);
         let counted = self.counted();
+        let mut best: Option<Trained> = None;
+        // A shorter text is nearer to the processor, and its distances are shorter: often it is the better one.
+        for halvings in 0..=HALVINGS_MAX {
+            let most = self.content_bytes >> halvings;
+            if halvings > 0 && most < SHORTER_BYTES_MIN {
+                break;
+            }
+            let content = self.content(most)?;
+            if best.as_ref().is_some_and(|best| best.content.len() <= content.len()) {
+                continue;
+            }
+            let trained = Trained::new(content, &counted)?;
+            if best.as_ref().is_none_or(|best| trained.bits < best.bits + best.bits / SHORTER_PART)
+            {
+                best = Some(trained);
+            }
+        }
+        let Some(Trained { content, plain, pinned, .. }) = best else {
+            return Err(MessageError::Training { reason: "nothing was trained".to_owned() });
+        };
+        Dictionary::new(content, self.check, plain, pinned)
+    }
+}
+
+/// A text and its codes.
+struct Trained {
+    content: Vec<u8>,
+    plain: Model,
+    pinned: Option<Model>,
+    /// Bits that samples take which are not in the text: behind pins, where they are known.
+    bits: u64,
+}
+
+impl Trained {
+    fn new(content: Vec<u8>, counted: &[(Option<Pin>, &[u8])]) -> Result<Self, MessageError> {
+        let index = Index::new(&content);
+        let mut bits = 0;
         let (mut plain, mut pinned) = (Model::from_counts(&Counts::assumed())?, None);
         for _ in 0..PASSES {
             let plainly = counted.iter().map(|&(_, sample)| (None, sample));
@@ -103,13 +144,18 @@ impl Trainer {
             let behind = behind.map(|(pin, sample)| (pin.as_ref(), *sample));
             let counts_behind = count(&content, &index, pinned.as_ref().unwrap_or(&plain), behind);
             plain = Model::from_counts(&counts)?;
+            bits = plain.bits(&counts);
             if !counts_behind.is_empty() {
-                pinned = Some(Model::from_counts(&counts_behind)?);
+                let model = Model::from_counts(&counts_behind)?;
+                bits = model.bits(&counts_behind);
+                pinned = Some(model);
             }
         }
-        Dictionary::new(content, self.check, plain, pinned)
+        Ok(Self { content, plain, pinned, bits })
     }
+}
 
+impl Trainer {
     fn sample(&self, place: usize) -> &[u8] {
         let start = place.checked_sub(1).map_or(0, |before| self.samples[before].0);
         &self.bytes[start..self.samples[place].0]
@@ -131,8 +177,8 @@ impl Trainer {
         self.samples[place].1.map_or(by_place, |connection| connection.is_multiple_of(2))
     }
 
-    /// The text.
-    fn content(&self) -> Result<Vec<u8>, MessageError> {
+    /// The text, of so many bytes at most.
+    fn content(&self, most: usize) -> Result<Vec<u8>, MessageError> {
         let (mut bytes, mut lengths) = (Vec::new(), Vec::new());
         for place in 0..self.samples.len() {
             if self.is_for_text(place) {
@@ -140,11 +186,11 @@ impl Trainer {
                 lengths.push(self.sample(place).len());
             }
         }
-        if bytes.len() <= self.content_bytes / 4 {
+        if bytes.len() <= most / 4 {
             // So few samples are better taken as they are.
             return Ok(bytes);
         }
-        let mut content = vec![0; self.content_bytes];
+        let mut content = vec![0; most];
         let trained = zstd_safe::train_from_buffer(&mut content[..], &bytes, &lengths);
         let length = trained.map_err(|code| {
             let reason = format!("libzstd: {}", zstd_safe::get_error_name(code));
