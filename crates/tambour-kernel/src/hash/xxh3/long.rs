@@ -95,9 +95,10 @@ fn seeded(seed: u64) -> [u8; SECRET_BYTES] {
 fn merge(lanes: &[u64; 8], secret: &[u8; SECRET_BYTES], at: usize, start: u64) -> u64 {
     let (pairs, _) = lanes.as_chunks::<2>();
     let (secrets, _) = piece(secret, at).as_chunks::<16>();
-    let folded = pairs.iter().zip(secrets).map(|([low, high], secret)| {
-        fold(low ^ read64(secret, 0), high ^ read64(secret, 8))
-    });
+    let folded = pairs
+        .iter()
+        .zip(secrets)
+        .map(|([low, high], secret)| fold(low ^ read64(secret, 0), high ^ read64(secret, 8)));
     avalanche(folded.fold(start, u64::wrapping_add))
 }
 
