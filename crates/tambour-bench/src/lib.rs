@@ -26,6 +26,7 @@ mod error;
 pub mod hashes;
 pub mod input;
 pub mod integers;
+mod line;
 pub mod machine;
 pub mod messages;
 pub mod pages;

@@ -71,6 +71,18 @@ mod tests {
         ) {
             string_column(&bytes, &lengths, seed);
         }
+
+        /// So many that they are hashed in the order of their lengths, but for the last.
+        #[test]
+        fn columns_of_many_short_strings(
+            lengths in proptest::collection::vec(0..40_u16, 600..1200),
+            long in 0..60_u16,
+            seed: u64,
+        ) {
+            let bytes = random_bytes(&mut Random::new(seed), 24_000);
+            let lengths: Vec<u16> = lengths.into_iter().map(|length| length + long / 59 * 60).collect();
+            string_column(&bytes, &lengths, seed);
+        }
     }
 
     #[test]
@@ -79,5 +91,14 @@ mod tests {
         refuse_offsets(&[0, 3, 5], b"abcd", 1);
         refuse_offsets(&[-1, 3, 4], b"abcd", 0);
         refuse_offsets(&[5, 5], b"abcd", 0);
+        let bytes = [7; 9000];
+        let right: Vec<i32> = (0..=600).map(|k| 10 * k + k % 7).collect();
+        for string in [0, 1, 255, 256, 300, 511, 512, 599] {
+            for wrong in [i32::MAX, -1] {
+                let mut offsets = right.clone();
+                offsets[string + 1] = wrong;
+                refuse_offsets(&offsets, &bytes, string);
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@
 mod c;
 
 use crate::BenchError;
+use crate::line::Lines;
 use crate::race::{Group, Headings, Results, Runner, Work, wrong};
 use crate::random::Random;
 use crate::report::{Fact, Tone};
@@ -79,7 +80,9 @@ pub fn run(settings: &Settings, observe: &mut dyn FnMut(&str)) -> Result<Results
     observe("keys of 16 bytes");
     width::<16>(&bytes, settings, &mut groups)?;
     observe("strings");
-    groups.push(strings(&bytes, settings)?);
+    groups.push(strings("XXH32", c::xxh32, &XXH32_VARIANTS, settings)?);
+    groups.push(strings("XXH64", c::xxh64, &XXH64_VARIANTS, settings)?);
+    groups.push(strings("XXH3-64", c::xxh3, &XXH3_64_VARIANTS, settings)?);
     observe("long inputs");
     groups.extend([65_536, 1 << 20].map(|length| long(&bytes[..length], settings)));
     Ok(Results { benchmark: "hashes", rounds: settings.rounds, count: settings.keys, groups })
@@ -171,23 +174,24 @@ where
             let fill = move |target: &mut [H]| variant.hash(black_box(keys), 0, target);
             fills.push((format!("column {}", variant.name()), tone, Box::new(fill)));
         }
-        hashed(format!("{}, {N}-byte keys", self.name), settings, fills)
+        let size = (settings.keys, settings.rounds);
+        hashed(format!("{}, {N}-byte keys", self.name), size, fills)
     }
 }
 
 /// Compares the hashes of all contenders with those of the first, then times them.
 fn hashed<H: Copy + Default + PartialEq>(
     title: String,
-    settings: &Settings,
+    (keys, rounds): (usize, usize),
     fills: Vec<(String, Tone, Fill<'_, H>)>,
 ) -> Result<Group, BenchError> {
-    let target = RefCell::new(vec![H::default(); settings.keys]);
+    let target = RefCell::new(Lines::new(keys));
     let mut expected = None;
     let mut runners = Vec::with_capacity(fills.len());
     for (name, tone, mut fill) in fills {
         target.borrow_mut().fill(H::default());
         fill(&mut target.borrow_mut());
-        if *expected.get_or_insert_with(|| target.borrow().clone()) != *target.borrow() {
+        if *expected.get_or_insert_with(|| target.borrow().to_vec()) != **target.borrow() {
             return Err(wrong(&name, &title));
         }
         let target = &target;
@@ -198,37 +202,47 @@ fn hashed<H: Copy + Default + PartialEq>(
         });
         runners.push(Runner { name, tone, bits: None, works: vec![work] });
     }
-    let amount = (settings.keys as f64 / 1e9, RUN_KEYS.div_ceil(settings.keys));
-    Ok(Group::run(title, (&["hash"], "G hashes/s"), amount, runners, settings.rounds))
+    let amount = (keys as f64 / 1e9, RUN_KEYS.div_ceil(keys));
+    Ok(Group::run(title, (&["hash"], "G hashes/s"), amount, runners, rounds))
 }
 
+/// Columns of strings have so many times the keys of others: a processor learns the lengths of a few thousand by heart.
+const STRINGS_PER_KEY: usize = 64;
+
 /// Words of a text: strings of 1 to 24 bytes.
-fn strings(bytes: &[u8], settings: &Settings) -> Result<Group, BenchError> {
+fn strings<H: Copy + Default + PartialEq + 'static>(
+    name: &str,
+    c: fn(&[u8], u64) -> H,
+    variants: &'static Variants<Hash<H>>,
+    settings: &Settings,
+) -> Result<Group, BenchError> {
     let mut random = Random::new(3);
+    let strings = STRINGS_PER_KEY * settings.keys;
     let mut end = 0;
     let mut offsets: Vec<i64> = vec![0];
-    for _ in 0..settings.keys {
+    for _ in 0..strings {
         end += 1 + i64::try_from(random.below(24)).unwrap_or(0);
         offsets.push(end);
     }
-    let offsets = &offsets;
-    let called: Fill<'_, u64> = Box::new(move |target| {
+    let bytes: Vec<u8> = (0..=end / 8).flat_map(|_| random.number().to_le_bytes()).collect();
+    let (offsets, bytes) = (&offsets, &bytes);
+    let called: Fill<'_, H> = Box::new(move |target| {
         for (ends, hash) in offsets.array_windows::<2>().zip(target) {
             let [start, end] = ends.map(|end| usize::try_from(end).unwrap_or(0));
-            *hash = c::xxh3(&bytes[start..end], 0);
+            *hash = black_box(c)(&bytes[start..end], 0);
         }
     });
     let mut fills = vec![("C, called for each key".to_owned(), Tone::Reference, called)];
-    let variants = XXH3_64_VARIANTS.available().filter(|variant| variant.isa() <= settings.isa);
+    let variants = variants.available().filter(|variant| variant.isa() <= settings.isa);
     for (place, variant) in variants.enumerate() {
         let tone = if place == 0 { Tone::First } else { Tone::Second };
-        let fill = move |target: &mut [u64]| {
+        let fill = move |target: &mut [H]| {
             // Hashes that are missing after an error show in the comparison.
             let _ = variant.hash_strings(Offsets::Large(offsets), bytes, 0, target);
         };
         fills.push((format!("column {}", variant.name()), tone, Box::new(fill)));
     }
-    hashed("XXH3-64, strings of 1 to 24 bytes".to_owned(), settings, fills)
+    hashed(format!("{name}, strings of 1 to 24 bytes"), (strings, settings.rounds), fills)
 }
 
 /// One long input.
@@ -286,7 +300,7 @@ mod tests {
     fn all_groups_are_measured() {
         let settings = Settings { rounds: 1, keys: 200, ..Settings::default() };
         let results = run(&settings, &mut |_| {}).unwrap();
-        assert_eq!(results.groups.len(), 9 + 1 + 2);
+        assert_eq!(results.groups.len(), 9 + 3 + 2);
         let page = results.page(headings(&results), Machine::default());
         assert_eq!(page.facts.len(), 3);
         assert!(page.render().unwrap().contains("strings of 1 to 24 bytes"));

@@ -23,7 +23,7 @@ pub(super) struct Contender {
     pub(super) decode: DecodeColumn,
 }
 
-fn contender(
+pub(super) fn contender(
     name: impl Into<String>,
     tone: Tone,
     encode: impl FnMut(&[u32], &mut [u8]) -> usize + 'static,
@@ -45,6 +45,8 @@ fn variants<F: Copy>(
 /// LEB128, one value at a time and whole columns; Xapian's `encode_length`.
 pub(super) fn varints(isa: Isa) -> Vec<Contender> {
     let mut contenders = vec![prost(), single()];
+    #[cfg(all(feature = "peers", target_arch = "x86_64"))]
+    contenders.push(super::peers::varint_simd());
     for (tone, decoder) in variants(u32::decoders(), isa) {
         let encoder = u32::encoders().named(decoder.name());
         let encoder = encoder.unwrap_or_else(|| u32::encoders().best_at_most(isa));
@@ -149,6 +151,10 @@ pub(super) fn stream_vbytes(isa: Isa) -> Vec<Contender> {
 /// Packed blocks, patched and not, of values or of the differences of sorted ones.
 pub(super) fn packings(series: Series, isa: Isa) -> Vec<Contender> {
     let mut contenders = vec![bitpacking(series == Series::Differences)];
+    #[cfg(feature = "peers")]
+    if series == Series::Values {
+        contenders.push(super::peers::fastpfor());
+    }
     for layout in Layout::ALL {
         for (tone, decoder) in variants(layout.decoders(series), isa) {
             contenders.push(contender(

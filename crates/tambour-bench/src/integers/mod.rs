@@ -5,10 +5,13 @@
 
 mod column;
 mod contender;
+#[cfg(feature = "peers")]
+mod peers;
 
 pub use column::Spread;
 
 use crate::BenchError;
+use crate::line::Lines;
 use crate::race::{Group, Headings, Results, Runner, wrong};
 use crate::report::Fact;
 use contender::Contender;
@@ -68,8 +71,8 @@ fn group(
     contenders: Vec<Contender>,
     rounds: usize,
 ) -> Result<Group, BenchError> {
-    let room = Rc::new(RefCell::new(vec![0; 8 * column.len() + 4096]));
-    let target = Rc::new(RefCell::new(vec![0; column.len()]));
+    let room = Rc::new(RefCell::new(Lines::new(8 * column.len() + 4096)));
+    let target = Rc::new(RefCell::new(Lines::new(column.len())));
     let mut runners = Vec::with_capacity(contenders.len());
     for Contender { name, tone, mut encode, mut decode } in contenders {
         let length = encode(column, &mut room.borrow_mut());
@@ -78,7 +81,7 @@ fn group(
         bytes.resize(length + 64, 0);
         target.borrow_mut().fill(0xaaaa_aaaa);
         decode(&bytes[..length], &mut target.borrow_mut());
-        if *target.borrow() != column {
+        if **target.borrow() != *column {
             return Err(wrong(&name, &title));
         }
         let bits = 8.0 * length as f64 / column.len() as f64;

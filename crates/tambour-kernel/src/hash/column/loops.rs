@@ -1,6 +1,7 @@
 //! The loops, compiled for each level, and their tables.
 
 use super::super::{Hash128, xxh3, xxh32, xxh64};
+use super::order::{BATCH, Order};
 use super::{BadOffset, Column, Hash, Offsets};
 use crate::variant::{Isa, Variant, Variants};
 
@@ -77,18 +78,43 @@ fn each<F: Function, const N: usize>(keys: &[[u8; N]], seed: u64, target: &mut [
 #[inline(always)]
 fn strings<F: Function, O: Copy>(
     offsets: &[O],
-    position: impl Fn(O) -> Option<usize>,
+    position: impl Fn(O) -> Option<usize> + Copy,
     bytes: &[u8],
     seed: u64,
     target: &mut [F::Output],
 ) -> Result<(), BadOffset> {
-    let Some((&first, ends)) = offsets.split_first() else { return Ok(()) };
     // A position that there cannot be lies beyond all bytes.
     let position = |offset| position(offset).unwrap_or(usize::MAX);
-    let mut start = position(first);
-    for (string, (hash, &end)) in target.iter_mut().zip(ends).enumerate() {
+    let mut room = Order::new();
+    for (batch, hashes) in target.chunks_mut(BATCH).enumerate() {
+        let first = BATCH * batch;
+        let offsets = &offsets[first..=first + hashes.len()];
+        let Some(order) = room.of(offsets, position, bytes.len()) else {
+            let done = one_by_one::<F, O>(offsets, position, bytes, seed, hashes);
+            done.map_err(|string| BadOffset { string: first + string })?;
+            continue;
+        };
+        for number in order.iter().map(|&number| usize::from(number)) {
+            let ends = offsets[number..].first_chunk::<2>();
+            let key = ends.and_then(|ends| bytes.get(position(ends[0])..position(ends[1])));
+            hashes[number] = F::hash(key.unwrap_or_default(), seed);
+        }
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn one_by_one<F: Function, O: Copy>(
+    offsets: &[O],
+    position: impl Fn(O) -> usize,
+    bytes: &[u8],
+    seed: u64,
+    target: &mut [F::Output],
+) -> Result<(), usize> {
+    let mut start = position(offsets[0]);
+    for (string, (hash, &end)) in target.iter_mut().zip(&offsets[1..]).enumerate() {
         let end = position(end);
-        let Some(key) = bytes.get(start..end) else { return Err(BadOffset { string }) };
+        let Some(key) = bytes.get(start..end) else { return Err(string) };
         *hash = F::hash(key, seed);
         start = end;
     }

@@ -1,7 +1,7 @@
 //! Hashes of whole columns: keys of 1, 2, 4, 8 or 16 bytes, and strings, into a buffer of the caller.
 //!
 //! The loops are those for keys of constant length, compiled once per level: the compiler makes vectors of them, which a call
-//! per key prevents. [`Keys`] are numbers as stored (little-endian) or arrays of bytes.
+//! per key prevents. Strings are hashed in the order of their lengths, a batch at a time. [`Keys`] are numbers as stored (little-endian) or arrays of bytes.
 //!
 //! ```
 //! use tambour_kernel::hash::{column, xxh64_of};
@@ -15,6 +15,7 @@
 
 mod keys;
 mod loops;
+mod order;
 
 pub use keys::Keys;
 pub use loops::{XXH3_64_VARIANTS, XXH3_128_VARIANTS, XXH32_VARIANTS, XXH64_VARIANTS};
