@@ -65,7 +65,7 @@ fn damage_and_wrong_dictionaries_are_told() {
         .says(&["generation 1 is unknown (known: 9)"]);
     decode(&["--dictionary", "calls.jsonl"]).expect(3).says(&["not a dictionary of messages"]);
     let mut bytes = fs::read(sandbox.path().join("calls.tmb")).unwrap();
-    let middle = bytes.len() / 2;
+    let middle = bytes.len() / 2 + 4;
     bytes[middle] ^= 4;
     sandbox.file("calls.tmb", &bytes);
     decode(&with).expect(3).says(&["calls.tmb", "message"]);
