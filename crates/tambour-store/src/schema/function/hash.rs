@@ -227,6 +227,11 @@ fn scalars(name: &'static str, kind: Kind, operand: &Operand) -> Result<Vec<u64>
         DataType::Int32 => numbers::<Int32Type, 4>(kind, values, i32::to_le_bytes)?,
         DataType::Int64 => numbers::<Int64Type, 8>(kind, values, i64::to_le_bytes)?,
         DataType::Float32 => numbers::<Float32Type, 4>(kind, values, f32::to_le_bytes)?,
+        // Bytes, not a number, as in ClickHouse: the upper half of the bits; the lower one is zero.
+        DataType::BFloat16 => {
+            let values = values.as_primitive::<Float32Type>().values();
+            values.iter().map(|value| kind.of_bytes(&value.to_le_bytes()[2..])).collect()
+        }
         DataType::Float64 => numbers::<Float64Type, 8>(kind, values, f64::to_le_bytes)?,
         DataType::Date => {
             numbers::<Date32Type, 2>(kind, values, |days| (days as u16).to_le_bytes())?
