@@ -144,6 +144,16 @@ impl FromStr for Delimiter {
     }
 }
 
+/// A number of threads.
+pub(crate) fn thread_count(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(0) => Err("at least one".to_owned()),
+        Ok(count) if count <= 1024 => Ok(count),
+        Ok(_) => Err("at most 1024".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

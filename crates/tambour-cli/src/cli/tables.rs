@@ -1,0 +1,210 @@
+//! What is done with tables and their parts: `salvage`, `optimize`, `recompress`, `verify`, `inspect`, `advise`, `attach-script`.
+
+use super::FileFormat;
+use crate::argument::{ByteSize, CodecChoice, portable, thread_count};
+use clap::{Args, ValueEnum, ValueHint};
+use std::path::PathBuf;
+use tambour::store::advise::Version;
+
+/// Save what a damaged part still holds into a new table
+///
+/// Rows are kept where every column can be read; a column of which nothing can be read is left out. Each loss is printed;
+/// the exit code is 6 if there is any.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  tambour salvage flights/all_1_1_0 --to saved")]
+pub(crate) struct SalvageArguments {
+    /// Directory of the part
+    #[arg(value_name = "PART", value_hint = ValueHint::DirPath)]
+    pub(crate) part: PathBuf,
+    /// Directory of the new table
+    #[arg(long, value_name = "TABLE", value_hint = ValueHint::DirPath)]
+    pub(crate) to: PathBuf,
+    /// Threads [default: all processors]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
+    pub(crate) threads: Option<usize>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Merge the parts of a table
+///
+/// Afterwards every partition has one part, with a file per stream. The table shows the old parts or the new ones, nothing
+/// between. With --codec all parts are written anew, also those that are alone.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  tambour optimize flights\n  \
+                  tambour optimize flights --codec 'auto(size)' --codec 'time=Delta(4),LZ4'")]
+pub(crate) struct OptimizeArguments {
+    /// Directory of the table
+    #[arg(value_name = "TABLE", value_hint = ValueHint::DirPath)]
+    pub(crate) table: PathBuf,
+    /// Codec of all columns or of one, as for import; may be repeated
+    #[arg(long, value_name = "CODEC")]
+    pub(crate) codec: Vec<CodecChoice>,
+    /// Whether only codecs may be used that ClickHouse reads
+    #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
+    #[arg(value_parser = portable, hide_possible_values = true)]
+    pub(crate) portable: bool,
+    /// Memory for the merge
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub(crate) memory: ByteSize,
+    /// Threads [default: all processors]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
+    pub(crate) threads: Option<usize>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Give the parts of a table other codecs
+///
+/// Block by block, without sorting or rewriting rows; every block is decoded and compared before its part replaces the old
+/// one. Parts are committed one by one: called again after an interruption, it goes on where it was.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:\n  tambour recompress flights --codec 'auto(size)'\n  \
+                  tambour recompress flights --codec 'ZSTD(3)' --codec 'time=Delta(4),LZ4'")]
+pub(crate) struct RecompressArguments {
+    /// Directory of the table
+    #[arg(value_name = "TABLE", value_hint = ValueHint::DirPath)]
+    pub(crate) table: PathBuf,
+    /// Codec of all columns or of one, as for import; may be repeated
+    #[arg(long, value_name = "CODEC", required = true)]
+    pub(crate) codec: Vec<CodecChoice>,
+    /// Whether only codecs may be used that ClickHouse reads
+    #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
+    #[arg(value_parser = portable, hide_possible_values = true)]
+    pub(crate) portable: bool,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Read and check everything
+///
+/// Checks hashes of files, checksums of blocks, marks, indexes and every value. Prints all that is wrong, with its place;
+/// the exit code is 3 then.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tambour verify flights\n  tambour verify flights/all_1_1_0 --json"
+)]
+pub(crate) struct VerifyArguments {
+    /// A table, a part, a file of blocks (.bin), or of frames (.lz4, .zst)
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: PathBuf,
+    /// Dictionary of the frames
+    #[arg(short = 'D', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) dictionary: Option<PathBuf>,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// Show what something is made of
+///
+/// A table, a part or a file of blocks (.bin): files, columns, types, codecs, sizes, granules, index. A file of LZ4 or zstd
+/// frames: headers, blocks, literals, tables, sequences, and where the bytes went.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour inspect flights
+  tambour inspect flights/all_1_1_0/delay.bin --blocks
+  tambour inspect backup.zst --stats")]
+pub(crate) struct InspectArguments {
+    /// A table, a part, a file of blocks (.bin), or of frames (.lz4, .zst)
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) path: PathBuf,
+    /// Also every block: offset, codec, sizes, checksum; of frames also literals, tables and sequences
+    #[arg(long)]
+    pub(crate) blocks: bool,
+    /// Also decode: lengths and offsets of matches, and what the choice among LZ4 decoders learned
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// Dictionary of the frames
+    #[arg(short = 'D', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) dictionary: Option<PathBuf>,
+    /// Print everything as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+/// What advice is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Goal {
+    Size,
+    Balance,
+    Speed,
+}
+
+/// Tell which codecs and types suit the columns
+///
+/// Measures chains of codecs on a sample of a table or of files (CSV, TSV, JSON lines, Parquet, Arrow): bytes, and the speed
+/// of decoding. Every chain that is named was decoded and compared.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour advise flights
+  tambour advise hits.csv --goal size --server 24.8
+  tambour advise flights --alter > alter.sql
+  tambour advise hits.parquet --out advice")]
+pub(crate) struct AdviseArguments {
+    /// A table, or files that would become one
+    #[arg(value_name = "TABLE|FILE", required = true, value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// What counts: size, balance, speed
+    #[arg(long, value_name = "GOAL", default_value = "balance", hide_possible_values = true)]
+    pub(crate) goal: Goal,
+    /// Version of the ClickHouse that shall read the columns [default: 26.9]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) server: Option<Version>,
+    /// Measure every chain on all of the sample; takes much longer, and finds little more
+    #[arg(long)]
+    pub(crate) exhaustive: bool,
+    /// Print ALTER TABLE statements
+    #[arg(long, help_heading = "Output")]
+    pub(crate) alter: bool,
+    /// Also write DIR/report.html
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print everything as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Format of the files [default: by name and content]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<FileFormat>,
+    /// Threads [default: all processors]
+    #[arg(short = 'T', long, value_name = "N", value_parser = thread_count)]
+    pub(crate) threads: Option<usize>,
+}
+
+/// Print the commands that attach a table to ClickHouse
+///
+/// A shell script: CREATE TABLE, copies of the parts, ALTER TABLE ... ATTACH PART. Nothing is run.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour attach-script flights | sh
+  tambour attach-script flights --host ch1 --host ch2
+  tambour attach-script flights --sql")]
+pub(crate) struct AttachScriptArguments {
+    /// Directory of the table
+    #[arg(value_name = "TABLE", value_hint = ValueHint::DirPath)]
+    pub(crate) table: PathBuf,
+    /// Database on the server
+    #[arg(long, default_value = "default")]
+    pub(crate) database: String,
+    /// Name of the table on the server [default: as here]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Directory of the server's data
+    #[arg(long, value_name = "DIRECTORY", default_value = "/var/lib/clickhouse")]
+    pub(crate) data: PathBuf,
+    /// Spread the parts over these hosts, by size; copies go over ssh. May be repeated
+    #[arg(long = "host", value_name = "HOST", conflicts_with = "from")]
+    pub(crate) hosts: Vec<String>,
+    /// Only the SQL statements, no copy commands
+    #[arg(long)]
+    pub(crate) sql: bool,
+    /// ATTACH TABLE ... FROM in place of ATTACH PART: one statement takes all parts from user_files
+    #[arg(long)]
+    pub(crate) from: bool,
+}
