@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn hostile_symbols() {
         for (size, payload, reason) in [
-            (1, &[][..], "no table"),
+            (0, &[][..], "no table"),
             (1, &[1], "the table ends early"),
             (1, &[255, 1, 1], "the table ends early"),
             (8, &[1, 8, b'a', b'b'], "the table ends early"),

@@ -91,7 +91,7 @@ pub(crate) struct ImportArguments {
     /// Leave out what the files have and the table of --create or --append does not [default: an error]
     #[arg(long, help_heading = "Reading")]
     pub(crate) skip_unknown: bool,
-    /// Keep the types that the files declare or that their texts look like, instead of smaller ones that hold the same values
+    /// Keep the types that files declare or texts look like [default: the smallest that hold the same values]
     #[arg(long, conflicts_with = "create", help_heading = "Reading")]
     pub(crate) keep_types: bool,
     /// Longest line or record that is accepted
