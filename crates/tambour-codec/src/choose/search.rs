@@ -126,7 +126,7 @@ pub fn search(
         let blocks: Vec<&[u8]> = source.chunks(block_bytes(element).0).collect();
         let ranked = rank(&mut shop, &spread(&blocks, RANKED_BLOCKS))?;
         for objective in Objective::ALL {
-            nominate(&ranked, *objective, effort, takes, &mut found)?;
+            nominate(&ranked, *objective, effort, takes, &mut found);
         }
         if effort.is_exhaustive() {
             for front in &shop.fronts {
@@ -175,7 +175,7 @@ fn nominate(
     effort: &Effort,
     takes: &dyn Fn(&CodecSpec) -> bool,
     found: &mut Found,
-) -> Result<(), CodecError> {
+) {
     let mut order: Vec<&Ranked> = ranked.iter().collect();
     order.sort_by(|a, b| a.cost(objective).total_cmp(&b.cost(objective)));
     let mut fronts: Vec<usize> = Vec::new();
@@ -191,13 +191,13 @@ fn nominate(
         if fronts.is_empty() {
             least = cost;
         }
-        let is_new = !fronts.contains(&front) && fronts.len() < effort.candidates_max;
-        if is_new || (fronts.first() == Some(&front) && cost <= least * NEAR) {
+        if !fronts.contains(&front) && fronts.len() < effort.candidates_max {
             fronts.push(front);
+            found.add(next.spec.clone(), takes);
+        } else if fronts.first() == Some(&front) && cost <= least * NEAR {
             found.add(next.spec.clone(), takes);
         }
     }
-    Ok(())
 }
 
 /// For chains that end in zstd at a level that is quick: the same at a high one, which is worth a trial where size counts.
@@ -242,7 +242,7 @@ pub fn quick(spec: &CodecSpec) -> Option<CodecSpec> {
     let level: i32 = last.arguments.first().and_then(|level| level.parse().ok()).unwrap_or(0);
     match last.name.as_str() {
         "LZ4HC" => {
-            last.name = "LZ4".to_owned();
+            "LZ4".clone_into(&mut last.name);
             last.arguments.clear();
         }
         "ZSTD" if level > 4 => last.arguments = vec!["3".to_owned()],
