@@ -26,9 +26,9 @@ const NEAR: f64 = 1.02;
 const TIMINGS: usize = 2;
 
 /// Codecs that are always measured ...
-const PLAIN: [&str; 4] = ["NONE", "LZ4", "ZSTD(1)", "ZSTD(3)"];
-/// ... those that are, too, where nothing else does anything for the values ...
-const SLOW: [&str; 2] = ["LZ4HC(9)", "ZSTD(9)"];
+const PLAIN: [&str; 5] = ["NONE", "LZ4", "ZSTD(1)", "ZSTD(3)", "ZSTD(9)"];
+/// ... one that is, too, where nothing else does anything for the values ...
+const SLOW: &str = "LZ4HC(9)";
 /// ... and what an exhaustive search adds.
 const BETWEEN: &str = "ZSTD(6)";
 
@@ -126,7 +126,7 @@ pub fn search(
         let blocks: Vec<&[u8]> = source.chunks(block_bytes(element).0).collect();
         let ranked = rank(&mut shop, &spread(&blocks, RANKED_BLOCKS))?;
         for objective in Objective::ALL {
-            nominate(&ranked, *objective, effort, takes, &mut found)?;
+            nominate(&ranked, *objective, effort, takes, &mut found);
         }
         if effort.is_exhaustive() {
             for front in &shop.fronts {
@@ -140,9 +140,7 @@ pub fn search(
         found.add(text.parse()?, takes);
     }
     if !has_fronts || effort.is_exhaustive() {
-        for text in SLOW {
-            found.add(text.parse()?, takes);
-        }
+        found.add(SLOW.parse()?, takes);
     }
     if effort.is_exhaustive() {
         found.add(BETWEEN.parse()?, takes);
@@ -177,7 +175,7 @@ fn nominate(
     effort: &Effort,
     takes: &dyn Fn(&CodecSpec) -> bool,
     found: &mut Found,
-) -> Result<(), CodecError> {
+) {
     let mut order: Vec<&Ranked> = ranked.iter().collect();
     order.sort_by(|a, b| a.cost(objective).total_cmp(&b.cost(objective)));
     let mut fronts: Vec<usize> = Vec::new();
@@ -193,13 +191,13 @@ fn nominate(
         if fronts.is_empty() {
             least = cost;
         }
-        let is_new = !fronts.contains(&front) && fronts.len() < effort.candidates_max;
-        if is_new || (fronts.first() == Some(&front) && cost <= least * NEAR) {
+        if !fronts.contains(&front) && fronts.len() < effort.candidates_max {
             fronts.push(front);
+            found.add(next.spec.clone(), takes);
+        } else if fronts.first() == Some(&front) && cost <= least * NEAR {
             found.add(next.spec.clone(), takes);
         }
     }
-    Ok(())
 }
 
 /// For chains that end in zstd at a level that is quick: the same at a high one, which is worth a trial where size counts.
@@ -244,7 +242,7 @@ pub fn quick(spec: &CodecSpec) -> Option<CodecSpec> {
     let level: i32 = last.arguments.first().and_then(|level| level.parse().ok()).unwrap_or(0);
     match last.name.as_str() {
         "LZ4HC" => {
-            last.name = "LZ4".to_owned();
+            "LZ4".clone_into(&mut last.name);
             last.arguments.clear();
         }
         "ZSTD" if level > 4 => last.arguments = vec!["3".to_owned()],

@@ -11,11 +11,6 @@ use tambour_codec::spec::CodecSpec;
 use tambour_part::DataType;
 use tambour_part::column::StreamKind;
 
-/// Chains that are no larger than so many times the smallest ...
-const HIGH_WITHIN: f64 = 1.1;
-/// ... are tried with a high level of zstd, so many of them at most.
-const HIGH_MAX: usize = 2;
-
 /// The effort of a measurement.
 fn effort(options: &AdviseOptions) -> Effort {
     let AdviseOptions { blocks_max, candidates_max, clock, .. } = *options;
@@ -131,18 +126,12 @@ pub(super) fn rank(
     let measured: Result<Vec<Measure>, StoreError> =
         found.specs.iter().map(|spec| bench.measure(spec)).collect();
     let mut measured = measured?;
-    measured.sort_by_key(|measure| measure.stored_bytes);
     // High levels are worth their time behind what is smallest only.
-    let limit = measured.first().map_or(0.0, |least| least.stored_bytes as f64 * HIGH_WITHIN);
-    let near = measured.iter().take_while(|measure| measure.stored_bytes as f64 <= limit);
-    let mut high: Vec<CodecSpec> = Vec::new();
-    for spec in near.filter_map(|measure| choose::high(&measure.spec)) {
-        let is_new = !high.contains(&spec) && measured.iter().all(|known| known.spec != spec);
-        if is_new && takes(&spec) && high.len() < HIGH_MAX {
-            high.push(spec);
-        }
-    }
-    for spec in high {
+    let least = measured.iter().min_by_key(|measure| measure.stored_bytes);
+    if let Some(spec) = least.and_then(|least| choose::high(&least.spec))
+        && takes(&spec)
+        && measured.iter().all(|known| known.spec != spec)
+    {
         measured.push(bench.measure(&spec)?);
     }
     measured.sort_by_key(|measure| measure.stored_bytes);
