@@ -1,7 +1,7 @@
 //! Measures random reads of records: `records DIRECTORY LOG_BYTES [FILE OF LINES]`.
 use std::path::PathBuf;
-use tambour_bench::records::{Corpus, Settings, generated, run, table};
-use tambour_store::record::Batch;
+use tambour_bench::records::{Corpus, Settings, generated, recovery, run, table};
+use tambour_store::record::{Batch, disk};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -17,7 +17,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         corpora.push(Corpus { name: file, records: lines.collect::<Batch>() });
     }
+    #[expect(clippy::disallowed_methods, reason = "an example is an edge: it reads the clock")]
+    let start = std::time::Instant::now();
+    let recovered = recovery(&disk(), &corpora[0].records, &settings, &|| start.elapsed())?;
     let results = run(&corpora, &settings, &mut |_| ())?;
+    #[expect(clippy::print_stdout, reason = "an example prints")]
+    {
+        println!("{recovered:#?}");
+    }
     for corpus in &results.corpora {
         let table = table(corpus);
         #[expect(clippy::print_stdout, reason = "an example prints")]

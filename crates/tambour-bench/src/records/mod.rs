@@ -9,6 +9,7 @@
 mod contender;
 mod log;
 mod page;
+mod recovery;
 #[cfg(feature = "rocksdb")]
 mod rocks;
 mod trade;
@@ -18,6 +19,7 @@ use crate::clock::thread_seconds;
 use crate::random::Random;
 use contender::{Contender, Frames, Store};
 pub use page::{page, table, to_json};
+pub use recovery::{Recovery, recovery};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tambour_store::record::{Batch, Group, Storage, disk};

@@ -32,6 +32,7 @@ mod layout;
 mod line;
 mod memory;
 mod open;
+mod pending;
 mod reader;
 mod retention;
 mod salvage;

@@ -10,6 +10,7 @@ use super::layout::{
 };
 use super::open::frame::{self, FRAME_BYTES_MAX, FRAME_RECORDS_MAX};
 use super::open::{OpenHeader, OpenSegment, start};
+use super::pending::{Epoch, Pending};
 use super::retention::{self, Dropped, Retention};
 use super::seal::{self, NO_TIME, SealOptions, SealReport};
 use super::sealed::build::seed;
@@ -18,15 +19,13 @@ use super::{RECORD_BYTES_MAX, RecordError, SEGMENT_BYTES_MAX, weight};
 use crate::commit::aside;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tambour_part::storage::{Lock, WriteFile};
 
 /// Open files up to this length are gone on with; behind longer ones a new segment begins.
 const ADOPT_BYTES_MAX: usize = 4 << 20;
 /// Effort of the encoder of open segments: they are read little, and soon replaced.
 const OPEN_LEVEL: i32 = 1;
-/// Most that may wait for a commit, by its weight. A segment that is not full has room for all of it.
-const PENDING_BYTES_MAX: u64 = SEGMENT_BYTES_MAX / 2;
 
 /// The writer of a category. Threads share it; a commit takes all that waits.
 #[derive(Debug)]
@@ -44,53 +43,6 @@ pub struct Writer {
     found: Mutex<Vec<RecordError>>,
     #[expect(dead_code, reason = "held for its drop")]
     lock: Mutex<Box<dyn Lock>>,
-}
-
-#[derive(Debug, Default)]
-struct Pending {
-    records: Batch,
-    /// Id of the first of them.
-    first: u64,
-    /// The id behind the last record that waits for nobody but a flush.
-    later_end: u64,
-    /// Ends with the next commit that fails: whoever appended before it finds there what was kept.
-    epoch: Epoch,
-    /// The first id that was given to a record which is gone and for which nobody waited: the next flush tells.
-    lost: Option<u64>,
-}
-
-/// From one failed commit to the next. Ids that were given in it are final below the end that is set by its failure; those
-/// above are given again in the next one.
-#[derive(Clone, Debug, Default)]
-struct Epoch(Arc<OnceLock<u64>>);
-
-impl Epoch {
-    /// What a failed commit has decided about records up to this end; `None` while none has failed.
-    fn outcome(&self, end: u64) -> Option<Result<(), RecordError>> {
-        let kept = *self.0.get()?;
-        Some(if end <= kept {
-            Ok(())
-        } else {
-            Err(RecordError::Lost { id: end.saturating_sub(1) })
-        })
-    }
-}
-
-impl Pending {
-    fn end(&self) -> u64 {
-        self.first + self.records.len() as u64
-    }
-
-    /// Whether so much more may wait.
-    fn check_room(&self, bytes: usize, records: usize) -> Result<(), RecordError> {
-        let bytes = self.records.bytes().len() as u64 + bytes as u64;
-        let bytes = weight(bytes, self.records.len() as u64 + records as u64);
-        if bytes > PENDING_BYTES_MAX {
-            let (what, limit) = ("records that wait for a flush", PENDING_BYTES_MAX);
-            return Err(RecordError::TooLarge { what, bytes, limit });
-        }
-        Ok(())
-    }
 }
 
 /// The open segment on its way.
@@ -362,8 +314,7 @@ impl Writer {
                 pending.lost = Some(commit.end);
             }
             pending.later_end = commit.end;
-            // Set once: the epoch ends here, under the lock of all commits.
-            let _ = std::mem::take(&mut pending.epoch).0.set(commit.end);
+            pending.epoch.fail(commit.end);
             pending.records.clear();
             pending.first = commit.end;
             return Err(error);
@@ -494,6 +445,7 @@ fn frame_end(records: &Batch, start: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::SEGMENT_RECORDS_MAX;
+    use super::super::pending::PENDING_BYTES_MAX;
     use super::*;
     use crate::record::tests::{PATH, disk, dynamic, reader, records};
     use crate::record::{Batch, Settings};

@@ -1,5 +1,6 @@
 //! Open segments: written frame by frame, one frame per commit or more. The format is described in `docs/format/record.md`.
 
+mod cache;
 pub(super) mod frame;
 mod header;
 mod search;
@@ -11,6 +12,7 @@ use super::error::Damage;
 use super::scan::Scanned;
 use super::sealed::header::check_owner;
 use super::{RECORD_BYTES_MAX, RecordError, guard};
+pub(super) use cache::HeadCache;
 use frame::{HEAD_BYTES, Head, block_start};
 use header::{HEADER_BYTES, read_header};
 pub(super) use header::{OpenHeader, start};
@@ -410,38 +412,5 @@ impl OpenSegment {
         let record = usize::try_from(id - frame.first).unwrap_or(usize::MAX);
         let time = cache.of(self, number, frame)?.times.get(record).copied();
         Ok(time.filter(|time| *time != super::seal::NO_TIME))
-    }
-}
-
-/// The head of the frame that was read last.
-#[derive(Debug, Default)]
-pub(super) struct HeadCache {
-    /// Base of the segment, number of the frame, and its head.
-    last: Option<(u64, usize, Head)>,
-}
-
-impl HeadCache {
-    fn of(
-        &mut self,
-        segment: &OpenSegment,
-        number: usize,
-        frame: Frame,
-    ) -> Result<&Head, RecordError> {
-        let base = segment.header.base;
-        if self.last.as_ref().is_none_or(|last| (last.0, last.1) != (base, number)) {
-            let bytes = segment.bytes.get(frame.head_at..).unwrap_or_default();
-            let (head, _) = Head::parse(bytes, segment.header.seed)
-                .map_err(|damage| damage.within(&segment.path, frame.head_at as u64))?;
-            self.last = Some((base, number, head));
-        }
-        match &self.last {
-            Some((_, _, head)) => Ok(head),
-            None => Err(Damage::new(frame.at, "a frame", "one", "none").within(&segment.path, 0)),
-        }
-    }
-
-    /// Forgets, for another view of the segments.
-    pub(super) fn clear(&mut self) {
-        self.last = None;
     }
 }
