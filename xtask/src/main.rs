@@ -12,12 +12,14 @@
 //! | `aarch64` | the kernels' tests for AArch64 under qemu-user (needs the rustup target, gcc-aarch64-linux-gnu, qemu-user) |
 //! | `deny` | licences and advisories (cargo-deny) |
 //! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
+//! | `filesystems` | the page store on images of ext4, xfs and btrfs, and on a full disk (root, loop devices, mkfs of each) |
 //! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
 //!
 //! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 
+mod filesystems;
 mod test;
 mod tidy;
 mod tour;
@@ -42,10 +44,11 @@ fn main() -> ExitCode {
         ["aarch64"] => aarch64(),
         ["deny"] => run("cargo", &["deny", "check"]),
         ["report"] => report(),
+        ["filesystems"] => filesystems::all(),
         ["flips"] => flips(),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|flips|scale"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|filesystems|flips|scale"
                 .into())
         }
     };

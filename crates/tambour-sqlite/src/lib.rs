@@ -51,10 +51,11 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            page_bytes: 16 << 10,
+            // SQLite's own page: larger ones take less space, but of what is decoded less is asked for.
+            page_bytes: 4 << 10,
             layout: Layout::Packed,
             codec: PageCodec::ZSTD,
-            cache_bytes: 64 << 20,
+            cache_bytes: 128 << 20,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::PageError;
 use super::codec::Coder;
-use super::frame::{self, FrameHeader, Kind, Record};
+use super::frame;
 use super::header::{self, HEADER_BYTES, Header};
 use super::options::{Durability, Generation, Layout, PAGES_MAX, PageId};
 use super::shared::{BLOCK_BYTES, count};
@@ -13,14 +13,12 @@ use std::collections::BTreeMap;
 const BATCH_PAGES_MAX: u64 = 1 << 20;
 /// Free space of more than this part of the images is filled before the file grows.
 const SLACK_DIVISOR: u64 = 200;
-/// Free space of more than this part of the images is plenty: less is what checkpoints leave for the next commits.
-const ROOM_DIVISOR: u64 = 2;
 /// The file with holes grows by a quarter, and by no more than this.
 const HOME_STEP_MAX: u64 = 64 << 20;
 
 /// What becomes of a page.
 #[derive(Clone, Copy, Debug)]
-enum Item {
+pub(super) enum Item {
     /// An image in the arena.
     Image {
         start: usize,
@@ -34,24 +32,16 @@ enum Item {
 /// Changes that wait for their commit. Dropping it drops them.
 #[derive(Debug)]
 pub struct Batch<'a> {
-    store: &'a mut Store,
-    items: BTreeMap<PageId, Item>,
+    pub(super) store: &'a mut Store,
+    pub(super) items: BTreeMap<PageId, Item>,
     /// Images, one behind the other, each padded to the granule.
-    arena: Vec<u8>,
-    used: usize,
+    pub(super) arena: Vec<u8>,
+    pub(super) used: usize,
     /// Compaction: images go into gaps below where they are, or stay.
-    descending: bool,
+    pub(super) descending: bool,
     /// Of the commit, if it is not the next.
     generation: Option<Generation>,
     pages_max: u64,
-}
-
-/// An image on its way: where it is in the arena, and where it goes.
-#[derive(Clone, Copy, Debug)]
-struct Placed {
-    start: usize,
-    padded: usize,
-    offset: u64,
 }
 
 impl Store {
@@ -287,104 +277,6 @@ impl Batch<'_> {
         if store.log.bytes > store.log_limit() { store.checkpoint() } else { Ok(()) }
     }
 
-    /// Finds a place for each image: a gap if there is enough of them, behind the frame otherwise.
-    fn place(&mut self, generation: Generation, spread: bool) -> (Vec<Record>, Vec<Placed>, u64) {
-        let granule = self.store.shared.granule;
-        let head = self.store.extents.tail();
-        let mut inline = head + frame::frame_bytes(self.items.len(), granule);
-        let mut records = Vec::with_capacity(self.items.len());
-        let mut placed = Vec::with_capacity(self.items.len());
-        // Where there is much room, the best place for all of them is one gap that takes them together. Where there is little,
-        // that would break up what single images could fill.
-        let roomy = self.store.extents.free_bytes() > self.store.image_bytes / ROOM_DIVISOR;
-        let whole = if spread && roomy && !self.descending {
-            self.store.extents.allocate(self.used as u64)
-        } else {
-            None
-        };
-        let mut within = whole;
-        for (&page, item) in &self.items {
-            let empty = |kind| Record { kind, page, generation, offset: 0, length: 0, checksum: 0 };
-            let (start, length, checksum) = match *item {
-                Item::Zero => {
-                    records.push(empty(Kind::Zero));
-                    continue;
-                }
-                Item::Free => {
-                    records.push(empty(Kind::Free));
-                    continue;
-                }
-                Item::Image { start, length, checksum } => (start, length, checksum),
-            };
-            let padded = u64::from(length).next_multiple_of(granule);
-            let offset = if let Some(at) = &mut within {
-                *at += padded;
-                *at - padded
-            } else if self.descending {
-                let below = self.store.map.get(page).offset;
-                match self.store.extents.allocate_below(padded, below) {
-                    Some(gap) => gap,
-                    None => continue,
-                }
-            } else {
-                let gap = if spread { self.store.extents.allocate(padded) } else { None };
-                gap.unwrap_or_else(|| {
-                    inline += padded;
-                    inline - padded
-                })
-            };
-            let generation = header::read_u64(&self.arena, start + 16);
-            records.push(Record { kind: Kind::Image, page, generation, offset, length, checksum });
-            let padded = usize::try_from(padded).unwrap_or(0);
-            placed.push(Placed { start, padded, offset });
-        }
-        if let (Some(start), Some(end)) = (whole, within) {
-            // Pages that were put twice have left room over.
-            self.store.extents.free(end, start + self.used as u64 - end);
-        }
-        (records, placed, head)
-    }
-
-    /// Writes the images that go into gaps, then the frame with the others behind it, in one call.
-    fn write(
-        &mut self,
-        generation: Generation,
-        records: &[Record],
-        placed: &[Placed],
-        head: u64,
-    ) -> Result<(), PageError> {
-        let store = &mut *self.store;
-        let pack = &store.shared.pack;
-        let (mut gaps, behind): (Vec<Placed>, Vec<Placed>) =
-            placed.iter().partition(|placed| placed.offset < head);
-        gaps.sort_unstable_by_key(|placed| placed.offset);
-        for run in gaps.chunk_by(|one, other| one.offset + one.padded as u64 == other.offset) {
-            pack.write(&pieces(&self.arena, run), run[0].offset)?;
-        }
-        let inline_bytes = behind.iter().map(|placed| placed.padded as u64).sum();
-        let last = self.items.keys().next_back().map_or(0, |page| page + 1);
-        let header = FrameHeader {
-            record_count: u32::try_from(records.len()).unwrap_or(u32::MAX),
-            epoch: store.superblock.epoch,
-            generation,
-            durable: store.durable,
-            previous: store.log.previous,
-            page_count: store.map.page_count().max(last),
-            inline_bytes,
-            checksum: 0,
-        };
-        let mut bytes = std::mem::take(&mut store.scratch);
-        let shared = &store.shared;
-        let sum = frame::encode(&header, records, shared.file_id, shared.granule, &mut bytes);
-        let mut all: Vec<&[u8]> = vec![&bytes];
-        all.extend(pieces(&self.arena, &behind));
-        let written = pack.write(&all, head);
-        store.scratch = bytes;
-        written?;
-        store.log.previous = sum;
-        Ok(())
-    }
-
     /// Layout holes: lengthens the file and reserves the blocks that pages will need at home, so that a full disk is found
     /// out now and not when the commit has been acknowledged.
     fn reserve(&mut self) -> Result<(), PageError> {
@@ -432,14 +324,4 @@ impl Batch<'_> {
 /// What a system without the call says.
 pub(super) fn is_unsupported(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::Unsupported
-}
-
-/// The bytes of images; those that stand side by side in the arena are one piece.
-fn pieces<'a>(arena: &'a [u8], run: &[Placed]) -> Vec<&'a [u8]> {
-    let joined = run.chunk_by(|one, other| one.start + one.padded == other.start);
-    let piece = |group: &[Placed]| {
-        let end = group.last().map_or(0, |last| last.start + last.padded);
-        group.first().map(|first| &arena[first.start..end])
-    };
-    joined.filter_map(piece).collect()
 }

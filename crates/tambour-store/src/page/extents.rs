@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+/// So many lengths are looked at for one that does no harm.
+const TRIES: usize = 8;
+
 /// The free runs below the tail. Behind the tail everything is free.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
@@ -62,6 +65,24 @@ impl Extents {
         let &(found, offset) = self.by_length.range((length, 0)..).next()?;
         self.take(offset, found, length);
         Some(offset)
+    }
+
+    /// A short free run that is long enough, but none that would hold one more piece of `unit` bytes if another one were taken:
+    /// out of the place of two images, an image that is a little longer than the half leaves nothing that can be used.
+    pub(crate) fn allocate_among(&mut self, length: u64, unit: u64) -> Option<u64> {
+        let unit = unit.clamp(1, length);
+        let mut wanted = length;
+        for _ in 0..TRIES {
+            let Some(&(found, offset)) = self.by_length.range((wanted, 0)..).next() else { break };
+            let pieces = found / unit;
+            let harmless = pieces.saturating_sub(1) * unit + length;
+            if pieces < 2 || found >= harmless {
+                self.take(offset, found, length);
+                return Some(offset);
+            }
+            wanted = harmless;
+        }
+        self.allocate(length)
     }
 
     /// The lowest run that is long enough and ends at or before `end`.
@@ -157,6 +178,20 @@ mod tests {
         assert_eq!(again.by_offset, extents.by_offset);
         held.push(held[0]);
         assert!(Extents::around(8, held).is_err());
+    }
+
+    #[test]
+    fn the_place_of_two_is_kept_for_two() {
+        // Free: 0..20, 30..41, 50..72.
+        let used = vec![(20, 10), (41, 9), (72, 1)];
+        let mut extents = Extents::around(0, used.clone()).unwrap();
+        assert_eq!(extents.allocate_among(12, 10), Some(50), "of 20, 12 leave less than a piece");
+        assert_eq!(extents.allocate_among(10, 10), Some(62));
+        assert_eq!(extents.allocate_among(12, 10), Some(0), "there is nothing else");
+        assert_eq!(extents.allocate_among(12, 10), None);
+        let mut extents = Extents::around(0, used).unwrap();
+        assert_eq!(extents.allocate_among(12, 12), Some(0), "one piece, whatever is taken");
+        assert_eq!(extents.allocate_among(12, 1), Some(50), "the best fit");
     }
 
     #[test]

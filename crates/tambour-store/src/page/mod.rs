@@ -22,6 +22,7 @@
 //! times page size in a sparse file and gives the rest of its range back to the file system, as InnoDB's transparent page
 //! compression does. The format is described in `docs/format/page.md`, what to expect of it in `docs/pages.md`.
 
+mod aside;
 mod backup;
 mod batch;
 mod checkpoint;
@@ -38,6 +39,7 @@ pub mod law;
 mod map;
 mod open;
 mod options;
+mod place;
 mod reader;
 mod recover;
 mod restore;
@@ -64,6 +66,6 @@ pub use options::{
 pub use reader::Reader;
 pub use restore::{convert, restore};
 pub use shared::Counts;
-pub use stat::{CodecStat, Stat};
+pub use stat::{CodecStat, Growth, Stat};
 pub use store::Store;
 pub use verify::{Level, Verified};

@@ -1,6 +1,7 @@
 //! Making and opening stores: the last checkpoint is read and checked; recovery adds what was committed since.
 
 use super::PageError;
+use super::aside;
 use super::codec::Coder;
 use super::dictionary::{Dictionaries, Dictionary};
 use super::extents::Extents;
@@ -13,7 +14,7 @@ use super::store::{Log, Store};
 use super::superblock::{self, DATA_START, MAGIC, PLACES, Stretch, Superblock};
 use crate::storage::{Access, File, Storage, disk};
 use std::collections::BTreeSet;
-use std::hash::{BuildHasher, Hasher};
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_kernel::hash::xxh3_64;
@@ -36,7 +37,8 @@ impl Store {
         options: &Options,
     ) -> Result<Self, PageError> {
         options.check()?;
-        let superblock = Superblock::new(options, options.file_id.unwrap_or_else(draw));
+        let superblock = Superblock::new(options, options.file_id.unwrap_or_else(aside::draw));
+        aside::sweep(storage, path);
         let exists = |path: &Path| storage.exists(path).map_err(PageError::file("look for", path));
         if exists(path)? || exists(&map_path(path))? {
             return Err(PageError::Exists { path: path.to_owned() });
@@ -55,6 +57,9 @@ impl Store {
     /// Opens a store, and recovers what a crash has left.
     pub fn open_on(storage: &dyn Storage, path: &Path, access: Access) -> Result<Self, PageError> {
         let (pack, home, pack_path) = files(storage, path, access)?;
+        if access == Access::Write {
+            aside::sweep(storage, path);
+        }
         let found = superblock::read(pack.as_ref(), &pack_path)?;
         let superblock = found.superblock;
         if (superblock.layout == Layout::Holes) != home.is_some() {
@@ -94,6 +99,13 @@ impl Store {
         home_length: u64,
     ) -> Self {
         let extents = Extents::around(DATA_START, Vec::new()).unwrap_or_default();
+        let found = shared.pack.file.space().ok().and_then(|pack| {
+            let home = match &shared.home {
+                Some(home) => home.file.space().ok()?.allocated,
+                None => 0,
+            };
+            Some((pack.allocated + home, pack.free_bytes?))
+        });
         let image_bytes = map.images(0).map(|(_, entry)| u64::from(entry.length)).sum();
         let holes = superblock.layout == Layout::Holes;
         let waiting = map.images(0).filter(|(_, entry)| holes && entry.state == State::Packed);
@@ -107,6 +119,7 @@ impl Store {
             map,
             extents,
             freed: Vec::new(),
+            unit: u64::MAX,
             log: Log { previous: superblock.snapshot.checksum, ..Log::default() },
             generation: superblock.generation,
             durable: superblock.generation,
@@ -127,6 +140,7 @@ impl Store {
             punches: true,
             reserves: true,
             repaired: None,
+            found,
             superblock,
         }
     }
@@ -222,75 +236,6 @@ impl Store {
     }
 }
 
-/// Names for a store that is being made, and that takes its name when it is whole. What is not taken is removed.
-#[derive(Debug)]
-pub(super) struct Aside<'a> {
-    storage: &'a dyn Storage,
-    path: PathBuf,
-    target: PathBuf,
-    layout: Layout,
-}
-
-impl<'a> Aside<'a> {
-    /// Names beside `target`, which must not exist.
-    pub(super) fn new(
-        storage: &'a dyn Storage,
-        target: &Path,
-        layout: Layout,
-    ) -> Result<Self, PageError> {
-        let exists = |path: &Path| storage.exists(path).map_err(PageError::file("look for", path));
-        if exists(target)? || exists(&map_path(target))? {
-            return Err(PageError::Exists { path: target.to_owned() });
-        }
-        let path = name_beside(target, "restore");
-        Ok(Self { storage, path, target: target.to_owned(), layout })
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Gives the files their names. The one by which a store is known comes last.
-    pub(super) fn take(self, storage: &dyn Storage) -> Result<(), PageError> {
-        name(storage, &self.path, &self.target)?;
-        if self.layout == Layout::Holes {
-            let named = name(storage, &map_path(&self.path), &map_path(&self.target));
-            if named.is_err() {
-                // It goes with the map.
-                let _ = storage.rename_new(&self.target, &self.path);
-            }
-            named?;
-        }
-        let synced = storage.sync_directory_of(&self.target);
-        synced.map_err(PageError::file("sync the directory of", &self.target))
-    }
-
-    fn remove(&self) {
-        for path in [self.path.clone(), map_path(&self.path)] {
-            let _ = self.storage.remove(&path);
-        }
-    }
-}
-
-impl Drop for Aside<'_> {
-    fn drop(&mut self) {
-        self.remove();
-    }
-}
-
-/// A hidden name beside `target` that nothing else has.
-fn name_beside(target: &Path, purpose: &str) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
-    // Numbers of processes repeat, in containers above all.
-    name.push(format!(".{purpose}-{:016x}", draw()));
-    target.with_file_name(name)
-}
-
-fn draw() -> u64 {
-    std::hash::RandomState::new().build_hasher().finish()
-}
-
 fn identity(superblock: &Superblock) -> Identity {
     Identity {
         file_id: superblock.file_id,
@@ -306,11 +251,12 @@ fn new_file(
     path: &Path,
     superblock: &Superblock,
 ) -> Result<Arc<dyn File>, PageError> {
-    let aside = name_beside(path, "new");
-    let file = storage.create(&aside).map_err(PageError::file("create", &aside))?;
-    let named = fill(file.as_ref(), &aside, superblock).and_then(|()| name(storage, &aside, path));
+    let beside = aside::name_beside(path, "new");
+    let file = storage.create(&beside).map_err(PageError::file("create", &beside))?;
+    let named =
+        fill(file.as_ref(), &beside, superblock).and_then(|()| aside::name(storage, &beside, path));
     if named.is_err() {
-        let _ = storage.remove(&aside);
+        let _ = storage.remove(&beside);
     }
     named?;
     storage.sync_directory_of(path).map_err(PageError::file("sync the directory of", path))?;
@@ -325,14 +271,6 @@ fn fill(file: &dyn File, path: &Path, superblock: &Superblock) -> Result<(), Pag
     }
     file.set_length(DATA_START).map_err(PageError::file("resize", path))?;
     file.sync().map_err(PageError::file("sync", path))
-}
-
-/// Gives a file its name, if nothing else has got it in the meantime.
-fn name(storage: &dyn Storage, from: &Path, to: &Path) -> Result<(), PageError> {
-    storage.rename_new(from, to).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => PageError::Exists { path: to.to_owned() },
-        _ => PageError::file("rename", from)(error),
-    })
 }
 
 /// Packed file, file with holes, path of the packed file.

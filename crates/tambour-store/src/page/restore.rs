@@ -2,10 +2,11 @@
 //! generation which it follows.
 
 use super::PageError;
+use super::aside;
 use super::backup::{BackupReport, HEAD_BYTES, MAGIC, RECORD_BYTES, VERSION};
 use super::dictionary::{DICTIONARIES_MAX, DICTIONARY_BYTES_MAX, Dictionary};
 use super::header::{HEADER_BYTES, read_u16, read_u32, read_u64};
-use super::open;
+
 use super::options::{
     Durability, GENERATION_MAX, Generation, Layout, Options, PAGES_MAX, PageCodec, PageId,
 };
@@ -159,7 +160,7 @@ fn restore_full(
     options: &Options,
     (head, dictionaries): (&Head, Vec<Dictionary>),
 ) -> Result<(), PageError> {
-    let aside = open::Aside::new(storage, path, options.layout)?;
+    let aside = aside::Aside::new(storage, path, options.layout)?;
     let mut store = Store::create_on(storage, aside.path(), options)?;
     // Until it is whole it is nobody's store: one checkpoint at the end is enough.
     store.set_checkpoint_bytes(Some(u64::MAX));

@@ -70,6 +70,18 @@ pub struct Stat {
     pub codecs: Vec<(Method, CodecStat)>,
     /// What was done since the store was opened.
     pub counts: Counts,
+    /// What it took of the disk; exact after a checkpoint. `None` where the file system does not tell.
+    pub growth: Option<Growth>,
+}
+
+/// What became of the disk since a store was opened: by the count of its blocks, and by the file system's own count of what
+/// is free. They differ where blocks are held that no file shows, as on btrfs; and where others write beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Growth {
+    /// Bytes by which the allocated blocks of the files have become more.
+    pub allocated: i64,
+    /// Bytes by which the free space of the file system has become less.
+    pub used: i64,
 }
 
 impl Stat {
@@ -119,12 +131,22 @@ impl Store {
             split_pages: 0,
             codecs: Vec::new(),
             counts: self.counts(),
+            growth: None,
         };
+        stat.growth = self.growth(stat.allocated_bytes(), stat.packed_file.free_bytes);
         self.add_pages(&mut stat);
         if codecs {
             self.add_codecs(&mut stat)?;
         }
         Ok(stat)
+    }
+
+    fn growth(&self, allocated: u64, free: Option<u64>) -> Option<Growth> {
+        let (allocated_before, free_before) = self.found?;
+        Some(Growth {
+            allocated: allocated.cast_signed() - allocated_before.cast_signed(),
+            used: free_before.cast_signed() - free?.cast_signed(),
+        })
     }
 
     fn add_pages(&self, stat: &mut Stat) {

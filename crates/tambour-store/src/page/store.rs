@@ -49,6 +49,8 @@ pub struct Store {
     pub(super) map: Map,
     pub(super) extents: Extents,
     pub(super) freed: Vec<Freed>,
+    /// Bytes of the shortest images that were put into gaps.
+    pub(super) unit: u64,
     pub(super) log: Log,
     pub(super) generation: Generation,
     /// The last generation that survives a power cut.
@@ -75,6 +77,8 @@ pub struct Store {
     pub(super) punches: bool,
     pub(super) reserves: bool,
     pub(super) repaired: Option<PageError>,
+    /// Bytes that were allocated when it was opened, and bytes that were free on the file system.
+    pub(super) found: Option<(u64, u64)>,
 }
 
 impl Store {

@@ -7,7 +7,7 @@ use std::fs::OpenOptions;
 use std::io::{self, IoSlice};
 use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The file system.
@@ -16,6 +16,9 @@ pub struct Disk;
 
 /// Where `fallocate` in front of a write leaves blocks behind that no count shows.
 pub(crate) const BTRFS_MAGIC: u64 = 0x9123_683e;
+
+/// So often a file is made anew when somebody removes it before it is locked.
+const CREATIONS_MAX: usize = 8;
 
 /// Most pieces of one `pwritev`.
 const PIECES_MAX: usize = 64;
@@ -33,8 +36,23 @@ impl Open {
             Access::Write => FlockOperation::NonBlockingLockExclusive,
         };
         rustix::fs::flock(&file, operation)?;
+        Ok(Self::locked(file))
+    }
+
+    fn locked(file: std::fs::File) -> Arc<dyn File> {
         let reserves = file_system(&file).is_none_or(|magic| magic != BTRFS_MAGIC);
-        Ok(Arc::new(Self { file, reserves }))
+        Arc::new(Self { file, reserves })
+    }
+}
+
+/// True if the file is the one that has this name.
+fn is_named(file: &std::fs::File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let file = file.metadata()?;
+    match std::fs::symlink_metadata(path) {
+        Ok(named) => Ok((named.dev(), named.ino()) == (file.dev(), file.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -107,6 +125,7 @@ impl File for Open {
             length: metadata.len(),
             allocated: metadata.blocks() * 512,
             block_bytes: metadata.blksize().clamp(512, 1 << 16),
+            free_bytes: rustix::fs::fstatvfs(&self.file).ok().map(|it| it.f_bfree * it.f_frsize),
         })
     }
 }
@@ -134,8 +153,15 @@ impl Storage for Disk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        Open::lock(file, Access::Write)
+        for _ in 0..CREATIONS_MAX {
+            let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+            // Nobody else has it for long: only who takes it for a leftover, and removes it.
+            rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
+            if is_named(&file, path)? {
+                return Ok(Open::locked(file));
+            }
+        }
+        Err(io::ErrorKind::Interrupted.into())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -155,6 +181,12 @@ impl Storage for Disk {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
+    }
+
+    fn beside(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let entries = std::fs::read_dir(parent.unwrap_or(Path::new(".")))?;
+        entries.map(|entry| Ok(entry?.path())).collect()
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {

@@ -361,7 +361,12 @@ impl File for Handle {
         let state = self.memory.lock();
         let node = &state.nodes[self.node];
         let allocated = node.blocks.len() as u64 * BLOCK;
-        Ok(Space { length: node.live.len() as u64, allocated, block_bytes: BLOCK })
+        Ok(Space {
+            length: node.live.len() as u64,
+            allocated,
+            block_bytes: BLOCK,
+            free_bytes: None,
+        })
     }
 }
 
@@ -412,6 +417,12 @@ impl Storage for Memory {
             return Err(io::Error::from_raw_os_error(EIO));
         }
         state.names.remove(path).map(drop).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn beside(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        let state = self.lock();
+        let inside = |name: &&PathBuf| name.parent() == path.parent();
+        Ok(state.names.keys().filter(inside).cloned().collect())
     }
 
     fn exists(&self, path: &Path) -> io::Result<bool> {

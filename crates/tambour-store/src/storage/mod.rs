@@ -7,7 +7,7 @@ pub mod disk;
 pub mod memory;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How a file is opened.
@@ -28,6 +28,8 @@ pub struct Space {
     pub allocated: u64,
     /// Bytes of a block: the smallest hole.
     pub block_bytes: u64,
+    /// Bytes that are free on its file system, if that can be told.
+    pub free_bytes: Option<u64>,
 }
 
 /// An open file, locked as it was opened. Dropping it gives the lock back.
@@ -70,6 +72,8 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     }
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
+    /// What is in the directory that holds `path`.
+    fn beside(&self, path: &Path) -> io::Result<Vec<PathBuf>>;
     /// True if something is there.
     fn exists(&self, path: &Path) -> io::Result<bool>;
     /// Makes the entries of the directory that holds `path` durable.

@@ -127,8 +127,8 @@ pub(crate) struct MakeArguments {
     /// Codec of new images: none, lz4, lz4:9, zstd:3, zlib:6
     #[arg(long, value_name = "CODEC", default_value = "zstd:3", value_parser = codec)]
     pub(crate) codec: PageCodec,
-    /// What images are padded to: a power of two from 64 to 4096
-    #[arg(long, value_name = "SIZE", default_value = "64")]
+    /// What images are padded to: a power of two from 16 to 4096
+    #[arg(long, value_name = "SIZE", default_value = "16")]
     pub(crate) granule: ByteSize,
 }
 

@@ -78,7 +78,7 @@ pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Resul
         console.note(NO_HOLES);
     }
     let stat = store.stat(false)?;
-    let facts = [
+    let mut facts = vec![
         ("store", json!(arguments.store.display().to_string())),
         ("pages", json!(page - first)),
         ("bytes", json!(bytes)),
@@ -90,6 +90,11 @@ pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Resul
         ("dictionary_bytes", json!(stat.dictionaries.1)),
         ("generation", json!(stat.generation)),
     ];
+    if let Some(growth) = stat.growth {
+        // By the count of the files' blocks, and by the file system's own: see `pages doctor`.
+        facts.push(("allocated_more", json!(growth.allocated)));
+        facts.push(("free_space_less", json!(growth.used)));
+    }
     store.close()?;
     tell(arguments.json, "load", &facts)
 }

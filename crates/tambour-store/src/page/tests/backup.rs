@@ -188,3 +188,35 @@ fn a_restore_removes_no_other_file() {
     restore(&memory, &mut &stream[..], &path(), &options(Layout::Holes)).unwrap();
     assert!(memory.bytes(&other).is_some());
 }
+
+/// What an interrupted restore has left goes when the next one begins, or the store is opened for writing; but not what
+/// somebody is at work on.
+#[test]
+fn leftovers_of_interrupted_work_are_removed() {
+    let memory = Memory::default();
+    let left =
+        |purpose: &str, number: u64| PathBuf::from(format!("/.store.{purpose}-{number:016x}"));
+    let make = |path: &Path| crate::storage::Storage::create(&memory, path).unwrap();
+    for layout in [Layout::Packed, Layout::Holes] {
+        let busy = make(&left("restore", 99));
+        drop(make(&left("new", 1)));
+        drop(make(&left("restore", 2)));
+        drop(make(&super::super::shared::map_path(&left("restore", 2))));
+        let mut store = Store::create_on(&memory, &path(), &options(layout)).unwrap();
+        commit(&mut store, &mut Model::new(), &[Step::Put(0, 1, 1)], Durability::Sync).unwrap();
+        store.close().unwrap();
+        for gone in [left("new", 1), left("restore", 2)] {
+            assert!(memory.bytes(&gone).is_none(), "{gone:?}");
+        }
+        drop(make(&left("new", 3)));
+        drop(Store::open_on(&memory, &path(), Access::Read).unwrap());
+        assert!(memory.bytes(&left("new", 3)).is_some(), "reading changes nothing");
+        drop(open(&memory).unwrap());
+        assert!(memory.bytes(&left("new", 3)).is_none());
+        assert!(memory.bytes(&left("restore", 99)).is_some(), "it is in use");
+        drop(busy);
+        for path in [left("restore", 99), path(), super::pack_path(layout)] {
+            let _ = crate::storage::Storage::remove(&memory, &path);
+        }
+    }
+}

@@ -3,7 +3,9 @@
 mod backup;
 mod crash;
 mod damage;
+mod disk;
 mod fault;
+mod hostile;
 mod model;
 
 use super::{Access, Durability, Layout, Options, PageCodec, PageError, PageId, Store};
