@@ -198,7 +198,7 @@ fn pack_four_into(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
     let halves = value & 0x3fff | (value & 0x0fff_c000) << 2;
     let groups = halves & 0x007f_007f | (halves & 0x3f80_3f80) << 1;
     // The number of the highest bit, divided by seven.
-    let more = (31 - (value | 1).leading_zeros()) * 37 >> 8;
+    let more = ((value | 1).ilog2() * 37) >> 8;
     let continued = 0x0080_8080 & ((1 << (8 * more)) - 1);
     target[..4].copy_from_slice(&(groups | continued).to_le_bytes());
     1 + more as usize

@@ -52,7 +52,8 @@ impl Order {
         if ends().fold(true, |alike, (start, end)| alike & (end.wrapping_sub(start) == length)) {
             return None;
         }
-        if !ends().fold(true, |right, (start, end)| right & (start <= end) & (end <= bytes)) {
+        let wrong = |(start, end)| u8::from(start > end) | u8::from(end > bytes);
+        if ends().map(wrong).fold(0, |any, wrong| any | wrong) != 0 {
             return None;
         }
         self.sort(ends().map(|(start, end)| end - start));

@@ -233,8 +233,9 @@ fn raise(
         let raised = _mm256_sll_epi32(_mm256_add_epi32(highs, _mm256_set1_epi32(1)), above);
         let used = _mm256_cmpgt_epi32(_mm256_set1_epi32(left.cast_signed()), lanes);
         lanes = _mm256_add_epi32(lanes, _mm256_set1_epi32(8));
+        let values = _mm256_and_si256(raised, used);
         // SAFETY: a half has eight values.
-        unsafe { store(half, 0, _mm256_and_si256(raised, used)) };
+        unsafe { store(half, 0, values) };
     }
 }
 
@@ -261,8 +262,9 @@ fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mu
         assert!(data + 16 <= source.len(), "bytes behind the data");
         // SAFETY: just checked.
         let (values, length) = unsafe { ssse3::four(source, data, source[codes + four]) };
+        let values = _mm_add_epi32(values, one);
         // SAFETY: there are at most 256 values.
-        unsafe { store(target, 4 * four, _mm_add_epi32(values, one)) };
+        unsafe { store(target, 4 * four, values) };
         data += length;
     }
 }
