@@ -16,12 +16,16 @@ const ALL: usize = 64 << 20;
 const PART: usize = 40_000;
 const ROWS: usize = 30_000;
 
+/// Without a pattern that a codec could see.
 fn scattered(row: usize, limit: usize) -> usize {
-    row.wrapping_mul(2_654_435_761) % limit
+    let mut state = (row as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    usize::try_from((state ^ state >> 27) % limit as u64).unwrap()
 }
 
 fn line(row: usize) -> String {
-    let word = ["alpha", "beta", "gamma"][scattered(row, 3)];
+    let word =
+        ["collect on delivery", "take back return", "deliver in person", "none"][scattered(row, 4)];
     format!(
         "{},{word},{}.0,{}",
         scattered(row, 3_000),
@@ -107,7 +111,7 @@ fn a_sample_leaves_room_and_a_later_value_widens() {
 fn different_texts_behind_a_uniform_start_stay_themselves() {
     let text = format!(
         "s\n{}{}",
-        lines(ROWS, |row| format!("word {}", row % 7)),
+        lines(ROWS, |row| format!("one of few words: {}", scattered(row, 7))),
         lines(150_000, |row| format!("{row} of many"))
     );
     let found = same("a.csv", &text, smallest(PART));
@@ -135,7 +139,10 @@ fn columnar_files_are_read_in_smaller_types_too() {
                 Arc::new(Float64Array::from_iter_values(numbers(60_000).map(|n| n as f64 - 5.0))),
             ),
             ("key", Arc::new(Int64Array::from_iter_values(numbers(200)))),
-            ("s", Arc::new(StringArray::from_iter_values(numbers(9).map(|n| n.to_string())))),
+            (
+                "s",
+                Arc::new(StringArray::from_iter_values(numbers(9).map(|n| format!("label {n}")))),
+            ),
         ]
     };
     for (format, name) in [(Format::Parquet, "a.parquet"), (Format::ArrowIpc, "a.arrow")] {

@@ -25,7 +25,12 @@ fn name(change: Option<&Change>) -> String {
 
 /// Numbers that no dictionary pays for.
 fn scattered(limit: i64) -> Vec<i64> {
-    (0..ROWS).map(|row| (row * 2_654_435_761).rem_euclid(limit)).collect()
+    let mixed = |row: i64| {
+        let mut state = (row + 1).wrapping_mul(0x1e37_79b9_7f4a_7c15);
+        state = (state ^ state >> 30).wrapping_mul(0x3f58_476d_1ce4_e5b9);
+        (state ^ state >> 27).rem_euclid(limit)
+    };
+    (0..ROWS).map(mixed).collect()
 }
 
 #[test]
@@ -77,7 +82,7 @@ fn dictionaries_are_taken_where_they_are_smaller() {
     let all: ArrayRef = Arc::new(StringArray::from_iter_values((0..ROWS).map(word)));
     assert_eq!(chosen("String", all, Known::default(), false), None);
     // Times that are few and irregular; and a clock, which needs none.
-    let times = scattered(50).into_iter().map(|n| 1_700_000_000 + n * n * 86_399);
+    let times = scattered(50).into_iter().map(|n| 1_500_000_000 + n * n * n * 1_699 + n * 7);
     let times: ArrayRef =
         Arc::new(TimestampSecondArray::from_iter_values(times).with_timezone("UTC"));
     let found = chosen("DateTime('UTC')", times, Known::default(), true).unwrap();
