@@ -1,4 +1,5 @@
 //! The advisor's search against an exhaustive one, on rows of a file.
+#![expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 
 mod support;
 

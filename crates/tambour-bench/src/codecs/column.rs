@@ -39,7 +39,6 @@ fn numbers(
 }
 
 /// Columns of at least so many bytes.
-#[expect(clippy::cast_possible_truncation, reason = "decimals and steps are small")]
 pub fn generated(bytes: usize) -> Vec<TypedColumn> {
     use Class::{Float, Signed, Unsigned};
     let (mut clock, mut id, mut walk) = (1_700_000_000_u64, 0_u64, 20.0_f32);
