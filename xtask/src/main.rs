@@ -122,12 +122,13 @@ fn fuzz(seconds: &str) -> Outcome {
     Ok(())
 }
 
-/// The tests that need a browser; they fail without one.
+/// Every bit of a record store of a megabyte: about ten minutes of processor time, on all processors.
 fn flips() -> Outcome {
     let test = ["test", "--locked", "--release", "--package", "tambour-store", "--lib"];
     run("cargo", &[&test[..], &["--", "--ignored", "every_bit_of_a_megabyte"]].concat())
 }
 
+/// The tests that need a browser; they fail without one.
 fn report() -> Outcome {
     let package = ["test", "--locked", "--package", "tambour-bench", "--test", "browser"];
     run("cargo", &[&package[..], &["--", "--ignored"]].concat())
