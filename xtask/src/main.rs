@@ -12,7 +12,7 @@
 //! | `aarch64` | the kernels' tests for AArch64 under qemu-user (needs the rustup target, gcc-aarch64-linux-gnu, qemu-user) |
 //! | `deny` | licences and advisories (cargo-deny) |
 //! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
-//! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth) |
+//! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth; `TAMBOUR_FLIP_FIRST=K`: from the Kth on) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
 //!
 //! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
