@@ -13,7 +13,7 @@
 //! | `deny` | licences and advisories (cargo-deny) |
 //! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
 //! | `filesystems` | the page store on images of ext4, xfs and btrfs, and on a full disk (root, loop devices, mkfs of each) |
-//! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth) |
+//! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth; `TAMBOUR_FLIP_FIRST=K`: from the Kth on) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
 //!
 //! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
@@ -125,12 +125,13 @@ fn fuzz(seconds: &str) -> Outcome {
     Ok(())
 }
 
-/// The tests that need a browser; they fail without one.
+/// Every bit of a record store of a megabyte: about ten minutes of processor time, on all processors.
 fn flips() -> Outcome {
     let test = ["test", "--locked", "--release", "--package", "tambour-store", "--lib"];
     run("cargo", &[&test[..], &["--", "--ignored", "every_bit_of_a_megabyte"]].concat())
 }
 
+/// The tests that need a browser; they fail without one.
 fn report() -> Outcome {
     let package = ["test", "--locked", "--package", "tambour-bench", "--test", "browser"];
     run("cargo", &[&package[..], &["--", "--ignored"]].concat())

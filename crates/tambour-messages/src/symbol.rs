@@ -40,6 +40,7 @@ pub(crate) struct Classed {
 }
 
 /// Class and count of numbers up to 255.
+#[expect(clippy::cast_possible_truncation, reason = "numbers below 256, and a hundred classes")]
 const SMALL: [(u8, u8); 256] = {
     let mut small = [(0, 0); 256];
     let mut value = 0;

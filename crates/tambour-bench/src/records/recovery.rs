@@ -18,12 +18,12 @@ const OPEN_BYTES: usize = 60 << 20;
 /// How often the file is cut, and how often a bit of its end is flipped.
 const DAMAGES: u64 = 12;
 /// Flips hit the last so many bytes.
-const TAIL_BYTES: u64 = 64 << 10;
+const TAIL_BYTES: usize = 64 << 10;
 
 /// What was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recovery {
-    /// Raw bytes of the open segment, and of its file.
+    /// Raw bytes of the open segment.
     pub raw_bytes: u64,
     /// Bytes of the file.
     pub file_bytes: u64,
@@ -47,7 +47,8 @@ pub fn recovery(
     clock: &dyn Fn() -> Duration,
 ) -> Result<Recovery, BenchError> {
     let directory = settings.directory.join("recovery");
-    let store = RecordStore::create(storage, &directory, &Default::default())?;
+    let store =
+        RecordStore::create(storage, &directory, &tambour_store::record::Settings::default())?;
     let writer = store.writer("default")?;
     let mut batches = Vec::new();
     let mut raw_bytes = 0;
@@ -78,53 +79,65 @@ pub fn recovery(
         opened: 0,
     };
     for round in 0..2 * DAMAGES {
-        let mut bytes = whole.clone();
-        let noise = round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-        let length = bytes.len() as u64;
-        let is_cut = round % 2 == 0;
-        #[expect(clippy::cast_possible_truncation, reason = "less than the length")]
-        if is_cut {
-            bytes.truncate((length - noise % (length / 2)) as usize);
-        } else {
-            let at = (length - 1 - noise % TAIL_BYTES.min(length / 2)) as usize;
-            bytes[at] ^= 1 << (round / 2 % 8);
-        }
-        // A new file each time: what the last writer began is gone.
-        std::fs::remove_dir_all(file.parent().unwrap_or(&directory))
-            .and_then(|()| {
-                std::fs::create_dir_all(file.parent().unwrap_or(&directory))?;
-                std::fs::write(&file, &bytes)
-            })
-            .map_err(|source| BenchError::Io { path: file.clone(), source })?;
+        let (bytes, is_cut) = damaged(&whole, round);
+        write_anew(&file, &bytes)?;
         let (by_clock, by_thread) = (clock(), thread_seconds());
         let writer = store.writer("default")?;
         result.open_seconds = result.open_seconds.max(thread_seconds() - by_thread);
         result.open_seconds_by_clock =
             result.open_seconds_by_clock.max((clock() - by_clock).as_secs_f64());
         result.opened += 1;
-        // One flip costs no record its id; a cut costs those behind it.
-        if !is_cut && writer.end() != end || writer.end() > end {
-            return Err(wrong(writer.end(), end));
-        }
         let ids = writer.end();
         drop(writer);
-        let view = Arc::new(store.view("default", &ViewOptions::default())?);
-        let mut reader = view.reader();
-        let mut bad = 0;
-        for id in (0..ids).rev().step_by(97) {
-            let number = usize::try_from(id).unwrap_or(0) % records.len();
-            match reader.get(id) {
-                Ok(record) if Some(record) == records.get(number) => {}
-                Ok(_) => return Err(wrong(id, id)),
-                Err(_) => bad += 1,
-            }
+        // One flip costs no record its id; a cut costs those behind it.
+        if ids > end || !is_cut && ids != end {
+            return Err(wrong(ids, end));
         }
         // A flip may cost the sixteen records of its block, of which one in 97 is looked at.
-        if bad > u64::from(!is_cut) {
+        if unreadable(&store, records, ids)? > u64::from(!is_cut) {
             return Err(wrong(ids, end));
         }
     }
     Ok(result)
+}
+
+/// The file cut off somewhere, or with a bit of its end flipped.
+fn damaged(whole: &[u8], round: u64) -> (Vec<u8>, bool) {
+    let mut bytes = whole.to_vec();
+    let noise = usize::try_from(round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).unwrap_or(0);
+    let length = bytes.len();
+    let is_cut = round.is_multiple_of(2);
+    if is_cut {
+        bytes.truncate(length - noise % (length / 2));
+    } else {
+        bytes[length - 1 - noise % TAIL_BYTES.min(length / 2)] ^= 1 << (round / 2 % 8);
+    }
+    (bytes, is_cut)
+}
+
+/// Makes the directory of the category again, with nothing but this file.
+fn write_anew(file: &Path, bytes: &[u8]) -> Result<(), BenchError> {
+    let io = |source| BenchError::Io { path: file.to_owned(), source };
+    let directory = file.parent().unwrap_or(file);
+    std::fs::remove_dir_all(directory).map_err(io)?;
+    std::fs::create_dir_all(directory).map_err(io)?;
+    std::fs::write(file, bytes).map_err(io)
+}
+
+/// Reads one record in 97; how many of them are errors.
+fn unreadable(store: &RecordStore, records: &Batch, ids: u64) -> Result<u64, BenchError> {
+    let view = Arc::new(store.view("default", &ViewOptions::default())?);
+    let mut reader = view.reader();
+    let mut bad = 0;
+    for id in (0..ids).rev().step_by(97) {
+        let number = usize::try_from(id).unwrap_or(0) % records.len();
+        match reader.get(id) {
+            Ok(record) if Some(record) == records.get(number) => {}
+            Ok(_) => return Err(wrong(id, id)),
+            Err(_) => bad += 1,
+        }
+    }
+    Ok(bad)
 }
 
 fn wrong(got: u64, expected: u64) -> BenchError {

@@ -92,6 +92,31 @@ fn damage_is_found_and_salvage_saves_the_rest() {
 }
 
 #[test]
+fn what_a_crash_leaves_is_told_from_damage() {
+    let sandbox = store(100);
+    let path = sandbox.path().join("events/default/00000000000000000100.open");
+    let whole = fs::read(&path).unwrap();
+    let find = |magic: &[u8]| whole.windows(4).position(|four| four == magic).unwrap();
+    // The beginning of the commit: its record is not counted as lost.
+    fs::write(&path, &whole[..find(b"TRF2") - 3]).unwrap();
+    let salvage = ["records", "salvage", "events", "--to", "cut", "--json"];
+    let saved = sandbox.run(&salvage).expect(0).json();
+    assert_eq!((&saved["records"], &saved["lost"]), (&100.into(), &0.into()));
+    assert_eq!(saved["cut"][0]["records"], 1);
+    // Something else in its place: who knows what that was.
+    let mut damaged = whole.clone();
+    damaged[find(b"TRF1")..].fill(0xa5);
+    fs::write(&path, damaged).unwrap();
+    let salvage = ["records", "salvage", "events", "--to", "saved", "--json"];
+    let saved = sandbox.run(&salvage).expect(6).json();
+    assert_eq!((&saved["records"], &saved["unknown"]), (&100.into(), &true.into()));
+    sandbox.run(&["records", "append", "events", "more.jsonl", "--time", "t"]).expect(0);
+    // The log goes on, and what is damaged is kept.
+    let kept = path.with_extension("open.damaged-1");
+    assert!(kept.exists() && fs::read(&path).unwrap().starts_with(b"TMBROPEN"));
+}
+
+#[test]
 fn wrong_calls_and_missing_things_have_their_codes() {
     let sandbox = store(100);
     sandbox.run(&["records", "get", "events", "101"]).expect(1).says(&["no record 101"]);

@@ -24,6 +24,8 @@ use tambour_part::storage::{Lock, WriteFile};
 
 /// Open files up to this length are gone on with; behind longer ones a new segment begins.
 const ADOPT_BYTES_MAX: usize = 4 << 20;
+/// Copies of damaged files that are kept under one name.
+const DAMAGED_MAX: u32 = 1000;
 /// Effort of the encoder of open segments: they are read little, and soon replaced.
 const OPEN_LEVEL: i32 = 1;
 
@@ -142,10 +144,28 @@ impl Writer {
             if found.is_empty() && open.frames_end <= ADOPT_BYTES_MAX {
                 self.adopt(&mut commit, &open)?;
             }
+            if !found.is_empty() && open.end() == base {
+                self.put_away(&path)?;
+                commit.open = Some(self.begin_new(base)?);
+            }
             *hold(&self.found) = found;
         }
         hold(&self.pending).first = commit.end;
         Ok(())
+    }
+
+    /// Keeps a copy of a damaged file of which no record can be read: the next segment replaces it.
+    fn put_away(&self, path: &Path) -> Result<(), RecordError> {
+        let storage = &*self.store.storage;
+        let bytes = storage.read(path, u64::MAX).map_err(RecordError::file("read", path))?;
+        let name = |number: u32| path.with_extension(format!("open.damaged-{number}"));
+        let is_taken = |path: &PathBuf| storage.exists(path).unwrap_or(true);
+        let copy = (1..=DAMAGED_MAX).map(name).find(|copy| !is_taken(copy)).unwrap_or_default();
+        let mut file = storage.create(&copy).map_err(RecordError::file("create", &copy))?;
+        let written = file.write_all(&bytes).and_then(|()| file.sync());
+        written.map_err(RecordError::file("write", &copy))?;
+        let synced = storage.sync_directory(&self.directory);
+        synced.map_err(RecordError::file("sync", &self.directory))
     }
 
     /// Replaces the file of an open segment by its whole frames, and goes on with it.

@@ -154,6 +154,18 @@ fn damage_at_the_end_of_an_open_segment_is_told_from_a_commit_that_was_cut_off()
         let mut reader = super::reader(&storage).unwrap();
         reader.scan(0..u64::MAX, |_| ControlFlow::Continue(())).unwrap();
     }
+    // Where nothing can be read, the next segment has the same name: the damaged file is kept under another one.
+    let storage = damaged(&memory, |contents| {
+        let at = memchr::memmem::find(contents, b"TRF1").unwrap();
+        contents[at..].fill(0xa5);
+    });
+    let store = RecordStore::open(&storage, Path::new(PATH)).unwrap();
+    let writer = store.writer("default").unwrap();
+    assert_eq!(writer.append_batch(&super::records(0..1)).unwrap(), 0..1);
+    let kept = Path::new(PATH).join("default/00000000000000000000.open.damaged-1");
+    assert!(storage.exists(&kept).unwrap());
+    assert_eq!(super::reader(&storage).unwrap().get(0).unwrap(), record(0));
+    drop(writer);
     // What crashes leave: the beginning of a frame, with and without zeros behind it, or nothing but zeros.
     let whole = memory.read(&Path::new(PATH).join("default/00000000000000000000.open"), u64::MAX);
     let whole = whole.unwrap();

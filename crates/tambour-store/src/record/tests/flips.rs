@@ -291,8 +291,10 @@ fn subjects() -> [Subject; 2] {
 #[test]
 #[ignore = "slow: cargo xtask flips runs it"]
 fn every_bit_of_a_megabyte() {
-    let step = std::env::var("TAMBOUR_FLIP_STEP").ok().and_then(|step| step.parse().ok());
-    let step: usize = step.unwrap_or(1).max(1);
+    let number = |name: &str| -> Option<usize> { std::env::var(name).ok()?.parse().ok() };
+    let step = number("TAMBOUR_FLIP_STEP").unwrap_or(1).max(1);
+    // The runs from 0 to the step less one are all flips together.
+    let from = number("TAMBOUR_FLIP_FIRST").unwrap_or(0);
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get());
     let done = AtomicU64::new(0);
     for subject in &subjects() {
@@ -303,7 +305,7 @@ fn every_bit_of_a_megabyte() {
                 let done = &done;
                 scope.spawn(move || {
                     for path in subject.files.keys() {
-                        subject.flip(path, thread * step, threads * step, done);
+                        subject.flip(path, from + thread * step, threads * step, done);
                     }
                 });
             }
