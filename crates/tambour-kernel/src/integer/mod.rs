@@ -8,6 +8,7 @@
 
 pub mod encode_length;
 pub mod leb128;
+#[cfg(target_arch = "x86_64")]
 mod memory;
 pub mod packed;
 pub mod stream_vbyte;

@@ -58,7 +58,7 @@ pub(super) fn piece(secret: &[u8; SECRET_BYTES], at: usize) -> &[u8; STRIPE] {
 
 #[inline(always)]
 fn stripes(key: &[u8], secret: &[u8; SECRET_BYTES]) -> [u64; 8] {
-    let mut lanes = [P32_3, xxh64::P1, xxh64::P2, xxh64::P3, xxh64::P4, P32_2, xxh64::P5, P32_1];
+    let mut lanes = START;
     let (stripes, _) = key[..key.len() - 1].as_chunks::<STRIPE>();
     let (blocks, rest) = stripes.as_chunks::<BLOCK_STRIPES>();
     for block in blocks {
