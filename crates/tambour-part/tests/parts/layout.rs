@@ -89,7 +89,7 @@ const TYPES: [(&str, &str); 4] =
 
 #[test]
 fn strings_have_sizes_where_that_is_smaller() {
-    let rows = texts(30_000);
+    let rows = texts(15_000);
     let mut writing = Writing::new(&columns(&TYPES), Dialect::New);
     writing.index_granularity = 1_000;
     for (codec, strings, sized) in [
