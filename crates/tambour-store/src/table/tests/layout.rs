@@ -9,16 +9,17 @@ const CHOSEN: &str = "CREATE TABLE t (k UInt32, s String CODEC(auto(size)), l Lo
      ENGINE = MergeTree ORDER BY k SETTINGS index_granularity = 512";
 
 fn mixed(n: u32) -> u32 {
-    n.wrapping_mul(2_654_435_761) >> 7
+    let mut state = u64::from(n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    u32::try_from((state ^ state >> 27) >> 40).unwrap()
 }
 
-/// Sentences, and values of few.
+/// Texts, and values of few.
 fn batch(definition: &TableDefinition, range: std::ops::Range<u32>) -> RecordBatch {
-    let words =
-        ["carefully", "packages", "sleep", "quickly", "final", "even", "accounts", "haggle"];
-    let sentence = |n: u32| {
-        let word = |at: u32| words[(mixed(n ^ at << 20) % 8) as usize];
-        (0..mixed(n) % 9).map(word).collect::<Vec<_>>().join(" ")
+    // Of which nothing tells how many digits there are: their numbers are better stored apart.
+    let sentence = |n: u32| -> String {
+        let digit = |at: u32| char::from(b"0123456789abcdef"[(mixed(n * 64 + at) % 16) as usize]);
+        (0..10 + mixed(n) % 31).map(digit).collect()
     };
     let small = |n: u32, limit: u32| i16::try_from(mixed(n) % limit).unwrap();
     let number = |n: u32| (n % 5 > 0).then(|| small(n, 300) - 100);
