@@ -276,7 +276,9 @@ fn sealed(method: u8, uncompressed_size: u32, payload: &[u8]) -> Vec<u8> {
 fn codecs_that_are_not_supported_are_named() {
     let sandbox = Sandbox::new();
     // ALP in its other variant, and encryption.
-    for (method, payload, name) in [(0x9c, &[0x11, 8, 0, 4][..], "RD"), (0x96, b"secret", "AES")] {
+    for (method, payload, name) in
+        [(0x9c, &[0x11, 8, 0, 4][..], "RD"), (0x96, &b"secret"[..], "AES")]
+    {
         sandbox.file("x.bin", sealed(method, 16, payload));
         let call = ["decompress", "x.bin", "--format", "block", "-o", "out"];
         let run = sandbox.run(&call).expect(5).says(&[name, "not supported"]);
