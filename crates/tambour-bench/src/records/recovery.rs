@@ -47,6 +47,8 @@ pub fn recovery(
     clock: &dyn Fn() -> Duration,
 ) -> Result<Recovery, BenchError> {
     let directory = settings.directory.join("recovery");
+    std::fs::create_dir_all(&settings.directory)
+        .map_err(|source| BenchError::Io { path: settings.directory.clone(), source })?;
     let store =
         RecordStore::create(storage, &directory, &tambour_store::record::Settings::default())?;
     let writer = store.writer("default")?;

@@ -28,8 +28,8 @@ const DICTIONARY_GAIN: f64 = 0.03;
 /// Raw bytes of the sample to train from. What is longer takes longer and finds little more.
 const TRAIN_BYTES: usize = 3 << 20;
 /// Of small segments, this part is the sample, and so many bytes at least.
-const TRAIN_PART: usize = 16;
-const TRAIN_BYTES_MIN: usize = 512 << 10;
+const TRAIN_PART: usize = 6;
+const TRAIN_BYTES_MIN: usize = 1 << 20;
 /// Raw bytes of the sample to compare with.
 const HELD_OUT_BYTES: usize = 256 << 10;
 /// Passes over the sample when reads are timed; the fastest counts.

@@ -119,14 +119,11 @@ unsafe fn copy_match(buffer: &mut [u8], o: usize, distance: usize, length: usize
         unsafe { copy_inside::<u128>(buffer, from, o) };
         // SAFETY: the margin is longer than two pieces; what is read was written before.
         unsafe { copy_inside::<u128>(buffer, from + 16, o + 16) };
-        // Two pieces a step: groups of records that are much alike have long matches.
         let mut done = 32;
         while done < length {
-            // SAFETY: less than two pieces beyond the match.
+            // SAFETY: less than a piece beyond the match.
             unsafe { copy_inside::<u128>(buffer, from + done, o + done) };
-            // SAFETY: the same.
-            unsafe { copy_inside::<u128>(buffer, from + done + 16, o + done + 16) };
-            done += 32;
+            done += 16;
         }
     } else {
         for k in 0..length {
