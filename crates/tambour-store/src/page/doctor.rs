@@ -111,6 +111,11 @@ fn holes(directory: &Path) -> Result<Probe, PageError> {
 
 /// Bytes that the file system as a whole has in use.
 fn used(directory: &Path) -> Option<u64> {
+    let file = std::fs::File::open(directory).ok()?;
+    if disk::file_system(&file) == Some(disk::BTRFS_MAGIC) {
+        // It counts what is free when it has written its trees, which syncing one file does not make it do.
+        rustix::fs::syncfs(&file).ok()?;
+    }
     let found = rustix::fs::statvfs(directory).ok()?;
     Some((found.f_blocks - found.f_bfree) * found.f_frsize)
 }

@@ -37,6 +37,7 @@ impl Store {
         options: &Options,
     ) -> Result<Self, PageError> {
         options.check()?;
+        check_unit(storage, options.granule)?;
         let superblock = Superblock::new(options, options.file_id.unwrap_or_else(aside::draw));
         aside::sweep(storage, path);
         let exists = |path: &Path| storage.exists(path).map_err(PageError::file("look for", path));
@@ -62,6 +63,9 @@ impl Store {
         }
         let found = superblock::read(pack.as_ref(), &pack_path)?;
         let superblock = found.superblock;
+        if access == Access::Write {
+            check_unit(storage, superblock.granule)?;
+        }
         if (superblock.layout == Layout::Holes) != home.is_some() {
             let problem = "its layout is not that of the files; a store with holes is opened by \
                            the name without .map";
@@ -234,6 +238,16 @@ impl Store {
     pub(super) fn broken(&self, what: &'static str, offset: u64, problem: String) -> PageError {
         PageError::structure(&self.shared.pack.path, what, offset, problem)
     }
+}
+
+/// Refuses granules of which a storage cannot write one alone.
+fn check_unit(storage: &dyn Storage, granule: u64) -> Result<(), PageError> {
+    let unit = storage.write_unit();
+    if granule >= unit {
+        return Ok(());
+    }
+    let problem = format!("{granule} bytes: this storage writes multiples of {unit}");
+    Err(PageError::Argument { what: "granule", problem })
 }
 
 fn identity(superblock: &Superblock) -> Identity {

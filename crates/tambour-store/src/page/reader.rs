@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Bytes of pages that are decoded together: enough for decoders that take two at a time, few enough to stay near the
 /// processor.
-const GROUP_BYTES: usize = 128 << 10;
+const GROUP_BYTES: usize = 64 << 10;
 
 /// Fills `target` with a page.
 pub(super) fn read_page(

@@ -1,8 +1,9 @@
 //! Files that are written in place: the only door of the page store to the system, so that a crash is a value a test can
 //! hold.
 //!
-//! [`disk()`] is the file system of this machine; [`memory`] is one that tears, loses and reorders what was not synced.
+//! [`disk()`] is the file system of this machine, [`Direct`] the same past the page cache; [`memory`] is one that tears, loses and reorders what was not synced.
 
+mod direct;
 pub mod disk;
 pub mod memory;
 
@@ -61,6 +62,10 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
     /// Makes a new file for writing (an existing one is an error).
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
+    /// Writes must begin at multiples of so many bytes, and be multiples of them.
+    fn write_unit(&self) -> u64 {
+        1
+    }
     /// Renames a file; one at the target is replaced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Renames a file; `AlreadyExists` if there is one at the target.
@@ -79,6 +84,8 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Makes the entries of the directory that holds `path` durable.
     fn sync_directory_of(&self, path: &Path) -> io::Result<()>;
 }
+
+pub use direct::Direct;
 
 /// The file system of this machine.
 pub fn disk() -> Arc<dyn Storage> {

@@ -4,6 +4,7 @@
 use super::*;
 use crate::page::doctor;
 use crate::page::{Level, Verified};
+use crate::storage::Direct;
 use std::os::unix::fs::MetadataExt;
 
 const DIRECTORY: &str = "TAMBOUR_PAGES_DIRECTORY";
@@ -64,6 +65,40 @@ fn a_store_on_this_file_system_agrees_with_a_map() {
         store.close().unwrap();
         let mut store = Store::open(&path, Access::Read).unwrap();
         assert!(everything(&mut store).unwrap() == model, "{layout:?}");
+    }
+}
+
+/// Past the page cache, with granules of a sector; and what was written so is read through the cache, and the other way round.
+#[test]
+fn a_store_past_the_page_cache_agrees_with_one_through_it() {
+    let directory = directory();
+    for layout in [Layout::Packed, Layout::Holes] {
+        let path = directory.path().join(layout.name());
+        let fine = options_here(layout);
+        let refused = Store::create_on(&Direct, &path, &fine).map(drop).unwrap_err();
+        assert!(matches!(refused, PageError::Argument { what: "granule", .. }), "{refused}");
+        let options = Options { granule: 512, ..fine };
+        let mut model = Model::new();
+        let mut store = Store::create_on(&Direct, &path, &options).unwrap();
+        for round in 0..8 {
+            let steps: Vec<Step> =
+                (0..50).map(|page| Step::Put(page * (round + 1), round, page % 9)).collect();
+            commit(&mut store, &mut model, &steps, Durability::Sync).unwrap();
+            if round % 3 == 2 {
+                store.checkpoint().unwrap();
+            }
+        }
+        assert!(everything(&mut store).unwrap() == model, "{layout:?}");
+        // Not closed: the log is there.
+        drop(store);
+        let mut store = Store::open(&path, Access::Write).unwrap();
+        assert!(everything(&mut store).unwrap() == model, "{layout:?}, through the cache");
+        commit(&mut store, &mut model, &[Step::Put(3, 99, 4)], Durability::Sync).unwrap();
+        store.close().unwrap();
+        let mut store = Store::open_on(&Direct, &path, Access::Write).unwrap();
+        assert!(everything(&mut store).unwrap() == model, "{layout:?}, past it again");
+        assert!(verified(&store).damage.is_empty());
+        store.close().unwrap();
     }
 }
 

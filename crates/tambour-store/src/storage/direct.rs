@@ -1,0 +1,144 @@
+//! Files of this machine past the page cache: `O_DIRECT`. For stores whose user has a cache of its own.
+//!
+//! Reads go through a buffer of whole sectors; writes must be whole sectors themselves, which they are where the granule of
+//! the store is a sector or more.
+
+use super::disk::Disk;
+use super::{Access, File, Space, Storage};
+use rustix::fs::OFlags;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of a sector.
+const SECTOR: usize = 512;
+/// Where buffers begin: at multiples of it.
+const ALIGNMENT: usize = 4096;
+
+/// The file system, past the page cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Direct;
+
+#[derive(Debug)]
+struct Open {
+    /// What is no read and no write; it has the lock.
+    file: Arc<dyn File>,
+    direct: std::fs::File,
+}
+
+impl Open {
+    fn new(file: Arc<dyn File>, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        let flags = i32::try_from(OFlags::DIRECT.bits()).unwrap_or(0);
+        let mut options = OpenOptions::new();
+        options.read(true).write(access == Access::Write).custom_flags(flags);
+        Ok(Arc::new(Self { file, direct: options.open(path)? }))
+    }
+}
+
+/// A buffer that begins at a multiple of [`ALIGNMENT`]: the memory, and where in it.
+fn aligned(bytes: usize) -> (Vec<u8>, usize) {
+    let buffer = vec![0; bytes + ALIGNMENT];
+    let start = buffer.as_ptr().align_offset(ALIGNMENT);
+    (buffer, start.min(ALIGNMENT))
+}
+
+impl File for Open {
+    fn length(&self) -> io::Result<u64> {
+        self.file.length()
+    }
+
+    fn read_at(&self, target: &mut [u8], offset: u64) -> io::Result<()> {
+        let first = offset / SECTOR as u64 * SECTOR as u64;
+        let skip = usize::try_from(offset - first).unwrap_or(0);
+        let bytes = (skip + target.len()).next_multiple_of(SECTOR);
+        let (mut buffer, start) = aligned(bytes);
+        let buffer = &mut buffer[start..start + bytes];
+        let mut done = 0;
+        while done < skip + target.len() {
+            match self.direct.read_at(&mut buffer[done..], first + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => done += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        target.copy_from_slice(&buffer[skip..skip + target.len()]);
+        Ok(())
+    }
+
+    fn write_at(&self, pieces: &[&[u8]], offset: u64) -> io::Result<()> {
+        let bytes = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        if !offset.is_multiple_of(SECTOR as u64) || !bytes.is_multiple_of(SECTOR) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let (mut buffer, start) = aligned(bytes);
+        let buffer = &mut buffer[start..start + bytes];
+        let mut at = 0;
+        for piece in pieces {
+            buffer[at..at + piece.len()].copy_from_slice(piece);
+            at += piece.len();
+        }
+        self.direct.write_all_at(buffer, offset)
+    }
+
+    fn set_length(&self, length: u64) -> io::Result<()> {
+        self.file.set_length(length)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        // Past the cache is not past the memory of the device.
+        self.file.sync()
+    }
+
+    fn punch(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.file.punch(offset, length)
+    }
+
+    fn reserve(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.file.reserve(offset, length)
+    }
+
+    fn space(&self) -> io::Result<Space> {
+        self.file.space()
+    }
+}
+
+impl Storage for Direct {
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        Open::new(Disk.open(path, access)?, path, access)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
+        Open::new(Disk.create(path)?, path, Access::Write)
+    }
+
+    fn write_unit(&self) -> u64 {
+        SECTOR as u64
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Disk.rename(from, to)
+    }
+
+    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Disk.rename_new(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Disk.remove(path)
+    }
+
+    fn beside(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        Disk.beside(path)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        Disk.exists(path)
+    }
+
+    fn sync_directory_of(&self, path: &Path) -> io::Result<()> {
+        Disk.sync_directory_of(path)
+    }
+}
