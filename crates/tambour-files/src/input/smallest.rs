@@ -6,7 +6,9 @@ use crate::build::NOT_NULLABLE;
 use crate::infer::Reading;
 use crate::source::is_stream;
 use crate::{FileError, Types};
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType as Arrow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tambour_part::DataType;
@@ -18,6 +20,18 @@ const ROWS_MAX: usize = 1 << 20;
 const BYTES_MAX: usize = 256 << 20;
 /// ... and as a multiple of the text from which types are inferred.
 const ARROW_SHARE: usize = 4;
+
+/// Bytes of an array's own rows: slices of a message say the memory of the whole message.
+fn bytes_of(array: &ArrayRef) -> usize {
+    let own = array.to_data().get_slice_memory_size();
+    match array.data_type() {
+        Arrow::Utf8View => own.unwrap_or(0) + array.as_string_view().total_buffer_bytes_used(),
+        other if other.is_nested() || matches!(other, Arrow::BinaryView) => {
+            array.get_array_memory_size()
+        }
+        _ => own.unwrap_or_else(|_| array.get_array_memory_size()),
+    }
+}
 
 /// What was chosen instead of the usual types.
 #[derive(Debug, Default)]
@@ -191,7 +205,7 @@ impl Input {
             match stream.next() {
                 Some(Ok(batch)) => {
                     rows += batch.num_rows();
-                    bytes += batch.get_array_memory_size();
+                    bytes += batch.columns().iter().map(bytes_of).sum::<usize>();
                     sample.push(batch);
                 }
                 // An error comes again when the rows are read for good.
