@@ -1,4 +1,5 @@
 //! What a scan of each column costs, on rows of a file.
+#![expect(clippy::tests_outside_test_module, reason = "this file is tests alone")]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! The advisor's search against an exhaustive one, on rows of a file.
 #![expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
+#![expect(clippy::tests_outside_test_module, reason = "this file is tests alone")]
 
 mod support;
 

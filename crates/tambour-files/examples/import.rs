@@ -19,15 +19,23 @@ use tambour_store::schema::expression::Expression;
 use tambour_store::schema::{ColumnDefinition, TableDefinition};
 use tambour_store::table::insert::{Existing, Insert, InsertOptions};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let (mut paths, mut flags) = (Vec::<PathBuf>::new(), BTreeMap::new());
+/// Paths, and the values of flags.
+fn arguments() -> (Vec<PathBuf>, BTreeMap<String, String>) {
+    let (mut paths, mut flags) = (Vec::new(), BTreeMap::new());
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.strip_prefix("--") {
-            Some(flag) => drop(flags.insert(flag.to_owned(), arguments.next().unwrap_or_default())),
+            Some(flag) => {
+                flags.insert(flag.to_owned(), arguments.next().unwrap_or_default());
+            }
             None => paths.push(argument.into()),
         }
     }
+    (paths, flags)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (paths, flags) = arguments();
     let [file, table] = &paths[..] else { return Err("import FILE TABLE".into()) };
     let codec: CodecSpec = flags.get("codec").map_or("auto(size)", String::as_str).parse()?;
     let order_by = match flags.get("order-by") {
@@ -60,7 +68,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             InsertOptions { existing: Existing::Replace, threads: 2, ..InsertOptions::default() };
         let mut insert = Insert::begin(&storage::disk(), table, &definition, options)?;
         match copy(&mut input, &mut insert) {
-            Ok(()) => drop(insert.commit()?),
+            Ok(()) => {
+                insert.commit()?;
+            }
             Err(error)
                 if error
                     .downcast_ref::<FileError>()

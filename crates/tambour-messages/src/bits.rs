@@ -2,6 +2,9 @@
 
 use crate::Malformed;
 
+/// The bits of a count of up to 63 that tell whole bytes.
+const WHOLE_BYTES: u32 = 0b11_1000;
+
 /// Bytes that must follow what is read, zeros, and that a writer needs behind what it writes.
 pub(crate) const MARGIN: usize = 16;
 
@@ -28,7 +31,8 @@ impl<'a> BitWriter<'a> {
         self.target[self.at..self.at + 8].copy_from_slice(&self.held.to_le_bytes());
         self.at += (self.count / 8) as usize;
         // Two steps, since all 64 may be done with.
-        self.held = self.held >> (self.count & 56) / 2 >> (self.count & 56) / 2;
+        let half = (self.count & WHOLE_BYTES) / 2;
+        self.held = (self.held >> half) >> half;
         self.count &= 7;
     }
 
@@ -70,7 +74,7 @@ impl<'a> BitReader<'a> {
         word.copy_from_slice(&self.source[self.taken..self.taken + 8]);
         self.held |= u64::from_le_bytes(word) << self.count;
         self.taken += ((63 - self.count) / 8) as usize;
-        self.count |= 56;
+        self.count |= WHOLE_BYTES;
         Ok(())
     }
 

@@ -115,7 +115,9 @@ impl Cache {
     /// Forgets a page and all behind it.
     pub(crate) fn forget_from(&mut self, page: u64) {
         let gone: Vec<u64> = self.places.keys().copied().filter(|it| *it >= page).collect();
-        gone.into_iter().for_each(|page| self.remove(page));
+        for page in gone {
+            self.remove(page);
+        }
     }
 
     /// A slot without a page.

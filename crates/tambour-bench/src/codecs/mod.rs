@@ -157,10 +157,11 @@ fn measure(column: &TypedColumn, settings: &Settings) -> Result<Measured, BenchE
         Group::run(title, (what, "GB/s"), amount, runners, settings.rounds)
     };
     let decoded = run(&["decode"], decoders.collect());
-    let sizes: Vec<(CodecSpec, usize, Vec<(Isa, String)>)> = all
-        .iter()
-        .map(|it| (it.spec.clone(), it.blocks.iter().map(Vec::len).sum(), it.variants.clone()))
-        .collect();
+    let size = |it: &Made| {
+        let bytes: usize = it.blocks.iter().map(Vec::len).sum();
+        (it.spec.clone(), bytes, it.variants.clone())
+    };
+    let sizes: Vec<_> = all.iter().map(size).collect();
     let encoders = all.into_iter().map(|made| encoding(made, &blocks, &is_broken)).collect();
     let encoded = run(&["encode"], encoders);
     if is_broken.get() {

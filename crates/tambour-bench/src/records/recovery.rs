@@ -65,7 +65,7 @@ pub fn recovery(
         writer.append_batch(batch)?;
     }
     let seconds = thread_seconds() - by_thread;
-    let seconds_by_clock = (clock() - by_clock).as_secs_f64();
+    let seconds_by_clock = clock().saturating_sub(by_clock).as_secs_f64();
     let end = writer.end();
     drop(writer);
     let file = only_file(&directory)?;
@@ -87,7 +87,7 @@ pub fn recovery(
         let writer = store.writer("default")?;
         result.open_seconds = result.open_seconds.max(thread_seconds() - by_thread);
         result.open_seconds_by_clock =
-            result.open_seconds_by_clock.max((clock() - by_clock).as_secs_f64());
+            result.open_seconds_by_clock.max(clock().saturating_sub(by_clock).as_secs_f64());
         result.opened += 1;
         let ids = writer.end();
         drop(writer);

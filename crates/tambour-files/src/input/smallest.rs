@@ -10,7 +10,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType as Arrow;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use tambour_part::DataType;
 use tambour_store::layout::{Change, Known, LayoutOptions, choose};
 
@@ -195,7 +194,7 @@ impl Input {
     /// The first rows, and of Parquet pieces from all over the file; whether they are all there are.
     fn sample_rows(&mut self) -> Result<(Vec<RecordBatch>, bool), FileError> {
         // What is read here is read again.
-        let progress = std::mem::replace(&mut self.bytes_read, Arc::default());
+        let progress = std::mem::take(&mut self.bytes_read);
         let stream = self.start(true);
         self.bytes_read = progress;
         let mut stream = stream?;

@@ -89,12 +89,13 @@ const SERIALIZATION_INSIDE: &str = r#"{"columns":[],"propagate_types_serializati
 const TYPES: [(&str, &str); 4] =
     [("k", "UInt32"), ("s", "String"), ("n", "Nullable(String)"), ("t", "Tuple(s String)")];
 
+use StringLayout::{Inline, Sized, SizedInside, Smaller};
+
 #[test]
 fn strings_have_sizes_where_that_is_smaller() {
     let rows = texts(15_000);
     let mut writing = Writing::new(&columns(&TYPES), Dialect::New);
     writing.index_granularity = 1_000;
-    use StringLayout::{Inline, Sized, SizedInside, Smaller};
     for (codec, strings, wanted) in [
         ("auto(size)", Smaller, SizedInside),
         ("auto(size)", Inline, Inline),

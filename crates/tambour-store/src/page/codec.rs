@@ -77,7 +77,7 @@ impl Company {
         let cost = ticks as f32 / bytes.max(1) as f32;
         let known = &mut self.costs[usize::from(together)];
         // Interruptions make costs high, nothing makes them low.
-        *known = if *known == 0.0 { cost } else { (*known + cost.min(1.5 * *known)) / 2.0 };
+        *known = if *known == 0.0 { cost } else { known.midpoint(cost.min(1.5 * *known)) };
         self.groups = self.groups.wrapping_add(1);
     }
 }

@@ -114,7 +114,11 @@ impl Map {
         let chunk = self.chunk(chunk);
         match chunk {
             Chunk::Free => *chunk = Chunk::Each(Arc::new(EMPTY)),
-            Chunk::Same(same) => *chunk = Chunk::Each(Arc::new([**same; CHUNK])),
+            Chunk::Same(same) => {
+                let mut entries = Arc::new(EMPTY);
+                Arc::make_mut(&mut entries).fill(**same);
+                *chunk = Chunk::Each(entries);
+            }
             Chunk::Each(_) => {}
         }
         if let Chunk::Each(entries) = chunk {

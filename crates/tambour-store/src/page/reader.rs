@@ -147,7 +147,9 @@ impl Reader {
         if !zeros.is_empty() {
             let zero = &mut self.pages[..page_bytes];
             zero.fill(0);
-            zeros.iter().for_each(|(page, _)| take(*page, zero));
+            for (page, _) in &zeros {
+                take(*page, zero);
+            }
         }
         let mut images = Images::new(&self.pin, wanted, std::mem::take(&mut self.scratch));
         let mut result = Ok(());

@@ -29,7 +29,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(file: Arc<dyn File>, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+    fn beside(file: Arc<dyn File>, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let flags = i32::try_from(OFlags::DIRECT.bits()).unwrap_or(0);
         let mut options = OpenOptions::new();
         options.read(true).write(access == Access::Write).custom_flags(flags);
@@ -107,11 +107,11 @@ impl File for Open {
 
 impl Storage for Direct {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
-        Open::new(Disk.open(path, access)?, path, access)
+        Open::beside(Disk.open(path, access)?, path, access)
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
-        Open::new(Disk.create(path)?, path, Access::Write)
+        Open::beside(Disk.create(path)?, path, Access::Write)
     }
 
     fn write_unit(&self) -> u64 {

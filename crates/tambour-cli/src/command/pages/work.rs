@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use tambour::store::page::{Access, DictionaryReport, Durability, Store};
+use tambour::store::page::{Access, DictionaryReport, Durability, Stat, Store};
 
 /// Pages from the start of a file that a dictionary is trained on.
 const TRAINING_BYTES: usize = 32 << 20;
@@ -32,10 +32,10 @@ pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Resul
     let first = store.len();
     let mut page = first;
     let mut progress = console.progress("load", length);
+    let place = || arguments.file.display().to_string();
     let mut ahead: Vec<Vec<u8>> = Vec::new();
     let mut trained = None;
     if arguments.train {
-        let place = || arguments.file.display().to_string();
         while ahead.len() * store.page_bytes() < TRAINING_BYTES {
             let content = next_page(&mut source, store.page_bytes()).with_context(place)?;
             let Some(content) = content else { break };
@@ -53,8 +53,7 @@ pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Resul
         while filled < arguments.batch.0 {
             let content = match ahead.next() {
                 Some(content) => Some(content),
-                None => next_page(&mut source, page_bytes)
-                    .with_context(|| arguments.file.display().to_string())?,
+                None => next_page(&mut source, page_bytes).with_context(place)?,
             };
             let Some(content) = content else { break };
             batch.put(page, &content)?;
@@ -90,13 +89,15 @@ pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Resul
         ("dictionary_bytes", json!(stat.dictionaries.1)),
         ("generation", json!(stat.generation)),
     ];
-    if let Some(growth) = stat.growth {
-        // By the count of the files' blocks, and by the file system's own: see `pages doctor`.
-        facts.push(("allocated_more", json!(growth.allocated)));
-        facts.push(("free_space_less", json!(growth.used)));
-    }
+    facts.extend(grown(&stat));
     store.close()?;
     tell(arguments.json, "load", &facts)
+}
+
+/// What a load took, by the count of the files' blocks and by the file system's own: see `pages doctor`.
+fn grown(stat: &Stat) -> Vec<(&'static str, serde_json::Value)> {
+    let Some(growth) = stat.growth else { return Vec::new() };
+    vec![("allocated_more", json!(growth.allocated)), ("free_space_less", json!(growth.used))]
 }
 
 /// What came of the training, in words.

@@ -108,6 +108,9 @@ fn damaged(memory: &Memory, damage: impl FnOnce(&mut Vec<u8>)) -> Arc<dyn Storag
     dynamic(&other)
 }
 
+/// What is done to a file, and how many records are told to be lost.
+type Damage<'a> = (&'a dyn Fn(&mut Vec<u8>), u64);
+
 #[test]
 fn damage_at_the_end_of_an_open_segment_is_told_from_a_commit_that_was_cut_off() {
     let memory = sealed_and_open(0, 60, 1).crash(Fate::Kept);
@@ -131,8 +134,7 @@ fn damage_at_the_end_of_an_open_segment_is_told_from_a_commit_that_was_cut_off()
         let at = head(contents, b"TRF2");
         contents[at - 8..].fill(0xff);
     };
-    let damages: [(&dyn Fn(&mut Vec<u8>), u64); 3] =
-        [(&both_heads, 0), (&overwritten, 0), (&one_head, 10)];
+    let damages: [Damage<'_>; 3] = [(&both_heads, 0), (&overwritten, 0), (&one_head, 10)];
     for (damage, told) in damages {
         let storage = damaged(&memory, damage);
         let salvaged = saved(&storage);
@@ -166,6 +168,15 @@ fn damage_at_the_end_of_an_open_segment_is_told_from_a_commit_that_was_cut_off()
     assert!(storage.exists(&kept).unwrap());
     assert_eq!(super::reader(&storage).unwrap().get(0).unwrap(), record(0));
     drop(writer);
+}
+
+#[test]
+fn commits_that_were_cut_off_are_no_damage() {
+    let memory = sealed_and_open(0, 60, 1).crash(Fate::Kept);
+    let saved = |storage: &Arc<dyn Storage>| {
+        salvage(storage, Path::new(PATH), Path::new("logs/saved")).unwrap()
+    };
+    let head = |contents: &[u8], magic: &[u8]| memchr::memmem::rfind(contents, magic).unwrap();
     // What crashes leave: the beginning of a frame, with and without zeros behind it, or nothing but zeros.
     let whole = memory.read(&Path::new(PATH).join("default/00000000000000000000.open"), u64::MAX);
     let whole = whole.unwrap();

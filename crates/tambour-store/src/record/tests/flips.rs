@@ -140,7 +140,7 @@ impl Subject {
     fn flip(&self, path: &Path, first: usize, step: usize, done: &AtomicU64) {
         let flipped = self.flipped(path);
         let storage: Arc<dyn Storage> = Arc::clone(&flipped) as _;
-        let places = self.places(&storage, path);
+        let places = Self::places(&storage, path);
         for bit in (first..self.files[path].len() * 8).step_by(step) {
             flipped.bit.store(bit, Ordering::Relaxed);
             let what = || format!("{}, bit {bit}", path.display());
@@ -158,7 +158,7 @@ impl Subject {
     }
 
     /// Where the groups of a sealed segment are.
-    fn places(&self, storage: &Arc<dyn Storage>, path: &Path) -> Option<Places> {
+    fn places(storage: &Arc<dyn Storage>, path: &Path) -> Option<Places> {
         let store = RecordStore::open(storage, Path::new(PATH)).ok()?;
         let view = store.view("default", &ViewOptions { memory_bytes: 0 }).unwrap();
         view.slots.iter().find_map(|slot| match &slot.segment {
@@ -295,7 +295,7 @@ fn every_bit_of_a_megabyte() {
     let step = number("TAMBOUR_FLIP_STEP").unwrap_or(1).max(1);
     // The runs from 0 to the step less one are all flips together.
     let from = number("TAMBOUR_FLIP_FIRST").unwrap_or(0);
-    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get());
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let done = AtomicU64::new(0);
     for subject in &subjects() {
         let bytes: usize = subject.files.values().map(|file| file.len()).sum();

@@ -22,7 +22,7 @@ fn batch(definition: &TableDefinition, range: std::ops::Range<u32>) -> RecordBat
         (0..10 + mixed(n) % 31).map(digit).collect()
     };
     let small = |n: u32, limit: u32| i16::try_from(mixed(n) % limit).unwrap();
-    let number = |n: u32| (n % 5 > 0).then(|| small(n, 300) - 100);
+    let number = |n: u32| (!n.is_multiple_of(5)).then(|| small(n, 300) - 100);
     let odd = [0.0, -0.0, 1.5, f64::NAN, f64::INFINITY];
     let columns: Vec<ArrayRef> = vec![
         Arc::new(UInt32Array::from_iter_values(range.clone())),
@@ -102,7 +102,7 @@ fn many_values_behind_few() {
     let expected = contents(&[uniform.clone(), different.clone()]);
     insert(&storage, &path, &definition, options(), &[uniform.clone(), different.clone()]).unwrap();
     assert_eq!(read(&storage, &path).unwrap(), expected);
-    insert(&storage, &path, &definition, options(), &[uniform.clone()]).unwrap();
+    insert(&storage, &path, &definition, options(), std::slice::from_ref(&uniform)).unwrap();
     merge_all(&storage, &path, 64 << 20).unwrap();
     assert_eq!(read(&storage, &path).unwrap(), contents(&[uniform.clone(), uniform, different]));
     assert_tidy(&storage, &path);
