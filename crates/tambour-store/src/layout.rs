@@ -106,6 +106,9 @@ pub fn needs_permission(data_type: &DataType) -> bool {
 /// The setting that gives it; ClickHouse takes it in the statement, and does not keep it with the table.
 const PERMISSION: &str = "allow_suspicious_low_cardinality_types";
 
+/// The first release that surely takes it there.
+const PERMISSION_SINCE: (u16, u16) = (25, 2);
+
 /// Adds the setting without which ClickHouse refuses a definition's types, if they need it.
 pub fn permit(definition: &mut TableDefinition) {
     let needs = definition.columns.iter().any(|it| needs_permission(&it.column.data_type));
@@ -179,6 +182,10 @@ impl Trial<'_> {
             Some(change) if change.whole => whole(self.arrays)?,
             _ => self.arrays.to_vec(),
         };
+        let choice = self.choice();
+        if choice.as_ref().is_some_and(|it| it.plain || it.since < PERMISSION_SINCE) {
+            return Ok(narrow);
+        }
         let (different, rows) = self.different()?;
         if different > DIFFERENT_MAX || different * ROWS_PER_DIFFERENT > rows {
             return Ok(narrow);
@@ -186,7 +193,7 @@ impl Trial<'_> {
         let low = DataType::LowCardinality(Box::new(data_type.clone()));
         let plain = self.bytes(&data_type, StringLayout::Inline, &arrays)?;
         let stored = self.bytes(&low, StringLayout::Inline, &arrays)?;
-        let share = match self.objective() {
+        let share = match choice.map(|it| it.objective) {
             Some(Objective::Size) => DICTIONARY_SHARE,
             _ => DICTIONARY_SHARE_FAST,
         };
@@ -226,9 +233,8 @@ impl Trial<'_> {
         Some(Change { data_type, certain, whole })
     }
 
-    fn objective(&self) -> Option<Objective> {
-        let choices = self.options.codec.calls.iter().filter_map(Choice::of);
-        choices.flatten().map(|choice| choice.objective).next()
+    fn choice(&self) -> Option<Choice> {
+        self.options.codec.calls.iter().filter_map(Choice::of).flatten().next()
     }
 
     fn bytes(

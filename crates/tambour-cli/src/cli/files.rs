@@ -33,7 +33,7 @@ pub(crate) enum ResultFormat {
 /// Which ClickHouse versions can attach what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectName {
-    /// ClickHouse 19.11 and later
+    /// ClickHouse 19.11 and later, with codecs that it knows
     New,
     /// ClickHouse 18.16 and everything later
     Old,
@@ -120,7 +120,7 @@ pub(crate) struct ImportArguments {
     #[arg(value_parser = portable, hide_possible_values = true, help_heading = "Table")]
     pub(crate) portable: bool,
 
-    /// Parts for ClickHouse 19.11 and later (new), or 18.16 and later (old)
+    /// Parts for ClickHouse 19.11 and later with codecs that it knows (new; auto: 26.8), or 18.16 and later (old)
     #[arg(long, value_name = "DIALECT", default_value = "new", hide_possible_values = true)]
     #[arg(help_heading = "Writing")]
     pub(crate) dialect: DialectName,

@@ -420,3 +420,42 @@ fn the_shell_on_a_terminal() {
     assert_eq!(mode & 0o777, 0o600);
     assert!(fs::read_to_string(history).unwrap().contains("SELECT count"));
 }
+
+#[test]
+fn layouts_are_those_that_the_named_server_reads() {
+    let sandbox = Sandbox::new();
+    let mut random = 7_u64;
+    let mut text = "day,words\n".to_owned();
+    for _ in 0..6000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let (day, word) = ((random >> 33) % 28 + 1, format!("{random:016x}"));
+        text += &format!(
+            "{}-01-{day:02},{}\n",
+            1980 + day,
+            &word[..usize::try_from((random >> 40) % 15 + 1).unwrap()]
+        );
+    }
+    sandbox.file("rows.csv", text);
+    let import = |table: &str, codec: &str| {
+        let call = ["import", "rows.csv", "--into", table, "--codec", codec, "--json"];
+        sandbox.run(&call).expect(0).json()["create"].as_str().unwrap().to_owned()
+    };
+    let has_sizes = |table: &str, part: &str| {
+        sandbox.path().join(table).join(part).join("serialization.json").exists()
+    };
+    assert!(import("now", "auto(size)").contains("`day` LowCardinality(Date)"));
+    assert!(has_sizes("now", "all_1_1_0"));
+    for codec in ["auto(size, 'since=24.8')", "auto(size, plain)"] {
+        let table = if codec.contains("plain") { "plain" } else { "since" };
+        let create = import(table, codec);
+        assert!(create.contains("`day` Date") && !create.contains("suspicious"), "{create}");
+        assert!(!has_sizes(table, "all_1_1_0"));
+        sandbox
+            .run(&["recompress", "now", "--codec", codec])
+            .expect(5)
+            .says(&["strings with sizes", "tambour optimize --codec"]);
+    }
+    sandbox.run(&["optimize", "now", "--codec", "auto(size, 'since=24.8')"]).expect(0);
+    assert!(!has_sizes("now", "all_1_1_1"));
+    sandbox.run(&["verify", "now"]).expect(0);
+}

@@ -5,6 +5,7 @@ use super::{Input, Piece};
 use crate::build::NOT_NULLABLE;
 use crate::infer::Reading;
 use crate::source::is_stream;
+use crate::text::convert::MISSING;
 use crate::{FileError, Types};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -44,7 +45,8 @@ pub(super) struct Smallest {
 impl Smallest {
     /// Whether a refusal of a value is for the chosen type alone.
     pub(super) fn is_narrow(&self, column: Option<&str>, reason: &str) -> bool {
-        reason != NOT_NULLABLE.reason && column.is_some_and(|name| self.narrowed(name).is_some())
+        ![NOT_NULLABLE.reason, MISSING.reason].contains(&reason)
+            && column.is_some_and(|name| self.narrowed(name).is_some())
     }
 
     /// The change of a column, if values may not fit the new type.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 const NOT_OBJECT: Reject = Reject::syntax("expected an object");
 const TWICE: Reject = Reject::syntax("a key is there twice");
 const UNKNOWN_KEY: Reject = Reject::new("the table has no such column");
-const MISSING: Reject = Reject::new("the key is missing, and the type is not Nullable");
+pub(crate) const MISSING: Reject = Reject::new("the key is missing, and the type is not Nullable");
 
 /// What a text file's records become.
 #[derive(Debug)]

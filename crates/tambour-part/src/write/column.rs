@@ -7,6 +7,7 @@ use crate::storage::Storage;
 use crate::stream::write::StreamWriter;
 use crate::types::Column;
 use crate::{PartError, Place};
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use std::collections::HashMap;
 use std::path::Path;
@@ -49,8 +50,10 @@ impl Sinks for ColumnSinks {
 const LEARNED_ROWS_MAX: usize = 2 << 20;
 /// ... and at least, ...
 const LEARNED_ROWS_MIN: usize = 64 << 10;
-/// ... with about so much memory for all columns, of which a row takes eight bytes.
+/// ... with about so much memory for all columns, of which a row takes eight bytes, ...
 const LEARNED_BYTES: usize = 64 << 20;
+/// ... besides the values of the dictionaries that the rows come with: so much for a column.
+const LEARNED_VALUES_BYTES: usize = 8 << 20;
 
 /// How many rows each of so many columns with dictionaries may keep.
 pub(super) fn learned_rows(dictionaries: usize) -> usize {
@@ -65,6 +68,36 @@ struct Held {
     rows: usize,
     /// None are held if this is 0.
     rows_max: usize,
+    /// Values that the pieces refer to: where the last ones are, and bytes of all.
+    values: usize,
+    values_bytes: usize,
+}
+
+impl Held {
+    fn push(&mut self, piece: ArrayRef, opens: bool) {
+        self.rows += piece.len();
+        // Neighbouring pieces are often cut out of one batch.
+        let values = match piece.as_any_dictionary_opt() {
+            Some(dictionary) => dictionary.values(),
+            None => &piece,
+        };
+        let place = values.to_data().buffers().last().map_or(0, |buffer| buffer.as_ptr().addr());
+        if place == 0 || place != self.values {
+            self.values_bytes += values.get_array_memory_size();
+            self.values = place;
+        }
+        self.pieces.push((piece, opens));
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows >= self.rows_max || self.values_bytes >= LEARNED_VALUES_BYTES
+    }
+
+    /// What was held.
+    fn take(&mut self) -> Vec<(ArrayRef, bool)> {
+        (self.rows, self.values_bytes, self.values) = (0, 0, 0);
+        std::mem::take(&mut self.pieces)
+    }
 }
 
 /// A column being written.
@@ -134,14 +167,12 @@ impl ColumnEncoder {
     /// Learns the keys of a piece and keeps it; writes all that are kept when the dictionary is full, or there are many.
     fn hold(&mut self, values: ArrayRef, opens: bool) -> Result<(), PartError> {
         let is_full = self.writer.learn(&values)?;
-        self.held.rows += values.len();
-        self.held.pieces.push((values, opens));
-        if is_full || self.held.rows >= self.held.rows_max { self.release() } else { Ok(()) }
+        self.held.push(values, opens);
+        if is_full || self.held.is_full() { self.release() } else { Ok(()) }
     }
 
     fn release(&mut self) -> Result<(), PartError> {
-        self.held.rows = 0;
-        let pieces = std::mem::take(&mut self.held.pieces);
+        let pieces = self.held.take();
         if pieces.is_empty() {
             return Ok(());
         }

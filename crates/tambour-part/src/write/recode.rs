@@ -1,7 +1,7 @@
 //! The same part with other codecs: its blocks are decoded, encoded anew, decoded again and compared. Rows, granules, layout
 //! and all other files stay as they are; only where a granule's block starts is another place.
 
-use super::{Dialect, check_dialect};
+use super::{Dialect, StringLayout, check_dialect};
 use crate::column::{Stream, StreamKind};
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums, FileSum};
 use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
@@ -47,7 +47,7 @@ pub fn recode(
     codec: &dyn Fn(&str) -> CodecSpec,
     progress: &mut dyn FnMut(u64),
 ) -> Result<RecodeSummary, PartError> {
-    check(part)?;
+    check(part, codec)?;
     let Some(sums) = part.files.sums.clone() else { return Err(refusal(part)) };
     let created = storage.create_directory(target);
     created.map_err(|cause| PartError::io(target, "create directory", cause))?;
@@ -80,15 +80,32 @@ pub fn recode(
     Ok(work.summary)
 }
 
-/// An error if a part cannot be written with other codecs: it is compact, has projections, or no checksums.
-pub fn check(part: &Part) -> Result<(), PartError> {
+/// An error if a part cannot be written with other codecs: it is compact, has projections, or no checksums, or servers that the
+/// codecs are chosen for do not read how its strings lie.
+pub fn check(part: &Part, codec: &dyn Fn(&str) -> CodecSpec) -> Result<(), PartError> {
     let is_wide = part.form() == Form::Wide && part.files.directories.is_empty();
-    if is_wide && part.files.sums.is_some() { Ok(()) } else { Err(refusal(part)) }
+    if !is_wide || part.files.sums.is_none() {
+        return Err(refusal(part));
+    }
+    for column in &part.stored {
+        let layout = &column.layout;
+        let needed = match (layout.string_sizes, layout.string_sizes_nested) {
+            (false, _) => continue,
+            (true, false) => StringLayout::Sized,
+            (true, true) => StringLayout::SizedInside,
+        };
+        if needed.is_beyond(&codec(&column.column.name)) {
+            let what = "strings with sizes for servers that do not read them: `tambour optimize --codec` \
+                        writes its rows anew";
+            return Err(PartError::unsupported(Place::file(part.path()), what));
+        }
+    }
+    Ok(())
 }
 
 fn refusal(part: &Part) -> PartError {
     let what = "other codecs for the blocks of a part that is compact, has projections or no checksums: \
-                `tambour optimize --codec` writes its rows anew";
+                `tambour optimize --codec` writes its rows anew, without projections and indexes";
     PartError::unsupported(Place::file(part.path()), what)
 }
 

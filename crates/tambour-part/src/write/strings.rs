@@ -57,6 +57,11 @@ impl StringLayout {
         }
     }
 
+    /// Whether a codec is chosen for servers of which some do not read it.
+    pub(super) fn is_beyond(self, codec: &CodecSpec) -> bool {
+        codec.is_auto() && !leaves_choice(codec, self.since())
+    }
+
     /// Whether it makes a difference for a column.
     fn changes(self, column: &Column) -> bool {
         let of = |layout: Self| streams(&column.name, &column.data_type, &layout.layout());

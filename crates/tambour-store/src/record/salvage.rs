@@ -92,14 +92,20 @@ fn salvage_category(
     let (mut batch, mut runs) = (Batch::default(), Vec::<Moved>::new());
     let (mut copied, mut failure) = (0, None);
     let mut told = 0;
-    for slot in &view.slots {
+    for (number, slot) in view.slots.iter().enumerate() {
+        // Ids up to the next segment were given out; those that are not there are counted as such.
+        let missing = |end: u64| {
+            view.slots.get(number + 1).map_or(0, |next| next.ids.start.saturating_sub(end))
+        };
         match &slot.segment {
             Segment::Broken(..) => salvaged.unknown |= slot.ids.is_empty(),
             Segment::Open(open) => match open.tail {
                 Tail::Damaged { records } => {
-                    salvaged.unknown = true;
-                    told += records;
+                    let known = missing(open.end());
+                    salvaged.unknown |= known == 0;
+                    told += records.saturating_sub(known);
                 }
+                Tail::Cut { .. } if missing(open.end()) > 0 => {}
                 Tail::Cut { records } => salvaged.cut.push(CutOff {
                     path: open.path.clone(),
                     offset: open.frames_end as u64,

@@ -81,7 +81,8 @@ struct Job {
 /// Removes what crashes left: files that are half written, and open segments that a sealed one replaces.
 pub(super) fn tidy(storage: &dyn Storage, directory: &Path, store: u64) -> Result<(), RecordError> {
     let entries = storage.list(directory).map_err(RecordError::file("list", directory))?;
-    let mut removed = false;
+    let (mut removed, mut synced) = (false, false);
+    let sync = || storage.sync_directory(directory).map_err(RecordError::file("sync", directory));
     for entry in entries.iter().filter(|entry| entry.is_file && entry.name.ends_with(&aside(""))) {
         remove(storage, &directory.join(&entry.name))?;
         removed = true;
@@ -101,23 +102,26 @@ pub(super) fn tidy(storage: &dyn Storage, directory: &Path, store: u64) -> Resul
                 }
             }
             FileKind::Open if base < covered => {
+                // Whoever sealed may have been killed before the new name was durable.
+                if !synced {
+                    sync()?;
+                    synced = true;
+                }
                 remove(storage, &path)?;
                 removed = true;
             }
             FileKind::Open => {}
         }
     }
-    if removed {
-        storage.sync_directory(directory).map_err(RecordError::file("sync", directory))?;
-    }
-    Ok(())
+    if removed { sync() } else { Ok(()) }
 }
 
 pub(super) fn remove(storage: &dyn Storage, path: &Path) -> Result<(), RecordError> {
     storage.remove_file(path).map_err(RecordError::file("remove", path))
 }
 
-/// Seals every open segment below `end`, until `report` breaks; neighbours that are small become one.
+/// Seals every open segment below `end`, until `report` breaks; neighbours that are small become one. One that cannot be read
+/// stays open and is the error in the end; it does not keep the others from being sealed.
 pub(super) fn seal(
     store: &RecordStore,
     directory: &Path,
@@ -133,15 +137,22 @@ pub(super) fn seal(
         .filter(|(base, kind, _)| *kind == FileKind::Open && *base < end)
         .map(|file| file.0..behind(file.0).unwrap_or(end).min(end))
         .collect();
-    let mut at = 0;
+    let (mut at, mut failure) = (0, None);
     while at < files.len() {
-        let job = collect(store, directory, &files[at..])?;
+        let job = match collect(store, directory, &files[at..]) {
+            Ok(job) => job,
+            Err(error) => {
+                at += 1;
+                failure.get_or_insert(error);
+                continue;
+            }
+        };
         at += job.files.len();
         if report(run(store, directory, &job, options)?).is_break() {
             break;
         }
     }
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }
 
 /// Reads as many neighbours as one segment holds.

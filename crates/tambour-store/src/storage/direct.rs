@@ -33,7 +33,16 @@ impl Open {
         let flags = i32::try_from(OFlags::DIRECT.bits()).unwrap_or(0);
         let mut options = OpenOptions::new();
         options.read(true).write(access == Access::Write).custom_flags(flags);
-        Ok(Arc::new(Self { file, direct: options.open(path)? }))
+        let direct = options.open(path)?;
+        // Said here, and not by the first commit.
+        let (mut buffer, start) = aligned(SECTOR);
+        match direct.read_at(&mut buffer[start..start + SECTOR], 0) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                let text = format!("the device does not read {SECTOR} bytes past the page cache");
+                Err(io::Error::new(io::ErrorKind::Unsupported, text))
+            }
+            _ => Ok(Arc::new(Self { file, direct })),
+        }
     }
 }
 

@@ -80,7 +80,8 @@ fn recompress_locked(
     for live in &sidecar.parts {
         let granularity = Some(definition.index_granularity());
         let part = open_live_part(table.storage(), &path, live, granularity)?;
-        check_recode(&part).map_err(StoreError::part(&path, &live.name))?;
+        check_recode(&part, &|name| codec_of(&definition, name))
+            .map_err(StoreError::part(&path, &live.name))?;
     }
     for index in 0..sidecar.parts.len() {
         if note.done.contains(&sidecar.parts[index].hash) {
@@ -104,6 +105,12 @@ fn recompress_locked(
     Ok(summary)
 }
 
+/// The codec of a column; of those that the statement does not name, LZ4.
+fn codec_of(definition: &TableDefinition, name: &str) -> CodecSpec {
+    let column = definition.columns.iter().find(|column| column.column.name == name);
+    column.and_then(|column| column.codec.clone()).unwrap_or_else(CodecSpec::lz4)
+}
+
 /// Writes a part anew and puts it into the sidecar in place of the old one.
 fn replace_part(
     table: &LockedTable,
@@ -119,10 +126,7 @@ fn replace_part(
     let part = open_live_part(storage, path, &old, granularity)?;
     let work = Work::begin(storage.as_ref(), path, next.next_block);
     let directory = work.directory();
-    let codec = |name: &str| {
-        let column = definition.columns.iter().find(|column| column.column.name == name);
-        column.and_then(|column| column.codec.clone()).unwrap_or_else(CodecSpec::lz4)
-    };
+    let codec = |name: &str| codec_of(definition, name);
     let done = summary.uncompressed;
     let mut told = |bytes| progress(done + bytes);
     let recoded = recode(&part, storage, &path.join(&directory), &codec, &mut told)

@@ -63,19 +63,19 @@ pub(super) fn append(arguments: &AppendArguments, console: Console) -> anyhow::R
     if !batch.is_empty() {
         commit(&mut batch)?;
     }
-    if let Some(sealing) = sealing {
-        sealing.finish()?;
-    }
+    // What was appended is told in any case: who thinks that it was not would append it again.
+    let sealed = sealing.map_or(Ok(()), |sealing| sealing.finish().map(drop));
     let end = writer.end();
     if arguments.json {
-        return Ok(stdout::json(&json!({
+        stdout::json(&json!({
             "schema": "tambour/records-append/1",
             "store": arguments.log.store.display().to_string(),
             "category": arguments.log.category,
             "first_id": first,
             "end_id": end,
             "raw_bytes": bytes,
-        }))?);
+        }))?;
+        return Ok(sealed?);
     }
     console.note(format_args!(
         "{}, {} in {}: ids {first} to {}",
@@ -84,5 +84,5 @@ pub(super) fn append(arguments: &AppendArguments, console: Console) -> anyhow::R
         quantity::seconds(start.elapsed()),
         end.saturating_sub(1),
     ));
-    Ok(())
+    Ok(sealed?)
 }

@@ -17,7 +17,7 @@ pub(super) const MAGICS: [[u8; 4]; 2] = [*b"TRF1", *b"TRF2"];
 pub(super) const HEAD_BYTES: usize = 28;
 /// Most records of a frame, and most bytes of a directory.
 pub(in crate::record) const FRAME_RECORDS_MAX: usize = 1 << 16;
-const DIRECTORY_BYTES_MAX: usize = 32 * FRAME_RECORDS_MAX;
+pub(super) const DIRECTORY_BYTES_MAX: usize = 32 * FRAME_RECORDS_MAX;
 /// Most raw bytes of a frame before the next record begins another one.
 pub(in crate::record) const FRAME_BYTES_MAX: usize = 256 << 10;
 /// Most raw bytes of a block before the next record begins another one.

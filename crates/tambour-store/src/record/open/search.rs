@@ -1,7 +1,13 @@
 //! Frames behind damage: all heads of a file in one pass, and which of them stand for whole frames.
 
-use super::frame::{Head, MAGICS};
+use super::frame::{DIRECTORY_BYTES_MAX, HEAD_BYTES, Head, MAGICS};
 use super::{Frame, OpenSegment};
+
+/// How often the bytes of a file may go into sums of heads.
+const EFFORT_MAX: usize = 64;
+
+/// Bytes of sums besides: a wrong length in a short file is no reason to give up.
+const EFFORT_FREE: usize = 64 << 20;
 
 /// A head in the file, and the frame that it tells of.
 struct Candidate {
@@ -21,9 +27,8 @@ impl Candidates {
     /// Finds them and decides from the last to the first: whether a frame is whole may depend on what follows it.
     pub(super) fn find(segment: &OpenSegment, from: usize) -> Self {
         let rest = segment.bytes.get(from..segment.file_bytes).unwrap_or_default();
-        let mut found: Vec<Candidate> = memchr::memmem::find_iter(rest, &MAGICS[0][..3])
-            .filter_map(|at| candidate(segment, from + at))
-            .collect();
+        let mut found: Vec<Candidate> =
+            places(rest).filter_map(|at| candidate(segment, from + at)).collect();
         // The last start of a frame that its head behind tells, and the last frame that is whole.
         let told = found.iter().filter(|one| one.is_behind).map(|one| one.frame.at).max();
         let mut whole: Option<usize> = None;
@@ -55,6 +60,20 @@ impl Candidates {
         let one = self.0[start..].iter().find(|one| one.is_whole && one.frame.at >= at)?;
         Some((one.frame, one.end))
     }
+}
+
+/// Where heads may stand. A head says how long its directory is, and all of that goes into a sum: after so many times the
+/// file's bytes the rest is not looked at, since only somebody who means to waste time writes such a file.
+pub(super) fn places(rest: &[u8]) -> impl Iterator<Item = usize> + '_ {
+    let mut effort = rest.len().saturating_mul(EFFORT_MAX).saturating_add(EFFORT_FREE);
+    memchr::memmem::find_iter(rest, &MAGICS[0][..3]).take_while(move |at| {
+        let claimed = rest.get(at + 4..at + 8).and_then(|bytes| bytes.try_into().ok());
+        let claimed = claimed.map_or(0, |bytes| u32::from_le_bytes(bytes) as usize);
+        let cost = if claimed <= DIRECTORY_BYTES_MAX { HEAD_BYTES + claimed } else { HEAD_BYTES };
+        let left = effort.checked_sub(cost);
+        effort = left.unwrap_or(0);
+        left.is_some()
+    })
 }
 
 fn candidate(segment: &OpenSegment, at: usize) -> Option<Candidate> {

@@ -5,7 +5,8 @@
 //! bytes that are not the beginning of a frame are no work of a crash, and may have been records that were acknowledged.
 
 use super::OpenSegment;
-use super::frame::{HEAD_BYTES, Head, MAGICS, starts_like_head};
+use super::frame::{HEAD_BYTES, Head, starts_like_head};
+use super::search::places;
 
 /// What follows the last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,5 @@ impl Tail {
 
 /// All heads in some bytes, wherever they stand.
 fn heads<'a>(segment: &'a OpenSegment, rest: &'a [u8]) -> impl Iterator<Item = Head> + 'a {
-    let places = memchr::memmem::find_iter(rest, &MAGICS[0][..3]);
-    places.filter_map(|at| Some(Head::parse(&rest[at..], segment.header.seed).ok()?.0))
+    places(rest).filter_map(|at| Some(Head::parse(&rest[at..], segment.header.seed).ok()?.0))
 }
