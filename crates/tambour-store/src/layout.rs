@@ -6,7 +6,7 @@
 
 use crate::StoreError;
 use crate::advise::facts::Facts;
-use crate::advise::{integer, side_by_side};
+use crate::advise::{integer, is_wide_integer, side_by_side};
 use crate::schema::TableDefinition;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -209,7 +209,7 @@ impl Trial<'_> {
     fn narrow(&self, facts: &Facts) -> Option<Change> {
         let data_type = &self.column.data_type;
         let whole = matches!(data_type.unwrapped(), DataType::Float32 | DataType::Float64);
-        let is_number = whole || is_integer(data_type.unwrapped());
+        let is_number = whole || is_wide_integer(data_type.unwrapped());
         if !is_number || facts.fractional {
             return None;
         }
@@ -279,18 +279,6 @@ impl Trial<'_> {
         let all = arrow_cast::cast(&all, &wanted).map_err(wrong)?;
         Ok((all.as_any_dictionary().values().len(), rows))
     }
-}
-
-fn is_integer(data_type: &DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::UInt16
-            | DataType::UInt32
-            | DataType::UInt64
-            | DataType::Int16
-            | DataType::Int32
-            | DataType::Int64
-    )
 }
 
 /// Floats that are whole numbers as integers.

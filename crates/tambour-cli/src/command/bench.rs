@@ -14,6 +14,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use tambour::codec::kernels;
 use tambour::kernel::variant::Isa;
+use tambour_bench::BenchError;
 use tambour_bench::decode::{self, Settings};
 use tambour_bench::input::{self, Input};
 use tambour_bench::machine::Machine;
@@ -74,16 +75,12 @@ fn tell_race(
     console: Console,
 ) -> anyhow::Result<()> {
     let machine = machine(kernels::isa()?);
-    if let Some(directory) = &arguments.out {
-        results.write(directory, headings, machine.clone())?;
-    }
-    if arguments.json {
-        stdout::json(&results.to_json(&machine))?;
-    } else {
-        write_tables(&results.tables())?;
-    }
-    note_page(arguments.out.as_deref(), console);
-    Ok(())
+    let ending = Ending {
+        write: &|directory| results.write(directory, headings.clone(), machine.clone()),
+        json: &|| results.to_json(&machine),
+        tables: &|| results.tables(),
+    };
+    ending.tell(arguments.out.as_deref(), arguments.json, console)
 }
 
 fn run_messages(arguments: &BenchMessagesArguments, console: Console) -> anyhow::Result<()> {
@@ -97,22 +94,46 @@ fn run_messages(arguments: &BenchMessagesArguments, console: Console) -> anyhow:
     let mut observe = |what: &str| console.detail(what);
     let results = messages::run(&inputs, &settings, &mut observe)?;
     let machine = machine(kernels::isa()?);
-    if let Some(directory) = &arguments.out {
-        results.write(directory, machine.clone())?;
-    }
-    if arguments.json {
-        stdout::json(&results.to_json(&machine))?;
-    } else {
-        write_tables(&[results.table()])?;
-    }
-    note_page(arguments.out.as_deref(), console);
-    Ok(())
+    let ending = Ending {
+        write: &|directory| results.write(directory, machine.clone()),
+        json: &|| results.to_json(&machine),
+        tables: &|| vec![results.table()],
+    };
+    ending.tell(arguments.out.as_deref(), arguments.json, console)
 }
 
 /// Tells where the page is.
 pub(super) fn note_page(directory: Option<&Path>, console: Console) {
     if let Some(directory) = directory {
         console.note(format_args!("wrote {}", directory.join("report.html").display()));
+    }
+}
+
+/// What every benchmark does with its results.
+pub(super) struct Ending<'a> {
+    pub(super) write: &'a dyn Fn(&Path) -> Result<(), BenchError>,
+    pub(super) json: &'a dyn Fn() -> serde_json::Value,
+    pub(super) tables: &'a dyn Fn() -> Vec<Table>,
+}
+
+impl Ending<'_> {
+    /// Writes files into a directory, if there is one, and prints one object or tables.
+    pub(super) fn tell(
+        &self,
+        out: Option<&Path>,
+        is_json: bool,
+        console: Console,
+    ) -> anyhow::Result<()> {
+        if let Some(directory) = out {
+            (self.write)(directory)?;
+        }
+        if is_json {
+            stdout::json(&(self.json)())?;
+        } else {
+            write_tables(&(self.tables)())?;
+        }
+        note_page(out, console);
+        Ok(())
     }
 }
 
@@ -145,18 +166,14 @@ fn run_decode(arguments: &BenchDecodeArguments, console: Console) -> anyhow::Res
     drop(progress);
 
     let machine = machine(isa);
-    if let Some(directory) = &arguments.out {
-        results.write(directory, machine.clone())?;
-    }
-    if arguments.json {
-        stdout::json(&results.to_json(&machine))?;
-    } else {
-        write_tables(&results.tables(&machine))?;
-    }
     let files = quantity::counted(inputs.len() as u64, "file", "files");
     console.note(format_args!("{files} in {}", quantity::seconds(time)));
-    note_page(arguments.out.as_deref(), console);
-    Ok(())
+    let ending = Ending {
+        write: &|directory| results.write(directory, machine.clone()),
+        json: &|| results.to_json(&machine),
+        tables: &|| results.tables(&machine),
+    };
+    ending.tell(arguments.out.as_deref(), arguments.json, console)
 }
 
 fn run_pages(arguments: &BenchPagesArguments, console: Console) -> anyhow::Result<()> {

@@ -1,11 +1,11 @@
 //! `tambour bench codecs` and `tambour bench columns`: on generated columns, and on those of tables, parts and files.
 
 use super::advise::rows::{Rows, of_path};
-use super::bench::{SAMPLES, machine, note_page, write_tables};
+use super::bench::{Ending, SAMPLES, machine};
 use super::threads;
 use crate::cli::{BenchCodecsArguments, BenchColumnsArguments};
 use crate::exit::Failure;
-use crate::output::{Console, stdout};
+use crate::output::Console;
 use std::path::{Path, PathBuf};
 use tambour::codec::kernels;
 use tambour_bench::codecs::{self, TypedColumn};
@@ -24,16 +24,12 @@ pub(super) fn run_codecs(arguments: &BenchCodecsArguments, console: Console) -> 
     }
     let results = codecs::run(&all, &settings, &mut |what| console.detail(what))?;
     let machine = machine(isa);
-    if let Some(directory) = &arguments.out {
-        results.write(directory, machine.clone())?;
-    }
-    if arguments.json {
-        stdout::json(&results.to_json(&machine))?;
-    } else {
-        write_tables(&results.tables())?;
-    }
-    note_page(arguments.out.as_deref(), console);
-    Ok(())
+    let ending = Ending {
+        write: &|directory| results.write(directory, machine.clone()),
+        json: &|| results.to_json(&machine),
+        tables: &|| results.tables(),
+    };
+    ending.tell(arguments.out.as_deref(), arguments.json, console)
 }
 
 /// The streams of values of all columns.
@@ -76,16 +72,12 @@ pub(super) fn run_columns(
     let settings = columns::Settings { rounds, threads: threads(None) };
     let results = columns::run(&tables, &settings, &mut |what| console.detail(what))?;
     let machine = machine(kernels::isa()?);
-    if let Some(directory) = &arguments.out {
-        results.write(directory, machine.clone())?;
-    }
-    if arguments.json {
-        stdout::json(&results.to_json(&machine))?;
-    } else {
-        write_tables(&results.tables())?;
-    }
-    note_page(arguments.out.as_deref(), console);
-    Ok(())
+    let ending = Ending {
+        write: &|directory| results.write(directory, machine.clone()),
+        json: &|| results.to_json(&machine),
+        tables: &|| results.tables(),
+    };
+    ending.tell(arguments.out.as_deref(), arguments.json, console)
 }
 
 /// The sample files of a clone of the project.

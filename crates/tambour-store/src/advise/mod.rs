@@ -24,7 +24,7 @@ pub use sample::{Intake, Sample};
 pub use server::Version;
 pub use streams::SampleStream;
 pub use types::TypeAdvice;
-pub(crate) use types::integer;
+pub(crate) use types::{integer, is_wide_integer};
 
 use crate::StoreError;
 use std::sync::Mutex;

@@ -114,7 +114,7 @@ fn candidates(data_type: &DataType, facts: &Facts, arrays: &[ArrayRef]) -> Vec<C
                 "no value has a fraction of a second".to_owned(),
             );
         }
-        (inner, Some((low, high))) if is_integer(inner) => {
+        (inner, Some((low, high))) if is_wide_integer(inner) => {
             let narrow =
                 integer(low, high).filter(|narrow| narrow.fixed_width() < inner.fixed_width());
             if let Some(narrow) = narrow {
@@ -141,7 +141,8 @@ fn candidates(data_type: &DataType, facts: &Facts, arrays: &[ArrayRef]) -> Vec<C
     found
 }
 
-fn is_integer(data_type: &DataType) -> bool {
+/// An integer that a narrower one may hold.
+pub(crate) fn is_wide_integer(data_type: &DataType) -> bool {
     matches!(
         data_type,
         DataType::UInt16
@@ -231,5 +232,5 @@ fn converted(arrays: &[ArrayRef], data_type: &DataType) -> Option<Vec<ArrayRef>>
 }
 
 fn is_whole(data_type: &DataType) -> bool {
-    is_integer(data_type) || matches!(data_type, DataType::UInt8 | DataType::Int8)
+    is_wide_integer(data_type) || matches!(data_type, DataType::UInt8 | DataType::Int8)
 }

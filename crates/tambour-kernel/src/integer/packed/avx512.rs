@@ -1,7 +1,7 @@
 //! The engine with AVX-512: sixteen values are a byte permutation, a shift per lane and a mask.
 
 use super::patched::{self, Packed};
-use super::{Decode, Engine, HIGHS, Malformed, SLACK, bits, plain};
+use super::{Decode, HIGHS, Malformed, SLACK, bits, plain};
 use crate::integer::memory::{load, store};
 use crate::integer::stream_vbyte::OneToFour;
 use crate::integer::stream_vbyte::avx512::{expand, present};
@@ -245,74 +245,4 @@ fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mu
     }
 }
 
-/// Widest values that four bytes hold wherever they start.
-const NARROW_MAX: u32 = 25;
-
-impl Engine for Avx512 {
-    #[inline(always)]
-    fn unpack<const SUMS: bool>(
-        self,
-        source: &[u8],
-        at: usize,
-        width: u32,
-        target: &mut [u32],
-        before: u32,
-    ) -> u32 {
-        if width <= NARROW_MAX {
-            // SAFETY: `self` proves the instruction set.
-            unsafe { unpack::<SUMS, false>(source, at, width, target, before) }
-        } else {
-            // SAFETY: as above.
-            unsafe { unpack::<SUMS, true>(source, at, width, target, before) }
-        }
-    }
-
-    #[inline(always)]
-    fn unpack_marked<const SUMS: bool>(
-        self,
-        packed: Packed<'_>,
-        highs: &[u32; HIGHS],
-        target: &mut [u32; patched::BLOCK],
-        before: u32,
-    ) -> u32 {
-        if packed.width <= NARROW_MAX {
-            // SAFETY: `self` proves the instruction set.
-            unsafe { unpack_marked::<SUMS, false>(packed, highs, target, before) }
-        } else {
-            // SAFETY: as above.
-            unsafe { unpack_marked::<SUMS, true>(packed, highs, target, before) }
-        }
-    }
-
-    #[inline(always)]
-    fn raise(
-        self,
-        source: &[u8],
-        data: usize,
-        header: patched::Header,
-        first: usize,
-        target: &mut [u32; 16],
-    ) {
-        // SAFETY: `self` proves the instruction set.
-        unsafe { raise(source, data, header, first, target) }
-    }
-
-    #[inline(always)]
-    fn add_up(self, target: &mut [u32], before: u32) -> u32 {
-        // SAFETY: `self` proves the instruction set.
-        unsafe { add_up(target, before) }
-    }
-
-    #[inline(always)]
-    fn highs(
-        self,
-        source: &[u8],
-        codes: usize,
-        data: usize,
-        count: usize,
-        target: &mut [u32; HIGHS],
-    ) {
-        // SAFETY: `self` proves the instruction set.
-        unsafe { highs(source, codes, data, count, target) }
-    }
-}
+engine!(Avx512);

@@ -19,6 +19,85 @@
 //! assert_eq!(values, ids);
 //! ```
 
+/// Widest values that four bytes hold wherever they start.
+#[cfg(target_arch = "x86_64")]
+const NARROW_MAX: u32 = 25;
+
+/// The engine of an instruction set: the functions of its module, which need the set that a value of `$proof` proves.
+#[cfg(target_arch = "x86_64")]
+macro_rules! engine {
+    ($proof:ident) => {
+        impl super::Engine for $proof {
+            #[inline(always)]
+            fn unpack<const SUMS: bool>(
+                self,
+                source: &[u8],
+                at: usize,
+                width: u32,
+                target: &mut [u32],
+                before: u32,
+            ) -> u32 {
+                if width <= super::NARROW_MAX {
+                    // SAFETY: `self` proves the instruction set.
+                    unsafe { unpack::<SUMS, false>(source, at, width, target, before) }
+                } else {
+                    // SAFETY: as above.
+                    unsafe { unpack::<SUMS, true>(source, at, width, target, before) }
+                }
+            }
+
+            #[inline(always)]
+            fn unpack_marked<const SUMS: bool>(
+                self,
+                packed: super::patched::Packed<'_>,
+                highs: &[u32; super::HIGHS],
+                target: &mut [u32; super::patched::BLOCK],
+                before: u32,
+            ) -> u32 {
+                if packed.width <= super::NARROW_MAX {
+                    // SAFETY: `self` proves the instruction set.
+                    unsafe { unpack_marked::<SUMS, false>(packed, highs, target, before) }
+                } else {
+                    // SAFETY: as above.
+                    unsafe { unpack_marked::<SUMS, true>(packed, highs, target, before) }
+                }
+            }
+
+            #[inline(always)]
+            fn raise(
+                self,
+                source: &[u8],
+                data: usize,
+                header: super::patched::Header,
+                first: usize,
+                target: &mut [u32; 16],
+            ) {
+                // SAFETY: `self` proves the instruction set.
+                unsafe { raise(source, data, header, first, target) }
+            }
+
+            #[inline(always)]
+            fn add_up(self, target: &mut [u32], before: u32) -> u32 {
+                // SAFETY: `self` proves the instruction set.
+                unsafe { add_up(target, before) }
+            }
+
+            #[inline(always)]
+            fn highs(
+                self,
+                source: &[u8],
+                codes: usize,
+                data: usize,
+                count: usize,
+                target: &mut [u32; super::HIGHS],
+            ) {
+                // SAFETY: `self` proves the instruction set.
+                unsafe { highs(source, codes, data, count, target) }
+            }
+        }
+    };
+}
+
 mod bits;
 mod encode;
 mod patched;
