@@ -1,12 +1,11 @@
 //! The lean loop with AVX2: patterns of 32 bytes for long runs.
 
-use super::lane::{Lane, Place};
-use super::machine::Machine;
-use super::plain::{self, Flat, Lean8, Lean16, Skip8, Style};
+use super::Decode;
+use super::machine::{Fill, Machine, Sequence, entries};
+use super::plain::{Flat, Lean8, Lean16, Skip8};
 use super::tables::{PERIODS, PERIODS_16, STRIDES_32};
-use super::{Decode, careful};
 use crate::copy::load;
-use crate::variant::{Isa, Variant};
+use crate::variant::Variant;
 use core::arch::x86_64::{
     __m128i, __m256i, _mm_shuffle_epi8, _mm256_blendv_epi8, _mm256_cmpgt_epi8,
     _mm256_permute2x128_si256, _mm256_set1_epi8, _mm256_shuffle_epi8,
@@ -17,43 +16,11 @@ pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-avx2");
 pub(super) const FLAT: Variant<Decode> = variant::<Flat>("flat32-avx2");
 pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-avx2");
 
-const fn variant<S: Style<Avx2>>(name: &'static str) -> Variant<Decode> {
-    let run =
-        Decode { advance: advance::<S>, advance_pair: advance_pair::<S>, finish, adapts: true };
-    Variant { name, isa: Isa::Avx2, run }
-}
-
 /// Proof of AVX2: made only in functions that cannot be called without.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(());
 
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn advance<S: Style<Avx2>>(lane: &mut Lane<'_>, bytes: usize) {
-    plain::advance::<_, S>(Avx2(()), lane, bytes);
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn advance_pair<S: Style<Avx2>>(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
-    plain::advance_pair::<_, S>(Avx2(()), a, b, bytes);
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn finish(lane: &mut Lane<'_>) -> bool {
-    careful::finish(Avx2(()), lane)
-}
-
-#[inline(never)]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-unsafe fn sequence(
-    from: *const u8,
-    to: *mut u8,
-    source_end: *const u8,
-    target_start: *mut u8,
-    target_end: *mut u8,
-) -> Place {
-    // SAFETY: the same conditions.
-    unsafe { careful::sequence(Avx2(()), from, to, source_end, target_start, target_end) }
-}
+entries!(Avx2, Avx2, "avx2,bmi1,bmi2");
 
 /// Shuffles reach only their own half of a register: each byte is taken from both halves of the seed, and one is kept.
 #[inline]
@@ -69,20 +36,11 @@ fn pattern(seed: __m256i, offset: usize) -> __m256i {
     _mm256_blendv_epi8(low, high, in_high)
 }
 
-#[inline(never)]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-unsafe fn fill(
-    to: *mut u8,
-    offset: usize,
-    length: usize,
-    target_start: *mut u8,
-    target_end: *mut u8,
-) {
-    // SAFETY: the same conditions.
-    unsafe { careful::fill_lane(Avx2(()), to, offset, length, target_start, target_end) }
-}
+// SAFETY: both calls are compiled for what the type proves.
+unsafe impl Machine for Avx2 {
+    const SEQUENCE: Sequence = sequence;
+    const FILL: Fill = fill;
 
-impl Machine for Avx2 {
     type Half = __m128i;
     type Double = __m256i;
     type Wide = __m256i;
@@ -104,31 +62,5 @@ impl Machine for Avx2 {
         let indices = unsafe { load::<__m128i>(&PERIODS_16.0[offset & 15], 0) };
         // SAFETY: `self` proves AVX2.
         unsafe { _mm_shuffle_epi8(seed, indices) }
-    }
-
-    #[inline(always)]
-    unsafe fn sequence(
-        self,
-        from: *const u8,
-        to: *mut u8,
-        source_end: *const u8,
-        target_start: *mut u8,
-        target_end: *mut u8,
-    ) -> Place {
-        // SAFETY: `self` proves AVX2; the other conditions are the same.
-        unsafe { sequence(from, to, source_end, target_start, target_end) }
-    }
-
-    #[inline(always)]
-    unsafe fn fill(
-        self,
-        to: *mut u8,
-        offset: usize,
-        length: usize,
-        target_start: *mut u8,
-        target_end: *mut u8,
-    ) {
-        // SAFETY: `self` proves the instruction set; the other conditions are the same.
-        unsafe { fill(to, offset, length, target_start, target_end) }
     }
 }

@@ -1,10 +1,10 @@
 //! The lean loop with AVX-512 VBMI: patterns of 64 bytes for long runs, and the loops that need a permute of 64 bytes.
 
-use super::lane::{Lane, Place};
-use super::machine::Machine;
-use super::plain::{self, Lean8, Lean16, Skip8, Style};
+use super::lane::Lane;
+use super::machine::{Fill, Machine, Sequence, entries};
+use super::plain::{Lean8, Lean16, Skip8, Style};
 use super::tables::{PERIODS, PERIODS_16, STRIDES_64};
-use super::{Decode, careful, history};
+use super::{Decode, history};
 use crate::copy::load;
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
@@ -27,25 +27,11 @@ pub(super) const HISTORY64: Variant<Decode> = Variant {
 };
 pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-avx512");
 
-const fn variant<S: Style<Avx512>>(name: &'static str) -> Variant<Decode> {
-    let run =
-        Decode { advance: advance::<S>, advance_pair: advance_pair::<S>, finish, adapts: true };
-    Variant { name, isa: Isa::Avx512, run }
-}
-
 /// Proof of AVX-512 VBMI: made only in functions that cannot be called without.
 #[derive(Clone, Copy)]
 pub(super) struct Avx512(());
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
-fn advance<S: Style<Avx512>>(lane: &mut Lane<'_>, bytes: usize) {
-    plain::advance::<_, S>(Avx512(()), lane, bytes);
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
-fn advance_pair<S: Style<Avx512>>(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
-    plain::advance_pair::<_, S>(Avx512(()), a, b, bytes);
-}
+entries!(Avx512, Avx512, "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2");
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
 fn advance_history(lane: &mut Lane<'_>, bytes: usize) {
@@ -55,24 +41,6 @@ fn advance_history(lane: &mut Lane<'_>, bytes: usize) {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
 fn advance_pair_history(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
     history::advance_pair(Avx512(()), a, b, bytes);
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
-fn finish(lane: &mut Lane<'_>) -> bool {
-    careful::finish(Avx512(()), lane)
-}
-
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
-unsafe fn sequence(
-    from: *const u8,
-    to: *mut u8,
-    source_end: *const u8,
-    target_start: *mut u8,
-    target_end: *mut u8,
-) -> Place {
-    // SAFETY: the same conditions.
-    unsafe { careful::sequence(Avx512(()), from, to, source_end, target_start, target_end) }
 }
 
 #[inline]
@@ -116,20 +84,11 @@ impl Style<Avx512> for Permute64 {
     }
 }
 
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
-unsafe fn fill(
-    to: *mut u8,
-    offset: usize,
-    length: usize,
-    target_start: *mut u8,
-    target_end: *mut u8,
-) {
-    // SAFETY: the same conditions.
-    unsafe { careful::fill_lane(Avx512(()), to, offset, length, target_start, target_end) }
-}
+// SAFETY: both calls are compiled for what the type proves.
+unsafe impl Machine for Avx512 {
+    const SEQUENCE: Sequence = sequence;
+    const FILL: Fill = fill;
 
-impl Machine for Avx512 {
     type Half = __m128i;
     type Double = __m256i;
     type Wide = __m512i;
@@ -157,31 +116,5 @@ impl Machine for Avx512 {
     fn store_start(self, target: &mut [u8], value: __m512i) {
         // SAFETY: `self` proves AVX-512 VBMI.
         unsafe { store_start(target, value) }
-    }
-
-    #[inline(always)]
-    unsafe fn sequence(
-        self,
-        from: *const u8,
-        to: *mut u8,
-        source_end: *const u8,
-        target_start: *mut u8,
-        target_end: *mut u8,
-    ) -> Place {
-        // SAFETY: `self` proves AVX-512 VBMI; the other conditions are the same.
-        unsafe { sequence(from, to, source_end, target_start, target_end) }
-    }
-
-    #[inline(always)]
-    unsafe fn fill(
-        self,
-        to: *mut u8,
-        offset: usize,
-        length: usize,
-        target_start: *mut u8,
-        target_end: *mut u8,
-    ) {
-        // SAFETY: `self` proves the instruction set; the other conditions are the same.
-        unsafe { fill(to, offset, length, target_start, target_end) }
     }
 }

@@ -3,11 +3,110 @@
 use super::lane::{Lane, Place};
 use crate::copy::{Plain, store};
 
+/// The calls out of line that each instruction set compiles for itself: [`Machine::sequence`] and [`Machine::fill`].
+pub(super) type Sequence = unsafe fn(*const u8, *mut u8, *const u8, *mut u8, *mut u8) -> Place;
+pub(super) type Fill = unsafe fn(*mut u8, usize, usize, *mut u8, *mut u8);
+
+/// What the module of an instruction set writes like every other, compiled for that set: the entries of a variant's table,
+/// and the two calls out of line. The first argument is the proof, the second its `Isa`, the third its features.
+macro_rules! entries {
+    ($machine:ident, $isa:ident $(, $features:literal)?) => {
+        const fn variant<S: $crate::lz4::decode::plain::Style<$machine>>(
+            name: &'static str,
+        ) -> $crate::variant::Variant<$crate::lz4::decode::Decode> {
+            let run = $crate::lz4::decode::Decode {
+                advance: advance::<S>,
+                advance_pair: advance_pair::<S>,
+                finish,
+                adapts: true,
+            };
+            $crate::variant::Variant { name, isa: $crate::variant::Isa::$isa, run }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        fn advance<S: $crate::lz4::decode::plain::Style<$machine>>(
+            lane: &mut $crate::lz4::decode::lane::Lane<'_>,
+            bytes: usize,
+        ) {
+            $crate::lz4::decode::plain::advance::<_, S>($machine(()), lane, bytes);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        fn advance_pair<S: $crate::lz4::decode::plain::Style<$machine>>(
+            a: &mut $crate::lz4::decode::lane::Lane<'_>,
+            b: &mut $crate::lz4::decode::lane::Lane<'_>,
+            bytes: usize,
+        ) {
+            $crate::lz4::decode::plain::advance_pair::<_, S>($machine(()), a, b, bytes);
+        }
+
+        $(#[target_feature(enable = $features)])?
+        pub(super) fn finish(lane: &mut $crate::lz4::decode::lane::Lane<'_>) -> bool {
+            $crate::lz4::decode::careful::finish($machine(()), lane)
+        }
+
+        #[inline(never)]
+        $(#[target_feature(enable = $features)])?
+        unsafe fn sequence(
+            from: *const u8,
+            to: *mut u8,
+            source_end: *const u8,
+            target_start: *mut u8,
+            target_end: *mut u8,
+        ) -> $crate::lz4::decode::lane::Place {
+            let machine = $machine(());
+            // SAFETY: the same conditions.
+            unsafe {
+                $crate::lz4::decode::careful::sequence(
+                    machine,
+                    from,
+                    to,
+                    source_end,
+                    target_start,
+                    target_end,
+                )
+            }
+        }
+
+        #[inline(never)]
+        $(#[target_feature(enable = $features)])?
+        unsafe fn fill(
+            to: *mut u8,
+            offset: usize,
+            length: usize,
+            target_start: *mut u8,
+            target_end: *mut u8,
+        ) {
+            let machine = $machine(());
+            // SAFETY: the same conditions.
+            unsafe {
+                $crate::lz4::decode::careful::fill_lane(
+                    machine,
+                    to,
+                    offset,
+                    length,
+                    target_start,
+                    target_end,
+                )
+            }
+        }
+    };
+}
+pub(super) use entries;
+
 /// Registers and the few instructions that differ. A value of such a type proves that the CPU has the instruction set: it
 /// is only made in functions that cannot be called without.
 ///
 /// The loops are generic over this trait and carry no `#[target_feature]`: they are inlined into functions that do.
-pub(super) trait Machine: Copy {
+///
+/// # Safety
+/// [`Machine::SEQUENCE`] and [`Machine::FILL`] need no more of the CPU than the type proves.
+pub(super) unsafe trait Machine: Copy {
+    /// [`super::careful::sequence`], compiled for the instruction set.
+    const SEQUENCE: Sequence;
+    /// [`super::careful::fill_lane`], compiled for the instruction set.
+    const FILL: Fill;
+
     /// A register of 16 bytes.
     type Half: Plain;
     /// 32 bytes: one register, or two.
@@ -40,6 +139,7 @@ pub(super) trait Machine: Copy {
     ///
     /// # Safety
     /// They are from a lane that is not done.
+    #[inline(always)]
     unsafe fn sequence(
         self,
         from: *const u8,
@@ -47,12 +147,16 @@ pub(super) trait Machine: Copy {
         source_end: *const u8,
         target_start: *mut u8,
         target_end: *mut u8,
-    ) -> Place;
+    ) -> Place {
+        // SAFETY: `self` proves the instruction set; the other conditions are the same.
+        unsafe { Self::SEQUENCE(from, to, source_end, target_start, target_end) }
+    }
 
     /// [`super::careful::fill`], compiled for the instruction set and out of line: writes a match of any shape.
     ///
     /// # Safety
     /// The last two are from a lane; `offset` bytes, at least one, lie in its target before `to`, and `length` behind.
+    #[inline(always)]
     unsafe fn fill(
         self,
         to: *mut u8,
@@ -60,7 +164,10 @@ pub(super) trait Machine: Copy {
         length: usize,
         target_start: *mut u8,
         target_end: *mut u8,
-    );
+    ) {
+        // SAFETY: `self` proves the instruction set; the other conditions are the same.
+        unsafe { Self::FILL(to, offset, length, target_start, target_end) }
+    }
 
     /// Takes one sequence of any shape; whether the loop may go on.
     ///

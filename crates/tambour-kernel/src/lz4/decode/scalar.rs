@@ -1,59 +1,25 @@
 //! The lean loop for every machine: no vector instructions asked for. Miri runs it, and with it the loop itself.
 
-use super::lane::{Lane, Place};
-use super::machine::Machine;
-use super::plain::{self, Lean8};
+use super::Decode;
+use super::machine::{Fill, Machine, Sequence, entries};
+use super::plain::Lean8;
 use super::tables::STRIDES_16;
-use super::{Decode, careful};
 use crate::copy::Two;
-use crate::variant::{Isa, Variant};
+use crate::variant::Variant;
 
-pub(super) const SCALAR: Variant<Decode> = Variant {
-    name: "scalar",
-    isa: Isa::Scalar,
-    run: Decode { advance, advance_pair, finish, adapts: true },
-};
+pub(super) const SCALAR: Variant<Decode> = variant::<Lean8>("scalar");
 
+/// Needs no proof: every machine runs it.
 #[derive(Clone, Copy)]
-struct Portable;
+struct Portable(());
 
-fn advance(lane: &mut Lane<'_>, bytes: usize) {
-    plain::advance::<_, Lean8>(Portable, lane, bytes);
-}
+entries!(Portable, Scalar);
 
-fn advance_pair(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
-    plain::advance_pair::<_, Lean8>(Portable, a, b, bytes);
-}
+// SAFETY: both calls are compiled for what the type proves.
+unsafe impl Machine for Portable {
+    const SEQUENCE: Sequence = sequence;
+    const FILL: Fill = fill;
 
-fn finish(lane: &mut Lane<'_>) -> bool {
-    careful::finish(Portable, lane)
-}
-
-#[inline(never)]
-unsafe fn sequence(
-    from: *const u8,
-    to: *mut u8,
-    source_end: *const u8,
-    target_start: *mut u8,
-    target_end: *mut u8,
-) -> Place {
-    // SAFETY: the same conditions.
-    unsafe { careful::sequence(Portable, from, to, source_end, target_start, target_end) }
-}
-
-#[inline(never)]
-unsafe fn fill(
-    to: *mut u8,
-    offset: usize,
-    length: usize,
-    target_start: *mut u8,
-    target_end: *mut u8,
-) {
-    // SAFETY: the same conditions.
-    unsafe { careful::fill_lane(Portable, to, offset, length, target_start, target_end) }
-}
-
-impl Machine for Portable {
     type Half = u128;
     type Double = Two<u128>;
     type Wide = u128;
@@ -77,31 +43,5 @@ impl Machine for Portable {
             bits *= 2;
         }
         pattern.to_le()
-    }
-
-    #[inline(always)]
-    unsafe fn sequence(
-        self,
-        from: *const u8,
-        to: *mut u8,
-        source_end: *const u8,
-        target_start: *mut u8,
-        target_end: *mut u8,
-    ) -> Place {
-        // SAFETY: the same conditions.
-        unsafe { sequence(from, to, source_end, target_start, target_end) }
-    }
-
-    #[inline(always)]
-    unsafe fn fill(
-        self,
-        to: *mut u8,
-        offset: usize,
-        length: usize,
-        target_start: *mut u8,
-        target_end: *mut u8,
-    ) {
-        // SAFETY: the same conditions.
-        unsafe { fill(to, offset, length, target_start, target_end) }
     }
 }
