@@ -4,16 +4,13 @@
 //! JSON objects, with types taken from a sample. Only the fields that a query names are parsed. Segments that have no
 //! wanted time, and ids that are not wanted, are not read.
 
-use arrow::array::{
-    ArrayRef, BinaryBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
-    TimestampMicrosecondBuilder, UInt64Builder,
-};
-use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
-use arrow::error::ArrowError;
-use arrow::util::display::FormatOptions;
-use arrow_json::reader::infer_json_schema_from_iterator;
-use arrow_json::{ReaderBuilder, reader::Decoder};
+mod fields;
+mod rows;
+
+use self::fields::sampled_fields;
+use self::rows::Rows;
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{Result, ScalarValue};
@@ -24,20 +21,10 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator, TableProviderFilterPu
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
-use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use tambour_part::types::Strings;
 use tambour_store::record::{RecordError, Scanned, View};
-
-/// Records whose fields decide over the columns: so many at the start,
-const SAMPLE_FIRST: u64 = 1000;
-/// and in so many places of the rest
-const SAMPLE_PLACES: u64 = 64;
-/// so many each.
-const SAMPLE_EACH: u64 = 32;
-/// Bytes of records in a batch, about, above which it gets no further one.
-const BATCH_BYTES: usize = 16 << 20;
 
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,79 +188,6 @@ fn meet<T: Ord + Copy>(range: &mut Range<T>, other: &Range<T>) {
     range.end = range.end.min(other.end).max(range.start);
 }
 
-/// The fields of JSON objects in a sample, by name; none if the first record is no object.
-fn sampled_fields(view: &Arc<View>) -> Result<Fields> {
-    let ids = view.ids();
-    let count = ids.end - ids.start;
-    let first = ids.start..ids.start + count.min(SAMPLE_FIRST);
-    let mut stretches = Vec::from([first]);
-    if count > SAMPLE_FIRST {
-        let places = (0..SAMPLE_PLACES).map(|k| ids.start + count / SAMPLE_PLACES * k);
-        stretches.extend(places.map(|start| start..(start + SAMPLE_EACH).min(ids.end)));
-    }
-    let mut reader = view.reader();
-    let mut values = Vec::new();
-    for stretch in stretches {
-        let mut plain = false;
-        let visit = |Scanned { record, .. }: Scanned<'_>| {
-            match serde_json::from_slice(record) {
-                Ok(value @ serde_json::Value::Object(_)) => values.push(value),
-                // The first one decides; a later one is an error for those who ask for its fields.
-                _ => plain = values.is_empty(),
-            }
-            if plain { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        reader.scan(stretch, visit).map_err(external)?;
-        if plain {
-            return Ok(Fields::empty());
-        }
-    }
-    Ok(inferred_fields(&values))
-}
-
-/// A column for each field of the objects, by name. A field that is an object here and a number there is left out; so is one
-/// that was null everywhere.
-fn inferred_fields(values: &[serde_json::Value]) -> Fields {
-    let infer = |values: &mut dyn Iterator<Item = serde_json::Value>| {
-        infer_json_schema_from_iterator(values.map(Ok::<_, ArrowError>))
-    };
-    let mut fields: Vec<FieldRef> = if let Ok(schema) = infer(&mut values.iter().cloned()) {
-        schema.fields().iter().cloned().collect()
-    } else {
-        let objects = values.iter().filter_map(serde_json::Value::as_object);
-        let names: BTreeSet<&String> = objects.flat_map(|object| object.keys()).collect();
-        let alone = |name: &&String| {
-            let mut own = values.iter().filter_map(|value| {
-                Some(serde_json::json!({ name.as_str(): value.get(name.as_str())?.clone() }))
-            });
-            let schema = infer(&mut own).ok()?;
-            schema.fields().first().cloned()
-        };
-        names.iter().filter_map(alone).collect()
-    };
-    fields.retain(|field| !is_null(field));
-    for field in &mut fields {
-        if has_large_numbers(field, values) {
-            *field = Arc::new(field.as_ref().clone().with_data_type(DataType::UInt64));
-        }
-    }
-    fields.sort_by(|a, b| a.name().cmp(b.name()));
-    fields.into()
-}
-
-/// Whether all values of a field are whole and not negative, and one of them is above those of `Int64`: as floats they would
-/// lose their last digits.
-fn has_large_numbers(field: &Field, values: &[serde_json::Value]) -> bool {
-    let mut own =
-        values.iter().filter_map(|value| value.get(field.name())).filter(|v| !v.is_null());
-    *field.data_type() == DataType::Float64 && own.all(serde_json::Value::is_u64)
-}
-
-/// A field that was null in every record: no type can be told.
-fn is_null(field: &Field) -> bool {
-    *field.data_type() == DataType::Null
-}
-
 fn external(error: RecordError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
@@ -388,143 +302,4 @@ impl Part {
         }
         Ok(())
     }
-}
-
-/// Rows on their way into a batch.
-struct Rows {
-    schema: SchemaRef,
-    sources: Vec<Source>,
-    ids: UInt64Builder,
-    times: TimestampMicrosecondBuilder,
-    texts: StringBuilder,
-    bytes: BinaryBuilder,
-    /// Parses the fields that are wanted; `None` if none is.
-    fields: Option<Decoder>,
-    count: usize,
-    size: usize,
-    first: u64,
-}
-
-impl Rows {
-    fn new(part: &Part) -> Result<Self> {
-        let columns = part.schema.fields().iter().zip(&part.sources);
-        let wanted: Vec<_> = columns
-            .filter(|(_, source)| **source == Source::Field)
-            .map(|(field, _)| parsed_field(field))
-            .collect();
-        let fields = if wanted.is_empty() {
-            None
-        } else {
-            let builder = ReaderBuilder::new(Arc::new(Schema::new(wanted)));
-            // Numbers and booleans may stand where the sample had strings.
-            let builder = builder.with_coerce_primitive(true);
-            Some(builder.with_batch_size(part.batch_rows).build_decoder()?)
-        };
-        Ok(Self {
-            schema: Arc::clone(&part.schema),
-            sources: part.sources.clone(),
-            ids: UInt64Builder::new(),
-            times: TimestampMicrosecondBuilder::new(),
-            texts: StringBuilder::new(),
-            bytes: BinaryBuilder::new(),
-            fields,
-            count: 0,
-            size: 0,
-            first: 0,
-        })
-    }
-
-    fn add(&mut self, scanned: Scanned<'_>) -> Result<()> {
-        let Scanned { id, time, record } = scanned;
-        if self.count == 0 {
-            self.first = id;
-        }
-        for (at, source) in self.sources.iter().enumerate() {
-            match source {
-                Source::Id => self.ids.append_value(id),
-                Source::Time => self.times.append_option(time),
-                Source::Record if *self.schema.field(at).data_type() == DataType::Binary => {
-                    self.bytes.append_value(record);
-                }
-                Source::Record => {
-                    self.texts.append_value(std::str::from_utf8(record).map_err(|_| {
-                        let hint = "is not UTF-8; --strings binary reads it as bytes";
-                        DataFusionError::Execution(format!("record {id} {hint}"))
-                    })?);
-                }
-                Source::Field => {}
-            }
-        }
-        if let Some(fields) = &mut self.fields {
-            let before = fields.len();
-            let parsed = fields.decode(record).map_err(|error| at_record(id, &error))?;
-            let whole = parsed == record.len() && !fields.has_partial_record();
-            if !whole || fields.len() != before + 1 {
-                let reason = "is not one JSON object; `_record` has it as it is";
-                return Err(DataFusionError::Execution(format!("record {id} {reason}")));
-            }
-        }
-        self.count += 1;
-        self.size += record.len();
-        Ok(())
-    }
-
-    fn are_full(&self, batch_rows: usize) -> bool {
-        self.count >= batch_rows || self.size >= BATCH_BYTES
-    }
-
-    fn finish(&mut self) -> Result<RecordBatch> {
-        let parsed = match &mut self.fields {
-            Some(fields) => fields.flush().map_err(|error| at_record(self.first, &error))?,
-            None => None,
-        };
-        let mut next_field = 0;
-        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.sources.len());
-        for (at, source) in self.sources.iter().enumerate() {
-            columns.push(match source {
-                Source::Id => Arc::new(self.ids.finish()),
-                Source::Time => Arc::new(self.times.finish()),
-                Source::Record if *self.schema.field(at).data_type() == DataType::Binary => {
-                    Arc::new(self.bytes.finish())
-                }
-                Source::Record => Arc::new(self.texts.finish()),
-                Source::Field => {
-                    let Some(parsed) = &parsed else {
-                        return Err(DataFusionError::Internal("fields without rows".to_owned()));
-                    };
-                    next_field += 1;
-                    let (column, wanted) =
-                        (parsed.column(next_field - 1), self.schema.field(at).data_type());
-                    let whole = cast_with_options(column, wanted, &STRICT);
-                    whole.map_err(|error| at_record(self.first, &error))?
-                }
-            });
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(self.count));
-        (self.count, self.size) = (0, 0);
-        let schema = Arc::clone(&self.schema);
-        Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
-    }
-}
-
-/// A number that is not whole in a column of whole numbers is an error.
-const STRICT: CastOptions<'_> = CastOptions { safe: false, format_options: FormatOptions::new() };
-
-/// As what a field is parsed: whole numbers as their text, since the parser would cut off fractions without a word.
-fn parsed_field(field: &FieldRef) -> FieldRef {
-    match field.data_type() {
-        DataType::Int64 | DataType::UInt64 => {
-            Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8))
-        }
-        _ => Arc::clone(field),
-    }
-}
-
-/// What the parser says, with the place.
-fn at_record(id: u64, error: &ArrowError) -> DataFusionError {
-    let reason = error.to_string();
-    let reason = reason.strip_prefix("Json error: ").unwrap_or(&reason);
-    DataFusionError::Execution(format!(
-        "records from {id} on: {reason}. Columns have the types of a sample; `_record` has each record as it is"
-    ))
 }

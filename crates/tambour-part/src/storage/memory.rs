@@ -7,9 +7,13 @@
 //!
 //! Errors are injected by call number, so that a test can walk over every call of an operation.
 
+mod state;
+
+use self::state::{
+    Change, Dice, Injection, Node, NodeId, ROOT, State, exists_already, not_found, survive,
+};
 use super::{Barrier, Entry, Lock, ReadAt, Storage, WriteFile};
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,173 +48,6 @@ pub enum Calls {
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     state: Arc<Mutex<State>>,
-}
-
-type NodeId = usize;
-
-#[derive(Clone, Debug)]
-enum Node {
-    File { live: Arc<Vec<u8>>, durable: Arc<Vec<u8>> },
-    Directory { live: BTreeMap<String, NodeId>, durable: BTreeMap<String, NodeId> },
-}
-
-/// Entries that change together: directory, name, what the name is from then on.
-type Change = Vec<(NodeId, String, Option<NodeId>)>;
-
-#[derive(Debug)]
-struct Injection {
-    calls: Calls,
-    at: u64,
-    error: i32,
-    sticky: bool,
-}
-
-#[derive(Debug)]
-struct State {
-    nodes: Vec<Node>,
-    /// Changes of directories that no sync has made durable yet, oldest first.
-    pending: Vec<Change>,
-    writes: u64,
-    reads: u64,
-    injections: Vec<Injection>,
-    /// Files whose lock is taken; a crash gives all of them back.
-    locks: BTreeSet<PathBuf>,
-}
-
-const ROOT: NodeId = 0;
-
-impl Default for State {
-    fn default() -> Self {
-        let root = Node::Directory { live: BTreeMap::new(), durable: BTreeMap::new() };
-        Self {
-            nodes: vec![root],
-            pending: Vec::new(),
-            writes: 0,
-            reads: 0,
-            injections: Vec::new(),
-            locks: BTreeSet::new(),
-        }
-    }
-}
-
-fn not_found(path: &Path) -> io::Error {
-    io::Error::new(io::ErrorKind::NotFound, format!("{}: no such file", path.display()))
-}
-
-fn exists_already(path: &Path) -> io::Error {
-    io::Error::new(io::ErrorKind::AlreadyExists, format!("{}: exists already", path.display()))
-}
-
-impl State {
-    /// Counts a call; an error if one was injected for it.
-    fn count(&mut self, calls: Calls) -> io::Result<()> {
-        let counter = match calls {
-            Calls::Writes => &mut self.writes,
-            Calls::Reads => &mut self.reads,
-        };
-        let number = *counter;
-        *counter += 1;
-        let hit = self.injections.iter().find(|injection| {
-            injection.calls == calls
-                && (injection.at == number || injection.sticky && number > injection.at)
-        });
-        hit.map_or(Ok(()), |injection| Err(io::Error::from_raw_os_error(injection.error)))
-    }
-
-    fn children(&self, node: NodeId) -> Option<&BTreeMap<String, NodeId>> {
-        match self.nodes.get(node) {
-            Some(Node::Directory { live, .. }) => Some(live),
-            _ => None,
-        }
-    }
-
-    fn find(&self, path: &Path) -> Option<NodeId> {
-        let mut node = ROOT;
-        for component in path.components() {
-            if let Component::Normal(name) = component {
-                node = *self.children(node)?.get(name.to_str()?)?;
-            }
-        }
-        Some(node)
-    }
-
-    /// The directory that holds `path`, and the name in it.
-    fn parent(&self, path: &Path) -> io::Result<(NodeId, String)> {
-        let name = path.file_name().and_then(OsStr::to_str).ok_or_else(|| not_found(path))?;
-        let parent = path.parent().unwrap_or(Path::new(""));
-        let node = self.find(parent).ok_or_else(|| not_found(parent))?;
-        if self.children(node).is_none() {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-        Ok((node, name.to_owned()))
-    }
-
-    /// Applies a change to the live image and remembers it for the durable one.
-    fn change(&mut self, change: Change) {
-        for (directory, name, node) in &change {
-            if let Some(Node::Directory { live, .. }) = self.nodes.get_mut(*directory) {
-                set(live, name, *node);
-            }
-        }
-        self.pending.push(change);
-    }
-
-    fn settle(&mut self, change: &Change) {
-        for (directory, name, node) in change {
-            if let Some(Node::Directory { durable, .. }) = self.nodes.get_mut(*directory) {
-                set(durable, name, *node);
-            }
-        }
-    }
-
-    fn remove_tree(&mut self, directory: NodeId) -> io::Result<()> {
-        let children = self.children(directory).cloned().unwrap_or_default();
-        for (name, node) in children {
-            if self.children(node).is_some() {
-                self.remove_tree(node)?;
-            }
-            self.count(Calls::Writes)?;
-            self.change(vec![(directory, name, None)]);
-        }
-        Ok(())
-    }
-}
-
-fn set(entries: &mut BTreeMap<String, NodeId>, name: &str, node: Option<NodeId>) {
-    match node {
-        Some(node) => entries.insert(name.to_owned(), node),
-        None => entries.remove(name),
-    };
-}
-
-/// `SplitMix64`: enough to draw fates from.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % sides.max(1)
-    }
-}
-
-/// Contents of a file after a power cut.
-fn survive(live: &[u8], durable: &[u8], fate: Fate, dice: &mut Dice) -> Vec<u8> {
-    match fate {
-        Fate::Lost => durable.to_vec(),
-        Fate::Kept => live.to_vec(),
-        Fate::Drawn(_) => {
-            let unsynced = (live.len().saturating_sub(durable.len()) as u64).saturating_add(1);
-            let kept = durable.len() + usize::try_from(dice.roll(unsynced)).unwrap_or(0);
-            let mut bytes = live.get(..kept).unwrap_or(live).to_vec();
-            if dice.roll(4) == 0 {
-                bytes.resize(live.len(), 0);
-            }
-            bytes
-        }
-    }
 }
 
 impl Memory {
@@ -323,20 +160,6 @@ impl Memory {
             }
         }
         Ok(())
-    }
-}
-
-impl State {
-    /// Adds or replaces an entry in both images.
-    fn add(&mut self, directory: NodeId, name: &str, node: Node) -> NodeId {
-        let id = self.nodes.len();
-        self.nodes.push(node);
-        let change = vec![(directory, name.to_owned(), Some(id))];
-        self.settle(&change);
-        if let Some(Node::Directory { live, .. }) = self.nodes.get_mut(directory) {
-            live.insert(name.to_owned(), id);
-        }
-        id
     }
 }
 
@@ -576,97 +399,4 @@ impl Drop for MemoryLock {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(memory: &Memory, path: &str, contents: &[u8], sync: bool) {
-        let mut file = memory.create(Path::new(path)).unwrap();
-        file.write_all(contents).unwrap();
-        if sync {
-            file.sync().unwrap();
-        }
-    }
-
-    fn contents(memory: &Memory, path: &str) -> Option<Vec<u8>> {
-        memory.read(Path::new(path), u64::MAX).ok()
-    }
-
-    #[test]
-    fn a_name_needs_its_directory_synced_and_contents_need_the_file_synced() {
-        let memory = Memory::new();
-        memory.create_directory(Path::new("t")).unwrap();
-        write(&memory, "t/a", b"aaaa", true);
-        write(&memory, "t/b", b"bbbb", false);
-        assert_eq!(contents(&memory.crash(Fate::Lost), "t/a"), None);
-        assert_eq!(contents(&memory.crash(Fate::Kept), "t/b").unwrap(), b"bbbb");
-        memory.sync_directory(Path::new("t")).unwrap();
-        assert!(!memory.crash(Fate::Lost).exists(Path::new("t")).unwrap());
-        memory.sync_directory(Path::new("")).unwrap();
-        let after = memory.crash(Fate::Lost);
-        assert_eq!(contents(&after, "t/a").unwrap(), b"aaaa");
-        assert_eq!(contents(&after, "t/b").unwrap(), b"");
-    }
-
-    #[test]
-    fn a_rename_is_atomic_whatever_the_fate() {
-        let memory = Memory::new();
-        memory.put(Path::new("t/old"), b"1");
-        write(&memory, "t/new", b"2", true);
-        memory.sync_directory(Path::new("t")).unwrap();
-        memory.rename(Path::new("t/new"), Path::new("t/old")).unwrap();
-        let mut seen = std::collections::BTreeSet::new();
-        for seed in 0..32 {
-            let after = memory.crash(Fate::Drawn(seed));
-            seen.insert((contents(&after, "t/old").unwrap(), contents(&after, "t/new")));
-        }
-        let kept = (b"2".to_vec(), None);
-        let lost = (b"1".to_vec(), Some(b"2".to_vec()));
-        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [lost, kept]);
-    }
-
-    #[test]
-    fn drawn_fates_keep_what_was_synced() {
-        let memory = Memory::new();
-        let mut file = memory.create(Path::new("log")).unwrap();
-        file.write_all(b"durable").unwrap();
-        file.sync().unwrap();
-        file.write_all(b" and not").unwrap();
-        memory.sync_directory(Path::new("/")).unwrap();
-        for seed in 0..100 {
-            let after = contents(&memory.crash(Fate::Drawn(seed)), "log").unwrap();
-            assert!(after.starts_with(b"durable") && after.len() <= 15);
-        }
-    }
-
-    #[test]
-    fn errors_come_at_the_call_that_was_asked_for() {
-        let memory = Memory::new();
-        memory.fail_at(Calls::Writes, 1, ENOSPC);
-        let mut file = memory.create(Path::new("a")).unwrap();
-        let error = file.write_all(b"12345678").unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert_eq!(contents(&memory, "a").unwrap(), b"1234");
-        file.write_all(b"x").unwrap();
-        memory.fail_from(Calls::Reads, 0, EIO);
-        assert!(memory.open(Path::new("a")).is_err() && memory.list(Path::new("")).is_err());
-        memory.heal();
-        assert_eq!(contents(&memory, "a").unwrap(), b"1234x");
-    }
-
-    #[test]
-    fn it_behaves_like_a_disk() {
-        let memory = Memory::new();
-        memory.put(Path::new("/t/p/a"), b"1");
-        memory.put(Path::new("/t/p/b"), b"22");
-        let path = Path::new("/t/p");
-        let names: Vec<_> =
-            memory.list(path).unwrap().into_iter().map(|entry| entry.name).collect();
-        assert_eq!(names, ["a", "b"]);
-        assert_eq!(memory.create_directory(path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        memory.rename(path, Path::new("/t/q")).unwrap();
-        assert!(!memory.exists(path).unwrap());
-        memory.remove_directory(Path::new("/t/q")).unwrap();
-        assert!(memory.list(Path::new("/t")).unwrap().is_empty());
-        assert_eq!(memory.open(path).unwrap_err().kind(), io::ErrorKind::NotFound);
-    }
-}
+mod tests;

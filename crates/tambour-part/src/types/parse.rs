@@ -1,14 +1,15 @@
 //! Parsing ClickHouse's type syntax. Depth and lengths are limited: types come from files and from strangers.
 
+mod scanner;
+
+use self::scanner::Parser;
 use super::DataType;
 use super::names::{plain, synonym};
-use crate::{PartError, Place};
+use crate::PartError;
 use std::str::FromStr;
 
 /// Deepest nesting of types that is accepted.
 const DEPTH_MAX: usize = 64;
-/// Longest text of a type that is accepted, in bytes.
-const TEXT_MAX: usize = 4 << 20;
 /// Widest FixedString, as in ClickHouse.
 const FIXED_STRING_MAX: usize = 0xff_ffff;
 
@@ -40,119 +41,7 @@ pub fn nested_elements(text: &str) -> Result<Option<Vec<(String, DataType)>>, Pa
     }
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Result<Self, PartError> {
-        if text.len() > TEXT_MAX {
-            let (limit, got) = (TEXT_MAX as u64, text.len() as u64);
-            return Err(PartError::limit(
-                Place::default(),
-                "length of a data type's text",
-                limit,
-                got,
-            ));
-        }
-        Ok(Self { text, at: 0 })
-    }
-
-    fn error(&self, reason: &str) -> PartError {
-        // The whole text of a hostile type may be megabytes.
-        let text: String = self.text.chars().take(200).collect();
-        PartError::TypeSyntax { text, position: self.at, reason: reason.to_owned().into() }
-    }
-
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    fn space(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_whitespace()).len();
-    }
-
-    fn end(&mut self) -> Result<(), PartError> {
-        self.space();
-        if self.rest().is_empty() { Ok(()) } else { Err(self.error("something follows the type")) }
-    }
-
-    /// Takes a character if it comes next.
-    fn take(&mut self, wanted: char) -> bool {
-        self.space();
-        let found = self.rest().starts_with(wanted);
-        self.at += if found { wanted.len_utf8() } else { 0 };
-        found
-    }
-
-    fn expect(&mut self, wanted: char) -> Result<(), PartError> {
-        if self.take(wanted) { Ok(()) } else { Err(self.error(&format!("`{wanted}` expected"))) }
-    }
-
-    fn word(&mut self) -> Option<&'a str> {
-        self.space();
-        let rest = self.rest();
-        let length =
-            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
-        let word = rest.get(..length).filter(|word| !word.is_empty())?;
-        self.at += length;
-        Some(word)
-    }
-
-    fn number(&mut self) -> Result<i64, PartError> {
-        self.space();
-        let start = self.at;
-        self.take('-');
-        self.word();
-        let number = self.text.get(start..self.at).and_then(|text| text.parse().ok());
-        number.ok_or_else(|| {
-            self.at = start;
-            self.error("a number expected")
-        })
-    }
-
-    /// A quoted text with ClickHouse's escapes; the opening quote comes next.
-    fn quoted(&mut self, quote: char) -> Result<String, PartError> {
-        self.expect(quote)?;
-        let mut text = String::new();
-        let mut characters = self.rest().char_indices();
-        while let Some((index, c)) = characters.next() {
-            if c == quote {
-                // A doubled quote stands for itself.
-                if self.rest().get(index + 1..).is_some_and(|rest| rest.starts_with(quote)) {
-                    characters.next();
-                    text.push(quote);
-                    continue;
-                }
-                self.at += index + 1;
-                return Ok(text);
-            }
-            if c != '\\' {
-                text.push(c);
-                continue;
-            }
-            match characters.next() {
-                Some((_, 'x')) => {
-                    let digits: String =
-                        characters.by_ref().take(2).map(|(_, digit)| digit).collect();
-                    match u8::from_str_radix(&digits, 16) {
-                        Ok(byte) if byte < 0x80 && digits.len() == 2 => text.push(char::from(byte)),
-                        _ => {
-                            return Err(
-                                self.error("`\\x` needs two digits that make an ASCII character")
-                            );
-                        }
-                    }
-                }
-                Some((_, escaped)) => text.push(unescape(escaped)),
-                None => break,
-            }
-        }
-        Err(self.error("the quote is not closed"))
-    }
-
+impl Parser<'_> {
     fn data_type(&mut self, depth: usize) -> Result<DataType, PartError> {
         if depth >= DEPTH_MAX {
             return Err(self.error("types are nested too deep"));
@@ -495,19 +384,4 @@ fn unsupported(text: String) -> PartError {
 
 fn narrowed<N: TryFrom<i64>>(values: &[(String, i64)]) -> Option<Vec<(String, N)>> {
     values.iter().map(|(name, number)| Some((name.clone(), N::try_from(*number).ok()?))).collect()
-}
-
-fn unescape(c: char) -> char {
-    match c {
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'a' => '\u{7}',
-        'v' => '\u{b}',
-        'e' => '\u{1b}',
-        '0' => '\0',
-        other => other,
-    }
 }

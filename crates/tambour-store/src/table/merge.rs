@@ -1,9 +1,10 @@
 //! Merging: a streaming k-way merge of sorted parts with bounded memory.
 
+use super::conform::check_columns;
 use super::key::Key;
 use super::locked::{LockedTable, live_part};
 use super::name::PartName;
-use super::open::{check_columns, open_live_part, open_part};
+use super::open::{open_live_part, open_part};
 use super::partition::{RangeColumns, Values};
 use super::run::{Run, RunReader, RunRequest, RunWriter};
 use super::shape::{Shape, Work};

@@ -10,6 +10,7 @@
 
 mod canonical;
 mod chunk;
+mod conform;
 mod draft;
 pub mod insert;
 mod intake;
@@ -19,6 +20,7 @@ pub mod merge;
 mod name;
 mod open;
 mod ordinal;
+mod parallel;
 mod partition;
 pub mod predicate;
 mod prune;

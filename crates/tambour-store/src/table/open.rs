@@ -1,23 +1,19 @@
 //! Opening a table: which parts are live, where they are, and whether they agree.
 
 use super::Table;
+use super::conform::check_columns;
 use super::locked::live_part;
 use super::name::PartName;
+use super::parallel::in_parallel;
 use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
 use crate::StoreError;
 use crate::commit::exists;
 use crate::schema::TableDefinition;
-use arrow_array::ArrayRef;
-use arrow_cast::cast;
-use arrow_schema::DataType as ArrowType;
-use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use tambour_part::part::OpenOptions;
 use tambour_part::storage::Storage;
-use tambour_part::types::{Column, DataType};
 use tambour_part::{Part, PartError};
 
 /// How often a reader starts again because a writer changed the table under it.
@@ -291,72 +287,6 @@ pub(super) fn directory_name(path: &Path) -> String {
         .unwrap_or_else(|| "table".to_owned())
 }
 
-/// The part must have exactly the table's columns, in any order.
-pub(super) fn check_columns(
-    table: &Path,
-    name: &str,
-    expected: &[Column],
-    part: &Part,
-) -> Result<(), StoreError> {
-    let differs = |expected: String, got: String| {
-        let (table, part) = (table.to_owned(), name.to_owned());
-        Err(StoreError::PartDiffers { table, part, field: "columns", expected, got })
-    };
-    let columns = part.columns().iter();
-    let by_name: HashMap<_, _> =
-        columns.map(|column| (column.name.as_str(), &column.data_type)).collect();
-    for column in expected {
-        let wanted = format!("{} {}", column.name, column.data_type);
-        match by_name.get(column.name.as_str()) {
-            Some(data_type) if is_same_data(data_type, &column.data_type) => {}
-            Some(data_type) => return differs(wanted, format!("{} {data_type}", column.name)),
-            None => {
-                // What an old part's rows have in it would be decided by a DEFAULT that is not in the part.
-                let what = format!(
-                    "column `{}`, which is missing in part {name:?} (added by ALTER TABLE?),",
-                    column.name
-                );
-                return Err(StoreError::Unsupported { path: table.to_owned(), what });
-            }
-        }
-    }
-    let expected: HashSet<_> = expected.iter().map(|column| column.name.as_str()).collect();
-    match by_name.keys().find(|name| !expected.contains(*name)) {
-        Some(other) => differs("no other column".to_owned(), (*other).to_owned()),
-        None => Ok(()),
-    }
-}
-
-/// True if values of both types are stored alike: the zone of a time is only shown, and old servers leave it out.
-fn is_same_data(left: &DataType, right: &DataType) -> bool {
-    match (left, right) {
-        (DataType::DateTime { .. }, DataType::DateTime { .. }) => true,
-        (DataType::DateTime64 { precision: one, .. }, DataType::DateTime64 { precision, .. }) => {
-            one == precision
-        }
-        (DataType::Nullable(one), DataType::Nullable(other))
-        | (DataType::LowCardinality(one), DataType::LowCardinality(other))
-        | (DataType::Array(one), DataType::Array(other)) => is_same_data(one, other),
-        (DataType::Tuple(one), DataType::Tuple(other)) => {
-            let mut pairs = one.iter().zip(other);
-            one.len() == other.len()
-                && pairs.all(|(one, other)| one.0 == other.0 && is_same_data(&one.1, &other.1))
-        }
-        (DataType::Map(key, value), DataType::Map(other_key, other_value)) => {
-            is_same_data(key, other_key) && is_same_data(value, other_value)
-        }
-        _ => left == right,
-    }
-}
-
-/// Gives an array the Arrow type that its column has in the table: the same values, another zone.
-pub(super) fn conform(array: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, StoreError> {
-    if array.data_type() == wanted {
-        return Ok(Arc::clone(array));
-    }
-    cast(array, wanted).map_err(StoreError::arrow("giving times the zone of the table"))
-}
-
 /// Live parts among directory names, in order, and those that they cover.
 fn live_set<'a>(
     path: &Path,
@@ -429,41 +359,6 @@ fn refuse_old_syntax(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), Stor
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(StoreError::file("read", &file)(error)),
     }
-}
-
-/// Runs `work` for every item on a few threads; results in order, or the error of the first item that failed.
-pub(super) fn in_parallel<T: Sync, R: Send>(
-    items: &[T],
-    work: impl Fn(&T) -> Result<R, StoreError> + Sync,
-) -> Result<Vec<R>, StoreError> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len() / 4);
-    if threads <= 1 {
-        return items.iter().map(work).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let mut results: Vec<(usize, Result<R, StoreError>)> = Vec::with_capacity(items.len());
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut done = Vec::new();
-                    loop {
-                        let index = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(item) = items.get(index) else { return done };
-                        done.push((index, work(item)));
-                    }
-                })
-            })
-            .collect();
-        for worker in workers {
-            match worker.join() {
-                Ok(done) => results.extend(done),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-    });
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]

@@ -14,22 +14,21 @@
 //! Pruning wrongly loses rows without a word. So what is not understood always "may match", and time zones, in which
 //! local time sometimes goes backward, are given two days of slack.
 
+mod encoded;
+mod monotonic;
+
+pub(super) use encoded::Encoded;
+
+use self::monotonic::{column_name, evaluate, follows, has_zone, slack, within};
 use super::ordinal::{Order, Ordinal, bare, constant_array, moved, order};
 use super::predicate::{Comparison, Constant, Predicate};
 use super::span::{Condition, Ends, Span, meets, points, spans};
 use crate::StoreError;
 use crate::schema::expression::Expression;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Date32Type;
-use arrow_array::{Array, ArrayRef, Date32Array, RecordBatch, RecordBatchOptions};
+use arrow_array::ArrayRef;
 use arrow_row::Rows;
-use arrow_schema::{DataType as ArrowType, Schema};
-use std::ops::{Bound, Range};
-use std::sync::Arc;
-use tambour_part::types::{Column, DataType, Strings};
-
-/// Slack for local times that go backward, in seconds: no zone ever set its clocks back by so much.
-const ZONE_SLACK: i64 = 2 * 86_400;
+use std::ops::Bound;
+use tambour_part::types::{Column, DataType};
 
 /// A key: an expression whose range is known.
 #[derive(Clone, Debug)]
@@ -359,228 +358,6 @@ impl Test {
             }
         }
     }
-}
-
-/// Entries of the keys, encoded; answers what a pruner wants to know of them.
-#[derive(Debug)]
-pub(super) struct Encoded<'a> {
-    pruner: &'a Pruner,
-    /// Per view the rows for low ends, and those for high ends if they differ.
-    rows: Vec<(Rows, Option<Rows>)>,
-}
-
-impl Encoded<'_> {
-    /// May a row match whose keys lie in these ranges, independently of each other? Keys without a range are open.
-    pub(super) fn ranges(&self, ends: &[(End, End)]) -> bool {
-        self.pruner.test.may_match(self, ends)
-    }
-
-    /// May a row match whose keys, compared as tuples, lie between two entries? Without `right` there is no upper end.
-    pub(super) fn granule(&self, left: usize, right: Option<usize>) -> bool {
-        let mut ends = vec![(End::Open, End::Open); self.pruner.used];
-        let Some(first) = ends.first_mut() else { return true };
-        *first = (End::At(left), right.map_or(End::Open, End::At));
-        // Most granules fail here already.
-        self.ranges(&ends) && self.tuples(0, Some(left), right, &mut ends)
-    }
-
-    /// The granules of a part that may hold a match: granule i lies between entries i and i + 1.
-    pub(super) fn granules(&self, count: usize, entries: usize) -> Vec<Range<usize>> {
-        let mut found: Vec<Range<usize>> = Vec::new();
-        for granule in 0..count {
-            let right = (granule + 1 < entries).then_some(granule + 1);
-            if self.granule(granule, right) {
-                match found.last_mut() {
-                    Some(last) if last.end == granule => last.end = granule + 1,
-                    _ => found.push(granule..granule + 1),
-                }
-            }
-        }
-        found
-    }
-
-    /// The first entry that is smaller than the one before it, if any: then the entries are not those of a sorted part.
-    pub(super) fn disorder(&self, entries: usize) -> Option<usize> {
-        let views: Vec<usize> =
-            (0..self.pruner.used).map_while(|key| self.pruner.base_view(key)).collect();
-        (1..entries).find(|&entry| {
-            let compared = views.iter().map(|&view| {
-                let rows = &self.rows[view].0;
-                rows.row(entry - 1).data().cmp(rows.row(entry).data())
-            });
-            compared.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then).is_gt()
-        })
-    }
-
-    /// Tuples from key `depth` on, between `left` and `right` (either may be missing), as boxes: the inside of the range of
-    /// this key, where the further keys are free, and its two edges, where they are not.
-    fn tuples(
-        &self,
-        depth: usize,
-        left: Option<usize>,
-        right: Option<usize>,
-        ends: &mut [(End, End)],
-    ) -> bool {
-        if depth == ends.len() || (left.is_none() && right.is_none()) {
-            ends[depth..].fill((End::Open, End::Open));
-            return self.ranges(ends);
-        }
-        if depth + 1 == ends.len() {
-            ends[depth] = (left.map_or(End::Open, End::At), right.map_or(End::Open, End::At));
-            return self.ranges(ends);
-        }
-        if let (Some(low), Some(high)) = (left, right)
-            && self.is_equal(depth, low, high)
-        {
-            ends[depth] = (End::At(low), End::At(low));
-            return self.tuples(depth + 1, left, right, ends);
-        }
-        ends[depth] = (left.map_or(End::Open, End::Past), right.map_or(End::Open, End::Past));
-        ends[depth + 1..].fill((End::Open, End::Open));
-        if self.ranges(ends) {
-            return true;
-        }
-        let edge = |entry: usize, left, right, ends: &mut [(End, End)]| {
-            ends[depth] = (End::At(entry), End::At(entry));
-            self.tuples(depth + 1, left, right, ends)
-        };
-        left.is_some_and(|entry| edge(entry, left, None, ends))
-            || right.is_some_and(|entry| edge(entry, None, right, ends))
-    }
-
-    fn is_equal(&self, key: usize, left: usize, right: usize) -> bool {
-        self.pruner.base_view(key).is_some_and(|view| {
-            let rows = &self.rows[view].0;
-            rows.row(left).data() == rows.row(right).data()
-        })
-    }
-
-    /// The range of a view, given those of the keys.
-    fn range(&self, view: usize, ends: &[(End, End)]) -> (Bound<&[u8]>, Bound<&[u8]>) {
-        let key = self.pruner.views[view].key;
-        let (low, high) = ends.get(key).copied().unwrap_or((End::Open, End::Open));
-        let is_function = self.pruner.views[view].function.is_some();
-        let (for_low, for_high) = &self.rows[view];
-        // What lies strictly above a key may have the same image.
-        let bound = |end| match end {
-            End::Open => Bound::Unbounded,
-            End::Past(entry) if !is_function => Bound::Excluded(entry),
-            End::At(entry) | End::Past(entry) => Bound::Included(entry),
-        };
-        let for_high = for_high.as_ref().unwrap_or(for_low);
-        let (low, high) = (bound(low), bound(high));
-        (low.map(|it| for_low.row(it).data()), high.map(|it| for_high.row(it).data()))
-    }
-}
-
-fn column_name(expression: &Expression) -> Option<&str> {
-    match expression {
-        Expression::Column(name) => Some(name),
-        _ => None,
-    }
-}
-
-/// True if the function never decreases (slack aside) over all values of the type.
-fn follows(function: &Expression, argument: &DataType, result: &DataType) -> bool {
-    let is_small = match bare(argument) {
-        // All their values stay in the range of all results.
-        DataType::Date | DataType::DateTime { .. } => true,
-        // Far dates overflow results that are dates themselves.
-        DataType::Date32 | DataType::DateTime64 { .. } => matches!(
-            bare(result),
-            DataType::UInt16
-                | DataType::UInt32
-                | DataType::UInt64
-                | DataType::Int32
-                | DataType::Int64
-        ),
-        // Other functions take integers for days or seconds, or wrap around.
-        DataType::UInt8
-        | DataType::UInt16
-        | DataType::UInt32
-        | DataType::UInt64
-        | DataType::Int8
-        | DataType::Int16
-        | DataType::Int32
-        | DataType::Int64 => is_division(function),
-        _ => false,
-    };
-    is_small && order(result) == Order::Same && function.is_monotonic()
-}
-
-/// True if the only functions are whole divisions.
-fn is_division(expression: &Expression) -> bool {
-    match expression {
-        Expression::Column(_) | Expression::Literal(_) => true,
-        Expression::Call { function, arguments } => {
-            function == "intDiv" && arguments.iter().all(is_division)
-        }
-    }
-}
-
-/// Seconds by which the argument of a monotonic function of times may be out of order in local time.
-fn slack(function: &Expression, argument: &DataType) -> i64 {
-    fn has_literal(expression: &Expression) -> bool {
-        match expression {
-            Expression::Literal(_) => true,
-            Expression::Call { arguments, .. } => arguments.iter().any(has_literal),
-            Expression::Column(_) => false,
-        }
-    }
-    let is_steady = match bare(argument) {
-        DataType::DateTime { zone } | DataType::DateTime64 { zone, .. } => {
-            zone.as_deref() == Some("UTC")
-        }
-        _ => true,
-    };
-    // A literal may be a zone.
-    if is_steady && !has_literal(function) { 0 } else { ZONE_SLACK }
-}
-
-/// False for times whose zone is that of whatever server looks at them.
-fn has_zone(data_type: &DataType) -> bool {
-    !matches!(
-        bare(data_type),
-        DataType::DateTime { zone: None } | DataType::DateTime64 { zone: None, .. }
-    )
-}
-
-/// Constants that a key function may be applied to: functions of a Date wrap around outside of its range, so the ends of
-/// ranges are moved into it; `None` if a single value lies outside.
-fn within(values: ArrayRef, argument: &DataType, wide: bool) -> Option<ArrayRef> {
-    const DAYS: std::ops::RangeInclusive<i32> = 0..=u16::MAX as i32;
-    if !matches!(bare(argument), DataType::Date) {
-        return Some(values);
-    }
-    let days = values.as_primitive_opt::<Date32Type>()?;
-    if wide {
-        let inside: Date32Array = days.unary(|day| day.clamp(*DAYS.start(), *DAYS.end()));
-        return Some(Arc::new(inside));
-    }
-    days.iter().flatten().all(|day| DAYS.contains(&day)).then_some(values)
-}
-
-/// A function of one column, for these values of it.
-fn evaluate(
-    function: &Expression,
-    column: &Expression,
-    values: &ArrayRef,
-    data_type: &DataType,
-) -> Result<ArrayRef, StoreError> {
-    let arrow = |cause| StoreError::arrow("evaluate a key expression")(cause);
-    let values = match values.data_type() {
-        ArrowType::BinaryView => arrow_cast::cast(values, &ArrowType::Utf8View).map_err(arrow)?,
-        _ => Arc::clone(values),
-    };
-    let name = column_name(column).unwrap_or_default();
-    let field = data_type
-        .field(name, Strings::Utf8)
-        .with_data_type(values.data_type().clone())
-        .with_nullable(true);
-    let options = RecordBatchOptions::new().with_row_count(Some(values.len()));
-    let schema = Arc::new(Schema::new(vec![field]));
-    let batch = RecordBatch::try_new_with_options(schema, vec![values], &options).map_err(arrow)?;
-    function.evaluate(&batch)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! A run: sorted rows of one partition, in one part or several that follow each other.
 
+use super::conform::conform;
 use super::draft::{Draft, Durability};
 use super::key::{Key, Keys, OwnedKey};
-use super::open::{conform, open_part};
+use super::open::open_part;
 use super::partition::{RangeColumns, Ranges, Values};
 use super::shape::Shape;
 use crate::StoreError;

@@ -3,23 +3,25 @@
 //! Planning prunes (see [`super::prune`]) and cuts what is left into partitions, the same way every time. Running opens one
 //! partition: the parts are found by name, checked against the content hashes, and read granule by granule.
 
+mod location;
+mod pruning;
+mod reader;
+
+pub use reader::ScanReader;
+
+use self::location::{path_of, url_of};
+use self::pruning::Pruning;
 use super::Table;
-use super::open::conform;
 use super::ordinal;
 use super::predicate::Predicate;
-use super::prune::{End, Key, Pruner};
-use super::span::Ends;
 use crate::StoreError;
-use crate::schema::expression::Expression;
-use arrow_array::{Array, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::Schema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::Part;
-use tambour_part::part::{PartReader, ReadRequest};
+use tambour_part::part::ReadRequest;
 use tambour_part::storage::Storage;
 use tambour_part::types::{Column, DataType, Strings};
 
@@ -226,14 +228,8 @@ impl Scan {
             };
             reads.push_back((Arc::clone(part), name.to_owned(), request));
         }
-        Ok(ScanReader {
-            table: table.path().to_owned(),
-            schema: Arc::new(Schema::new(fields)),
-            reads,
-            current: None,
-            bytes_read: 0,
-            left: self.limit.unwrap_or(u64::MAX),
-        })
+        let left = self.limit.unwrap_or(u64::MAX);
+        Ok(ScanReader::new(table.path(), Arc::new(Schema::new(fields)), reads, left))
     }
 
     /// Rows that one partition will yield.
@@ -369,226 +365,4 @@ fn columns_in(part: &Part, wanted: &[&Column]) -> Result<Vec<usize>, StoreError>
         })
     };
     wanted.iter().map(find).collect()
-}
-
-/// A predicate compiled for a table's partition key and primary key.
-struct Pruning<'a> {
-    table: &'a Path,
-    partition_types: Vec<DataType>,
-    /// Columns with min-max files.
-    extremes: Vec<Column>,
-    by_part: Pruner,
-    key_types: Vec<DataType>,
-    by_key: Pruner,
-}
-
-impl<'a> Pruning<'a> {
-    fn new(table: &'a Table, predicate: &Predicate) -> Result<Self, StoreError> {
-        let columns = table.columns();
-        let keys = |expressions: &[Expression]| -> Result<Vec<Key>, StoreError> {
-            let key = |expression: &Expression| {
-                Ok(Key {
-                    expression: expression.clone(),
-                    data_type: expression.data_type(columns)?,
-                    ends: Ends::Strict,
-                })
-            };
-            expressions.iter().map(key).collect()
-        };
-        let (mut by_part, by_key) = match table.definition() {
-            Some(definition) => (keys(&definition.partition_by)?, keys(&definition.primary_key)?),
-            None => (Vec::new(), Vec::new()),
-        };
-        let types = |keys: &[Key]| keys.iter().map(|key| key.data_type.clone()).collect();
-        let (partition_types, key_types) = (types(&by_part), types(&by_key));
-        let named = predicate.columns();
-        let extremes: Vec<Column> =
-            columns.iter().filter(|it| named.contains(&it.name.as_str())).cloned().collect();
-        by_part.extend(extremes.iter().map(|column| Key {
-            expression: Expression::Column(column.name.clone()),
-            data_type: column.data_type.clone(),
-            ends: Ends::Loose,
-        }));
-        Ok(Self {
-            table: table.path(),
-            partition_types,
-            extremes,
-            by_part: Pruner::new(predicate, columns, by_part)?,
-            key_types,
-            by_key: Pruner::new(predicate, columns, by_key)?,
-        })
-    }
-
-    /// The granules of a part that may hold a match.
-    fn granules(&self, part: &Part, name: &str) -> Result<Vec<Range<usize>>, StoreError> {
-        let count = part.granules().len();
-        if count == 0 || !self.may_match(part, name)? {
-            return Ok(Vec::new());
-        }
-        if self.by_key.is_idle() || !part.has_primary_index() {
-            return Ok(std::iter::once(0..count).collect());
-        }
-        let entries =
-            part.primary_index(&self.key_types).map_err(StoreError::part(self.table, name))?;
-        let length = entries.first().map_or(0, Array::len);
-        if length < count {
-            return Err(StoreError::PartDiffers {
-                table: self.table.to_owned(),
-                part: name.to_owned(),
-                field: "entries of the primary index",
-                expected: count.to_string(),
-                got: length.to_string(),
-            });
-        }
-        let encoded = self.by_key.encode(&entries)?;
-        if let Some(entry) = encoded.disorder(length) {
-            return Err(StoreError::IndexUnsorted {
-                table: self.table.to_owned(),
-                part: name.to_owned(),
-                entry,
-            });
-        }
-        Ok(encoded.granules(count, length))
-    }
-
-    /// May the part hold a match, by its partition and the extremes of its columns?
-    fn may_match(&self, part: &Part, name: &str) -> Result<bool, StoreError> {
-        if self.by_part.is_idle() {
-            return Ok(true);
-        }
-        let mut entries = if self.partition_types.is_empty() {
-            Vec::new()
-        } else {
-            part.partition_values(&self.partition_types)
-                .map_err(StoreError::part(self.table, name))?
-        };
-        let mut ends = vec![(End::At(0), End::At(0)); entries.len()];
-        for column in &self.extremes {
-            let minmax = part.minmax(&column.name).map_err(StoreError::part(self.table, name))?;
-            if let Some(values) = minmax {
-                entries.push(values);
-                ends.push((End::At(0), End::At(1)));
-            } else {
-                entries.push(new_null_array(&column.data_type.arrow(Strings::Binary), 2));
-                ends.push((End::Open, End::Open));
-            }
-        }
-        Ok(self.by_part.encode(&entries)?.ranges(&ends))
-    }
-}
-
-/// Batches of one partition.
-#[derive(Debug)]
-pub struct ScanReader {
-    table: PathBuf,
-    schema: SchemaRef,
-    reads: VecDeque<(Arc<Part>, String, ReadRequest)>,
-    /// The part that is being read, by name.
-    current: Option<(String, PartReader)>,
-    bytes_read: u64,
-    /// Rows that are still wanted.
-    left: u64,
-}
-
-impl ScanReader {
-    /// Compressed bytes read so far.
-    pub fn bytes_read(&self) -> u64 {
-        self.bytes_read + self.current.as_ref().map_or(0, |(_, reader)| reader.bytes_read())
-    }
-    /// The schema of its batches.
-    pub fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn advance(&mut self) -> Result<Option<RecordBatch>, StoreError> {
-        while self.left > 0 {
-            if let Some((name, reader)) = &mut self.current {
-                let Some(batch) = reader.next() else {
-                    self.bytes_read += reader.bytes_read();
-                    self.current = None;
-                    continue;
-                };
-                let batch = batch.map_err(StoreError::part(&self.table, name))?;
-                if batch.num_rows() > 0 {
-                    return self.shaped(&batch).map(Some);
-                }
-            } else if let Some((part, name, request)) = self.reads.pop_front() {
-                let reader = part.read(request).map_err(StoreError::part(&self.table, &name))?;
-                self.current = Some((name, reader));
-            } else {
-                break;
-            }
-        }
-        Ok(None)
-    }
-
-    /// The batch under the scan's schema, not longer than is wanted.
-    fn shaped(&mut self, batch: &RecordBatch) -> Result<RecordBatch, StoreError> {
-        let rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(batch.num_rows());
-        self.left -= rows as u64;
-        let batch = batch.slice(0, rows);
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let columns = batch.columns().iter().zip(self.schema.fields());
-        let columns = columns
-            .map(|(column, field)| conform(column, field.data_type()))
-            .collect::<Result<_, _>>()?;
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-            .map_err(StoreError::arrow("read a batch"))
-    }
-}
-
-impl Iterator for ScanReader {
-    type Item = Result<RecordBatch, StoreError>;
-    fn next(&mut self) -> Option<Self::Item> {
-        let item = self.advance().transpose();
-        if matches!(item, Some(Err(_))) {
-            // Nothing follows an error.
-            self.left = 0;
-        }
-        item
-    }
-}
-
-/// The URL of a directory.
-fn url_of(path: &Path) -> Result<String, StoreError> {
-    let path = std::path::absolute(path).map_err(StoreError::file("find", path))?;
-    let mut url = "file://".to_owned();
-    for &byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            url.push(char::from(byte));
-        } else {
-            let _ = std::fmt::Write::write_fmt(&mut url, format_args!("%{byte:02X}"));
-        }
-    }
-    Ok(url)
-}
-
-/// The directory that a URL names.
-fn path_of(url: &str) -> Result<PathBuf, StoreError> {
-    let bad = |problem: &str| StoreError::Scan { problem: format!("{problem}: {url}") };
-    let rest = url.strip_prefix("file://").ok_or_else(|| bad("not a file URL"))?;
-    let mut bytes = Vec::with_capacity(rest.len());
-    let mut source = rest.bytes();
-    while let Some(byte) = source.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || source.next().and_then(|it| char::from(it).to_digit(16));
-        let value = digit().zip(digit()).and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
-        bytes.push(value.ok_or_else(|| bad("a percent sign without two hexadecimal digits"))?);
-    }
-    os_path(bytes).ok_or_else(|| bad("not a path of this system"))
-}
-
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems' paths are not bytes")]
-fn os_path(bytes: Vec<u8>) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStringExt;
-    Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
-}
-
-#[cfg(not(unix))]
-fn os_path(bytes: Vec<u8>) -> Option<PathBuf> {
-    String::from_utf8(bytes).ok().map(PathBuf::from)
 }

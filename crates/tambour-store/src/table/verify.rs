@@ -1,8 +1,9 @@
 //! Verifying a whole table: every part, and what no part can know of itself.
 
+use super::conform::check_columns;
 use super::key::{Key, Keys};
 use super::name::PartName;
-use super::open::{self, Found, check_columns, load_sidecar, open_live_part, open_part};
+use super::open::{self, Found, load_sidecar, open_live_part, open_part};
 use super::partition::{RangeColumns, Ranges};
 use super::run::{RunReader, RunRequest};
 use super::sidecar::LivePart;
