@@ -137,6 +137,9 @@ impl Stages {
         let mut inside = Inside::Opaque;
         let payload = Payload { bytes, content_bytes, sequences: options.sequences };
         let result = family(method).and_then(|family| (family.explain)(&payload, &mut inside));
+        if result.as_ref().is_err_and(|error| error.kind() == Kind::Unsupported) {
+            inside = Inside::Opaque;
+        }
         self.stages.push(Stage { method, stored_bytes: bytes.len(), content_bytes, inside });
         result
     }

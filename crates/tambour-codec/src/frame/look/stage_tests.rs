@@ -375,5 +375,7 @@ fn what_is_not_known_is_no_fault() {
     // Of ALP in its RD variant nothing is known, either.
     let mut alp = encoded("ALP", FLOATS, &prices(50));
     alp[25] |= 0x10;
-    assert!(look(&alp, CLOSELY).1.is_none());
+    let (found, fault) = look(&alp, CLOSELY);
+    assert!(fault.is_none() && found.stages[0].inside == Inside::Opaque);
+    check_tally(&alp, &found);
 }
