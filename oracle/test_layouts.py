@@ -9,12 +9,17 @@ ROWS = 200_000
 SELECT = f"""SELECT number AS id, cityHash64(number) % 250 AS small, toFloat64(cityHash64(number, 1) % 5000) - 2500 AS whole,
     cityHash64(number, 2) % 100 / 8 AS eighths, toDate('1992-01-01') + cityHash64(number, 3) % 40 AS day,
     toDateTime('2024-01-01 00:00:00', 'UTC') + 60 * (cityHash64(number, 4) % 70) AS minute,
+    toDateTime64(toDateTime('2001-01-01 00:00:00', 'UTC') + cityHash64(number, 8) % 900000000, 3, 'UTC') AS second,
+    if(number % 5 = 0, NULL, toDateTime64(toDateTime('2001-01-01 00:00:00', 'UTC') + cityHash64(number, 9) % 900000000, 6, 'UTC')) AS seconds,
+    addMilliseconds(toDateTime64('2024-01-01 00:00:00', 3, 'UTC'), cityHash64(number, 10) % 900000000) AS finer,
     arrayElement(['DELIVER IN PERSON', 'COLLECT COD', 'NONE', 'TAKE BACK RETURN'], cityHash64(number, 5) % 4 + 1) AS few,
     arrayStringConcat(arrayMap(x -> arrayElement(['carefully', 'packages', 'sleep', 'quickly', 'final', 'even', 'accounts', 'haggle', 'furiously'],
         cityHash64(number, x) % 9 + 1), range(cityHash64(number, 6) % 9)), ' ') AS comment,
     if(number % 7 = 0, NULL, concat('maybe ', toString(cityHash64(number, 7) % 3000))) AS maybe
     FROM numbers({ROWS}) ORDER BY cityHash64(number)"""
-NAMES = ["id", "small", "whole", "eighths", "day", "minute", "few", "comment", "maybe"]
+NAMES = ["id", "small", "whole", "eighths", "day", "minute", "second", "seconds", "finer", "few", "comment", "maybe"]
+# Of the same value a DateTime prints less than a DateTime64.
+TEXTS = {name: f"replaceRegexpOne(toString({name}), '[.]0+$', '')" for name in ("minute", "second", "seconds")}
 
 
 def imported(server, tambour, path, *flags):
@@ -26,7 +31,7 @@ def imported(server, tambour, path, *flags):
 
 def sums(server, table, cast=""):
     """A hash of each column's texts: types differ, values do not."""
-    columns = ", ".join(f"sum(cityHash64(id, ifNull(toString({name}), 'NULL')))" for name in NAMES)
+    columns = ", ".join(f"sum(cityHash64(id, ifNull({TEXTS.get(name, f'toString({name})')}, 'NULL')))" for name in NAMES)
     return server.run(f"SELECT count(), {columns} FROM {table}{cast}")
 
 
@@ -39,6 +44,12 @@ def test_clickhouse_takes_what_was_chosen(server, tambour, database, tmp_path, f
     if flags in ([], ["--codec", "auto(size)"]):
         types = {column["name"]: column["type"] for column in answer["columns"]}
         assert "UInt8" in types["small"] and types["whole"] in ("Int16", "Int32") and types["few"] == "LowCardinality(String)"
+        assert "DateTime('UTC')" in types["minute"], "written to Parquet as milliseconds"
+        assert types["second"] == "DateTime('UTC')" and types["seconds"] == "Nullable(DateTime('UTC'))"
+        assert types["finer"] == "DateTime64(3, 'UTC')"
+    if flags == ["--keep-types"]:
+        types = {column["name"]: column["type"] for column in answer["columns"]}
+        assert types["second"] == "DateTime64(3, 'UTC')" and types["seconds"] == "Nullable(DateTime64(6, 'UTC'))"
     if flags == ["--codec", "auto(size)"]:
         assert sized and all((part / "comment.size.bin").exists() for part in sized)
     if "since" in str(flags) or "old" in flags:
@@ -91,7 +102,8 @@ def test_what_is_merged_is_laid_out_anew(server, tambour, database, tmp_path):
 def test_exports_give_the_values_back(server, tambour, tmp_path):
     source, _ = imported(server, tambour, tmp_path)
     tambour.run("export", tmp_path / "t", tmp_path / "back.csv")
-    structure = ("id UInt64, small UInt64, whole Float64, eighths Float64, day Date, minute DateTime(\\'UTC\\'), few String, comment String, "
+    structure = ("id UInt64, small UInt64, whole Float64, eighths Float64, day Date, minute DateTime(\\'UTC\\'), "
+                 "second DateTime64(3, \\'UTC\\'), seconds Nullable(DateTime64(6, \\'UTC\\')), finer DateTime64(3, \\'UTC\\'), few String, comment String, "
                  "maybe Nullable(String)")
     back = f"file('{tmp_path}/back.csv', CSVWithNames, '{structure}')"
     typed = f"file('{source}', Parquet, '{structure}')"

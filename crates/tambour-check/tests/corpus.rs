@@ -41,6 +41,11 @@ mod tests {
     }
 
     #[test]
+    fn block_look() {
+        replay("block_look", tambour_check::look::fuzz_stages);
+    }
+
+    #[test]
     fn frame_look() {
         replay("frame_look", tambour_check::look::fuzz_look);
     }

@@ -16,8 +16,6 @@ const MULTIPLE: u8 = 0x91;
 /// How closely blocks are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// Headers only; payloads are skipped.
-    Headers,
     /// Checksums are verified.
     Checksums,
     /// Payloads are decoded as well.
@@ -73,7 +71,7 @@ impl BlockFile {
         self.length
     }
 
-    /// The payload of the block that came last, unless headers are all that is looked at.
+    /// The payload of the block that came last.
     pub(crate) fn payload(&self) -> &[u8] {
         self.block.get(PREFIX_BYTES..).unwrap_or_default()
     }
@@ -97,35 +95,12 @@ impl BlockFile {
             let got = usize::try_from(left).unwrap_or(usize::MAX);
             return Err(self.damage(CodecError::Truncated { needed, got }));
         }
-        let mut entry = Entry {
-            offset: self.offset,
-            header,
-            codec: method_name(header.method).to_owned(),
-            damage: None,
-        };
-        if self.depth == Depth::Headers {
-            self.skip(&mut entry)?;
-        } else {
-            self.fill(needed - PREFIX_BYTES)?;
-            entry.codec =
-                codec_name(header.method, self.block.get(PREFIX_BYTES..).unwrap_or_default());
-            entry.damage = self.check().err().map(|cause| self.damage(cause));
-        }
+        self.fill(needed - PREFIX_BYTES)?;
+        let codec = codec_name(header.method, self.payload());
+        let damage = self.check().err().map(|cause| self.damage(cause));
+        let entry = Entry { offset: self.offset, header, codec, damage };
         self.offset += needed as u64;
         Ok(entry)
-    }
-
-    /// Passes a payload by, but for what names the codecs of a chain.
-    fn skip(&mut self, entry: &mut Entry) -> Result<(), PartError> {
-        let mut left = entry.header.block_bytes() - PREFIX_BYTES;
-        if entry.header.method == MULTIPLE {
-            let names = left.min(16);
-            self.fill(names)?;
-            entry.codec = codec_name(MULTIPLE, self.block.get(PREFIX_BYTES..).unwrap_or_default());
-            left -= names;
-        }
-        let left = i64::try_from(left).unwrap_or(i64::MAX);
-        self.file.seek_relative(left).map_err(|cause| self.io(cause))
     }
 
     /// Appends so many bytes of the file to the block.

@@ -197,7 +197,7 @@ impl Input {
             self.pieces.push(piece);
         }
         let readings = match &self.options.columns {
-            Some(columns) => self.sheet.given(columns),
+            Some(columns) => self.sheet.given(columns, self.options.exact_times),
             None => self.usual(self.sheet.decide(&self.texts)),
         };
         if readings.is_empty() {

@@ -22,7 +22,7 @@ pub enum Types {
     #[default]
     Usual,
     /// Those in which a sample of the rows takes the fewest bytes and that lose nothing: LowCardinality, narrower integers,
-    /// integers for floats that are whole numbers. A stream is read as with [`Types::Usual`], since a row that does not fit
+    /// integers for floats that are whole numbers, seconds for moments without fractions. A stream is read as with [`Types::Usual`], since a row that does not fit
     /// could not be read again.
     Smallest {
         /// The codec by which bytes are counted.
@@ -40,6 +40,9 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Types by CREATE TABLE, if the user gave them: nothing is inferred then, and a value that does not fit is an error.
     pub columns: Option<Vec<Column>>,
+    /// Refuse fractions of a second that a type of `columns` would cut, as ClickHouse does cut them. For types that the user did
+    /// not choose.
+    pub exact_times: bool,
     /// Types of columns otherwise.
     pub types: Types,
     /// Rows per batch, at most.
@@ -63,6 +66,7 @@ impl Default for ReadOptions {
         Self {
             format: None,
             columns: None,
+            exact_times: false,
             types: Types::default(),
             batch_rows: BATCH_ROWS,
             record_bytes_max: RECORD_BYTES_MAX,

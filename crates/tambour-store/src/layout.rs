@@ -50,7 +50,7 @@ pub struct Change {
     pub data_type: DataType,
     /// Every row is known to fit.
     pub certain: bool,
-    /// The values are floats that are all whole numbers.
+    /// The values are written more finely, and all are whole: floats that are integers, moments at whole seconds.
     pub whole: bool,
 }
 
@@ -145,7 +145,8 @@ impl Trial<'_> {
             | DataType::Float64
             | DataType::Date
             | DataType::Date32
-            | DataType::DateTime { .. } => self.number(),
+            | DataType::DateTime { .. }
+            | DataType::DateTime64 { .. } => self.number(),
             _ => Ok(None),
         }
     }
@@ -174,12 +175,13 @@ impl Trial<'_> {
         let narrow = self.narrow(&facts);
         let data_type =
             narrow.as_ref().map_or(&self.column.data_type, |change| &change.data_type).clone();
-        // A dictionary of ClickHouse's takes -0.0 for 0.0 and one NaN for another when it merges.
-        if matches!(data_type.unwrapped(), DataType::Float32 | DataType::Float64) {
+        // A dictionary of ClickHouse's takes -0.0 for 0.0 and one NaN for another when it merges; of DateTime64 it has none.
+        let without = [DataType::Float32, DataType::Float64].contains(data_type.unwrapped());
+        if without || matches!(data_type.unwrapped(), DataType::DateTime64 { .. }) {
             return Ok(narrow);
         }
         let arrays = match &narrow {
-            Some(change) if change.whole => whole(self.arrays)?,
+            Some(change) if change.whole => whole(self.arrays, &change.data_type)?,
             _ => self.arrays.to_vec(),
         };
         let choice = self.choice();
@@ -205,9 +207,30 @@ impl Trial<'_> {
         Ok(Some(Change { data_type: low, certain, whole }))
     }
 
-    /// The narrowest integer for whole numbers, if it is narrower than the type.
+    /// Seconds for moments that have no fraction, if all are among those of DateTime.
+    fn seconds(&self, facts: &Facts, zone: Option<&String>) -> Option<Change> {
+        let (first, last) = facts.range?;
+        if facts.subsecond || first < 0 || last > i128::from(u32::MAX) {
+            return None;
+        }
+        let data_type = self.as_nullable(DataType::DateTime { zone: zone.cloned() });
+        Some(Change { data_type, certain: self.options.complete, whole: true })
+    }
+
+    /// A type, Nullable if that of the column is.
+    fn as_nullable(&self, data_type: DataType) -> DataType {
+        match &self.column.data_type {
+            DataType::Nullable(_) => DataType::Nullable(Box::new(data_type)),
+            _ => data_type,
+        }
+    }
+
+    /// The narrowest integer for whole numbers, if it is narrower than the type; seconds for finer moments.
     fn narrow(&self, facts: &Facts) -> Option<Change> {
         let data_type = &self.column.data_type;
+        if let DataType::DateTime64 { zone, .. } = data_type.unwrapped() {
+            return self.seconds(facts, zone.as_ref());
+        }
         let whole = matches!(data_type.unwrapped(), DataType::Float32 | DataType::Float64);
         let is_number = whole || is_wide_integer(data_type.unwrapped());
         if !is_number || facts.fractional {
@@ -226,11 +249,7 @@ impl Trial<'_> {
         if narrow.fixed_width() > width || !whole && narrow.fixed_width() == width {
             return None;
         }
-        let data_type = match data_type {
-            DataType::Nullable(_) => DataType::Nullable(Box::new(narrow)),
-            _ => narrow,
-        };
-        Some(Change { data_type, certain, whole })
+        Some(Change { data_type: self.as_nullable(narrow), certain, whole })
     }
 
     fn choice(&self) -> Option<Choice> {
@@ -281,10 +300,13 @@ impl Trial<'_> {
     }
 }
 
-/// Floats that are whole numbers as integers.
-fn whole(arrays: &[ArrayRef]) -> Result<Vec<ArrayRef>, StoreError> {
+/// Floats that are whole numbers as integers, moments at whole seconds in the form of their new type.
+fn whole(arrays: &[ArrayRef], data_type: &DataType) -> Result<Vec<ArrayRef>, StoreError> {
     let strict = arrow_cast::CastOptions { safe: false, ..Default::default() };
-    let wanted = DataType::Int64.arrow(Strings::Utf8);
+    let wanted = match data_type.unwrapped() {
+        DataType::DateTime { .. } => data_type.unwrapped().arrow(Strings::Utf8),
+        _ => DataType::Int64.arrow(Strings::Utf8),
+    };
     let cast = |array: &ArrayRef| arrow_cast::cast_with_options(array, &wanted, &strict);
     let cast: Result<Vec<ArrayRef>, _> = arrays.iter().map(cast).collect();
     cast.map_err(StoreError::arrow("reading whole numbers"))

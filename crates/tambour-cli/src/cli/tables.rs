@@ -113,7 +113,7 @@ pub(crate) struct InspectArguments {
     /// A table, a part, a file of blocks (.bin), or of frames (.lz4, .zst)
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
-    /// Also every block: offset, codec, sizes, checksum; of frames also literals, tables and sequences
+    /// Also every block: offset, codec, sizes, checksum, and what is inside: literals, tables, sequences, headers of codecs
     #[arg(long)]
     pub(crate) blocks: bool,
     /// Also decode: lengths and offsets of matches, and what the choice among LZ4 decoders learned

@@ -99,6 +99,8 @@ fn open(arguments: &ImportArguments, given: Option<&TableDefinition>) -> anyhow:
     let options = ReadOptions {
         format: arguments.format.map(Into::into),
         columns: given.map(TableDefinition::plain_columns),
+        // Types that import may have chosen itself.
+        exact_times: arguments.append && arguments.create.is_none(),
         batch_rows: BATCH_ROWS,
         record_bytes_max: usize::try_from(arguments.record_max.0).unwrap_or(usize::MAX),
         header,

@@ -114,6 +114,101 @@ fn a_stream_of_blocks_needs_no_ending() {
     assert!(text.contains("what the selector learned"), "{text}");
 }
 
+/// What `inspect` tells of blocks of the lines with a codec, as text and as JSON.
+fn inspected(sandbox: &Sandbox, codec: &str, options: &[&str]) -> String {
+    sandbox.run(&["compress", "lines", "--codec", codec, "-o", "blocks", "--force"]).expect(0);
+    let text = sandbox.run(&[&["inspect", "blocks"], options].concat()).expect(0).stdout;
+    let fits = |line: &str| line.chars().count() <= 80;
+    assert!(options.contains(&"--json") || text.lines().all(fits), "{text}");
+    text
+}
+
+#[test]
+fn inspect_looks_inside_blocks() {
+    let sandbox = sandbox();
+    let text = inspected(&sandbox, "LZ4", &[]);
+    for word in ["where the bytes went", "tokens and lengths", "offsets", "checksums", "(all)"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(!text.contains("block 0 at"), "not without being asked: {text}");
+    let text = inspected(&sandbox, "LZ4", &["--stats"]);
+    assert!(text.contains("offset of matches") && text.contains("what the selector"), "{text}");
+    let text = inspected(&sandbox, "LZ4", &["--blocks"]);
+    for word in ["block 0 at 0: LZ4", "checksum good", "back", "more; --json", "offset of matches"]
+    {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let text = inspected(&sandbox, "ZSTD(3)", &["--blocks"]);
+    for word in ["header of", "window", "literals: Huffman", "tree:", "tables:", "frame headers"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let text = inspected(&sandbox, "Delta(4), LZ4", &["--blocks"]);
+    for word in ["chain: ", "  LZ4: ", "  Delta: ", "of 4 bytes", "first ", "lists of chains"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let text = inspected(&sandbox, "Delta(4), LZ4", &[]);
+    assert!(!text.contains("first "), "nothing was decoded: {text}");
+}
+
+#[test]
+fn inspect_of_blocks_as_json_adds_up() {
+    let sandbox = sandbox();
+    let content = lines().len() as u64;
+    for codec in ["LZ4", "ZSTD(3)", "Delta(8), ZSTD(1)", "NONE"] {
+        let text = inspected(&sandbox, codec, &["--json", "--blocks"]);
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["kind"], "blocks");
+        let length = fs::metadata(sandbox.path().join("blocks")).unwrap().len();
+        let spent = json["sums"]["spent"].as_object().unwrap();
+        assert_eq!(spent.values().map(|bytes| bytes.as_u64().unwrap()).sum::<u64>(), length);
+        let mut held = 0;
+        for block in json["blocks"].as_array().unwrap() {
+            held += block["uncompressed"].as_u64().unwrap();
+            let stages = block["stages"].as_array().unwrap();
+            assert_eq!(stages.len(), 1 + usize::from(codec.contains(',')), "{codec}");
+            assert!(block["damage"].is_null() && block["good"] == true);
+        }
+        assert_eq!(held, content, "{codec}");
+        assert!(json["damage"].is_null(), "{codec}");
+    }
+}
+
+#[test]
+fn damaged_blocks_are_told_as_far_as_they_can_be_read() {
+    let sandbox = sandbox();
+    for (codec, name) in [("LZ4", "LZ4"), ("ZSTD(3)", "ZSTD"), ("T64, LZ4", "LZ4")] {
+        if codec.starts_with("T64") {
+            // Of bytes there is no T64; a column has it.
+            sandbox
+                .file("n.csv", (0..9000).fold("n\n".to_owned(), |text, n| format!("{text}{n}\n")));
+            let import = ["import", "n.csv", "--into", "t", "--codec", codec, "--keep-types"];
+            sandbox.run(&import).expect(0);
+            fs::copy(sandbox.part("t").join("n.bin"), sandbox.path().join("blocks")).unwrap();
+        } else {
+            inspected(&sandbox, codec, &[]);
+        }
+        let good = fs::read(sandbox.path().join("blocks")).unwrap();
+        // A byte of the checksum, and one in the middle of the first payload.
+        for at in [3, 60] {
+            let mut bad = good.clone();
+            bad[at] ^= 0xff;
+            sandbox.file("bad", &bad);
+            let run = sandbox.run(&["inspect", "bad", "--blocks"]).expect(3);
+            assert!(run.stdout.contains("checksum BAD"), "{}", run.stdout);
+            assert!(run.stdout.contains(&format!("  {name}: ")), "{}", run.stdout);
+            assert!(run.stderr.contains("checksum mismatch"), "{}", run.stderr);
+            let json = sandbox.run(&["inspect", "bad", "--blocks", "--json"]).expect(3).json();
+            assert_eq!(json["blocks"][0]["good"], false);
+            assert_eq!(json["damage"]["offset"], 0);
+        }
+        // Cut inside of the last block: all before it is told.
+        fs::write(sandbox.path().join("bad"), &good[..good.len() - 5]).unwrap();
+        let run = sandbox.run(&["inspect", "bad"]).expect(3);
+        assert!(run.stdout.contains("contents"), "{}", run.stdout);
+        assert!(run.stderr.contains("block needs"), "{}", run.stderr);
+    }
+}
+
 #[test]
 fn dictionaries_of_both_formats() {
     let sandbox = Sandbox::new();

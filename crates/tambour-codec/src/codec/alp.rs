@@ -5,7 +5,7 @@
 
 use super::fpc::float_width;
 use super::width::element_width;
-use super::{Class, Codec, Family, Scope, argument_error};
+use super::{Class, Codec, Fact, Family, Inside, Payload, Scope, Values, argument_error};
 use crate::{CodecError, kernels};
 use tambour_kernel::column::alp::{self, Decimal, Encoded, Integers, POWER_MAX, Packed, VECTOR};
 use tambour_kernel::column::fpc::FloatWidth;
@@ -29,6 +29,7 @@ pub(super) const FAMILY: Family = Family {
         let width = float_width(width).ok_or_else(refused)?;
         Ok(Box::new(Alp { width, vector: None }))
     },
+    explain,
 };
 
 const VERSION: u8 = 1;
@@ -196,19 +197,26 @@ fn read_header(source: &[u8]) -> Result<FloatWidth, CodecError> {
     }
 }
 
-/// Decodes one vector at `at` and returns how many bytes it took.
-fn read_vector(
-    decode: Runnable<alp::Decode>,
+/// What stands in front of a vector.
+struct VectorHead<'a> {
+    decimal: Decimal,
+    bits: u32,
+    base: i64,
+    packed: &'a [u8],
+    exceptions: &'a [u8],
+}
+
+/// Reads a vector at `at`; `None` if so many bytes of values follow as they are.
+fn read_head(
     width: FloatWidth,
     source: &[u8],
     at: usize,
-    target: &mut [u8],
-) -> Result<usize, CodecError> {
+    value_bytes: usize,
+) -> Result<Option<VectorHead<'_>>, CodecError> {
     let rest = source.get(at..).unwrap_or_default();
     let short = || malformed(at, "vector cut short");
     if let Some((&RAW, rest)) = rest.split_first() {
-        target.copy_from_slice(rest.get(..target.len()).ok_or_else(short)?);
-        return Ok(1 + target.len());
+        return if rest.len() < value_bytes { Err(short()) } else { Ok(None) };
     }
     let (header, rest) = rest.split_first_chunk::<VECTOR_HEADER_BYTES>().ok_or_else(short)?;
     let [exponent, factor, low, high, bits, base @ ..] = *header;
@@ -220,12 +228,105 @@ fn read_vector(
         return Err(malformed(at + 4, "more than 64 bits for a value"));
     }
     let (packed, rest) = rest.split_at_checked(alp::packed_bytes(bits)).ok_or_else(short)?;
-    let decimal = Decimal { exponent, factor };
-    let vector = Packed { decimal, bits, base: i64::from_le_bytes(base), words: packed };
-    decode.decode(width, vector, target);
     let count = usize::from(u16::from_le_bytes([low, high]));
+    let exceptions = rest.get(..count * (2 + width.bytes())).ok_or_else(short)?;
+    let (decimal, base) = (Decimal { exponent, factor }, i64::from_le_bytes(base));
+    Ok(Some(VectorHead { decimal, bits, base, packed, exceptions }))
+}
+
+/// Tells of the vectors by their headers, each of which says where the next one is.
+fn explain(payload: &Payload<'_>, inside: &mut Inside) -> Result<(), CodecError> {
+    let values = inside.values();
+    let width = read_header(payload.bytes)?;
+    values.width = width.bytes();
+    values.count = payload.content_bytes / values.width;
+    values.header_bytes = HEADER_BYTES;
+    if !payload.content_bytes.is_multiple_of(values.width) {
+        return Err(malformed(1, "values of another width than the block's size"));
+    }
+    let mut sums = VectorSums { least: u32::MAX, ..VectorSums::default() };
+    let mut at = HEADER_BYTES;
+    let mut left = payload.content_bytes;
+    let mut damage = None;
+    while left > 0 {
+        let piece = left.min(VECTOR * values.width);
+        match read_head(width, payload.bytes, at, piece) {
+            Ok(None) => {
+                sums.plain += 1;
+                values.header_bytes += 1;
+                values.value_bytes += piece;
+                at += 1 + piece;
+            }
+            Ok(Some(head)) => {
+                values.header_bytes += VECTOR_HEADER_BYTES;
+                values.value_bytes += head.packed.len();
+                values.exception_bytes += head.exceptions.len();
+                at += VECTOR_HEADER_BYTES + head.packed.len() + head.exceptions.len();
+                sums.add(&head, head.exceptions.len() / (2 + values.width));
+            }
+            Err(error) => {
+                damage = Some(error);
+                break;
+            }
+        }
+        left -= piece;
+    }
+    sums.tell(values);
+    let behind = || (at < payload.bytes.len()).then(|| malformed(at, "bytes behind the end"));
+    damage.or_else(behind).map_or(Ok(()), Err)
+}
+
+/// What vectors have in common.
+#[derive(Default)]
+struct VectorSums {
+    /// Vectors whose values follow as they are.
+    plain: usize,
+    exceptions: usize,
+    least: u32,
+    most: u32,
+    /// Exponent, factor, exceptions, bits and base of each of the others.
+    rows: Vec<[i64; 5]>,
+}
+
+impl VectorSums {
+    fn add(&mut self, head: &VectorHead<'_>, exceptions: usize) {
+        self.exceptions += exceptions;
+        (self.least, self.most) = (self.least.min(head.bits), self.most.max(head.bits));
+        let Decimal { exponent, factor } = head.decimal;
+        // At most 65,535.
+        let exceptions = i64::try_from(exceptions).unwrap_or(i64::MAX);
+        self.rows.push([exponent.into(), factor.into(), exceptions, head.bits.into(), head.base]);
+    }
+
+    fn tell(self, values: &mut Values) {
+        values.say("vectors", self.rows.len() + self.plain);
+        if self.plain > 0 {
+            values.say("vectors as they are", self.plain);
+        }
+        if !self.rows.is_empty() {
+            values.say("least bits", u64::from(self.least));
+            values.say("most bits", u64::from(self.most));
+            values.say("exceptions", self.exceptions);
+            values.facts.push(("packed vectors", Fact::Rows(self.rows)));
+        }
+    }
+}
+
+/// Decodes one vector at `at` and returns how many bytes it took.
+fn read_vector(
+    decode: Runnable<alp::Decode>,
+    width: FloatWidth,
+    source: &[u8],
+    at: usize,
+    target: &mut [u8],
+) -> Result<usize, CodecError> {
+    let Some(head) = read_head(width, source, at, target.len())? else {
+        target.copy_from_slice(&source[at + 1..at + 1 + target.len()]);
+        return Ok(1 + target.len());
+    };
+    let VectorHead { decimal, bits, base, packed, exceptions } = head;
+    decode.decode(width, Packed { decimal, bits, base, words: packed }, target);
     let size = 2 + width.bytes();
-    let exceptions = rest.get(..count * size).ok_or_else(short)?;
     for (k, exception) in exceptions.chunks_exact(size).enumerate() {
         let index = usize::from(u16::from_le_bytes([exception[0], exception[1]]));
         let place = target.chunks_exact_mut(width.bytes()).nth(index);

@@ -1,6 +1,7 @@
 //! The frame of `DoubleDelta` and `Gorilla`: prefix, u32 count of values, then what a kernel makes of them.
 
-use super::width::{read_prefix, write_prefix};
+use super::width::{explain_prefix, read_prefix, write_prefix};
+use super::{Payload, Values};
 use crate::CodecError;
 use tambour_kernel::column::{Malformed, Width};
 
@@ -31,6 +32,40 @@ pub(super) fn encode_counted(
     Ok(())
 }
 
+/// Explains all up to the first value; returns what follows the count.
+pub(super) fn explain_counted<'a>(
+    codec: &'static str,
+    payload: &Payload<'a>,
+    values: &mut Values,
+) -> Result<&'a [u8], CodecError> {
+    let prefix = explain_prefix(codec, Width::new, payload, values)?;
+    let items = split_count(codec, prefix.source, prefix.at, values.count)?;
+    values.header_bytes += COUNT_BYTES;
+    values.value_bytes = items.len();
+    if values.count > 0 && items.len() < values.width {
+        let at = prefix.at + COUNT_BYTES;
+        return Err(CodecError::Payload { codec, at, reason: "the first value is cut short" });
+    }
+    Ok(items)
+}
+
+/// Takes off a count that has to be this one.
+fn split_count<'a>(
+    codec: &'static str,
+    source: &'a [u8],
+    at: usize,
+    expected: usize,
+) -> Result<&'a [u8], CodecError> {
+    let malformed = |reason| CodecError::Payload { codec, at, reason };
+    let Some((count, items)) = source.split_first_chunk::<COUNT_BYTES>() else {
+        return Err(malformed("count of values cut short"));
+    };
+    if u32::from_le_bytes(*count) as usize != expected {
+        return Err(malformed("count of values differs from the block's size"));
+    }
+    Ok(items)
+}
+
 /// Checks the count against the target and decodes with a kernel.
 pub(super) fn decode_counted(
     codec: &'static str,
@@ -40,13 +75,8 @@ pub(super) fn decode_counted(
 ) -> Result<(), CodecError> {
     let body = read_prefix(codec, Width::new, source, target)?;
     let malformed = |at, reason| CodecError::Payload { codec, at, reason };
-    let Some((count, items)) = body.source.split_first_chunk::<COUNT_BYTES>() else {
-        return Err(malformed(body.at, "count of values cut short"));
-    };
     let expected = body.target.len() / body.width.bytes();
-    if u32::from_le_bytes(*count) as usize != expected {
-        return Err(malformed(body.at, "count of values differs from the block's size"));
-    }
+    let items = split_count(codec, body.source, body.at, expected)?;
     let at = body.at + COUNT_BYTES;
     decode(body.width, items, body.target).map_err(|cause| malformed(at + cause.at, cause.reason))
 }

@@ -3,8 +3,9 @@
 //!
 //! `[width][leading][leading bytes]`, then the first value and the differences, modulo the width.
 
-use super::width::{argument_width, read_prefix, write_prefix};
-use super::{Class, Codec, Family, Scope};
+use super::explain::word;
+use super::width::{argument_width, explain_prefix, read_prefix, write_prefix};
+use super::{Class, Codec, Family, Inside, Payload, Scope};
 use crate::{CodecError, kernels};
 use tambour_kernel::column::{Width, delta};
 
@@ -18,11 +19,28 @@ pub(super) const FAMILY: Family = Family {
         let classes = [Class::Unsigned, Class::Signed, Class::Float];
         Ok(Box::new(Delta { width: argument_width("Delta", arguments, element, &classes)? }))
     },
+    explain,
 };
 
 #[derive(Debug)]
 struct Delta {
     width: Width,
+}
+
+fn explain(payload: &Payload<'_>, inside: &mut Inside) -> Result<(), CodecError> {
+    let values = inside.values();
+    let prefix = explain_prefix("Delta", Width::new, payload, values)?;
+    if prefix.source.len() != values.count * values.width {
+        return Err(other_count(prefix.at));
+    }
+    if let Some(first) = prefix.source.get(..values.width) {
+        values.say("first", word(first));
+    }
+    Ok(())
+}
+
+fn other_count(at: usize) -> CodecError {
+    CodecError::Payload { codec: "Delta", at, reason: "other than one difference per value" }
 }
 
 impl Codec for Delta {
@@ -37,8 +55,7 @@ impl Codec for Delta {
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
         let body = read_prefix("Delta", Width::new, source, target)?;
         if body.source.len() != body.target.len() {
-            let reason = "other than one difference per value";
-            return Err(CodecError::Payload { codec: "Delta", at: body.at, reason });
+            return Err(other_count(body.at));
         }
         kernels::delta_decode()?.decode(body.width, body.source, body.target);
         Ok(())

@@ -2,7 +2,8 @@
 //!
 //! `[width][leading][leading bytes]`, u32 count of values, then the first value, the first difference, and a stream of bits.
 
-use super::counted::{decode_counted, encode_counted};
+use super::counted::{decode_counted, encode_counted, explain_counted};
+use super::explain::word;
 use super::width::argument_width;
 use super::{Class, Codec, Family, Scope};
 use crate::CodecError;
@@ -21,6 +22,19 @@ pub(super) const FAMILY: Family = Family {
         let known = classes.contains(&element.class).then(|| Width::new(element.width)).flatten();
         let width = known.unwrap_or(argument);
         Ok(Box::new(DoubleDelta { width, scratch: Vec::new() }))
+    },
+    explain: |payload, inside| {
+        let values = inside.values();
+        let items = explain_counted("DoubleDelta", payload, values)?;
+        let width = values.width;
+        if let Some(first) = items.get(..width).filter(|_| values.count > 0) {
+            values.say("first", word(first));
+        }
+        if let Some(difference) = items.get(width..2 * width).filter(|_| values.count > 1) {
+            let above = 64 - 8 * u32::try_from(width).unwrap_or(8);
+            values.say("first difference", word(difference).cast_signed() << above >> above);
+        }
+        Ok(())
     },
 };
 

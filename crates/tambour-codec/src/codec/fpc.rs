@@ -17,6 +17,17 @@ pub(super) const FAMILY: Family = Family {
     // A pair of doubles takes one byte.
     expansion_max: 16,
     build: |arguments, element| Ok(Box::new(build(arguments, element)?)),
+    explain: |payload, inside| {
+        let values = inside.values();
+        let (width, level, pairs) = read_header(payload.bytes)?;
+        values.width = width.bytes();
+        // The last may be cut short.
+        values.count = payload.content_bytes.div_ceil(values.width);
+        values.header_bytes = payload.bytes.len() - pairs.len();
+        values.value_bytes = pairs.len();
+        values.say("level", u64::from(level));
+        Ok(())
+    },
 };
 
 /// Level without an argument, as in ClickHouse.
@@ -119,6 +130,23 @@ impl Run<Result<usize, Malformed>> for Decode<'_> {
     }
 }
 
+fn malformed(at: usize, reason: &'static str) -> CodecError {
+    CodecError::Payload { codec: "FPC", at, reason }
+}
+
+/// Width and level, and the pairs behind them.
+fn read_header(source: &[u8]) -> Result<(FloatWidth, u8, &[u8]), CodecError> {
+    let Some((&[width, level], pairs)) = source.split_first_chunk() else {
+        return Err(malformed(source.len(), "prefix cut short"));
+    };
+    let width = float_width(width).ok_or_else(|| malformed(0, "a width that there is not"))?;
+    if (1..=LEVEL_MAX).contains(&level) {
+        Ok((width, level, pairs))
+    } else {
+        Err(malformed(1, "a level that there is not"))
+    }
+}
+
 impl Codec for Fpc {
     fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
         let bytes = match self.width {
@@ -136,14 +164,7 @@ impl Codec for Fpc {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        let malformed = |at, reason| CodecError::Payload { codec: "FPC", at, reason };
-        let Some((&[width, level], pairs)) = source.split_first_chunk() else {
-            return Err(malformed(source.len(), "prefix cut short"));
-        };
-        let width = float_width(width).ok_or_else(|| malformed(0, "a width that there is not"))?;
-        if !(1..=LEVEL_MAX).contains(&level) {
-            return Err(malformed(1, "a level that there is not"));
-        }
+        let (width, level, pairs) = read_header(source)?;
         let values = target.len() / width.bytes();
         let run = Decode(width, pairs, target);
         let used = with_tables(&mut self.dense, level, values, run)

@@ -1,7 +1,7 @@
 //! `FSST`, method 0xe3, ours: bytes as codes for up to 255 strings of one to eight bytes that are frequent in the block. A text
 //! is decoded without what stands before it, at the speed of a copy; zstd makes texts smaller.
 
-use super::{Codec, Family, Scope, no_arguments};
+use super::{Codec, Family, Inside, Payload, Scope, no_arguments};
 use crate::CodecError;
 use std::collections::HashMap;
 
@@ -14,6 +14,7 @@ pub(super) const FAMILY: Family = Family {
         no_arguments("FSST", arguments)?;
         Ok(Box::new(Fsst))
     },
+    explain,
 };
 
 /// The code in front of a byte that stands for itself.
@@ -143,6 +144,21 @@ fn window(source: &[u8], at: usize) -> u64 {
 
 fn malformed(at: usize, reason: &'static str) -> CodecError {
     CodecError::Payload { codec: "FSST", at, reason }
+}
+
+fn explain(payload: &Payload<'_>, inside: &mut Inside) -> Result<(), CodecError> {
+    let values = inside.values();
+    let (&count, rest) = payload.bytes.split_first().ok_or(malformed(0, "no table"))?;
+    let count = usize::from(count);
+    let lengths = rest.get(..count).ok_or(malformed(1, "the table ends early"))?;
+    let symbols: usize = lengths.iter().map(|length| usize::from(*length)).sum();
+    values.width = 1;
+    values.count = payload.content_bytes;
+    values.say("symbols", count);
+    let codes = rest.get(count + symbols..).ok_or(malformed(1 + count, "the table ends early"))?;
+    values.header_bytes = payload.bytes.len() - codes.len();
+    values.value_bytes = codes.len();
+    Ok(())
 }
 
 impl Codec for Fsst {

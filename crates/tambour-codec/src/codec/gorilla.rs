@@ -2,9 +2,10 @@
 //!
 //! `[width][leading][leading bytes]`, u32 count of values, then the first value and a stream of bits.
 
-use super::counted::{decode_counted, encode_counted};
+use super::counted::{decode_counted, encode_counted, explain_counted};
+use super::explain::word;
 use super::width::argument_width;
-use super::{Class, Codec, Family, Scope};
+use super::{Class, Codec, Fact, Family, Scope};
 use crate::CodecError;
 use tambour_kernel::column::{Width, gorilla};
 
@@ -19,7 +20,28 @@ pub(super) const FAMILY: Family = Family {
         let width = argument_width("Gorilla", arguments, element, &[Class::Float])?;
         Ok(Box::new(Gorilla { width, scratch: Vec::new() }))
     },
+    explain: |payload, inside| {
+        let values = inside.values();
+        let items = explain_counted("Gorilla", payload, values)?;
+        if let Some(first) = items.get(..values.width).filter(|_| values.count > 0) {
+            values.say("first", first_value(first));
+        }
+        Ok(())
+    },
 };
+
+/// A first value as the float that it is in most columns.
+fn first_value(bytes: &[u8]) -> Fact {
+    match *bytes {
+        [a, b, c, d] => {
+            let first = f32::from_le_bytes([a, b, c, d]);
+            // By its digits: 0.1 stays 0.1.
+            Fact::Float(first.to_string().parse().unwrap_or_else(|_| first.into()))
+        }
+        [a, b, c, d, e, f, g, h] => Fact::Float(f64::from_le_bytes([a, b, c, d, e, f, g, h])),
+        _ => Fact::Unsigned(word(bytes)),
+    }
+}
 
 #[derive(Debug)]
 struct Gorilla {

@@ -4,6 +4,7 @@
 //! (`lz4hc.rs`) writes the same format under the same method byte.
 
 use super::{Codec, Family, Scope, no_arguments};
+use crate::frame::look;
 use crate::{CodecError, kernels};
 use tambour_kernel::lz4::{self, Selector};
 
@@ -17,6 +18,7 @@ pub(super) const FAMILY: Family = Family {
         no_arguments("LZ4", arguments)?;
         Ok(Box::new(Lz4::new(lz4::Level::default())?))
     },
+    explain: look::explain_lz4,
 };
 
 /// The codec of every family whose payload is an LZ4 block; they differ in how they encode.

@@ -10,6 +10,7 @@ mod alp;
 mod counted;
 mod delta;
 mod double_delta;
+mod explain;
 mod fpc;
 mod fsst;
 mod gcd;
@@ -43,7 +44,8 @@ pub const FAMILIES: &[&Family] = &[
     &stream_vbyte::FAMILY,
     &t64::FAMILY,
 ];
-pub(crate) use multiple::{Chain, check_chain};
+pub use explain::{Explain, Fact, Inside, Payload, Values};
+pub(crate) use multiple::{Chain, Inner, between_max, check_chain, split};
 pub(crate) use zstd::Frames;
 
 /// Method bytes of codecs that only we have; ClickHouse does not read their blocks.
@@ -72,6 +74,8 @@ pub struct Family {
     /// Makes a codec, if it suits the elements. Without arguments and for [`Element::UNKNOWN`] it can decode whatever the
     /// family wrote.
     pub build: Build,
+    /// Tells what is in a payload of this family, without decoding it.
+    pub explain: Explain,
 }
 
 /// Makes a codec from its arguments as written, for a stream of such elements.

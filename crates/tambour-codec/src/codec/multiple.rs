@@ -21,12 +21,19 @@ pub(super) const FAMILY: Family = Family {
             Err(argument_error("Multiple", arguments, "a chain is written as its codecs"))
         }
     },
+    // Its codecs are explained one by one.
+    explain: |_, _| Ok(()),
 };
 
 /// All that stands between the codecs of a chain may be so many times as large as its block ...
 const BETWEEN_FACTOR: u64 = 16;
 /// ... and so many bytes more. Who wrote the block had no reason for more; whoever made it up wants us to work for nothing.
 const BETWEEN_BYTES: u64 = 64 << 20;
+
+/// Most bytes of all that stands between the codecs of a chain for so many bytes.
+pub(crate) fn between_max(content_bytes: usize) -> u64 {
+    BETWEEN_BYTES + BETWEEN_FACTOR * content_bytes as u64
+}
 
 /// A chain as one codec. Without members it only decodes.
 #[derive(Debug)]
@@ -87,14 +94,14 @@ impl Codec for Chain {
         let (methods, body) = split(source)?;
         let at = 1 + methods.len();
         let Self { decoders, between: [current, next], .. } = self;
-        let mut allowed = BETWEEN_BYTES + BETWEEN_FACTOR * target.len() as u64;
+        let mut allowed = between_max(target.len());
         let mut steps = methods.iter().rev();
         let last = steps.next_back();
         let mut body = body;
         for &method in steps {
             let inner = Inner::parse(method, body, at)?;
             allowed = allowed.checked_sub(inner.uncompressed_size.into()).ok_or_else(|| {
-                let max = BETWEEN_BYTES + BETWEEN_FACTOR * target.len() as u64;
+                let max = between_max(target.len());
                 let got = max - allowed + u64::from(inner.uncompressed_size);
                 CodecError::Limit { what: "blocks between codecs", got, max }
             })?;
@@ -114,7 +121,7 @@ impl Codec for Chain {
 }
 
 /// The method bytes of a chain and what follows them.
-fn split(payload: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
+pub(crate) fn split(payload: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
     let Some((&count, rest)) = payload.split_first() else {
         return Err(malformed(0, "no number of codecs"));
     };
@@ -131,15 +138,15 @@ fn split(payload: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
 }
 
 /// A block without checksum.
-struct Inner<'a> {
-    uncompressed_size: u32,
-    payload: &'a [u8],
+pub(crate) struct Inner<'a> {
+    pub(crate) uncompressed_size: u32,
+    pub(crate) payload: &'a [u8],
 }
 
 impl<'a> Inner<'a> {
     /// Parses what has to be one whole block of a method; `at` is the position of the last one in the payload, which stands
     /// for those inside of it, too.
-    fn parse(method: u8, body: &'a [u8], at: usize) -> Result<Self, CodecError> {
+    pub(crate) fn parse(method: u8, body: &'a [u8], at: usize) -> Result<Self, CodecError> {
         let Some((&[got, c0, c1, c2, c3, u0, u1, u2, u3], payload)) =
             body.split_first_chunk::<HEADER_BYTES>()
         else {

@@ -1,6 +1,6 @@
 //! `NONE`, method 0x02: the payload is the data.
 
-use super::{Codec, Family, Scope, no_arguments};
+use super::{Codec, Family, Inside, Scope, no_arguments};
 use crate::CodecError;
 
 pub(super) const FAMILY: Family = Family {
@@ -12,10 +12,22 @@ pub(super) const FAMILY: Family = Family {
         no_arguments("NONE", arguments)?;
         Ok(Box::new(Identity))
     },
+    explain: |payload, inside| {
+        *inside = Inside::Plain;
+        check_size(payload.bytes.len(), payload.content_bytes)
+    },
 };
 
 #[derive(Debug)]
 struct Identity;
+
+fn check_size(got: usize, expected: usize) -> Result<(), CodecError> {
+    if got == expected {
+        return Ok(());
+    }
+    let (got, expected) = (got as u64, expected as u64);
+    Err(CodecError::Size { field: "payload size", got, min: expected, max: expected })
+}
 
 impl Codec for Identity {
     fn encode(&mut self, source: &[u8], target: &mut Vec<u8>) -> Result<(), CodecError> {
@@ -24,15 +36,7 @@ impl Codec for Identity {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        if source.len() != target.len() {
-            let expected = target.len() as u64;
-            return Err(CodecError::Size {
-                field: "payload size",
-                got: source.len() as u64,
-                min: expected,
-                max: expected,
-            });
-        }
+        check_size(source.len(), target.len())?;
         target.copy_from_slice(source);
         Ok(())
     }

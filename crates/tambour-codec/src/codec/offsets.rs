@@ -3,7 +3,9 @@
 //!
 //! `[width][leading][leading bytes][form]`, the base in as many bytes as a value, then the distances.
 
-use super::width::{read_prefix, write_prefix};
+use super::explain::word;
+use super::width::{explain_prefix, read_prefix, write_prefix};
+use super::{Inside, Payload};
 use crate::CodecError;
 use tambour_kernel::column::Width;
 use tambour_kernel::integer::Malformed;
@@ -17,16 +19,10 @@ struct Distances {
     values: Vec<u32>,
 }
 
-fn value(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(word)
-}
-
 /// The distances modulo the width, if 32 bits hold them. Signed values are shifted, so that they are in order.
 fn distances(width: usize, signed: bool, values: &[u8]) -> Option<Distances> {
     let flip = if signed { 1_u64 << (8 * width - 1) } else { 0 };
-    let ordered = || values.chunks_exact(width).map(|bytes| value(bytes) ^ flip);
+    let ordered = || values.chunks_exact(width).map(|bytes| word(bytes) ^ flip);
     let (base, most) = (ordered().min()?, ordered().max()?);
     u32::try_from(most - base).ok()?;
     let near = ordered().filter_map(|value| u32::try_from(value - base).ok()).collect();
@@ -68,6 +64,37 @@ pub(super) fn malformed(codec: &'static str, cause: Malformed) -> CodecError {
     CodecError::Payload { codec, at, reason }
 }
 
+/// Explains a payload whose forms have these names.
+pub(super) fn explain_offsets(
+    codec: &'static str,
+    forms: &[&'static str],
+    payload: &Payload<'_>,
+    inside: &mut Inside,
+) -> Result<(), CodecError> {
+    let values = inside.values();
+    let prefix = explain_prefix(codec, Width::new, payload, values)?;
+    let malformed = |reason| CodecError::Payload { codec, at: prefix.at, reason };
+    let Some((&form, rest)) = prefix.source.split_first() else {
+        return Err(malformed("no form"));
+    };
+    values.header_bytes += 1;
+    values.value_bytes = rest.len();
+    if form == RAW {
+        values.say("form", "as they are");
+        let whole = values.count * values.width;
+        let other = malformed("values of another size than the block's");
+        return if rest.len() == whole { Ok(()) } else { Err(other) };
+    }
+    let name = forms.get(usize::from(form)).ok_or_else(|| malformed("no such form"))?;
+    values.say("form", *name);
+    let split = rest.split_at_checked(values.width);
+    let (base, rest) = split.ok_or_else(|| malformed("base cut short"))?;
+    values.header_bytes += base.len();
+    values.value_bytes = rest.len();
+    values.say("base", word(base));
+    Ok(())
+}
+
 /// Decodes a payload. `decode` gets form, source and distances, and tells how many bytes it took.
 pub(super) fn decode_offsets(
     codec: &'static str,
@@ -92,7 +119,7 @@ pub(super) fn decode_offsets(
     let Some((base, rest)) = rest.split_at_checked(width) else {
         return Err(malformed(body.at, "base cut short"));
     };
-    let base = value(base);
+    let base = word(base);
     distances.clear();
     distances.resize(body.target.len() / width, 0);
     let taken = decode(form, rest, distances)?;

@@ -3,7 +3,7 @@
 //! `[width][leading][leading bytes][class]`, then a standalone pco file: class 0 for unsigned integers, 1 for signed ones,
 //! 2 for floats.
 
-use super::width::{WORDS, element_width, read_prefix, write_prefix};
+use super::width::{WORDS, element_width, explain_prefix, read_prefix, write_prefix};
 use super::{Class, Codec, Family, Scope, argument_error};
 use crate::CodecError;
 use pco::ChunkConfig;
@@ -36,6 +36,18 @@ pub(super) const FAMILY: Family = Family {
         };
         let width = Width::new(width).ok_or_else(refused)?;
         Ok(Box::new(Pco { width, kind, level }))
+    },
+    explain: |payload, inside| {
+        let values = inside.values();
+        let prefix = explain_prefix("Pco", Width::new, payload, values)?;
+        let (&kind, file) =
+            prefix.source.split_first().ok_or_else(|| malformed(prefix.at, "no class"))?;
+        values.header_bytes += 1;
+        values.value_bytes = file.len();
+        let classes = ["unsigned", "signed", "float"];
+        let class = classes.get(usize::from(kind)).copied();
+        values.say("type", class.ok_or_else(|| malformed(prefix.at, "a type that there is not"))?);
+        Ok(())
     },
 };
 

@@ -1,7 +1,7 @@
 //! `PFOR`, method 0xe0, ours: integers as distances from the least one, or as differences of neighbours, in as few bits as
 //! most of a block of 256 need; the others are patches. Decodes at several billion values a second.
 
-use super::offsets::{decode_offsets, encode_offsets, malformed};
+use super::offsets::{decode_offsets, encode_offsets, explain_offsets, malformed};
 use super::width::{WORDS, element_width};
 use super::{Class, Codec, Family, Scope, no_arguments};
 use crate::{CodecError, kernels};
@@ -20,6 +20,9 @@ pub(super) const FAMILY: Family = Family {
         let width = element_width("PFOR", arguments, element, &classes, WORDS)?;
         let width = Width::new(width).unwrap_or(Width::W1);
         Ok(Box::new(Pfor { width, signed: element.class == Class::Signed, distances: Vec::new() }))
+    },
+    explain: |payload, inside| {
+        explain_offsets("PFOR", &["distances", "differences"], payload, inside)
     },
 };
 

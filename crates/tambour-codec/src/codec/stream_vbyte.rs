@@ -1,7 +1,7 @@
 //! `StreamVByte`, method 0xe1, ours: integers as distances from the least one in zero to four bytes each; the lengths of four
 //! values are one byte, and all of them come first.
 
-use super::offsets::{decode_offsets, encode_offsets, malformed};
+use super::offsets::{decode_offsets, encode_offsets, explain_offsets, malformed};
 use super::width::{WORDS, element_width};
 use super::{Class, Codec, Family, Scope, no_arguments};
 use crate::{CodecError, kernels};
@@ -22,6 +22,7 @@ pub(super) const FAMILY: Family = Family {
         let signed = element.class == Class::Signed;
         Ok(Box::new(StreamVByte { width, signed, distances: Vec::new() }))
     },
+    explain: |payload, inside| explain_offsets("StreamVByte", &["distances"], payload, inside),
 };
 
 /// The only form.

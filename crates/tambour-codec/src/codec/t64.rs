@@ -5,7 +5,7 @@
 //! minimum either when there is no whole value.
 
 use super::width::{WORDS, element_width};
-use super::{Class, Codec, Element, Family, Scope, argument_error};
+use super::{Class, Codec, Element, Family, Inside, Payload, Scope, argument_error};
 use crate::{CodecError, kernels};
 use tambour_kernel::column::Width;
 use tambour_kernel::column::t64::{self, Planes, Shape};
@@ -18,6 +18,7 @@ pub(super) const FAMILY: Family = Family {
     // payload may become 68 MiB.
     expansion_max: 4 << 20,
     build: |arguments, element| Ok(Box::new(build(arguments, element)?)),
+    explain,
 };
 
 /// The bit of the cookie that says [`Planes::Bits`].
@@ -139,23 +140,61 @@ impl Codec for T64 {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        let malformed = |at, reason| CodecError::Payload { codec: "T64", at, reason };
-        let Some((&cookie, rest)) = source.split_first() else {
-            return Err(malformed(0, "no cookie"));
-        };
-        let Some((width, signed)) = cookie_type(cookie) else {
-            return Err(malformed(0, "a type that there is not"));
-        };
-        let planes = if cookie & BITS_FLAG == 0 { Planes::Bytes } else { Planes::Bits };
-        let (places, target) = target.split_at_mut(target.len() % width.bytes());
-        let Some((leading, rest)) = rest.split_at_checked(places.len()) else {
-            return Err(malformed(source.len(), "leading bytes cut short"));
-        };
+        let Head { width, signed, planes, leading, rest } = Head::read(source, target.len())?;
+        let (places, target) = target.split_at_mut(leading.len());
         places.copy_from_slice(leading);
-        let at = 1 + leading.len();
         if target.is_empty() && rest.is_empty() {
             return Ok(());
         }
+        let at = 1 + leading.len();
+        let Range { low, high, bits, packed } = Range::read(rest, at, width, signed)?;
+        let shape = Shape { width, bits, planes };
+        check_planes(shape, target.len() / width.bytes(), packed, at)?;
+        if bits == 0 {
+            t64::fill(width, low.cast_unsigned(), target);
+            return Ok(());
+        }
+        kernels::t64_decode()?.decode(shape, above(signed, bits, low, high), packed, target);
+        Ok(())
+    }
+}
+
+fn malformed(at: usize, reason: &'static str) -> CodecError {
+    CodecError::Payload { codec: "T64", at, reason }
+}
+
+/// The start of a payload, which says the type.
+struct Head<'a> {
+    width: Width,
+    signed: bool,
+    planes: Planes,
+    leading: &'a [u8],
+    rest: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    fn read(source: &'a [u8], content_bytes: usize) -> Result<Self, CodecError> {
+        let (&cookie, rest) = source.split_first().ok_or_else(|| malformed(0, "no cookie"))?;
+        let found = cookie_type(cookie);
+        let (width, signed) = found.ok_or_else(|| malformed(0, "a type that there is not"))?;
+        let planes = if cookie & BITS_FLAG == 0 { Planes::Bytes } else { Planes::Bits };
+        let split = rest.split_at_checked(content_bytes % width.bytes());
+        let cut = || malformed(source.len(), "leading bytes cut short");
+        let (leading, rest) = split.ok_or_else(cut)?;
+        Ok(Self { width, signed, planes, leading, rest })
+    }
+}
+
+/// Least and greatest value, and what follows them.
+struct Range<'a> {
+    low: i64,
+    high: i64,
+    bits: u32,
+    packed: &'a [u8],
+}
+
+impl<'a> Range<'a> {
+    fn read(rest: &'a [u8], at: usize, width: Width, signed: bool) -> Result<Self, CodecError> {
         let Some((range, packed)) = rest.split_first_chunk::<RANGE_BYTES>() else {
             return Err(malformed(at, "minimum and maximum cut short"));
         };
@@ -163,24 +202,52 @@ impl Codec for T64 {
         if !fits(width, signed, low, high) {
             return Err(malformed(at, "minimum and maximum are none of the type"));
         }
-        let bits = range_bits(signed, low, high);
-        let count = target.len() / width.bytes();
-        if bits == 0 {
-            t64::fill(width, low.cast_unsigned(), target);
-            let end = at + RANGE_BYTES;
-            return if packed.is_empty() {
-                Ok(())
-            } else {
-                Err(malformed(end, "bytes behind the end"))
-            };
-        }
-        let shape = Shape { width, bits, planes };
-        if packed.len() != shape.packed_bytes(count) {
-            return Err(malformed(at + RANGE_BYTES, "planes of another size than the values"));
-        }
-        kernels::t64_decode()?.decode(shape, above(signed, bits, low, high), packed, target);
-        Ok(())
+        Ok(Self { low, high, bits: range_bits(signed, low, high), packed })
     }
+}
+
+/// Whether the planes are those of so many values, behind a range that begins at `at`.
+fn check_planes(shape: Shape, count: usize, packed: &[u8], at: usize) -> Result<(), CodecError> {
+    let end = at + RANGE_BYTES;
+    if shape.bits == 0 {
+        let over = malformed(end, "bytes behind the end");
+        return if packed.is_empty() { Ok(()) } else { Err(over) };
+    }
+    if packed.len() == shape.packed_bytes(count) {
+        Ok(())
+    } else {
+        Err(malformed(end, "planes of another size than the values"))
+    }
+}
+
+fn explain(payload: &Payload<'_>, inside: &mut Inside) -> Result<(), CodecError> {
+    let values = inside.values();
+    let Head { width, signed, planes, leading, rest } =
+        Head::read(payload.bytes, payload.content_bytes)?;
+    values.width = width.bytes();
+    values.count = payload.content_bytes / width.bytes();
+    values.header_bytes = payload.bytes.len() - rest.len();
+    if !leading.is_empty() {
+        values.say("leading bytes", leading.len());
+    }
+    values.say("type", if signed { "signed" } else { "unsigned" });
+    values.say("planes", if planes == Planes::Bits { "of bits" } else { "of bytes" });
+    if values.count == 0 && rest.is_empty() {
+        return Ok(());
+    }
+    let at = values.header_bytes;
+    let Range { low, high, bits, packed } = Range::read(rest, at, width, signed)?;
+    values.header_bytes += RANGE_BYTES;
+    values.value_bytes = packed.len();
+    for (name, value) in [("least", low), ("greatest", high)] {
+        if signed {
+            values.say(name, value);
+        } else {
+            values.say(name, value.cast_unsigned());
+        }
+    }
+    values.say("bits", u64::from(bits));
+    check_planes(Shape { width, bits, planes }, values.count, packed, at)
 }
 
 fn signed_word(bytes: &[u8]) -> i64 {

@@ -3,7 +3,7 @@
 //! A payload starts with the width of a value and the number of *leading bytes*, the remainder of the size by the width,
 //! which follow as they are: a block may be cut inside of a value. Decoders go by the sizes, not by the second byte.
 
-use super::{Class, Element, argument_error};
+use super::{Class, Element, Payload, Values, argument_error};
 use crate::CodecError;
 use tambour_kernel::column::Width;
 
@@ -19,6 +19,55 @@ pub(super) fn write_prefix<'a>(width: u8, source: &'a [u8], target: &mut Vec<u8>
     target.extend([width, u8::try_from(leading.len()).unwrap_or(u8::MAX)]);
     target.extend(leading);
     values
+}
+
+/// What stands in front of the values of a payload.
+pub(super) struct Prefix<'a, W> {
+    /// Width of a value.
+    pub(super) width: W,
+    leading: &'a [u8],
+    /// Where the values start in the payload.
+    pub(super) at: usize,
+    /// The encoded values.
+    pub(super) source: &'a [u8],
+}
+
+/// Takes the prefix off a payload that decodes to so many bytes; `accept` knows the widths that there are.
+pub(super) fn split_prefix<'a, W: Copy + Into<usize>>(
+    codec: &'static str,
+    accept: impl FnOnce(u8) -> Option<W>,
+    source: &'a [u8],
+    content_bytes: usize,
+) -> Result<Prefix<'a, W>, CodecError> {
+    let malformed = |at, reason| CodecError::Payload { codec, at, reason };
+    let Some((&[width, _], rest)) = source.split_first_chunk::<PREFIX_BYTES>() else {
+        return Err(malformed(source.len(), "prefix cut short"));
+    };
+    let Some(width) = accept(width) else {
+        return Err(malformed(0, "a width that there is not"));
+    };
+    let Some((leading, values)) = rest.split_at_checked(content_bytes % width.into()) else {
+        return Err(malformed(source.len(), "leading bytes cut short"));
+    };
+    Ok(Prefix { width, leading, at: PREFIX_BYTES + leading.len(), source: values })
+}
+
+/// Explains the prefix; returns it for what follows.
+pub(super) fn explain_prefix<'a, W: Copy + Into<usize>>(
+    codec: &'static str,
+    accept: impl FnOnce(u8) -> Option<W>,
+    payload: &Payload<'a>,
+    values: &mut Values,
+) -> Result<Prefix<'a, W>, CodecError> {
+    let prefix = split_prefix(codec, accept, payload.bytes, payload.content_bytes)?;
+    values.width = prefix.width.into();
+    values.count = payload.content_bytes / values.width;
+    values.header_bytes = prefix.at;
+    values.value_bytes = prefix.source.len();
+    if !prefix.leading.is_empty() {
+        values.say("leading bytes", prefix.leading.len());
+    }
+    Ok(prefix)
 }
 
 /// A payload behind its prefix.
@@ -40,19 +89,10 @@ pub(super) fn read_prefix<'a, 'b, W: Copy + Into<usize>>(
     source: &'a [u8],
     target: &'b mut [u8],
 ) -> Result<Body<'a, 'b, W>, CodecError> {
-    let malformed = |at, reason| CodecError::Payload { codec, at, reason };
-    let Some((&[width, _], rest)) = source.split_first_chunk::<PREFIX_BYTES>() else {
-        return Err(malformed(source.len(), "prefix cut short"));
-    };
-    let Some(width) = accept(width) else {
-        return Err(malformed(0, "a width that there is not"));
-    };
-    let (places, target) = target.split_at_mut(target.len() % width.into());
-    let Some((leading, source)) = rest.split_at_checked(places.len()) else {
-        return Err(malformed(source.len(), "leading bytes cut short"));
-    };
+    let Prefix { width, leading, at, source } = split_prefix(codec, accept, source, target.len())?;
+    let (places, target) = target.split_at_mut(leading.len());
     places.copy_from_slice(leading);
-    Ok(Body { width, at: PREFIX_BYTES + leading.len(), source, target })
+    Ok(Body { width, at, source, target })
 }
 
 /// The width of a codec whose only argument is a width, for want of which it is the element's.

@@ -4,6 +4,7 @@
 //! [`WINDOW_BYTES_MAX`], and the content size of the block's header, if the frame states one.
 
 use super::{Codec, Family, Scope, argument_error};
+use crate::frame::look;
 use crate::{CodecError, Kind};
 use std::io::Cursor;
 use zstd_safe::{CCtx, CParameter, DCtx, ErrorCode, ResetDirective, Strategy};
@@ -15,6 +16,7 @@ pub(super) const FAMILY: Family = Family {
     // A block of 128 KiB takes at least four bytes: three of header and one that is repeated.
     expansion_max: (128 << 10) / 4,
     build: |arguments, _| Ok(Box::new(build(arguments)?)),
+    explain: look::explain_zstd,
 };
 
 /// Level of `ZSTD` without an argument, as in ClickHouse.

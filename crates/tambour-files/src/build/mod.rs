@@ -15,7 +15,7 @@ use arrow_array::{ArrayRef, types as arrow};
 use arrow_schema::{ArrowError, DataType as Arrow, TimeUnit};
 use scalar::{Boolean, Fixed, Primitive};
 use tambour_part::DataType;
-use tambour_part::types::Strings;
+use tambour_part::types::{Strings, unit_precision};
 
 /// NULL in a column that has none.
 pub(crate) const NOT_NULLABLE: Reject = Reject::new("the type is not Nullable");
@@ -81,7 +81,7 @@ pub(crate) trait Build: Send {
 struct Context {
     order: DateOrder,
     strict: bool,
-    /// Whole numbers are written as floats.
+    /// As in [`Reading::whole`].
     whole: bool,
     capacity: usize,
 }
@@ -191,13 +191,9 @@ fn time(
     let Arrow::Timestamp(unit, _) = arrow else {
         return Err(ArrowError::NotYetImplemented(format!("{data_type} as a time")));
     };
-    let tick = match unit {
-        TimeUnit::Second => 0,
-        TimeUnit::Millisecond => 3,
-        TimeUnit::Microsecond => 6,
-        TimeUnit::Nanosecond => 9,
-    };
-    let clock = Clock { order: context.order, zone, precision, tick, strict: context.strict };
+    let tick = unit_precision(unit);
+    let Context { order, strict, whole, .. } = context;
+    let clock = Clock { order, zone, precision, tick, strict, exact: whole };
     let per_second = 10_i64.pow(u32::from(tick));
     let parse = move |text: &[u8]| {
         let ticks = clock.ticks(text)?;

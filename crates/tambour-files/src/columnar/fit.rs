@@ -7,7 +7,7 @@ use crate::infer::Reading;
 use crate::infer::evidence::DATE_DAYS;
 use crate::output::{Style, Text};
 use crate::value::number;
-use crate::value::time::DateOrder;
+use crate::value::time::{DateOrder, TOO_FINE};
 use arrow_array::cast::AsArray;
 use arrow_array::types as arrow;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, UInt32Array, make_array};
@@ -17,7 +17,7 @@ use arrow_schema::{ArrowError, DataType as Arrow, Field, TimeUnit};
 use arrow_select::take::take;
 use std::sync::Arc;
 use tambour_part::DataType;
-use tambour_part::types::Column;
+use tambour_part::types::{Column, unit_precision};
 
 /// Why an array does not become a column.
 #[derive(Debug)]
@@ -73,6 +73,29 @@ pub(crate) fn whole(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
     // What stands under a NULL is nobody's number.
     let whole = floats.unary::<_, arrow::Int64Type>(|value| number::whole(value).unwrap_or(0));
     Ok(Arc::new(whole))
+}
+
+/// Moments, none of which has a finer fraction of a second than so many digits hold.
+pub(crate) fn exact(array: &ArrayRef, precision: u8) -> Result<ArrayRef, Misfit> {
+    let array = match array.data_type() {
+        Arrow::Date64 => {
+            let wanted = Arrow::Timestamp(TimeUnit::Millisecond, None);
+            cast_with_options(array, &wanted, &CastOptions::default())?
+        }
+        _ => Arc::clone(array),
+    };
+    let Arrow::Timestamp(unit, _) = array.data_type() else { return Ok(array) };
+    let digits = unit_precision(*unit).saturating_sub(precision);
+    if digits > 0 {
+        let per_tick = 10_i64.pow(digits.into());
+        let ticks = cast_with_options(&array, &Arrow::Int64, &CastOptions::default())?;
+        let ticks = ticks.as_primitive::<arrow::Int64Type>();
+        if let Some(row) = first(ticks.iter(), |tick| tick % per_tick == 0) {
+            let field = Field::new("", array.data_type().clone(), true);
+            return Err(Misfit::Value { row, reason: TOO_FINE, value: text(&array, &field, row) });
+        }
+    }
+    Ok(array)
 }
 
 /// A column that the file does not have: NULL, or what is empty.

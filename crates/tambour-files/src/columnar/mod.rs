@@ -9,7 +9,7 @@ pub(crate) mod parquet;
 use crate::FileError;
 use crate::error::{Spot, quoted};
 use crate::infer::Reading;
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType as Arrow, Field, SchemaRef};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -46,12 +46,7 @@ impl Target {
                 Some(index) => {
                     let from = batch.schema_ref().field(*index);
                     let (column, to) = (batch.column(*index), &reading.column.data_type);
-                    if reading.whole && column.data_type().is_floating() {
-                        let from = from.clone().with_data_type(Arrow::Int64);
-                        fit::whole(column).and_then(|column| fit::fit(&column, &from, to, field))
-                    } else {
-                        fit::fit(column, from, to, field)
-                    }
+                    fitted(column, from, to, field, reading.whole)
                 }
                 None => fit::missing(&reading.column.data_type, batch.num_rows()),
             };
@@ -64,6 +59,28 @@ impl Target {
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
             .map_err(|source| arrow_error(path, format!("rows from {}", rows_before + 1), source))
     }
+}
+
+/// An array in the form of its column; `whole` as in [`Reading::whole`].
+fn fitted(
+    column: &ArrayRef,
+    from: &Field,
+    to: &DataType,
+    field: &Field,
+    whole: bool,
+) -> Result<ArrayRef, fit::Misfit> {
+    let precision = match to.unwrapped() {
+        DataType::DateTime { .. } => Some(0),
+        DataType::DateTime64 { precision, .. } => Some(*precision),
+        _ => None,
+    };
+    let column = match precision {
+        Some(precision) if whole => fit::exact(column, precision)?,
+        None if whole && column.data_type().is_floating() => fit::whole(column)?,
+        _ => return fit::fit(column, from, to, field),
+    };
+    let from = from.clone().with_data_type(column.data_type().clone());
+    fit::fit(&column, &from, to, field)
 }
 
 fn misfit_error(

@@ -23,6 +23,7 @@ pub(crate) struct Reading {
     pub(crate) empty_is_null: bool,
     /// The type was inferred: refuse what inference would have called something else.
     pub(crate) inferred: bool,
-    /// The values are written as floats and are all whole numbers, which the type holds.
+    /// The type holds whole numbers and the values are written as floats; or it is one of moments, and none may have a finer
+    /// fraction of a second than the type, however finely it is written.
     pub(crate) whole: bool,
 }

@@ -125,7 +125,8 @@ impl Sheet {
     }
 
     /// Given columns, with what only the values can say.
-    pub(crate) fn given(&self, columns: &[Column]) -> Vec<Reading> {
+    /// With `exact`, moments with a finer fraction of a second than their type has are refused.
+    pub(crate) fn given(&self, columns: &[Column], exact: bool) -> Vec<Reading> {
         let reading = |column: &Column| {
             let seen =
                 self.index.get(&column.name).and_then(|&at| self.columns[at].fields.as_ref());
@@ -134,11 +135,16 @@ impl Sheet {
                 order: seen.map_or(DateOrder::Iso, Evidence::order),
                 empty_is_null: column.data_type.is_nullable(),
                 inferred: false,
-                whole: false,
+                whole: exact && is_moment(&column.data_type),
             }
         };
         columns.iter().map(reading).collect()
     }
+}
+
+/// Whether values are moments, with a time of day.
+fn is_moment(data_type: &DataType) -> bool {
+    matches!(data_type.unwrapped(), DataType::DateTime { .. } | DataType::DateTime64 { .. })
 }
 
 /// What every value can be.

@@ -50,7 +50,7 @@ pub(crate) struct Moment {
 const NOT_DATE: Reject = Reject::new("not a date");
 const NOT_TIME: Reject = Reject::new("not a date and time");
 const OUT_OF_RANGE: Reject = Reject::new("outside the range of the type");
-const TOO_FINE: Reject = Reject::new("a finer fraction of a second than the type has");
+pub(crate) const TOO_FINE: Reject = Reject::new("a finer fraction of a second than the type has");
 
 /// 1900-01-01 and 2299-12-31: what `Date32` and `DateTime64` hold.
 pub(crate) const DAYS: std::ops::RangeInclusive<i32> = -25_567..=120_529;
@@ -268,6 +268,8 @@ pub(crate) struct Clock {
     pub(crate) tick: u8,
     /// Refuse finer fractions, and bare numbers.
     pub(crate) strict: bool,
+    /// Refuse finer fractions unless they are zero.
+    pub(crate) exact: bool,
 }
 
 impl Clock {
@@ -277,7 +279,7 @@ impl Clock {
             return if self.strict { Err(NOT_TIME) } else { self.number(text) };
         };
         let (nanoseconds, digits) = moment.time.unwrap_or((0, 0));
-        if self.strict && digits > self.precision {
+        if self.strict && !self.exact && digits > self.precision {
             return Err(TOO_FINE);
         }
         let local = i64::from(moment.days) * 86_400 + (nanoseconds / 1_000_000_000) as i64;
@@ -288,6 +290,9 @@ impl Clock {
         };
         let fraction = (nanoseconds % 1_000_000_000) as i64;
         let dropped = 10_i64.pow(9 - u32::from(self.precision.min(9)));
+        if self.exact && fraction % dropped != 0 {
+            return Err(TOO_FINE);
+        }
         let fraction = fraction / dropped * dropped / 10_i64.pow(9 - u32::from(self.tick.min(9)));
         let unit = 10_i64.pow(u32::from(self.tick));
         let whole = seconds.checked_mul(unit).ok_or(OUT_OF_RANGE)?;
@@ -296,7 +301,11 @@ impl Clock {
 
     /// A bare number counts seconds since 1970, as in ClickHouse.
     fn number(&self, text: &[u8]) -> Result<i64, Reject> {
-        let ticks = super::number::decimal128(text, 38, self.precision).or(Err(NOT_TIME))?;
+        let read = |precision: u8| super::number::decimal128(text, 38, precision).or(Err(NOT_TIME));
+        let ticks = read(self.precision)?;
+        if self.exact && read(9)? != ticks * 10_i128.pow(9 - u32::from(self.precision.min(9))) {
+            return Err(TOO_FINE);
+        }
         let factor = 10_i64.pow(u32::from(self.tick.saturating_sub(self.precision)));
         let ticks = i64::try_from(ticks).or(Err(OUT_OF_RANGE))?;
         ticks.checked_mul(factor).ok_or(OUT_OF_RANGE)
@@ -382,6 +391,7 @@ mod tests {
             precision,
             tick: precision,
             strict: false,
+            exact: false,
         };
         let berlin = Some(Tz::Europe__Berlin);
         assert_eq!(clock(None, 0).ticks(b"1970-01-01 00:00:01"), Ok(1));
@@ -400,6 +410,16 @@ mod tests {
         let strict = Clock { strict: true, ..clock(None, 3) };
         assert_eq!(strict.ticks(b"2020-01-01 00:00:00.1234"), Err(TOO_FINE));
         assert_eq!(strict.ticks(b"12"), Err(NOT_TIME));
+        for strict in [false, true] {
+            let exact = Clock { strict, exact: true, ..clock(None, 0) };
+            assert_eq!(exact.ticks(b"1970-01-01 00:00:01.000000"), Ok(1));
+            assert_eq!(exact.ticks(b"1970-01-01 00:00:01"), Ok(1));
+            assert_eq!(exact.ticks(b"1970-01-01 00:00:01.000001"), Err(TOO_FINE));
+        }
+        let exact = Clock { exact: true, ..clock(None, 2) };
+        assert_eq!(exact.ticks(b"1970-01-01 00:00:00.120"), Ok(12));
+        assert_eq!(exact.ticks(b"1970-01-01 00:00:00.125"), Err(TOO_FINE));
+        assert_eq!((exact.ticks(b"0.25"), exact.ticks(b"0.253")), (Ok(25), Err(TOO_FINE)));
         assert_eq!(clock(None, 9).ticks(b"2299-12-31 00:00:00"), Err(OUT_OF_RANGE));
     }
 }

@@ -1,9 +1,13 @@
 //! Types chosen by a sample, and rows behind it that do not fit them.
 
 use super::support::{Read, lines, read, read_text, scratch};
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
+};
 use std::sync::Arc;
-use tambour_files::{Format, ReadOptions, Types, output};
+use tambour_files::{Format, Input, ReadOptions, Types, output};
+use tambour_part::types::Column;
 
 /// A sample of about so many bytes, so that little tables have rows behind it.
 fn smallest(sample_bytes: usize) -> ReadOptions {
@@ -119,6 +123,184 @@ fn different_texts_behind_a_uniform_start_stay_themselves() {
     );
     let found = same("a.csv", &text, smallest(PART));
     assert_eq!((found.columns[0].as_str(), found.restarts), ("s LowCardinality(String)", 0));
+}
+
+/// Seconds of 2024, scattered so that no dictionary pays, as ISO dates and times.
+fn moment(row: usize) -> i64 {
+    1_704_067_200 + scattered(row, 20_000_000) as i64
+}
+
+fn iso(second: i64) -> String {
+    let days = second / 86_400 - 19_723;
+    let (month, day) = (0..12)
+        .scan(days, |left, month| {
+            let length = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month];
+            let found = (month + 1, *left + 1);
+            let inside = *left >= 0 && *left < length;
+            *left -= length;
+            Some(inside.then_some(found))
+        })
+        .flatten()
+        .next()
+        .unwrap();
+    let time = second % 86_400;
+    format!("2024-{month:02}-{day:02} {:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)
+}
+
+/// Rows without zeros behind the seconds, which only the type adds.
+fn without_zeros(rows: Vec<String>) -> Vec<String> {
+    rows.into_iter().map(|row| row.replace(".000", "")).collect()
+}
+
+#[test]
+fn moments_without_fractions_are_kept_in_seconds() {
+    let head = |fraction: &str| {
+        let row = |row: usize| format!("{}{fraction},{0}{fraction}", iso(moment(row)));
+        format!("at,key\n{}", lines(ROWS, row))
+    };
+    for sample in [ALL, PART] {
+        let text = head(".000");
+        let found = read_text("a.csv", &text, smallest(sample)).unwrap();
+        assert_eq!(found.columns, ["at DateTime", "key DateTime64(3)"]);
+        assert_eq!(found.restarts, 0);
+        let declared = ReadOptions { types: Types::Declared, ..smallest(sample) };
+        let usual = read_text("a.csv", &text, declared).unwrap();
+        assert_eq!(usual.columns, ["at DateTime64(3)", "key DateTime64(3)"]);
+        assert_eq!(without_zeros(found.rows), without_zeros(usual.rows));
+    }
+    for (row, data_type, restarts) in [
+        // However finely it is written.
+        ("2024-03-01 00:00:00.000000", "at DateTime", 0),
+        ("2024-03-01 00:00:00", "at DateTime", 0),
+        ("2024-03-01 00:00:00.001", "at DateTime64(3)", 1),
+        ("2024-03-01 00:00:00.5", "at DateTime64(3)", 1),
+        ("1969-12-31 23:59:59.000", "at DateTime64(3)", 1),
+        ("2106-02-07 06:28:16", "at DateTime64(3)", 1),
+        // Refused by both, so that all rows are looked at.
+        ("2024-03-01 00:00:00.000001", "at DateTime64(6)", 2),
+        ("\\N", "at Nullable(DateTime)", 1),
+        ("word", "at String", 2),
+    ] {
+        let text = format!("{}{row},2024-01-01 00:00:00.000\n", head(".000"));
+        let found = read_text("a.csv", &text, smallest(PART)).unwrap();
+        assert_eq!((found.columns[0].as_str(), found.restarts), (data_type, restarts), "{row}");
+        assert_eq!(found.rows.len(), ROWS + 1, "{row}");
+        if row.ends_with('1') || row.ends_with('5') {
+            assert!(found.rows[ROWS].contains(row), "{row}: {}", found.rows[ROWS]);
+        }
+    }
+}
+
+#[test]
+fn moments_of_columnar_files_are_kept_in_seconds() {
+    let ticks = |per_second: i64| (0..ROWS).map(move |row| moment(row) * per_second);
+    let columns = |odd: i64| -> Vec<(&'static str, ArrayRef)> {
+        let millis = ticks(1000).enumerate().map(|(row, tick)| {
+            (row % 9 > 0).then_some(if row == ROWS - 2 { tick + odd } else { tick })
+        });
+        vec![
+            (
+                "ms",
+                Arc::new(
+                    millis.collect::<TimestampMillisecondArray>().with_timezone("Europe/Berlin"),
+                ),
+            ),
+            ("ns", Arc::new(TimestampNanosecondArray::from_iter_values(ticks(1_000_000_000)))),
+            ("s", Arc::new(TimestampSecondArray::from_iter_values(ticks(1)))),
+            ("key", Arc::new(TimestampMillisecondArray::from_iter_values(ticks(1000)))),
+            (
+                "us",
+                Arc::new(TimestampMicrosecondArray::from_iter_values(
+                    ticks(1_000_000).map(|tick| tick + 1),
+                )),
+            ),
+        ]
+    };
+    for (format, name) in [(Format::Parquet, "a.parquet"), (Format::ArrowIpc, "a.arrow")] {
+        for (odd, first, restarts) in [
+            (0, "ms Nullable(DateTime('Europe/Berlin'))", 0),
+            (5, "ms Nullable(DateTime64(3, 'Europe/Berlin'))", 0),
+        ] {
+            let file = scratch(name, &columnar(format, columns(odd)));
+            let found = read(&file.path, smallest(ALL)).unwrap();
+            let rest =
+                [first, "ns DateTime", "s DateTime", "key DateTime64(3)", "us DateTime64(6)"];
+            assert_eq!(
+                (found.columns.iter().map(String::as_str).collect::<Vec<_>>(), found.restarts),
+                (rest.to_vec(), restarts),
+                "{name}"
+            );
+            let declared = ReadOptions { types: Types::Declared, ..smallest(ALL) };
+            let usual = read(&file.path, declared).unwrap();
+            let seconds = |rows: Vec<String>| -> Vec<String> {
+                rows.into_iter()
+                    .map(|row| row.replace(".000000000", "").replace(".000", ""))
+                    .collect()
+            };
+            assert!(seconds(found.rows) == seconds(usual.rows), "{name}");
+        }
+    }
+}
+
+/// A fraction in a row group that no sample saw.
+#[test]
+fn a_fraction_behind_the_sample_starts_the_input_again() {
+    let rows: i64 = 1_500_000;
+    let ticks = (0..rows).map(|row| row * 7000 + if row == rows - 3 { 250 } else { 0 });
+    let column: ArrayRef = Arc::new(TimestampMillisecondArray::from_iter_values(ticks));
+    let file = scratch("a.arrow", &columnar(Format::ArrowIpc, vec![("at", column)]));
+    let mut input = Input::open(
+        std::slice::from_ref(&file.path),
+        ReadOptions { sample_bytes: ALL, batch_rows: 16_384, ..smallest(ALL) },
+    )
+    .unwrap();
+    assert_eq!(input.columns()[0].data_type.to_string(), "DateTime");
+    let error = loop {
+        match input.next_batch() {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => break error,
+            None => panic!("the fraction was cut"),
+        }
+    };
+    let message = error.to_string();
+    assert!(message.contains("finer fraction") && message.contains("at"), "{message}");
+    input.restart().unwrap();
+    assert_eq!(input.columns()[0].data_type.to_string(), "DateTime64(3)");
+    let mut count = 0;
+    while let Some(batch) = input.next_batch() {
+        count += batch.unwrap().num_rows();
+    }
+    assert_eq!(i64::try_from(count), Ok(rows));
+}
+
+/// Types that import chose are no reason to cut what is added later; those that the user wrote cut as ClickHouse does.
+#[test]
+fn given_types_refuse_fractions_where_the_user_did_not_choose_them() {
+    let column =
+        |data_type: &str| Column { name: "at".to_owned(), data_type: data_type.parse().unwrap() };
+    let fine: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![1000, 2001]));
+    let parquet = columnar(Format::Parquet, vec![("at", fine)]);
+    let text = b"at\n1970-01-01 00:00:01.000\n1970-01-01 00:00:02.001\n".to_vec();
+    for (name, bytes) in [("a.parquet", parquet), ("a.csv", text)] {
+        let file = scratch(name, &bytes);
+        for (data_type, exact_times, good) in [
+            ("DateTime", true, false),
+            ("DateTime", false, true),
+            ("LowCardinality(DateTime)", true, false),
+            ("Nullable(DateTime64(2))", true, false),
+            ("DateTime64(3)", true, true),
+            ("DateTime64(6)", true, true),
+        ] {
+            let columns = Some(vec![column(data_type)]);
+            let options = ReadOptions { columns, exact_times, ..ReadOptions::default() };
+            let found = read(&file.path, options);
+            assert_eq!(found.is_ok(), good, "{name} as {data_type}");
+            if let Err(error) = found {
+                let message = error.to_string();
+                assert!(message.contains("row 2") && message.contains("finer"), "{message}");
+            }
+        }
+    }
 }
 
 fn columnar(format: Format, columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {

@@ -210,7 +210,7 @@ pub(crate) fn unit(precision: u8) -> TimeUnit {
 }
 
 /// Digits behind the second of an Arrow unit.
-pub(crate) fn unit_precision(unit: TimeUnit) -> u8 {
+pub fn unit_precision(unit: TimeUnit) -> u8 {
     match unit {
         TimeUnit::Second => 0,
         TimeUnit::Millisecond => 3,

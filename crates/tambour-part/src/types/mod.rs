@@ -33,7 +33,8 @@ mod print;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use arrow::{WIDE_PRECISION, map_entries, tuple_fields, unit, unit_precision};
+pub use arrow::unit_precision;
+pub(crate) use arrow::{WIDE_PRECISION, map_entries, tuple_fields, unit};
 use arrow_schema::Schema;
 pub use parse::nested_elements;
 

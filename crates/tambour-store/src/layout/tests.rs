@@ -2,7 +2,8 @@
 
 use super::{Change, Known, LayoutOptions, choose, needs_permission};
 use arrow_array::{
-    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampSecondArray,
+    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMillisecondArray, TimestampSecondArray,
 };
 use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
@@ -54,6 +55,42 @@ fn integers_become_as_narrow_as_what_is_known_allows() {
         "Nullable(UInt16)"
     );
     assert_eq!(chosen("Int64", array(i64::MAX), plain, true), None);
+}
+
+#[test]
+fn moments_become_seconds_only_if_none_has_a_fraction() {
+    // Over 130 years of seconds, so that no dictionary pays.
+    let array = |change: fn(i64) -> i64| -> ArrayRef {
+        let moments = scattered(i64::from(u32::MAX)).into_iter().map(change);
+        Arc::new(TimestampMillisecondArray::from_iter_values(moments).with_timezone("Asia/Tokyo"))
+    };
+    let plain = Known::default();
+    let kind = "DateTime64(3, 'Asia/Tokyo')";
+    for complete in [false, true] {
+        let found = chosen(kind, array(|second| second * 1000), plain, complete).unwrap();
+        assert_eq!(name(Some(&found)), "DateTime('Asia/Tokyo')");
+        assert_eq!((found.certain, found.whole), (complete, true));
+    }
+    for change in [
+        |second| second * 1000 + i64::from(second % 5000 == 7),
+        |second| second * 1000 - i64::from(second % 5000 == 7),
+        |second| second * 1000 - 86_400_000 * 365,
+        |second| second * 1000 + 86_400_000 * 365,
+    ] {
+        assert_eq!(chosen(kind, array(change), plain, true), None);
+    }
+    let whole = || array(|second| second * 1000);
+    assert_eq!(chosen(kind, whole(), Known { keep: true, ..plain }, true), None);
+    let nullable = chosen("Nullable(DateTime64(3, 'Asia/Tokyo'))", whole(), plain, true);
+    assert_eq!(name(nullable.as_ref()), "Nullable(DateTime('Asia/Tokyo'))");
+    // Few different seconds are a dictionary, which there is none of for DateTime64.
+    let minutes = scattered(70).into_iter().map(|minute| (minute * 60 + 1_548_000_000) * 1000);
+    let few: ArrayRef = Arc::new(TimestampMillisecondArray::from_iter_values(minutes));
+    let found = chosen("DateTime64(3)", few, plain, true).unwrap();
+    assert!(found.whole && name(Some(&found)).contains("DateTime"), "{found:?}");
+    let halves = scattered(70).into_iter().map(|half| half * 500);
+    let few: ArrayRef = Arc::new(TimestampMillisecondArray::from_iter_values(halves));
+    assert_eq!(chosen("DateTime64(3)", few, plain, true), None);
 }
 
 #[test]

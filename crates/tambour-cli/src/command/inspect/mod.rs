@@ -3,6 +3,7 @@
 mod frames;
 mod learning;
 mod part;
+mod stage;
 mod stream;
 mod table;
 

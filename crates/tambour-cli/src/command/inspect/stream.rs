@@ -1,16 +1,19 @@
-//! A file of blocks: how many, which codecs, and each of them on request.
+//! A file of blocks: which codecs, where the bytes went, and on request every block with what is inside of it.
 
+use super::frames::{json as frames_json, text as frames_text};
 use super::learning::Learning;
-use super::{fact, write_grid};
+use super::{fact, stage, write_grid};
 use crate::blocks::{BlockFile, Depth, Entry};
 use crate::cli::InspectArguments;
 use crate::output::grid::{Grid, Heading};
-use crate::output::{quantity, stdout};
-use serde_json::json;
-use std::io::Write;
+use crate::output::{failure, quantity, stdout};
+use serde_json::{Value, json};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use tambour::Part;
+use tambour::codec::CodecError;
+use tambour::codec::frame::look::{StageLook, StageOptions, Stages, Tally};
 use tambour::part::PartError;
+use tambour::{Part, Place};
 
 /// Method byte of LZ4.
 const LZ4: u8 = 0x82;
@@ -18,53 +21,89 @@ const LZ4: u8 = 0x82;
 /// Shows a file of blocks.
 pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
     let path = arguments.path.as_path();
-    let mut learning = arguments.stats.then(Learning::new).transpose()?;
-    let summary = Summary::read(path, arguments.blocks, learning.as_mut())?;
+    let mut summary = Summary::open(path)?;
+    summary.learning = arguments.stats.then(Learning::new).transpose()?;
+    let options =
+        StageOptions { sequences: arguments.blocks || arguments.stats, inner: arguments.blocks };
     if arguments.json {
-        let mut object = summary.to_json(path);
-        if let (Some(learning), Some(object)) = (&learning, object.as_object_mut()) {
-            object.insert("learned".to_owned(), learning.to_json());
-        }
-        stdout::json(&object)?;
+        let mut target = stdout::data();
+        summary.begin_json(path, arguments.blocks, &mut target)?;
+        let mut first = true;
+        summary.walk(path, options, &mut |seen| {
+            if arguments.blocks { write_json(seen, &mut first, &mut target) } else { Ok(()) }
+        })?;
+        summary.end_json(arguments.blocks, &mut target)?;
+        target.flush()?;
     } else {
         let mut target = stdout::text();
+        summary.walk(path, options, &mut |seen| {
+            if arguments.blocks { write_text(seen, &mut target) } else { Ok(()) }
+        })?;
         summary.write(path, &mut target)?;
-        if let Some(learning) = &learning {
-            learning.write(&mut target)?;
-        }
         target.flush()?;
     }
-    summary.check()
+    summary.damage.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// Shows the blocks of every stream of a part.
 pub(super) fn write_part(part: &Part, target: &mut dyn Write) -> anyhow::Result<()> {
     for path in streams(part) {
-        let summary = Summary::read(&path, true, None)?;
+        let (entries, damage) = list(&path)?;
         writeln!(target)?;
-        summary.write(&path, target)?;
-        summary.check()?;
+        let mut summary = Summary::open(&path)?;
+        entries.iter().for_each(|entry| summary.add(entry));
+        summary.write_codecs(&path, target)?;
+        writeln!(target)?;
+        write_grid(target, &block_grid(&entries))?;
+        check(entries, damage)?;
     }
     Ok(())
 }
 
 /// The blocks of every stream of a part, by file name.
-pub(super) fn part_to_json(part: &Part) -> anyhow::Result<serde_json::Value> {
+pub(super) fn part_to_json(part: &Part) -> anyhow::Result<Value> {
     let mut streams_json = serde_json::Map::new();
     for path in streams(part) {
-        let summary = Summary::read(&path, true, None)?;
+        let (entries, damage) = list(&path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        streams_json.insert(name, summary.blocks_to_json());
+        streams_json.insert(name, entries.iter().map(entry_to_json).collect());
         // A list that ends early is no list.
-        summary.check()?;
+        check(entries, damage)?;
     }
-    Ok(serde_json::Value::Object(streams_json))
+    Ok(Value::Object(streams_json))
 }
 
 fn streams(part: &Part) -> Vec<PathBuf> {
     let files = part.files().into_iter().map(|(name, _)| name);
     let streams = files.filter(|name| Path::new(name).extension().is_some_and(|end| end == "bin"));
     streams.map(|name| part.path().join(name)).collect()
+}
+
+/// All blocks of a file, and why the list ends early if it does.
+fn list(path: &Path) -> anyhow::Result<(Vec<Entry>, Option<PartError>)> {
+    let (mut entries, mut damage) = (Vec::new(), None);
+    for entry in BlockFile::open(path, Depth::Checksums)? {
+        match entry {
+            Ok(entry) => entries.push(entry),
+            Err(error) => damage = Some(error),
+        }
+    }
+    Ok((entries, damage))
+}
+
+/// An error if anything was found to be wrong.
+fn check(entries: Vec<Entry>, damage: Option<PartError>) -> anyhow::Result<()> {
+    let damaged = entries.into_iter().find_map(|entry| entry.damage);
+    damaged.or(damage).map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// A block and what is inside of it.
+#[derive(Debug)]
+struct Seen<'a> {
+    index: u64,
+    entry: &'a Entry,
+    stages: &'a Stages,
+    fault: Option<&'a CodecError>,
 }
 
 /// What is known of a codec's blocks in a file.
@@ -81,47 +120,64 @@ struct CodecSum {
 struct Summary {
     length: u64,
     codecs: Vec<CodecSum>,
-    /// All blocks, if they were asked for.
-    entries: Option<Vec<Entry>>,
-    /// Why the walk ended before the end of the file.
+    tally: Tally,
+    learning: Option<Learning>,
+    /// The first thing that is wrong.
     damage: Option<PartError>,
 }
 
 impl Summary {
-    fn read(path: &Path, each: bool, mut learning: Option<&mut Learning>) -> anyhow::Result<Self> {
-        let closely = each || learning.is_some();
-        let mut file =
-            BlockFile::open(path, if closely { Depth::Checksums } else { Depth::Headers })?;
-        let mut summary = Self {
-            length: file.length(),
-            codecs: Vec::new(),
-            entries: each.then(Vec::new),
-            damage: None,
-        };
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let length = BlockFile::open(path, Depth::Checksums)?.length();
+        let (codecs, tally) = (Vec::new(), Tally::default());
+        Ok(Self { length, codecs, tally, learning: None, damage: None })
+    }
+
+    /// Walks to the end, or to where no block can be found. `tell` gets every block.
+    fn walk(
+        &mut self,
+        path: &Path,
+        options: StageOptions,
+        tell: &mut dyn FnMut(&Seen<'_>) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut file = BlockFile::open(path, Depth::Checksums)?;
+        let mut look = StageLook::default();
+        let mut index = 0;
         while let Some(entry) = file.next() {
-            match entry {
-                Ok(entry) => {
-                    if let (Some(learning), LZ4, None) =
-                        (&mut learning, entry.header.method, &entry.damage)
-                    {
-                        let content = entry.header.uncompressed_size as usize;
-                        learning.decode(file.payload(), content);
-                    }
-                    summary.add(entry);
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.note(Some(error));
+                    break;
                 }
-                Err(error) => summary.damage = summary.damage.or(Some(error)),
+            };
+            let good = entry.damage.is_none();
+            // Of damaged bytes nothing is decoded.
+            let options = StageOptions { inner: options.inner && good, ..options };
+            let (stages, fault) = look.look(&entry.header, file.payload(), options);
+            self.tally.add_stages(&entry.header, &stages, fault.is_none());
+            self.tally.damaged += u64::from(!good);
+            if let (Some(learning), LZ4, true) = (&mut self.learning, entry.header.method, good) {
+                learning.decode(file.payload(), entry.header.uncompressed_size as usize);
             }
+            self.add(&entry);
+            tell(&Seen { index, entry: &entry, stages: &stages, fault: fault.as_ref() })?;
+            let place = Place::file(path).at(entry.offset);
+            let fault = fault.map(|cause| PartError::Block { place: Box::new(place), cause });
+            self.note(entry.damage.or(fault));
+            index += 1;
         }
-        Ok(summary)
+        Ok(())
     }
 
-    /// An error if anything was found to be wrong.
-    fn check(self) -> anyhow::Result<()> {
-        let damaged = self.entries.into_iter().flatten().find_map(|entry| entry.damage);
-        damaged.or(self.damage).map_or(Ok(()), |error| Err(error.into()))
+    /// Keeps the first error.
+    fn note(&mut self, error: Option<PartError>) {
+        if self.damage.is_none() {
+            self.damage = error;
+        }
     }
 
-    fn add(&mut self, entry: Entry) {
+    fn add(&mut self, entry: &Entry) {
         let known = self.codecs.iter().position(|sum| sum.codec == entry.codec);
         let index = known.unwrap_or_else(|| {
             self.codecs.push(CodecSum { codec: entry.codec.clone(), ..CodecSum::default() });
@@ -132,12 +188,19 @@ impl Summary {
             sum.compressed += entry.header.block_bytes() as u64;
             sum.uncompressed += u64::from(entry.header.uncompressed_size);
         }
-        if let Some(entries) = &mut self.entries {
-            entries.push(entry);
-        }
     }
 
-    fn write(&self, path: &Path, target: &mut dyn Write) -> anyhow::Result<()> {
+    fn write(&self, path: &Path, target: &mut dyn Write) -> io::Result<()> {
+        self.write_codecs(path, target)?;
+        if !self.codecs.is_empty() {
+            writeln!(target)?;
+            frames_text::literals_and_sequences(&self.tally, target)?;
+            frames_text::totals(&self.tally, target)?;
+        }
+        self.learning.as_ref().map_or(Ok(()), |learning| learning.write(target))
+    }
+
+    fn write_codecs(&self, path: &Path, target: &mut dyn Write) -> io::Result<()> {
         let blocks: u64 = self.codecs.iter().map(|sum| sum.blocks).sum();
         fact(target, "file", &path.display().to_string())?;
         let blocks = quantity::counted(blocks, "block", "blocks");
@@ -159,52 +222,71 @@ impl Summary {
                 quantity::ratio(sum.uncompressed, sum.compressed),
             ]);
         }
-        write_grid(target, &grid)?;
-        if let Some(entries) = &self.entries {
-            writeln!(target)?;
-            write_grid(target, &block_grid(entries))?;
-        }
-        Ok(())
+        write_grid(target, &grid)
     }
 
-    fn to_json(&self, path: &Path) -> serde_json::Value {
-        let codecs: Vec<_> = self
-            .codecs
-            .iter()
-            .map(|sum| {
-                json!({
-                    "codec": sum.codec,
-                    "blocks": sum.blocks,
-                    "compressed": sum.compressed,
-                    "uncompressed": sum.uncompressed,
-                })
-            })
-            .collect();
-        json!({
-            "schema": "tambour/inspect/1",
-            "kind": "blocks",
-            "path": path.display().to_string(),
-            "bytes": self.length,
-            "codecs": codecs,
-            "blocks": self.blocks_to_json(),
-        })
+    /// The start of the object, up to its list of blocks.
+    fn begin_json(&self, path: &Path, blocks: bool, target: &mut dyn Write) -> io::Result<()> {
+        let path = json!(path.display().to_string());
+        write!(target, "{{\"schema\":\"tambour/inspect/1\",\"kind\":\"blocks\",")?;
+        write!(target, "\"path\":{path},\"bytes\":{},\"blocks\":", self.length)?;
+        write!(target, "{}", if blocks { "[" } else { "null" })
     }
 
-    fn blocks_to_json(&self) -> serde_json::Value {
-        let Some(entries) = &self.entries else { return serde_json::Value::Null };
-        let block = |entry: &Entry| {
+    /// The end of the object, behind its list of blocks.
+    fn end_json(&self, blocks: bool, target: &mut dyn Write) -> io::Result<()> {
+        let codec = |sum: &CodecSum| {
             json!({
-                "offset": entry.offset,
-                "codec": entry.codec,
-                "method": entry.header.method,
-                "compressed": entry.header.block_bytes(),
-                "uncompressed": entry.header.uncompressed_size,
-                "checksum": entry.header.hash.to_string(),
-                "good": entry.damage.is_none(),
+                "codec": sum.codec,
+                "blocks": sum.blocks,
+                "compressed": sum.compressed,
+                "uncompressed": sum.uncompressed,
             })
         };
-        entries.iter().map(block).collect()
+        let codecs: Value = self.codecs.iter().map(codec).collect();
+        let sums = frames_json::sums(&self.tally);
+        let learned = self.learning.as_ref().map_or(Value::Null, Learning::to_json);
+        let damage = self.damage.as_ref().map_or(Value::Null, |error| failure::fields(error));
+        write!(target, "{}", if blocks { "\n]," } else { "," })?;
+        write!(target, "\"codecs\":{codecs},\"sums\":{sums},")?;
+        writeln!(target, "\"learned\":{learned},\"damage\":{damage}}}")
     }
+}
+
+/// One block and what is inside of it, as people read it.
+fn write_text(seen: &Seen<'_>, target: &mut dyn Write) -> io::Result<()> {
+    let Seen { index, entry, stages, fault } = seen;
+    let (compressed, raw) =
+        (entry.header.block_bytes() as u64, u64::from(entry.header.uncompressed_size));
+    writeln!(target, "block {index} at {}: {}", entry.offset, entry.codec)?;
+    let state = if entry.damage.is_none() { "good" } else { "BAD" };
+    let (stored, content) = (quantity::grouped(compressed), quantity::grouped(raw));
+    let ratio = quantity::ratio(raw, compressed);
+    writeln!(target, "  {stored} bytes -> {content} ({ratio}), checksum {state}")?;
+    stage::write(stages, *fault, target)?;
+    writeln!(target)
+}
+
+/// One block and what is inside of it, as programs read it.
+fn write_json(seen: &Seen<'_>, first: &mut bool, target: &mut dyn Write) -> io::Result<()> {
+    let mut value = entry_to_json(seen.entry);
+    let fault = seen.fault.map(ToString::to_string);
+    let more = json!({ "stages": stage::to_json(seen.stages), "damage": fault });
+    frames_json::merge(&mut value, more);
+    let comma = if std::mem::take(first) { "" } else { "," };
+    write!(target, "{comma}\n{value}")
+}
+
+fn entry_to_json(entry: &Entry) -> Value {
+    json!({
+        "offset": entry.offset,
+        "codec": entry.codec,
+        "method": entry.header.method,
+        "compressed": entry.header.block_bytes(),
+        "uncompressed": entry.header.uncompressed_size,
+        "checksum": entry.header.hash.to_string(),
+        "good": entry.damage.is_none(),
+    })
 }
 
 fn block_grid(entries: &[Entry]) -> Grid {

@@ -79,6 +79,16 @@ pub(super) fn look(
     visit: &mut dyn FnMut(Sequence),
 ) -> Result<Lz4Block, Fault> {
     let mut found = Lz4Block::default();
+    look_into(&mut found, block, (content_max, reach, keep), visit).map(|()| found)
+}
+
+/// The same; what was found stays when there is a fault.
+pub(super) fn look_into(
+    found: &mut Lz4Block,
+    block: &[u8],
+    (content_max, reach, keep): (usize, usize, bool),
+    visit: &mut dyn FnMut(Sequence),
+) -> Result<(), Fault> {
     let mut at = 0;
     loop {
         let cut = Fault::new(at, "a sequence is cut short");
@@ -115,7 +125,7 @@ pub(super) fn look(
             found.each.push(sequence);
         }
         if last {
-            return Ok(found);
+            return Ok(());
         }
     }
 }

@@ -20,6 +20,8 @@
 //! Memory is that of one block and what is told of it. Whatever a frame says is checked: damage is an error with its offset,
 //! and the last event. What was not decoded is not checked; `decompress` is for that.
 //!
+//! The payloads of ClickHouse's blocks are told in the same way, codec by codec: [`StageLook`].
+//!
 //! `docs/format/zstd-frame.md` explains zstd frames, `docs/format/lz4-frame.md` those of LZ4.
 
 mod bits;
@@ -29,7 +31,11 @@ mod fse;
 mod huffman;
 mod literals;
 mod lz4;
+mod payload;
 mod sequences;
+mod stage;
+#[cfg(test)]
+mod stage_tests;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -40,7 +46,9 @@ pub use dictionary::ZstdDictionary;
 pub use field::Field;
 pub use literals::{LiteralsKind, LiteralsLook, TreeLook};
 pub use lz4::{Lz4Block, Lz4Header};
+pub(crate) use payload::{explain_lz4, explain_zstd};
 pub use sequences::{Sequence, SequencesLook, TableLook, TableMode};
+pub use stage::{Stage, StageLook, StageOptions, Stages};
 pub use tally::{Histogram, Purpose, Tally};
 pub use walk::Look;
 pub use zstd::{ZstdBlock, ZstdHeader, ZstdInside};

@@ -1,8 +1,11 @@
 //! Sums over a walk: where the bytes of a stream went, and what its matches are like.
 
 use super::{
-    Block, BlockData, Event, FrameKind, LiteralsKind, Lz4Block, Sequence, TableMode, ZstdBlock,
+    Block, BlockData, Event, FrameKind, LiteralsKind, Lz4Block, Sequence, Stage, Stages, TableMode,
+    ZstdBlock,
 };
+use crate::block::{HASH_BYTES, HEADER_BYTES, Header};
+use crate::codec::Inside;
 
 /// Bytes of a zstd block's header.
 const ZSTD_BLOCK_HEADER: u64 = 3;
@@ -43,11 +46,21 @@ pub enum Purpose {
     Lengths,
     /// Offsets of LZ4.
     Offsets,
+    /// Lists of the codecs of chains, and headers between them.
+    Chains,
+    /// What codecs for values say in front of these.
+    CodecHeaders,
+    /// Values as their codec stores them.
+    Values,
+    /// Values that are stored apart.
+    Exceptions,
+    /// Payloads of which nothing is known, or that are damaged.
+    Unexplained,
 }
 
 impl Purpose {
     /// In the order in which people read them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 20] = [
         Self::FrameHeaders,
         Self::BlockHeaders,
         Self::Checksums,
@@ -63,6 +76,11 @@ impl Purpose {
         Self::SequencesCoded,
         Self::Lengths,
         Self::Offsets,
+        Self::Chains,
+        Self::CodecHeaders,
+        Self::Values,
+        Self::Exceptions,
+        Self::Unexplained,
     ];
 
     /// What people call it.
@@ -83,6 +101,11 @@ impl Purpose {
             Self::SequencesCoded => "sequences by their codes",
             Self::Lengths => "tokens and lengths",
             Self::Offsets => "offsets",
+            Self::Chains => "lists of chains",
+            Self::CodecHeaders => "headers of codecs",
+            Self::Values => "values",
+            Self::Exceptions => "exceptions",
+            Self::Unexplained => "not explained",
         }
     }
 }
@@ -178,6 +201,36 @@ impl Tally {
                 self.spend(Purpose::FrameHeaders, mark);
                 self.spend(Purpose::Checksums, checksum);
             }
+        }
+    }
+
+    /// Takes note of a block of ClickHouse. What is inside of the outermost codec is in its bytes, and not counted again.
+    pub fn add_stages(&mut self, header: &Header, stages: &Stages, whole: bool) {
+        self.spend(Purpose::Checksums, HASH_BYTES as u64);
+        self.spend(Purpose::BlockHeaders, HEADER_BYTES as u64);
+        let stage = stages.stages.first().filter(|_| whole);
+        let Some(Stage { inside, stored_bytes, content_bytes, .. }) = stage else {
+            self.spend(Purpose::Unexplained, header.payload_bytes() as u64);
+            return;
+        };
+        self.spend(Purpose::Chains, stages.chain_bytes as u64);
+        match inside {
+            Inside::Plain => {
+                self.spend(Purpose::Raw, *stored_bytes as u64);
+                self.blocks[1] += 1;
+                self.plain_content[0] += *content_bytes as u64;
+            }
+            Inside::Lz4(data) => {
+                self.blocks[0] += 1;
+                self.add_lz4(data);
+            }
+            Inside::Zstd(events) => events.iter().for_each(|event| self.add(event)),
+            Inside::Values(values) => {
+                self.spend(Purpose::CodecHeaders, values.header_bytes as u64);
+                self.spend(Purpose::Values, values.value_bytes as u64);
+                self.spend(Purpose::Exceptions, values.exception_bytes as u64);
+            }
+            Inside::Opaque => self.spend(Purpose::Unexplained, *stored_bytes as u64),
         }
     }
 
@@ -290,5 +343,5 @@ impl Tally {
 /// The indexes of counts are the values of these.
 const _: () = {
     assert!(LiteralsKind::Treeless as usize == 3 && TableMode::Repeat as usize == 3);
-    assert!(Purpose::Offsets as usize + 1 == Purpose::ALL.len());
+    assert!(Purpose::Unexplained as usize + 1 == Purpose::ALL.len());
 };

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
 use tambour::codec::frame::look::{
-    Block, BlockData, Event, Field, FrameKind, Histogram, LiteralsKind, Purpose, Sequence,
-    ZstdBlock,
+    Block, BlockData, Event, Field, FrameKind, Histogram, LiteralsKind, Lz4Block, Purpose,
+    Sequence, Tally, ZstdBlock,
 };
 
 /// The start of the object, up to its list of events.
@@ -25,9 +25,19 @@ pub(super) fn event(
     first: &mut bool,
     target: &mut dyn Write,
 ) -> io::Result<()> {
-    let value = match event {
+    if matches!(event, Event::Block(_)) && !blocks {
+        return Ok(());
+    }
+    let Some(value) = event_to_json(index, event) else { return Ok(()) };
+    let comma = if std::mem::take(first) { "" } else { "," };
+    write!(target, "{comma}\n{value}")
+}
+
+/// One step of a walk.
+pub(in super::super) fn event_to_json(index: u64, event: &Event) -> Option<Value> {
+    Some(match event {
         Event::Frame(frame) => frame_to_json(index, frame.offset, &frame.kind),
-        Event::Block(block) if blocks => block_to_json(index, block),
+        Event::Block(block) => block_to_json(index, block),
         Event::End(end) => json!({
             "event": "end",
             "frame": index,
@@ -36,15 +46,21 @@ pub(super) fn event(
             "content": end.content_bytes,
             "checksum": end.checksum,
         }),
-        _ => return Ok(()),
-    };
-    let comma = if std::mem::take(first) { "" } else { "," };
-    write!(target, "{comma}\n{value}")
+        _ => return None,
+    })
 }
 
 /// The end of the object: the sums, and what is wrong.
 pub(super) fn end(summary: &Summary, target: &mut dyn Write) -> io::Result<()> {
-    let tally = &summary.tally;
+    let mut sums = sums(&summary.tally);
+    merge(&mut sums, json!({ "frames": summary.tally.frames, "content": summary.content }));
+    let learned = learned_to_json(summary);
+    let damage = summary.damage.as_ref().map_or(Value::Null, |error| failure::fields(error));
+    writeln!(target, "\n],\"sums\":{sums},\"learned\":{learned},\"damage\":{damage}}}")
+}
+
+/// Where the bytes went, and what sequences are like.
+pub(in super::super) fn sums(tally: &Tally) -> Value {
     let spent = Purpose::ALL.iter().map(|purpose| (purpose.name(), tally.bytes(*purpose)));
     let spent: serde_json::Map<_, _> = spent
         .filter(|(_, bytes)| *bytes > 0)
@@ -52,9 +68,7 @@ pub(super) fn end(summary: &Summary, target: &mut dyn Write) -> io::Result<()> {
         .collect();
     let modes = |modes: [u64; 4]| json!({ "predefined": modes[0], "run": modes[1], "fse": modes[2], "repeat": modes[3] });
     let [raw, run, huffman, treeless] = tally.literals;
-    let sums = json!({
-        "frames": tally.frames,
-        "content": summary.content,
+    json!({
         "spent": spent,
         "blocks": { "compressed": tally.blocks[0], "raw": tally.blocks[1], "run": tally.blocks[2] },
         "literals": { "raw": raw, "run": run, "huffman": huffman, "treeless": treeless },
@@ -68,10 +82,7 @@ pub(super) fn end(summary: &Summary, target: &mut dyn Write) -> io::Result<()> {
         "match_lengths": histogram(&tally.match_lengths),
         "offsets": histogram(&tally.offsets),
         "bad_checksums": tally.damaged,
-    });
-    let learned = learned_to_json(summary);
-    let damage = summary.damage.as_ref().map_or(Value::Null, |error| failure::fields(error));
-    writeln!(target, "\n],\"sums\":{sums},\"learned\":{learned},\"damage\":{damage}}}")
+    })
 }
 
 fn by_field(values: [Value; 3]) -> Value {
@@ -112,7 +123,7 @@ fn frame_to_json(index: u64, offset: u64, kind: &FrameKind) -> Value {
     value
 }
 
-fn merge(value: &mut Value, more: Value) {
+pub(in super::super) fn merge(value: &mut Value, more: Value) {
     if let (Some(value), Value::Object(more)) = (value.as_object_mut(), more) {
         value.extend(more);
     }
@@ -131,18 +142,23 @@ fn block_to_json(index: u64, block: &Block) -> Value {
         BlockData::Raw => json!({ "type": "raw" }),
         BlockData::Run(byte) => json!({ "type": "run", "byte": byte }),
         BlockData::Zstd(data) => zstd_to_json(data),
-        BlockData::Lz4(data) => json!({
-            "type": "compressed",
-            "literal_bytes": data.literal_bytes,
-            "match_bytes": data.match_bytes,
-            "length_bytes": data.length_bytes,
-            "offset_bytes": data.offset_bytes(),
-            "sequences": sequences(&data.each),
-        }),
+        BlockData::Lz4(data) => lz4_to_json(data),
         _ => json!({}),
     };
     merge(&mut value, more);
     value
+}
+
+/// What an LZ4 block is made of.
+pub(in super::super) fn lz4_to_json(block: &Lz4Block) -> Value {
+    json!({
+        "type": "compressed",
+        "literal_bytes": block.literal_bytes,
+        "match_bytes": block.match_bytes,
+        "length_bytes": block.length_bytes,
+        "offset_bytes": block.offset_bytes(),
+        "sequences": sequences(&block.each),
+    })
 }
 
 fn zstd_to_json(block: &ZstdBlock) -> Value {

@@ -1,7 +1,7 @@
 //! A file of LZ4 and zstd frames: what each byte is for, and on request every block with its sequences.
 
-mod json;
-mod text;
+pub(super) mod json;
+pub(super) mod text;
 
 use super::learning::Learning;
 use crate::cli::InspectArguments;

@@ -7,8 +7,8 @@ use crate::output::quantity;
 use std::io::{self, Write};
 use std::path::Path;
 use tambour::codec::frame::look::{
-    Block, BlockData, Event, Field, FrameKind, Histogram, LiteralsKind, Purpose, Sequence, Tally,
-    ZstdBlock,
+    Block, BlockData, Event, Field, FrameKind, Histogram, LiteralsKind, Lz4Block, Purpose,
+    Sequence, Tally, ZstdBlock,
 };
 
 /// Sequences of a block that are shown; JSON has all.
@@ -41,13 +41,18 @@ pub(super) fn summary(path: &Path, summary: &Summary, target: &mut dyn Write) ->
     if tally.blocks.iter().sum::<u64>() > 0 {
         blocks(tally, target)?;
     }
-    writeln!(target)?;
-    purposes(tally, target)?;
-    histograms(tally, target)?;
+    totals(tally, target)?;
     match &summary.learning {
         Some(learning) => learning.write(target),
         None => Ok(()),
     }
+}
+
+/// Where the bytes went, and what sequences are like.
+pub(in super::super) fn totals(tally: &Tally, target: &mut dyn Write) -> io::Result<()> {
+    writeln!(target)?;
+    purposes(tally, target)?;
+    histograms(tally, target)
 }
 
 fn yes(value: bool) -> &'static str {
@@ -128,13 +133,23 @@ fn frame_grid(seen: &[Seen], frames: u64, target: &mut dyn Write) -> io::Result<
 
 /// Which kinds of blocks, literals and tables there are.
 fn blocks(tally: &Tally, target: &mut dyn Write) -> io::Result<()> {
-    let list = |names: &[&str], counts: &[u64]| {
-        let named = names.iter().zip(counts).filter(|(_, count)| **count > 0);
-        let parts: Vec<_> =
-            named.map(|(name, count)| format!("{} {name}", quantity::grouped(*count))).collect();
-        parts.join(", ")
-    };
     fact(target, "blocks", &list(&["compressed", "raw", "run"], &tally.blocks))?;
+    literals_and_sequences(tally, target)
+}
+
+/// Those that occur, each with its count.
+fn list(names: &[&str], counts: &[u64]) -> String {
+    let named = names.iter().zip(counts).filter(|(_, count)| **count > 0);
+    let parts: Vec<_> =
+        named.map(|(name, count)| format!("{} {name}", quantity::grouped(*count))).collect();
+    parts.join(", ")
+}
+
+/// How literals are stored, where tables come from, and how many sequences there are.
+pub(in super::super) fn literals_and_sequences(
+    tally: &Tally,
+    target: &mut dyn Write,
+) -> io::Result<()> {
     if tally.literals.iter().any(|count| *count > 0) {
         let names = ["raw", "run", "Huffman", "treeless"];
         fact(target, "literals", &format!("{} (blocks)", list(&names, &tally.literals)))?;
@@ -254,7 +269,7 @@ pub(super) fn event(index: u64, event: &Event, target: &mut dyn Write) -> io::Re
     }
 }
 
-fn write_block(block: &Block, target: &mut dyn Write) -> io::Result<()> {
+pub(in super::super) fn write_block(block: &Block, target: &mut dyn Write) -> io::Result<()> {
     let name = match &block.data {
         BlockData::Raw => "raw",
         BlockData::Run(_) => "run",
@@ -274,17 +289,20 @@ fn write_block(block: &Block, target: &mut dyn Write) -> io::Result<()> {
             write_zstd(data, target)?;
             data.inside.as_ref().map_or(Ok(()), |inside| write_sequences(&inside.sequences, target))
         }
-        BlockData::Lz4(data) => {
-            let (literals, matches) = (
-                quantity::grouped(data.literal_bytes as u64),
-                quantity::grouped(data.match_bytes as u64),
-            );
-            let count = quantity::counted(data.sequences as u64, "sequence", "sequences");
-            writeln!(target, "    {count}: {literals} bytes of literals, {matches} of matches")?;
-            write_sequences(&data.each, target)
-        }
+        BlockData::Lz4(data) => write_lz4(data, target),
         _ => Ok(()),
     }
+}
+
+/// What an LZ4 block is made of.
+pub(in super::super) fn write_lz4(block: &Lz4Block, target: &mut dyn Write) -> io::Result<()> {
+    let (literals, matches) = (
+        quantity::grouped(block.literal_bytes as u64),
+        quantity::grouped(block.match_bytes as u64),
+    );
+    let count = quantity::counted(block.sequences as u64, "sequence", "sequences");
+    writeln!(target, "    {count}: {literals} bytes of literals, {matches} of matches")?;
+    write_sequences(&block.each, target)
 }
 
 fn write_zstd(block: &ZstdBlock, target: &mut dyn Write) -> io::Result<()> {
