@@ -19,7 +19,7 @@ pub enum Isa {
     Ssse3,
     /// x86-64 with AVX2, BMI1, BMI2, LZCNT and POPCNT.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2, and all of [`Isa::Avx2`].
+    /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2, VPCLMULQDQ, and all of [`Isa::Avx2`].
     Avx512,
     /// AArch64 with NEON.
     Neon,
@@ -89,6 +89,9 @@ impl Isa {
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vbmi")
                     && is_x86_feature_detected!("avx512vbmi2")
+                    && is_x86_feature_detected!("vpclmulqdq")
+                    && is_x86_feature_detected!("pclmulqdq")
+                    && is_x86_feature_detected!("sse4.2")
             }
             #[cfg(target_arch = "aarch64")]
             Self::Neon => std::arch::is_aarch64_feature_detected!("neon"),

@@ -4,6 +4,10 @@
 //! with different starts have different sums, always. Stores start it at what a piece is (its number), so that a piece in
 //! the place of another is found as surely as a damaged one.
 
+#[cfg(target_arch = "x86_64")]
+#[path = "crc32c_fold.rs"]
+mod fold;
+
 use crate::variant::{Isa, Runnable, Variant, Variants};
 
 /// The code of a CRC: opaque, called through a [`Runnable`].
@@ -12,6 +16,8 @@ pub struct Crc32c(unsafe fn(u32, &[u8]) -> u32);
 
 /// The implementations, best first.
 pub static CRC32C_VARIANTS: Variants<Crc32c> = Variants::new(&[
+    #[cfg(target_arch = "x86_64")]
+    Variant { name: "fold512", isa: Isa::Avx512, run: Crc32c(fold::fold) },
     #[cfg(target_arch = "x86_64")]
     Variant { name: "sse42", isa: Isa::Avx2, run: Crc32c(instruction) },
     Variant { name: "tables", isa: Isa::Scalar, run: Crc32c(tables) },
@@ -130,7 +136,7 @@ mod tests {
     #[test]
     fn every_variant_is_the_naive_sum_at_every_length() {
         #[expect(clippy::cast_possible_truncation, reason = "any bytes will do")]
-        let source: Vec<u8> = (0..300_u32).map(|k| (k * k + k / 7) as u8).collect();
+        let source: Vec<u8> = (0..700_u32).map(|k| (k * k + k / 7) as u8).collect();
         for variant in CRC32C_VARIANTS.available() {
             for length in 0..source.len() {
                 for start in [0, 1, 0xdead_beef] {

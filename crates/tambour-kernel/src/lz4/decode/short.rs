@@ -64,8 +64,18 @@ pub fn decode_short(
         let at = i;
         i += 2;
         let mut match_length = token & NIBBLE_MAX;
-        if match_length == NIBBLE_MAX {
+        // Matches behind a dictionary are long and short in turns: a branch on their lengths is mispredicted all the time.
+        let is_extended = match_length == NIBBLE_MAX;
+        // SAFETY: `i` lies in the block, or at its end, where the margin begins.
+        let extension = usize::from(unsafe { load::<u8>(source, i) });
+        if is_extended && extension == 255 {
             (i, match_length) = lengthened(&source[..length], i, match_length)?;
+        } else {
+            match_length += if is_extended { extension } else { 0 };
+            i += usize::from(is_extended);
+        }
+        if i > length {
+            return Err(Malformed::Truncated { at: length });
         }
         match_length = match_length.saturating_add(MATCH_MIN);
         let distance = usize::from(offset);
@@ -75,9 +85,11 @@ pub fn decode_short(
         if match_length > end - o {
             return Err(Malformed::MatchPastTarget { at, length: match_length });
         }
+        // Nobody looks at what is behind `stop`.
+        let copied = match_length.min(stop - o);
         // SAFETY: the offset stays in the buffer, and the margin follows the end of the match.
-        unsafe { copy_match(buffer, o, distance, match_length) };
-        o += match_length;
+        unsafe { copy_match(buffer, o, distance, copied) };
+        o += copied;
         if o >= stop {
             break;
         }
@@ -99,6 +111,9 @@ fn lengthened(block: &[u8], at: usize, nibble: usize) -> Result<(usize, usize), 
 unsafe fn copy_literals(source: &[u8], i: usize, buffer: &mut [u8], o: usize, literals: usize) {
     // SAFETY: the margin is longer than a piece.
     unsafe { copy::<u128>(source, i, buffer, o) };
+    if literals <= 16 {
+        return;
+    }
     let mut done = 16;
     while done < literals {
         // SAFETY: less than a piece beyond the literals.
@@ -115,19 +130,37 @@ unsafe fn copy_literals(source: &[u8], i: usize, buffer: &mut [u8], o: usize, li
 unsafe fn copy_match(buffer: &mut [u8], o: usize, distance: usize, length: usize) {
     let from = o - distance;
     if distance >= 16 {
-        // SAFETY: the margin is longer than a piece.
-        unsafe { copy_inside::<u128>(buffer, from, o) };
-        // SAFETY: the margin is longer than two pieces; what is read was written before.
-        unsafe { copy_inside::<u128>(buffer, from + 16, o + 16) };
-        let mut done = 32;
+        // SAFETY: the margin is as long as four pieces; what is read was written before.
+        unsafe { copy_four(buffer, from, o) };
+        let mut done = FOUR;
         while done < length {
-            // SAFETY: less than a piece beyond the match.
-            unsafe { copy_inside::<u128>(buffer, from + done, o + done) };
-            done += 16;
+            // SAFETY: less than four pieces beyond the match.
+            unsafe { copy_four(buffer, from + done, o + done) };
+            done += FOUR;
         }
     } else {
         for k in 0..length {
             buffer[o + k] = buffer[from + k];
         }
     }
+}
+
+/// Bytes of four pieces.
+const FOUR: usize = 64;
+const _: () = assert!(FOUR <= SHORT_MARGIN, "copies stay within the margin");
+
+/// Copies four pieces, one after the other: most matches are no longer, and none has a branch then.
+///
+/// # Safety
+/// `from + 16 <= to`, and [`FOUR`] bytes follow `to` in the buffer.
+#[inline(always)]
+unsafe fn copy_four(buffer: &mut [u8], from: usize, to: usize) {
+    // SAFETY: the caller keeps the pieces within the buffer.
+    unsafe { copy_inside::<u128>(buffer, from, to) };
+    // SAFETY: as above.
+    unsafe { copy_inside::<u128>(buffer, from + 16, to + 16) };
+    // SAFETY: as above.
+    unsafe { copy_inside::<u128>(buffer, from + 32, to + 32) };
+    // SAFETY: as above.
+    unsafe { copy_inside::<u128>(buffer, from + 48, to + 48) };
 }
