@@ -92,7 +92,8 @@ proptest! {
         let ticks = ticks.div_euclid(coarse) * coarse;
         let written = text(|target| number::Clock { zone: None, tick: 6, precision }.write(ticks, target));
         let order = value::time::DateOrder::Iso;
-        let clock = value::time::Clock { order, zone: None, precision, tick: 6, strict: true };
+        let clock =
+            value::time::Clock { order, zone: None, precision, tick: 6, strict: true, exact: false };
         prop_assert_eq!(clock.ticks(&written), Ok(ticks));
     }
 

@@ -51,7 +51,9 @@ pub(super) fn write_part(part: &Part, target: &mut dyn Write) -> anyhow::Result<
         let (entries, damage) = list(&path)?;
         writeln!(target)?;
         let mut summary = Summary::open(&path)?;
-        entries.iter().for_each(|entry| summary.add(entry));
+        for entry in &entries {
+            summary.add(entry);
+        }
         summary.write_codecs(&path, target)?;
         writeln!(target)?;
         write_grid(target, &block_grid(&entries))?;

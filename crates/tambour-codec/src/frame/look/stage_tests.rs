@@ -55,11 +55,8 @@ fn text() -> Vec<u8> {
 fn unpack_lz4(payload: &[u8], stage: &Stage) -> Vec<u8> {
     let Inside::Lz4(block) = &stage.inside else { panic!("{:?}", stage.inside) };
     let length = |at: &mut usize, nibble: u8| {
-        while nibble == 15 {
-            *at += 1;
-            if payload[*at - 1] != 255 {
-                break;
-            }
+        if nibble == 15 {
+            *at += 1 + payload[*at..].iter().take_while(|byte| **byte == 255).count();
         }
     };
     let (mut content, mut at): (Vec<u8>, usize) = (Vec::new(), 0);
