@@ -6,8 +6,7 @@ use crate::error::Reject;
 use crate::infer::Reading;
 use crate::infer::evidence::DATE_DAYS;
 use crate::output::{Style, Text};
-use crate::value::number;
-use crate::value::time::{DateOrder, TOO_FINE};
+use crate::value::time::DateOrder;
 use arrow_array::cast::AsArray;
 use arrow_array::types as arrow;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, UInt32Array, make_array};
@@ -17,7 +16,7 @@ use arrow_schema::{ArrowError, DataType as Arrow, Field, TimeUnit};
 use arrow_select::take::take;
 use std::sync::Arc;
 use tambour_part::DataType;
-use tambour_part::types::{Column, unit_precision};
+use tambour_part::types::Column;
 
 /// Why an array does not become a column.
 #[derive(Debug)]
@@ -36,7 +35,7 @@ impl From<ArrowError> for Misfit {
     }
 }
 
-const OUT_OF_RANGE: Reject = Reject::new("outside the range of the type");
+pub(super) const OUT_OF_RANGE: Reject = Reject::new("outside the range of the type");
 
 /// Brings an array into the form of `target`, whose Arrow field is `field`.
 pub(crate) fn fit(
@@ -55,47 +54,6 @@ pub(crate) fn fit(
         return Err(Misfit::Value { row: row.unwrap_or(0), reason: NOT_NULLABLE, value });
     }
     Ok(fitted)
-}
-
-/// Floats that are whole numbers, as integers.
-pub(crate) fn whole(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
-    if !array.data_type().is_floating() {
-        return Ok(Arc::clone(array));
-    }
-    let floats = cast_with_options(array, &Arrow::Float64, &CastOptions::default())?;
-    let floats = floats.as_primitive::<arrow::Float64Type>();
-    let wrong = first(floats.iter(), |value| number::whole(value).is_ok());
-    if let Some(row) = wrong {
-        let reason = number::whole(floats.value(row)).err().unwrap_or(OUT_OF_RANGE);
-        let field = Field::new("", array.data_type().clone(), true);
-        return Err(Misfit::Value { row, reason, value: text(array, &field, row) });
-    }
-    // What stands under a NULL is nobody's number.
-    let whole = floats.unary::<_, arrow::Int64Type>(|value| number::whole(value).unwrap_or(0));
-    Ok(Arc::new(whole))
-}
-
-/// Moments, none of which has a finer fraction of a second than so many digits hold.
-pub(crate) fn exact(array: &ArrayRef, precision: u8) -> Result<ArrayRef, Misfit> {
-    let array = match array.data_type() {
-        Arrow::Date64 => {
-            let wanted = Arrow::Timestamp(TimeUnit::Millisecond, None);
-            cast_with_options(array, &wanted, &CastOptions::default())?
-        }
-        _ => Arc::clone(array),
-    };
-    let Arrow::Timestamp(unit, _) = array.data_type() else { return Ok(array) };
-    let digits = unit_precision(*unit).saturating_sub(precision);
-    if digits > 0 {
-        let per_tick = 10_i64.pow(digits.into());
-        let ticks = cast_with_options(&array, &Arrow::Int64, &CastOptions::default())?;
-        let ticks = ticks.as_primitive::<arrow::Int64Type>();
-        if let Some(row) = first(ticks.iter(), |tick| tick % per_tick == 0) {
-            let field = Field::new("", array.data_type().clone(), true);
-            return Err(Misfit::Value { row, reason: TOO_FINE, value: text(&array, &field, row) });
-        }
-    }
-    Ok(array)
 }
 
 /// A column that the file does not have: NULL, or what is empty.
@@ -226,7 +184,7 @@ fn lost(before: &ArrayRef, after: &ArrayRef) -> Result<(), Misfit> {
     Err(Misfit::Value { row, reason, value })
 }
 
-fn text(array: &ArrayRef, field: &Field, row: usize) -> Vec<u8> {
+pub(super) fn text(array: &ArrayRef, field: &Field, row: usize) -> Vec<u8> {
     let mut value = Vec::new();
     if let Ok(texts) = Text::new(array.as_ref(), field, Style::Plain) {
         texts.write(row, &mut value);
@@ -284,7 +242,11 @@ fn check_range(array: &ArrayRef, scalar: &DataType) -> Result<(), Misfit> {
     Err(Misfit::Value { row, reason: OUT_OF_RANGE, value: text(array, &field, row) })
 }
 
-fn first<T>(values: impl Iterator<Item = Option<T>>, fits: impl Fn(T) -> bool) -> Option<usize> {
+/// The first value that does not fit.
+pub(super) fn first<T>(
+    values: impl Iterator<Item = Option<T>>,
+    fits: impl Fn(T) -> bool,
+) -> Option<usize> {
     values.enumerate().find_map(|(row, value)| (!fits(value?)).then_some(row))
 }
 

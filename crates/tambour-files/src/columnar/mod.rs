@@ -5,6 +5,7 @@ pub(crate) mod facts;
 pub(crate) mod fit;
 pub(crate) mod ipc;
 pub(crate) mod parquet;
+mod whole;
 
 use crate::FileError;
 use crate::error::{Spot, quoted};
@@ -61,13 +62,13 @@ impl Target {
     }
 }
 
-/// An array in the form of its column; `whole` as in [`Reading::whole`].
+/// An array in the form of its column; `is_whole` as in [`Reading::whole`].
 fn fitted(
     column: &ArrayRef,
     from: &Field,
     to: &DataType,
     field: &Field,
-    whole: bool,
+    is_whole: bool,
 ) -> Result<ArrayRef, fit::Misfit> {
     let precision = match to.unwrapped() {
         DataType::DateTime { .. } => Some(0),
@@ -75,8 +76,8 @@ fn fitted(
         _ => None,
     };
     let column = match precision {
-        Some(precision) if whole => fit::exact(column, precision)?,
-        None if whole && column.data_type().is_floating() => fit::whole(column)?,
+        Some(precision) if is_whole => whole::exact(column, precision)?,
+        None if is_whole && column.data_type().is_floating() => whole::whole(column)?,
         _ => return fit::fit(column, from, to, field),
     };
     let from = from.clone().with_data_type(column.data_type().clone());

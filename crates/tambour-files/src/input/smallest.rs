@@ -40,6 +40,8 @@ pub(super) struct Smallest {
     changes: Vec<Option<Change>>,
     /// What was known of all rows turned out wrong.
     distrust: bool,
+    /// Columns of which a value did not fit what was chosen. What is chosen anew would be the same.
+    refused: BTreeSet<String>,
 }
 
 impl Smallest {
@@ -62,6 +64,7 @@ impl Smallest {
         // If what was certain is wrong, nothing is.
         let all = change.certain;
         self.distrust |= all;
+        self.refused.insert(name.to_owned());
         for (change, reading) in self.changes.iter_mut().zip(&self.usual) {
             let usual = reading.column.data_type.unwrapped();
             if change
@@ -158,7 +161,8 @@ impl Input {
         let known = |name: &str, data_type: &DataType| {
             let is_text = *data_type.unwrapped() == DataType::String;
             let doubtful = kept.contains(name) || self.smallest.distrust;
-            let keep = stated.contains(name) || !is_text && doubtful;
+            let refused = self.smallest.refused.contains(name);
+            let keep = stated.contains(name) || !is_text && (doubtful || refused);
             self.known(name, keep)
         };
         let columns = self.columns.clone();

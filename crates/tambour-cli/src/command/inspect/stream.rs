@@ -195,9 +195,12 @@ impl Summary {
     fn write(&self, path: &Path, target: &mut dyn Write) -> io::Result<()> {
         self.write_codecs(path, target)?;
         if !self.codecs.is_empty() {
-            writeln!(target)?;
-            frames_text::literals_and_sequences(&self.tally, target)?;
-            frames_text::totals(&self.tally, target)?;
+            let tally = &self.tally;
+            if tally.sequences > 0 || tally.literals.iter().any(|count| *count > 0) {
+                writeln!(target)?;
+                frames_text::literals_and_sequences(tally, target)?;
+            }
+            frames_text::totals(tally, target)?;
         }
         self.learning.as_ref().map_or(Ok(()), |learning| learning.write(target))
     }

@@ -1,0 +1,53 @@
+//! Values that are written more finely than their type, and none of which may lose by it.
+
+use super::fit::{Misfit, OUT_OF_RANGE, first, text};
+use crate::value::number;
+use crate::value::time::TOO_FINE;
+use arrow_array::cast::AsArray;
+use arrow_array::types as arrow;
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType as Arrow, Field, TimeUnit};
+use std::sync::Arc;
+use tambour_part::types::unit_precision;
+
+/// Floats that are whole numbers, as integers.
+pub(crate) fn whole(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
+    if !array.data_type().is_floating() {
+        return Ok(Arc::clone(array));
+    }
+    let floats = cast_with_options(array, &Arrow::Float64, &CastOptions::default())?;
+    let floats = floats.as_primitive::<arrow::Float64Type>();
+    let wrong = first(floats.iter(), |value| number::whole(value).is_ok());
+    if let Some(row) = wrong {
+        let reason = number::whole(floats.value(row)).err().unwrap_or(OUT_OF_RANGE);
+        let field = Field::new("", array.data_type().clone(), true);
+        return Err(Misfit::Value { row, reason, value: text(array, &field, row) });
+    }
+    // What stands under a NULL is nobody's number.
+    let whole = floats.unary::<_, arrow::Int64Type>(|value| number::whole(value).unwrap_or(0));
+    Ok(Arc::new(whole))
+}
+
+/// Moments, none of which has a finer fraction of a second than so many digits hold.
+pub(crate) fn exact(array: &ArrayRef, precision: u8) -> Result<ArrayRef, Misfit> {
+    let array = match array.data_type() {
+        Arrow::Date64 => {
+            let wanted = Arrow::Timestamp(TimeUnit::Millisecond, None);
+            cast_with_options(array, &wanted, &CastOptions::default())?
+        }
+        _ => Arc::clone(array),
+    };
+    let Arrow::Timestamp(unit, _) = array.data_type() else { return Ok(array) };
+    let digits = unit_precision(*unit).saturating_sub(precision);
+    if digits > 0 {
+        let per_tick = 10_i64.pow(digits.into());
+        let ticks = cast_with_options(&array, &Arrow::Int64, &CastOptions::default())?;
+        let ticks = ticks.as_primitive::<arrow::Int64Type>();
+        if let Some(row) = first(ticks.iter(), |tick| tick % per_tick == 0) {
+            let field = Field::new("", array.data_type().clone(), true);
+            return Err(Misfit::Value { row, reason: TOO_FINE, value: text(&array, &field, row) });
+        }
+    }
+    Ok(array)
+}
