@@ -5,7 +5,7 @@
 use super::counted::{decode_counted, encode_counted};
 use super::width::argument_width;
 use super::{Class, Codec, Family, Scope};
-use crate::CodecError;
+use crate::{CodecError, kernels};
 use tambour_kernel::column::{Width, double_delta};
 
 pub(super) const FAMILY: Family = Family {
@@ -38,6 +38,8 @@ impl Codec for DoubleDelta {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        decode_counted("DoubleDelta", double_delta::decode, source, target)
+        let decode = kernels::double_delta_decode()?;
+        let decode = |width, items: &[u8], values: &mut [u8]| decode.decode(width, items, values);
+        decode_counted("DoubleDelta", decode, source, target)
     }
 }
