@@ -5,7 +5,7 @@ use crate::naive;
 use tambour_kernel::column::alp::{Decimal, Packed, VECTOR, packed_bytes};
 use tambour_kernel::column::fpc::FloatWidth;
 use tambour_kernel::column::t64::{GROUP, Planes, Shape};
-use tambour_kernel::column::{DecodeItems, Width, alp, delta, double_delta, gcd, t64};
+use tambour_kernel::column::{DecodeItems, Width, alp, delta, double_delta, gcd, gorilla, t64};
 use tambour_kernel::variant::Variants;
 
 /// Law: sums of differences are the values again, and those of any bytes are what the definition says.
@@ -156,6 +156,7 @@ type Items = (
 
 const ITEMS: &[Items] = &[
     (0x94, double_delta::encode, double_delta::bound, &double_delta::DECODE_VARIANTS),
+    (0x95, gorilla::encode, gorilla::bound, &gorilla::DECODE_VARIANTS),
 ];
 
 /// The payload of a block around a stream of items.

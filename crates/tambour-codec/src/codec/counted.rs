@@ -2,7 +2,8 @@
 
 use super::width::{read_prefix, write_prefix};
 use crate::CodecError;
-use tambour_kernel::column::{Malformed, Width};
+use tambour_kernel::column::{DecodeItems, Width};
+use tambour_kernel::variant::Runnable;
 
 /// Bytes of the count.
 const COUNT_BYTES: usize = 4;
@@ -34,7 +35,7 @@ pub(super) fn encode_counted(
 /// Checks the count against the target and decodes with a kernel.
 pub(super) fn decode_counted(
     codec: &'static str,
-    decode: impl FnOnce(Width, &[u8], &mut [u8]) -> Result<(), Malformed>,
+    decode: Runnable<DecodeItems>,
     source: &[u8],
     target: &mut [u8],
 ) -> Result<(), CodecError> {
@@ -48,5 +49,6 @@ pub(super) fn decode_counted(
         return Err(malformed(body.at, "count of values differs from the block's size"));
     }
     let at = body.at + COUNT_BYTES;
-    decode(body.width, items, body.target).map_err(|cause| malformed(at + cause.at, cause.reason))
+    let decoded = decode.decode(body.width, items, body.target);
+    decoded.map_err(|cause| malformed(at + cause.at, cause.reason))
 }

@@ -38,8 +38,6 @@ impl Codec for DoubleDelta {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        let decode = kernels::double_delta_decode()?;
-        let decode = |width, items: &[u8], values: &mut [u8]| decode.decode(width, items, values);
-        decode_counted("DoubleDelta", decode, source, target)
+        decode_counted("DoubleDelta", kernels::double_delta_decode()?, source, target)
     }
 }

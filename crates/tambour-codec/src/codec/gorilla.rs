@@ -5,7 +5,7 @@
 use super::counted::{decode_counted, encode_counted};
 use super::width::argument_width;
 use super::{Class, Codec, Family, Scope};
-use crate::CodecError;
+use crate::{CodecError, kernels};
 use tambour_kernel::column::{Width, gorilla};
 
 pub(super) const FAMILY: Family = Family {
@@ -35,6 +35,6 @@ impl Codec for Gorilla {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        decode_counted("Gorilla", gorilla::decode, source, target)
+        decode_counted("Gorilla", kernels::gorilla_decode()?, source, target)
     }
 }
