@@ -5,7 +5,8 @@ use crate::naive;
 use tambour_kernel::column::alp::{Decimal, Packed, VECTOR, packed_bytes};
 use tambour_kernel::column::fpc::FloatWidth;
 use tambour_kernel::column::t64::{GROUP, Planes, Shape};
-use tambour_kernel::column::{Width, alp, delta, gcd, t64};
+use tambour_kernel::column::{DecodeItems, Width, alp, delta, double_delta, gcd, gorilla, t64};
+use tambour_kernel::variant::Variants;
 
 /// Law: sums of differences are the values again, and those of any bytes are what the definition says.
 pub fn delta(source: &[u8]) {
@@ -115,6 +116,57 @@ pub fn alp(source: &[u8], seed: u64) {
     }
 }
 
+/// Law: any bytes are a stream of differences of differences, and one of exclusive ors, or are refused, as the definitions say;
+/// values come back whatever they are.
+pub fn items(source: &[u8], seed: u64) {
+    let mut random = Random::new(seed);
+    for &width in Width::ALL {
+        let bytes = width.bytes();
+        let values = source.len() / bytes;
+        // Bytes as they come are items of few bits: there may be more values than bytes.
+        let counts = [random.below(4 * source.len() + 3), random.below(values + 3)];
+        for (method, encode, bound, variants) in ITEMS {
+            for count in counts {
+                let expected = naive::decode(*method, &counted(width, count, source), count * bytes);
+                for variant in variants.available() {
+                    let mut target = vec![0x55; count * bytes];
+                    let decoded = variant.decode(width, source, &mut target).ok().map(|()| target);
+                    assert!(decoded == expected, "{variant:?} {method:#x} {width:?} {count}");
+                }
+            }
+            let source = &source[..values * bytes];
+            let mut encoded = vec![0xaa; bound(width, values)];
+            let used = encode(width, source, &mut encoded);
+            for variant in variants.available() {
+                let mut target = vec![0x55; source.len()];
+                let decoded = variant.decode(width, &encoded[..used], &mut target);
+                assert!(decoded.is_ok() && target == source, "{variant:?} {method:#x}: no round trip");
+            }
+        }
+    }
+}
+
+/// Method, encoder, its bound, decoders.
+type Items = (
+    u8,
+    fn(Width, &[u8], &mut [u8]) -> usize,
+    fn(Width, usize) -> usize,
+    &'static Variants<DecodeItems>,
+);
+
+const ITEMS: &[Items] = &[
+    (0x94, double_delta::encode, double_delta::bound, &double_delta::DECODE_VARIANTS),
+    (0x95, gorilla::encode, gorilla::bound, &gorilla::DECODE_VARIANTS),
+];
+
+/// The payload of a block around a stream of items.
+fn counted(width: Width, count: usize, source: &[u8]) -> Vec<u8> {
+    let mut payload = vec![width.byte(), 0];
+    payload.extend(u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes());
+    payload.extend(source);
+    payload
+}
+
 /// All laws of this module, for a fuzzer: a seed, a divisor, bytes.
 pub fn fuzz_column(input: &[u8]) {
     let Some((seed, rest)) = input.split_first_chunk::<8>() else { return };
@@ -124,4 +176,5 @@ pub fn fuzz_column(input: &[u8]) {
     gcd(source, divisor);
     t64(source, seed);
     alp(source, seed);
+    items(source, seed);
 }

@@ -4,7 +4,7 @@
 mod tests {
     use proptest::prelude::{any, proptest};
     use tambour_check::column;
-    use tambour_check::generate::{Shape, bytes, data};
+    use tambour_check::generate::{Random, Shape, bytes, data};
 
     proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(100))]
@@ -15,6 +15,32 @@ mod tests {
             column::gcd(&source[..source.len().min(5000)], &divisor);
             column::t64(&source[..source.len().min(20_000)], seed);
             column::alp(&source[..source.len().min(9000)], seed);
+            column::items(&source[..source.len().min(5000)], seed);
+        }
+    }
+
+    /// Steps, runs and jumps of every size, so that each loop gives way to each other one.
+    #[test]
+    fn items_of_every_length() {
+        for seed in 0..300 {
+            let mut random = Random::new(seed);
+            let (mut value, mut delta) = (0_u64, random.number());
+            let mut source = Vec::new();
+            let mut change_bits = 0;
+            for index in 0..random.below(1500) {
+                if index % 100 == 0 {
+                    change_bits = random.pick(&[0, 0, 1, 2, 6, 7, 9, 12, 30, 64]);
+                }
+                if random.below(4) > 0 && change_bits > 0 {
+                    delta = delta.wrapping_add(random.number() >> (64 - change_bits));
+                }
+                value = value.wrapping_add(delta);
+                source.extend(value.to_le_bytes());
+            }
+            column::items(&source, seed);
+            // Of narrow values the changes are those of the wide ones, cut short.
+            let narrow: Vec<u8> = source.chunks(8).flat_map(|value| value[..4].to_vec()).collect();
+            column::items(&narrow, seed);
         }
     }
 

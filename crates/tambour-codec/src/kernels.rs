@@ -7,7 +7,7 @@ use crate::CodecError;
 use std::cell::Cell;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tambour_kernel::column::{alp, delta, gcd, t64};
+use tambour_kernel::column::{DecodeItems, alp, delta, double_delta, gcd, gorilla, t64};
 use tambour_kernel::hash::{self, column};
 use tambour_kernel::integer::{encode_length, leb128, packed, stream_vbyte};
 use tambour_kernel::level::{self, RefusedLevel};
@@ -20,6 +20,8 @@ struct Kernels {
     isa: Isa,
     lz4_decode: Runnable<lz4::Decode>,
     delta_decode: Runnable<delta::Decode>,
+    double_delta_decode: Runnable<DecodeItems>,
+    gorilla_decode: Runnable<DecodeItems>,
     t64_decode: Runnable<t64::Decode>,
     gcd_decode: Runnable<gcd::Decode>,
     alp_decode: Runnable<alp::Decode>,
@@ -35,6 +37,8 @@ impl Kernels {
             isa,
             lz4_decode: lz4::DECODE_VARIANTS.best_at_most(isa),
             delta_decode: delta::DECODE_VARIANTS.best_at_most(isa),
+            double_delta_decode: double_delta::DECODE_VARIANTS.best_at_most(isa),
+            gorilla_decode: gorilla::DECODE_VARIANTS.best_at_most(isa),
             t64_decode: t64::DECODE_VARIANTS.best_at_most(isa),
             gcd_decode: gcd::DECODE_VARIANTS.best_at_most(isa),
             alp_decode: alp::DECODE_VARIANTS.best_at_most(isa),
@@ -108,6 +112,16 @@ pub fn delta_decode() -> Result<Runnable<delta::Decode>, CodecError> {
     Ok(kernels()?.delta_decode)
 }
 
+/// The decoder of differences of differences in use.
+pub fn double_delta_decode() -> Result<Runnable<DecodeItems>, CodecError> {
+    Ok(kernels()?.double_delta_decode)
+}
+
+/// The decoder of exclusive ors in use.
+pub fn gorilla_decode() -> Result<Runnable<DecodeItems>, CodecError> {
+    Ok(kernels()?.gorilla_decode)
+}
+
 /// The decoder of T64 groups in use.
 pub fn t64_decode() -> Result<Runnable<t64::Decode>, CodecError> {
     Ok(kernels()?.t64_decode)
@@ -129,6 +143,8 @@ pub fn in_use(codec: &str) -> Result<Option<&'static str>, CodecError> {
     Ok(match codec {
         "LZ4" | "LZ4HC" => Some(kernels.lz4_decode.name()),
         "Delta" => Some(kernels.delta_decode.name()),
+        "DoubleDelta" => Some(kernels.double_delta_decode.name()),
+        "Gorilla" => Some(kernels.gorilla_decode.name()),
         "T64" => Some(kernels.t64_decode.name()),
         "GCD" => Some(kernels.gcd_decode.name()),
         "ALP" => Some(kernels.alp_decode.name()),

@@ -3,7 +3,8 @@
 use super::width::{explain_prefix, read_prefix, write_prefix};
 use super::{Payload, Values};
 use crate::CodecError;
-use tambour_kernel::column::{Malformed, Width};
+use tambour_kernel::column::{DecodeItems, Width};
+use tambour_kernel::variant::Runnable;
 
 /// Bytes of the count.
 const COUNT_BYTES: usize = 4;
@@ -69,7 +70,7 @@ fn split_count<'a>(
 /// Checks the count against the target and decodes with a kernel.
 pub(super) fn decode_counted(
     codec: &'static str,
-    decode: impl FnOnce(Width, &[u8], &mut [u8]) -> Result<(), Malformed>,
+    decode: Runnable<DecodeItems>,
     source: &[u8],
     target: &mut [u8],
 ) -> Result<(), CodecError> {
@@ -78,5 +79,6 @@ pub(super) fn decode_counted(
     let expected = body.target.len() / body.width.bytes();
     let items = split_count(codec, body.source, body.at, expected)?;
     let at = body.at + COUNT_BYTES;
-    decode(body.width, items, body.target).map_err(|cause| malformed(at + cause.at, cause.reason))
+    let decoded = decode.decode(body.width, items, body.target);
+    decoded.map_err(|cause| malformed(at + cause.at, cause.reason))
 }

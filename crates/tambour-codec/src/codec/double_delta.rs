@@ -6,7 +6,7 @@ use super::counted::{decode_counted, encode_counted, explain_counted};
 use super::explain::word;
 use super::width::argument_width;
 use super::{Class, Codec, Family, Scope};
-use crate::CodecError;
+use crate::{CodecError, kernels};
 use tambour_kernel::column::{Width, double_delta};
 
 pub(super) const FAMILY: Family = Family {
@@ -52,6 +52,6 @@ impl Codec for DoubleDelta {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        decode_counted("DoubleDelta", double_delta::decode, source, target)
+        decode_counted("DoubleDelta", kernels::double_delta_decode()?, source, target)
     }
 }

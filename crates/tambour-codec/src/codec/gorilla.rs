@@ -6,7 +6,7 @@ use super::counted::{decode_counted, encode_counted, explain_counted};
 use super::explain::word;
 use super::width::argument_width;
 use super::{Class, Codec, Fact, Family, Scope};
-use crate::CodecError;
+use crate::{CodecError, kernels};
 use tambour_kernel::column::{Width, gorilla};
 
 pub(super) const FAMILY: Family = Family {
@@ -54,6 +54,6 @@ impl Codec for Gorilla {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        decode_counted("Gorilla", gorilla::decode, source, target)
+        decode_counted("Gorilla", kernels::gorilla_decode()?, source, target)
     }
 }

@@ -1,5 +1,7 @@
 //! Streams of bits, the most significant bit of a byte first.
 
+use super::Malformed;
+
 /// The low `count` bits set; `count` is at most 64.
 pub(crate) const fn mask(count: u32) -> u64 {
     if count == 0 { 0 } else { u64::MAX >> (64 - count) }
@@ -123,15 +125,108 @@ impl<'a> Reader<'a> {
         self.position > self.source.len() * 8
     }
 
+    /// An error if bits were taken that are not there.
+    pub(crate) fn check(&self) -> Result<(), Malformed> {
+        let reason = "bits end before the last value";
+        if self.is_past_end() { Err(Malformed { at: self.source.len(), reason }) } else { Ok(()) }
+    }
+
     /// The byte at which the reader stands.
     pub(crate) fn at(&self) -> usize {
         self.position / 8
     }
 }
 
+/// Reads bits of a slice by a register that is filled ahead of its use, as long as the slice has whole words. What follows
+/// from the bits of one item need not wait for memory.
+///
+/// The register has the *complement* of the bits, from the top down: so ones in front are counted as leading zeros, and what
+/// was not filled looks like ones.
+#[derive(Clone, Copy)]
+pub(crate) struct Held<'a> {
+    source: &'a [u8],
+    /// From the first byte that is not held as a whole.
+    rest: &'a [u8],
+    bits: u64,
+    /// Bits that are held for certain; there may be more of them.
+    count: u32,
+}
+
+impl<'a> Held<'a> {
+    /// Bits that are held after [`Held::fill`].
+    pub(crate) const BITS: u32 = 56;
+
+    pub(crate) fn new(source: &'a [u8], at: usize) -> Self {
+        Self { source, rest: &source[at..], bits: 0, count: 0 }
+    }
+
+    /// Fills the register; false, and nothing changed, if there is no whole word.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self) -> bool {
+        let Some(word) = self.rest.first_chunk::<8>() else { return false };
+        // Bits that are there already are the same ones.
+        self.bits |= !u64::from_be_bytes(*word) >> (self.count & 63);
+        self.rest = &self.rest[(63 - self.count as usize & 63) >> 3..];
+        self.count |= Self::BITS;
+        true
+    }
+
+    /// How many ones are in front.
+    #[inline(always)]
+    pub(crate) fn ones(&self) -> u32 {
+        self.bits.leading_zeros()
+    }
+
+    /// How many zeros are in front, as far as they are held.
+    #[inline(always)]
+    pub(crate) fn zeros(&self) -> u32 {
+        self.bits.leading_ones()
+    }
+
+    /// The next bits, from the top down; ones where none are held.
+    #[inline(always)]
+    pub(crate) fn window(&self) -> u64 {
+        !self.bits
+    }
+
+    /// The complement of the next `count` bits, at least one.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "few bits")]
+    pub(crate) fn top(&self, count: u32) -> usize {
+        (self.bits >> (64 - count)) as usize
+    }
+
+    /// The complement of the next `count` bits, at the bottom of a word with other bits above.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, count: u32) -> u64 {
+        let bits = self.bits.rotate_left(count);
+        self.skip(count);
+        bits
+    }
+
+    /// Goes on by `count` bits, no more than are held.
+    #[inline(always)]
+    pub(crate) fn skip(&mut self, count: u32) {
+        debug_assert!(count <= self.count);
+        self.bits <<= count & 63;
+        self.count -= count;
+    }
+
+    /// Where the next bit is, in bits.
+    #[inline(always)]
+    pub(crate) fn position(&self) -> usize {
+        (self.source.len() - self.rest.len()) * 8 - self.count as usize
+    }
+
+    /// A reader of the bits from here to the end.
+    pub(crate) fn reader(&self) -> Reader<'a> {
+        Reader { source: self.source, position: self.position() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Reader, Writer, mask, transpose};
+    use super::{Held, Reader, Writer, mask, transpose};
 
     #[test]
     fn what_is_written_is_read() {
@@ -156,6 +251,25 @@ mod tests {
         assert!(!reader.is_past_end());
         assert_eq!(reader.take(64), 0);
         assert!(reader.is_past_end());
+    }
+
+    #[test]
+    fn what_is_held_is_what_is_read() {
+        let source: Vec<u8> = (0..200_u8).map(|k| k.wrapping_mul(151) ^ k >> 3).collect();
+        for step in 1..=56 {
+            let (mut held, mut reader) = (Held::new(&source, 1), Reader::new(&source, 1));
+            while held.fill() {
+                assert_eq!(held.reader().window() >> 8, reader.window() >> 8);
+                assert_eq!(held.ones().min(56), reader.window().leading_ones().min(56));
+                assert_eq!(held.zeros().min(56), reader.window().leading_zeros().min(56));
+                assert_eq!(!held.take(step) & mask(step), reader.take(step));
+                assert_eq!(held.position(), (source.len() - 1) * 8 - remaining(&reader, &source));
+            }
+            assert!(source.len() - held.position() / 8 <= 16);
+        }
+        fn remaining(reader: &Reader<'_>, source: &[u8]) -> usize {
+            (source.len() - 1) * 8 - reader.position
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ mod register;
 pub mod stats;
 pub mod t64;
 
+use crate::variant::Runnable;
+
 /// What is wrong with the values of a payload, and where. Positions count bytes from the start of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
@@ -31,6 +33,21 @@ impl std::fmt::Display for Malformed {
 }
 
 impl std::error::Error for Malformed {}
+
+/// A decoder of a stream of bits that hold one value after another, behind the first ones in full. Calling it needs the
+/// instruction set of its variant; a [`Runnable`] stands for that.
+pub type DecodeItems =
+    unsafe fn(width: Width, source: &[u8], target: &mut [u8]) -> Result<(), Malformed>;
+
+impl Runnable<DecodeItems> {
+    /// Decodes as many values as `target`, a multiple of the width, has room for. Bytes behind the last item are not looked at.
+    pub fn decode(self, width: Width, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
+        assert!(target.len().is_multiple_of(width.bytes()));
+        let run = self.run();
+        // SAFETY: the only condition is the instruction set, and a `Runnable` exists only after its check.
+        unsafe { run(width, source, target) }
+    }
+}
 
 /// Width of a value of one machine word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
