@@ -75,6 +75,12 @@ impl Batch {
         self.push(record, timed.then(|| time.unwrap_or(NO_TIME)));
     }
 
+    /// Makes room for so many more records of so many bytes in all.
+    pub(super) fn reserve(&mut self, records: usize, bytes: usize) {
+        self.ends.reserve(records);
+        self.bytes.reserve(bytes);
+    }
+
     /// Forgets all records, and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -11,9 +11,13 @@ use std::sync::Arc;
 /// How far ahead [`Reader::get_many`] begins to load entries of the index, and groups.
 const AHEAD_INDEX: usize = 24;
 const AHEAD_GROUP: usize = 8;
+/// Places for those that are under way: a power of two above [`AHEAD_INDEX`].
+const RING: usize = 32;
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
-/// Lines of a group that are loaded ahead; the CPU itself goes on behind them.
+/// Lines of a group that are always loaded ahead, because most have so many; and at most. The CPU itself goes on behind
+/// them.
+const LINES: usize = 2;
 const LINES_MAX: usize = 4;
 
 /// Reads records of a view, for one thread: holds the decoders, with their copies of the dictionaries.
@@ -62,7 +66,9 @@ impl Reader {
     #[inline]
     pub fn get(&mut self, id: u64) -> Result<&[u8], RecordError> {
         let slot = self.view.slot_of(id)?;
-        let found = self.find(slot, id)?;
+        let record = record_in(self.view.slots[slot].ids.start, id);
+        let mut found = Found { slot, record, place: 0..0 };
+        self.place(&mut found)?;
         self.read(&found, id)
     }
 
@@ -95,48 +101,46 @@ impl Reader {
         ids: &[u64],
         mut visit: impl FnMut(usize, &[u8]),
     ) -> Result<(), RecordError> {
-        let mut ring: [Found; AHEAD_GROUP] = Default::default();
-        for id in &ids[..ids.len().min(AHEAD_INDEX)] {
-            self.prefetch_index(*id);
-        }
-        for k in 0..ids.len() + AHEAD_GROUP {
-            if let Some(id) = ids.get(k + AHEAD_INDEX) {
-                self.prefetch_index(*id);
-            }
-            if let Some(before) = k.checked_sub(AHEAD_GROUP) {
-                let found = std::mem::take(&mut ring[before % AHEAD_GROUP]);
-                visit(before, self.read(&found, ids[before])?);
-            }
+        let mut ring: [Found; RING] = Default::default();
+        for k in 0..ids.len() + AHEAD_INDEX {
             if let Some(id) = ids.get(k) {
-                let slot = self.view.slot_of(*id)?;
-                let found = self.find(slot, *id)?;
-                self.prefetch_group(&found);
-                ring[k % AHEAD_GROUP] = found;
+                ring[k % RING] = self.begin(*id)?;
+            }
+            if let Some(next) = k.checked_sub(AHEAD_INDEX - AHEAD_GROUP)
+                && next < ids.len()
+            {
+                let found = &mut ring[next % RING];
+                self.place(found)?;
+                self.prefetch_group(found);
+            }
+            if let Some(next) = k.checked_sub(AHEAD_INDEX) {
+                visit(next, self.read(&ring[next % RING], ids[next])?);
             }
         }
         Ok(())
     }
 
-    /// Where a record of a slot is.
+    /// Which slot has a record; begins to load its entry of the index.
     #[inline]
-    fn find(&self, slot: usize, id: u64) -> Result<Found, RecordError> {
-        let Some(entry) = self.view.slots.get(slot) else { return Ok(Found::default()) };
+    fn begin(&self, id: u64) -> Result<Found, RecordError> {
+        let slot = self.view.slot_of(id)?;
+        let entry = &self.view.slots[slot];
         let record = record_in(entry.ids.start, id);
-        let place = match &entry.segment {
-            Segment::Sealed(sealed) => sealed.group(record / sealed.header.group)?,
-            Segment::Open(_) | Segment::Broken(..) => 0..0,
-        };
-        Ok(Found { slot, record, place })
+        if let Segment::Sealed(sealed) = &entry.segment {
+            sealed.meta.prefetch(record / sealed.header.group);
+        }
+        Ok(Found { slot, record, place: 0..0 })
     }
 
+    /// Looks up where the group of a record is.
     #[inline]
-    fn prefetch_index(&self, id: u64) {
-        if let Ok(slot) = self.view.slot_of(id)
-            && let Some(slot) = self.view.slots.get(slot)
+    fn place(&self, found: &mut Found) -> Result<(), RecordError> {
+        if let Some(slot) = self.view.slots.get(found.slot)
             && let Segment::Sealed(sealed) = &slot.segment
         {
-            sealed.meta.prefetch(record_in(slot.ids.start, id) / sealed.header.group);
+            found.place = sealed.group(found.record / sealed.header.group)?;
         }
+        Ok(())
     }
 
     #[inline]
@@ -145,11 +149,18 @@ impl Reader {
             && let Segment::Sealed(sealed) = &slot.segment
             && let Some(data) = sealed.resident()
         {
-            let lines = found.place.clone().step_by(LINE_BYTES).take(LINES_MAX);
-            for line in lines {
-                tambour_kernel::prefetch(data, line);
+            let Range { start, end } = found.place;
+            // Without a branch on how many there are: that is different for each.
+            for line in 0..LINES {
+                tambour_kernel::prefetch(data, start + line * LINE_BYTES);
             }
-            tambour_kernel::prefetch(data, found.place.end.saturating_sub(1));
+            if end - start > LINES * LINE_BYTES {
+                let lines = found.place.clone().step_by(LINE_BYTES).take(LINES_MAX).skip(LINES);
+                for line in lines {
+                    tambour_kernel::prefetch(data, line);
+                }
+            }
+            tambour_kernel::prefetch(data, end.saturating_sub(1));
         }
     }
 

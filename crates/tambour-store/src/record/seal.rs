@@ -188,6 +188,10 @@ fn collect(
         if is_cut {
             return Err(RecordError::Missing { path, first: open.end(), end: next });
         }
+        // Both are within the limits of a segment, or there is one file only.
+        let more = bytes - job.records.bytes().len() as u64;
+        let room = |size: u64| usize::try_from(size).unwrap_or(0);
+        job.records.reserve(room(open.end().min(next).saturating_sub(base)), room(more));
         let mut decoder = open.decoder()?;
         let flow = open.scan(base..open.end().min(next), &mut decoder, |scanned| match scanned {
             Ok(Scanned { time, record, .. }) => {
@@ -217,7 +221,11 @@ fn run(
     let own = samples.train(options.dictionary_bytes);
     let raw_bytes = job.records.bytes().len() as u64;
     let level = options.level_of(codec);
-    let (way, trained) = trial::choose(&samples, raw_bytes, codec, level, &job.dictionary, &own)?;
+    let (mut way, trained) =
+        trial::choose(&samples, raw_bytes, codec, level, &job.dictionary, &own)?;
+    if options.level.is_none() {
+        way = trial::ease(&samples, raw_bytes, way)?;
+    }
     let group = trial::group(&samples.held_out, &way, options.group)?;
     let (codec, dictionary_bytes) = (way.codec, way.dictionary.bytes().len());
     let shape = Shape { codec, level: way.level, group, dictionary: way.dictionary };

@@ -98,7 +98,7 @@ pub fn decode_short(
 }
 
 /// A length that goes on in further bytes.
-#[cold]
+#[inline(never)]
 fn lengthened(block: &[u8], at: usize, nibble: usize) -> Result<(usize, usize), Malformed> {
     extended(block, at, nibble).ok_or(Malformed::Truncated { at: block.len() })
 }

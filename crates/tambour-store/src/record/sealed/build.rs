@@ -18,8 +18,8 @@ pub(in crate::record) struct Shape {
     pub(in crate::record) dictionary: Dictionary,
 }
 
-/// Level of zstd for dictionaries: they are small, and kept long.
-const DICTIONARY_LEVEL: i32 = 19;
+/// Level of zstd for dictionaries. The highest take a tenth of the time of sealing 12 MB, for half a kilobyte.
+const DICTIONARY_LEVEL: i32 = 12;
 
 /// The file of a segment with these records, of which the first has the id `base`.
 pub(in crate::record) fn build(

@@ -5,7 +5,7 @@ use super::header::Header;
 use crate::record::bytes::{Parser, put_length};
 use crate::record::dictionary::Dictionary;
 use crate::record::error::Damage;
-use crate::record::line::{BITS_MARGIN, Line, distance, pack};
+use crate::record::line::{BITS_MARGIN, Line, distance, narrow, pack};
 use std::ops::Range;
 
 /// Groups of a block of the index.
@@ -165,11 +165,21 @@ impl Meta {
         if self.group == 1 {
             return Some((0, None));
         }
-        let mut start = 0_usize;
-        for earlier in record - record % self.group..record {
-            start = start.checked_add(self.length(earlier)?)?;
+        let group = record / self.group;
+        let (within, first) = (record % self.group, group * self.group);
+        let lengths = self.lengths.get(group / BLOCK_GROUPS)?;
+        let first_in_block = group % BLOCK_GROUPS * self.group;
+        let count = self.group.min(self.records.checked_sub(first)?);
+        let (mut start, mut length) = (0_u64, 0_u64);
+        // Always over the whole group: how many records lie in front is a surprise each time, a choice is not.
+        for k in 0..count {
+            let above = narrow(&self.bytes, lengths.bits_at, first_in_block + k, lengths.width)?;
+            let whole = above + u64::from(lengths.least);
+            start += if k < within { whole } else { 0 };
+            length = if k == within { whole } else { length };
         }
-        Some((start, Some(start.checked_add(self.length(record)?)?)))
+        let place = |at: u64| usize::try_from(at).ok();
+        if within < count { Some((place(start)?, Some(place(start + length)?))) } else { None }
     }
 
     /// Length of a record, where groups have more than one.
