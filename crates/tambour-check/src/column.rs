@@ -127,7 +127,8 @@ pub fn items(source: &[u8], seed: u64) {
         let counts = [random.below(4 * source.len() + 3), random.below(values + 3)];
         for (method, encode, bound, variants) in ITEMS {
             for count in counts {
-                let expected = naive::decode(*method, &counted(width, count, source), count * bytes);
+                let expected =
+                    naive::decode(*method, &counted(width, count, source), count * bytes);
                 for variant in variants.available() {
                     let mut target = vec![0x55; count * bytes];
                     let decoded = variant.decode(width, source, &mut target).ok().map(|()| target);
@@ -140,7 +141,10 @@ pub fn items(source: &[u8], seed: u64) {
             for variant in variants.available() {
                 let mut target = vec![0x55; source.len()];
                 let decoded = variant.decode(width, &encoded[..used], &mut target);
-                assert!(decoded.is_ok() && target == source, "{variant:?} {method:#x}: no round trip");
+                assert!(
+                    decoded.is_ok() && target == source,
+                    "{variant:?} {method:#x}: no round trip"
+                );
             }
         }
     }

@@ -2,7 +2,7 @@
 //! cannot, which a CPU would guess wrong too often.
 
 use super::{Record, count_bits};
-use crate::column::bits::{Held, Reader, mask};
+use crate::column::bits::{Held, Reader};
 use crate::column::{Malformed, Width, Word, by_width};
 use core::hint::select_unpredictable;
 
@@ -29,21 +29,21 @@ fn decode<W: Word>(source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
     };
     place.copy_from_slice(first);
     let mut last = Last { value: W::read(first).wide(), record: NONE };
-    let mut held = Held::new(source, W::BYTES);
-    let mut done = 0;
-    let mut pace = Pace::Foreseen;
-    while pace != Pace::End && target.len() - done >= BATCH * W::BYTES {
+    let mut reader = Reader::new(source, W::BYTES);
+    let (mut done, mut pace) = (0, Pace::Foreseen);
+    while target.len() - done >= BATCH * W::BYTES {
         let places = &mut target[done..];
         let (items, next) = match pace {
-            Pace::Runs => runs::<W>(&mut held, &mut last, places)?,
-            Pace::Mixed => mixed::<W>(&mut held, &mut last, &mut places[..BATCH * W::BYTES])?,
-            Pace::Foreseen | Pace::End => {
-                foreseen::<W>(&mut held, &mut last, &mut places[..BATCH * W::BYTES])?
+            Pace::Runs => runs::<W>(&mut reader, &mut last, places)?,
+            Pace::Mixed => mixed::<W>(&mut reader, &mut last, &mut places[..BATCH * W::BYTES])?,
+            Pace::Foreseen => {
+                foreseen::<W>(&mut reader, &mut last, &mut places[..BATCH * W::BYTES])?
             }
         };
         (done, pace) = (done + items * W::BYTES, next);
     }
-    ending::<W>(held.reader(), last, &mut target[done..])
+    foreseen::<W>(&mut reader, &mut last, &mut target[done..])?;
+    reader.check()
 }
 
 /// The last value, and where the bits of an exclusive or were.
@@ -65,8 +65,6 @@ enum Pace {
     Foreseen,
     /// Items of all kinds, none of them longer than a register holds.
     Mixed,
-    /// So little of the source is left that the register cannot be filled.
-    End,
 }
 
 /// Items after which a loop asks itself whether another one suits better.
@@ -98,27 +96,23 @@ const fn is_narrow<W: Word>() -> bool {
 /// One item after the other, by its kind. How many there were, and what is next.
 #[inline(always)]
 fn foreseen<W: Word>(
-    held: &mut Held<'_>,
+    reader: &mut Reader<'_>,
     last: &mut Last,
     places: &mut [u8],
 ) -> Result<(usize, Pace), Malformed> {
     let (mut repeats, mut records) = (0, 0);
-    for (done, place) in places.chunks_exact_mut(W::BYTES).enumerate() {
-        if !held.fill() {
-            return Ok((done, Pace::End));
-        }
-        if held.ones() == 0 {
-            held.skip(1);
+    for place in places.chunks_exact_mut(W::BYTES) {
+        let window = reader.window();
+        if window >> 63 == 0 {
+            reader.skip(1);
             repeats += 1;
         } else {
-            records += usize::from(held.ones() > 1);
-            if !change::<W>(held, last)? {
-                return Ok((done, Pace::End));
-            }
+            records += usize::from(window >> 62 == 0b11);
+            change::<W>(reader, window, last)?;
         }
         W::narrow(last.value).write(place);
     }
-    Ok((BATCH, pace::<W>(repeats, records)))
+    Ok((places.len() / W::BYTES, pace::<W>(repeats, records)))
 }
 
 /// Steps of [`runs`] until it looks back.
@@ -129,7 +123,7 @@ const RUN: usize = 16;
 /// Runs of repetitions, each with an item behind it.
 #[inline(always)]
 fn runs<W: Word>(
-    held: &mut Held<'_>,
+    reader: &mut Reader<'_>,
     last: &mut Last,
     places: &mut [u8],
 ) -> Result<(usize, Pace), Malformed> {
@@ -139,24 +133,19 @@ fn runs<W: Word>(
         if rest.len() < (RUN + 1) * W::BYTES {
             return Ok((done, Pace::Foreseen));
         }
-        if !held.fill() {
-            return Ok((done, Pace::End));
-        }
-        let zeros = held.zeros().min(RUN as u32);
+        let window = reader.window();
+        let zeros = window.leading_zeros().min(RUN as u32);
         for place in rest[..RUN * W::BYTES].chunks_exact_mut(W::BYTES) {
             W::narrow(last.value).write(place);
         }
-        held.skip(zeros);
+        reader.skip(zeros);
         done += zeros as usize;
-        if zeros == RUN as u32 {
-            continue;
+        if zeros < RUN as u32 {
+            change::<W>(reader, reader.window(), last)?;
+            let at = zeros as usize * W::BYTES;
+            W::narrow(last.value).write(&mut rest[at..at + W::BYTES]);
+            done += 1;
         }
-        if !held.fill() || !change::<W>(held, last)? {
-            return Ok((done, Pace::End));
-        }
-        let at = zeros as usize * W::BYTES;
-        W::narrow(last.value).write(&mut rest[at..at + W::BYTES]);
-        done += 1;
     }
     Ok((done, if done < 3 * STEPS { Pace::Foreseen } else { Pace::Runs }))
 }
@@ -164,21 +153,24 @@ fn runs<W: Word>(
 /// Items of any kind without a branch on it; for widths that [`is_narrow`].
 #[inline(always)]
 fn mixed<W: Word>(
-    held: &mut Held<'_>,
+    reader: &mut Reader<'_>,
     last: &mut Last,
     places: &mut [u8],
 ) -> Result<(usize, Pace), Malformed> {
     let (mut repeats, mut records) = (0, 0);
+    let Some(mut held) = reader.hold() else { return foreseen::<W>(reader, last, places) };
     for (done, place) in places.chunks_exact_mut(W::BYTES).enumerate() {
         if !held.fill() {
-            return Ok((done, Pace::End));
+            *reader = held.reader();
+            let (items, next) = foreseen::<W>(reader, last, &mut places[done * W::BYTES..])?;
+            return Ok((done + items, next));
         }
         let (is_repeat, is_record) = (held.ones() == 0, held.ones() > 1);
         let (leading, bits) = fields::<W>(held.window());
         let known = last.record;
         let is_wrong = if is_record { !fits::<W>(leading, bits) } else { known.bits == 0 };
         if !is_repeat & is_wrong {
-            return Err(wrong(held, is_record));
+            return Err(wrong(&held.reader(), is_record));
         }
         let record = Record {
             leading,
@@ -202,40 +194,35 @@ fn mixed<W: Word>(
         records += usize::from(is_record);
         W::narrow(last.value).write(place);
     }
+    *reader = held.reader();
     Ok((BATCH, pace::<W>(repeats, records)))
 }
 
-/// Takes an item that is no repetition from a full register; false, and nothing changed, if not all of it can be held.
+/// Takes an item that is no repetition, whose window is given.
 #[inline(always)]
-fn change<W: Word>(held: &mut Held<'_>, last: &mut Last) -> Result<bool, Malformed> {
-    let (before, mut record, mut front) = (*held, last.record, 2);
-    if held.ones() > 1 {
-        let (leading, bits) = fields::<W>(held.window());
+fn change<W: Word>(reader: &mut Reader<'_>, window: u64, last: &mut Last) -> Result<(), Malformed> {
+    // Prefix, and fields if any: what is left of the window may have all the data.
+    let mut front = 2;
+    if window >> 62 == 0b11 {
+        let (leading, bits) = fields::<W>(window);
         if !fits::<W>(leading, bits) {
-            return Err(wrong(held, true));
+            return Err(wrong(reader, true));
         }
-        record = Record { leading, bits, trailing: W::BITS - leading - bits };
+        last.record = Record { leading, bits, trailing: W::BITS - leading - bits };
         front = record_front::<W>();
-    } else if record.bits == 0 {
-        return Err(wrong(held, false));
+    } else if last.record.bits == 0 {
+        return Err(wrong(reader, false));
     }
-    let bits = record.bits;
-    held.skip(front);
-    let data = if front + bits <= Held::BITS {
-        !held.take(bits) & mask(bits)
+    let bits = last.record.bits;
+    let data = if front + bits <= Reader::WINDOW_BITS {
+        reader.skip(front + bits);
+        window << front >> (64 - bits)
     } else {
-        let low = bits.min(32);
-        let mut is_held = held.fill();
-        let high = if is_held { !held.take(bits - low) & mask(bits - low) } else { 0 };
-        is_held = is_held && held.fill();
-        if !is_held {
-            *held = before;
-            return Ok(false);
-        }
-        high << low | !held.take(low) & mask(low)
+        reader.skip(front);
+        reader.take(bits)
     };
-    *last = Last { value: last.value ^ data << record.trailing, record };
-    Ok(true)
+    last.value ^= data << last.record.trailing;
+    Ok(())
 }
 
 /// Leading zeros and data bits of the record that a window starts with.
@@ -255,42 +242,11 @@ fn fits<W: Word>(leading: u32, bits: u32) -> bool {
 
 /// What is wrong with an item that is a record, or is none.
 #[cold]
-fn wrong(held: &Held<'_>, is_record: bool) -> Malformed {
-    malformed(held.position() / 8, is_record)
-}
-
-fn malformed(at: usize, is_record: bool) -> Malformed {
+fn wrong(reader: &Reader<'_>, is_record: bool) -> Malformed {
     let reason = if is_record {
         "leading zeros and data bits do not fit the width"
     } else {
         "bits without a place"
     };
-    Malformed { at, reason }
-}
-
-/// The last items, up to the last bit.
-fn ending<W: Word>(
-    mut reader: Reader<'_>,
-    last: Last,
-    places: &mut [u8],
-) -> Result<(), Malformed> {
-    let Last { mut value, mut record } = last;
-    for place in places.chunks_exact_mut(W::BYTES) {
-        let ones = reader.window().leading_ones().min(2);
-        if ones > 1 {
-            let (leading, bits) = fields::<W>(reader.window());
-            if !fits::<W>(leading, bits) {
-                return Err(malformed(reader.at(), true));
-            }
-            record = Record { leading, bits, trailing: W::BITS - leading - bits };
-        } else if ones > 0 && record.bits == 0 {
-            return Err(malformed(reader.at(), false));
-        }
-        reader.skip([1, 2, record_front::<W>()][ones as usize]);
-        if ones > 0 {
-            value ^= reader.take(record.bits) << record.trailing;
-        }
-        W::narrow(value).write(place);
-    }
-    reader.check()
+    Malformed { at: reader.at(), reason }
 }
