@@ -243,8 +243,8 @@ fn patch<const WIDTH: usize, const SIZE: usize>(
     let (places, _) = target.as_chunks_mut::<WIDTH>();
     let (exceptions, _) = exceptions.as_chunks::<SIZE>();
     for (k, exception) in exceptions.iter().enumerate() {
-        let [low, high, value @ ..] = exception;
-        let place = places.get_mut(usize::from(u16::from_le_bytes([*low, *high])));
+        let (index, value) = exception.split_first_chunk::<2>().ok_or(k)?;
+        let place = places.get_mut(usize::from(u16::from_le_bytes(*index)));
         place.ok_or(k)?.copy_from_slice(value);
     }
     Ok(())

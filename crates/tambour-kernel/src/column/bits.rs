@@ -131,18 +131,6 @@ impl<'a> Reader<'a> {
         if self.is_past_end() { Err(Malformed { at: self.source.len(), reason }) } else { Ok(()) }
     }
 
-    /// The bits from here in a full register, if there is a whole word of them.
-    #[inline(always)]
-    pub(crate) fn hold(&self) -> Option<Held<'a>> {
-        let rest = self.source.get(self.position / 8..)?;
-        let mut held = Held { source: self.source, rest, bits: 0, count: 0 };
-        if !held.fill() {
-            return None;
-        }
-        held.skip((self.position % 8) as u32);
-        Some(held)
-    }
-
     /// The byte at which the reader stands.
     pub(crate) fn at(&self) -> usize {
         self.position / 8
@@ -193,12 +181,6 @@ impl<'a> Held<'a> {
     #[inline(always)]
     pub(crate) fn zeros(&self) -> u32 {
         self.bits.leading_ones()
-    }
-
-    /// The next bits, from the top down; ones where none are held.
-    #[inline(always)]
-    pub(crate) fn window(&self) -> u64 {
-        !self.bits
     }
 
     /// The complement of the next `count` bits, at least one.

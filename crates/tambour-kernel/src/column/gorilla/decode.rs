@@ -1,10 +1,8 @@
-//! The decoder: loops for values that mostly repeat, for items whose kind can be foreseen, and for narrow items whose kind
-//! cannot, which a CPU would guess wrong too often.
+//! The decoder: a loop for values that mostly repeat, and one for all others.
 
 use super::{Record, count_bits};
-use crate::column::bits::{Held, Reader};
+use crate::column::bits::Reader;
 use crate::column::{Malformed, Width, Word, by_width};
-use core::hint::select_unpredictable;
 
 pub(super) fn anywhere(width: Width, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
     by_width!(width, decode(source, target))
@@ -30,19 +28,16 @@ fn decode<W: Word>(source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
     place.copy_from_slice(first);
     let mut last = Last { value: W::read(first).wide(), record: NONE };
     let mut reader = Reader::new(source, W::BYTES);
-    let (mut done, mut pace) = (0, Pace::Foreseen);
+    let (mut done, mut pace) = (0, Pace::Single);
     while target.len() - done >= BATCH * W::BYTES {
         let places = &mut target[done..];
         let (items, next) = match pace {
             Pace::Runs => runs::<W>(&mut reader, &mut last, places)?,
-            Pace::Mixed => mixed::<W>(&mut reader, &mut last, &mut places[..BATCH * W::BYTES])?,
-            Pace::Foreseen => {
-                foreseen::<W>(&mut reader, &mut last, &mut places[..BATCH * W::BYTES])?
-            }
+            Pace::Single => single::<W>(&mut reader, &mut last, &mut places[..BATCH * W::BYTES])?,
         };
         (done, pace) = (done + items * W::BYTES, next);
     }
-    foreseen::<W>(&mut reader, &mut last, &mut target[done..])?;
+    single::<W>(&mut reader, &mut last, &mut target[done..])?;
     reader.check()
 }
 
@@ -61,58 +56,41 @@ const NONE: Record = Record { leading: 0, bits: 0, trailing: 0 };
 enum Pace {
     /// Values come in runs.
     Runs,
-    /// Most items are of one kind.
-    Foreseen,
-    /// Items of all kinds, none of them longer than a register holds.
-    Mixed,
+    /// Every item for itself.
+    Single,
 }
 
 /// Items after which a loop asks itself whether another one suits better.
-const BATCH: usize = 48;
-
-/// The loop that suits a batch with so many repetitions and records.
-#[inline(always)]
-fn pace<W: Word>(repeats: usize, records: usize) -> Pace {
-    let most = repeats.max(records).max(BATCH - repeats - records);
-    if repeats > BATCH * 3 / 4 {
-        Pace::Runs
-    } else if most < BATCH * 5 / 6 && is_narrow::<W>() {
-        Pace::Mixed
-    } else {
-        Pace::Foreseen
-    }
-}
+const BATCH: usize = 240;
 
 /// Bits before the data of an item that is a record.
 const fn record_front<W: Word>() -> u32 {
     2 + 2 * count_bits(W::BITS) - 1
 }
 
-/// Whether the register holds any item.
-const fn is_narrow<W: Word>() -> bool {
-    record_front::<W>() + W::BITS <= Held::BITS
-}
-
-/// One item after the other, by its kind. How many there were, and what is next.
+/// One item after the other, by its kind: where that can be foreseen, the next item waits for an addition only. How many there
+/// were, and what is next.
 #[inline(always)]
-fn foreseen<W: Word>(
+fn single<W: Word>(
     reader: &mut Reader<'_>,
     last: &mut Last,
     places: &mut [u8],
 ) -> Result<(usize, Pace), Malformed> {
-    let (mut repeats, mut records) = (0, 0);
+    // Copies stay in registers.
+    let (mut at, mut now, mut repeats) = (*reader, *last, 0);
     for place in places.chunks_exact_mut(W::BYTES) {
-        let window = reader.window();
+        let window = at.window();
         if window >> 63 == 0 {
-            reader.skip(1);
+            at.skip(1);
             repeats += 1;
         } else {
-            records += usize::from(window >> 62 == 0b11);
-            change::<W>(reader, window, last)?;
+            change::<W>(&mut at, window, &mut now)?;
         }
-        W::narrow(last.value).write(place);
+        W::narrow(now.value).write(place);
     }
-    Ok((places.len() / W::BYTES, pace::<W>(repeats, records)))
+    (*reader, *last) = (at, now);
+    let items = places.len() / W::BYTES;
+    Ok((items, if repeats > items * 3 / 4 { Pace::Runs } else { Pace::Single }))
 }
 
 /// Steps of [`runs`] until it looks back.
@@ -131,7 +109,7 @@ fn runs<W: Word>(
     for _ in 0..STEPS {
         let rest = &mut places[done * W::BYTES..];
         if rest.len() < (RUN + 1) * W::BYTES {
-            return Ok((done, Pace::Foreseen));
+            return Ok((done, Pace::Single));
         }
         let window = reader.window();
         let zeros = window.leading_zeros().min(RUN as u32);
@@ -147,55 +125,7 @@ fn runs<W: Word>(
             done += 1;
         }
     }
-    Ok((done, if done < 3 * STEPS { Pace::Foreseen } else { Pace::Runs }))
-}
-
-/// Items of any kind without a branch on it; for widths that [`is_narrow`].
-#[inline(always)]
-fn mixed<W: Word>(
-    reader: &mut Reader<'_>,
-    last: &mut Last,
-    places: &mut [u8],
-) -> Result<(usize, Pace), Malformed> {
-    let (mut repeats, mut records) = (0, 0);
-    let Some(mut held) = reader.hold() else { return foreseen::<W>(reader, last, places) };
-    for (done, place) in places.chunks_exact_mut(W::BYTES).enumerate() {
-        if !held.fill() {
-            *reader = held.reader();
-            let (items, next) = foreseen::<W>(reader, last, &mut places[done * W::BYTES..])?;
-            return Ok((done + items, next));
-        }
-        let (is_repeat, is_record) = (held.ones() == 0, held.ones() > 1);
-        let (leading, bits) = fields::<W>(held.window());
-        let known = last.record;
-        let is_wrong = if is_record { !fits::<W>(leading, bits) } else { known.bits == 0 };
-        if !is_repeat & is_wrong {
-            return Err(wrong(&held.reader(), is_record));
-        }
-        let record = Record {
-            leading,
-            bits: select_unpredictable(is_record, bits, known.bits),
-            trailing: select_unpredictable(
-                is_record,
-                W::BITS.wrapping_sub(leading + bits),
-                known.trailing,
-            ),
-        };
-        let front = select_unpredictable(is_record, record_front::<W>(), 2);
-        let front = select_unpredictable(is_repeat, 1, front);
-        let bits = select_unpredictable(is_repeat, 0, record.bits);
-        let window = held.window() << front;
-        // In two steps, since there may be no bits.
-        let data = window >> 1 >> (63 - bits);
-        held.skip(front + bits);
-        last.value ^= data << record.trailing;
-        last.record = record;
-        repeats += usize::from(is_repeat);
-        records += usize::from(is_record);
-        W::narrow(last.value).write(place);
-    }
-    *reader = held.reader();
-    Ok((BATCH, pace::<W>(repeats, records)))
+    Ok((done, if done < 3 * STEPS { Pace::Single } else { Pace::Runs }))
 }
 
 /// Takes an item that is no repetition, whose window is given.
