@@ -116,6 +116,44 @@ pub fn alp(source: &[u8], seed: u64) {
     }
 }
 
+/// Law: what any floats are packed to is, but for exceptions, the floats again, and is the same by every variant.
+pub fn alp_encode(source: &[u8], seed: u64) {
+    let mut random = Random::new(seed);
+    let decimal = Decimal {
+        exponent: u8::try_from(random.below(19)).unwrap_or(0),
+        factor: u8::try_from(random.below(19)).unwrap_or(0),
+    };
+    for width in [FloatWidth::F4, FloatWidth::F8] {
+        let bytes = width.bytes();
+        let source = &source[..source.len().min(VECTOR * bytes) / bytes * bytes];
+        let mut first = None;
+        for variant in alp::ENCODE_VARIANTS.available() {
+            let (mut integers, mut exceptions) = ([i64::MIN; VECTOR], [0; VECTOR]);
+            let encoded = variant.encode(width, decimal, source, &mut integers, &mut exceptions);
+            let exceptions = exceptions[..encoded.exceptions].to_vec();
+            let powers = [i32::from(decimal.exponent), i32::from(decimal.factor)];
+            for (index, value) in source.chunks(bytes).enumerate() {
+                let is_exception = exceptions.iter().any(|at| usize::from(*at) == index);
+                let is_exact = naive::alp_value(bytes, integers[index], powers) == value;
+                assert!(is_exact || is_exception, "{variant:?} {width:?}: value {index}");
+                assert!(!is_exception || integers[index] == encoded.base, "{variant:?}: {index}");
+            }
+            let distance = |integer: &i64| integer.wrapping_sub(encoded.base).cast_unsigned();
+            for packer in alp::PACK_VARIANTS.available() {
+                let mut words = vec![0xaa; packed_bytes(encoded.bits)];
+                packer.pack(encoded.bits, encoded.base, &integers, &mut words);
+                let bits = encoded.bits as usize;
+                let is_same =
+                    |(index, integer)| naive::alp_bits(&words, bits, index) == distance(integer);
+                assert!(integers.iter().enumerate().all(is_same), "{packer:?} {bits}");
+            }
+            let all = (encoded, integers.to_vec(), exceptions);
+            let known = first.get_or_insert_with(|| all.clone());
+            assert!(*known == all, "{variant:?} {width:?}: other than the first variant");
+        }
+    }
+}
+
 /// Law: any bytes are a stream of differences of differences, and one of exclusive ors, or are refused, as the definitions say;
 /// values come back whatever they are.
 pub fn items(source: &[u8], seed: u64) {
@@ -127,7 +165,8 @@ pub fn items(source: &[u8], seed: u64) {
         let counts = [random.below(4 * source.len() + 3), random.below(values + 3)];
         for (method, encode, bound, variants) in ITEMS {
             for count in counts {
-                let expected = naive::decode(*method, &counted(width, count, source), count * bytes);
+                let expected =
+                    naive::decode(*method, &counted(width, count, source), count * bytes);
                 for variant in variants.available() {
                     let mut target = vec![0x55; count * bytes];
                     let decoded = variant.decode(width, source, &mut target).ok().map(|()| target);
@@ -140,7 +179,10 @@ pub fn items(source: &[u8], seed: u64) {
             for variant in variants.available() {
                 let mut target = vec![0x55; source.len()];
                 let decoded = variant.decode(width, &encoded[..used], &mut target);
-                assert!(decoded.is_ok() && target == source, "{variant:?} {method:#x}: no round trip");
+                assert!(
+                    decoded.is_ok() && target == source,
+                    "{variant:?} {method:#x}: no round trip"
+                );
             }
         }
     }
@@ -176,5 +218,6 @@ pub fn fuzz_column(input: &[u8]) {
     gcd(source, divisor);
     t64(source, seed);
     alp(source, seed);
+    alp_encode(source, seed);
     items(source, seed);
 }

@@ -16,6 +16,30 @@ mod tests {
             column::t64(&source[..source.len().min(20_000)], seed);
             column::alp(&source[..source.len().min(9000)], seed);
             column::items(&source[..source.len().min(5000)], seed);
+            column::alp_encode(&source[..source.len().min(9000)], seed);
+        }
+    }
+
+    /// Decimals of every number of digits, whole vectors and cut ones, with values among them that are none.
+    #[test]
+    fn decimals() {
+        for seed in 0..200 {
+            let mut random = Random::new(seed);
+            let (digits, scale) = (1 + random.below(60), 10_f64.powi(seed as i32 % 7));
+            let count = random.pick(&[1024, 1 + random.clone().below(1024)]);
+            let value = |random: &mut Random| match random.below(40) {
+                0 => f64::from_bits(random.number()),
+                1 => -0.0,
+                _ => (random.number() >> (64 - digits)) as f64 / scale - 5.0,
+            };
+            let values: Vec<f64> = (0..count).map(|_| value(&mut random)).collect();
+            let wide: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            let narrow: Vec<u8> =
+                values.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect();
+            for seed in 0..20 {
+                column::alp_encode(&wide, seed);
+                column::alp_encode(&narrow, seed);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use tambour_codec::CodecError;
 use tambour_codec::block::{Block, Decoder};
 
 /// Bytes to decode in a round.
-const ROUND_BYTES: u64 = 200_000_000;
+const ROUND_BYTES: u64 = 100_000_000;
 
 /// Decodes all blocks, one over the other; the bytes that came out.
 fn decode(stored: &[u8], decoder: &mut Decoder, target: &mut Vec<u8>) -> Result<u64, CodecError> {

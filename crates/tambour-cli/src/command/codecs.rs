@@ -7,7 +7,7 @@ use serde_json::json;
 use std::io::Write;
 use tambour::codec::codec::{ALIASES, FAMILIES, Family, Scope};
 use tambour::codec::kernels::{self, Listed};
-use tambour::kernel::column::{alp, delta, gcd, t64};
+use tambour::kernel::column::{alp, delta, double_delta, gcd, gorilla, t64};
 use tambour::kernel::lz4;
 use tambour::kernel::variant::{Runnable, Variants};
 
@@ -107,6 +107,8 @@ fn variants(family: &Family) -> Vec<&'static str> {
     match family.name {
         "LZ4" | "LZ4HC" => names(&lz4::DECODE_VARIANTS),
         "Delta" => names(&delta::DECODE_VARIANTS),
+        "DoubleDelta" => names(&double_delta::DECODE_VARIANTS),
+        "Gorilla" => names(&gorilla::DECODE_VARIANTS),
         "T64" => names(&t64::DECODE_VARIANTS),
         "GCD" => names(&gcd::DECODE_VARIANTS),
         "ALP" => names(&alp::DECODE_VARIANTS),

@@ -75,7 +75,8 @@ fn vector_bytes(width: FloatWidth, encoded: Encoded) -> usize {
 
 impl Vector {
     fn encode(&mut self, width: FloatWidth, decimal: Decimal, source: &[u8]) -> Encoded {
-        alp::encode(width, decimal, source, &mut self.integers, &mut self.exceptions)
+        let kernel = alp::ENCODE_VARIANTS.best();
+        kernel.encode(width, decimal, source, &mut self.integers, &mut self.exceptions)
     }
 
     /// The pair of powers with the smallest estimate on a sample.
@@ -124,7 +125,7 @@ impl Vector {
         target.extend(base.to_le_bytes());
         let start = target.len();
         target.resize(start + alp::packed_bytes(bits), 0);
-        alp::pack(bits, base, &self.integers, &mut target[start..]);
+        alp::PACK_VARIANTS.best().pack(bits, base, &self.integers, &mut target[start..]);
         for &index in &self.exceptions[..exceptions] {
             target.extend(index.to_le_bytes());
             let at = usize::from(index) * width.bytes();
@@ -326,17 +327,26 @@ fn read_vector(
     };
     let VectorHead { decimal, bits, base, packed, exceptions } = head;
     decode.decode(width, Packed { decimal, bits, base, words: packed }, target);
-    let size = 2 + width.bytes();
-    for (k, exception) in exceptions.chunks_exact(size).enumerate() {
-        let index = usize::from(u16::from_le_bytes([exception[0], exception[1]]));
-        let place = target.chunks_exact_mut(width.bytes()).nth(index);
-        let outside = || {
-            malformed(
-                at + VECTOR_HEADER_BYTES + packed.len() + k * size,
-                "an exception behind the end",
-            )
-        };
-        place.ok_or_else(outside)?.copy_from_slice(&exception[2..]);
-    }
+    let patched = match width {
+        FloatWidth::F4 => patch::<4, 6>(exceptions, target),
+        FloatWidth::F8 => patch::<8, 10>(exceptions, target),
+    };
+    let outside = |k| at + VECTOR_HEADER_BYTES + packed.len() + k * (2 + width.bytes());
+    patched.map_err(|k| malformed(outside(k), "an exception behind the end"))?;
     Ok(VECTOR_HEADER_BYTES + packed.len() + exceptions.len())
+}
+
+/// Puts exceptions, of two bytes more than a value, in their places; an error is the ordinal of one that has no place.
+fn patch<const WIDTH: usize, const SIZE: usize>(
+    exceptions: &[u8],
+    target: &mut [u8],
+) -> Result<(), usize> {
+    let (places, _) = target.as_chunks_mut::<WIDTH>();
+    let (exceptions, _) = exceptions.as_chunks::<SIZE>();
+    for (k, exception) in exceptions.iter().enumerate() {
+        let (index, value) = exception.split_first_chunk::<2>().ok_or(k)?;
+        let place = places.get_mut(usize::from(u16::from_le_bytes(*index)));
+        place.ok_or(k)?.copy_from_slice(value);
+    }
+    Ok(())
 }

@@ -183,12 +183,6 @@ impl<'a> Held<'a> {
         self.bits.leading_ones()
     }
 
-    /// The next bits, from the top down; ones where none are held.
-    #[inline(always)]
-    pub(crate) fn window(&self) -> u64 {
-        !self.bits
-    }
-
     /// The complement of the next `count` bits, at least one.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "few bits")]

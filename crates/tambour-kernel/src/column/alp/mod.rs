@@ -3,15 +3,14 @@
 //! A value is `d * 10^f * 10^-e`, where the integer `d` is stored as its distance from a base. Values for which that is not
 //! exact, bit by bit, are *exceptions* and stored in full.
 
+mod encode;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use super::Word;
-use super::bits::mask;
 use super::fpc::FloatWidth;
-use crate::variant::{Runnable, Variants};
+use crate::variant::{Isa, Runnable, Variant, Variants};
 
 /// Values in a vector.
 pub const VECTOR: usize = 1024;
@@ -44,15 +43,6 @@ fn power(exponent: u8) -> (f64, f64) {
     ];
     let power = POWERS[usize::from(exponent)];
     (power, 1.0 / power)
-}
-
-/// Rounded to the nearest integer, if it is small enough for that; anything otherwise.
-#[inline(always)]
-#[expect(clippy::cast_possible_truncation, reason = "exactness is checked afterwards")]
-fn integer(value: f64) -> i64 {
-    /// Above it, floats have no fractions.
-    const MAGIC: f64 = 6_755_399_441_055_744.0;
-    (value + MAGIC - MAGIC) as i64
 }
 
 /// The integers of a vector before they are packed.
@@ -119,73 +109,59 @@ pub struct Encoded {
     pub exceptions: usize,
 }
 
-/// Makes integers of at most [`VECTOR`] values; the rest of `integers` and the places of exceptions hold the base. Lists the
-/// indices of exceptions.
-pub fn encode(
+/// An encoder. Calling it needs the instruction set of its variant; a [`Runnable`] stands for that.
+pub type Encode = unsafe fn(
     width: FloatWidth,
     decimal: Decimal,
     source: &[u8],
     integers: &mut Integers,
     exceptions: &mut [u16; VECTOR],
-) -> Encoded {
-    assert!(source.len() <= VECTOR * width.bytes() && source.len().is_multiple_of(width.bytes()));
-    match width {
-        FloatWidth::F4 => encode_floats::<f32>(decimal, source, integers, exceptions),
-        FloatWidth::F8 => encode_floats::<f64>(decimal, source, integers, exceptions),
+) -> Encoded;
+
+/// The encoders, best first.
+pub static ENCODE_VARIANTS: Variants<Encode> = Variants::new(&[
+    #[cfg(target_arch = "x86_64")]
+    Variant { name: "avx512", isa: Isa::Avx512, run: encode::with_wide_registers },
+    Variant { name: "scalar", isa: Isa::Scalar, run: encode::anywhere },
+]);
+
+impl Runnable<Encode> {
+    /// Makes integers of at most [`VECTOR`] values; the rest of `integers` and the places of exceptions hold the base. Lists
+    /// the indices of exceptions.
+    pub fn encode(
+        self,
+        width: FloatWidth,
+        decimal: Decimal,
+        source: &[u8],
+        integers: &mut Integers,
+        exceptions: &mut [u16; VECTOR],
+    ) -> Encoded {
+        let bytes = width.bytes();
+        assert!(source.len() <= VECTOR * bytes && source.len().is_multiple_of(bytes));
+        let run = self.run();
+        // SAFETY: the only condition is the instruction set, and a `Runnable` exists only after its check.
+        unsafe { run(width, decimal, source, integers, exceptions) }
     }
 }
 
-fn encode_floats<F: Float>(
-    Decimal { exponent, factor }: Decimal,
-    source: &[u8],
-    integers: &mut Integers,
-    exceptions: &mut [u16; VECTOR],
-) -> Encoded {
-    let ((up, down), (unfactor, refactor)) = (power(exponent), power(factor));
-    let (mut least, mut most, mut count) = (i64::MAX, i64::MIN, 0);
-    for (i, chunk) in source.chunks_exact(F::BYTES).enumerate() {
-        let value = F::read(chunk);
-        let integer = integer(value.wide() * up * refactor);
-        integers[i] = integer;
-        #[expect(clippy::cast_possible_truncation, reason = "below 1024")]
-        let index = i as u16;
-        exceptions[count] = index;
-        if value.same(F::narrow(integer as f64 * unfactor * down)) {
-            least = least.min(integer);
-            most = most.max(integer);
-        } else {
-            count += 1;
-        }
-    }
-    let base = if least <= most { least } else { 0 };
-    let range = if least <= most { most.wrapping_sub(least).cast_unsigned() } else { 0 };
-    exceptions[..count].iter().for_each(|&i| integers[usize::from(i)] = base);
-    integers[source.len() / F::BYTES..].fill(base);
-    Encoded { base, bits: 64 - range.leading_zeros(), exceptions: count }
-}
+/// A packer. Calling it needs the instruction set of its variant; a [`Runnable`] stands for that.
+pub type Pack = unsafe fn(bits: u32, base: i64, integers: &Integers, target: &mut [u8]);
 
-/// Packs the distances of all integers from the base into [`packed_bytes`].
-pub fn pack(bits: u32, base: i64, integers: &Integers, target: &mut [u8]) {
-    assert!(bits <= 64 && target.len() == packed_bytes(bits));
-    target.fill(0);
-    if bits == 0 {
-        return;
-    }
-    for (i, integer) in integers.iter().enumerate() {
-        let distance = integer.wrapping_sub(base).cast_unsigned() & mask(bits);
-        let (lane, bit) = (i % LANES, i / LANES * bits as usize);
-        let at = (bit / 64 * LANES + lane) * 8;
-        let shift = bit % 64;
-        or_word(target, at, distance << shift);
-        if shift + bits as usize > 64 {
-            or_word(target, at + LANES * 8, distance >> (64 - shift));
-        }
-    }
-}
+/// The packers, best first.
+pub static PACK_VARIANTS: Variants<Pack> = Variants::new(&[
+    #[cfg(target_arch = "x86_64")]
+    Variant { name: "avx512", isa: Isa::Avx512, run: encode::pack_with_wide_registers },
+    Variant { name: "scalar", isa: Isa::Scalar, run: encode::pack_anywhere },
+]);
 
-fn or_word(target: &mut [u8], at: usize, bits: u64) {
-    let word = &mut target[at..at + 8];
-    (u64::read(word) | bits).write(word);
+impl Runnable<Pack> {
+    /// Packs the distances of all integers from the base into [`packed_bytes`].
+    pub fn pack(self, bits: u32, base: i64, integers: &Integers, target: &mut [u8]) {
+        assert!(bits <= 64 && target.len() == packed_bytes(bits));
+        let run = self.run();
+        // SAFETY: the only condition is the instruction set, and a `Runnable` exists only after its check.
+        unsafe { run(bits, base, integers, target) }
+    }
 }
 
 /// A packed vector without its exceptions.

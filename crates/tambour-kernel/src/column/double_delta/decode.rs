@@ -64,26 +64,20 @@ impl<W: Word> Sums<W> {
         self.value
     }
 
-    /// The next values if their differences are all the last, side by side, and what takes them that much further.
+    /// Values whose differences are all the last.
     #[inline(always)]
-    fn lanes(mut self) -> ([W; LANES], W) {
-        let mut lanes = [W::default(); LANES];
-        for lane in &mut lanes {
-            *lane = self.add(0);
+    fn steady(mut self, places: &mut [u8]) {
+        for place in places.chunks_exact_mut(W::BYTES) {
+            self.value = self.value.add(self.delta);
+            self.value.write(place);
         }
-        (lanes, self.times(LANES as u32))
     }
 
     /// What is known behind so many values of the last difference.
     #[inline(always)]
-    fn skip(&mut self, count: u32) {
-        self.value = self.value.add(self.times(count));
-    }
-
-    /// The last difference so many times.
-    #[inline(always)]
-    fn times(self, count: u32) -> W {
-        W::narrow(self.delta.wide().wrapping_mul(u64::from(count)))
+    fn skip(&mut self, count: usize) {
+        let distance = self.delta.wide().wrapping_mul(count as u64);
+        self.value = self.value.add(W::narrow(distance));
     }
 }
 
@@ -161,10 +155,6 @@ const RUN: usize = 16;
 /// The longest item behind a run is still in the register.
 const _: () = assert!(RUN + 5 + 1 + 31 <= Held::BITS as usize);
 
-/// Values that go on side by side.
-const LANES: usize = 8;
-const _: () = assert!(RUN.is_multiple_of(LANES) && (Held::BITS as usize).is_multiple_of(LANES));
-
 /// Runs of items of no change, each with an item behind it.
 #[inline(always)]
 fn runs<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> (usize, Pace) {
@@ -178,13 +168,15 @@ fn runs<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> 
             return (done, Pace::Last);
         }
         if held.zeros() >= Held::BITS {
-            done += steady(held, sums, rest);
+            let items = steady(held, rest.len() / W::BYTES);
+            sums.steady(&mut rest[..items * W::BYTES]);
+            sums.skip(items);
+            done += items;
             continue;
         }
         let run = held.zeros().min(RUN as u32);
-        let (mut lanes, step) = sums.lanes();
-        write(&mut lanes, step, &mut rest[..RUN * W::BYTES]);
-        sums.skip(run);
+        sums.steady(&mut rest[..RUN * W::BYTES]);
+        sums.skip(run as usize);
         held.skip(run);
         done += run as usize;
         let ones = held.ones();
@@ -198,34 +190,17 @@ fn runs<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> 
     (done, if done < RUN_BITS * STEPS { Pace::Short } else { Pace::Runs })
 }
 
-/// As many registers full of items of no change as there are; how many items.
+/// Goes past as many full registers of items of no change as there are; how many items, at most so many.
 #[inline(always)]
-fn steady<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> usize {
-    let (mut lanes, step) = sums.lanes();
+fn steady(held: &mut Held<'_>, items_max: usize) -> usize {
     let mut items = 0;
-    for places in places.chunks_exact_mut(Held::BITS as usize * W::BYTES) {
-        if held.zeros() < Held::BITS {
-            break;
-        }
-        write(&mut lanes, step, places);
+    while held.zeros() >= Held::BITS && items + Held::BITS as usize <= items_max {
         held.skip(Held::BITS);
-        items += Held::BITS;
-        // What is held then has no zeros in front.
+        items += Held::BITS as usize;
+        // What is held if that fails has no zeros in front.
         held.fill();
     }
-    sums.skip(items);
-    items as usize
-}
-
-/// Fills places, a multiple of the lanes.
-#[inline(always)]
-fn write<W: Word>(lanes: &mut [W; LANES], step: W, places: &mut [u8]) {
-    for places in places.chunks_exact_mut(LANES * W::BYTES) {
-        for (lane, place) in lanes.iter_mut().zip(places.chunks_exact_mut(W::BYTES)) {
-            lane.write(place);
-            *lane = lane.add(step);
-        }
-    }
+    items
 }
 
 /// The change that the next item says, whose prefix has so many ones, at most four.
