@@ -32,15 +32,13 @@ pub(super) const FAMILY: Family = Family {
 
 /// A first value as the float that it is in most columns.
 fn first_value(bytes: &[u8]) -> Fact {
-    match *bytes {
-        [a, b, c, d] => {
-            let first = f32::from_le_bytes([a, b, c, d]);
-            // By its digits: 0.1 stays 0.1.
-            Fact::Float(first.to_string().parse().unwrap_or_else(|_| first.into()))
-        }
-        [a, b, c, d, e, f, g, h] => Fact::Float(f64::from_le_bytes([a, b, c, d, e, f, g, h])),
-        _ => Fact::Unsigned(word(bytes)),
+    if let Ok(bytes) = bytes.try_into() {
+        return Fact::Float(f64::from_le_bytes(bytes));
     }
+    let Ok(bytes) = bytes.try_into() else { return Fact::Unsigned(word(bytes)) };
+    let first = f32::from_le_bytes(bytes);
+    // By its digits: 0.1 stays 0.1.
+    Fact::Float(first.to_string().parse().unwrap_or_else(|_| first.into()))
 }
 
 #[derive(Debug)]

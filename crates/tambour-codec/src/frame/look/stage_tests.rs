@@ -55,11 +55,10 @@ fn text() -> Vec<u8> {
 fn unpack_lz4(payload: &[u8], stage: &Stage) -> Vec<u8> {
     let Inside::Lz4(block) = &stage.inside else { panic!("{:?}", stage.inside) };
     let length = |at: &mut usize, nibble: u8| {
-        while nibble == 15 {
+        let mut more = nibble == 15;
+        while more {
+            more = payload[*at] == 255;
             *at += 1;
-            if payload[*at - 1] != 255 {
-                break;
-            }
         }
     };
     let (mut content, mut at): (Vec<u8>, usize) = (Vec::new(), 0);
