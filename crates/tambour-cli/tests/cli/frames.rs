@@ -192,18 +192,18 @@ fn damaged_blocks_are_told_as_far_as_they_can_be_read() {
         for at in [3, 60] {
             let mut bad = good.clone();
             bad[at] ^= 0xff;
-            sandbox.file("bad", &bad);
-            let run = sandbox.run(&["inspect", "bad", "--blocks"]).expect(3);
+            sandbox.file("bad.bin", &bad);
+            let run = sandbox.run(&["inspect", "bad.bin", "--blocks"]).expect(3);
             assert!(run.stdout.contains("checksum BAD"), "{}", run.stdout);
             assert!(run.stdout.contains(&format!("  {name}: ")), "{}", run.stdout);
             assert!(run.stderr.contains("checksum mismatch"), "{}", run.stderr);
-            let json = sandbox.run(&["inspect", "bad", "--blocks", "--json"]).expect(3).json();
+            let json = sandbox.run(&["inspect", "bad.bin", "--blocks", "--json"]).expect(3).json();
             assert_eq!(json["blocks"][0]["good"], false);
             assert_eq!(json["damage"]["offset"], 0);
         }
         // Cut inside of the last block: all before it is told.
-        fs::write(sandbox.path().join("bad"), &good[..good.len() - 5]).unwrap();
-        let run = sandbox.run(&["inspect", "bad"]).expect(3);
+        fs::write(sandbox.path().join("bad.bin"), &good[..good.len() - 5]).unwrap();
+        let run = sandbox.run(&["inspect", "bad.bin"]).expect(3);
         assert!(run.stdout.contains("contents"), "{}", run.stdout);
         assert!(run.stderr.contains("block needs"), "{}", run.stderr);
     }

@@ -32,12 +32,13 @@ pub(super) const FAMILY: Family = Family {
 
 /// A first value as the float that it is in most columns.
 fn first_value(bytes: &[u8]) -> Fact {
-    if let Ok(single) = bytes.try_into().map(f32::from_le_bytes) {
-        // By its digits: 0.1 stays 0.1.
-        return Fact::Float(single.to_string().parse().unwrap_or_else(|_| single.into()));
+    if let Ok(bytes) = bytes.try_into() {
+        return Fact::Float(f64::from_le_bytes(bytes));
     }
-    let double = bytes.try_into().map(f64::from_le_bytes);
-    double.map_or_else(|_| Fact::Unsigned(word(bytes)), Fact::Float)
+    let Ok(bytes) = bytes.try_into() else { return Fact::Unsigned(word(bytes)) };
+    let first = f32::from_le_bytes(bytes);
+    // By its digits: 0.1 stays 0.1.
+    Fact::Float(first.to_string().parse().unwrap_or_else(|_| first.into()))
 }
 
 #[derive(Debug)]

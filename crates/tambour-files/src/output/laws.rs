@@ -91,9 +91,8 @@ proptest! {
         let coarse = 10_i64.pow(u32::from(6 - precision));
         let ticks = ticks.div_euclid(coarse) * coarse;
         let written = text(|target| number::Clock { zone: None, tick: 6, precision }.write(ticks, target));
-        let order = value::time::DateOrder::Iso;
-        let clock =
-            value::time::Clock { order, zone: None, precision, tick: 6, strict: true, exact: false };
+        let (order, strict, exact) = (value::time::DateOrder::Iso, true, false);
+        let clock = value::time::Clock { order, zone: None, precision, tick: 6, strict, exact };
         prop_assert_eq!(clock.ticks(&written), Ok(ticks));
     }
 

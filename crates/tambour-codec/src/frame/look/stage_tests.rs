@@ -55,8 +55,10 @@ fn text() -> Vec<u8> {
 fn unpack_lz4(payload: &[u8], stage: &Stage) -> Vec<u8> {
     let Inside::Lz4(block) = &stage.inside else { panic!("{:?}", stage.inside) };
     let length = |at: &mut usize, nibble: u8| {
-        if nibble == 15 {
-            *at += 1 + payload[*at..].iter().take_while(|byte| **byte == 255).count();
+        let mut more = nibble == 15;
+        while more {
+            more = payload[*at] == 255;
+            *at += 1;
         }
     };
     let (mut content, mut at): (Vec<u8>, usize) = (Vec::new(), 0);
