@@ -114,8 +114,9 @@ fn join(front: __m512i, back: __m512i) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,vpclmulqdq,sse4.2")]
 fn last_lanes(register: __m512i) -> __m128i {
-    let ([a, b], [c, d], [e, f]) = (BY_384, BY_256, BY_128);
-    let factors = _mm512_set_epi64(0, 0, f, e, d, c, b, a);
+    // Highest first: the last lane stays where it is.
+    let factors =
+        _mm512_set_epi64(0, 0, BY_128[1], BY_128[0], BY_256[1], BY_256[0], BY_384[1], BY_384[0]);
     let low = _mm512_clmulepi64_epi128::<0x00>(register, factors);
     let high = _mm512_clmulepi64_epi128::<0x11>(register, factors);
     let moved = _mm512_xor_si512(low, high);
