@@ -114,6 +114,7 @@ fn join(front: __m512i, back: __m512i) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,vpclmulqdq,sse4.2")]
 fn last_lanes(register: __m512i) -> __m128i {
+    // Highest first: the last lane stays where it is.
     let factors =
         _mm512_set_epi64(0, 0, BY_128[1], BY_128[0], BY_256[1], BY_256[0], BY_384[1], BY_384[0]);
     let low = _mm512_clmulepi64_epi128::<0x00>(register, factors);

@@ -24,7 +24,8 @@ pub(super) const NO_TIME: i64 = i64::MIN;
 pub struct SealOptions {
     /// The codec; `None` for that of the store.
     pub codec: Option<Codec>,
-    /// Its level: 1 to 9 for LZ4, as libzstd has them for zstd. `None` for a good one.
+    /// Its level: 1 to 9 for LZ4, as libzstd has them for zstd. `None` for a good one, of
+    /// LZ4 by trial.
     pub level: Option<i32>,
     /// Longest dictionary to train; 0 trains none.
     pub dictionary_bytes: usize,
