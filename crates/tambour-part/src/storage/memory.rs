@@ -29,6 +29,14 @@ pub enum Fate {
     /// Each piece is kept or lost by a generator with this seed; unsynced ends of files are cut anywhere, and what is
     /// beyond the cut may be there as zeros.
     Drawn(u64),
+    /// As [`Fate::Drawn`], but disks write in any order: of every page of the unsynced end of a file the bytes are there or
+    /// are zeros, and the length is that of the last page that is there or of all of them.
+    Reordered {
+        /// Of the generator.
+        seed: u64,
+        /// What is written at once: 512 or 4096.
+        page_bytes: usize,
+    },
 }
 
 /// Which calls are counted by [`Memory::fail_at`].
@@ -210,7 +218,28 @@ fn survive(live: &[u8], durable: &[u8], fate: Fate, dice: &mut Dice) -> Vec<u8> 
             }
             bytes
         }
+        Fate::Reordered { page_bytes, .. } => reorder(live, durable, page_bytes, dice),
     }
+}
+
+/// Pages that were written in any order: what was durable, and behind it some of the pages, with zeros for the others.
+fn reorder(live: &[u8], durable: &[u8], page_bytes: usize, dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = durable.to_vec();
+    // From nearly none to nearly all.
+    let odds = dice.roll(8);
+    let first = durable.len() / page_bytes.max(1);
+    for page in first..live.len().div_ceil(page_bytes.max(1)) {
+        let start = (page * page_bytes).max(durable.len());
+        let end = live.len().min((page + 1) * page_bytes);
+        if dice.roll(8) <= odds {
+            bytes.resize(start, 0);
+            bytes.extend_from_slice(live.get(start..end).unwrap_or_default());
+        }
+    }
+    if dice.roll(2) == 0 {
+        bytes.resize(live.len().max(bytes.len()), 0);
+    }
+    bytes
 }
 
 impl Memory {
@@ -263,13 +292,16 @@ impl Memory {
     #[must_use]
     pub fn crash(&self, fate: Fate) -> Self {
         let state = self.state();
-        let mut dice = Dice(if let Fate::Drawn(seed) = fate { seed } else { 0 });
+        let mut dice = Dice(match fate {
+            Fate::Drawn(seed) | Fate::Reordered { seed, .. } => seed,
+            Fate::Lost | Fate::Kept => 0,
+        });
         let mut after = State { nodes: state.nodes.clone(), ..State::default() };
         for change in &state.pending {
             let kept = match fate {
                 Fate::Lost => false,
                 Fate::Kept => true,
-                Fate::Drawn(_) => dice.roll(2) == 0,
+                Fate::Drawn(_) | Fate::Reordered { .. } => dice.roll(2) == 0,
             };
             if kept {
                 after.settle(change);
@@ -443,6 +475,19 @@ impl Storage for Memory {
         }
         state.change(vec![(from_parent, from_name, None), (to_parent, to_name, Some(node))]);
         Ok(())
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.count(Calls::Writes)?;
+        let node = state.find(path).ok_or_else(|| not_found(path))?;
+        match state.nodes.get_mut(node) {
+            Some(Node::File { live, durable }) => {
+                *durable = Arc::clone(live);
+                Ok(())
+            }
+            _ => Err(io::ErrorKind::IsADirectory.into()),
+        }
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {

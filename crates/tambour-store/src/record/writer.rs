@@ -143,6 +143,9 @@ impl Writer {
                 open.damage.iter().map(RecordError::again).chain(open.tail_damage()).collect();
             if found.is_empty() && open.frames_end <= ADOPT_BYTES_MAX {
                 self.adopt(&mut commit, &open)?;
+            } else {
+                // Its last commit may be whole without having been synced: what follows it must not outlive it.
+                storage.sync_file(&path).map_err(RecordError::file("sync", &path))?;
             }
             if !found.is_empty() && open.end() == base {
                 self.put_away(&path)?;
@@ -173,7 +176,7 @@ impl Writer {
         let raw_bytes = open.raw_bytes()?;
         let records = open.end() - open.header.base;
         let size = Size { file_bytes: 0, raw_bytes, records };
-        let opened = self.begin(open.header, &open.dictionary, open.frames_bytes(), size)?;
+        let opened = self.begin(open.header, &open.dictionary, &open.whole_frames(), size)?;
         commit.open =
             Some(opened).filter(|open| !open.size.is_full(self.store.settings.segment_bytes));
         Ok(())

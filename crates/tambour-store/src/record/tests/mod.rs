@@ -7,6 +7,7 @@ mod damage;
 mod flips;
 mod kill;
 mod round_trip;
+mod torn;
 
 use super::{Batch, Group, Reader, RecordError, RecordStore, SealOptions, Settings, ViewOptions};
 use std::ops::ControlFlow;
