@@ -4,6 +4,7 @@ mod background;
 mod bad_input;
 mod crash;
 mod damage;
+mod drift;
 mod flips;
 mod kill;
 mod round_trip;
