@@ -33,6 +33,14 @@ pub enum Fate {
     /// Each piece is kept or lost by a generator with this seed; unsynced ends of files are cut anywhere, and what is
     /// beyond the cut may be there as zeros.
     Drawn(u64),
+    /// As [`Fate::Drawn`], but disks write in any order: of every page of the unsynced end of a file the bytes are there or
+    /// are zeros, and the length is that of the last page that is there or of all of them.
+    Reordered {
+        /// Of the generator.
+        seed: u64,
+        /// What is written at once: 512 or 4096.
+        page_bytes: usize,
+    },
 }
 
 /// Which calls are counted by [`Memory::fail_at`].
@@ -100,13 +108,16 @@ impl Memory {
     #[must_use]
     pub fn crash(&self, fate: Fate) -> Self {
         let state = self.state();
-        let mut dice = Dice(if let Fate::Drawn(seed) = fate { seed } else { 0 });
+        let mut dice = Dice(match fate {
+            Fate::Drawn(seed) | Fate::Reordered { seed, .. } => seed,
+            Fate::Lost | Fate::Kept => 0,
+        });
         let mut after = State { nodes: state.nodes.clone(), ..State::default() };
         for change in &state.pending {
             let kept = match fate {
                 Fate::Lost => false,
                 Fate::Kept => true,
-                Fate::Drawn(_) => dice.roll(2) == 0,
+                Fate::Drawn(_) | Fate::Reordered { .. } => dice.roll(2) == 0,
             };
             if kept {
                 after.settle(change);
@@ -266,6 +277,19 @@ impl Storage for Memory {
         }
         state.change(vec![(from_parent, from_name, None), (to_parent, to_name, Some(node))]);
         Ok(())
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.state();
+        state.count(Calls::Writes)?;
+        let node = state.find(path).ok_or_else(|| not_found(path))?;
+        match state.nodes.get_mut(node) {
+            Some(Node::File { live, durable }) => {
+                *durable = Arc::clone(live);
+                Ok(())
+            }
+            _ => Err(io::ErrorKind::IsADirectory.into()),
+        }
     }
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {

@@ -62,6 +62,8 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Renames a file or directory; a file at the target is replaced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Makes the contents of a file durable, whoever wrote them.
+    fn sync_file(&self, path: &Path) -> io::Result<()>;
     /// Makes the entries of a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
     /// The entries of a directory, sorted by name.

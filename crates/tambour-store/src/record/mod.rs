@@ -31,6 +31,7 @@ mod guard;
 mod layout;
 mod line;
 mod memory;
+mod next;
 mod open;
 mod pending;
 mod reader;

@@ -6,14 +6,17 @@ use super::dictionary::{self, Dictionary};
 use super::layout::{
     FileKind, NEXT_DICTIONARY, RecordStore, category_of, file_name, replace_file, segment_files,
 };
+use super::next;
 use super::open::OpenSegment;
 use super::scan::Scanned;
 use super::sealed::build::{Shape, build};
 use super::trial::{self, Group, Samples};
+use super::writer::hold;
 use super::{RecordError, SEGMENT_BYTES_MAX, SEGMENT_RECORDS_MAX, layout, weight};
 use crate::commit::aside;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use tambour_part::storage::Storage;
 
 /// Stands for a record without a time, in a segment where others have one.
@@ -122,12 +125,13 @@ pub(super) fn remove(storage: &dyn Storage, path: &Path) -> Result<(), RecordErr
 }
 
 /// Seals every open segment below `end`, until `report` breaks; neighbours that are small become one. One that cannot be read
-/// stays open and is the error in the end; it does not keep the others from being sealed.
+/// stays open and is the error in the end; it does not keep the others from being sealed. `files_held` is held while files change.
 pub(super) fn seal(
     store: &RecordStore,
     directory: &Path,
     end: u64,
     options: &SealOptions,
+    files_held: &Mutex<()>,
     report: &mut dyn FnMut(SealReport) -> ControlFlow<()>,
 ) -> Result<(), RecordError> {
     let all = segment_files(&*store.storage, directory)?;
@@ -149,7 +153,7 @@ pub(super) fn seal(
             }
         };
         at += job.files.len();
-        if report(run(store, directory, &job, options)?).is_break() {
+        if report(run(store, directory, &job, options, files_held)?).is_break() {
             break;
         }
     }
@@ -216,6 +220,7 @@ fn run(
     directory: &Path,
     job: &Job,
     options: &SealOptions,
+    files_held: &Mutex<()>,
 ) -> Result<SealReport, RecordError> {
     let codec = options.codec.unwrap_or(store.settings.codec);
     let samples = Samples::of(&job.records);
@@ -231,6 +236,12 @@ fn run(
     let (codec, dictionary_bytes) = (way.codec, way.dictionary.bytes().len());
     let shape = Shape { codec, level: way.level, group, dictionary: way.dictionary };
     let file = build(store.number, category_of(&job.files[0]), job.base, &job.records, &shape)?;
+    // Where the dictionary so far is no longer good enough, later records get another one, too.
+    let (bytes_max, own) = (options.dictionary_bytes, &shape.dictionary);
+    let learn = || next::learn(store, directory, job.base, &job.records, own, bytes_max);
+    // What it cannot be learned from, and that it cannot be written, costs size only.
+    let next = if trained { learn().unwrap_or_default() } else { None };
+    let _held = hold(files_held);
     let name = file_name(job.base, FileKind::Sealed);
     replace_file(&*store.storage, directory, &name, &file)?;
     // From here on the sealed segment counts; the open ones are leftovers.
@@ -238,9 +249,8 @@ fn run(
         remove(&*store.storage, file)?;
     }
     store.storage.sync_directory(directory).map_err(RecordError::file("sync", directory))?;
-    if trained {
-        // Later records are better off with it; that it cannot be written costs size only.
-        let next = dictionary::to_file(&shape.dictionary, store.number)?;
+    if let Some(next) = next {
+        let next = dictionary::to_file(&next, store.number)?;
         let _ = layout::replace_file(&*store.storage, directory, NEXT_DICTIONARY, &next);
     }
     let records = job.records.len() as u64;

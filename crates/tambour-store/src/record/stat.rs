@@ -109,7 +109,7 @@ impl View {
                     stat.group = super::GROUP_RECORDS_MAX;
                     stat.raw_bytes = open.raw_bytes().unwrap_or(0);
                     stat.file_bytes = open.file_bytes as u64;
-                    stat.data_bytes = open.frames_bytes().len() as u64;
+                    stat.data_bytes = open.frames_bytes() as u64;
                     stat.dictionary = open.dictionary.sum();
                 }
                 Segment::Broken(FileKind::Sealed | FileKind::Open, _) => {}

@@ -24,7 +24,7 @@ pub enum Group {
 /// A dictionary, a larger group: worth it from this part of the size on.
 pub(super) const GROUP_GAIN: f64 = 0.03;
 /// A new dictionary must make records that it does not know smaller by this part.
-const DICTIONARY_GAIN: f64 = 0.03;
+pub(super) const DICTIONARY_GAIN: f64 = 0.03;
 /// A harder search must make records smaller by this part.
 const EFFORT_GAIN: f64 = 0.02;
 /// The level of LZ4 that is tried against a harder one.
@@ -35,9 +35,14 @@ const TRAIN_BYTES: usize = 3 << 20;
 const TRAIN_PART: usize = 6;
 const TRAIN_BYTES_MIN: usize = 1 << 20;
 /// Raw bytes of the sample to compare with.
-const HELD_OUT_BYTES: usize = 256 << 10;
+pub(super) const HELD_OUT_BYTES: usize = 256 << 10;
 /// Passes over the sample when reads are timed; the fastest counts.
 const PASSES: usize = 5;
+
+/// Raw bytes of the sample for a segment of so many: training takes a tenth of the time of sealing, or less.
+pub(super) fn train_bytes(total: usize) -> usize {
+    (total / TRAIN_PART).clamp(TRAIN_BYTES_MIN, TRAIN_BYTES)
+}
 
 /// Two samples of a batch that have no record in common.
 pub(super) struct Samples {
@@ -52,9 +57,7 @@ impl Samples {
         let runs = records.len().div_ceil(GROUP_RECORDS_MAX);
         let total = records.bytes().len().max(1);
         let every = |wanted: usize, least: usize| (total / wanted).max(least);
-        // Training takes a tenth of the time of sealing, or less.
-        let train_bytes = (total / TRAIN_PART).clamp(TRAIN_BYTES_MIN, TRAIN_BYTES);
-        let (test_every, train_every) = (every(HELD_OUT_BYTES, 8), every(train_bytes, 1));
+        let (test_every, train_every) = (every(HELD_OUT_BYTES, 8), every(train_bytes(total), 1));
         let mut since = 0;
         for run in 0..runs {
             let first = run * GROUP_RECORDS_MAX;

@@ -3,11 +3,12 @@
 use super::background::Ended;
 use super::batch::Batch;
 use super::codec::{Codec, Encoder};
-use super::dictionary::{self, DICTIONARY_BYTES_MAX, Dictionary};
+use super::dictionary::{self, Dictionary};
 use super::layout::{
     FileKind, NEXT_DICTIONARY, RecordStore, category_of, file_name, from_store, replace_file,
     segment_files, sync_parent,
 };
+use super::next;
 use super::open::frame::{self, FRAME_BYTES_MAX, FRAME_RECORDS_MAX};
 use super::open::{OpenHeader, OpenSegment, start};
 use super::pending::{Epoch, Pending};
@@ -27,7 +28,7 @@ const ADOPT_BYTES_MAX: usize = 4 << 20;
 /// Copies of damaged files that are kept under one name.
 const DAMAGED_MAX: u32 = 1000;
 /// Effort of the encoder of open segments: they are read little, and soon replaced.
-const OPEN_LEVEL: i32 = 1;
+pub(super) const OPEN_LEVEL: i32 = 1;
 
 /// The writer of a category. Threads share it; a commit takes all that waits.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub struct Writer {
     /// The open segment; held during a commit.
     commit: Mutex<Commit>,
     ended: Ended,
+    /// Held during a pass of sealing, and by whoever may not come in between; taken before `maintenance`.
+    sealing: Mutex<()>,
     /// Held while files other than the open segment are changed.
     maintenance: Mutex<()>,
     /// What was wrong with the last segment when the writer took over.
@@ -114,6 +117,7 @@ impl Writer {
             pending,
             commit,
             ended: Ended::default(),
+            sealing: Mutex::default(),
             maintenance,
             found: Mutex::default(),
             lock: Mutex::new(lock),
@@ -143,6 +147,9 @@ impl Writer {
                 open.damage.iter().map(RecordError::again).chain(open.tail_damage()).collect();
             if found.is_empty() && open.frames_end <= ADOPT_BYTES_MAX {
                 self.adopt(&mut commit, &open)?;
+            } else {
+                // Its last commit may be whole without having been synced: what follows it must not outlive it.
+                storage.sync_file(&path).map_err(RecordError::file("sync", &path))?;
             }
             if !found.is_empty() && open.end() == base {
                 self.put_away(&path)?;
@@ -173,7 +180,7 @@ impl Writer {
         let raw_bytes = open.raw_bytes()?;
         let records = open.end() - open.header.base;
         let size = Size { file_bytes: 0, raw_bytes, records };
-        let opened = self.begin(open.header, &open.dictionary, open.frames_bytes(), size)?;
+        let opened = self.begin(open.header, &open.dictionary, &open.whole_frames(), size)?;
         commit.open =
             Some(opened).filter(|open| !open.size.is_full(self.store.settings.segment_bytes));
         Ok(())
@@ -211,14 +218,7 @@ impl Writer {
     /// Begins a new open segment with the latest dictionary.
     fn begin_new(&self, base: u64) -> Result<Open, RecordError> {
         let path = self.directory.join(NEXT_DICTIONARY);
-        let limit = 4 * DICTIONARY_BYTES_MAX as u64;
-        let known = self.store.storage.read(&path, limit).ok();
-        // A dictionary that is damaged, or of another store, is not needed: the next one will be trained.
-        let dictionary = known
-            .and_then(|file| dictionary::from_file(&file).ok())
-            .filter(|(store, ..)| *store == self.store.number)
-            .map(|(_, dictionary, _)| dictionary)
-            .unwrap_or_default();
+        let dictionary = next::known(&self.store, &self.directory);
         let store = self.store.number;
         let seed = seed(store, category_of(&path), base);
         let header = OpenHeader { store, base, seed };
@@ -403,12 +403,13 @@ impl Writer {
         options: &SealOptions,
         report: &mut dyn FnMut(SealReport) -> ControlFlow<()>,
     ) -> Result<(), RecordError> {
-        let _held = hold(&self.maintenance);
+        let _pass = hold(&self.sealing);
         let end = {
             let commit = hold(&self.commit);
             commit.open.as_ref().map_or(commit.end, |open| open.header.base)
         };
-        seal::seal(&self.store, &self.directory, end, options, report)
+        let files_held = &self.maintenance;
+        seal::seal(&self.store, &self.directory, end, options, files_held, report)
     }
 
     /// How many segments this writer has ended: each of them can be sealed.
@@ -416,7 +417,7 @@ impl Writer {
         &self.ended
     }
 
-    /// Drops whole segments, oldest first.
+    /// Drops whole segments, oldest first; does not wait for sealing.
     pub fn retain(&self, retention: &Retention) -> Result<Dropped, RecordError> {
         let _held = hold(&self.maintenance);
         retention::apply(&self.store, &self.directory, retention)
@@ -433,6 +434,7 @@ impl Writer {
 
     /// Makes a dictionary the one of the next open segment, which begins with the next commit.
     pub fn use_dictionary(&self, dictionary: &Dictionary) -> Result<(), RecordError> {
+        let _pass = hold(&self.sealing);
         let _held = hold(&self.maintenance);
         let file = dictionary::to_file(dictionary, self.store.number)?;
         replace_file(&*self.store.storage, &self.directory, NEXT_DICTIONARY, &file)?;

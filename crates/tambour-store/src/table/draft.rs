@@ -66,6 +66,9 @@ impl Storage for Draft {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.inner.rename(from, to)
     }
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        if self.durability.is_required() { self.inner.sync_file(path) } else { Ok(()) }
+    }
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         if self.durability.is_required() { self.inner.sync_directory(path) } else { Ok(()) }
     }

@@ -183,5 +183,26 @@ pub(super) fn survive(live: &[u8], durable: &[u8], fate: Fate, dice: &mut Dice) 
             }
             bytes
         }
+        Fate::Reordered { page_bytes, .. } => reorder(live, durable, page_bytes, dice),
     }
+}
+
+/// Pages that were written in any order: what was durable, and behind it some of the pages, with zeros for the others.
+fn reorder(live: &[u8], durable: &[u8], page_bytes: usize, dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = durable.to_vec();
+    // From nearly none to nearly all.
+    let odds = dice.roll(8);
+    let first = durable.len() / page_bytes.max(1);
+    for page in first..live.len().div_ceil(page_bytes.max(1)) {
+        let start = (page * page_bytes).max(durable.len());
+        let end = live.len().min((page + 1) * page_bytes);
+        if dice.roll(8) <= odds {
+            bytes.resize(start, 0);
+            bytes.extend_from_slice(live.get(start..end).unwrap_or_default());
+        }
+    }
+    if dice.roll(2) == 0 {
+        bytes.resize(live.len().max(bytes.len()), 0);
+    }
+    bytes
 }

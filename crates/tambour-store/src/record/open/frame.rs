@@ -1,7 +1,8 @@
 //! Frames of an open segment: what one commit wrote, front to back, found again after any damage.
 //!
 //! A frame is head, payload, and the head once more; the two heads differ in their magic only. The payload is blocks of up
-//! to sixteen records, each with its sum, so that a damaged one takes no other with it.
+//! to sixteen records, each with its sum, so that a damaged one takes no other with it. A large commit is several frames;
+//! all but the first say that they go on with it.
 
 use crate::record::batch::Batch;
 use crate::record::bytes::{Parser, put_length, put_varint, unzigzag, zigzag};
@@ -25,6 +26,14 @@ const BLOCK_BYTES_MAX: usize = 64 << 10;
 /// Most bytes of a payload.
 const PAYLOAD_BYTES_MAX: usize = 2 * RECORD_BYTES_MAX;
 
+/// Bits of the first byte of a directory.
+mod flag {
+    /// Records have times.
+    pub(super) const TIMED: u8 = 1;
+    /// Belongs to the commit of the frame before.
+    pub(super) const GOES_ON: u8 = 2;
+}
+
 /// A block of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::record) struct Block {
@@ -45,6 +54,8 @@ pub(in crate::record) struct Head {
     pub(in crate::record) times: Vec<i64>,
     pub(in crate::record) blocks: Vec<Block>,
     pub(in crate::record) payload_bytes: usize,
+    /// Whether the frame before belongs to the same commit.
+    pub(in crate::record) goes_on: bool,
     /// Bytes of this head.
     pub(in crate::record) own_bytes: usize,
 }
@@ -82,6 +93,7 @@ impl Head {
             times: Vec::new(),
             blocks: Vec::new(),
             payload_bytes,
+            goes_on: false,
             own_bytes: head_bytes,
         };
         head.read_directory(directory, records)?;
@@ -90,11 +102,15 @@ impl Head {
 
     fn read_directory(&mut self, directory: &[u8], records: usize) -> Result<(), Damage> {
         let mut parser = Parser::new(directory);
-        let timed = parser.u8()?;
+        let flags = parser.u8()?;
+        if flags & !(flag::TIMED | flag::GOES_ON) != 0 {
+            return Err(Damage::new(HEAD_BYTES, "flags of a frame", "0 to 3", flags));
+        }
+        self.goes_on = flags & flag::GOES_ON != 0;
         for _ in 0..records {
             self.lengths.push(parser.varint_up_to(RECORD_BYTES_MAX)?);
         }
-        if timed != 0 {
+        if flags & flag::TIMED != 0 {
             let mut time = 0_i64;
             for _ in 0..records {
                 time = time.wrapping_add(unzigzag(parser.varint()?));
@@ -140,7 +156,8 @@ pub(in crate::record) fn block_start(seed: u32, first: u64, block: usize) -> u32
     crc32c(seed, &first.wrapping_add((block as u64) << 48).to_le_bytes())
 }
 
-/// Appends the frame of records, of which the first has the id `first`; they are within the limits.
+/// Appends the frame of records, of which the first has the id `first`; they are within the limits. `target` holds the frames
+/// of the same commit.
 pub(in crate::record) fn write(
     records: &Batch,
     range: Range<usize>,
@@ -166,7 +183,9 @@ pub(in crate::record) fn write(
         start = end;
     }
     let times = records.times().get(range).unwrap_or_default();
-    let mut directory = vec![u8::from(!times.is_empty())];
+    let timed = if times.is_empty() { 0 } else { flag::TIMED };
+    let goes_on = if target.is_empty() { 0 } else { flag::GOES_ON };
+    let mut directory = vec![timed | goes_on];
     for length in &lengths {
         put_varint(&mut directory, *length as u64);
     }

@@ -5,6 +5,7 @@ pub(super) mod frame;
 mod header;
 mod search;
 mod tail;
+mod torn;
 
 use super::codec::{Codec, Decoder, GROUP_MARGIN};
 use super::dictionary::Dictionary;
@@ -13,7 +14,7 @@ use super::scan::Scanned;
 use super::sealed::header::check_owner;
 use super::{RECORD_BYTES_MAX, RecordError, guard};
 pub(super) use cache::HeadCache;
-use frame::{HEAD_BYTES, Head, block_start};
+use frame::{HEAD_BYTES, Head, MAGICS, block_start};
 use header::{HEADER_BYTES, read_header};
 pub(super) use header::{OpenHeader, start};
 use search::Candidates;
@@ -37,6 +38,8 @@ struct Frame {
     at: usize,
     /// The head that can be read: that in front, or that behind.
     head_at: usize,
+    /// Whether the frame before belongs to the same commit.
+    goes_on: bool,
 }
 
 /// An open segment as it was when its file was read.
@@ -123,7 +126,8 @@ impl OpenSegment {
 
     /// Walks over the file, from frame to frame, and over damage to the next one.
     fn find_frames(&mut self, limit: u64) {
-        let mut at = self.frames_end;
+        let frames_at = self.frames_end;
+        let mut at = frames_at;
         // Made at the first damage: where a head behind a frame is not, the payload decides, and what follows.
         let mut candidates = None;
         let mut at_limit = false;
@@ -133,6 +137,10 @@ impl OpenSegment {
                 known.at(at).or_else(|| known.behind(at))
             });
             let Some((frame, next)) = found else { break };
+            if frame.first >= limit {
+                at_limit = true;
+                break;
+            }
             if frame.at > at {
                 let bytes = frame.at - at;
                 let found =
@@ -143,10 +151,6 @@ impl OpenSegment {
                 self.damage.push(found.within(&self.path, 0));
             }
             at = next;
-            if frame.first >= limit {
-                at_limit = true;
-                break;
-            }
             if frame.first < self.end() {
                 let found = Damage::new(frame.at, "first id of a frame", self.end(), frame.first);
                 self.damage.push(found.within(&self.path, 0));
@@ -155,8 +159,14 @@ impl OpenSegment {
             self.frames.push(frame);
             self.frames_end = next;
         }
+        // Where another segment follows, what is below its first id was taken for good when that began.
+        let settled = if limit == u64::MAX { torn::settle(self, frames_at) } else { None };
         // Frames of later segments are those of a commit that failed.
-        self.tail = if at_limit { Tail::Nothing } else { Tail::of(self) };
+        self.tail = match settled {
+            Some(tail) => tail,
+            None if at_limit => Tail::Nothing,
+            None => Tail::of(self),
+        };
         self.torn = self.end() < limit && self.frames_end < self.file_bytes;
     }
 
@@ -186,7 +196,8 @@ impl OpenSegment {
             return None;
         }
         let records = head.lengths.len() as u64;
-        Some((Frame { first: head.first, records, at, head_at: at }, end))
+        let Head { first, goes_on, .. } = head;
+        Some((Frame { first, records, at, head_at: at, goes_on }, end))
     }
 
     /// Whether the head behind a frame is that in front of it.
@@ -258,10 +269,26 @@ impl OpenSegment {
         Ok(())
     }
 
-    /// All frames, as they are in the file.
-    pub(super) fn frames_bytes(&self) -> &[u8] {
-        let start = self.frames.first().map_or(self.frames_end, |frame| frame.at);
-        self.bytes.get(start..self.frames_end).unwrap_or_default()
+    /// Bytes that all frames take.
+    pub(super) fn frames_bytes(&self) -> usize {
+        self.frames_end - self.frames.first().map_or(self.frames_end, |frame| frame.at)
+    }
+
+    /// All frames, each with both of its heads, also where a crash left one.
+    pub(super) fn whole_frames(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.frames_bytes());
+        for frame in &self.frames {
+            let Some((head, _)) = self.head(frame.head_at) else { continue };
+            let fields =
+                &self.bytes[frame.head_at + MAGICS[0].len()..][..head.own_bytes - MAGICS[0].len()];
+            let payload = &self.bytes[frame.at + head.own_bytes..][..head.payload_bytes];
+            for (magic, behind) in MAGICS.iter().zip([payload, &[]]) {
+                for piece in [magic, fields, behind] {
+                    bytes.extend_from_slice(piece);
+                }
+            }
+        }
+        bytes
     }
 
     /// Bytes of all records.

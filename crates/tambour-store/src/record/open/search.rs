@@ -47,6 +47,11 @@ impl Candidates {
         Self(found)
     }
 
+    /// Every frame that a head tells of, whole or not; some of them twice.
+    pub(super) fn frames(&self) -> impl Iterator<Item = Frame> + '_ {
+        self.0.iter().map(|one| one.frame)
+    }
+
     /// The whole frame whose head is at this place, and its end.
     pub(super) fn at(&self, at: usize) -> Option<(Frame, usize)> {
         let number = self.0.binary_search_by_key(&at, |one| one.frame.head_at).ok()?;
@@ -78,7 +83,7 @@ pub(super) fn places(rest: &[u8]) -> impl Iterator<Item = usize> + '_ {
 
 fn candidate(segment: &OpenSegment, at: usize) -> Option<Candidate> {
     let (head, side) = segment.head(at)?;
-    let Head { first, own_bytes, payload_bytes, .. } = head;
+    let Head { first, own_bytes, payload_bytes, goes_on, .. } = head;
     let records = head.lengths.len() as u64;
     let is_behind = side != 0;
     let (start, end) = if is_behind {
@@ -86,7 +91,7 @@ fn candidate(segment: &OpenSegment, at: usize) -> Option<Candidate> {
     } else {
         (at, at.checked_add(head.frame_bytes())?)
     };
-    let frame = Frame { first, records, at: start, head_at: at };
+    let frame = Frame { first, records, at: start, head_at: at, goes_on };
     Some(Candidate { frame, end, is_behind, is_whole: is_behind })
 }
 

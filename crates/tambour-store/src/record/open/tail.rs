@@ -1,19 +1,20 @@
 //! What follows the last frame that can be read: nothing, a commit that was cut off, or damage.
 //!
-//! A commit appends, so that a crash leaves the beginning of what was to be written, and perhaps zeros where bytes did not
-//! reach the disk. The beginning of a frame tells nothing of its own accord: whoever cuts a file off leaves the same. But
-//! bytes that are not the beginning of a frame are no work of a crash, and may have been records that were acknowledged.
+//! A commit appends, so that a crash leaves the beginning of what was to be written, and zeros where bytes did not reach the
+//! disk. The beginning of a frame tells nothing of its own accord: whoever cuts a file off leaves the same. But bytes that are
+//! neither are no work of a crash, and may have been records that were acknowledged.
 
 use super::OpenSegment;
 use super::frame::{HEAD_BYTES, Head, starts_like_head};
 use super::search::places;
+use super::torn::torn;
 
 /// What follows the last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::record) enum Tail {
     /// Nothing, or what belongs to later segments.
     Nothing,
-    /// The beginning of a frame, or zeros. Its records, if its head is there.
+    /// The beginning of a frame, zeros, or pieces of a commit. The records of its first frame, if a head of that is there.
     Cut { records: Option<u64> },
     /// Something else. The records that heads tell of, which may be fewer than there were.
     Damaged { records: u64 },
@@ -45,6 +46,9 @@ impl Tail {
                 return Self::Cut { records: None };
             }
             _ => {}
+        }
+        if let Some(cut) = torn(segment, segment.frames_end) {
+            return cut;
         }
         let told =
             heads(segment, rest).map(|head| head.first.saturating_add(head.lengths.len() as u64));

@@ -8,8 +8,16 @@ use std::sync::Arc;
 use tambour_part::storage::Storage;
 use tambour_part::storage::memory::{Calls, EIO, ENOSPC, Fate, Memory};
 
-const FATES: [Fate; 6] =
-    [Fate::Lost, Fate::Kept, Fate::Drawn(1), Fate::Drawn(2), Fate::Drawn(3), Fate::Drawn(4)];
+const FATES: [Fate; 8] = [
+    Fate::Lost,
+    Fate::Kept,
+    Fate::Drawn(1),
+    Fate::Drawn(2),
+    Fate::Drawn(3),
+    Fate::Drawn(4),
+    Fate::Reordered { seed: 5, page_bytes: 512 },
+    Fate::Reordered { seed: 6, page_bytes: 4096 },
+];
 
 /// Appends, seals, appends again; the id behind the last record that was acknowledged.
 fn work(storage: &Arc<dyn Storage>, acknowledged: &mut u64) -> Result<(), RecordError> {

@@ -4,9 +4,11 @@ mod background;
 mod bad_input;
 mod crash;
 mod damage;
+mod drift;
 mod flips;
 mod kill;
 mod round_trip;
+mod torn;
 
 use super::{Batch, Group, Reader, RecordError, RecordStore, SealOptions, Settings, ViewOptions};
 use std::ops::ControlFlow;
