@@ -8,6 +8,7 @@ mod generate;
 mod measure;
 mod output;
 mod space;
+mod speeds;
 mod targets;
 
 pub use generate::Rows;
