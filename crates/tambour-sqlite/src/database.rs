@@ -283,7 +283,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let mut database = Database::open(&path, true, true, &Settings::default()).unwrap();
-        database.write(&[7; 10 * 4096], 0).unwrap();
+        database.write(&vec![7; 10 * 4096], 0).unwrap();
         database.flush(Durability::Sync).unwrap();
         // Back to more than a page, then longer than before, by a write and by setting the length.
         for grown in [12 * 4096, 3 * 4096 + 1] {

@@ -4,7 +4,7 @@ use crate::pages::generate::{METRICS, Rows, is_short};
 use std::fmt::Write;
 
 /// A number at the front of a row.
-fn number<'a>(row: &mut &'a [u8], bytes: usize) -> u64 {
+fn number(row: &mut &[u8], bytes: usize) -> u64 {
     let (front, rest) = row.split_at(bytes.min(row.len()));
     *row = rest;
     front.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
