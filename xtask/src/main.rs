@@ -14,12 +14,14 @@
 //! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
 //! | `filesystems` | the page store on images of ext4, xfs and btrfs, and on a full disk (root, loop devices, mkfs of each) |
 //! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth; `TAMBOUR_FLIP_FIRST=K`: from the Kth on) |
+//! | `mariadb DIRECTORY` | unpacks a MariaDB server of Debian's packages there, for `bench pages --mariadb` (apt-get, dpkg; installs nothing) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
 //!
 //! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 
 mod filesystems;
+mod mariadb;
 mod test;
 mod tidy;
 mod tour;
@@ -46,9 +48,10 @@ fn main() -> ExitCode {
         ["report"] => report(),
         ["filesystems"] => filesystems::all(),
         ["flips"] => flips(),
+        ["mariadb", directory] => mariadb::unpack(directory),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|filesystems|flips|scale"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|filesystems|flips|mariadb DIRECTORY|scale"
                 .into())
         }
     };

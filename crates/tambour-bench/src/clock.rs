@@ -12,3 +12,10 @@ pub fn thread_seconds() -> f64 {
 pub fn thread_time() -> std::time::Duration {
     std::time::Duration::from_secs_f64(thread_seconds().max(0.0))
 }
+
+/// Seconds of the wall clock since some moment: for what other processes do.
+#[cfg(feature = "mariadb")]
+pub(crate) fn wall_seconds() -> f64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}

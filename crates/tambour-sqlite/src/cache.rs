@@ -1,13 +1,18 @@
 //! Decoded pages, so that not each of SQLite's small reads decodes a page.
 //!
 //! When the cache is full, pages go that were not asked for again. A page that is read piece by piece, as a scan does, counts
-//! as asked for once: so a scan does not drive out what is used all the time.
+//! as asked for once: so a scan does not drive out what is used all the time. Most pages that come then take the place of the
+//! one that came before them, and only some that of an older one: so a scan of more than fits finds part of it when it is run
+//! again, where it would find nothing if the oldest went each time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// So many rounds of the hand does a page survive at most without being asked for.
 const USES_MAX: u8 = 3;
+/// Of so many pages that come into a full cache, one takes the place of an older page than the last that came. More of them
+/// would keep more of what is scanned again and again, and be slower to let in what is used from now on.
+const ARRIVALS: u32 = 3;
 
 /// The number of a slot that holds no page.
 const NONE: u64 = u64::MAX;
@@ -49,6 +54,8 @@ pub(crate) struct Cache {
     vacant: Vec<usize>,
     /// The slot that was looked at last for a page to go.
     hand: usize,
+    /// Counts pages that came when the cache was full, up to [`ARRIVALS`].
+    arrivals: u32,
     /// The page that was asked for last.
     last: u64,
     capacity: usize,
@@ -63,6 +70,7 @@ impl Cache {
             places: HashMap::default(),
             vacant: Vec::new(),
             hand: 0,
+            arrivals: 0,
             last: NONE,
             capacity: (bytes / page_bytes).max(1),
             page_bytes,
@@ -130,8 +138,11 @@ impl Cache {
             self.slots.push(Slot { page: NONE, uses: 0, content });
             return self.slots.len() - 1;
         }
+        self.arrivals = (self.arrivals + 1) % ARRIVALS;
+        let mut step = usize::from(self.arrivals == 0 || self.slots[self.hand].uses > 0);
         loop {
-            self.hand = (self.hand + 1) % self.slots.len();
+            self.hand = (self.hand + step) % self.slots.len();
+            step = 1;
             let slot = &mut self.slots[self.hand];
             if slot.uses == 0 {
                 let page = std::mem::replace(&mut slot.page, NONE);
@@ -177,6 +188,22 @@ mod tests {
         read(&mut cache, (1000..1150).flat_map(|page| [page; 4]));
         assert_eq!(read(&mut cache, hot()), Vec::<u64>::new());
         assert!(cache.slots.len() <= 100);
+    }
+
+    #[test]
+    fn a_scan_of_more_than_fits_finds_part_of_it_again() {
+        let mut cache = Cache::new(64 * 100, 64);
+        let scan = |cache: &mut Cache| read(cache, 0..150).len();
+        assert_eq!(scan(&mut cache), 150);
+        for _ in 0..10 {
+            let made = scan(&mut cache);
+            assert!((50..120).contains(&made), "{made}");
+        }
+        // What is used from then on comes in.
+        for _ in 0..20 {
+            read(&mut cache, 1000..1050);
+        }
+        assert_eq!(read(&mut cache, 1000..1050), Vec::<u64>::new());
     }
 
     #[test]

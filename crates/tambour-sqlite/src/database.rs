@@ -72,6 +72,8 @@ pub(crate) struct Database {
     /// Length of the file in bytes.
     size: u64,
     stored_size: u64,
+    /// From this page of the store on nothing counts that it has: the file was cut there since the last commit.
+    cut: u64,
     dirty: BTreeMap<u64, Vec<u8>>,
     cache: Cache,
     writable: bool,
@@ -98,8 +100,8 @@ impl Database {
             Store::open(path, if writable { Access::Write } else { Access::Read })?
         };
         let cache = Cache::new(settings.cache_bytes, store.page_bytes());
-        let mut database =
-            Self { store, size: 0, stored_size: 0, dirty: BTreeMap::new(), cache, writable };
+        let (cut, dirty) = (u64::MAX, BTreeMap::new());
+        let mut database = Self { store, size: 0, stored_size: 0, cut, dirty, cache, writable };
         if !database.store.is_empty() {
             let mut head = vec![0; database.store.page_bytes()];
             database.store.read(0, &mut head)?;
@@ -143,7 +145,7 @@ impl Database {
             let piece = &mut target[done..done + count];
             let content = match self.dirty.get(&page) {
                 Some(content) => content,
-                None => cached(&mut self.cache, &mut self.store, page)?,
+                None => cached(&mut self.cache, &mut self.store, page, self.cut)?,
             };
             piece.copy_from_slice(&content[start..start + count]);
             done += count;
@@ -159,7 +161,7 @@ impl Database {
             let (page, start) = self.place(offset + done as u64);
             let count = (self.store.page_bytes() - start).min(source.len() - done);
             if !self.dirty.contains_key(&page) {
-                let content = cached(&mut self.cache, &mut self.store, page)?.to_vec();
+                let content = cached(&mut self.cache, &mut self.store, page, self.cut)?.to_vec();
                 self.cache.remove(page);
                 self.dirty.insert(page, content);
             }
@@ -184,6 +186,7 @@ impl Database {
             let keep = if start == 0 { last } else { last + 1 };
             self.dirty.retain(|page, _| *page < keep);
             self.cache.forget_from(keep);
+            self.cut = self.cut.min(keep);
             if start > 0 {
                 let zeros = vec![0; self.store.page_bytes() - start];
                 self.write(&zeros, size)?;
@@ -199,19 +202,15 @@ impl Database {
             return Ok(());
         }
         self.check_writable()?;
-        let (end, start) = self.place(self.size);
-        let end = if start == 0 { end } else { end + 1 };
-        let beyond: Vec<u64> = if self.size < self.stored_size {
-            (end..self.store.len()).filter(|page| self.store.contains(*page)).collect()
-        } else {
-            Vec::new()
-        };
+        // Of the pages that were cut off, those count that were written since.
+        let gone = |page: &u64| self.store.contains(*page) && !self.dirty.contains_key(page);
+        let gone: Vec<u64> = (self.cut..self.store.len()).filter(gone).collect();
         let page_bytes = self.store.page_bytes();
         let mut batch = self.store.batch()?;
         for (page, content) in &self.dirty {
             batch.put(*page, content)?;
         }
-        for page in beyond {
+        for page in gone {
             batch.free(page)?;
         }
         if self.size != self.stored_size {
@@ -222,6 +221,7 @@ impl Database {
         }
         batch.commit(durability)?;
         self.stored_size = self.size;
+        self.cut = u64::MAX;
         for (page, content) in std::mem::take(&mut self.dirty) {
             self.cache.put(page, &content);
         }
@@ -235,14 +235,15 @@ impl Database {
     }
 }
 
-/// A page as the store has it; zeros if it has none.
+/// A page as the store has it; zeros if it has none, or was cut off.
 fn cached<'a>(
     cache: &'a mut Cache,
     store: &mut Store,
     page: u64,
+    cut: u64,
 ) -> Result<&'a [u8], DatabaseError> {
     cache.get_or(page, |content| {
-        if store.contains(page) {
+        if page < cut && store.contains(page) {
             store.read(page, content)?;
         } else {
             content.fill(0);
@@ -254,6 +255,84 @@ fn cached<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A file of plain bytes does the same.
+    #[derive(Default)]
+    struct Plain(Vec<u8>);
+
+    impl Plain {
+        fn write(&mut self, source: &[u8], offset: usize) {
+            self.0.resize(self.0.len().max(offset + source.len()), 0);
+            self.0[offset..offset + source.len()].copy_from_slice(source);
+        }
+    }
+
+    fn content(database: &mut Database) -> Vec<u8> {
+        let mut content = vec![9; usize::try_from(database.size()).unwrap()];
+        assert!(database.read(&mut content, 0).unwrap());
+        content
+    }
+
+    fn reopened(database: Database, path: &Path) -> Database {
+        database.close().unwrap();
+        Database::open(path, true, false, &Settings::default()).unwrap()
+    }
+
+    #[test]
+    fn what_was_cut_off_is_zeros_when_the_file_grows_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let mut database = Database::open(&path, true, true, &Settings::default()).unwrap();
+        database.write(&vec![7; 10 * 4096], 0).unwrap();
+        database.flush(Durability::Sync).unwrap();
+        // Back to more than a page, then longer than before, by a write and by setting the length.
+        for grown in [12 * 4096, 3 * 4096 + 1] {
+            database.truncate(4096 + 100).unwrap();
+            database.write(&[8], grown).unwrap();
+            database.truncate(grown + 5000).unwrap();
+            let mut wanted = vec![7; 4096 + 100];
+            wanted.resize(usize::try_from(grown).unwrap(), 0);
+            wanted.push(8);
+            wanted.resize(wanted.len() + 4999, 0);
+            assert!(content(&mut database) == wanted, "before the commit");
+            database.flush(Durability::Sync).unwrap();
+            assert!(content(&mut database) == wanted, "after it");
+            database = reopened(database, &path);
+            assert!(content(&mut database) == wanted, "from the disk");
+        }
+    }
+
+    #[test]
+    fn cuts_and_writes_in_any_order_leave_what_a_plain_file_has() {
+        let directory = tempfile::tempdir().unwrap();
+        for seed in 0..8_u64 {
+            let path = directory.path().join(format!("{seed}.db"));
+            let mut database = Database::open(&path, true, true, &Settings::default()).unwrap();
+            let mut plain = Plain::default();
+            let mut state = seed;
+            let mut below = |end: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99_991);
+                (state >> 33) % end
+            };
+            for step in 0..200_u8 {
+                let offset = below(60_000);
+                match below(8) {
+                    0 | 1 => {
+                        database.truncate(offset).unwrap();
+                        plain.0.resize(usize::try_from(offset).unwrap(), 0);
+                    }
+                    2 => database.flush(Durability::Async).unwrap(),
+                    3 if below(4) == 0 => database = reopened(database, &path),
+                    _ => {
+                        let bytes = vec![step | 1; usize::try_from(below(9000)).unwrap() + 1];
+                        database.write(&bytes, offset).unwrap();
+                        plain.write(&bytes, usize::try_from(offset).unwrap());
+                    }
+                }
+                assert!(content(&mut database) == plain.0, "seed {seed}, step {step}");
+            }
+        }
+    }
 
     #[test]
     fn an_empty_file_goes_unless_it_is_a_store_or_in_use() {

@@ -36,6 +36,16 @@ impl Rows {
 
     /// So many bytes of pages, rows filled in until they are full. The same sizes give the same bytes everywhere.
     pub fn pages(self, page_bytes: usize, bytes: usize) -> Vec<Vec<u8>> {
+        self.pages_and_rows(page_bytes, bytes, &mut |_| ())
+    }
+
+    /// The same; `take` gets every row that the pages hold.
+    pub(super) fn pages_and_rows(
+        self,
+        page_bytes: usize,
+        bytes: usize,
+        take: &mut dyn FnMut(&[u8]),
+    ) -> Vec<Vec<u8>> {
         let mut random = Random::new(page_bytes as u64);
         let mut log = AccessLog::new(&mut random);
         let mut metrics = Metrics::new();
@@ -54,7 +64,11 @@ impl Rows {
                 let full = std::mem::replace(&mut page, PageBuilder::new(page_bytes, number));
                 pages.push(full.finish());
                 page.add(&row);
+                if pages.len() * page_bytes >= bytes {
+                    break;
+                }
             }
+            take(&row);
         }
         pages
     }
@@ -236,9 +250,14 @@ struct Metrics {
 }
 
 /// Metrics of a row.
-const METRICS: usize = 132;
+pub(super) const METRICS: usize = 132;
 /// Samples of a machine in a row.
 const SAMPLES: u32 = 288;
+
+/// True for the metrics of 32 bits; the others have 64.
+pub(super) fn is_short(metric: usize) -> bool {
+    metric % 12 != 3 && metric % 5 < 2
+}
 
 /// What a metric does from one sample to the next.
 #[derive(Clone, Copy)]
@@ -298,7 +317,7 @@ impl Metrics {
                     *state
                 }
             };
-            if metric % 12 != 3 && metric % 5 < 2 {
+            if is_short(metric) {
                 row.extend(u32::try_from(value & 0xffff_ffff).unwrap_or(0).to_be_bytes());
             } else {
                 row.extend(value.to_be_bytes());

@@ -1,4 +1,4 @@
-//! The grid: rows, page sizes, codecs, layouts.
+//! The grid: rows, page sizes, codecs, layouts; and a server beside it, if one is at hand.
 
 use super::generate::Rows;
 use super::targets::load;
@@ -6,7 +6,7 @@ use crate::BenchError;
 use crate::clock::thread_seconds;
 use crate::random::Random;
 use std::path::PathBuf;
-use tambour_store::page::{Durability, Layout, Options, PageCodec, Store};
+use tambour_store::page::{Durability, Layout, Method, Options, PageCodec, Store};
 
 /// What is measured, and where.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Settings {
     pub updates: u64,
     /// Pages of an update's commit.
     pub batch_pages: u64,
+    /// Where the packages of a MariaDB server are unpacked, if it is to be measured, too.
+    pub mariadb: Option<PathBuf>,
 }
 
 impl Settings {
@@ -35,11 +37,67 @@ impl Settings {
             codecs: vec![PageCodec::NONE, PageCodec::LZ4, PageCodec::ZSTD, PageCodec::ZLIB],
             updates: 20_000,
             batch_pages: 16,
+            mariadb: None,
+        }
+    }
+
+    /// How many combinations there are.
+    pub fn case_count(&self) -> usize {
+        let served = self.codecs.iter().filter(|codec| self.is_served(**codec)).count();
+        Rows::ALL.len() * self.page_sizes.len() * (2 * self.codecs.len() + served)
+    }
+
+    /// True for what the server is measured with: it has no zstd.
+    fn is_served(&self, codec: PageCodec) -> bool {
+        self.mariadb.is_some() && codec.method != Method::Zstd
+    }
+}
+
+/// Who keeps the pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeper {
+    /// A store of ours, in a layout.
+    Store(Layout),
+    /// A MariaDB server: InnoDB with compressed pages on holes.
+    MariaDb,
+}
+
+impl Keeper {
+    /// All of them.
+    pub const ALL: [Self; 3] =
+        [Self::Store(Layout::Packed), Self::Store(Layout::Holes), Self::MariaDb];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Store(layout) => layout.name(),
+            Self::MariaDb => "MariaDB",
         }
     }
 }
 
-/// A combination and its figures. Times are processor time of the thread.
+/// What is known of a server alone. Seconds are those of the wall clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Served {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Length of the table's file.
+    pub file_bytes: u64,
+    /// Seconds of the load, until its pages are in the file.
+    pub load_seconds: f64,
+    /// Bytes of the log in what the load has written.
+    pub load_log_bytes: u64,
+    /// Seconds of the scan.
+    pub scan_seconds: f64,
+    /// Seconds of the updates, until their pages are in the file.
+    pub update_seconds: f64,
+    /// Bytes of the log in what the updates have written.
+    pub update_log_bytes: u64,
+    /// Pages that the updates have written, each once for every time it was.
+    pub update_pages: u64,
+}
+
+/// A combination and its figures. Times are processor time: of the thread, or of all threads of a server.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// What was loaded.
@@ -48,8 +106,8 @@ pub struct Case {
     pub page_bytes: usize,
     /// How they are encoded.
     pub codec: PageCodec,
-    /// Where they lie.
-    pub layout: Layout,
+    /// Who keeps them, and where they lie.
+    pub keeper: Keeper,
     /// Bytes of the pages.
     pub logical_bytes: u64,
     /// Bytes that the file system has allocated after the load.
@@ -70,8 +128,10 @@ pub struct Case {
     pub allocated_after: u64,
     /// Syncs of the updates.
     pub syncs: u64,
-    /// Holes punched by the updates.
-    pub punches: u64,
+    /// Holes punched by the updates; a server does not tell.
+    pub punches: Option<u64>,
+    /// What is known of a server alone.
+    pub served: Option<Served>,
 }
 
 impl Case {
@@ -85,9 +145,9 @@ impl Case {
         self.update_written as f64 / self.updates.max(1) as f64
     }
 
-    /// Name of codec and layout.
+    /// Name of codec and keeper.
     pub fn name(&self) -> String {
-        format!("{} {}", self.layout.name(), self.codec)
+        format!("{} {}", self.keeper.name(), self.codec)
     }
 }
 
@@ -96,7 +156,7 @@ impl Case {
 pub struct Results {
     /// What was measured.
     pub settings: Settings,
-    /// In the order of rows, page sizes, codecs, layouts.
+    /// In the order of rows, page sizes, codecs, keepers.
     pub cases: Vec<Case>,
 }
 
@@ -105,7 +165,7 @@ pub fn run(
     settings: &Settings,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Results, BenchError> {
-    let total = Rows::ALL.len() * settings.page_sizes.len() * settings.codecs.len() * 2;
+    let total = settings.case_count();
     let mut cases = Vec::with_capacity(total);
     for rows in Rows::ALL {
         for &page_bytes in &settings.page_sizes {
@@ -115,10 +175,24 @@ pub fn run(
                     cases.push(case(settings, rows, &pages, codec, layout)?);
                     progress(cases.len(), total);
                 }
+                if settings.is_served(codec) {
+                    cases.push(served(settings, rows, page_bytes, codec)?);
+                    progress(cases.len(), total);
+                }
             }
         }
     }
     Ok(Results { settings: settings.clone(), cases })
+}
+
+/// The same by a server.
+#[cfg(feature = "mariadb")]
+use super::mariadb::case as served;
+
+#[cfg(not(feature = "mariadb"))]
+fn served(_: &Settings, _: Rows, _: usize, _: PageCodec) -> Result<Case, BenchError> {
+    let reason = "not in this build: it takes the feature `mariadb` of tambour-bench".to_owned();
+    Err(BenchError::Library { contender: Keeper::MariaDb.name().to_owned(), reason })
 }
 
 /// A store that is gone when the measurement is.
@@ -171,7 +245,7 @@ fn case(
         rows,
         page_bytes,
         codec,
-        layout,
+        keeper: Keeper::Store(layout),
         logical_bytes: stat.logical_bytes,
         allocated_bytes: stat.allocated_bytes(),
         load_seconds,
@@ -182,7 +256,8 @@ fn case(
         updates: settings.updates,
         allocated_after,
         syncs: after.syncs - before.syncs,
-        punches: after.punches - before.punches,
+        punches: Some(after.punches - before.punches),
+        served: None,
     })
 }
 

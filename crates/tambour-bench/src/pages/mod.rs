@@ -1,17 +1,21 @@
 //! Stores of pages: what they take and how fast they are, by page size, codec and layout.
 //!
 //! The figures are those of the study of transparent page compression: final size, time and bytes written by the load, time of
-//! a range scan, time and bytes of random updates; on generated rows, laid out in pages as a B-tree has them.
+//! a range scan, time and bytes of random updates; on generated rows, laid out in pages as a B-tree has them. The feature
+//! `mariadb` puts a MariaDB server beside it.
 
 mod codec;
 mod generate;
+#[cfg(feature = "mariadb")]
+mod mariadb;
 mod measure;
 mod output;
 mod space;
+mod speeds;
 mod targets;
 
 pub use generate::Rows;
-pub use measure::{Case, Results, Settings, run};
+pub use measure::{Case, Keeper, Results, Served, Settings, run};
 pub use space::{SpaceReport, space_report};
 pub use targets::{Part, Target, run as run_targets, run_parts, table as targets_table};
 

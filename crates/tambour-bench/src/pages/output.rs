@@ -1,7 +1,7 @@
 //! The figures as tables, JSON and a page.
 
 use super::generate::Rows;
-use super::measure::{Case, Results};
+use super::measure::{Case, Keeper, Results, Served};
 use crate::BenchError;
 use crate::machine::Machine;
 use crate::report::{
@@ -36,7 +36,7 @@ impl Results {
                 case.rows.name().to_owned(),
                 format!("{}K", case.page_bytes / 1024),
                 case.codec.to_string(),
-                case.layout.name().to_owned(),
+                case.keeper.name().to_owned(),
                 megabytes(case.allocated_bytes),
                 format!("{:.2}", case.ratio()),
                 format!("{:.3}", case.load_seconds),
@@ -46,11 +46,51 @@ impl Results {
                 format!("{:.1}", case.bytes_per_update() / 1e3),
                 megabytes(case.allocated_after),
                 case.syncs.to_string(),
-                case.punches.to_string(),
+                case.punches.map_or_else(|| "-".to_owned(), |count| count.to_string()),
             ]
         };
         let rows = self.cases.iter().map(row).collect();
         Table { title: "Pages".to_owned(), columns, rows }
+    }
+
+    /// What is known of a server alone, one line per combination; `None` without one.
+    pub fn served_table(&self) -> Option<Table> {
+        let columns = vec![
+            Column::text("rows"),
+            Column::number("page"),
+            Column::text("codec"),
+            Column::number("thousand rows"),
+            Column::number("file length MB"),
+            Column::number("load, wall s"),
+            Column::number("its log MB"),
+            Column::number("scan, wall s"),
+            Column::number("updates, wall s"),
+            Column::number("their log MB"),
+            Column::number("pages written"),
+            Column::number("KB/page"),
+        ];
+        let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
+        let row = |case: &Case| {
+            let served = case.served?;
+            let page_bytes = case.update_written.saturating_sub(served.update_log_bytes) as f64;
+            Some(vec![
+                case.rows.name().to_owned(),
+                format!("{}K", case.page_bytes / 1024),
+                case.codec.to_string(),
+                format!("{:.0}", served.rows as f64 / 1e3),
+                megabytes(served.file_bytes),
+                format!("{:.2}", served.load_seconds),
+                megabytes(served.load_log_bytes),
+                format!("{:.3}", served.scan_seconds),
+                format!("{:.2}", served.update_seconds),
+                megabytes(served.update_log_bytes),
+                served.update_pages.to_string(),
+                format!("{:.1}", page_bytes / 1e3 / served.update_pages.max(1) as f64),
+            ])
+        };
+        let rows: Vec<_> = self.cases.iter().filter_map(row).collect();
+        let title = "MariaDB: what else".to_owned();
+        (!rows.is_empty()).then_some(Table { title, columns, rows })
     }
 
     /// Everything as one JSON object.
@@ -60,7 +100,7 @@ impl Results {
                 "rows": case.rows.name(),
                 "page_bytes": case.page_bytes,
                 "codec": case.codec.to_string(),
-                "layout": case.layout.name(),
+                "layout": case.keeper.name(),
                 "logical_bytes": case.logical_bytes,
                 "allocated_bytes": case.allocated_bytes,
                 "load_seconds": case.load_seconds,
@@ -72,6 +112,7 @@ impl Results {
                 "allocated_bytes_after": case.allocated_after,
                 "syncs": case.syncs,
                 "punches": case.punches,
+                "served": case.served.map(served),
             })
         };
         let lines: serde_json::Map<_, _> = machine
@@ -95,7 +136,9 @@ impl Results {
     pub fn page(&self, machine: Machine) -> Page {
         let lead = format!(
             "{} MB of pages with generated rows, loaded into a store, scanned, and changed by {} updates in durable batches of \
-             {}. Processor time of the thread; sizes and bytes are exact. All pages are compared afterwards.",
+             {}. Processor time of the thread; sizes and bytes are exact. All pages are compared afterwards. A server, where one \
+             was measured, has the same rows in tables of its own; its processor time is that of all its threads and covers \
+             statements and rows, its counts and sums are compared, and it writes a page that was changed again and again once.",
             self.settings.bytes / 1_000_000,
             self.settings.updates,
             self.settings.batch_pages,
@@ -114,9 +157,9 @@ impl Results {
         let mut facts = Vec::new();
         for rows in Rows::ALL {
             let size = self.settings.page_sizes.iter().min().copied().unwrap_or(0);
-            for layout in [Layout::Packed, Layout::Holes] {
+            for keeper in Keeper::ALL {
                 let found = self.cases.iter().filter(|case| {
-                    case.rows == rows && case.layout == layout && case.page_bytes == size
+                    case.rows == rows && case.keeper == keeper && case.page_bytes == size
                 });
                 let best = found.max_by(|one, other| one.ratio().total_cmp(&other.ratio()));
                 if let Some(case) = best {
@@ -168,7 +211,10 @@ impl Results {
             ),
             text: String::new(),
             figures,
-            tables: Vec::new(),
+            tables: match rows {
+                Rows::AccessLog => Vec::new(),
+                Rows::Metrics => self.served_table().into_iter().collect(),
+            },
         }
     }
 
@@ -180,19 +226,21 @@ impl Results {
     fn heat(&self, rows: Rows, id: &'static str) -> Figure {
         let sizes = &self.settings.page_sizes;
         let mut lines = Vec::new();
-        for layout in [Layout::Packed, Layout::Holes] {
+        for keeper in Keeper::ALL {
             for codec in &self.settings.codecs {
+                let is_of = |case: &&Case| case.keeper == keeper && case.codec == *codec;
+                if !self.of(rows).any(|case| is_of(&case)) {
+                    continue;
+                }
                 let cell = |size: &usize| {
-                    let mut cases = self.of(rows);
-                    let case = cases.find(|case| {
-                        case.layout == layout && case.codec == *codec && case.page_bytes == *size
-                    })?;
+                    let mut cases = self.of(rows).filter(is_of);
+                    let case = cases.find(|case| case.page_bytes == *size)?;
                     let hover =
                         format!("{}, {} KiB: {:.2}x", case.name(), size / 1024, case.ratio());
                     Some((case.ratio(), hover))
                 };
                 lines
-                    .push((format!("{} {codec}", layout.name()), sizes.iter().map(cell).collect()));
+                    .push((format!("{} {codec}", keeper.name()), sizes.iter().map(cell).collect()));
             }
         }
         let heat = Heat {
@@ -210,6 +258,18 @@ impl Results {
             legend: Vec::new(),
             values: self.table(),
         }
+    }
+
+    fn legend(&self) -> Vec<(Tone, String)> {
+        let mut legend = vec![
+            (Tone::First, "packed".to_owned()),
+            (Tone::Second, "holes".to_owned()),
+            (Tone::Reference, "no codec".to_owned()),
+        ];
+        if self.cases.iter().any(|case| case.keeper == Keeper::MariaDb) {
+            legend.push((Tone::Third, "MariaDB".to_owned()));
+        }
+        legend
     }
 
     /// A panel per page size, a bar per codec and layout.
@@ -232,10 +292,11 @@ impl Results {
                     case.name(),
                     case.page_bytes / 1024
                 ),
-                tone: match (case.codec.method, case.layout) {
+                tone: match (case.codec.method, case.keeper) {
+                    (_, Keeper::MariaDb) => Tone::Third,
                     (Method::None, _) => Tone::Reference,
-                    (_, Layout::Packed) => Tone::First,
-                    (_, Layout::Holes) => Tone::Second,
+                    (_, Keeper::Store(Layout::Packed)) => Tone::First,
+                    (_, Keeper::Store(Layout::Holes)) => Tone::Second,
                 },
             }
         };
@@ -246,14 +307,23 @@ impl Results {
             title: title.to_owned(),
             caption: String::new(),
             panels: vec![Panel { title: String::new(), chart: Chart::Bars(bars) }],
-            legend: vec![
-                (Tone::First, "packed".to_owned()),
-                (Tone::Second, "holes".to_owned()),
-                (Tone::Reference, "no codec".to_owned()),
-            ],
+            legend: self.legend(),
             values: self.table(),
         }
     }
+}
+
+fn served(served: Served) -> serde_json::Value {
+    json!({
+        "rows": served.rows,
+        "file_bytes": served.file_bytes,
+        "load_wall_seconds": served.load_seconds,
+        "load_log_bytes": served.load_log_bytes,
+        "scan_wall_seconds": served.scan_seconds,
+        "update_wall_seconds": served.update_seconds,
+        "update_log_bytes": served.update_log_bytes,
+        "update_pages": served.update_pages,
+    })
 }
 
 /// Writes a table and a page into a directory.
@@ -304,8 +374,8 @@ mod tests {
         assert_eq!(results.table().rows.len(), 8);
         for case in &results.cases {
             assert!(case.update_written > 0 && case.load_written >= case.allocated_bytes / 2);
-            let packed = case.layout == Layout::Packed;
-            assert!(!packed || case.punches == 0);
+            let packed = case.keeper == Keeper::Store(Layout::Packed);
+            assert!(!packed || case.punches == Some(0));
         }
     }
 }

@@ -146,7 +146,11 @@ pub(crate) struct BenchMessagesArguments {
 /// Generated rows of an access log and of metrics, laid out in pages as a B-tree has them: final size, time and bytes of the
 /// load, time of a scan, time and bytes of random durable updates, for every page size, codec and layout.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  tambour bench pages --dir /dev/shm --out results")]
+#[command(after_help = "\
+Examples:
+  tambour bench pages --dir /dev/shm --out results
+  cargo xtask mariadb /tmp/mariadb
+  cargo run --release -p tambour-cli --features tambour-bench/mariadb -- bench pages --mariadb /tmp/mariadb")]
 pub(crate) struct BenchPagesArguments {
     /// Directory for the stores, best on a file system in memory [default: /dev/shm, or the temporary directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -157,6 +161,9 @@ pub(crate) struct BenchPagesArguments {
     /// Random updates
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub(crate) updates: u64,
+    /// Also measure a MariaDB server, whose packages are unpacked there (builds with the feature `tambour-bench/mariadb`)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) mariadb: Option<PathBuf>,
     /// Also measure every promise of the page store
     #[arg(long)]
     pub(crate) promises: bool,

@@ -186,9 +186,11 @@ fn run_pages(arguments: &BenchPagesArguments, console: Console) -> anyhow::Resul
     let settings = pages::Settings {
         bytes: usize::try_from(arguments.size.0)?,
         updates: arguments.updates,
+        mariadb: arguments.mariadb.clone(),
         ..pages::Settings::of_the_study(directory.clone())
     };
-    let mut progress = console.progress("bench", Total::Files(48));
+    let cases = settings.case_count() as u64;
+    let mut progress = console.progress("bench", Total::Files(cases));
     let results = pages::run(&settings, &mut |done, _| progress.update(done as u64, 0))?;
     let targets = if arguments.promises { pages::run_targets(&directory)? } else { Vec::new() };
     drop(progress);
@@ -201,6 +203,10 @@ fn run_pages(arguments: &BenchPagesArguments, console: Console) -> anyhow::Resul
     } else {
         let mut target = stdout::text();
         write_table(&mut target, &results.table())?;
+        if let Some(table) = results.served_table() {
+            writeln!(target)?;
+            write_table(&mut target, &table)?;
+        }
         if !targets.is_empty() {
             writeln!(target)?;
             write_table(&mut target, &pages::targets_table(&targets))?;

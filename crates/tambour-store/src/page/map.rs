@@ -1,11 +1,13 @@
 //! Where each page is. Clones share chunks until one of them is written to, so that a reader's view of the whole store costs
-//! a few bytes per thousand pages.
+//! a few bytes per thousand pages. What is free takes little room, however it is strewn among what is in use.
 
 use super::options::{Generation, PageId};
 use std::sync::Arc;
 
 /// Entries of a chunk.
 const CHUNK: usize = 1024;
+/// So many pages in use are listed; more of them have a table of all pages of their chunk.
+const FEW_MAX: usize = 128;
 
 /// What a page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,8 +65,59 @@ enum Chunk {
     Free,
     /// All of them alike, and without an image.
     Same(Arc<Entry>),
+    /// These, in their order; the others are free.
+    Few(Arc<Vec<(usize, Entry)>>),
     /// Each with an entry of its own.
     Each(Arc<Entries>),
+}
+
+/// Where a page is listed, or would be.
+fn find(listed: &[(usize, Entry)], index: usize) -> Result<usize, usize> {
+    listed.binary_search_by_key(&index, |(index, _)| *index)
+}
+
+impl Chunk {
+    fn set(&mut self, index: usize, entry: Entry) {
+        match self {
+            Self::Each(entries) => Arc::make_mut(entries)[index] = entry,
+            Self::Same(same) => {
+                let mut entries = Arc::new(EMPTY);
+                let all = Arc::make_mut(&mut entries);
+                all.fill(**same);
+                all[index] = entry;
+                *self = Self::Each(entries);
+            }
+            Self::Free if entry == Entry::default() => {}
+            Self::Free => *self = Self::Few(Arc::new(vec![(index, entry)])),
+            Self::Few(listed) => match find(listed, index) {
+                Ok(at) if entry == Entry::default() => {
+                    Arc::make_mut(listed).remove(at);
+                }
+                Ok(at) => Arc::make_mut(listed)[at].1 = entry,
+                Err(_) if entry == Entry::default() => {}
+                Err(at) if listed.len() < FEW_MAX => {
+                    Arc::make_mut(listed).insert(at, (index, entry));
+                }
+                Err(_) => {
+                    let mut entries = Arc::new(EMPTY);
+                    let all = Arc::make_mut(&mut entries);
+                    listed.iter().for_each(|(index, entry)| all[*index] = *entry);
+                    all[index] = entry;
+                    *self = Self::Each(entries);
+                }
+            },
+        }
+    }
+
+    /// Entries of pages that are not free, or may not be, with their places in the chunk; none for those that are all alike.
+    fn entries(&self) -> impl Iterator<Item = (usize, Entry)> + '_ {
+        let (listed, each): (&[(usize, Entry)], &[Entry]) = match self {
+            Self::Free | Self::Same(_) => (&[], &[]),
+            Self::Few(listed) => (listed, &[]),
+            Self::Each(entries) => (&[], &entries[..]),
+        };
+        listed.iter().copied().chain(each.iter().copied().enumerate())
+    }
 }
 
 /// The map of a store.
@@ -96,6 +149,9 @@ impl Map {
         match self.chunks.get(chunk) {
             Some(Chunk::Each(entries)) => entries[index],
             Some(Chunk::Same(entry)) => **entry,
+            Some(Chunk::Few(listed)) => {
+                find(listed, index).map_or_else(|_| Entry::default(), |at| listed[at].1)
+            }
             Some(Chunk::Free) | None => Entry::default(),
         }
     }
@@ -111,19 +167,7 @@ impl Map {
     /// Changes the entry of a page.
     pub(crate) fn set(&mut self, page: PageId, entry: Entry) {
         let Some((chunk, index)) = place(page) else { return };
-        let chunk = self.chunk(chunk);
-        match chunk {
-            Chunk::Free => *chunk = Chunk::Each(Arc::new(EMPTY)),
-            Chunk::Same(same) => {
-                let mut entries = Arc::new(EMPTY);
-                Arc::make_mut(&mut entries).fill(**same);
-                *chunk = Chunk::Each(entries);
-            }
-            Chunk::Each(_) => {}
-        }
-        if let Chunk::Each(entries) = chunk {
-            Arc::make_mut(entries)[index] = entry;
-        }
+        self.chunk(chunk).set(index, entry);
         if entry.state != State::Free {
             self.page_count = self.page_count.max(page + 1);
         }
@@ -155,13 +199,9 @@ impl Map {
     pub(crate) fn runs(&self) -> impl Iterator<Item = (PageId, u64, Entry)> + '_ {
         self.chunks.iter().enumerate().flat_map(|(chunk, entries)| {
             let base = (chunk * CHUNK) as u64;
-            let (same, each): (Option<Entry>, &[Entry]) = match entries {
-                Chunk::Free => (None, &[]),
-                Chunk::Same(entry) => (Some(**entry), &[]),
-                Chunk::Each(entries) => (None, &entries[..]),
-            };
-            let each = each.iter().enumerate().filter(|(_, entry)| entry.state != State::Free);
-            let each = each.map(move |(index, entry)| (base + index as u64, 1, *entry));
+            let same = if let Chunk::Same(entry) = entries { Some(**entry) } else { None };
+            let each = entries.entries().filter(|(_, entry)| entry.state != State::Free);
+            let each = each.map(move |(index, entry)| (base + index as u64, 1, entry));
             same.map(|entry| (base, CHUNK as u64, entry)).into_iter().chain(each)
         })
     }
@@ -182,14 +222,12 @@ impl Map {
     /// All pages with an image, in their order, from `start`. Long runs of others are stepped over.
     pub(crate) fn images(&self, start: PageId) -> impl Iterator<Item = (PageId, Entry)> + '_ {
         let (first, _) = place(start).unwrap_or((usize::MAX, 0));
-        let each = self.chunks.iter().enumerate().skip(first).filter_map(|(chunk, entries)| {
-            let Chunk::Each(entries) = entries else { return None };
-            Some(((chunk * CHUNK) as u64, entries))
+        let chunks = self.chunks.iter().enumerate().skip(first);
+        let each = chunks.flat_map(|(chunk, entries)| {
+            let base = (chunk * CHUNK) as u64;
+            entries.entries().map(move |(index, entry)| (base + index as u64, entry))
         });
-        each.flat_map(|(base, entries)| {
-            entries.iter().enumerate().map(move |(index, entry)| (base + index as u64, *entry))
-        })
-        .filter(move |(page, entry)| *page >= start && entry.has_image())
+        each.filter(move |(page, entry)| *page >= start && entry.has_image())
     }
 }
 
@@ -211,6 +249,44 @@ mod tests {
         let before = filled.clone();
         filled.set(2000, Entry::default());
         assert_eq!((before.get(2000), filled.get(3024)), (zero, zero));
+    }
+
+    #[test]
+    fn few_pages_in_use_are_listed_and_many_have_a_table() {
+        let entry = |offset| Entry { offset, state: State::Packed, ..Entry::default() };
+        // The first of each chunk, then all of them but every third, in an order that is not theirs.
+        let strewn = (0..1_u64 << 20).step_by(CHUNK);
+        let most = (0..3 * CHUNK as u64).rev().filter(|page| page % 3 > 0);
+        let mut map = Map::default();
+        let mut model = std::collections::BTreeMap::new();
+        let same = |map: &Map, model: &std::collections::BTreeMap<u64, Entry>| {
+            let listed: Vec<_> = model.iter().map(|(page, entry)| (*page, *entry)).collect();
+            assert_eq!(map.iter(0).collect::<Vec<_>>(), listed);
+            assert_eq!(map.images(0).collect::<Vec<_>>(), listed);
+            let behind: Vec<_> = listed.iter().copied().filter(|(page, _)| *page >= 1500).collect();
+            assert_eq!(map.images(1500).collect::<Vec<_>>(), behind);
+            assert!(
+                (0..5000)
+                    .all(|page| { map.get(page) == model.get(&page).copied().unwrap_or_default() })
+            );
+        };
+        for page in strewn {
+            map.set(page, entry(page));
+            model.insert(page, entry(page));
+        }
+        assert!(map.chunks.iter().all(|chunk| matches!(chunk, Chunk::Few(one) if one.len() == 1)));
+        same(&map, &model);
+        for page in most.clone() {
+            map.set(page, entry(7 * page));
+            model.insert(page, entry(7 * page));
+        }
+        assert!(map.chunks[..3].iter().all(|chunk| matches!(chunk, Chunk::Each(_))));
+        same(&map, &model);
+        for page in most.chain([1 << 15, 1 << 16, (1 << 16) + 1]) {
+            map.set(page, Entry::default());
+            model.remove(&page);
+        }
+        same(&map, &model);
     }
 
     #[test]

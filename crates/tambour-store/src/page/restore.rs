@@ -187,8 +187,10 @@ fn restore_full(
     store.superblock.checkpoint_bytes = options.checkpoint_bytes.unwrap_or(0);
     store.write_checkpoint()?;
     store.write_checkpoint()?;
+    // The store keeps its files locked until they have their names: else they would be taken for left over.
+    let taken = aside.take(storage);
     drop(store);
-    aside.take(storage)
+    taken
 }
 
 fn restore_changes(

@@ -4,6 +4,8 @@ use super::*;
 use crate::page::dictionary::Dictionary;
 use crate::page::map::{Entry, State};
 use crate::page::{BackupReport, convert, restore};
+use crate::storage::{File, Storage};
+use std::sync::Arc;
 use tambour_codec::Kind;
 
 fn filled(layout: Layout) -> (Memory, Store, Model) {
@@ -218,5 +220,53 @@ fn leftovers_of_interrupted_work_are_removed() {
         for path in [left("restore", 99), path(), super::pack_path(layout)] {
             let _ = crate::storage::Storage::remove(&memory, &path);
         }
+    }
+}
+
+/// A storage beside which another process looks for what was left over, whenever a file is about to get its name.
+#[derive(Debug)]
+struct Swept(Memory);
+
+impl Storage for Swept {
+    fn open(&self, path: &Path, access: Access) -> std::io::Result<Arc<dyn File>> {
+        self.0.open(path, access)
+    }
+
+    fn create(&self, path: &Path) -> std::io::Result<Arc<dyn File>> {
+        self.0.create(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> std::io::Result<()> {
+        crate::page::aside::sweep(&self.0, &path());
+        self.0.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> std::io::Result<()> {
+        self.0.remove(path)
+    }
+
+    fn beside(&self, path: &Path) -> std::io::Result<Vec<PathBuf>> {
+        self.0.beside(path)
+    }
+
+    fn exists(&self, path: &Path) -> std::io::Result<bool> {
+        self.0.exists(path)
+    }
+
+    fn sync_directory_of(&self, path: &Path) -> std::io::Result<()> {
+        self.0.sync_directory_of(path)
+    }
+}
+
+#[test]
+fn a_restore_is_not_taken_for_left_over_before_it_has_its_name() {
+    let (_, store, model) = filled(Layout::Packed);
+    let mut stream = Vec::new();
+    store.backup(&mut stream, 0).unwrap();
+    for layout in [Layout::Packed, Layout::Holes] {
+        let memory = Swept(Memory::default());
+        restore(&memory, &mut &stream[..], &path(), &options(layout)).unwrap();
+        let mut copy = open(&memory.0).unwrap();
+        assert!(everything(&mut copy).unwrap() == model);
     }
 }
