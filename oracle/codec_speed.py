@@ -3,8 +3,8 @@
     python codec_speed.py BLOCKS [--rows N] [--rounds N] [--only TEXT] [--directory DIR]
 
 ClickHouse (chdb) writes each generated column with each codec that suits it; its speed is that of `count() WHERE NOT
-ignore(x)` on one thread, by the least processor time of some runs, with and without the time of the same scan over a column of no bytes to
-decode (a constant in T64). BLOCKS is the program `cargo build --release -p tambour-codec --example blocks`: it decodes the
+ignore(x)` on one thread, by the least processor time of some runs, with and without the time of the same scan over a
+column of no bytes to decode (a constant in T64). BLOCKS is the program `cargo build --release -p tambour-codec --example blocks`: it decodes the
 very same files. GB/s of values; not a test.
 """
 
@@ -110,7 +110,12 @@ def main():
             scan(session, "t", 1)
             taken, empty = scan(session, "t", arguments.rounds), scan(session, "empty", arguments.rounds)
             command = [arguments.blocks, str(arguments.rounds), str(file)]
-            report = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split("\t")
+            run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+            if run.returncode != 0:
+                # ClickHouse chooses ALP's RD variant for some columns, which we refuse.
+                print(f"{name:10} {codec:12} is refused", flush=True)
+                continue
+            report = run.stdout.split("\t")
             stored, decoded, ours = int(report[1]), int(report[2]), float(report[3])
             assert decoded == values.nbytes, (decoded, values.nbytes)
             chdb = values.nbytes / 1e9 / taken

@@ -100,7 +100,7 @@ const BATCH: usize = 48;
 const SHORT_BITS: u32 = 4 + 1 + 11;
 /// Short items that a register always has.
 const SHORT_ITEMS: usize = 3;
-const _: () = assert!(SHORT_ITEMS as u32 * SHORT_BITS <= Held::BITS);
+const _: () = assert!(SHORT_ITEMS * SHORT_BITS as usize <= Held::BITS as usize);
 const _: () = assert!(BATCH.is_multiple_of(SHORT_ITEMS));
 
 /// Under so many bits for an item, most items are of no change.
@@ -151,9 +151,9 @@ fn any<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> (
 /// Steps of [`runs`] until it looks back.
 const STEPS: usize = 16;
 /// Items of no change that a step takes at most, and writes always: those behind the run are written again.
-const RUN: usize = 16;
+const RUN: u32 = 16;
 /// The longest item behind a run is still in the register.
-const _: () = assert!(RUN + 5 + 1 + 31 <= Held::BITS as usize);
+const _: () = assert!(RUN + 5 + 1 + 31 <= Held::BITS);
 
 /// Runs of items of no change, each with an item behind it.
 #[inline(always)]
@@ -174,8 +174,8 @@ fn runs<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> 
             done += items;
             continue;
         }
-        let run = held.zeros().min(RUN as u32);
-        sums.steady(&mut rest[..RUN * W::BYTES]);
+        let run = held.zeros().min(RUN);
+        sums.steady(&mut rest[..RUN as usize * W::BYTES]);
         sums.skip(run as usize);
         held.skip(run);
         done += run as usize;
@@ -209,6 +209,7 @@ fn item(held: &mut Held<'_>, ones: u32) -> u64 {
     /// Bits of an item, a byte for each number of ones.
     const BITS: u64 = 0x25_10_0c_09_01;
     let kind = &KINDS[held.top(6)];
+    #[expect(clippy::cast_possible_truncation, reason = "at most 37")]
     let bits = (BITS >> (8 * ones)) as u32 & 0x3f;
     let magnitude = held.take(bits) & kind.magnitude;
     (magnitude ^ kind.flip).wrapping_add(kind.add)
@@ -226,9 +227,9 @@ struct Kind {
 /// By the complement of the first six bits: prefix of at most four ones, and sign.
 static KINDS: [Kind; 64] = {
     let mut kinds = [Kind { magnitude: 0, flip: 0, add: 0 }; 64];
-    let mut top = 2;
+    let mut top = 2_usize;
     while top < 32 {
-        let ones = (top as u8).leading_zeros() - 2;
+        let ones = 5 - top.ilog2();
         let magnitude = (1 << [0, 6, 8, 11, 31][ones as usize]) - 1;
         let is_negative = top >> (4 - ones) & 1 == 0;
         kinds[top] = if is_negative {

@@ -77,26 +77,27 @@ fn single<W: Word>(
     places: &mut [u8],
 ) -> Result<(usize, Pace), Malformed> {
     // Copies stay in registers.
-    let (mut at, mut now, mut repeats) = (*reader, *last, 0);
+    let (mut at, mut now) = (*reader, *last);
     for place in places.chunks_exact_mut(W::BYTES) {
         let window = at.window();
         if window >> 63 == 0 {
             at.skip(1);
-            repeats += 1;
         } else {
             change::<W>(&mut at, window, &mut now)?;
         }
         W::narrow(now.value).write(place);
     }
+    let bits = at.position() - reader.position();
     (*reader, *last) = (at, now);
-    let items = places.len() / W::BYTES;
-    Ok((items, if repeats > items * 3 / 4 { Pace::Runs } else { Pace::Single }))
+    // So few bits are those of repetitions.
+    let pace = if bits < places.len() { Pace::Runs } else { Pace::Single };
+    Ok((places.len() / W::BYTES, pace))
 }
 
 /// Steps of [`runs`] until it looks back.
 const STEPS: usize = 16;
 /// Repetitions that a step takes at most, and writes always: those behind the run are written again.
-const RUN: usize = 16;
+const RUN: u32 = 16;
 
 /// Runs of repetitions, each with an item behind it.
 #[inline(always)]
@@ -108,17 +109,17 @@ fn runs<W: Word>(
     let mut done = 0;
     for _ in 0..STEPS {
         let rest = &mut places[done * W::BYTES..];
-        if rest.len() < (RUN + 1) * W::BYTES {
+        if rest.len() < (RUN as usize + 1) * W::BYTES {
             return Ok((done, Pace::Single));
         }
         let window = reader.window();
-        let zeros = window.leading_zeros().min(RUN as u32);
-        for place in rest[..RUN * W::BYTES].chunks_exact_mut(W::BYTES) {
+        let zeros = window.leading_zeros().min(RUN);
+        for place in rest[..RUN as usize * W::BYTES].chunks_exact_mut(W::BYTES) {
             W::narrow(last.value).write(place);
         }
         reader.skip(zeros);
         done += zeros as usize;
-        if zeros < RUN as u32 {
+        if zeros < RUN {
             change::<W>(reader, reader.window(), last)?;
             let at = zeros as usize * W::BYTES;
             W::narrow(last.value).write(&mut rest[at..at + W::BYTES]);
