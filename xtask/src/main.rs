@@ -128,7 +128,7 @@ fn fuzz(seconds: &str) -> Outcome {
     Ok(())
 }
 
-/// Every bit of a record store of a megabyte: about ten minutes of processor time, on all processors.
+/// Every bit of a record store of a megabyte: about a minute and a half of processor time, on all processors.
 fn flips() -> Outcome {
     let test = ["test", "--locked", "--release", "--package", "tambour-store", "--lib"];
     run("cargo", &[&test[..], &["--", "--ignored", "every_bit_of_a_megabyte"]].concat())

@@ -8,7 +8,14 @@ pub fn thread_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// The same as a duration, for libraries that take a clock.
+/// Seconds of processor time of all threads: for libraries that work in threads of their own.
+#[cfg(feature = "rocksdb")]
+pub(crate) fn process_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// [`thread_seconds`] as a duration, for libraries that take a clock.
 pub fn thread_time() -> std::time::Duration {
     std::time::Duration::from_secs_f64(thread_seconds().max(0.0))
 }

@@ -133,7 +133,7 @@ fn contenders(
     #[cfg(feature = "rocksdb")]
     {
         let directory = settings.directory.join(format!("corpus-{number}-rocksdb"));
-        all.push(Box::new(rocks::Rocks::new(&directory, records, thread_seconds)?));
+        all.push(Box::new(rocks::Rocks::new(&directory, records)?));
     }
     Ok(all)
 }
