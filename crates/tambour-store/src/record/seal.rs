@@ -227,8 +227,10 @@ fn run(
     let own = samples.train(options.dictionary_bytes);
     let raw_bytes = job.records.bytes().len() as u64;
     let level = options.level_of(codec);
-    let (mut way, trained) =
-        trial::choose(&samples, raw_bytes, codec, level, &job.dictionary, &own)?;
+    // Segments with the same dictionary share a decoder, and its place in the caches.
+    let latest = next::known(store, directory);
+    let known = [&job.dictionary, &latest];
+    let (mut way, trained) = trial::choose(&samples, raw_bytes, codec, level, &known, &own)?;
     if options.level.is_none() {
         way = trial::ease(&samples, raw_bytes, way)?;
     }

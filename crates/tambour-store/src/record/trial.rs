@@ -122,20 +122,21 @@ pub(super) fn estimate(samples: &Samples, way: &Way, raw: u64) -> Result<f64, Re
 }
 
 /// The way with the smallest estimate, where a newer one must be better than those before it by a margin: none, then the
-/// dictionary that was used so far, then the one of these records. Also whether that one was taken.
+/// dictionaries that were used so far, then the one of these records. Also whether that one was taken.
 pub(super) fn choose(
     samples: &Samples,
     raw: u64,
     codec: Codec,
     level: i32,
-    known: &Dictionary,
+    known: &[&Dictionary],
     own: &Dictionary,
 ) -> Result<(Way, bool), RecordError> {
     let way = |dictionary: &Dictionary| Way { codec, level, dictionary: dictionary.clone() };
     let mut best = way(&Dictionary::default());
     let mut size = estimate(samples, &best, raw)?;
     let mut own_taken = false;
-    for (dictionary, is_own) in [(known, false), (own, true)] {
+    let known = known.iter().map(|dictionary| (*dictionary, false));
+    for (dictionary, is_own) in known.chain([(own, true)]) {
         if dictionary.is_empty() || dictionary.sum() == best.dictionary.sum() {
             continue;
         }
