@@ -1,8 +1,8 @@
 //! Decoded pages, so that not each of SQLite's small reads decodes a page.
 //!
 //! When the cache is full, pages go that were not asked for again. A page that is read piece by piece, as a scan does, counts
-//! as asked for once: so a scan does not drive out what is used all the time. Most pages that come then take the place of the
-//! one that came before them, and only some that of an older one: so a scan of more than fits finds part of it when it is run
+//! as asked for once: so a scan does not drive out what is used all the time. Every other page that comes then takes the place
+//! of the one that came before it, and not that of the oldest: so a scan of more than fits finds part of it when it is run
 //! again, where it would find nothing if the oldest went each time.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 const USES_MAX: u8 = 3;
 /// Of so many pages that come into a full cache, one takes the place of an older page than the last that came. More of them
 /// would keep more of what is scanned again and again, and be slower to let in what is used from now on.
-const ARRIVALS: u32 = 3;
+const ARRIVALS: u32 = 2;
 
 /// The number of a slot that holds no page.
 const NONE: u64 = u64::MAX;
