@@ -163,7 +163,8 @@ fn alp_exceptions(
     let mut exact = Vec::new();
     for (index, value) in source.chunks(bytes).enumerate() {
         let integer = integers[index];
-        let is_exception = exceptions.iter().any(|at| usize::from(*at) == index);
+        let at = u16::try_from(index);
+        let is_exception = at.is_ok_and(|at| exceptions.binary_search(&at).is_ok());
         if is_exception {
             assert!(integer == encoded.base, "value {index} {powers:?}: not the base");
         } else {

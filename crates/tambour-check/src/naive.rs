@@ -2,6 +2,7 @@
 //! nothing in common with the kernels. `None` is a payload that is no good.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 type Words = Vec<u64>;
 
@@ -361,9 +362,12 @@ pub fn alp_bits(packed: &[u8], bits: usize, index: usize) -> u64 {
     value
 }
 
-/// Ten to a power. Parsing rounds correctly; `powi` does not promise to.
+/// Ten to a power up to 18. Parsing rounds correctly; `powi` does not promise to.
 fn power(exponent: i32) -> f64 {
-    format!("1e{exponent}").parse().unwrap_or(f64::NAN)
+    static POWERS: LazyLock<[f64; 19]> = LazyLock::new(|| {
+        std::array::from_fn(|exponent| format!("1e{exponent}").parse().unwrap_or(f64::NAN))
+    });
+    usize::try_from(exponent).ok().and_then(|at| POWERS.get(at)).copied().unwrap_or(f64::NAN)
 }
 
 /// The integer that a float becomes, with the powers of the exponent and the factor. `None` where it is so large that encoders
