@@ -2,7 +2,7 @@
 
 use crate::generate::Random;
 use crate::naive;
-use tambour_kernel::column::alp::{Decimal, Packed, VECTOR, packed_bytes};
+use tambour_kernel::column::alp::{Decimal, Encoded, Integers, Packed, VECTOR, packed_bytes};
 use tambour_kernel::column::fpc::FloatWidth;
 use tambour_kernel::column::t64::{GROUP, Planes, Shape};
 use tambour_kernel::column::{DecodeItems, Width, alp, delta, double_delta, gcd, gorilla, t64};
@@ -116,7 +116,8 @@ pub fn alp(source: &[u8], seed: u64) {
     }
 }
 
-/// Law: what any floats are packed to is, but for exceptions, the floats again, and is the same by every variant.
+/// Law: what any floats are packed to is, but for exceptions, the floats again, and is the same by every variant. Only what does
+/// not come back is an exception, and the others are packed in no more bits than their range takes.
 pub fn alp_encode(source: &[u8], seed: u64) {
     let mut random = Random::new(seed);
     let decimal = Decimal {
@@ -132,12 +133,7 @@ pub fn alp_encode(source: &[u8], seed: u64) {
             let encoded = variant.encode(width, decimal, source, &mut integers, &mut exceptions);
             let exceptions = exceptions[..encoded.exceptions].to_vec();
             let powers = [i32::from(decimal.exponent), i32::from(decimal.factor)];
-            for (index, value) in source.chunks(bytes).enumerate() {
-                let is_exception = exceptions.iter().any(|at| usize::from(*at) == index);
-                let is_exact = naive::alp_value(bytes, integers[index], powers) == value;
-                assert!(is_exact || is_exception, "{variant:?} {width:?}: value {index}");
-                assert!(!is_exception || integers[index] == encoded.base, "{variant:?}: {index}");
-            }
+            alp_exceptions(source, bytes, powers, (encoded, &integers, &exceptions));
             let distance = |integer: &i64| integer.wrapping_sub(encoded.base).cast_unsigned();
             for packer in alp::PACK_VARIANTS.available() {
                 let mut words = vec![0xaa; packed_bytes(encoded.bits)];
@@ -152,6 +148,39 @@ pub fn alp_encode(source: &[u8], seed: u64) {
             assert!(*known == all, "{variant:?} {width:?}: other than the first variant");
         }
     }
+}
+
+/// Checks integers and exceptions of floats against the definition, value by value.
+fn alp_exceptions(
+    source: &[u8],
+    bytes: usize,
+    powers: [i32; 2],
+    (encoded, integers, exceptions): (Encoded, &Integers, &[u16]),
+) {
+    assert!(exceptions.is_sorted_by(|one, next| one < next), "{exceptions:?}");
+    let last = exceptions.last().map_or(0, |last| usize::from(*last) + 1);
+    assert!(last <= source.len() / bytes, "an exception without a value");
+    let mut exact = Vec::new();
+    for (index, value) in source.chunks(bytes).enumerate() {
+        let integer = integers[index];
+        let at = u16::try_from(index);
+        let is_exception = at.is_ok_and(|at| exceptions.binary_search(&at).is_ok());
+        if is_exception {
+            assert!(integer == encoded.base, "value {index} {powers:?}: not the base");
+        } else {
+            exact.push(integer);
+            let again = naive::alp_value(bytes, integer, powers);
+            assert!(again == value, "value {index} {powers:?}: does not come back");
+        }
+        if let Some(expected) = naive::alp_integer(value, powers) {
+            let comes_back = naive::alp_value(bytes, expected, powers) == value;
+            assert!(comes_back != is_exception, "value {index} {powers:?}: {value:?}");
+            assert!(is_exception || integer == expected, "value {index} {powers:?}: {integer}");
+        }
+    }
+    let least = exact.iter().min().copied().unwrap_or(0);
+    let range = exact.iter().max().map_or(0, |most| most.wrapping_sub(least).cast_unsigned());
+    assert_eq!((encoded.base, encoded.bits), (least, 64 - range.leading_zeros()));
 }
 
 /// Law: any bytes are a stream of differences of differences, and one of exclusive ors, or are refused, as the definitions say;

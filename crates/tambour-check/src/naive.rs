@@ -2,6 +2,7 @@
 //! nothing in common with the kernels. `None` is a payload that is no good.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 type Words = Vec<u64>;
 
@@ -361,10 +362,29 @@ pub fn alp_bits(packed: &[u8], bits: usize, index: usize) -> u64 {
     value
 }
 
+/// Ten to a power up to 18. Parsing rounds correctly; `powi` does not promise to.
+fn power(exponent: i32) -> f64 {
+    static POWERS: LazyLock<[f64; 19]> = LazyLock::new(|| {
+        std::array::from_fn(|exponent| format!("1e{exponent}").parse().unwrap_or(f64::NAN))
+    });
+    usize::try_from(exponent).ok().and_then(|at| POWERS.get(at)).copied().unwrap_or(f64::NAN)
+}
+
+/// The integer that a float becomes, with the powers of the exponent and the factor. `None` where it is so large that encoders
+/// may round it in their own ways.
+pub fn alp_integer(value: &[u8], [exponent, factor]: [i32; 2]) -> Option<i64> {
+    let value = match *value {
+        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).into(),
+        _ => f64::from_bits(word(value)),
+    };
+    let scaled = value * power(exponent) * (1.0 / power(factor));
+    #[expect(clippy::cast_possible_truncation, reason = "small enough; what is no number is 0")]
+    let integer = scaled.round_ties_even() as i64;
+    (scaled.is_nan() || scaled.abs() < (1_i64 << 51) as f64).then_some(integer)
+}
+
 /// The float that an integer stands for, with the powers of the exponent and the factor.
 pub fn alp_value(width: usize, integer: i64, [exponent, factor]: [i32; 2]) -> Vec<u8> {
-    // Parsing rounds correctly; `powi` does not promise to.
-    let power = |exponent: i32| format!("1e{exponent}").parse::<f64>().unwrap_or(f64::NAN);
     let value = integer as f64 * power(factor) * (1.0 / power(exponent));
     #[expect(clippy::cast_possible_truncation, reason = "rounded to single precision")]
     let single = value as f32;

@@ -25,6 +25,8 @@ struct Kernels {
     t64_decode: Runnable<t64::Decode>,
     gcd_decode: Runnable<gcd::Decode>,
     alp_decode: Runnable<alp::Decode>,
+    alp_encode: Runnable<alp::Encode>,
+    alp_pack: Runnable<alp::Pack>,
 }
 
 static KERNELS: LazyLock<Result<Kernels, &'static RefusedLevel>> =
@@ -42,6 +44,8 @@ impl Kernels {
             t64_decode: t64::DECODE_VARIANTS.best_at_most(isa),
             gcd_decode: gcd::DECODE_VARIANTS.best_at_most(isa),
             alp_decode: alp::DECODE_VARIANTS.best_at_most(isa),
+            alp_encode: alp::ENCODE_VARIANTS.best_at_most(isa),
+            alp_pack: alp::PACK_VARIANTS.best_at_most(isa),
         }
     }
 }
@@ -137,6 +141,16 @@ pub fn alp_decode() -> Result<Runnable<alp::Decode>, CodecError> {
     Ok(kernels()?.alp_decode)
 }
 
+/// The encoder of ALP vectors in use.
+pub fn alp_encode() -> Result<Runnable<alp::Encode>, CodecError> {
+    Ok(kernels()?.alp_encode)
+}
+
+/// The packer of ALP vectors in use.
+pub fn alp_pack() -> Result<Runnable<alp::Pack>, CodecError> {
+    Ok(kernels()?.alp_pack)
+}
+
 /// The name of the variant that decodes a codec; `None` where there is one way only.
 pub fn in_use(codec: &str) -> Result<Option<&'static str>, CodecError> {
     let kernels = kernels()?;
@@ -226,6 +240,14 @@ mod tests {
         assert_eq!((isa().unwrap(), in_use("ZSTD").unwrap()), (best, None));
         assert!(std::panic::catch_unwind(|| at_most(Isa::Scalar, || panic!("{best}"))).is_err());
         assert_eq!(isa().unwrap(), best);
+    }
+
+    #[test]
+    fn encoders_have_no_more_than_decoders() {
+        let seen = at_most(Isa::Scalar, || {
+            (super::alp_encode().unwrap().name(), super::alp_pack().unwrap().name())
+        });
+        assert_eq!(seen, ("scalar", "scalar"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum Isa {
     Ssse3,
     /// x86-64 with AVX2, BMI1, BMI2, LZCNT and POPCNT.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2, VPCLMULQDQ, and all of [`Isa::Avx2`].
+    /// x86-64 with AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2, PCLMULQDQ and VPCLMULQDQ, SSE4.2, and all of [`Isa::Avx2`].
     Avx512,
     /// AArch64 with NEON.
     Neon,

@@ -68,19 +68,28 @@ impl Default for Vector {
     }
 }
 
+/// The width of values, and the kernels that encode them.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    width: FloatWidth,
+    encode: Runnable<alp::Encode>,
+    pack: Runnable<alp::Pack>,
+}
+
 /// Bytes of a vector after its header.
 fn vector_bytes(width: FloatWidth, encoded: Encoded) -> usize {
     alp::packed_bytes(encoded.bits) + encoded.exceptions * (2 + width.bytes())
 }
 
 impl Vector {
-    fn encode(&mut self, width: FloatWidth, decimal: Decimal, source: &[u8]) -> Encoded {
-        let kernel = alp::ENCODE_VARIANTS.best();
-        kernel.encode(width, decimal, source, &mut self.integers, &mut self.exceptions)
+    fn encode(&mut self, how: How, decimal: Decimal, source: &[u8]) -> Encoded {
+        let How { width, encode, .. } = how;
+        encode.encode(width, decimal, source, &mut self.integers, &mut self.exceptions)
     }
 
     /// The pair of powers with the smallest estimate on a sample.
-    fn choose(&mut self, width: FloatWidth, source: &[u8]) -> Decimal {
+    fn choose(&mut self, how: How, source: &[u8]) -> Decimal {
+        let How { width, .. } = how;
         let count = source.len() / width.bytes();
         let mut sample = Vec::with_capacity(SAMPLE * width.bytes());
         for k in 0..count.min(SAMPLE) {
@@ -93,7 +102,7 @@ impl Vector {
             encoded.bits as usize * taken + encoded.exceptions * 8 * (2 + width.bytes())
         };
         if let Some((known, decimal)) = self.found
-            && cost(self.encode(width, decimal, &sample)) <= known + taken
+            && cost(self.encode(how, decimal, &sample)) <= known + taken
         {
             return decimal;
         }
@@ -102,16 +111,17 @@ impl Vector {
         let pairs = (0..=exponent_max)
             .flat_map(|exponent| (0..=exponent).map(move |factor| Decimal { exponent, factor }));
         // The first of equals: the smallest powers.
-        let best = pairs.map(|decimal| (cost(self.encode(width, decimal, &sample)), decimal));
+        let best = pairs.map(|decimal| (cost(self.encode(how, decimal, &sample)), decimal));
         let best = best.min_by_key(|(cost, _)| *cost);
         self.found = best;
         best.map_or(Decimal { exponent: 0, factor: 0 }, |best| best.1)
     }
 
     /// Appends a vector.
-    fn write(&mut self, width: FloatWidth, source: &[u8], target: &mut Vec<u8>) {
-        let decimal = self.choose(width, source);
-        let encoded = self.encode(width, decimal, source);
+    fn write(&mut self, how: How, source: &[u8], target: &mut Vec<u8>) {
+        let How { width, pack, .. } = how;
+        let decimal = self.choose(how, source);
+        let encoded = self.encode(how, decimal, source);
         if VECTOR_HEADER_BYTES + vector_bytes(width, encoded) > source.len() {
             target.push(RAW);
             target.extend(source);
@@ -125,7 +135,7 @@ impl Vector {
         target.extend(base.to_le_bytes());
         let start = target.len();
         target.resize(start + alp::packed_bytes(bits), 0);
-        alp::PACK_VARIANTS.best().pack(bits, base, &self.integers, &mut target[start..]);
+        pack.pack(bits, base, &self.integers, &mut target[start..]);
         for &index in &self.exceptions[..exceptions] {
             target.extend(index.to_le_bytes());
             let at = usize::from(index) * width.bytes();
@@ -144,13 +154,15 @@ impl Codec for Alp {
             let reason = format!("encodes whole values of {width} bytes, not {}", source.len());
             return Err(argument_error("ALP", &[], &reason));
         }
+        let (encode, pack) = (kernels::alp_encode()?, kernels::alp_pack()?);
+        let how = How { width: self.width, encode, pack };
         target.extend([VERSION, byte]);
         target.extend(VALUES.to_le_bytes());
         let vector = self.vector.get_or_insert_default();
         // Nothing is kept from one block to the next.
         vector.found = None;
         for piece in source.chunks(VECTOR * width) {
-            vector.write(self.width, piece, target);
+            vector.write(how, piece, target);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What a payload says of itself before it is decoded, for `inspect`: each family explains its own.
 
 use crate::CodecError;
-use crate::frame::look::{Event, Lz4Block};
+use crate::frame::look::{Lz4Block, ZstdPayload};
 
 /// A payload to look into.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub struct Payload<'a> {
     pub bytes: &'a [u8],
     /// Bytes that it decodes to, as the header in front of it says.
     pub content_bytes: usize,
-    /// Decode the sequences of LZ4 and zstd, and keep them.
+    /// Decode the sequences of LZ4 and zstd, and keep them; those of zstd up to a limit.
     pub sequences: bool,
 }
 
@@ -28,8 +28,8 @@ pub enum Inside {
     Plain,
     /// An LZ4 block.
     Lz4(Lz4Block),
-    /// A zstd frame: its header, blocks and end.
-    Zstd(Vec<Event>),
+    /// A zstd frame.
+    Zstd(Box<ZstdPayload>),
     /// Values behind a header.
     Values(Values),
 }

@@ -45,7 +45,7 @@ pub const FAMILIES: &[&Family] = &[
     &t64::FAMILY,
 ];
 pub use explain::{Explain, Fact, Inside, Payload, Values};
-pub(crate) use multiple::{Chain, Inner, between_max, check_chain, split};
+pub(crate) use multiple::{Budget, Chain, Inner, check_chain, split};
 pub(crate) use zstd::Frames;
 
 /// Method bytes of codecs that only we have; ClickHouse does not read their blocks.

@@ -30,9 +30,27 @@ const BETWEEN_FACTOR: u64 = 16;
 /// ... and so many bytes more. Who wrote the block had no reason for more; whoever made it up wants us to work for nothing.
 const BETWEEN_BYTES: u64 = 64 << 20;
 
-/// Most bytes of all that stands between the codecs of a chain for so many bytes.
-pub(crate) fn between_max(content_bytes: usize) -> u64 {
-    BETWEEN_BYTES + BETWEEN_FACTOR * content_bytes as u64
+/// Bytes that may stand between the codecs of a chain.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    max: u64,
+    left: u64,
+}
+
+impl Budget {
+    /// That of a block of so many bytes.
+    pub(crate) fn new(content_bytes: usize) -> Self {
+        let max = BETWEEN_BYTES + BETWEEN_FACTOR * content_bytes as u64;
+        Self { max, left: max }
+    }
+
+    /// Takes the bytes that one codec makes for the next, before they are allocated.
+    pub(crate) fn take(&mut self, size: u32) -> Result<(), CodecError> {
+        let Self { max, left } = *self;
+        let (what, got) = ("blocks between codecs", max - left + u64::from(size));
+        self.left = left.checked_sub(size.into()).ok_or(CodecError::Limit { what, got, max })?;
+        Ok(())
+    }
 }
 
 /// A chain as one codec. Without members it only decodes.
@@ -94,17 +112,13 @@ impl Codec for Chain {
         let (methods, body) = split(source)?;
         let at = 1 + methods.len();
         let Self { decoders, between: [current, next], .. } = self;
-        let mut allowed = between_max(target.len());
+        let mut budget = Budget::new(target.len());
         let mut steps = methods.iter().rev();
         let last = steps.next_back();
         let mut body = body;
         for &method in steps {
             let inner = Inner::parse(method, body, at)?;
-            allowed = allowed.checked_sub(inner.uncompressed_size.into()).ok_or_else(|| {
-                let max = between_max(target.len());
-                let got = max - allowed + u64::from(inner.uncompressed_size);
-                CodecError::Limit { what: "blocks between codecs", got, max }
-            })?;
+            budget.take(inner.uncompressed_size)?;
             next.clear();
             next.resize(inner.uncompressed_size as usize, 0);
             decoders.get(method)?.decode(inner.payload, next)?;
@@ -196,5 +210,23 @@ pub(crate) fn check_chain(
         Ok(())
     } else {
         Err(CodecError::Size { field: "uncompressed size", got, min: 0, max })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BETWEEN_BYTES, BETWEEN_FACTOR, Budget};
+
+    /// The message tells what all codecs together wanted, not the last one alone.
+    #[test]
+    fn a_budget_is_for_all_codecs_together() {
+        let mut budget = Budget::new(100);
+        let max = BETWEEN_BYTES + 100 * BETWEEN_FACTOR;
+        budget.take(u32::try_from(max - 10).unwrap()).unwrap();
+        budget.take(10).unwrap();
+        budget.take(0).unwrap();
+        let error = budget.take(7).unwrap_err().to_string();
+        assert!(error.contains(&(max + 7).to_string()), "{error}");
+        assert!(error.contains(&max.to_string()), "{error}");
     }
 }

@@ -83,13 +83,15 @@ struct Context {
     strict: bool,
     /// As in [`Reading::whole`].
     whole: bool,
+    /// As in [`Reading::exact`].
+    exact: bool,
     capacity: usize,
 }
 
 /// A builder for a column.
 pub(crate) fn builder(reading: &Reading, capacity: usize) -> Result<Box<dyn Build>, ArrowError> {
-    let (order, strict, whole) = (reading.order, reading.inferred, reading.whole);
-    let context = Context { order, strict, whole, capacity };
+    let Reading { order, inferred: strict, whole, exact, .. } = *reading;
+    let context = Context { order, strict, whole, exact, capacity };
     build(&reading.column.data_type, false, context)
 }
 
@@ -99,7 +101,7 @@ fn build(
     context: Context,
 ) -> Result<Box<dyn Build>, ArrowError> {
     use DataType as T;
-    let Context { order, strict, whole, capacity } = context;
+    let Context { order, strict, whole, capacity, .. } = context;
     macro_rules! primitive {
         ($arrow:ident, $parse:expr) => {
             Box::new(Primitive::<arrow::$arrow, _>::new(
@@ -192,8 +194,8 @@ fn time(
         return Err(ArrowError::NotYetImplemented(format!("{data_type} as a time")));
     };
     let tick = unit_precision(unit);
-    let Context { order, strict, whole, .. } = context;
-    let clock = Clock { order, zone, precision, tick, strict, exact: whole };
+    let Context { order, strict, exact, .. } = context;
+    let clock = Clock { order, zone, precision, tick, strict, exact };
     let per_second = 10_i64.pow(u32::from(tick));
     let parse = move |text: &[u8]| {
         let ticks = clock.ticks(text)?;

@@ -2,11 +2,11 @@
 
 use crate::build::{self, NOT_NULLABLE, NOT_UTF8};
 use crate::columnar::facts::{is_date32, is_text};
+use crate::columnar::whole;
 use crate::error::Reject;
 use crate::infer::Reading;
 use crate::infer::evidence::DATE_DAYS;
 use crate::output::{Style, Text};
-use crate::value::time::DateOrder;
 use arrow_array::cast::AsArray;
 use arrow_array::types as arrow;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, UInt32Array, make_array};
@@ -16,7 +16,6 @@ use arrow_schema::{ArrowError, DataType as Arrow, Field, TimeUnit};
 use arrow_select::take::take;
 use std::sync::Arc;
 use tambour_part::DataType;
-use tambour_part::types::Column;
 
 /// Why an array does not become a column.
 #[derive(Debug)]
@@ -37,14 +36,15 @@ impl From<ArrowError> for Misfit {
 
 pub(super) const OUT_OF_RANGE: Reject = Reject::new("outside the range of the type");
 
-/// Brings an array into the form of `target`, whose Arrow field is `field`.
+/// Brings an array into the form of `target`, whose Arrow field is `field`; `exact` as in [`Reading::exact`].
 pub(crate) fn fit(
     array: &ArrayRef,
     from: &Field,
     target: &DataType,
     field: &Field,
+    exact: bool,
 ) -> Result<ArrayRef, Misfit> {
-    let fitted = convert(array, from, target, field.data_type())?;
+    let fitted = convert(array, from, target, field.data_type(), exact)?;
     let nested = matches!(target, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..));
     if !field.is_nullable() && !nested && fitted.logical_null_count() > 0 {
         let nulls = fitted.logical_nulls();
@@ -58,13 +58,7 @@ pub(crate) fn fit(
 
 /// A column that the file does not have: NULL, or what is empty.
 pub(crate) fn missing(target: &DataType, rows: usize) -> Result<ArrayRef, Misfit> {
-    let reading = Reading {
-        column: Column { name: String::new(), data_type: target.clone() },
-        order: DateOrder::Iso,
-        empty_is_null: false,
-        inferred: false,
-        whole: false,
-    };
+    let reading = Reading::plain(target.clone());
     let mut builder = build::builder(&reading, rows)?;
     for row in 0..rows {
         let refuse = |reason| Misfit::Value { row, reason, value: Vec::new() };
@@ -78,13 +72,17 @@ fn convert(
     from: &Field,
     target: &DataType,
     to: &Arrow,
+    exact: bool,
 ) -> Result<ArrayRef, Misfit> {
     match target.unwrapped() {
-        DataType::Array(inner) => list(array, from, inner, to),
-        DataType::Tuple(elements) => tuple(array, from, elements, to),
-        DataType::Map(key, value) => map(array, from, key, value, to),
+        DataType::Array(inner) => list(array, from, inner, to, exact),
+        DataType::Tuple(elements) => tuple(array, from, elements, to, exact),
+        DataType::Map(key, value) => map(array, from, [key, value], to, exact),
         scalar => {
-            let array = self::scalar(array, from, target, scalar, to)?;
+            if exact && let Some(precision) = whole::precision(scalar) {
+                whole::check_exact(array, precision)?;
+            }
+            let array = self::scalar(array, from, target, scalar, to, exact)?;
             check_range(&array, scalar)?;
             Ok(array)
         }
@@ -108,6 +106,7 @@ fn scalar(
     target: &DataType,
     scalar: &DataType,
     to: &Arrow,
+    exact: bool,
 ) -> Result<ArrayRef, Misfit> {
     match way(array.data_type(), scalar, to) {
         Way::Same => Ok(Arc::clone(array)),
@@ -117,7 +116,7 @@ fn scalar(
             lost(array, &cast)?;
             Ok(cast)
         }
-        Way::Text => by_text(array, from, target),
+        Way::Text => by_text(array, from, target, exact),
         Way::None => Err(Misfit::Type),
     }
 }
@@ -193,20 +192,19 @@ pub(super) fn text(array: &ArrayRef, field: &Field, row: usize) -> Vec<u8> {
 }
 
 /// Reads the values' texts as if they stood in a file of text.
-fn by_text(array: &ArrayRef, from: &Field, target: &DataType) -> Result<ArrayRef, Misfit> {
+fn by_text(
+    array: &ArrayRef,
+    from: &Field,
+    target: &DataType,
+    exact: bool,
+) -> Result<ArrayRef, Misfit> {
     let texts = Text::new(array.as_ref(), from, Style::Plain).map_err(|_| Misfit::Type)?;
     let data_type = match target {
         DataType::Nullable(_) | DataType::LowCardinality(_) => target.clone(),
         // Whether NULL is allowed is checked behind the conversion, for all ways alike.
         other => other.clone().made_nullable(),
     };
-    let reading = Reading {
-        column: Column { name: String::new(), data_type },
-        order: DateOrder::Iso,
-        empty_is_null: false,
-        inferred: false,
-        whole: false,
-    };
+    let reading = Reading { exact, ..Reading::plain(data_type) };
     let mut builder = build::builder(&reading, array.len())?;
     let mut value = Vec::new();
     for row in 0..array.len() {
@@ -300,12 +298,18 @@ fn packed(
     Ok((OffsetBuffer::new(ScalarBuffer::from(shifted)), values))
 }
 
-fn list(array: &ArrayRef, from: &Field, inner: &DataType, to: &Arrow) -> Result<ArrayRef, Misfit> {
+fn list(
+    array: &ArrayRef,
+    from: &Field,
+    inner: &DataType,
+    to: &Arrow,
+    exact: bool,
+) -> Result<ArrayRef, Misfit> {
     let Arrow::List(item) = to else { return Err(Misfit::Type) };
     let source = match from.data_type() {
         Arrow::List(source) | Arrow::LargeList(source) | Arrow::FixedSizeList(source, _) => source,
         _ if is_text(from.data_type()) => {
-            return by_text(array, from, &DataType::Array(Box::new(inner.clone())));
+            return by_text(array, from, &DataType::Array(Box::new(inner.clone())), exact);
         }
         _ => return Err(Misfit::Type),
     };
@@ -313,7 +317,8 @@ fn list(array: &ArrayRef, from: &Field, inner: &DataType, to: &Arrow) -> Result<
         cast_with_options(array, &Arrow::List(Arc::clone(source)), &CastOptions::default())?;
     let plain = plain.as_list::<i32>();
     let (offsets, values) = packed(plain.value_offsets(), plain.values(), plain.nulls())?;
-    let values = fit(&values, source, inner, item).map_err(|misfit| in_row(misfit, &offsets))?;
+    let values = fit(&values, source, inner, item, exact);
+    let values = values.map_err(|misfit| in_row(misfit, &offsets))?;
     Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, None)?))
 }
 
@@ -334,12 +339,13 @@ fn tuple(
     from: &Field,
     elements: &[(Option<String>, DataType)],
     to: &Arrow,
+    exact: bool,
 ) -> Result<ArrayRef, Misfit> {
     let Arrow::Struct(fields) = to else { return Err(Misfit::Type) };
     let Some(source) = array.as_struct_opt() else {
         let target = DataType::Tuple(elements.to_vec());
         return if is_text(from.data_type()) {
-            by_text(array, from, &target)
+            by_text(array, from, &target, exact)
         } else {
             Err(Misfit::Type)
         };
@@ -350,7 +356,7 @@ fn tuple(
     let mut columns = Vec::with_capacity(elements.len());
     for (index, ((_, inner), field)) in elements.iter().zip(fields).enumerate() {
         let column = under(source.column(index), source.nulls());
-        columns.push(fit(&column, &source.fields()[index], inner, field)?);
+        columns.push(fit(&column, &source.fields()[index], inner, field, exact)?);
     }
     Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), columns, None, array.len())?))
 }
@@ -368,16 +374,16 @@ fn under(column: &ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
 fn map(
     array: &ArrayRef,
     from: &Field,
-    key: &DataType,
-    value: &DataType,
+    [key, value]: [&DataType; 2],
     to: &Arrow,
+    exact: bool,
 ) -> Result<ArrayRef, Misfit> {
     let Arrow::Map(entries, _) = to else { return Err(Misfit::Type) };
     let Arrow::Struct(fields) = entries.data_type() else { return Err(Misfit::Type) };
     let Some(source) = array.as_map_opt() else {
         let target = DataType::Map(Box::new(key.clone()), Box::new(value.clone()));
         return if is_text(from.data_type()) {
-            by_text(array, from, &target)
+            by_text(array, from, &target, exact)
         } else {
             Err(Misfit::Type)
         };
@@ -386,7 +392,8 @@ fn map(
     let (offsets, inner) = packed(source.value_offsets(), &inner, source.nulls())?;
     let inner = inner.as_struct();
     let part = |index: usize, target: &DataType| {
-        let fitted = fit(inner.column(index), &inner.fields()[index], target, &fields[index]);
+        let (column, from) = (inner.column(index), &inner.fields()[index]);
+        let fitted = fit(column, from, target, &fields[index], exact);
         fitted.map_err(|misfit| in_row(misfit, &offsets))
     };
     let columns = vec![part(0, key)?, part(1, value)?];

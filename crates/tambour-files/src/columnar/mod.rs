@@ -47,7 +47,7 @@ impl Target {
                 Some(index) => {
                     let from = batch.schema_ref().field(*index);
                     let (column, to) = (batch.column(*index), &reading.column.data_type);
-                    fitted(column, from, to, field, reading.whole)
+                    fitted(column, from, to, field, reading)
                 }
                 None => fit::missing(&reading.column.data_type, batch.num_rows()),
             };
@@ -62,26 +62,20 @@ impl Target {
     }
 }
 
-/// An array in the form of its column; `is_whole` as in [`Reading::whole`].
+/// An array in the form of its column.
 fn fitted(
     column: &ArrayRef,
     from: &Field,
     to: &DataType,
     field: &Field,
-    is_whole: bool,
+    reading: &Reading,
 ) -> Result<ArrayRef, fit::Misfit> {
-    let precision = match to.unwrapped() {
-        DataType::DateTime { .. } => Some(0),
-        DataType::DateTime64 { precision, .. } => Some(*precision),
-        _ => None,
-    };
-    let column = match precision {
-        Some(precision) if is_whole => whole::exact(column, precision)?,
-        None if is_whole && column.data_type().is_floating() => whole::whole(column)?,
-        _ => return fit::fit(column, from, to, field),
-    };
-    let from = from.clone().with_data_type(column.data_type().clone());
-    fit::fit(&column, &from, to, field)
+    if reading.whole && column.data_type().is_floating() && whole::precision(to).is_none() {
+        let column = whole::whole(column)?;
+        let from = from.clone().with_data_type(column.data_type().clone());
+        return fit::fit(&column, &from, to, field, reading.exact);
+    }
+    fit::fit(column, from, to, field, reading.exact)
 }
 
 fn misfit_error(

@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType as Arrow, Field, TimeUnit};
 use std::sync::Arc;
+use tambour_part::DataType;
 use tambour_part::types::unit_precision;
 
 /// Floats that are whole numbers, as integers.
@@ -29,19 +30,31 @@ pub(crate) fn whole(array: &ArrayRef) -> Result<ArrayRef, Misfit> {
     Ok(Arc::new(whole))
 }
 
-/// Moments, none of which has a finer fraction of a second than so many digits hold.
-pub(crate) fn exact(array: &ArrayRef, precision: u8) -> Result<ArrayRef, Misfit> {
-    let array = match array.data_type() {
-        Arrow::Date64 => {
-            let wanted = Arrow::Timestamp(TimeUnit::Millisecond, None);
-            cast_with_options(array, &wanted, &CastOptions::default())?
-        }
-        _ => Arc::clone(array),
+/// Digits of a second's fraction that moments of a type have; `None` for all other types.
+pub(crate) fn precision(data_type: &DataType) -> Option<u8> {
+    match data_type.unwrapped() {
+        DataType::DateTime { .. } => Some(0),
+        DataType::DateTime64 { precision, .. } => Some(*precision),
+        _ => None,
+    }
+}
+
+/// Refuses moments with a finer fraction of a second than so many digits hold. What is no moment yet, like text, is for the
+/// reader of text to check.
+pub(crate) fn check_exact(array: &ArrayRef, precision: u8) -> Result<(), Misfit> {
+    let value = match array.data_type() {
+        Arrow::Dictionary(_, value) => value.as_ref(),
+        other => other,
     };
-    let Arrow::Timestamp(unit, _) = array.data_type() else { return Ok(array) };
-    let digits = unit_precision(*unit).saturating_sub(precision);
+    let plain = match value {
+        Arrow::Date64 => Arrow::Timestamp(TimeUnit::Millisecond, None),
+        other => other.clone(),
+    };
+    let Arrow::Timestamp(unit, _) = plain else { return Ok(()) };
+    let digits = unit_precision(unit).saturating_sub(precision);
     if digits > 0 {
         let per_tick = 10_i64.pow(digits.into());
+        let array = cast_with_options(array, &plain, &CastOptions::default())?;
         let ticks = cast_with_options(&array, &Arrow::Int64, &CastOptions::default())?;
         let ticks = ticks.as_primitive::<arrow::Int64Type>();
         if let Some(row) = first(ticks.iter(), |tick| tick % per_tick == 0) {
@@ -49,5 +62,5 @@ pub(crate) fn exact(array: &ArrayRef, precision: u8) -> Result<ArrayRef, Misfit>
             return Err(Misfit::Value { row, reason: TOO_FINE, value: text(&array, &field, row) });
         }
     }
-    Ok(array)
+    Ok(())
 }

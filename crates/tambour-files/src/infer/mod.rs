@@ -11,6 +11,7 @@ pub(crate) mod tree;
 pub(crate) mod unify;
 
 use crate::value::time::DateOrder;
+use tambour_part::DataType;
 use tambour_part::types::Column;
 
 /// A column and how its texts are read.
@@ -23,7 +24,23 @@ pub(crate) struct Reading {
     pub(crate) empty_is_null: bool,
     /// The type was inferred: refuse what inference would have called something else.
     pub(crate) inferred: bool,
-    /// The type holds whole numbers and the values are written as floats; or it is one of moments, and none may have a finer
-    /// fraction of a second than the type, however finely it is written.
+    /// The type holds whole numbers and the values are written as floats.
     pub(crate) whole: bool,
+    /// No moment, also inside of other values, may have a finer fraction of a second than its type, however finely it is
+    /// written.
+    pub(crate) exact: bool,
+}
+
+impl Reading {
+    /// How values of a type are read that nothing else is known of.
+    pub(crate) fn plain(data_type: DataType) -> Self {
+        Self {
+            column: Column { name: String::new(), data_type },
+            order: DateOrder::Iso,
+            empty_is_null: false,
+            inferred: false,
+            whole: false,
+            exact: false,
+        }
+    }
 }

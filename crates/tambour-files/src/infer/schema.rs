@@ -90,6 +90,7 @@ impl Sheet {
                 empty_is_null: decision.empty_is_null,
                 inferred: true,
                 whole: false,
+                exact: false,
             }
         };
         self.names.iter().zip(&self.columns).map(reading).collect()
@@ -135,16 +136,12 @@ impl Sheet {
                 order: seen.map_or(DateOrder::Iso, Evidence::order),
                 empty_is_null: column.data_type.is_nullable(),
                 inferred: false,
-                whole: exact && is_moment(&column.data_type),
+                whole: false,
+                exact,
             }
         };
         columns.iter().map(reading).collect()
     }
-}
-
-/// Whether values are moments, with a time of day.
-fn is_moment(data_type: &DataType) -> bool {
-    matches!(data_type.unwrapped(), DataType::DateTime { .. } | DataType::DateTime64 { .. })
 }
 
 /// What every value can be.

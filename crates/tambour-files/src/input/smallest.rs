@@ -40,7 +40,7 @@ pub(super) struct Smallest {
     changes: Vec<Option<Change>>,
     /// What was known of all rows turned out wrong.
     distrust: bool,
-    /// Columns of which a value did not fit what was chosen. What is chosen anew would be the same.
+    /// Columns of which a value did not fit what was chosen by a guess. What is guessed anew would be the same.
     refused: BTreeSet<String>,
 }
 
@@ -88,7 +88,8 @@ impl Smallest {
         for (reading, change) in readings.iter_mut().zip(&self.changes) {
             if let Some(change) = change {
                 reading.column.data_type = change.data_type.clone();
-                reading.whole = change.whole;
+                // Whatever the change was: floats to integers, or moments to coarser ones.
+                (reading.whole, reading.exact) = (change.whole, change.whole);
             }
         }
         readings
@@ -161,9 +162,11 @@ impl Input {
         let known = |name: &str, data_type: &DataType| {
             let is_text = *data_type.unwrapped() == DataType::String;
             let doubtful = kept.contains(name) || self.smallest.distrust;
-            let refused = self.smallest.refused.contains(name);
+            let known = self.known(name);
+            // A range of all rows is no guess any more.
+            let refused = self.smallest.refused.contains(name) && !known.complete;
             let keep = stated.contains(name) || !is_text && (doubtful || refused);
-            self.known(name, keep)
+            Known { keep, ..known }
         };
         let columns = self.columns.clone();
         let known: Vec<Known> =
@@ -177,8 +180,8 @@ impl Input {
     }
 
     /// What the files say of all values of a column.
-    fn known(&self, name: &str, keep: bool) -> Known {
-        let mut known = Known { keep, range: self.sheet.range(name), complete: true };
+    fn known(&self, name: &str) -> Known {
+        let mut known = Known { keep: false, range: self.sheet.range(name), complete: true };
         let mut texts = false;
         for piece in &self.pieces {
             match piece {

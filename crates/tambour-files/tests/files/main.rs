@@ -1,6 +1,8 @@
 //! The files layer from outside: reading, writing, and input that is not what it should be.
 
 #[cfg(test)]
+mod fractions;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod reading;

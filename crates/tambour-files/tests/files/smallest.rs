@@ -1,13 +1,12 @@
 //! Types chosen by a sample, and rows behind it that do not fit them.
 
-use super::support::{Read, lines, read, read_text, scratch};
+use super::support::{Read, columnar, lines, read, read_text, scratch};
 use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
     TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray,
 };
 use std::sync::Arc;
-use tambour_files::{Format, Input, ReadOptions, Types, output};
-use tambour_part::types::Column;
+use tambour_files::{FileError, Format, Input, ReadOptions, Types, output};
 
 /// A sample of about so many bytes, so that little tables have rows behind it.
 fn smallest(sample_bytes: usize) -> ReadOptions {
@@ -109,6 +108,15 @@ fn a_sample_leaves_room_and_a_later_value_widens() {
         assert_eq!(found.restarts, restarts, "{row}");
         assert_eq!(found.rows.len(), ROWS + 1);
     }
+    // Once all rows were looked at, their range is no guess: what was refused before it does not matter.
+    let text = format!("{head}70000,alpha,1.0,1\n\\N,alpha,1.0,1\n");
+    let found = same("a.csv", &text, smallest(PART));
+    assert_eq!((found.columns[0].as_str(), found.restarts), ("n Nullable(UInt32)", 2));
+    // Of floats nobody knows more than before.
+    let text = format!("{head}1,alpha,1.5,1\n\\N,alpha,1.0,1\n");
+    let found = same("a.csv", &text, smallest(PART));
+    let types = [&found.columns[0], &found.columns[2]];
+    assert_eq!(types, ["n Nullable(UInt16)", "whole Float64"]);
 }
 
 #[test]
@@ -262,8 +270,10 @@ fn a_fraction_behind_the_sample_starts_the_input_again() {
             None => panic!("the fraction was cut"),
         }
     };
-    let message = error.to_string();
-    assert!(message.contains("finer fraction") && message.contains("at"), "{message}");
+    let FileError::Widen { spot, reason, .. } = &error else { panic!("{error:?}") };
+    assert!(reason.contains("finer fraction"), "{error}");
+    let row = u64::try_from(rows - 2).unwrap();
+    assert_eq!((spot.column.as_deref(), spot.row), (Some("at"), row));
     input.restart().unwrap();
     assert_eq!(input.columns()[0].data_type.to_string(), "DateTime64(3)");
     let mut count = 0;
@@ -271,45 +281,6 @@ fn a_fraction_behind_the_sample_starts_the_input_again() {
         count += batch.unwrap().num_rows();
     }
     assert_eq!(i64::try_from(count), Ok(rows));
-}
-
-/// Types that import chose are no reason to cut what is added later; those that the user wrote cut as ClickHouse does.
-#[test]
-fn given_types_refuse_fractions_where_the_user_did_not_choose_them() {
-    let column =
-        |data_type: &str| Column { name: "at".to_owned(), data_type: data_type.parse().unwrap() };
-    let fine: ArrayRef = Arc::new(TimestampMillisecondArray::from(vec![1000, 2001]));
-    let parquet = columnar(Format::Parquet, vec![("at", fine)]);
-    let text = b"at\n1970-01-01 00:00:01.000\n1970-01-01 00:00:02.001\n".to_vec();
-    for (name, bytes) in [("a.parquet", parquet), ("a.csv", text)] {
-        let file = scratch(name, &bytes);
-        for (data_type, exact_times, good) in [
-            ("DateTime", true, false),
-            ("DateTime", false, true),
-            ("LowCardinality(DateTime)", true, false),
-            ("Nullable(DateTime64(2))", true, false),
-            ("DateTime64(3)", true, true),
-            ("DateTime64(6)", true, true),
-        ] {
-            let columns = Some(vec![column(data_type)]);
-            let options = ReadOptions { columns, exact_times, ..ReadOptions::default() };
-            let found = read(&file.path, options);
-            assert_eq!(found.is_ok(), good, "{name} as {data_type}");
-            if let Err(error) = found {
-                let message = error.to_string();
-                assert!(message.contains("row 2") && message.contains("finer"), "{message}");
-            }
-        }
-    }
-}
-
-fn columnar(format: Format, columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
-    let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let mut bytes = Vec::new();
-    let mut writer = output(format, &batch.schema(), Box::new(&mut bytes)).unwrap();
-    writer.write(&batch).unwrap();
-    writer.finish().unwrap();
-    bytes
 }
 
 #[test]

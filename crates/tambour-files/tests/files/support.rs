@@ -1,9 +1,9 @@
 //! Files in scratch directories, and reading them to the end.
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tambour_files::{FileError, Input, ReadOptions, Style, Text};
+use tambour_files::{FileError, Format, Input, ReadOptions, Style, Text, output};
 use tambour_part::types::Column;
 
 /// A file in a directory that goes with it.
@@ -94,4 +94,14 @@ pub(crate) fn given(columns: &[(&str, &str)]) -> ReadOptions {
         data_type: data_type.parse().unwrap(),
     };
     ReadOptions { columns: Some(columns.iter().map(column).collect()), ..ReadOptions::default() }
+}
+
+/// A columnar file.
+pub(crate) fn columnar(format: Format, columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = output(format, &batch.schema(), Box::new(&mut bytes)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.finish().unwrap();
+    bytes
 }

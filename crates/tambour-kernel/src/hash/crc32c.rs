@@ -5,7 +5,6 @@
 //! the place of another is found as surely as a damaged one.
 
 #[cfg(target_arch = "x86_64")]
-#[path = "crc32c_fold.rs"]
 mod fold;
 
 use crate::variant::{Isa, Runnable, Variant, Variants};

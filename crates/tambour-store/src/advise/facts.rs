@@ -7,6 +7,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType as Arrow, TimeUnit};
+use tambour_part::types::unit_precision;
 
 /// Beyond this not every whole number is a float.
 const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
@@ -101,12 +102,7 @@ impl Facts {
     }
 
     fn moments(&mut self, array: &ArrayRef, unit: TimeUnit) {
-        let per_second = match unit {
-            TimeUnit::Second => 1,
-            TimeUnit::Millisecond => 1_000,
-            TimeUnit::Microsecond => 1_000_000,
-            TimeUnit::Nanosecond => 1_000_000_000,
-        };
+        let per_second = 10_i64.pow(unit_precision(unit).into());
         let Ok(numbers) = arrow_cast::cast(array, &Arrow::Int64) else {
             self.subsecond = true;
             return;

@@ -87,7 +87,7 @@ fn moments_become_seconds_only_if_none_has_a_fraction() {
     let minutes = scattered(70).into_iter().map(|minute| (minute * 60 + 1_548_000_000) * 1000);
     let few: ArrayRef = Arc::new(TimestampMillisecondArray::from_iter_values(minutes));
     let found = chosen("DateTime64(3)", few, plain, true).unwrap();
-    assert!(found.whole && name(Some(&found)).contains("DateTime"), "{found:?}");
+    assert_eq!((name(Some(&found)).as_str(), found.whole), ("LowCardinality(DateTime)", true));
     let halves = scattered(70).into_iter().map(|half| half * 500);
     let few: ArrayRef = Arc::new(TimestampMillisecondArray::from_iter_values(halves));
     assert_eq!(chosen("DateTime64(3)", few, plain, true), None);

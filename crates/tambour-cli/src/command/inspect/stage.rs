@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use tambour::codec::CodecError;
 use tambour::codec::codec::{Fact, Inside, Values, method_name};
-use tambour::codec::frame::look::{Event, FrameKind, Stage, Stages};
+use tambour::codec::frame::look::{Event, FrameKind, Stage, Stages, ZstdPayload};
 
 /// Width of the text.
 const COLUMNS: usize = 79;
@@ -32,7 +32,7 @@ pub(super) fn write(
         match &stage.inside {
             Inside::Plain => writeln!(target, "    the data as it is")?,
             Inside::Lz4(block) => frames_text::write_lz4(block, target)?,
-            Inside::Zstd(events) => write_zstd(events, target)?,
+            Inside::Zstd(frame) => write_zstd(frame, target)?,
             Inside::Values(values) => write_values(values, target)?,
             _ => writeln!(target, "    not explained here")?,
         }
@@ -43,8 +43,8 @@ pub(super) fn write(
     }
 }
 
-fn write_zstd(events: &[Event], target: &mut dyn Write) -> io::Result<()> {
-    for event in events {
+fn write_zstd(frame: &ZstdPayload, target: &mut dyn Write) -> io::Result<()> {
+    for event in &frame.events {
         match event {
             Event::Frame(frame) => {
                 if let FrameKind::Zstd(header) = &frame.kind {
@@ -66,7 +66,10 @@ fn write_zstd(events: &[Event], target: &mut dyn Write) -> io::Result<()> {
             _ => {}
         }
     }
-    Ok(())
+    match frame.blocks_more {
+        0 => Ok(()),
+        more => writeln!(target, "    and {} more blocks", quantity::grouped(more)),
+    }
 }
 
 fn write_values(values: &Values, target: &mut dyn Write) -> io::Result<()> {
@@ -121,10 +124,11 @@ fn stage_to_json(stage: &Stage) -> Value {
     let more = match &stage.inside {
         Inside::Plain => json!({ "type": "raw" }),
         Inside::Lz4(block) => frames_json::lz4_to_json(block),
-        Inside::Zstd(events) => {
+        Inside::Zstd(frame) => {
+            let events = frame.events.iter();
             let events: Vec<Value> =
-                events.iter().filter_map(|event| frames_json::event_to_json(0, event)).collect();
-            json!({ "type": "frame", "events": events })
+                events.filter_map(|event| frames_json::event_to_json(0, event)).collect();
+            json!({ "type": "frame", "events": events, "blocks_more": frame.blocks_more })
         }
         Inside::Values(values) => values_to_json(values),
         _ => json!({ "type": "unknown" }),

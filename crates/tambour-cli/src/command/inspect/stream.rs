@@ -154,8 +154,8 @@ impl Summary {
                 }
             };
             let good = entry.damage.is_none();
-            // Of damaged bytes nothing is decoded.
-            let options = StageOptions { inner: options.inner && good, ..options };
+            // Of damaged bytes only headers are read.
+            let options = if good { options } else { StageOptions::default() };
             let (stages, fault) = look.look(&entry.header, file.payload(), options);
             self.tally.add_stages(&entry.header, &stages, fault.is_none());
             self.tally.damaged += u64::from(!good);

@@ -46,6 +46,7 @@ pub use dictionary::ZstdDictionary;
 pub use field::Field;
 pub use literals::{LiteralsKind, LiteralsLook, TreeLook};
 pub use lz4::{Lz4Block, Lz4Header};
+pub use payload::ZstdPayload;
 pub(crate) use payload::{explain_lz4, explain_zstd};
 pub use sequences::{Sequence, SequencesLook, TableLook, TableMode};
 pub use stage::{Stage, StageLook, StageOptions, Stages};

@@ -1,7 +1,7 @@
 //! The payload of a ClickHouse block, codec by codec: what stands in the file first, then on request what is inside of that.
 
 use crate::block::{HEADER_BYTES, Header};
-use crate::codec::{Chain, Decoders, Inner, Inside, Payload, between_max, family, split};
+use crate::codec::{Budget, Chain, Decoders, Inner, Inside, Payload, family, split};
 use crate::{CodecError, Kind};
 
 /// How closely to look into blocks.
@@ -96,7 +96,7 @@ impl StageLook {
         let (methods, body) = split(payload)?;
         found.methods = methods.to_vec();
         let at = 1 + methods.len();
-        let mut allowed = between_max(content_bytes);
+        let mut budget = Budget::new(content_bytes);
         let Self { decoders, between: [current, next] } = self;
         let mut body = body;
         for (left, &method) in methods.iter().enumerate().rev() {
@@ -113,9 +113,7 @@ impl StageLook {
             if left == 0 || !options.inner {
                 break;
             }
-            let (got, max) = (u64::from(uncompressed_size), allowed);
-            let over = CodecError::Limit { what: "blocks between codecs", got, max };
-            allowed = allowed.checked_sub(got).ok_or(over)?;
+            budget.take(uncompressed_size)?;
             next.clear();
             next.resize(size, 0);
             decoders.get(method)?.decode(payload, next)?;

@@ -108,7 +108,9 @@ fn every_level_of_the_general_codecs() {
             );
             match &stage.inside {
                 Inside::Lz4(_) => assert!(unpack_lz4(&stream[25..], stage) == *sample, "{spec}"),
-                Inside::Zstd(events) => assert_eq!(content_of_zstd(events), sample.len(), "{spec}"),
+                Inside::Zstd(frame) => {
+                    assert_eq!(content_of_zstd(&frame.events), sample.len(), "{spec}");
+                }
                 other => panic!("{spec}: {other:?}"),
             }
         }
@@ -335,7 +337,8 @@ fn the_fault_names_codec_and_position() {
     let message = fault.unwrap().to_string();
     let expected = format!("malformed ZSTD payload: the frame is cut short at {}", at - 25);
     assert_eq!(message, expected);
-    let Inside::Zstd(events) = &found.stages[0].inside else { panic!("{found:?}") };
+    let Inside::Zstd(frame) = &found.stages[0].inside else { panic!("{found:?}") };
+    let events = &frame.events;
     assert!(matches!(events[0], Event::Frame(_)) && events.len() > 1, "{events:?}");
 
     let mut two = encoded("ZSTD(1)", Element::BYTES, b"again and again and again");

@@ -204,6 +204,54 @@ impl Tally {
         }
     }
 
+    /// Adds the sums of another walk, which has ended.
+    pub fn merge(&mut self, other: &Self) {
+        // Without `..`, so that none is forgotten.
+        let Self {
+            bytes,
+            frames,
+            blocks,
+            plain_content,
+            literals,
+            literals_coded,
+            modes,
+            sequences,
+            literal_content,
+            match_content,
+            bits,
+            repeats,
+            literal_lengths,
+            match_lengths,
+            offsets,
+            damaged,
+            tail: _,
+        } = other;
+        let numbers = [
+            (&mut self.frames, frames),
+            (&mut self.literals_coded, literals_coded),
+            (&mut self.sequences, sequences),
+            (&mut self.literal_content, literal_content),
+            (&mut self.match_content, match_content),
+            (&mut self.repeats, repeats),
+            (&mut self.damaged, damaged),
+        ];
+        numbers.into_iter().for_each(|(sum, own)| *sum += own);
+        let lists = [
+            (&mut self.bytes[..], &bytes[..]),
+            (&mut self.blocks, blocks),
+            (&mut self.plain_content, plain_content),
+            (&mut self.literals, literals),
+            (self.modes.as_flattened_mut(), modes.as_flattened()),
+            (&mut self.bits, bits),
+            (&mut self.literal_lengths.counts, &literal_lengths.counts),
+            (&mut self.match_lengths.counts, &match_lengths.counts),
+            (&mut self.offsets.counts, &offsets.counts),
+        ];
+        for (sums, own) in lists {
+            sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+        }
+    }
+
     /// Takes note of a block of ClickHouse. What is inside of the outermost codec is in its bytes, and not counted again.
     pub fn add_stages(&mut self, header: &Header, stages: &Stages, whole: bool) {
         self.spend(Purpose::Checksums, HASH_BYTES as u64);
@@ -224,7 +272,7 @@ impl Tally {
                 self.blocks[0] += 1;
                 self.add_lz4(data);
             }
-            Inside::Zstd(events) => events.iter().for_each(|event| self.add(event)),
+            Inside::Zstd(frame) => self.merge(&frame.tally),
             Inside::Values(values) => {
                 self.spend(Purpose::CodecHeaders, values.header_bytes as u64);
                 self.spend(Purpose::Values, values.value_bytes as u64);

@@ -1,4 +1,4 @@
-//! The decoder: three loops, for items that are mostly of no change, all short, or of any length.
+//! The decoder: three loops, for items that are mostly of no change, all short, or of any length; and a fourth for the last ones.
 
 use crate::column::bits::{Held, Reader};
 use crate::column::{Malformed, Width, Word, by_width};

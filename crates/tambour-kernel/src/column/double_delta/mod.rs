@@ -4,8 +4,10 @@
 //! before it: a prefix, a sign and a magnitude minus one.
 //!
 //! Where an item starts is known only when the one before it is, so a decoder is as fast as the way from one prefix to the
-//! next is short. The loop counts the ones of the prefix in a register and shifts by the length that a second register has for
-//! that count: no memory, no branch. Both take one instruction only on CPUs of the variant `avx2`.
+//! next is short: the ones of the prefix are counted in a register and shifted away by the length that a second register has
+//! for that count. Both take one instruction only on CPUs of the variant `avx2`. What the item says, beside that way, is made of
+//! its bits by a small table. Four loops share the work, since the data decide which is fastest: one for runs of no change, one
+//! for short items, one for items of any length, and one, bit by bit, for the end of the source.
 
 mod decode;
 

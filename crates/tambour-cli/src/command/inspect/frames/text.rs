@@ -11,7 +11,7 @@ use tambour::codec::frame::look::{
     Sequence, Tally, ZstdBlock,
 };
 
-/// Sequences of a block that are shown; JSON has all.
+/// Sequences of a block that are shown; JSON has all that were kept.
 const SEQUENCES_MAX: usize = 16;
 /// Width of the longest bar.
 const BAR: u64 = 30;
@@ -287,7 +287,9 @@ pub(in super::super) fn write_block(block: &Block, target: &mut dyn Write) -> io
         BlockData::Run(byte) => writeln!(target, "    byte {byte:#04x}, repeated"),
         BlockData::Zstd(data) => {
             write_zstd(data, target)?;
-            data.inside.as_ref().map_or(Ok(()), |inside| write_sequences(&inside.sequences, target))
+            data.inside.as_ref().map_or(Ok(()), |inside| {
+                write_sequences(&inside.sequences, data.sequences.count, target)
+            })
         }
         BlockData::Lz4(data) => write_lz4(data, target),
         _ => Ok(()),
@@ -302,7 +304,7 @@ pub(in super::super) fn write_lz4(block: &Lz4Block, target: &mut dyn Write) -> i
     );
     let count = quantity::counted(block.sequences as u64, "sequence", "sequences");
     writeln!(target, "    {count}: {literals} bytes of literals, {matches} of matches")?;
-    write_sequences(&block.each, target)
+    write_sequences(&block.each, block.each.len(), target)
 }
 
 fn write_zstd(block: &ZstdBlock, target: &mut dyn Write) -> io::Result<()> {
@@ -348,7 +350,8 @@ fn write_zstd(block: &ZstdBlock, target: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_sequences(sequences: &[Sequence], target: &mut dyn Write) -> io::Result<()> {
+/// Writes the first sequences of `count`, of which those that are given were kept.
+fn write_sequences(sequences: &[Sequence], count: usize, target: &mut dyn Write) -> io::Result<()> {
     for (index, sequence) in sequences.iter().take(SEQUENCES_MAX).enumerate() {
         let Sequence { literals, offset, length, repeat } = sequence;
         let repeat = match repeat {
@@ -365,12 +368,13 @@ fn write_sequences(sequences: &[Sequence], target: &mut dyn Write) -> io::Result
             )?;
         }
     }
-    match sequences.len().saturating_sub(SEQUENCES_MAX) {
-        0 => Ok(()),
-        more => writeln!(
-            target,
-            "            and {} more; --json has them",
-            quantity::grouped(more as u64)
-        ),
+    let more = quantity::grouped(count.saturating_sub(SEQUENCES_MAX.min(sequences.len())) as u64);
+    if sequences.len() < count {
+        let kept = quantity::grouped(sequences.len() as u64);
+        writeln!(target, "            and {more} more; --json has the first {kept}")
+    } else if count > SEQUENCES_MAX {
+        writeln!(target, "            and {more} more; --json has them")
+    } else {
+        Ok(())
     }
 }
