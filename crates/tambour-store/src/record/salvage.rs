@@ -4,7 +4,7 @@ use super::RecordError;
 use super::batch::Batch;
 use super::layout::{RecordStore, Settings};
 use super::open::Tail;
-use super::view::{Segment, ViewOptions};
+use super::view::{Segment, View, ViewOptions};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn salvage_category(
     salvaged: &mut Salvaged,
 ) -> Result<(), RecordError> {
     let mut view = store.view(category, &ViewOptions { memory_bytes: 0 })?;
-    // Before any of them counts.
+    // Before any of its frames counts.
     let cut_off = view.slots.last().and_then(|slot| match &slot.segment {
         Segment::Open(open) => open.cut_off(),
         _ => None,
@@ -109,29 +109,7 @@ fn salvage_category(
     let Range { start: first, end } = view.ids();
     let (mut batch, mut runs) = (Batch::default(), Vec::<Moved>::new());
     let (mut copied, mut failure) = (0, None);
-    let mut told = 0;
-    for (number, slot) in view.slots.iter().enumerate() {
-        // Ids up to the next segment were given out; those that are not there are counted as such.
-        let missing = |end: u64| {
-            view.slots.get(number + 1).map_or(0, |next| next.ids.start.saturating_sub(end))
-        };
-        match &slot.segment {
-            Segment::Broken(..) => salvaged.unknown |= slot.ids.is_empty(),
-            Segment::Open(open) => match &open.tail {
-                Tail::Damaged { records } => {
-                    let known = missing(open.end());
-                    salvaged.unknown |= known == 0;
-                    told += records.saturating_sub(known);
-                }
-                // That of the last one has been told.
-                Tail::Cut(_) if number + 1 < view.slots.len() && missing(open.end()) == 0 => {
-                    salvaged.cut.extend(open.cut_off());
-                }
-                Tail::Cut(_) | Tail::Nothing => {}
-            },
-            Segment::Sealed(_) => {}
-        }
-    }
+    let told = tell_ends(&view, salvaged);
     let mut reader = view.reader();
     // Beyond the end: a broken segment there is to be reported.
     let stopped = reader.scan_each(first..u64::MAX, |scanned| {
@@ -166,4 +144,32 @@ fn salvage_category(
     salvaged.lost += (end - first).saturating_sub(copied) + told;
     salvaged.moved.push((category.to_owned(), runs));
     Ok(())
+}
+
+/// Tells what follows the last frames of segments; how many records are known to be lost there beyond those that ids tell of.
+fn tell_ends(view: &View, salvaged: &mut Salvaged) -> u64 {
+    let mut told = 0;
+    for (number, slot) in view.slots.iter().enumerate() {
+        // Ids up to the next segment were given out; those that are not there are counted as such.
+        let missing = |end: u64| {
+            view.slots.get(number + 1).map_or(0, |next| next.ids.start.saturating_sub(end))
+        };
+        match &slot.segment {
+            Segment::Broken(..) => salvaged.unknown |= slot.ids.is_empty(),
+            Segment::Open(open) => match &open.tail {
+                Tail::Damaged { records } => {
+                    let known = missing(open.end());
+                    salvaged.unknown |= known == 0;
+                    told += records.saturating_sub(known);
+                }
+                // That of the last one has been told.
+                Tail::Cut(_) if number + 1 < view.slots.len() && missing(open.end()) == 0 => {
+                    salvaged.cut.extend(open.cut_off());
+                }
+                Tail::Cut(_) | Tail::Nothing => {}
+            },
+            Segment::Sealed(_) => {}
+        }
+    }
+    told
 }

@@ -218,7 +218,9 @@ fn zeros_that_belong_in_a_directory_explain_nothing() {
     for parts in other_bytes.into_iter().chain(heads) {
         let damaged = memory.crash(Fate::Kept);
         let mut contents = whole.clone();
-        parts.iter().for_each(|part| contents[part.clone()].fill(0xa5));
+        for part in &parts {
+            contents[part.clone()].fill(0xa5);
+        }
         damaged.put(&open_file(), &contents);
         let storage = dynamic(&damaged);
         let is_read = reader(&storage).unwrap().view().ids().end == 3100;
@@ -300,7 +302,7 @@ fn zeros_from_a_frame_on_are_no_lost_sector() {
     // What the same commit wrote in front of them, in that sector, is there: the disk wrote the sector.
     let memory = log(&[100, MANY]);
     let frame = frames(&memory)[2].clone();
-    assert!(frame.start % 512 > 0);
+    assert!(!frame.start.is_multiple_of(512));
     let end = frame.start.next_multiple_of(512);
     assert!(end - frame.start > 8);
     for part in [frame.start..end, frame.start..end + 512] {
