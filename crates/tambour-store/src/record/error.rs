@@ -34,7 +34,7 @@ pub enum RecordError {
         got: String,
     },
     /// A file of a format that this version does not read.
-    #[error("{}: format version {version} is not supported (this program reads 1)", path.display())]
+    #[error("{}: format version {version} is not supported (this program reads 1, of open segments also 2)", path.display())]
     Version {
         /// The file.
         path: PathBuf,

@@ -25,6 +25,7 @@ mod background;
 mod batch;
 mod bytes;
 mod codec;
+mod copies;
 mod dictionary;
 mod error;
 mod guard;

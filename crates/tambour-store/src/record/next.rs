@@ -20,6 +20,8 @@ use std::path::Path;
 
 /// Older segments that are read, spread over all of them.
 const OLDER_MAX: usize = 8;
+/// Runs of neighbours that a sample consists of at least, where records are large.
+const RUNS_MIN: usize = 16;
 /// The last records of a segment, one part of so many, are kept for the comparison.
 const TEST_PART: usize = 8;
 
@@ -51,10 +53,10 @@ pub(super) fn learn(
     // Nobody has seen the last records: neither the new dictionary nor that which was there before them.
     let seen = records.len() - records.len() / TEST_PART;
     let seen_bytes = records.bytes_of(0..seen).len();
-    take(records, runs(0..seen, seen_bytes, wanted / 2), &mut sample);
+    take(records, 0..seen, seen_bytes, wanted / 2, &mut sample);
     let mut unseen = Batch::default();
     let unseen_bytes = records.bytes().len() - seen_bytes;
-    take(records, runs(seen..records.len(), unseen_bytes, HELD_OUT_BYTES), &mut unseen);
+    take(records, seen..records.len(), unseen_bytes, HELD_OUT_BYTES, &mut unseen);
     let lengths: Vec<usize> = sample.lengths().collect();
     let learned = Dictionary::train(sample.bytes(), &lengths, bytes_max);
     let size = |dictionary: Dictionary| -> Result<f64, RecordError> {
@@ -62,6 +64,7 @@ pub(super) fn learn(
         Ok(encode(&unseen, &way, 1)?.0.len() as f64)
     };
     let is_better = !learned.is_empty()
+        && !unseen.is_empty()
         && size(learned.clone())? <= size(known(store, directory))? * (1.0 - DICTIONARY_GAIN);
     Ok(is_better.then_some(learned))
 }
@@ -96,24 +99,94 @@ fn take_sealed(sealed: &Sealed, wanted: usize, sample: &mut Batch) -> Result<(),
     let (mut decoder, mut spare) = (sealed.decoder()?, Vec::new());
     let count = usize::try_from(sealed.header.records).unwrap_or(usize::MAX);
     let bytes = usize::try_from(sealed.header.raw_bytes).unwrap_or(usize::MAX);
+    let mut left = wanted;
     for record in runs(0..count, bytes, wanted).flatten() {
         let place = sealed.group(record / sealed.header.group)?;
-        sample.push(sealed.get(record, place, &mut decoder, &mut spare)?, None);
+        push(sealed.get(record, place, &mut decoder, &mut spare)?, &mut left, sample);
     }
     Ok(())
 }
 
-fn take(records: &Batch, runs: impl Iterator<Item = Range<usize>>, sample: &mut Batch) {
-    for record in runs.flatten() {
-        sample.push(records.get(record).unwrap_or_default(), None);
+/// Adds records of a range that has so many bytes.
+fn take(records: &Batch, range: Range<usize>, bytes: usize, wanted: usize, sample: &mut Batch) {
+    let mut left = wanted;
+    for record in runs(range, bytes, wanted).flatten() {
+        push(records.get(record).unwrap_or_default(), &mut left, sample);
     }
 }
 
-/// Runs of neighbours, spread over a range of records that has so many bytes, which have about as many as are wanted.
+/// Adds a record if there is room for it: one that is long leaves it to others.
+fn push(record: &[u8], left: &mut usize, sample: &mut Batch) {
+    if let Some(rest) = left.checked_sub(record.len()) {
+        *left = rest;
+        sample.push(record, None);
+    }
+}
+
+/// Runs of neighbours, spread over a range of records that has so many bytes, which have about as many as are wanted. Of large
+/// records a run has fewer, so that there are some runs in any case.
 fn runs(records: Range<usize>, bytes: usize, wanted: usize) -> impl Iterator<Item = Range<usize>> {
     let every = (bytes / wanted.max(1)).max(1);
+    let record_bytes = (bytes / records.len().max(1)).max(1);
+    let run = (wanted / RUNS_MIN / record_bytes).clamp(1, GROUP_RECORDS_MAX);
     let end = records.end;
-    records
-        .step_by(GROUP_RECORDS_MAX * every)
-        .map(move |first| first..end.min(first + GROUP_RECORDS_MAX))
+    records.step_by(run * every).map(move |first| first..end.min(first + run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::Settings;
+    use super::super::tests::{PATH, disk, dynamic, options};
+    use super::*;
+    use crate::record::view::ViewOptions;
+
+    /// Something like JSON, of so many bytes, with a number that makes it another one.
+    fn large(id: usize, bytes: usize) -> Vec<u8> {
+        let text = |k: usize| format!("{{\"id\":{id},\"k\":{},\"name\":\"a name\"}},", k * id);
+        (0..).flat_map(|k| text(k).into_bytes()).take(bytes).collect()
+    }
+
+    #[test]
+    fn a_sample_has_no_more_bytes_than_are_wanted() {
+        let wanted = 300_000;
+        // Small ones, large ones, and a few that are longer than all that is wanted.
+        for (count, bytes) in [(20_000, 100), (200, 40_000), (6, 400_000)] {
+            let mut batch = Batch::default();
+            (0..count).for_each(|id| batch.push(&large(id, bytes), None));
+            let mut sample = Batch::default();
+            take(&batch, 0..batch.len(), batch.bytes().len(), wanted, &mut sample);
+            let most = if bytes > wanted { 0 } else { wanted / bytes };
+            assert!(
+                sample.len() <= most && sample.len() * 2 >= most,
+                "{} of {bytes}",
+                sample.len()
+            );
+            // From all over the records.
+            if bytes < wanted {
+                let last = sample.get(sample.len() - 1).unwrap();
+                let number = batch.iter().position(|record| record == last).unwrap();
+                assert!(number > count / 2, "{number} of {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn large_records_of_older_segments_are_bounded() {
+        let storage = dynamic(&disk());
+        let settings = Settings { segment_bytes: 4 << 20, ..Settings::default() };
+        let store = RecordStore::create(&storage, Path::new(PATH), &settings).unwrap();
+        let writer = store.writer("default").unwrap();
+        for segment in 0..3 {
+            let mut batch = Batch::default();
+            (0..100).for_each(|k| batch.push(&large(segment * 100 + k, 40_000), None));
+            writer.append_batch(&batch).unwrap();
+        }
+        writer.seal(&options(1), true).unwrap();
+        let view = store.view("default", &ViewOptions::default()).unwrap();
+        assert!(view.segments() >= 2);
+        let directory = store.directory("default").unwrap();
+        let wanted = 600_000;
+        let sample = older(&store, &directory, 300, wanted).unwrap().unwrap();
+        assert!(sample.bytes().len() <= wanted && sample.len() >= 8, "{}", sample.bytes().len());
+    }
 }

@@ -4,7 +4,7 @@ use super::RecordError;
 use super::batch::Batch;
 use super::layout::{RecordStore, Settings};
 use super::open::Tail;
-use super::view::{Segment, ViewOptions};
+use super::view::{Segment, View, ViewOptions};
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,8 @@ pub struct Salvaged {
     /// no crash leaves, and nothing tells how many records that was.
     pub unknown: bool,
     /// Commits that were cut off: by a crash, and then none of their records was acknowledged, or because the end of a file is
-    /// missing. Their records are not counted as lost.
+    /// missing. Their records are not counted as lost, unless there is more to read behind what is missing: then what is whole is
+    /// copied, and the others are.
     pub cut: Vec<CutOff>,
     /// What was wrong.
     pub damage: Vec<RecordError>,
@@ -32,7 +33,7 @@ pub struct Salvaged {
     pub moved: Vec<(String, Vec<Moved>)>,
 }
 
-/// The beginning of a commit at the end of a file.
+/// A commit at the end of a file, or the end of one, of which pieces are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutOff {
     /// The open segment.
@@ -41,8 +42,12 @@ pub struct CutOff {
     pub offset: u64,
     /// Bytes of it.
     pub bytes: u64,
-    /// Records that the commit had at least, if its head is there.
+    /// Records that the frames had of which a head is there.
     pub records: Option<u64>,
+    /// Whether a head or a block is whole behind the first piece that is missing.
+    pub whole_behind: bool,
+    /// The copy of the file that a writer kept.
+    pub copy: Option<PathBuf>,
 }
 
 /// Neighbours that were copied.
@@ -86,37 +91,25 @@ fn salvage_category(
     category: &str,
     salvaged: &mut Salvaged,
 ) -> Result<(), RecordError> {
-    let view = Arc::new(store.view(category, &ViewOptions { memory_bytes: 0 })?);
+    let mut view = store.view(category, &ViewOptions { memory_bytes: 0 })?;
+    // Before any of its frames counts.
+    let cut_off = view.slots.last().and_then(|slot| match &slot.segment {
+        Segment::Open(open) => open.cut_off(),
+        _ => None,
+    });
+    if let Some(slot) = view.slots.last_mut()
+        && let Segment::Open(open) = &mut slot.segment
+    {
+        salvaged.unknown |= open.take_back();
+        slot.ids.end = open.end();
+    }
+    salvaged.cut.extend(cut_off);
+    let view = Arc::new(view);
     let writer = copy.writer(category)?;
     let Range { start: first, end } = view.ids();
     let (mut batch, mut runs) = (Batch::default(), Vec::<Moved>::new());
     let (mut copied, mut failure) = (0, None);
-    let mut told = 0;
-    for (number, slot) in view.slots.iter().enumerate() {
-        // Ids up to the next segment were given out; those that are not there are counted as such.
-        let missing = |end: u64| {
-            view.slots.get(number + 1).map_or(0, |next| next.ids.start.saturating_sub(end))
-        };
-        match &slot.segment {
-            Segment::Broken(..) => salvaged.unknown |= slot.ids.is_empty(),
-            Segment::Open(open) => match open.tail {
-                Tail::Damaged { records } => {
-                    let known = missing(open.end());
-                    salvaged.unknown |= known == 0;
-                    told += records.saturating_sub(known);
-                }
-                Tail::Cut { .. } if missing(open.end()) > 0 => {}
-                Tail::Cut { records } => salvaged.cut.push(CutOff {
-                    path: open.path.clone(),
-                    offset: open.frames_end as u64,
-                    bytes: (open.file_bytes - open.frames_end) as u64,
-                    records,
-                }),
-                Tail::Nothing => {}
-            },
-            Segment::Sealed(_) => {}
-        }
-    }
+    let told = tell_ends(&view, salvaged);
     let mut reader = view.reader();
     // Beyond the end: a broken segment there is to be reported.
     let stopped = reader.scan_each(first..u64::MAX, |scanned| {
@@ -151,4 +144,32 @@ fn salvage_category(
     salvaged.lost += (end - first).saturating_sub(copied) + told;
     salvaged.moved.push((category.to_owned(), runs));
     Ok(())
+}
+
+/// Tells what follows the last frames of segments; how many records are known to be lost there beyond those that ids tell of.
+fn tell_ends(view: &View, salvaged: &mut Salvaged) -> u64 {
+    let mut told = 0;
+    for (number, slot) in view.slots.iter().enumerate() {
+        // Ids up to the next segment were given out; those that are not there are counted as such.
+        let missing = |end: u64| {
+            view.slots.get(number + 1).map_or(0, |next| next.ids.start.saturating_sub(end))
+        };
+        match &slot.segment {
+            Segment::Broken(..) => salvaged.unknown |= slot.ids.is_empty(),
+            Segment::Open(open) => match &open.tail {
+                Tail::Damaged { records } => {
+                    let known = missing(open.end());
+                    salvaged.unknown |= known == 0;
+                    told += records.saturating_sub(known);
+                }
+                // That of the last one has been told.
+                Tail::Cut(_) if number + 1 < view.slots.len() && missing(open.end()) == 0 => {
+                    salvaged.cut.extend(open.cut_off());
+                }
+                Tail::Cut(_) | Tail::Nothing => {}
+            },
+            Segment::Sealed(_) => {}
+        }
+    }
+    told
 }

@@ -225,3 +225,44 @@ fn group_bytes(sample: &Batch, size: usize, group: usize, records: usize) -> usi
     let first = group * size;
     sample.bytes_of(first..sample.len().min(first + records)).len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Letters of an alphabet of so many, the same for the same seed.
+    fn letters(seed: u64, count: usize, alphabet: u64) -> Vec<u8> {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut letter = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            b'A' + ((state >> 33) % alphabet).to_le_bytes()[0]
+        };
+        (0..count).map(|_| letter()).collect()
+    }
+
+    /// The level that is left of 8 for records made of pieces of a dictionary.
+    fn eased(alphabet: u64, codec: Codec) -> i32 {
+        let known = letters(1, 60_000, alphabet);
+        let mut batch = Batch::default();
+        for record in 0..600 {
+            let pieces = (0..6).flat_map(|piece| {
+                let at = (record * 6 + piece) * 7919 % (known.len() - 24);
+                known[at..at + 24].to_vec()
+            });
+            batch.push(&pieces.collect::<Vec<u8>>(), None);
+        }
+        let samples = Samples { train: batch.clone(), held_out: batch };
+        let dictionary = Dictionary::new(known).unwrap();
+        ease(&samples, 1 << 30, Way { codec, level: 8, dictionary }).unwrap().level
+    }
+
+    #[test]
+    fn a_harder_search_is_kept_only_where_it_finds_more() {
+        // With four letters there are hundreds of places that begin alike, and only one goes on alike.
+        assert_eq!(eased(4, Codec::Lz4), 8);
+        // With many the first place that begins alike is the one.
+        assert_eq!(eased(60, Codec::Lz4), EASY_LEVEL);
+        // Levels of zstd are something else.
+        assert_eq!(eased(60, Codec::Zstd), 8);
+    }
+}

@@ -3,6 +3,7 @@
 use super::background::Ended;
 use super::batch::Batch;
 use super::codec::{Codec, Encoder};
+use super::copies;
 use super::dictionary::{self, Dictionary};
 use super::layout::{
     FileKind, NEXT_DICTIONARY, RecordStore, category_of, file_name, from_store, replace_file,
@@ -13,6 +14,7 @@ use super::open::frame::{self, FRAME_BYTES_MAX, FRAME_RECORDS_MAX};
 use super::open::{OpenHeader, OpenSegment, start};
 use super::pending::{Epoch, Pending};
 use super::retention::{self, Dropped, Retention};
+use super::salvage::CutOff;
 use super::seal::{self, NO_TIME, SealOptions, SealReport};
 use super::sealed::build::seed;
 use super::trial::Samples;
@@ -25,8 +27,6 @@ use tambour_part::storage::{Lock, WriteFile};
 
 /// Open files up to this length are gone on with; behind longer ones a new segment begins.
 const ADOPT_BYTES_MAX: usize = 4 << 20;
-/// Copies of damaged files that are kept under one name.
-const DAMAGED_MAX: u32 = 1000;
 /// Effort of the encoder of open segments: they are read little, and soon replaced.
 pub(super) const OPEN_LEVEL: i32 = 1;
 
@@ -46,6 +46,8 @@ pub struct Writer {
     maintenance: Mutex<()>,
     /// What was wrong with the last segment when the writer took over.
     found: Mutex<Vec<RecordError>>,
+    /// What was cut off there although there was more to read.
+    cut: Mutex<Option<CutOff>>,
     #[expect(dead_code, reason = "held for its drop")]
     lock: Mutex<Box<dyn Lock>>,
 }
@@ -120,6 +122,7 @@ impl Writer {
             sealing: Mutex::default(),
             maintenance,
             found: Mutex::default(),
+            cut: Mutex::default(),
             lock: Mutex::new(lock),
         };
         writer.take_over()?;
@@ -142,6 +145,11 @@ impl Writer {
         } else {
             let open = OpenSegment::read(storage, &path, Some(self.store.number), None)?;
             commit.end = open.end();
+            // A commit of which pieces are whole may have been durable, and lost a sector since then.
+            if let Some(cut) = open.cut_off().filter(|cut| cut.whole_behind) {
+                let copy = Some(copies::keep(storage, &path, "torn")?);
+                *hold(&self.cut) = Some(CutOff { copy, ..cut });
+            }
             // A damaged file stays as it is, for those who look into it.
             let found: Vec<_> =
                 open.damage.iter().map(RecordError::again).chain(open.tail_damage()).collect();
@@ -152,27 +160,14 @@ impl Writer {
                 storage.sync_file(&path).map_err(RecordError::file("sync", &path))?;
             }
             if !found.is_empty() && open.end() == base {
-                self.put_away(&path)?;
+                // Of which no record can be read: the next segment replaces it.
+                copies::keep(storage, &path, "damaged")?;
                 commit.open = Some(self.begin_new(base)?);
             }
             *hold(&self.found) = found;
         }
         hold(&self.pending).first = commit.end;
         Ok(())
-    }
-
-    /// Keeps a copy of a damaged file of which no record can be read: the next segment replaces it.
-    fn put_away(&self, path: &Path) -> Result<(), RecordError> {
-        let storage = &*self.store.storage;
-        let bytes = storage.read(path, u64::MAX).map_err(RecordError::file("read", path))?;
-        let name = |number: u32| path.with_extension(format!("open.damaged-{number}"));
-        let is_taken = |path: &PathBuf| storage.exists(path).unwrap_or(true);
-        let copy = (1..=DAMAGED_MAX).map(name).find(|copy| !is_taken(copy)).unwrap_or_default();
-        let mut file = storage.create(&copy).map_err(RecordError::file("create", &copy))?;
-        let written = file.write_all(&bytes).and_then(|()| file.sync());
-        written.map_err(RecordError::file("write", &copy))?;
-        let synced = storage.sync_directory(&self.directory);
-        synced.map_err(RecordError::file("sync", &self.directory))
     }
 
     /// Replaces the file of an open segment by its whole frames, and goes on with it.
@@ -230,6 +225,13 @@ impl Writer {
     /// again; salvage the store first if it matters.
     pub fn take_found(&self) -> Vec<RecordError> {
         std::mem::take(&mut hold(&self.found))
+    }
+
+    /// A commit at the end of the log that this writer cut off when it took over, although heads or blocks of it are whole behind
+    /// what is missing, and the copy that it kept of the file. Nobody was told that it is durable if a crash left it so; a disk that
+    /// lost a sector of it later leaves the same. A commit of which nothing but the beginning is there is not told.
+    pub fn take_cut(&self) -> Option<CutOff> {
+        hold(&self.cut).take()
     }
 
     /// The directory of the category.

@@ -7,11 +7,14 @@ use crate::output::{Console, failure, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
 use tambour::part::storage;
-use tambour::store::record::{CutOff, Group, Retention, SealOptions, SealReport, salvage as save};
+use tambour::store::record::{
+    CutOff, Group, Retention, SealOptions, SealReport, Writer, salvage as save,
+};
 use tambour_bench::thread_seconds;
 
 pub(super) fn seal(arguments: &SealArguments, console: Console) -> anyhow::Result<()> {
     let writer = open(&arguments.log.store)?.writer(&arguments.log.category)?;
+    tell_found(&writer, console);
     let group = match arguments.group {
         Some(group) => Group::Fixed(usize::from(group)),
         None => Group::Floor { reads_per_second: arguments.floor as f64, clock: thread_seconds },
@@ -73,6 +76,7 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
                     "offset": cut.offset,
                     "bytes": cut.bytes,
                     "records": cut.records,
+                    "whole_behind": cut.whole_behind,
                 })
             })
             .collect();
@@ -89,14 +93,13 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
         for error in &saved.damage {
             writeln!(lines, "{}", failure::chain(error).join(": "))?;
         }
-        for CutOff { path, offset, bytes, records } in &saved.cut {
-            let records =
-                records.map_or_else(String::new, |records| format!(" of {records} records"));
-            let (path, bytes) = (path.display(), quantity::bytes(*bytes));
-            writeln!(
-                lines,
-                "{path}, offset {offset}: {bytes} of a commit{records} that was cut off: not acknowledged if it was a crash"
-            )?;
+        for cut in &saved.cut {
+            let rest = if cut.whole_behind {
+                "; what is whole of it is saved, the rest is counted as lost"
+            } else {
+                ""
+            };
+            writeln!(lines, "{}{rest}", cut_off(cut))?;
         }
         lines.flush()?;
     }
@@ -115,8 +118,37 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
     Err(Failure::Listed { summary, exit: Exit::Partial }.into())
 }
 
+/// Says what a writer found wrong when it took over.
+pub(super) fn tell_found(writer: &Writer, console: Console) {
+    for found in writer.take_found() {
+        console.note(format_args!(
+            "damaged, goes on behind it: {}",
+            failure::chain(&found).join(": ")
+        ));
+    }
+    if let Some(cut) = writer.take_cut() {
+        let copy = cut.copy.as_ref().map_or_else(String::new, |copy| copy.display().to_string());
+        console.note(format_args!(
+            "{}; pieces of it are whole: the file as it was is kept as {copy}",
+            cut_off(&cut)
+        ));
+    }
+}
+
+/// What was cut off, in words.
+fn cut_off(cut: &CutOff) -> String {
+    let records = cut.records.map_or_else(String::new, |records| {
+        format!(" of {} at least", quantity::counted(records, "record", "records"))
+    });
+    let (path, offset, bytes) = (cut.path.display(), cut.offset, quantity::bytes(cut.bytes));
+    format!(
+        "{path}, offset {offset}: {bytes} of a commit{records} that was cut off: not acknowledged if it was a crash"
+    )
+}
+
 pub(super) fn retain(arguments: &RetainArguments, console: Console) -> anyhow::Result<()> {
     let writer = open(&arguments.log.store)?.writer(&arguments.log.category)?;
+    tell_found(&writer, console);
     let retention = Retention {
         before: arguments.before.as_deref().map(format::time).transpose()?,
         bytes_max: arguments.bytes.map(|bytes| bytes.0),

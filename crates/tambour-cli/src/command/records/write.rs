@@ -1,9 +1,9 @@
 //! `records create` and `records append`.
 
 use super::arguments::{AppendArguments, CreateArguments};
-use super::{format, open};
+use super::{format, maintain, open};
 use crate::clock::Start;
-use crate::output::{Console, failure, quantity, stdout};
+use crate::output::{Console, quantity, stdout};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,12 +24,7 @@ pub(super) fn append(arguments: &AppendArguments, console: Console) -> anyhow::R
     let start = Start::now();
     let store = open(&arguments.log.store)?;
     let writer = Arc::new(store.writer(&arguments.log.category)?);
-    for found in writer.take_found() {
-        console.note(format_args!(
-            "damaged, goes on behind it: {}",
-            failure::chain(&found).join(": ")
-        ));
-    }
+    maintain::tell_found(&writer, console);
     let sealing = if arguments.seal {
         Some(writer.seal_in_background(&SealOptions::default())?)
     } else {

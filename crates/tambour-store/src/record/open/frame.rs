@@ -24,7 +24,7 @@ pub(in crate::record) const FRAME_BYTES_MAX: usize = 256 << 10;
 /// Most raw bytes of a block before the next record begins another one.
 const BLOCK_BYTES_MAX: usize = 64 << 10;
 /// Most bytes of a payload.
-const PAYLOAD_BYTES_MAX: usize = 2 * RECORD_BYTES_MAX;
+pub(super) const PAYLOAD_BYTES_MAX: usize = 2 * RECORD_BYTES_MAX;
 
 /// Bits of the first byte of a directory.
 mod flag {
@@ -106,7 +106,7 @@ impl Head {
         if flags & !(flag::TIMED | flag::GOES_ON) != 0 {
             return Err(Damage::new(HEAD_BYTES, "flags of a frame", "0 to 3", flags));
         }
-        self.goes_on = flags & flag::GOES_ON != 0;
+        self.goes_on = goes_on(flags);
         for _ in 0..records {
             self.lengths.push(parser.varint_up_to(RECORD_BYTES_MAX)?);
         }
@@ -145,6 +145,11 @@ pub(super) fn starts_like_head(bytes: &[u8]) -> bool {
     let Some(directory) = bytes.get(4..8).and_then(<[u8]>::first_chunk::<4>) else { return true };
     let directory = u32::from_le_bytes(*directory) as usize;
     directory <= DIRECTORY_BYTES_MAX && HEAD_BYTES + directory > bytes.len()
+}
+
+/// Whether the first byte of a directory says that the frame before belongs to the same commit.
+pub(super) fn goes_on(flags: u8) -> bool {
+    flags & flag::GOES_ON != 0
 }
 
 fn hex(bytes: &[u8]) -> String {

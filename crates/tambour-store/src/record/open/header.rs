@@ -9,7 +9,9 @@ use tambour_kernel::hash::crc32c;
 
 /// The first bytes of an open segment.
 const MAGIC: [u8; 8] = *b"TMBROPEN";
-const VERSION: u16 = 1;
+/// What is written. In version 1 no frame says that it goes on with a commit.
+const VERSION: u16 = 2;
+const VERSION_MIN: u16 = 1;
 /// Bytes of the header, which is there twice.
 pub(super) const HEADER_BYTES: usize = 48;
 /// Most bytes of the dictionary, compressed.
@@ -58,11 +60,11 @@ pub(super) fn read_header(
     };
     let error = |(bad, at): (Damage, usize)| bad.within(path, at as u64);
     match (copy(0), copy(HEADER_BYTES)) {
-        (Ok((header, VERSION)), second) => {
+        (Ok((header, VERSION_MIN..=VERSION)), second) => {
             damage.extend(second.err().map(error));
             Ok(header)
         }
-        (Err(first), Ok((header, VERSION))) => {
+        (Err(first), Ok((header, VERSION_MIN..=VERSION))) => {
             damage.push(error(first));
             Ok(header)
         }
@@ -96,3 +98,30 @@ fn parse_header(bytes: &[u8]) -> Result<HeaderFields, Damage> {
 }
 
 const _: () = assert!(HEADER_BYTES == 8 + 2 + 2 + 8 + 8 + 4 + 4 + 4 + 4 + 4, "fields of a header");
+
+#[cfg(test)]
+mod tests {
+    use super::super::OpenSegment;
+    use super::*;
+
+    #[test]
+    fn the_version_before_is_read_and_later_ones_are_not() {
+        let header = OpenHeader { store: 1, base: 9, seed: 7 };
+        let file = start(header, &Dictionary::default()).unwrap();
+        for (version, is_read) in [(0, false), (1, true), (VERSION, true), (VERSION + 1, false)] {
+            let mut other = file.clone();
+            for at in [0, HEADER_BYTES] {
+                other[at + 8..at + 10].copy_from_slice(&version.to_le_bytes());
+                let sum = crc32c(0, &other[at..at + HEADER_BYTES - 4]);
+                other[at + HEADER_BYTES - 4..at + HEADER_BYTES].copy_from_slice(&sum.to_le_bytes());
+            }
+            match OpenSegment::parse(other, Path::new("file"), None, None) {
+                Ok(segment) => assert!(is_read && segment.header == header),
+                Err(RecordError::Version { version: got, .. }) => {
+                    assert!(!is_read && got == u64::from(version));
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}

@@ -3,6 +3,7 @@
 mod cache;
 pub(super) mod frame;
 mod header;
+mod lost;
 mod search;
 mod tail;
 mod torn;

@@ -4,18 +4,19 @@
 //! disk. The beginning of a frame tells nothing of its own accord: whoever cuts a file off leaves the same. But bytes that are
 //! neither are no work of a crash, and may have been records that were acknowledged.
 
-use super::OpenSegment;
 use super::frame::{HEAD_BYTES, Head, starts_like_head};
 use super::search::places;
-use super::torn::torn;
+use super::torn::{Torn, commit_start, torn};
+use super::{Frame, OpenSegment};
+use crate::record::salvage::CutOff;
 
 /// What follows the last frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(in crate::record) enum Tail {
     /// Nothing, or what belongs to later segments.
     Nothing,
-    /// The beginning of a frame, zeros, or pieces of a commit. The records of its first frame, if a head of that is there.
-    Cut { records: Option<u64> },
+    /// The beginning of a frame, zeros, or pieces of a commit.
+    Cut(Torn),
     /// Something else. The records that heads tell of, which may be fewer than there were.
     Damaged { records: u64 },
 }
@@ -29,7 +30,7 @@ impl Tail {
         }
         let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count();
         if zeros == rest.len() {
-            return Self::Cut { records: None };
+            return Self::Cut(Torn::default());
         }
         let written = &rest[..rest.len() - zeros];
         let end = segment.end();
@@ -39,20 +40,51 @@ impl Tail {
                 let directory = &rest[HEAD_BYTES..head.own_bytes];
                 let own = directory.iter().rev().take_while(|byte| **byte == 0).count();
                 if written.len() < head.frame_bytes() - own {
-                    return Self::Cut { records: Some(head.lengths.len() as u64) };
+                    let (at, records) = (segment.frames_end, head.lengths.len() as u64);
+                    let Head { first, goes_on, .. } = head;
+                    let mut torn = Torn::default();
+                    torn.add(segment, &head, Frame { first, records, at, head_at: at, goes_on });
+                    return Self::Cut(torn);
                 }
             }
             Err(_) if starts_like_head(written) && heads(segment, rest).next().is_none() => {
-                return Self::Cut { records: None };
+                return Self::Cut(Torn::default());
             }
             _ => {}
         }
-        if let Some(cut) = torn(segment, segment.frames_end) {
-            return cut;
+        let frames_at = segment.frames.first().map_or(segment.frames_end, |frame| frame.at);
+        let start = commit_start(segment, frames_at);
+        if let Some(torn) = torn(segment, segment.frames_end, start) {
+            return Self::Cut(torn);
         }
         let told =
             heads(segment, rest).map(|head| head.first.saturating_add(head.lengths.len() as u64));
         Self::Damaged { records: told.max().unwrap_or(0).saturating_sub(end) }
+    }
+}
+
+impl OpenSegment {
+    /// The commit that was cut off at the end of this segment.
+    pub(in crate::record) fn cut_off(&self) -> Option<CutOff> {
+        let Tail::Cut(torn) = &self.tail else { return None };
+        Some(CutOff {
+            path: self.path.clone(),
+            offset: self.frames_end as u64,
+            bytes: (self.file_bytes - self.frames_end) as u64,
+            records: torn.records,
+            whole_behind: torn.whole_behind,
+            copy: None,
+        })
+    }
+
+    /// Counts frames of a commit that was cut off as records, for those who want all that can be read: if anything is whole
+    /// behind what was lost. Whether more may be lost than ids tell.
+    pub(in crate::record) fn take_back(&mut self) -> bool {
+        let Tail::Cut(torn) = &mut self.tail else { return false };
+        if torn.whole_behind {
+            self.frames.append(&mut torn.frames);
+        }
+        torn.whole_behind && torn.unknown
     }
 }
 

@@ -6,6 +6,7 @@ mod crash;
 mod damage;
 mod drift;
 mod flips;
+mod golden;
 mod kill;
 mod round_trip;
 mod torn;

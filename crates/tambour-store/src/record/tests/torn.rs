@@ -100,6 +100,18 @@ fn pages_of_a_commit_reach_the_disk_in_any_order() {
     }
 }
 
+/// Records that make a file longer than those that a writer takes over.
+fn noise() -> Batch {
+    let mut noise = 1_u64;
+    let mut random = || {
+        noise = noise.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (noise >> 33).to_le_bytes()[0]
+    };
+    let mut batch = Batch::default();
+    (0..5000).for_each(|_| batch.push(&(0..1024).map(|_| random()).collect::<Vec<u8>>(), None));
+    batch
+}
+
 /// The file of a log with something else in a part of it.
 fn put(memory: &Memory, part: std::ops::Range<usize>, byte: u8) -> Memory {
     let other = memory.crash(Fate::Kept);
@@ -153,9 +165,12 @@ fn other_bytes_in_the_last_commit_are_damage_and_lost_sectors_are_not() {
         // All from that frame on is taken back, and that is told.
         assert!(found < 100 + MANY && (found == end || end == 0 && found > 100), "{found}");
         assert_eq!(verify(&dynamic(&torn), Path::new(PATH)).unwrap().damage.len(), 1);
+        // What is whole behind that sector may have been acknowledged: it is saved, and the blocks that it overlaps are lost.
         let salvaged = salvage(&dynamic(&torn), Path::new(PATH), Path::new("logs/saved")).unwrap();
-        assert_eq!((salvaged.records, salvaged.lost, salvaged.unknown), (found, 0, false));
-        assert!(salvaged.cut[0].records.is_some());
+        assert_eq!(salvaged.records + salvaged.lost, 100 + MANY);
+        assert!((1..=4 * 16).contains(&salvaged.lost) && !salvaged.unknown, "{}", salvaged.lost);
+        let cut = &salvaged.cut[0];
+        assert_eq!((cut.records, cut.whole_behind), (Some(100 + MANY - found), true));
         assert_goes_on(&torn, 100, &format!("frame {number}"));
         // The same sector with other bytes, or a bit of them.
         for part in [sector.clone(), sector.start + 99..sector.start + 100] {
@@ -176,19 +191,135 @@ fn other_bytes_in_the_last_commit_are_damage_and_lost_sectors_are_not() {
     }
 }
 
+/// A commit of tiny records of one second: a long run of zeros in its directory.
+fn log_of_a_second() -> Memory {
+    let memory = log(&[100]);
+    let writer = writer(&memory);
+    let mut batch = Batch::default();
+    (0..3000).for_each(|_| batch.push(b"x", Some(1_700_000_000)));
+    writer.append_batch(&batch).unwrap();
+    drop(writer);
+    memory
+}
+
+#[test]
+fn zeros_that_belong_in_a_directory_explain_nothing() {
+    let memory = log_of_a_second();
+    let whole = memory.read(&open_file(), u64::MAX).unwrap();
+    let frame = frames(&memory)[1].clone();
+    let behind = memchr::memmem::rfind(&whole, b"TRF2").unwrap();
+    let is_zeros = |sector: &[u8]| sector.iter().all(|byte| *byte == 0);
+    let natural = whole[frame.start.next_multiple_of(512)..behind].chunks_exact(512);
+    assert!(natural.filter(|sector| is_zeros(sector)).count() >= 2);
+    // Block entries, payload and the start of the second head; or only bytes of both heads.
+    let middle = behind - 3900..behind + 196;
+    let other_bytes = [vec![middle], vec![behind - 9..behind - 1, behind + 40..behind + 41]];
+    let heads = [vec![frame.start + 40..frame.start + 41, behind + 50..behind + 51]];
+    for parts in other_bytes.into_iter().chain(heads) {
+        let damaged = memory.crash(Fate::Kept);
+        let mut contents = whole.clone();
+        for part in &parts {
+            contents[part.clone()].fill(0xa5);
+        }
+        damaged.put(&open_file(), &contents);
+        let storage = dynamic(&damaged);
+        let is_read = reader(&storage).unwrap().view().ids().end == 3100;
+        let mut reader = reader(&storage).unwrap();
+        assert!(
+            is_read || matches!(reader.get(3000), Err(RecordError::Corrupt { .. })),
+            "{parts:?}"
+        );
+        let salvaged = salvage(&storage, Path::new(PATH), Path::new("logs/saved")).unwrap();
+        assert!(salvaged.cut.is_empty() && !salvaged.damage.is_empty(), "{parts:?}");
+        assert!(salvaged.unknown || salvaged.lost > 0, "{parts:?}");
+    }
+    // Sectors of both heads that were lost are what a crash leaves, whichever they are: of neither head all is there.
+    let sectors = |place: std::ops::Range<usize>| {
+        (place.start.next_multiple_of(512)..place.end - 512).step_by(512)
+    };
+    let (front, back) = (frame.start..behind - 400, behind..whole.len());
+    for first in sectors(front).filter(|at| !is_zeros(&whole[*at..at + 512])) {
+        for second in sectors(back.clone()).filter(|at| !is_zeros(&whole[*at..at + 512])) {
+            let torn = put(&put(&memory, first..first + 512, 0), second..second + 512, 0);
+            let mut reader = reader(&dynamic(&torn)).unwrap();
+            let is_lost = matches!(reader.get(3000), Err(RecordError::NotFound { .. }));
+            // Bytes that both heads lack are lost; with any of them in one of the two, other bytes would show.
+            let salvaged =
+                salvage(&dynamic(&torn), Path::new(PATH), Path::new("logs/saved")).unwrap();
+            assert!(is_lost && salvaged.cut.len() == 1, "{first}, {second}");
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_lost_a_sector_is_kept_aside() {
+    // A short file is replaced when a writer takes over, a long one is removed when it is sealed.
+    for is_long in [false, true] {
+        let memory = log(&[100]);
+        let before = writer(&memory);
+        if is_long {
+            before.append_batch(&noise()).unwrap();
+        }
+        let end = before.end();
+        before.append_batch(&records(end..end + MANY)).unwrap();
+        drop(before);
+        let whole = memory.read(&open_file(), u64::MAX).unwrap();
+        let frames = frames(&memory);
+        let sector = sector_within(&frames[frames.len() - 3]);
+        let torn = put(&memory, sector, 0);
+        let lost = torn.read(&open_file(), u64::MAX).unwrap();
+        let kept = open_file().with_extension("open.torn-1");
+        for _ in 0..2 {
+            // The same file is kept once.
+            let writer = writer(&torn);
+            assert_eq!(writer.end(), end);
+            if let Some(cut) = writer.take_cut() {
+                assert_eq!((cut.records, cut.copy.as_ref()), (Some(MANY), Some(&kept)));
+            } else {
+                assert!(!is_long);
+                assert_ne!(torn.read(&open_file(), u64::MAX).unwrap(), lost);
+            }
+        }
+        let writer = writer(&torn);
+        writer.append_batch(&records(end..end + 10)).unwrap();
+        writer.seal(&options(1), true).unwrap();
+        drop(writer);
+        let storage = dynamic(&torn);
+        assert_eq!(storage.read(&kept, u64::MAX).unwrap(), lost);
+        assert!(!storage.exists(&kept.with_extension("torn-2")).unwrap());
+        assert_eq!(reader(&storage).unwrap().view().ids(), 0..end + 10);
+        // A commit that ends early leaves nothing to keep.
+        let short = memory.crash(Fate::Kept);
+        short.put(&open_file(), &whole[..whole.len() - 700]);
+        let again = self::writer(&short);
+        assert!(again.take_cut().is_none() && again.take_found().is_empty());
+        assert!(!dynamic(&short).exists(&kept).unwrap());
+    }
+}
+
+#[test]
+fn zeros_from_a_frame_on_are_no_lost_sector() {
+    // What the same commit wrote in front of them, in that sector, is there: the disk wrote the sector.
+    let memory = log(&[100, MANY]);
+    let frame = frames(&memory)[2].clone();
+    assert!(!frame.start.is_multiple_of(512));
+    let end = frame.start.next_multiple_of(512);
+    assert!(end - frame.start > 8);
+    for part in [frame.start..end, frame.start..end + 512] {
+        let damaged = put(&memory, part, 0);
+        let mut reader = reader(&dynamic(&damaged)).unwrap();
+        assert_eq!(reader.view().ids().end, 100 + MANY);
+        assert_eq!(reader.get(99 + MANY).unwrap(), record(99 + MANY));
+        assert!(!verify(&dynamic(&damaged), Path::new(PATH)).unwrap().damage.is_empty());
+    }
+}
+
 #[test]
 fn a_long_file_is_synced_before_another_one_follows_it() {
     let memory = disk();
     RecordStore::create(&dynamic(&memory), Path::new(PATH), &Settings::default()).unwrap();
     let long = writer(&memory);
-    let mut noise = 1_u64;
-    let mut random = || {
-        noise = noise.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (noise >> 33).to_le_bytes()[0]
-    };
-    let mut batch = Batch::default();
-    (0..5000).for_each(|_| batch.push(&(0..1024).map(|_| random()).collect::<Vec<u8>>(), None));
-    long.append_batch(&batch).unwrap();
+    long.append_batch(&noise()).unwrap();
     // Written, and then the process is killed.
     memory.fail_from(Calls::Writes, 1, EIO);
     long.append_batch(&records(5000..5010)).unwrap_err();
