@@ -5,6 +5,7 @@
 use crate::Settings;
 use crate::cache::Cache;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -160,17 +161,11 @@ impl Database {
         while done < source.len() {
             let (page, start) = self.place(offset + done as u64);
             let count = (self.store.page_bytes() - start).min(source.len() - done);
-            if !self.dirty.contains_key(&page) {
-                let content = cached(&mut self.cache, &mut self.store, page, self.cut)?.to_vec();
-                self.cache.remove(page);
-                self.dirty.insert(page, content);
-            }
-            if let Some(content) = self.dirty.get_mut(&page) {
-                content[start..start + count].copy_from_slice(&source[done..done + count]);
-            }
+            self.changed(page)?[start..start + count].copy_from_slice(&source[done..done + count]);
             done += count;
+            // What was written counts even if the next page cannot be read.
+            self.size = self.size.max(offset + done as u64);
         }
-        self.size = self.size.max(offset + source.len() as u64);
         if self.dirty.len() * self.store.page_bytes() > DIRTY_BYTES_MAX {
             // The rollback journal, which was synced before, can undo it.
             self.flush(Durability::Async)?;
@@ -178,19 +173,31 @@ impl Database {
         Ok(())
     }
 
-    /// Cuts the file, or lengthens it with zeros.
+    /// A page that waits from now on for the next commit.
+    fn changed(&mut self, page: u64) -> Result<&mut [u8], DatabaseError> {
+        match self.dirty.entry(page) {
+            Entry::Occupied(found) => Ok(found.into_mut()),
+            Entry::Vacant(place) => {
+                let content = cached(&mut self.cache, &mut self.store, page, self.cut)?.to_vec();
+                self.cache.remove(page);
+                Ok(place.insert(content))
+            }
+        }
+    }
+
+    /// Cuts the file, or lengthens it with zeros. What fails changes nothing.
     pub(crate) fn truncate(&mut self, size: u64) -> Result<(), DatabaseError> {
         self.check_writable()?;
         if size < self.size {
             let (last, start) = self.place(size);
             let keep = if start == 0 { last } else { last + 1 };
+            if start > 0 {
+                // The only step that can fail, as the page may have to be read.
+                self.changed(last)?[start..].fill(0);
+            }
             self.dirty.retain(|page, _| *page < keep);
             self.cache.forget_from(keep);
             self.cut = self.cut.min(keep);
-            if start > 0 {
-                let zeros = vec![0; self.store.page_bytes() - start];
-                self.write(&zeros, size)?;
-            }
         }
         self.size = size;
         Ok(())
@@ -332,6 +339,44 @@ mod tests {
                 assert!(content(&mut database) == plain.0, "seed {seed}, step {step}");
             }
         }
+    }
+
+    #[test]
+    fn a_cut_that_fails_leaves_everything_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.db");
+        let settings =
+            Settings { codec: tambour_store::page::PageCodec::NONE, ..Settings::default() };
+        let mut database = Database::open(&path, true, true, &settings).unwrap();
+        let pages: Vec<u8> = [1_u8, 2, 3, 4].iter().flat_map(|value| [*value; 4096]).collect();
+        database.write(&pages, 0).unwrap();
+        database.close().unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let image = bytes.windows(4096).position(|bytes| bytes == [2; 4096]).unwrap();
+        bytes[image + 7] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+
+        let mut database = Database::open(&path, true, false, &settings).unwrap();
+        // A change that waits, behind the cut.
+        database.write(&[9; 10], 3 * 4096).unwrap();
+        let mut wanted = pages[2 * 4096..].to_vec();
+        wanted[4096..4106].fill(9);
+        let tail = |database: &mut Database| {
+            let mut content = vec![0; 2 * 4096];
+            assert!(database.read(&mut content, 2 * 4096).unwrap());
+            content
+        };
+        let error = database.truncate(4096 + 100).unwrap_err();
+        assert!(matches!(error, DatabaseError::Store(PageError::Page { .. })), "{error:?}");
+        assert_eq!(database.size(), 4 * 4096);
+        assert!(tail(&mut database) == wanted, "before the commit");
+        database.flush(Durability::Sync).unwrap();
+        assert!(tail(&mut database) == wanted, "after it");
+        let mut database = reopened(database, &path);
+        assert!(tail(&mut database) == wanted, "from the disk");
+        // Cuts that need not read the page do.
+        database.truncate(4096).unwrap();
+        assert!(content(&mut database) == pages[..4096]);
     }
 
     #[test]

@@ -95,6 +95,8 @@ pub struct Served {
     pub update_log_bytes: u64,
     /// Pages that the updates have written, each once for every time it was.
     pub update_pages: u64,
+    /// True if its log is mapped into memory, so that commits take no sync: on the file system of /dev/shm.
+    pub log_in_memory: bool,
 }
 
 /// A combination and its figures. Times are processor time: of the thread, or of all threads of a server.
@@ -126,8 +128,8 @@ pub struct Case {
     pub updates: u64,
     /// Bytes that the file system has allocated after the updates.
     pub allocated_after: u64,
-    /// Syncs of the updates.
-    pub syncs: u64,
+    /// Syncs of the updates; `None` where they do not make commits durable: a server that has its log in memory needs none.
+    pub syncs: Option<u64>,
     /// Holes punched by the updates; a server does not tell.
     pub punches: Option<u64>,
     /// What is known of a server alone.
@@ -165,6 +167,7 @@ pub fn run(
     settings: &Settings,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Results, BenchError> {
+    check_server(settings)?;
     let total = settings.case_count();
     let mut cases = Vec::with_capacity(total);
     for rows in Rows::ALL {
@@ -187,12 +190,20 @@ pub fn run(
 
 /// The same by a server.
 #[cfg(feature = "mariadb")]
-use super::mariadb::case as served;
+use super::mariadb::{case as served, check_server};
 
 #[cfg(not(feature = "mariadb"))]
 fn served(_: &Settings, _: Rows, _: usize, _: PageCodec) -> Result<Case, BenchError> {
     let reason = "not in this build: it takes the feature `mariadb` of tambour-bench".to_owned();
     Err(BenchError::Library { contender: Keeper::MariaDb.name().to_owned(), reason })
+}
+
+#[cfg(not(feature = "mariadb"))]
+fn check_server(settings: &Settings) -> Result<(), BenchError> {
+    if settings.mariadb.is_none() {
+        return Ok(());
+    }
+    served(settings, Rows::AccessLog, 0, PageCodec::NONE).map(drop)
 }
 
 /// A store that is gone when the measurement is.
@@ -255,7 +266,7 @@ fn case(
         update_written: after.bytes_written - before.bytes_written,
         updates: settings.updates,
         allocated_after,
-        syncs: after.syncs - before.syncs,
+        syncs: Some(after.syncs - before.syncs),
         punches: Some(after.punches - before.punches),
         served: None,
     })
@@ -306,5 +317,25 @@ fn wrong_page(codec: PageCodec, layout: Layout, page: u64) -> BenchError {
         file: "generated pages".to_owned(),
         block: usize::try_from(page).unwrap_or(0),
         reason: "the page differs from what was put".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_not_there_is_missed_before_anything_is_measured() {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            bytes: 1 << 18,
+            updates: 1,
+            mariadb: Some(directory.path().to_owned()),
+            ..Settings::of_the_study(directory.path().to_owned())
+        };
+        let mut measured = 0;
+        let error = run(&settings, &mut |done, _| measured = done).unwrap_err();
+        assert!(matches!(error, BenchError::Library { .. }), "{error:?}");
+        assert_eq!(measured, 0);
     }
 }

@@ -45,8 +45,8 @@ impl Results {
                 format!("{:.3}", case.update_seconds),
                 format!("{:.1}", case.bytes_per_update() / 1e3),
                 megabytes(case.allocated_after),
-                case.syncs.to_string(),
-                case.punches.map_or_else(|| "-".to_owned(), |count| count.to_string()),
+                known(case.syncs),
+                known(case.punches),
             ]
         };
         let rows = self.cases.iter().map(row).collect();
@@ -68,6 +68,7 @@ impl Results {
             Column::number("their log MB"),
             Column::number("pages written"),
             Column::number("KB/page"),
+            Column::text("log in"),
         ];
         let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
         let row = |case: &Case| {
@@ -86,6 +87,7 @@ impl Results {
                 megabytes(served.update_log_bytes),
                 served.update_pages.to_string(),
                 format!("{:.1}", page_bytes / 1e3 / served.update_pages.max(1) as f64),
+                if served.log_in_memory { "memory" } else { "file" }.to_owned(),
             ])
         };
         let rows: Vec<_> = self.cases.iter().filter_map(row).collect();
@@ -138,7 +140,8 @@ impl Results {
             "{} MB of pages with generated rows, loaded into a store, scanned, and changed by {} updates in durable batches of \
              {}. Processor time of the thread; sizes and bytes are exact. All pages are compared afterwards. A server, where one \
              was measured, has the same rows in tables of its own; its processor time is that of all its threads and covers \
-             statements and rows, its counts and sums are compared, and it writes a page that was changed again and again once.",
+             statements and rows, its counts and sums are compared, and it writes a page that was changed again and again once. \
+             Where its log is in memory, as on the file system of /dev/shm, its commits take no sync.",
             self.settings.bytes / 1_000_000,
             self.settings.updates,
             self.settings.batch_pages,
@@ -323,7 +326,13 @@ fn served(served: Served) -> serde_json::Value {
         "update_wall_seconds": served.update_seconds,
         "update_log_bytes": served.update_log_bytes,
         "update_pages": served.update_pages,
+        "log_in_memory": served.log_in_memory,
     })
+}
+
+/// A count, if it is known.
+fn known(count: Option<u64>) -> String {
+    count.map_or_else(|| "-".to_owned(), |count| count.to_string())
 }
 
 /// Writes a table and a page into a directory.
