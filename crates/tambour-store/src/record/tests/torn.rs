@@ -305,8 +305,10 @@ fn zeros_from_a_frame_on_are_no_lost_sector() {
     assert!(!frame.start.is_multiple_of(512));
     let end = frame.start.next_multiple_of(512);
     assert!(end - frame.start > 8);
-    for part in [frame.start..end, frame.start..end + 512] {
-        let damaged = put(&memory, part, 0);
+    // With a sector of the blocks that was lost, and without.
+    let sector = sector_within(&frame);
+    for part in [frame.start..end, frame.start..end + 512, sector] {
+        let damaged = put(&put(&memory, frame.start..end, 0), part, 0);
         let mut reader = reader(&dynamic(&damaged)).unwrap();
         assert_eq!(reader.view().ids().end, 100 + MANY);
         assert_eq!(reader.get(99 + MANY).unwrap(), record(99 + MANY));
