@@ -14,7 +14,9 @@ use std::time::Duration;
 /// Seconds that a server may take to answer, or to end.
 const PATIENCE_SECONDS: f64 = 60.0;
 /// What the server says if commits are stores to memory, without a sync: it takes all of /dev/shm for memory that lasts.
-const LOG_IN_MEMORY: [&str; 2] = ["Memory-mapped log", "Memory-mapped unbuffered log"];
+const LOG_IN_MEMORY: &str = "memory-mapped";
+/// What it says if it writes its log to a file, buffered or not.
+const LOG_IN_FILE: [&str; 2] = ["buffered log writes", "file system buffers for log disabled"];
 
 /// `--name=path`, whatever bytes the path has.
 fn option(name: &str, path: impl AsRef<OsStr>) -> OsString {
@@ -152,8 +154,9 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let messages = self.messages()?;
-        self.log_in_memory |= LOG_IN_MEMORY.iter().any(|message| messages.contains(message));
+        let messages = self.messages()?.to_lowercase();
+        let in_file = LOG_IN_FILE.iter().any(|message| messages.contains(message));
+        self.log_in_memory |= !in_file && messages.contains(LOG_IN_MEMORY);
         Ok(())
     }
 
