@@ -202,8 +202,9 @@ mod tests {
         assert_eq!((tally.blocks, tally.total()), ([100, 2, 0], stream.len() as u64));
 
         // Empty blocks as they are.
-        let empty = [&[0; 3][..]; 10_000].concat();
-        let stream = made_up(&[&empty[..], &[1, 0, 0]].concat(), 0);
+        let mut empty = vec![0; 3 * 10_000];
+        empty.extend([1, 0, 0]);
+        let stream = made_up(&empty, 0);
         let (found, fault) = look(&stream);
         assert!(fault.is_none(), "{fault:?}");
         assert_eq!(kept(&found), (2 + 4096, 0, 10_001 - BLOCKS_KEPT));

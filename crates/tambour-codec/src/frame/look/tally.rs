@@ -235,7 +235,9 @@ impl Tally {
             (&mut self.repeats, repeats),
             (&mut self.damaged, damaged),
         ];
-        numbers.into_iter().for_each(|(sum, own)| *sum += own);
+        for (sum, own) in numbers {
+            *sum += own;
+        }
         let lists = [
             (&mut self.bytes[..], &bytes[..]),
             (&mut self.blocks, blocks),
