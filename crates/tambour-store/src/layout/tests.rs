@@ -83,9 +83,9 @@ fn moments_become_seconds_only_if_none_has_a_fraction() {
     assert_eq!(chosen(kind, whole(), Known { keep: true, ..plain }, true), None);
     let nullable = chosen("Nullable(DateTime64(3, 'Asia/Tokyo'))", whole(), plain, true);
     assert_eq!(name(nullable.as_ref()), "Nullable(DateTime('Asia/Tokyo'))");
-    // Few different seconds are a dictionary, which there is none of for DateTime64.
-    let minutes = scattered(70).into_iter().map(|minute| (minute * 60 + 1_548_000_000) * 1000);
-    let few: ArrayRef = Arc::new(TimestampMillisecondArray::from_iter_values(minutes));
+    // Few different seconds, far apart, are a dictionary, which there is none of for DateTime64.
+    let apart = scattered(70).into_iter().map(|k| (k * k * 300_001 + 1_000_000_000) * 1000);
+    let few: ArrayRef = Arc::new(TimestampMillisecondArray::from_iter_values(apart));
     let found = chosen("DateTime64(3)", few, plain, true).unwrap();
     assert_eq!((name(Some(&found)).as_str(), found.whole), ("LowCardinality(DateTime)", true));
     let halves = scattered(70).into_iter().map(|half| half * 500);
