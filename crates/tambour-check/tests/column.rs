@@ -23,7 +23,7 @@ mod tests {
     /// Decimals of every number of digits, whole vectors and cut ones, with values among them that are none.
     #[test]
     fn decimals() {
-        for seed in 0..200 {
+        for seed in 0..60 {
             let mut random = Random::new(seed);
             let digits = 1 + random.below(60);
             let scale = random.pick(&[1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6]);
@@ -41,7 +41,7 @@ mod tests {
             )]
             let narrow: Vec<u8> =
                 values.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect();
-            for seed in 0..20 {
+            for seed in 0..10 {
                 column::alp_encode(&wide, seed);
                 column::alp_encode(&narrow, seed);
             }

@@ -87,6 +87,10 @@ fn walk(payload: &Payload<'_>, found: &mut ZstdPayload) -> Result<(), CodecError
                 return Err(malformed(ZSTD, position(frame.offset), "bytes behind the frame"));
             }
             Event::Frame(frame) => match &frame.kind {
+                // The same whether sequences are asked for, which need the dictionary, or not.
+                FrameKind::Zstd(header) if header.dictionary.is_some() => {
+                    return Err(with_dictionary());
+                }
                 FrameKind::Zstd(header) if header.content_bytes.is_none_or(|it| it == expected) => {
                 }
                 FrameKind::Zstd(_) => return Err(other_size(0)),
@@ -114,20 +118,25 @@ fn position(offset: u64) -> usize {
     usize::try_from(offset).unwrap_or(usize::MAX)
 }
 
+/// Blocks have no dictionaries.
+fn with_dictionary() -> CodecError {
+    CodecError::UnsupportedCodec { name: "ZSTD with a dictionary".to_owned() }
+}
+
 /// A fault of a frame as one of the payload that it is.
 fn in_payload(payload: &Payload<'_>, error: &FrameError) -> CodecError {
     let (at, reason) = match error {
         FrameError::Malformed { offset, reason, .. }
         | FrameError::Header { offset, reason, .. } => (position(*offset), *reason),
         FrameError::Magic { offset: 0, .. } => (0, "no zstd magic"),
-        FrameError::Magic { offset, .. } => (position(*offset), "bytes behind the frame"),
+        FrameError::Magic { offset, .. } | FrameError::Dictionary { offset: offset @ 1.., .. } => {
+            (position(*offset), "bytes behind the frame")
+        }
         FrameError::Size { offset, .. } => {
             (position(*offset), "a block larger than its frame allows")
         }
         FrameError::ContentSize { .. } => (0, "other content than the frame's header says"),
-        FrameError::Dictionary { .. } => {
-            return CodecError::UnsupportedCodec { name: "ZSTD with a dictionary".to_owned() };
-        }
+        FrameError::Dictionary { .. } => return with_dictionary(),
         _ => (payload.bytes.len(), "the frame is cut short"),
     };
     malformed(ZSTD, at, reason)
