@@ -15,6 +15,7 @@
 //! | `filesystems` | the page store on images of ext4, xfs and btrfs, and on a full disk (root, loop devices, mkfs of each) |
 //! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth; `TAMBOUR_FLIP_FIRST=K`: from the Kth on) |
 //! | `mariadb DIRECTORY` | unpacks a MariaDB server of Debian's packages there, for `bench pages --mariadb` (apt-get, dpkg; installs nothing) |
+//! | `mariadb-tests DIRECTORY` | the tests that start such a server (slow tier) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
 //!
 //! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
@@ -49,9 +50,10 @@ fn main() -> ExitCode {
         ["filesystems"] => filesystems::all(),
         ["flips"] => flips(),
         ["mariadb", directory] => mariadb::unpack(directory),
+        ["mariadb-tests", directory] => mariadb::test(directory),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|filesystems|flips|mariadb DIRECTORY|scale"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|filesystems|flips|mariadb[-tests] DIRECTORY|scale"
                 .into())
         }
     };

@@ -1,6 +1,6 @@
 //! A MariaDB server to measure against: Debian's packages, unpacked into a directory and not installed.
 
-use crate::{Outcome, output};
+use crate::{Outcome, output, run_with};
 use std::path::Path;
 
 /// The server, its client, LZ4 for its pages, and the libraries that not every system has.
@@ -39,4 +39,13 @@ pub(crate) fn unpack(directory: &str) -> Outcome {
     }
     println!("unpacked: tambour bench pages --mariadb {root}");
     Ok(())
+}
+
+/// Runs the tests that start the server which is unpacked in `directory`.
+pub(crate) fn test(directory: &str) -> Outcome {
+    let root = Path::new(directory).canonicalize();
+    let root = root.map_err(|error| format!("{directory}: {error}"))?.display().to_string();
+    let test = ["test", "--locked", "--package", "tambour-bench", "--features", "mariadb", "--lib"];
+    let which = ["mariadb", "--", "--include-ignored"];
+    run_with("cargo", &[&test[..], &which].concat(), &[("TAMBOUR_MARIADB", &root)])
 }

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs a MariaDB server: cargo xtask mariadb"]
+    #[ignore = "needs a MariaDB server: cargo xtask mariadb-tests"]
     fn a_server_has_all_figures() {
         let root = root();
         let parent = tempfile::tempdir().unwrap();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "needs a MariaDB server: cargo xtask mariadb"]
+    #[ignore = "needs a MariaDB server: cargo xtask mariadb-tests"]
     fn a_server_reads_no_file_elsewhere() {
         let parent = tempfile::tempdir().unwrap();
         let other = parent.path().join("other");

@@ -5,6 +5,7 @@ use crate::column::Word;
 use crate::column::bits::mask;
 use crate::column::fpc::FloatWidth;
 
+#[inline(always)]
 pub(super) fn anywhere(
     width: FloatWidth,
     decimal: Decimal,
@@ -28,10 +29,7 @@ pub(super) fn with_wide_registers(
     integers: &mut Integers,
     exceptions: &mut [u16; VECTOR],
 ) -> Encoded {
-    match width {
-        FloatWidth::F4 => encode::<f32>(decimal, source, integers, exceptions),
-        FloatWidth::F8 => encode::<f64>(decimal, source, integers, exceptions),
-    }
+    anywhere(width, decimal, source, integers, exceptions)
 }
 
 /// Rounded to the nearest integer, if it is small enough for that; anything otherwise.

@@ -3,6 +3,7 @@
 use crate::column::bits::{Held, Reader};
 use crate::column::{Malformed, Width, Word, by_width};
 
+#[inline(always)]
 pub(super) fn anywhere(width: Width, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
     by_width!(width, decode(source, target))
 }
@@ -15,7 +16,7 @@ pub(super) fn with_bit_counts(
     source: &[u8],
     target: &mut [u8],
 ) -> Result<(), Malformed> {
-    by_width!(width, decode(source, target))
+    anywhere(width, source, target)
 }
 
 #[inline(always)]

@@ -4,6 +4,7 @@ use super::{Record, count_bits};
 use crate::column::bits::Reader;
 use crate::column::{Malformed, Width, Word, by_width};
 
+#[inline(always)]
 pub(super) fn anywhere(width: Width, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
     by_width!(width, decode(source, target))
 }
@@ -16,7 +17,7 @@ pub(super) fn with_bit_counts(
     source: &[u8],
     target: &mut [u8],
 ) -> Result<(), Malformed> {
-    by_width!(width, decode(source, target))
+    anywhere(width, source, target)
 }
 
 #[inline(always)]
