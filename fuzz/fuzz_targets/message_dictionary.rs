@@ -1,3 +1,3 @@
 //! Any bytes as the file of a dictionary.
 #![no_main]
-libfuzzer_sys::fuzz_target!(|input: &[u8]| tambour_messages::fuzz::dictionary(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| tambour_message::fuzz::dictionary(input));

@@ -1,3 +1,3 @@
 //! Any bytes as what checksums guard in a page store.
 #![no_main]
-libfuzzer_sys::fuzz_target!(|input: &[u8]| tambour_store::page::law::fuzz_guarded(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| tambour_page::law::fuzz_guarded(input));

@@ -1,3 +1,3 @@
 //! Any bytes as a page store and as a backup of one.
 #![no_main]
-libfuzzer_sys::fuzz_target!(|input: &[u8]| tambour_store::page::law::fuzz_open(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| tambour_page::law::fuzz_open(input));

@@ -2,9 +2,9 @@
 #![no_main]
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use tambour_part::storage::Storage;
-use tambour_part::storage::memory::{Fate, Memory};
-use tambour_store::record::{Batch, RecordStore, SealOptions, Settings, ViewOptions, salvage, verify};
+use tambour_storage::Storage;
+use tambour_storage::memory::{Fate, Memory};
+use tambour_record::{Batch, RecordStore, SealOptions, Settings, ViewOptions, salvage, verify};
 
 const PATH: &str = "logs/events";
 const COUNT: u64 = 90;

@@ -14,6 +14,7 @@
 //! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
 //! | `filesystems` | the page store on images of ext4, xfs and btrfs, and on a full disk (root, loop devices, mkfs of each) |
 //! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth; `TAMBOUR_FLIP_FIRST=K`: from the Kth on) |
+//! | `lines [CHECKOUT]` | lines of code per crate, without comments and tests |
 //! | `mariadb DIRECTORY` | unpacks a MariaDB server of Debian's packages there, for `bench pages --mariadb` (apt-get, dpkg; installs nothing) |
 //! | `mariadb-tests DIRECTORY` | the tests that start such a server (slow tier) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
@@ -22,6 +23,8 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 
 mod filesystems;
+mod layers;
+mod lines;
 mod mariadb;
 mod test;
 mod tidy;
@@ -49,11 +52,13 @@ fn main() -> ExitCode {
         ["report"] => report(),
         ["filesystems"] => filesystems::all(),
         ["flips"] => flips(),
+        ["lines"] => lines::print(&root()),
+        ["lines", checkout] => lines::print(checkout.as_ref()),
         ["mariadb", directory] => mariadb::unpack(directory),
         ["mariadb-tests", directory] => mariadb::test(directory),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|filesystems|flips|mariadb[-tests] DIRECTORY|scale"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|filesystems|flips|lines|mariadb[-tests] DIRECTORY|scale"
                 .into())
         }
     };
@@ -132,7 +137,7 @@ fn fuzz(seconds: &str) -> Outcome {
 
 /// Every bit of a record store of a megabyte: about a minute and a half of processor time, on all processors.
 fn flips() -> Outcome {
-    let test = ["test", "--locked", "--release", "--package", "tambour-store", "--lib"];
+    let test = ["test", "--locked", "--release", "--package", "tambour-record", "--lib"];
     run("cargo", &[&test[..], &["--", "--ignored", "every_bit_of_a_megabyte"]].concat())
 }
 

@@ -1,46 +1,8 @@
 //! Rules about the sources that no compiler checks.
 
-use crate::Outcome;
+use crate::{Outcome, layers, lines};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The layers, lowest first. A crate depends on crates further left only.
-const LAYERS: [&str; 11] = [
-    "tambour-kernel",
-    "tambour-int",
-    "tambour-codec",
-    "tambour-messages",
-    "tambour-part",
-    "tambour-store",
-    "tambour-files",
-    "tambour-sql",
-    "tambour",
-    "tambour-bench",
-    "tambour-cli",
-];
-
-/// Crates that stand beside the layers and may use any of them, but no layer uses them (other than in tests).
-const BESIDE: [&str; 4] = ["tambour-check", "tambour-capi", "tambour-sqlite", "tambour-python"];
-
-/// Layers with `unsafe`: the kernels, and the calls of C xxHash that benchmarks compare with. There it is denied but for
-/// named exceptions.
-const UNSAFE: [&str; 2] = ["tambour-kernel", "tambour-bench"];
-
-/// What a layer must not know: crates by prefix, and the layers that may use them.
-const STRANGERS: [(&str, &[&str]); 2] = [
-    (
-        "arrow",
-        &[
-            "tambour-part",
-            "tambour-store",
-            "tambour-files",
-            "tambour-sql",
-            "tambour",
-            "tambour-cli",
-        ],
-    ),
-    ("datafusion", &["tambour-sql", "tambour", "tambour-cli"]),
-];
 
 /// Most lines of code in a file; docs, comments, blank lines and tests do not count.
 const CODE_LINES_MAX: usize = 600;
@@ -51,7 +13,7 @@ const LONGER: [(&str, usize); 0] = [];
 /// Runs every rule and lists all violations.
 pub(crate) fn check(root: &Path) -> Outcome {
     let mut found = Vec::new();
-    layers(root, &mut found)?;
+    layers::check(root, &mut found)?;
     sources(root, &mut found)?;
     links(root, &mut found)?;
     golden(root, &mut found)?;
@@ -63,72 +25,8 @@ pub(crate) fn check(root: &Path) -> Outcome {
     Err(format!("tidy found {}:\n  {}", found.len(), found.join("\n  ")))
 }
 
-fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// Dependency order, and strangers.
-fn layers(root: &Path, found: &mut Vec<String>) -> Outcome {
-    let mut members = directories(&root.join("crates"))?;
-    members.sort();
-    for member in members {
-        let name = file_name(&member);
-        let level = LAYERS.iter().position(|layer| *layer == name);
-        if level.is_none() && !BESIDE.contains(&name.as_str()) {
-            found.push(format!("{name}: not in the order of the layers (xtask/src/tidy.rs)"));
-        }
-        let manifest = read(&member.join("Cargo.toml"))?;
-        for dependency in dependencies(&manifest) {
-            let below = LAYERS.iter().position(|layer| *layer == dependency);
-            let wrong = match (level, below) {
-                (Some(level), Some(below)) => below >= level,
-                (Some(_), None) => BESIDE.contains(&dependency.as_str()),
-                (None, _) => false,
-            };
-            if wrong {
-                found.push(format!("{name} depends on {dependency}, which is not below it"));
-            }
-            for (stranger, allowed) in STRANGERS {
-                let is_layer = level.is_some();
-                if is_layer && dependency.starts_with(stranger) && !allowed.contains(&name.as_str())
-                {
-                    found.push(format!("{name} must not know {dependency}"));
-                }
-            }
-        }
-        let lib = member.join("src/lib.rs");
-        if lib.exists() && !read(&lib)?.starts_with("//! ") {
-            found.push(format!("{}: does not start with module docs", lib.display()));
-        }
-        if level.is_some()
-            && !UNSAFE.contains(&name.as_str())
-            && lib.exists()
-            && !read(&lib)?.contains("forbid(unsafe_code)")
-        {
-            found.push(format!("{}: lacks #![forbid(unsafe_code)]", lib.display()));
-        }
-    }
-    Ok(())
-}
-
-/// Names in `[dependencies]` (and its target-specific forms), not those for tests and build scripts.
-fn dependencies(manifest: &str) -> Vec<String> {
-    let mut inside = false;
-    let mut names = Vec::new();
-    for line in manifest.lines() {
-        let line = line.trim();
-        if line.starts_with('[') {
-            inside = line.ends_with("dependencies]")
-                && !line.contains("dev-")
-                && !line.contains("build-");
-        } else if inside && !line.starts_with('#') {
-            let name = line.split(['.', '=', ' ']).next().unwrap_or_default();
-            if !name.is_empty() {
-                names.push(name.to_owned());
-            }
-        }
-    }
-    names
 }
 
 /// File lengths, module docs, unfinished places, ASCII.
@@ -136,7 +34,7 @@ fn sources(root: &Path, found: &mut Vec<String>) -> Outcome {
     for path in files(&[root.join("crates"), root.join("xtask"), root.join("fuzz")], "rs")? {
         let text = read(&path)?;
         let shown = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        let lines = code_lines(&text);
+        let lines = lines::of_text(&text);
         let limit = LONGER
             .iter()
             .find(|(name, _)| *name == shown)
@@ -168,15 +66,6 @@ fn sources(root: &Path, found: &mut Vec<String>) -> Outcome {
         }
     }
     Ok(())
-}
-
-/// Lines that are neither blank nor comments, up to the test module.
-fn code_lines(text: &str) -> usize {
-    text.lines()
-        .map(str::trim)
-        .take_while(|line| *line != "#[cfg(test)]")
-        .filter(|line| !line.is_empty() && !line.starts_with("//"))
-        .count()
 }
 
 /// Relative links in Markdown lead somewhere.
@@ -253,11 +142,11 @@ fn changelog(root: &Path, found: &mut Vec<String>) -> Outcome {
     Ok(())
 }
 
-fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn directories(path: &Path) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn directories(path: &Path) -> Result<Vec<PathBuf>, String> {
     let entries = fs::read_dir(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(entries
         .filter_map(Result::ok)
@@ -267,7 +156,7 @@ fn directories(path: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Files below some folders with an extension (any, if it is empty), sorted; build output is passed over.
-fn files(folders: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>, String> {
+pub(crate) fn files(folders: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>, String> {
     let mut pending: Vec<PathBuf> =
         folders.iter().filter(|folder| folder.exists()).cloned().collect();
     let mut files = Vec::new();
@@ -294,22 +183,7 @@ fn files(folders: &[PathBuf], extension: &str) -> Result<Vec<PathBuf>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{code_lines, dependencies, fnv1a};
-
-    #[test]
-    fn only_plain_dependencies_count() {
-        let manifest = "[dependencies]\na.workspace = true\n# b = 1\nc = { path = \"x\" }\n[dev-dependencies]\nd = 1\n\
-                        [target.'cfg(unix)'.dependencies]\ne = 1\n[lints]\nworkspace = true\n";
-        assert_eq!(dependencies(manifest), ["a", "c", "e"]);
-    }
-
-    #[test]
-    fn comments_blanks_and_tests_are_no_code() {
-        assert_eq!(
-            code_lines("//! doc\n\nfn a() {}\n// why\nfn b() {}\n#[cfg(test)]\nmod tests {}\n"),
-            2
-        );
-    }
+    use super::fnv1a;
 
     #[test]
     fn fnv1a_has_its_published_values() {

@@ -4,7 +4,7 @@
 //! all segments, once with that of the segment before, once with that of the first. The first segment, which has none, does
 //! not count.
 use std::path::{Path, PathBuf};
-use tambour_store::record::{
+use tambour_record::{
     Batch, Dictionary, RecordStore, SealOptions, SegmentState, Settings, ViewOptions, disk,
 };
 

@@ -1,7 +1,7 @@
 //! Measures random reads of records: `records DIRECTORY LOG_BYTES [FILE OF LINES]`.
 use std::path::PathBuf;
 use tambour_bench::records::{Corpus, Settings, generated, recovery, run, table};
-use tambour_store::record::{Batch, disk};
+use tambour_record::{Batch, disk};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tambour_bench::{search, thread_time};
 use tambour_codec::choose::Objective;
-use tambour_store::advise::{AdviseOptions, advise};
+use tambour_table::advise::{AdviseOptions, advise};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

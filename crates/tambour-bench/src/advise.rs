@@ -5,7 +5,7 @@ use crate::report::{
     Axis, Bar, Bars, Chart, Column, Fact, Figure, Page, Panel, Section, Table, Tile, Tone, Treemap,
 };
 use tambour_codec::choose::Objective;
-use tambour_store::advise::{Advice, ColumnAdvice, Measure};
+use tambour_table::advise::{Advice, ColumnAdvice, Measure};
 
 /// Columns with bars of their own: the largest.
 const COLUMNS_MAX: usize = 20;
@@ -290,8 +290,8 @@ mod tests {
     use crate::machine::Machine;
     use std::time::Duration;
     use tambour_codec::choose::Objective;
-    use tambour_store::advise::{Advice, ColumnAdvice, Measure};
-    use tambour_store::schema::TableDefinition;
+    use tambour_table::advise::{Advice, ColumnAdvice, Measure};
+    use tambour_table::schema::TableDefinition;
 
     fn measure(spec: &str, stored_bytes: u64) -> Measure {
         let (raw_bytes, decode) = (8_000_000, Duration::from_millis(4));

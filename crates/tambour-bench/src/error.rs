@@ -62,10 +62,10 @@ pub enum BenchError {
     },
     /// A record store.
     #[error("record store")]
-    Records(#[from] tambour_store::record::RecordError),
+    Records(#[from] tambour_record::RecordError),
     /// A store of pages did not do what was asked for.
     #[error(transparent)]
-    Pages(#[from] tambour_store::page::PageError),
+    Pages(#[from] tambour_page::PageError),
     /// A contender cannot encode or decode a message.
     #[error("messages: {reason}")]
     Message {

@@ -7,7 +7,7 @@ use crate::BenchError;
 use crate::clock::{thread_seconds, thread_time};
 use crate::report::{Column, Table};
 use tambour_codec::choose::Objective;
-use tambour_store::advise::{Advice, AdviseOptions, ColumnAdvice, Measure, Sample, advise};
+use tambour_table::advise::{Advice, AdviseOptions, ColumnAdvice, Measure, Sample, advise};
 
 /// What came of one table.
 #[derive(Clone, Debug)]

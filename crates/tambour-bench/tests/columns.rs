@@ -6,7 +6,7 @@ mod support;
 use std::fmt::Write;
 use tambour_bench::columns::{NOW, Rows, Settings, run};
 use tambour_bench::machine::Machine;
-use tambour_store::advise::Present;
+use tambour_table::advise::Present;
 
 #[test]
 fn columns_are_measured_with_what_they_have_and_could_have() {

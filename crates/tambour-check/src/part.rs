@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
 use tambour_part::part::{Part, ReadRequest};
-use tambour_part::storage::Storage;
-use tambour_part::storage::memory::Memory;
 use tambour_part::types::Strings;
+use tambour_storage::Storage;
+use tambour_storage::memory::Memory;
 
 /// Types with every form of column: fixed, strings, nested, dictionaries, and those in each other.
 pub const TYPES: &[&str] = &[

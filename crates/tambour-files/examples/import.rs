@@ -12,12 +12,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 use tambour_codec::spec::CodecSpec;
 use tambour_files::{FileError, Input, ReadOptions, Types};
-use tambour_part::storage;
-use tambour_store::Table;
-use tambour_store::layout::permit;
-use tambour_store::schema::expression::Expression;
-use tambour_store::schema::{ColumnDefinition, TableDefinition};
-use tambour_store::table::insert::{Existing, Insert, InsertOptions};
+use tambour_table::Table;
+use tambour_table::insert::{Existing, Insert, InsertOptions};
+use tambour_table::schema::expression::Expression;
+use tambour_table::schema::permit;
+use tambour_table::schema::{ColumnDefinition, TableDefinition};
 
 /// Paths, and the values of flags.
 fn arguments() -> (Vec<PathBuf>, BTreeMap<String, String>) {
@@ -66,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         permit(&mut definition);
         let options =
             InsertOptions { existing: Existing::Replace, threads: 2, ..InsertOptions::default() };
-        let mut insert = Insert::begin(&storage::disk(), table, &definition, options)?;
+        let mut insert = Insert::begin(&tambour_storage::disk(), table, &definition, options)?;
         match copy(&mut input, &mut insert) {
             Ok(()) => {
                 insert.commit()?;

@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_part::part::ReadRequest;
-use tambour_part::storage::disk;
 use tambour_part::types::{DataType, Strings};
 use tambour_part::write::{Dialect, PartSpec, Partition, StringLayout};
 use tambour_part::{Part, PartWriter};
+use tambour_storage::disk;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -15,8 +15,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_part::Part;
 use tambour_part::part::ReadRequest;
-use tambour_part::storage::disk;
 use tambour_part::types::{Column, Strings};
+use tambour_storage::disk;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();

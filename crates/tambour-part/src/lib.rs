@@ -1,6 +1,7 @@
 //! `MergeTree` parts: rows ⇄ one immutable directory, in ClickHouse's own format.
 #![forbid(unsafe_code)]
 
+pub mod choose;
 pub mod column;
 mod error;
 mod manifest;
@@ -9,7 +10,6 @@ pub mod name;
 pub mod part;
 mod partition;
 mod read;
-pub mod storage;
 mod stream;
 pub mod types;
 mod verify;

@@ -29,8 +29,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use tambour_part::types::Strings;
-use tambour_store::Table;
-use tambour_store::record::View;
+use tambour_record::View;
+use tambour_table::Table;
 
 /// How a session runs its queries.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use datafusion::error::DataFusionError;
 use tambour_codec::Kind;
 use tambour_part::PartError;
-use tambour_store::StoreError;
+use tambour_table::TableError;
 
 /// An error of a query or of its preparation.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum SqlError {
         name: String,
         /// Why.
         #[source]
-        cause: Box<StoreError>,
+        cause: Box<TableError>,
     },
     /// Something in a statement is understood but cannot be done.
     #[error("{clause} is not supported: {reason}")]
@@ -92,7 +92,7 @@ impl From<DataFusionError> for SqlError {
 fn query_kind(error: &DataFusionError) -> Kind {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(current) = cause {
-        if let Some(ours) = current.downcast_ref::<StoreError>() {
+        if let Some(ours) = current.downcast_ref::<TableError>() {
             return ours.kind();
         }
         if let Some(ours) = current.downcast_ref::<PartError>() {

@@ -33,9 +33,9 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tambour_store::schema::expression::Expression;
-use tambour_store::table::scan::{Pruned, Scan, ScanReader, sorts_like_arrow};
-use tambour_store::{StoreError, Table};
+use tambour_table::scan::{Pruned, Scan, ScanReader, sorts_like_arrow};
+use tambour_table::schema::expression::Expression;
+use tambour_table::{Table, TableError};
 
 /// Sorted runs up to which a sort is replaced by a merge of them; each run holds a reader and its buffers.
 const RUNS_MAX: usize = 64;
@@ -271,7 +271,7 @@ impl ExecutionPlan for TambourScanExec {
     }
 }
 
-fn external(error: StoreError) -> DataFusionError {
+fn external(error: TableError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 

@@ -13,9 +13,9 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::{Arc, OnceLock};
 use tambour_part::types::{Strings, arrow_schema};
-use tambour_store::Table;
-use tambour_store::table::predicate::Predicate;
-use tambour_store::table::scan::{Scan, ScanRequest};
+use tambour_table::Table;
+use tambour_table::predicate::Predicate;
+use tambour_table::scan::{Scan, ScanRequest};
 
 /// A table as the SQL engine sees it.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Cast, InList, Like, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use tambour_part::types::{Column, Strings};
-use tambour_store::schema::expression::Expression;
-use tambour_store::table::predicate::{Comparison, Constant, Predicate};
+use tambour_table::predicate::{Comparison, Constant, Predicate};
+use tambour_table::schema::expression::Expression;
 
 /// Converts filters on a table with these columns.
 #[derive(Clone, Copy, Debug)]

@@ -24,7 +24,7 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use tambour_part::types::Strings;
-use tambour_store::record::{RecordError, Scanned, View};
+use tambour_record::{RecordError, Scanned, View};
 
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use arrow::datatypes::{DataType as ArrowType, Schema};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 use tambour_part::{DataType, Part};
-use tambour_store::schema::expression::Expression;
-use tambour_store::table::scan::sorts_like_arrow;
-use tambour_store::table::{PartName, Table};
+use tambour_table::scan::sorts_like_arrow;
+use tambour_table::schema::expression::Expression;
+use tambour_table::{PartName, Table};
 
 /// Granules up to which primary indexes are read for the extremes of the first key column.
 const INDEX_GRANULES: usize = 16_384;

@@ -19,9 +19,9 @@ use tambour_codec::codec::{ALIASES, FAMILIES, Scope};
 use tambour_part::part::{ColumnSize, Form};
 use tambour_part::types::{DataType, Strings};
 use tambour_part::{Part, PartError};
-use tambour_store::schema::expression::Expression;
-use tambour_store::table::PartName;
-use tambour_store::{StoreError, Table};
+use tambour_table::PartName;
+use tambour_table::schema::expression::Expression;
+use tambour_table::{Table, TableError};
 
 /// Name of the schema.
 pub const SCHEMA: &str = "system";
@@ -56,7 +56,7 @@ impl Kind {
             Self::Codecs => "codecs",
         }
     }
-    fn sheet(self, tables: &[(String, Arc<Table>)]) -> Result<Sheet, StoreError> {
+    fn sheet(self, tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
         match self {
             Self::Tables => Ok(tables_sheet(tables)),
             Self::Parts => parts_sheet(tables),
@@ -75,7 +75,7 @@ pub(crate) struct SystemTable {
 }
 
 impl SystemTable {
-    pub(crate) fn new(kind: Kind, registry: Registry) -> Result<Self, StoreError> {
+    pub(crate) fn new(kind: Kind, registry: Registry) -> Result<Self, TableError> {
         let schema = kind.sheet(&[])?.schema();
         Ok(Self { kind, schema, registry })
     }
@@ -147,7 +147,7 @@ fn key_text(expressions: &[Expression]) -> String {
 }
 
 fn tables_sheet(tables: &[(String, Arc<Table>)]) -> Sheet {
-    let key = |table: &Table, of: fn(&tambour_store::schema::TableDefinition) -> &[Expression]| {
+    let key = |table: &Table, of: fn(&tambour_table::schema::TableDefinition) -> &[Expression]| {
         table.definition().map_or_else(String::new, |definition| key_text(of(definition)))
     };
     let mut sheet = Sheet::default();
@@ -193,12 +193,12 @@ impl PartRow {
 }
 
 /// An error of a part, under the names of its table and of itself.
-fn placed(table: &Table, name: &str) -> impl FnOnce(PartError) -> StoreError {
+fn placed(table: &Table, name: &str) -> impl FnOnce(PartError) -> TableError {
     let (table, part) = (table.path().to_owned(), name.to_owned());
-    move |cause| StoreError::Part { table, part, cause }
+    move |cause| TableError::Part { table, part, cause }
 }
 
-fn part_rows(tables: &[(String, Arc<Table>)]) -> Result<Vec<PartRow>, StoreError> {
+fn part_rows(tables: &[(String, Arc<Table>)]) -> Result<Vec<PartRow>, TableError> {
     let mut rows = Vec::new();
     for (table_name, table) in tables {
         for (part, name) in table.parts().iter().zip(table.part_names()) {
@@ -221,7 +221,7 @@ fn part_rows(tables: &[(String, Arc<Table>)]) -> Result<Vec<PartRow>, StoreError
     Ok(rows)
 }
 
-fn parts_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, StoreError> {
+fn parts_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
     let rows = part_rows(tables)?;
     let rows = rows.as_slice();
     let mut sheet = Sheet::default();
@@ -257,14 +257,14 @@ fn parts_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, StoreError> {
 }
 
 /// The partition value as ClickHouse shows it: `tuple()`, `201902`, `(201902,'x')`.
-fn partition_text(table: &Table, part: &Part, name: &str) -> Result<String, StoreError> {
+fn partition_text(table: &Table, part: &Part, name: &str) -> Result<String, TableError> {
     let expressions = table.definition().map_or(&[][..], |it| it.partition_by.as_slice());
     if expressions.is_empty() {
         // Without a definition the key is not known; its id is the next best.
         let id = PartName::parse(name).map(|name| name.partition);
         return Ok(id.filter(|id| id != "all").unwrap_or_else(|| "tuple()".to_owned()));
     }
-    let types: Result<Vec<DataType>, StoreError> =
+    let types: Result<Vec<DataType>, TableError> =
         expressions.iter().map(|it| it.data_type(table.columns())).collect();
     let types = types?;
     let values = part.partition_values(&types).map_err(placed(table, name))?;
@@ -318,12 +318,12 @@ struct ColumnRow {
     in_primary: bool,
 }
 
-fn column_rows(tables: &[(String, Arc<Table>)]) -> Result<Vec<ColumnRow>, StoreError> {
+fn column_rows(tables: &[(String, Arc<Table>)]) -> Result<Vec<ColumnRow>, TableError> {
     let mut rows = Vec::new();
     for (table_name, table) in tables {
         let first = rows.len();
         for (index, column) in table.columns().iter().enumerate() {
-            let uses = |key: fn(&tambour_store::schema::TableDefinition) -> &[Expression]| {
+            let uses = |key: fn(&tambour_table::schema::TableDefinition) -> &[Expression]| {
                 table.definition().is_some_and(|definition| {
                     key(definition).iter().any(|it| it.columns().contains(&column.name.as_str()))
                 })
@@ -369,7 +369,7 @@ impl ColumnRow {
     }
 }
 
-fn columns_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, StoreError> {
+fn columns_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
     let rows = column_rows(tables)?;
     let rows = rows.as_slice();
     let mut sheet = Sheet::default();

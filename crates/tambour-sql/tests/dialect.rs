@@ -17,9 +17,9 @@ mod tests {
     use std::fmt::Write;
     use std::sync::Arc;
     use tambour_codec::Kind;
+    use tambour_function::{self, Operand};
     use tambour_part::types::{DataType, Strings};
     use tambour_sql::{Session, SessionOptions, SqlError};
-    use tambour_store::schema::function::{self, Operand};
 
     /// The rows that ClickHouse had.
     #[expect(clippy::cast_possible_truncation, reason = "numbers below 20")]
@@ -152,7 +152,8 @@ mod tests {
         }
         let data_type = DataType::from_field(field).unwrap();
         let operand = Operand { data_type, values: Arc::clone(values), is_constant: false };
-        let texts = function::find("toString").unwrap().evaluate(&[operand]).unwrap().values;
+        let texts =
+            tambour_function::find("toString").unwrap().evaluate(&[operand]).unwrap().values;
         let texts = arrow::compute::cast(&texts, &ArrowType::Utf8View).unwrap();
         let escape =
             |text: &str| text.replace('\\', "\\\\").replace('\t', "\\t").replace('\'', "\\'");

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use tambour_store::page::{Access, Durability, Options, PageError, Store};
+use tambour_page::{Access, Durability, Options, PageError, Store};
 
 /// The first bytes of page 0.
 const MAGIC: [u8; 8] = *b"TAMBSQL1";
@@ -345,8 +345,7 @@ mod tests {
     fn a_cut_that_fails_leaves_everything_as_it_was() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
-        let settings =
-            Settings { codec: tambour_store::page::PageCodec::NONE, ..Settings::default() };
+        let settings = Settings { codec: tambour_page::PageCodec::NONE, ..Settings::default() };
         let mut database = Database::open(&path, true, true, &settings).unwrap();
         let pages: Vec<u8> = [1_u8, 2, 3, 4].iter().flat_map(|value| [*value; 4096]).collect();
         database.write(&pages, 0).unwrap();

@@ -5,7 +5,7 @@ use crate::lock::Level;
 use crate::registry::Connection;
 use rusqlite::ffi;
 use std::ffi::{c_int, c_void};
-use tambour_store::page::{Durability, PageError};
+use tambour_page::{Durability, PageError};
 
 /// What SQLite has allocated for a file of ours: its own part, then a pointer to what we have opened.
 #[repr(C)]

@@ -12,7 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The database file is a [`Store`](tambour_store::page::Store); journals and temporary files are plain files of SQLite's own
+//! The database file is a [`Store`](tambour_page::Store); journals and temporary files are plain files of SQLite's own
 //! VFS. What SQLite writes waits in memory until it asks for a sync, and is one commit then: so the rollback journal keeps its
 //! meaning, and a torn page cannot be. One process has a database open for writing; connections within it share the store, and
 //! lock each other out as SQLite wants it. Write-ahead logs need memory shared between processes, which this VFS does not
@@ -33,7 +33,7 @@ mod vfs;
 pub use database::DatabaseError;
 pub use vfs::{NAME, RegisterError, register};
 
-use tambour_store::page::{Layout, PageCodec};
+use tambour_page::{Layout, PageCodec};
 
 /// What new databases are made with, and how much memory open ones take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

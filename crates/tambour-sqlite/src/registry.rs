@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
-use tambour_store::page::Durability;
+use tambour_page::Durability;
 
 /// A database and who has it locked.
 #[derive(Debug)]

@@ -4,13 +4,13 @@ use std::error::Error as StdError;
 use tambour_codec::frame::FrameError;
 use tambour_codec::{CodecError, Kind};
 use tambour_files::FileError;
-use tambour_messages::MessageError;
+use tambour_message::MessageError;
+use tambour_page::PageError;
 use tambour_part::{PartError, Place};
+use tambour_record::RecordError;
 #[cfg(feature = "sql")]
 use tambour_sql::SqlError;
-use tambour_store::StoreError;
-use tambour_store::page::PageError;
-use tambour_store::record::RecordError;
+use tambour_table::TableError;
 
 /// An error of any layer.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum Error {
     Part(#[from] PartError),
     /// Of a table.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] TableError),
     /// Of a store of pages.
     #[error(transparent)]
     Pages(#[from] PageError),
@@ -72,7 +72,7 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
     if let Some(error) = error.downcast_ref::<SqlError>() {
         return Some(error.kind());
     }
-    if let Some(error) = error.downcast_ref::<StoreError>() {
+    if let Some(error) = error.downcast_ref::<TableError>() {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<RecordError>() {
@@ -141,7 +141,7 @@ mod tests {
         let place = Place::file("t/all_1_1_0/price.bin").of_column("price").at(65_552);
         let cause = PartError::malformed(place.clone(), "a mark points behind the end");
         let table = PathBuf::from("t");
-        let error = StoreError::Part { table, part: "all_1_1_0".to_owned(), cause };
+        let error = TableError::Part { table, part: "all_1_1_0".to_owned(), cause };
         let wrapped = std::io::Error::other(error);
         assert_eq!(kind_of(&wrapped), Some(Kind::Corrupt));
         assert_eq!(place_of(&wrapped), Some(place));

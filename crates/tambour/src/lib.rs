@@ -6,8 +6,8 @@
 //! ```
 //! use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 //! use std::sync::Arc;
-//! use tambour::part::storage;
-//! use tambour::store::table::scan::{Scan, ScanRequest};
+//! use tambour::storage;
+//! use tambour::table::scan::{Scan, ScanRequest};
 //! use tambour::{Insert, InsertOptions, Table, TableDefinition};
 //!
 //! # fn main() -> Result<(), tambour::Error> {
@@ -47,10 +47,14 @@
 //! |---|---|---|
 //! | [`kernel`] | bytes | bytes: loops without allocation or I/O, in variants per instruction set |
 //! | [`codec`] | blocks | bytes: checksums, LZ4, ZSTD, chains of codecs |
+//! | [`storage`] | files | the file system, or one in memory that crashes as a test tells it |
 //! | [`part`] | parts | rows: one immutable directory of sorted columns |
-//! | [`store`] | tables | parts: schema, insert, merge, scan, recovery |
+//! | [`function`] | values | values: ClickHouse's functions over Arrow arrays |
+//! | [`table`] | tables | parts: schema, insert, merge, scan, recovery |
+//! | [`record`] | small records | segments, with dictionaries trained on them |
+//! | [`page`] | pages | one file, packed or with holes |
 //! | [`files`] | CSV, TSV, JSON lines, Parquet, Arrow | rows, and back |
-//! | [`messages`] | messages of many connections | bytes, with one dictionary for all |
+//! | [`message`] | messages of many connections | bytes, with one dictionary for all |
 //! | `sql` | queries | rows: Apache DataFusion over the scans (feature `sql`, on by default) |
 //!
 //! # Errors
@@ -65,17 +69,21 @@ pub use error::{Error, chain, kind_of, kind_of_link, place_of};
 
 pub use tambour_codec as codec;
 pub use tambour_files as files;
+pub use tambour_function as function;
 pub use tambour_kernel as kernel;
-pub use tambour_messages as messages;
+pub use tambour_message as message;
+pub use tambour_page as page;
 pub use tambour_part as part;
+pub use tambour_record as record;
 #[cfg(feature = "sql")]
 pub use tambour_sql as sql;
-pub use tambour_store as store;
+pub use tambour_storage as storage;
+pub use tambour_table as table;
 
 pub use tambour_codec::Kind;
 pub use tambour_codec::spec::CodecSpec;
 pub use tambour_part::types::Column;
 pub use tambour_part::{DataType, Part, Place};
-pub use tambour_store::Table;
-pub use tambour_store::schema::TableDefinition;
-pub use tambour_store::table::insert::{Insert, InsertOptions};
+pub use tambour_table::Table;
+pub use tambour_table::insert::{Insert, InsertOptions};
+pub use tambour_table::schema::TableDefinition;

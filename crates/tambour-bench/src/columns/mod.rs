@@ -14,7 +14,7 @@ use std::rc::Rc;
 use tambour_codec::block::{Block, Decoder, Encoder};
 use tambour_codec::choose::{self, Objective};
 use tambour_codec::spec::CodecSpec;
-use tambour_store::advise::{AdviseOptions, Present, Sample, SampleStream, advise};
+use tambour_table::advise::{AdviseOptions, Present, Sample, SampleStream, advise};
 
 /// What to measure, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub fn run(
 }
 
 fn table(rows: &Rows, settings: &Settings) -> Result<Table, BenchError> {
-    let failed = |error: tambour_store::StoreError| BenchError::Library {
+    let failed = |error: tambour_table::TableError| BenchError::Library {
         contender: rows.name.clone(),
         reason: error.to_string(),
     };

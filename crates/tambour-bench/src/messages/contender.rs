@@ -1,7 +1,7 @@
 //! Who compresses messages.
 
 use crate::BenchError;
-use tambour_messages::{Check, Dictionary, MessageCodec, Pin, Scratch};
+use tambour_message::{Check, Dictionary, MessageCodec, Pin, Scratch};
 use zstd_safe::{
     CCtx, CDict, CParameter, DCtx, DDict, DParameter, InBuffer, OutBuffer, SafeResult,
     zstd_sys::ZSTD_EndDirective,
@@ -253,7 +253,7 @@ impl Ours {
     }
 }
 
-fn message_failed(error: tambour_messages::MessageError) -> BenchError {
+fn message_failed(error: tambour_message::MessageError) -> BenchError {
     BenchError::Message { reason: error.to_string() }
 }
 

@@ -19,7 +19,7 @@ use crate::BenchError;
 use crate::input::Input;
 use crate::random::Random;
 use contender::{CHECK, Shared};
-use tambour_messages::Trainer;
+use tambour_message::Trainer;
 
 /// Bytes of the dictionaries.
 const DICTIONARY_BYTES: usize = 64 << 10;
@@ -125,7 +125,7 @@ fn given(inputs: &[Input], settings: &Settings) -> Result<(Messages, Messages), 
 
 fn train(samples: &Messages) -> Result<Shared, BenchError> {
     let failed =
-        |error: tambour_messages::MessageError| BenchError::Message { reason: error.to_string() };
+        |error: tambour_message::MessageError| BenchError::Message { reason: error.to_string() };
     let mut trainer = Trainer::default().with_check(CHECK);
     let (mut bytes, mut lengths) = (Vec::new(), Vec::new());
     for (connection, sample) in samples.iter().take(SAMPLES_MAX) {

@@ -4,7 +4,7 @@ use crate::BenchError;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 use tambour_kernel::lz4::{self, Policy, Selector};
 use tambour_kernel::variant::Isa;
-use tambour_store::page::{Method, PageCodec};
+use tambour_page::{Method, PageCodec};
 use zstd_safe::{CCtx, CParameter, DCtx};
 
 /// A codec by itself.

@@ -6,7 +6,7 @@ use crate::BenchError;
 use crate::clock::thread_seconds;
 use crate::random::Random;
 use std::path::PathBuf;
-use tambour_store::page::{Durability, Layout, Method, Options, PageCodec, Store};
+use tambour_page::{Durability, Layout, Method, Options, PageCodec, Store};
 
 /// What is measured, and where.
 #[derive(Clone, Debug)]

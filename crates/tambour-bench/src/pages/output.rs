@@ -9,7 +9,7 @@ use crate::report::{
 };
 use serde_json::json;
 use std::path::Path;
-use tambour_store::page::{Layout, Method};
+use tambour_page::{Layout, Method};
 
 impl Results {
     /// One line per combination.
@@ -357,7 +357,7 @@ pub(super) fn write_files(
 mod tests {
     use super::*;
     use crate::pages::{Settings, run};
-    use tambour_store::page::PageCodec;
+    use tambour_page::PageCodec;
 
     #[test]
     fn a_small_run_has_all_figures() {

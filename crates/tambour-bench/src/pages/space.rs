@@ -5,7 +5,7 @@ use crate::BenchError;
 use crate::machine::Machine;
 use crate::report::{Chart, Column, Fact, Figure, Heat, Page, Panel, Section, Table};
 use std::path::Path;
-use tambour_store::page::space::Space;
+use tambour_page::space::Space;
 
 /// What is told of a measurement.
 type Ratio = fn(&Space) -> f64;

@@ -7,7 +7,7 @@ use crate::clock::thread_seconds;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
-use tambour_store::page::{Access, Layout, Method, PageCodec, Store};
+use tambour_page::{Access, Layout, Method, PageCodec, Store};
 
 /// Passes of which the median counts.
 const ROUNDS: usize = 7;

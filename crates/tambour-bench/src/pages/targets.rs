@@ -6,7 +6,7 @@ use crate::BenchError;
 use crate::random::Random;
 use crate::report::{Column, Table};
 use std::path::{Path, PathBuf};
-use tambour_store::page::{Durability, Layout, Options, PageCodec, Store};
+use tambour_page::{Durability, Layout, Options, PageCodec, Store};
 
 /// A promise and what became of it.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use crate::BenchError;
 use std::path::Path;
 use std::sync::Arc;
-use tambour_store::record::{
+use tambour_record::{
     Batch, Group, Reader, RecordStore, SealOptions, Settings, Storage, ViewOptions,
 };
 use zstd_safe::{CCtx, CDict, DCtx, DDict};

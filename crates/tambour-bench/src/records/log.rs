@@ -5,7 +5,7 @@
 
 use crate::random::Random;
 use std::fmt::Write;
-use tambour_store::record::Batch;
+use tambour_record::Batch;
 
 const SERVICES: [&str; 12] = [
     "checkout-api",

@@ -22,7 +22,7 @@ pub use page::{page, table, to_json};
 pub use recovery::{Recovery, recovery};
 use std::path::PathBuf;
 use std::sync::Arc;
-use tambour_store::record::{Batch, Group, Storage, disk};
+use tambour_record::{Batch, Group, Storage, disk};
 pub use trade::{Cell, TradeOffs, trade_offs};
 
 /// What to measure, and how often.

@@ -9,7 +9,7 @@ use crate::clock::thread_seconds;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tambour_store::record::{Batch, RecordStore, Storage, ViewOptions};
+use tambour_record::{Batch, RecordStore, Storage, ViewOptions};
 
 /// Records of a durable batch.
 const BATCH: usize = 100;
@@ -49,8 +49,7 @@ pub fn recovery(
     let directory = settings.directory.join("recovery");
     std::fs::create_dir_all(&settings.directory)
         .map_err(|source| BenchError::Io { path: settings.directory.clone(), source })?;
-    let store =
-        RecordStore::create(storage, &directory, &tambour_store::record::Settings::default())?;
+    let store = RecordStore::create(storage, &directory, &tambour_record::Settings::default())?;
     let writer = store.writer("default")?;
     let mut batches = Vec::new();
     let mut raw_bytes = 0;

@@ -7,7 +7,7 @@ use crate::BenchError;
 use crate::clock::process_seconds;
 use rocksdb::{BlockBasedOptions, DB, DBCompressionType, Options, WriteBatch};
 use std::path::{Path, PathBuf};
-use tambour_store::record::Batch;
+use tambour_record::Batch;
 
 /// A RocksDB with records under their ids.
 pub(super) struct Rocks {

@@ -12,7 +12,7 @@ use crate::report::{
     Axis, Chart, Column, Fact, Figure, Line, Lines, Page, Panel, Section, Table, Tone,
 };
 use tambour_kernel::lz4::{self, Prepared, SHORT_MARGIN};
-use tambour_store::record::{Batch, Dictionary};
+use tambour_record::{Batch, Dictionary};
 use zstd_safe::{CCtx, CDict, DCtx, DDict};
 
 /// Sizes of blocks; 0 is a record.

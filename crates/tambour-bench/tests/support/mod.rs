@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use tambour_files::{FileError, Input, ReadOptions};
-use tambour_store::advise::{Intake, Sample};
+use tambour_table::advise::{Intake, Sample};
 
 /// Reads a file to its end.
 pub(crate) fn read(path: &Path) -> Result<Sample, Box<dyn std::error::Error>> {

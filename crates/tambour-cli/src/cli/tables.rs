@@ -4,7 +4,7 @@ use super::FileFormat;
 use crate::argument::{ByteSize, CodecChoice, portable, thread_count};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
-use tambour::store::advise::Version;
+use tambour::table::advise::Version;
 
 /// Save what a damaged part still holds into a new table
 ///

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::Arc;
 use tambour::Part;
-use tambour::store::Table;
-use tambour::store::schema::{TableDefinition, quoted_name};
+use tambour::table::Table;
+use tambour::table::schema::{TableDefinition, quoted_name};
 
 /// Prints the script.
 pub(crate) fn run(arguments: &AttachScriptArguments) -> anyhow::Result<()> {

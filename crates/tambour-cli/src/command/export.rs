@@ -15,8 +15,8 @@ use std::sync::Arc;
 use tambour::Column;
 use tambour::files::{self, Format};
 use tambour::part::types::{Strings, arrow_schema};
-use tambour::store::Table;
-use tambour::store::table::scan::{Scan, ScanRequest};
+use tambour::table::Table;
+use tambour::table::scan::{Scan, ScanRequest};
 
 /// Rows per batch at least; large enough for one Parquet row group to need few of them.
 const BATCH_ROWS: usize = 65_536;

@@ -16,15 +16,15 @@ use tambour::codec::block::Encoder;
 use tambour::codec::codec::{Class, Element};
 use tambour::codec::spec::CodecSpec;
 use tambour::files::{FileError, Input, ReadOptions, Types};
-use tambour::part::storage;
 use tambour::part::types::{Column, DataType};
 use tambour::part::write::Dialect;
-use tambour::store::Table;
-use tambour::store::layout::permit;
-use tambour::store::schema::expression::Expression;
-use tambour::store::schema::{ColumnDefinition, TableDefinition};
-use tambour::store::table::SIDECAR;
-use tambour::store::table::insert::{Existing, Insert, InsertOptions, InsertSummary};
+use tambour::storage;
+use tambour::table::SIDECAR;
+use tambour::table::Table;
+use tambour::table::insert::{Existing, Insert, InsertOptions, InsertSummary};
+use tambour::table::schema::expression::Expression;
+use tambour::table::schema::permit;
+use tambour::table::schema::{ColumnDefinition, TableDefinition};
 
 /// Rows that travel together from the files to the table.
 const BATCH_ROWS: usize = 16_384;

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
-use tambour::messages::{
+use tambour::message::{
     Check, Dictionary, FrameCodec, MESSAGE_BYTES_MAX, MessageCodec, MessageReader, MessageWriter,
     Trainer,
 };

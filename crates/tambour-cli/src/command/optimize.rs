@@ -8,9 +8,9 @@ use crate::interrupt::Interrupt;
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
 use serde_json::json;
-use tambour::part::storage;
-use tambour::store::Table;
-use tambour::store::table::merge::{ChooseCodec, OptimizeOptions, optimize_with};
+use tambour::storage;
+use tambour::table::Table;
+use tambour::table::merge::{ChooseCodec, OptimizeOptions, optimize_with};
 
 /// Merges and tells what came of it.
 pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Result<()> {

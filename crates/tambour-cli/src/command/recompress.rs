@@ -8,9 +8,9 @@ use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
 use serde_json::json;
 use tambour::codec::spec::CodecSpec;
-use tambour::part::storage;
-use tambour::store::Table;
-use tambour::store::table::recompress::recompress;
+use tambour::storage;
+use tambour::table::Table;
+use tambour::table::recompress::recompress;
 
 /// Recompresses and tells what came of it.
 pub(crate) fn run(arguments: &RecompressArguments, console: Console) -> anyhow::Result<()> {

@@ -7,8 +7,8 @@ use crate::interrupt::Interrupt;
 use crate::output::{Console, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
-use tambour::part::storage;
-use tambour::store::table::salvage::{Loss, Salvage, salvage};
+use tambour::storage;
+use tambour::table::salvage::{Loss, Salvage, salvage};
 
 /// Salvages and tells each loss.
 pub(crate) fn run(arguments: &SalvageArguments, console: Console) -> anyhow::Result<()> {

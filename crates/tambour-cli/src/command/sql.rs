@@ -12,10 +12,10 @@ use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour::codec::kernels;
-use tambour::part::storage;
+use tambour::record::{RecordStore, ViewOptions};
 use tambour::sql::{Session, SessionOptions};
-use tambour::store::Table;
-use tambour::store::record::{RecordStore, ViewOptions};
+use tambour::storage;
+use tambour::table::Table;
 
 /// Runs what was given, or the shell.
 pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<()> {

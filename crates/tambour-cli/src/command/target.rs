@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use tambour::codec::block::{Block, Header};
-use tambour::store::table::PartName;
+use tambour::table::PartName;
 
 /// Files by which a directory is known to be a part; any of them will do, so that a damaged part is still one.
 const PART_FILES: [&str; 4] = ["columns.txt", "checksums.txt", "count.txt", "data.bin"];

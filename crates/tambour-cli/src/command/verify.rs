@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tambour::Part;
 use tambour::codec::frame::{self, DecompressOptions, Dictionary};
-use tambour::part::storage;
-use tambour::store::Table;
-use tambour::store::table::verify::verify;
+use tambour::storage;
+use tambour::table::Table;
+use tambour::table::verify::verify;
 
 /// Verifies and lists the damage.
 pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use std::io::Write;
 use std::sync::Arc;
 use tambour::sql::Session;
-use tambour::store::Table;
+use tambour::table::Table;
 
 /// What the user may change while the shell runs.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType as Arrow;
 use std::collections::BTreeSet;
 use tambour_part::DataType;
-use tambour_store::layout::{Change, Known, LayoutOptions, choose};
+use tambour_part::choose::{Change, Known, LayoutOptions, choose};
 
 /// Rows of a sample, at most ...
 const ROWS_MAX: usize = 1 << 20;

@@ -12,12 +12,12 @@ use crate::manifest::columns::{self, COLUMNS_FILE};
 use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, parse_count};
 use crate::mark::{Granules, MarkFormat};
-use crate::storage::Storage;
 use crate::{PartError, Place};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
+use tambour_storage::Storage;
 
 /// Opens what is left of a part. Columns whose files are gone or whose marks are not there are unreadable; files are taken
 /// as they are where checksums.txt says otherwise, since blocks have checksums of their own.

@@ -5,13 +5,13 @@ use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums, FileSum};
 use crate::manifest::columns::COLUMNS_FILE;
 use crate::manifest::substreams::SUBSTREAMS_FILE;
 use crate::name::{hashed, hex, is_plain};
-use crate::storage::{ReadAt, Storage};
 use crate::{PartError, Place};
 use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tambour_kernel::hash::{FileHasher, Hash128};
+use tambour_storage::{ReadAt, Storage};
 
 /// Files that `checksums.txt` never lists.
 const UNLISTED: [&str; 8] = [

@@ -12,13 +12,13 @@ pub(crate) use files::{PROJECTION_SUFFIX, PartFiles, file_hash};
 use crate::PartError;
 use crate::column::{Layout, Stream};
 use crate::mark::{Granules, MarkFormat, Marks};
-use crate::storage::Storage;
 use crate::types::{Column, DataType, Strings};
 use arrow_array::ArrayRef;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
+use tambour_storage::Storage;
 
 pub use crate::read::PartReader;
 pub use crate::verify::{Damage, Verification};

@@ -13,13 +13,13 @@ use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, VALUES_BYTES_MAX, parse_count};
 use crate::mark::{FORMATS, Granules, MarkFormat, MarkShape};
 use crate::partition::{self, PARTITION_FILE};
-use crate::storage::Storage;
 use crate::types::{Column, DataType};
 use crate::{PartError, Place};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
+use tambour_storage::Storage;
 
 /// Name of the file with the number of rows.
 pub(super) const COUNT_FILE: &str = "count.txt";

@@ -1,12 +1,12 @@
 //! Scans a whole file for `verify`: its hash, and every block in it with the hash of the contents.
 
 use super::headers::{BlockInfo, Headers};
-use crate::storage::ReadAt;
 use crate::{PartError, Place};
 use std::path::Path;
 use tambour_codec::CodecError;
 use tambour_codec::block::{Block, Decoder};
 use tambour_kernel::hash::{FileHasher, Hash128};
+use tambour_storage::ReadAt;
 
 /// Bytes read at once from files that are no runs of blocks.
 const CHUNK_BYTES: u64 = 1 << 20;

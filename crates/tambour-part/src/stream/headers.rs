@@ -1,9 +1,9 @@
 //! Walks over the headers of a file of blocks without reading what is in them.
 
-use crate::storage::ReadAt;
 use crate::{PartError, Place};
 use std::path::Path;
 use tambour_codec::block::{HASH_BYTES, HEADER_BYTES, Header};
+use tambour_storage::ReadAt;
 
 /// Bytes read of each block: checksum, header, and the list of methods of a chain.
 const PROBE_BYTES: usize = 64;

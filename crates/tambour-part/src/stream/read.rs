@@ -13,7 +13,7 @@ use tambour_codec::CodecError;
 use tambour_codec::block::{Block, Decoder, HASH_BYTES, HEADER_BYTES, Header};
 
 use crate::mark::Mark;
-use crate::storage::ReadAt;
+use tambour_storage::ReadAt;
 
 /// Most bytes of one read.
 pub(crate) const WINDOW_BYTES_MAX: usize = 1 << 20;

@@ -4,13 +4,13 @@ use crate::column::StreamName;
 use crate::manifest::checksums::FileSum;
 use crate::mark::Mark;
 use crate::name::file_stem;
-use crate::storage::{Storage, WriteFile};
 use crate::{PartError, Place};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_codec::CodecError;
 use tambour_codec::block::Encoder;
 use tambour_kernel::hash::FileHasher;
+use tambour_storage::{Storage, WriteFile};
 
 /// A block with so many bytes is closed before a granule starts.
 pub(crate) const BLOCK_BYTES_MIN: usize = 64 << 10;

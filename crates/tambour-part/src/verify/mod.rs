@@ -7,7 +7,6 @@ use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::part::{
     COMPACT_FILE, OpenOptions, PROJECTION_SUFFIX, Part, PartFiles, PartReader, StoredColumn,
 };
-use crate::storage::Storage;
 use crate::stream::{blocks, headers::BlockInfo};
 use crate::types::Strings;
 use crate::{PartError, Place};
@@ -15,6 +14,7 @@ use bounds::Bounds;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use tambour_storage::Storage;
 
 /// Rows that are decoded at once.
 const BATCH_ROWS: usize = 65_536;

@@ -3,7 +3,6 @@
 use super::recode::encoder;
 use crate::column::{ColumnWriter, Layout, Sinks, StreamName, shared_sizes, streams};
 use crate::manifest::checksums::FileSum;
-use crate::storage::Storage;
 use crate::stream::write::StreamWriter;
 use crate::types::Column;
 use crate::{PartError, Place};
@@ -13,6 +12,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
+use tambour_storage::Storage;
 
 /// Rows of a call that belong to one granule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,6 @@ use crate::manifest::serialization::{SERIALIZATION_FILE, SIZED_STRINGS, SIZED_ST
 use crate::name::escape;
 use crate::part::file_hash;
 use crate::partition;
-use crate::storage::Storage;
 use crate::stream::write::write_file;
 use crate::types::{Column, DataType};
 use crate::{PartError, Place};
@@ -27,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use strings::Opening;
 use tambour_codec::spec::CodecSpec;
+use tambour_storage::Storage;
 
 /// Most bytes of a granule before compression in the new dialect; ClickHouse's `index_granularity_bytes`.
 pub const GRANULE_BYTES_MAX: u64 = 10 << 20;

@@ -7,7 +7,6 @@ use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums, FileSum};
 use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::mark::{Mark, Marks};
 use crate::part::{Form, Part, StoredColumn, file_hash};
-use crate::storage::Storage;
 use crate::stream::headers::Headers;
 use crate::stream::write::{HashedFile, write_file};
 use crate::{PartError, Place};
@@ -18,6 +17,7 @@ use tambour_codec::block::{Block, Decoder, Encoder};
 use tambour_codec::codec::Element;
 use tambour_codec::spec::CodecSpec;
 use tambour_kernel::hash::FileHasher;
+use tambour_storage::Storage;
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,11 +5,11 @@ use arrow_array::RecordBatch;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::Kind;
-use tambour_part::storage::Storage;
-use tambour_part::storage::memory::{Calls, EIO, ENOSPC, Fate, Memory};
 use tambour_part::types::Column;
 use tambour_part::write::{Dialect, Partition};
 use tambour_part::{Part, PartWriter};
+use tambour_storage::Storage;
+use tambour_storage::memory::{Calls, EIO, ENOSPC, Fate, Memory};
 
 fn few_columns() -> (Vec<Column>, RecordBatch) {
     let (columns, rows) = zoo();

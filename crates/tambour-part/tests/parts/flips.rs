@@ -9,12 +9,12 @@ use arrow_array::{
 use std::path::Path;
 use std::sync::Arc;
 use tambour_part::part::OpenOptions;
-use tambour_part::storage::Storage;
-use tambour_part::storage::disk;
-use tambour_part::storage::memory::Memory;
 use tambour_part::types::{Column, DataType};
 use tambour_part::write::{Dialect, Partition};
 use tambour_part::{Part, PartError};
+use tambour_storage::Storage;
+use tambour_storage::disk;
+use tambour_storage::memory::Memory;
 
 const PATH: &str = "t/202402_1_1_0";
 

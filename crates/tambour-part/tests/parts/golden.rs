@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_part::Part;
 use tambour_part::part::{Form, OpenOptions};
-use tambour_part::storage::disk;
 use tambour_part::types::DataType;
+use tambour_storage::disk;
 
 fn open(path: &str) -> Arc<Part> {
     Arc::new(Part::open(&disk(), &golden(path)).unwrap())

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::block::{Block, Decoder};
 use tambour_part::Part;
-use tambour_part::storage::Storage;
 use tambour_part::types::Column;
 use tambour_part::write::{Dialect, Partition, StringLayout};
+use tambour_storage::Storage;
 
 const PATH: &str = "t/all_1_1_0";
 const SERIALIZATION: &str =

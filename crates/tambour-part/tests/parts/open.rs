@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::Kind;
 use tambour_part::part::OpenOptions;
-use tambour_part::storage::memory::Memory;
-use tambour_part::storage::{Storage, disk};
 use tambour_part::types::Column;
 use tambour_part::write::{Dialect, Partition};
 use tambour_part::{Part, PartError};
+use tambour_storage::memory::Memory;
+use tambour_storage::{Storage, disk};
 
 const PATH: &str = "t/all_1_1_0";
 

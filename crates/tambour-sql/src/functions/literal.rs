@@ -8,8 +8,8 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{Expr, ExprSchemable};
 use std::sync::Arc;
+use tambour_function::{self as function, Operand};
 use tambour_part::types::{DataType, Strings, TYPE_KEY};
-use tambour_store::schema::function::{self, Operand};
 
 /// The ClickHouse type of a field without `Nullable` and `LowCardinality`.
 pub(super) fn bare_type(field: &Field) -> Option<DataType> {

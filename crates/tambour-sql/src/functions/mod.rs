@@ -1,6 +1,6 @@
 //! ClickHouse's functions in queries.
 //!
-//! Functions of values are those of [`tambour_store::schema::function`], wrapped ([`scalar`]); so a key expression and a
+//! Functions of values are those of [`tambour_function`], wrapped ([`scalar`]); so a key expression and a
 //! query never disagree. Only what keys cannot use is made here: [`readable`] texts, the exact [`quantile`]s,
 //! [`operators`] with ClickHouse's result types, and types that are kept through DataFusion's functions ([`keep`]).
 //! Aggregates that DataFusion has under another name are renamed by [`crate::dialect`]. The list with all differences is
@@ -25,7 +25,7 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
-use tambour_store::schema::function;
+use tambour_function as function;
 
 /// A context with the operators. They are asked before DataFusion's planners, which would take subscripts.
 pub(crate) fn context(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionContext {

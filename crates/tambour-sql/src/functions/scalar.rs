@@ -12,8 +12,8 @@ use datafusion::logical_expr::{
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use tambour_function::{self as function, Function, Growth, Operand, Signature};
 use tambour_part::types::{DataType, Strings};
-use tambour_store::schema::function::{self, Function, Growth, Operand, Signature};
 
 /// A function of the store.
 #[derive(Debug)]

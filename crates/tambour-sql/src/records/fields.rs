@@ -8,7 +8,7 @@ use datafusion::common::Result;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use tambour_store::record::{Scanned, View};
+use tambour_record::{Scanned, View};
 
 /// Records whose fields decide over the columns: so many at the start,
 const SAMPLE_FIRST: u64 = 1000;

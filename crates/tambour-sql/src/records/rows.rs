@@ -14,7 +14,7 @@ use arrow_json::reader::Decoder;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use std::sync::Arc;
-use tambour_store::record::Scanned;
+use tambour_record::Scanned;
 
 /// Bytes of records in a batch, about, above which it gets no further one.
 const BATCH_BYTES: usize = 16 << 20;

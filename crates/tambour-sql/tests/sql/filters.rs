@@ -6,8 +6,8 @@ use datafusion::datasource::MemTable;
 use std::sync::Arc;
 use tambour_part::types::{Strings, arrow_schema};
 use tambour_sql::{Session, SessionOptions};
-use tambour_store::Table;
-use tambour_store::schema::TableDefinition;
+use tambour_table::Table;
+use tambour_table::schema::TableDefinition;
 
 /// A condition by chance, over all columns; `depth` bounds its nesting.
 fn condition(numbers: &mut Numbers, depth: u64) -> String {

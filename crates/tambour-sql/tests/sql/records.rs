@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use tambour_record::{Batch, RecordStore, SealOptions, Settings, ViewOptions, Writer, disk};
 use tambour_sql::{Session, SessionOptions, SqlError};
-use tambour_store::record::{Batch, RecordStore, SealOptions, Settings, ViewOptions, Writer, disk};
 
 const SECOND: i64 = 1_000_000;
 

@@ -4,11 +4,10 @@ use crate::support::{Fixture, definition, insert, rows};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Int32Type, UInt64Type};
 use tambour_codec::Kind;
-use tambour_part::storage;
 use tambour_part::types::Strings;
-use tambour_store::schema::expression::Expression;
-use tambour_store::table::predicate::{Comparison, Constant, Predicate};
-use tambour_store::table::scan::{Scan, ScanRequest};
+use tambour_table::predicate::{Comparison, Constant, Predicate};
+use tambour_table::scan::{Scan, ScanRequest};
+use tambour_table::schema::expression::Expression;
 
 fn request(columns: &[&str], partitions: usize) -> ScanRequest {
     ScanRequest {
@@ -28,7 +27,7 @@ fn k_is(value: i128) -> Predicate {
 }
 
 fn run(scan: &Scan) -> Vec<RecordBatch> {
-    let storage = storage::disk();
+    let storage = tambour_storage::disk();
     (0..scan.partitions.len())
         .flat_map(|partition| scan.run(partition, &storage, None).unwrap())
         .map(Result::unwrap)
@@ -117,7 +116,7 @@ fn ordered_partitions_are_sorted_runs() {
     wanted.ordered = true;
     let (scan, _) = Scan::plan(&fixture.table(), &wanted).unwrap();
     assert!(scan.ordered);
-    let storage = storage::disk();
+    let storage = tambour_storage::disk();
     for partition in 0..scan.partitions.len() {
         let mut last = None;
         for batch in scan.run(partition, &storage, None).unwrap() {
@@ -140,7 +139,7 @@ fn a_limit_holds_per_partition() {
     wanted.limit = Some(100);
     let (scan, _) = Scan::plan(&fixture.table(), &wanted).unwrap();
     for partition in 0..2 {
-        let reader = scan.run(partition, &storage::disk(), None).unwrap();
+        let reader = scan.run(partition, &tambour_storage::disk(), None).unwrap();
         assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 100);
         assert_eq!(scan.partition_rows(partition), 100);
     }
@@ -150,7 +149,7 @@ fn a_limit_holds_per_partition() {
 fn a_changed_table_is_refused() {
     let fixture = Fixture::new("tuple()", "id");
     let (scan, _) = Scan::plan(&fixture.table(), &request(&["id"], 1)).unwrap();
-    let storage = storage::disk();
+    let storage = tambour_storage::disk();
     // Another part under the same name.
     let mut other = scan.clone();
     other.parts[0].content_hash = "0123456789abcdef".to_owned();

@@ -10,13 +10,13 @@ use arrow::util::pretty::pretty_format_batches;
 use datafusion::datasource::MemTable;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tambour_part::storage::{self, Storage};
 use tambour_part::types::{Strings, arrow_schema};
 use tambour_part::write::Dialect;
 use tambour_sql::{Session, SessionOptions};
-use tambour_store::Table;
-use tambour_store::schema::TableDefinition;
-use tambour_store::table::insert::{Existing, Insert, InsertOptions};
+use tambour_storage::{self, Storage};
+use tambour_table::Table;
+use tambour_table::insert::{Existing, Insert, InsertOptions};
+use tambour_table::schema::TableDefinition;
 use tempfile::TempDir;
 
 pub(crate) const COLUMNS: &str = "t DateTime, id UInt64, k Int32, s String, \
@@ -100,7 +100,7 @@ pub(crate) fn definition(partition_by: &str, order_by: &str) -> TableDefinition 
 }
 
 pub(crate) fn insert(path: &Path, definition: &TableDefinition, rows: RecordBatch) {
-    let storage: Arc<dyn Storage> = storage::disk();
+    let storage: Arc<dyn Storage> = tambour_storage::disk();
     let options = InsertOptions {
         existing: Existing::Append,
         dialect: Dialect::New,

@@ -2,8 +2,8 @@
 
 use crate::support::{integrity, number, open, try_open};
 use rusqlite::{Connection, OpenFlags};
+use tambour_page::{Access, Level, Store};
 use tambour_sqlite::NAME;
-use tambour_store::page::{Access, Level, Store};
 
 #[test]
 fn what_is_committed_is_there_when_it_is_opened_again() {

@@ -15,7 +15,7 @@ use crate::BenchError;
 use crate::clock::wall_seconds;
 use crate::random::Random;
 use std::os::unix::fs::MetadataExt;
-use tambour_store::page::{Method, PageCodec};
+use tambour_page::{Method, PageCodec};
 
 /// Until all pages of the table that were changed are in its file.
 const FLUSH: &str = "FLUSH TABLES b.t FOR EXPORT; UNLOCK TABLES";

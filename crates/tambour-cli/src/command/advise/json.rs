@@ -4,7 +4,7 @@ use super::rows::Rows;
 use crate::cli::AdviseArguments;
 use serde_json::{Value, json};
 use tambour::codec::choose::Objective;
-use tambour::store::advise::{Advice, ColumnAdvice, Measure, Version, alter};
+use tambour::table::advise::{Advice, ColumnAdvice, Measure, Version, alter};
 
 pub(super) fn advice(advice: &Advice, rows: &Rows, arguments: &AdviseArguments) -> Value {
     let server = arguments.server.unwrap_or(Version::NEWEST);

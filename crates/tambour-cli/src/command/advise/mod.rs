@@ -12,7 +12,7 @@ use anyhow::Context;
 use std::io::Write;
 use std::path::Path;
 use tambour::codec::kernels;
-use tambour::store::advise::{AdviseOptions, advise, alter};
+use tambour::table::advise::{AdviseOptions, advise, alter};
 use tambour_bench::machine::Machine;
 
 /// The page that `--out` writes.

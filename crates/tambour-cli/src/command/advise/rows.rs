@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour::Table;
 use tambour::files::{FileError, Input, ReadOptions};
+use tambour::part::Part;
 use tambour::part::part::ReadRequest;
 use tambour::part::types::{Column, Strings};
-use tambour::part::{Part, storage};
-use tambour::store::advise::{Intake, Present, Sample};
-use tambour::store::table::scan::{Scan, ScanRange, ScanRequest};
+use tambour::storage;
+use tambour::table::advise::{Intake, Present, Sample};
+use tambour::table::scan::{Scan, ScanRange, ScanRequest};
 
 /// Rows of a table that are read; of more, granules spread over all are.
 const ROWS_MAX: u64 = 2_000_000;

@@ -10,10 +10,10 @@ use arrow::array::ArrayRef;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
-use tambour::part::storage;
 use tambour::part::types::Strings;
-use tambour::store::Table;
-use tambour::store::table::PartName;
+use tambour::storage;
+use tambour::table::PartName;
+use tambour::table::Table;
 use tambour::{DataType, Part};
 
 /// Entries of the primary index that are shown from the start and from the end.

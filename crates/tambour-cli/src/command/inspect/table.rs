@@ -9,7 +9,7 @@ use std::io::Write;
 use std::sync::Arc;
 use tambour::Part;
 use tambour::part::part::{ColumnSize, Form};
-use tambour::store::Table;
+use tambour::table::Table;
 
 /// Shows a table.
 pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {

@@ -4,7 +4,7 @@ use crate::argument::ByteSize;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::ops::Range;
 use std::path::PathBuf;
-use tambour::store::page::{Layout, Level, PageCodec};
+use tambour::page::{Layout, Level, PageCodec};
 
 /// Keep fixed-size pages compressed in one file
 ///

@@ -9,8 +9,8 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use tambour::store::page::{self, Access, BackupReport, Options, Store};
-use tambour::store::storage::disk;
+use tambour::page::{self, Access, BackupReport, Options, Store};
+use tambour::storage::place::disk;
 
 /// A backup is written in pieces of this size.
 const PIECE_BYTES: usize = 1 << 18;

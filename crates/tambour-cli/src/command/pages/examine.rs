@@ -10,7 +10,7 @@ use crate::output::{Console, failure, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
-use tambour::store::page::{Access, Level, PageError, Stat, Store, Verified, doctor};
+use tambour::page::{Access, Level, PageError, Stat, Store, Verified, doctor};
 
 /// Shows what a store takes.
 pub(super) fn stat(path: &Path, json: bool) -> anyhow::Result<()> {

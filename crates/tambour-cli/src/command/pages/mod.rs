@@ -12,7 +12,7 @@ use arguments::{MakeArguments, PagesAction};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tambour::store::page::{Options, Store};
+use tambour::page::{Options, Store};
 
 /// Runs an action.
 pub(crate) fn run(action: &PagesAction, console: Console) -> anyhow::Result<()> {
@@ -48,7 +48,7 @@ pub(crate) fn inspect(path: &Path, json: bool) -> anyhow::Result<()> {
 
 /// Checks a store, for `tambour verify`.
 pub(crate) fn verify(path: &Path, json: bool, console: Console) -> anyhow::Result<()> {
-    examine::verify(path, tambour::store::page::Level::Decode, json, console)
+    examine::verify(path, tambour::page::Level::Decode, json, console)
 }
 
 /// The file beside a store with holes.

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{Read, Write};
 use tambour::codec::kernels;
-use tambour::store::page::space::measure;
+use tambour::page::space::measure;
 use tambour_bench::pages::space_report;
 
 /// Measures and tells.

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use tambour::store::page::{Access, DictionaryReport, Durability, Stat, Store};
+use tambour::page::{Access, DictionaryReport, Durability, Stat, Store};
 
 /// Pages from the start of a file that a dictionary is trained on.
 const TRAINING_BYTES: usize = 32 << 20;

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use tambour::files;
-use tambour::store::record::RECORD_BYTES_MAX;
+use tambour::record::RECORD_BYTES_MAX;
 
 /// The format of a file, by its name where it is not given.
 pub(super) fn of(path: &Path, given: Option<RecordFormat>) -> RecordFormat {

@@ -6,10 +6,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Console, failure, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
-use tambour::part::storage;
-use tambour::store::record::{
-    CutOff, Group, Retention, SealOptions, SealReport, Writer, salvage as save,
-};
+use tambour::record::{CutOff, Group, Retention, SealOptions, SealReport, Writer, salvage as save};
+use tambour::storage;
 use tambour_bench::thread_seconds;
 
 pub(super) fn seal(arguments: &SealArguments, console: Console) -> anyhow::Result<()> {

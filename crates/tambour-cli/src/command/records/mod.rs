@@ -12,8 +12,8 @@ use crate::output::Console;
 use arguments::{RecordCodec, RecordsAction};
 pub(crate) use stat::{inspect, verify};
 use std::path::Path;
-use tambour::part::storage;
-use tambour::store::record::{Codec, RecordStore};
+use tambour::record::{Codec, RecordStore};
+use tambour::storage;
 
 /// Does what was asked for.
 pub(crate) fn run(action: &RecordsAction, console: Console) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use tambour::store::record::{Reader, ViewOptions};
+use tambour::record::{Reader, ViewOptions};
 
 /// A reader of a category. A few reads go to the file; many are worth memory.
 fn reader(store: &Path, category: &str, memory_bytes: u64) -> anyhow::Result<Reader> {

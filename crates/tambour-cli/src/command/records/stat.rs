@@ -7,10 +7,8 @@ use crate::output::{Console, failure, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
-use tambour::part::storage;
-use tambour::store::record::{
-    Codec, SegmentStat, SegmentState, Stat, ViewOptions, verify as check,
-};
+use tambour::record::{Codec, SegmentStat, SegmentState, Stat, ViewOptions, verify as check};
+use tambour::storage;
 
 /// Shows what a store is made of.
 pub(crate) fn inspect(path: &Path, json: bool) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use anyhow::Context;
 use serde_json::json;
 use std::io::Write;
 use tambour::codec::kernels;
-use tambour::store::record::Batch;
+use tambour::record::Batch;
 use tambour_bench::records::trade_offs;
 
 /// Most raw bytes that are read to learn from.

@@ -7,8 +7,8 @@ use crate::output::{Console, quantity, stdout};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tambour::part::storage;
-use tambour::store::record::{Batch, RecordStore, SealOptions, Settings};
+use tambour::record::{Batch, RecordStore, SealOptions, Settings};
+use tambour::storage;
 
 /// Raw bytes of a commit at most.
 const BATCH_BYTES_MAX: usize = 8 << 20;

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
 use tambour_part::part::ReadRequest;
-use tambour_part::storage::memory::Memory;
-use tambour_part::storage::{Storage, disk};
 use tambour_part::types::{Column, DataType, Strings};
 use tambour_part::write::{Dialect, PartSpec, PartSummary, Partition, StringLayout};
 use tambour_part::{Part, PartError, PartWriter};
+use tambour_storage::memory::Memory;
+use tambour_storage::{Storage, disk};
 
 /// The directory with parts of ClickHouse 18.16.
 pub(crate) fn golden(name: &str) -> PathBuf {

@@ -1,0 +1,391 @@
+//! ClickHouse's functions over Arrow arrays, with its result types and results: one table, read by key expressions here
+//! and by SQL above.
+//!
+//! A function sees plain types only: `Nullable` and `LowCardinality` are taken off the arguments before and put back onto
+//! the result after, once for all functions. Types whose Arrow form is the same (`Date` and `Date32`) are told apart by
+//! [`Operand::data_type`].
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "conversions wrap as ClickHouse's do, and parts of dates and times are small"
+)]
+
+mod arithmetic;
+mod calendar;
+mod civil;
+mod conversion;
+mod element;
+mod error;
+mod format;
+mod hash;
+mod identifier;
+mod moment;
+mod number;
+mod parse;
+mod pattern;
+mod piece;
+mod shift;
+mod text;
+mod zone;
+
+pub use error::FunctionError;
+
+use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType as ArrowType;
+use tambour_part::types::{DataType, Strings};
+
+/// An argument: its type, and one value per row or one for all rows.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    /// The ClickHouse type.
+    pub data_type: DataType,
+    /// The values; a single one if `is_constant`.
+    pub values: ArrayRef,
+    /// True if the single value stands for every row.
+    pub is_constant: bool,
+}
+
+/// What is known of an argument before there are rows.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// The ClickHouse type.
+    pub data_type: DataType,
+    /// The value, if it is the same for every row: time zones and modes must be.
+    pub constant: Option<ArrayRef>,
+}
+
+impl Operand {
+    /// The same without values.
+    pub fn signature(&self) -> Signature {
+        let constant = self.is_constant.then(|| self.values.clone());
+        Signature { data_type: self.data_type.clone(), constant }
+    }
+    /// One value per row.
+    pub fn expanded(&self, rows: usize) -> Result<ArrayRef, FunctionError> {
+        if !self.is_constant {
+            return Ok(self.values.clone());
+        }
+        take(&self.values, &UInt32Array::from(vec![0; rows]))
+    }
+}
+
+/// A call with its operands, as the functions see it: no `Nullable`, no `LowCardinality`, nulls only in the arrays.
+pub(crate) struct Call<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) operands: &'a [Operand],
+    pub(crate) result: &'a DataType,
+    /// Rows of the operands that are not constant; 1 if all are.
+    pub(crate) rows: usize,
+}
+
+impl Call<'_> {
+    /// The values of an argument, one per row.
+    fn values(&self, index: usize) -> Result<ArrayRef, FunctionError> {
+        match self.operands.get(index) {
+            Some(operand) => operand.expanded(self.rows),
+            None => Err(wrong(self.name, "an argument is missing")),
+        }
+    }
+    /// An error about one row.
+    fn value_error(&self, row: usize, problem: impl Into<String>) -> FunctionError {
+        FunctionError::Value { function: self.name.to_owned(), row, problem: problem.into() }
+    }
+}
+
+/// How a function behaves when its first argument grows and the others are constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Anything may happen.
+    Any,
+    /// It never decreases over the whole range of a `Date` or `DateTime` argument.
+    Monotonic,
+}
+
+type Typing = fn(&'static str, &[Signature]) -> Result<DataType, FunctionError>;
+type Evaluation = fn(&Call) -> Result<ArrayRef, FunctionError>;
+
+/// A function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    any_case: bool,
+    growth: Growth,
+    is_predicate: bool,
+    takes_nulls: bool,
+    typing: Typing,
+    evaluation: Evaluation,
+}
+
+/// The families, in the order of the documentation.
+const FAMILIES: &[&[Function]] = &[
+    calendar::FUNCTIONS,
+    moment::FUNCTIONS,
+    conversion::FUNCTIONS,
+    arithmetic::FUNCTIONS,
+    text::FUNCTIONS,
+    hash::FUNCTIONS,
+];
+
+/// Families that queries have beyond those: what they give depends on the form in which strings are read, or is no value
+/// of a key.
+const QUERY_FAMILIES: &[&[Function]] = &[
+    identifier::FUNCTIONS,
+    element::FUNCTIONS,
+    piece::FUNCTIONS,
+    number::FUNCTIONS,
+    shift::FUNCTIONS,
+    pattern::FUNCTIONS,
+];
+
+/// All functions of keys.
+pub fn all() -> impl Iterator<Item = &'static Function> {
+    FAMILIES.iter().flat_map(|family| family.iter())
+}
+
+/// All functions, also those that keys cannot use.
+pub fn all_in_queries() -> impl Iterator<Item = &'static Function> {
+    all().chain(QUERY_FAMILIES.iter().flat_map(|family| family.iter()))
+}
+
+/// The function of keys of this name, if there is one. Most names are taken as ClickHouse spells them; `lower` and the like in
+/// any case, as it does.
+pub fn find(name: &str) -> Option<&'static Function> {
+    find_among(all, name)
+}
+
+/// The same among those of queries too.
+pub fn find_in_queries(name: &str) -> Option<&'static Function> {
+    find_among(all_in_queries, name)
+}
+
+fn find_among<I: Iterator<Item = &'static Function>>(
+    all: fn() -> I,
+    name: &str,
+) -> Option<&'static Function> {
+    all().find(|function| function.name == name).or_else(|| {
+        all().find(|function| {
+            function.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
+                || function.any_case && function.name.eq_ignore_ascii_case(name)
+        })
+    })
+}
+
+impl Function {
+    const fn new(name: &'static str, typing: Typing, evaluation: Evaluation) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            any_case: false,
+            growth: Growth::Any,
+            is_predicate: false,
+            takes_nulls: false,
+            typing,
+            evaluation,
+        }
+    }
+    /// Other names, in any case.
+    const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+    const fn any_case(mut self) -> Self {
+        self.any_case = true;
+        self
+    }
+    const fn monotonic(mut self) -> Self {
+        self.growth = Growth::Monotonic;
+        self
+    }
+    const fn predicate(mut self) -> Self {
+        self.is_predicate = true;
+        self
+    }
+    /// A NULL is a value to it, and not its result.
+    const fn takes_nulls(mut self) -> Self {
+        self.takes_nulls = true;
+        self
+    }
+    /// Its name, as ClickHouse prints it.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+    /// Other names of it.
+    pub fn other_names(&self) -> &'static [&'static str] {
+        self.aliases
+    }
+    /// How it behaves when its first argument grows.
+    pub fn growth(&self) -> Growth {
+        self.growth
+    }
+    /// True if its result is 0 or 1 and means no or yes.
+    pub fn is_predicate(&self) -> bool {
+        self.is_predicate
+    }
+
+    /// Its result type for these arguments.
+    pub fn data_type(&self, arguments: &[Signature]) -> Result<DataType, FunctionError> {
+        let bare: Vec<Signature> = arguments
+            .iter()
+            .map(|argument| Signature {
+                data_type: bare(&argument.data_type).clone(),
+                constant: argument.constant.clone(),
+            })
+            .collect();
+        let result = (self.typing)(self.name, &bare)?;
+        Ok(if self.takes_nulls { result } else { dress(result, arguments) })
+    }
+
+    /// Its values over the rows of the arguments (`rows` counts if all of them are constant).
+    pub fn evaluate(&self, arguments: &[Operand]) -> Result<Operand, FunctionError> {
+        let signatures: Vec<Signature> = arguments.iter().map(Operand::signature).collect();
+        let data_type = self.data_type(&signatures)?;
+        let operands: Vec<Operand> = arguments.iter().map(undress).collect::<Result<_, _>>()?;
+        let varying = operands.iter().find(|operand| !operand.is_constant);
+        let rows = varying.map_or(1, |operand| operand.values.len());
+        if let Some(odd) = operands.iter().find(|o| !o.is_constant && o.values.len() != rows) {
+            let problem = format!("arguments of {rows} and {} rows", odd.values.len());
+            return Err(wrong(self.name, problem));
+        }
+        let result = bare(&data_type).clone();
+        let call = Call { name: self.name, operands: &operands, result: &result, rows };
+        let values = (self.evaluation)(&call)?;
+        let values = if self.takes_nulls { values } else { with_nulls(values, &operands, rows)? };
+        let values = match data_type {
+            DataType::LowCardinality(_) => encode(&values, &data_type)?,
+            _ => values,
+        };
+        Ok(Operand { data_type, values, is_constant: varying.is_none() })
+    }
+}
+
+/// The type without `Nullable` and `LowCardinality` around it.
+pub fn bare(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Nullable(inner) | DataType::LowCardinality(inner) => bare(inner),
+        other => other,
+    }
+}
+
+fn is_nullable(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Nullable(_) => true,
+        DataType::LowCardinality(inner) => is_nullable(inner),
+        _ => false,
+    }
+}
+
+/// Puts `Nullable` back if any argument had it, `LowCardinality` if the only argument that varies had it.
+fn dress(result: DataType, arguments: &[Signature]) -> DataType {
+    let nullable = arguments.iter().any(|argument| is_nullable(&argument.data_type));
+    let result = match result {
+        DataType::Nullable(_) | DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_) => {
+            result
+        }
+        plain if nullable => DataType::Nullable(Box::new(plain)),
+        plain => plain,
+    };
+    let mut varying = arguments.iter().filter(|argument| argument.constant.is_none());
+    match (varying.next(), varying.next()) {
+        (Some(only), None) if matches!(only.data_type, DataType::LowCardinality(_)) => match result
+        {
+            DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_) => result,
+            scalar => DataType::LowCardinality(Box::new(scalar)),
+        },
+        _ => result,
+    }
+}
+
+/// The operand without `LowCardinality` and `Nullable`: the type bare, dictionaries of texts unpacked. Enums stay
+/// dictionaries, their keys are positions in the type.
+fn undress(operand: &Operand) -> Result<Operand, FunctionError> {
+    let data_type = bare(&operand.data_type).clone();
+    let is_enum = matches!(data_type, DataType::Enum8(_) | DataType::Enum16(_));
+    let values = match operand.values.data_type() {
+        ArrowType::Dictionary(_, inner) if !is_enum => cast(&operand.values, inner)?,
+        _ => operand.values.clone(),
+    };
+    Ok(Operand { data_type, values, is_constant: operand.is_constant })
+}
+
+/// Packs values into the Arrow form of `LowCardinality`, which is a dictionary for texts and plain for the rest.
+fn encode(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionError> {
+    let wanted = data_type.field("", Strings::Utf8);
+    match (wanted.data_type(), values.data_type()) {
+        // Bytes that are no text stay what they are.
+        (_, ArrowType::BinaryView) => Ok(values.clone()),
+        (wanted, have) if wanted == have => Ok(values.clone()),
+        (wanted @ ArrowType::Dictionary(_, inner), _) => cast(&cast(values, inner)?, wanted),
+        _ => Ok(values.clone()),
+    }
+}
+
+/// A row is NULL if an argument of it is.
+fn with_nulls(
+    values: ArrayRef,
+    operands: &[Operand],
+    rows: usize,
+) -> Result<ArrayRef, FunctionError> {
+    let mut nulls = values.logical_nulls();
+    for operand in operands {
+        let of_operand = match (operand.is_constant && rows != 1, operand.values.is_null_at(0)) {
+            (true, true) => Some(NullBuffer::new_null(rows)),
+            (true, false) => None,
+            (false, _) => operand.values.logical_nulls(),
+        };
+        nulls = NullBuffer::union(nulls.as_ref(), of_operand.as_ref());
+    }
+    if nulls.as_ref().map(NullBuffer::null_count)
+        == values.logical_nulls().map(|own| own.null_count())
+    {
+        return Ok(values);
+    }
+    let data = values.to_data().into_builder().nulls(nulls).build();
+    Ok(make_array(
+        data.map_err(|cause| FunctionError::Arrow { operation: "marking NULLs", cause })?,
+    ))
+}
+
+trait NullAt {
+    fn is_null_at(&self, index: usize) -> bool;
+}
+
+impl NullAt for ArrayRef {
+    fn is_null_at(&self, index: usize) -> bool {
+        index < self.len() && self.is_null(index)
+    }
+}
+
+/// Arrow's cast, as an error of ours.
+pub fn cast(values: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, FunctionError> {
+    arrow_cast::cast(values, wanted)
+        .map_err(|cause| FunctionError::Arrow { operation: "converting values", cause })
+}
+
+/// Arrow's take, as an error of ours.
+pub(crate) fn take(values: &ArrayRef, indices: &UInt32Array) -> Result<ArrayRef, FunctionError> {
+    arrow_select::take::take(values, indices, None)
+        .map_err(|cause| FunctionError::Arrow { operation: "repeating values", cause })
+}
+
+/// An error about the arguments of a function.
+pub(crate) fn wrong(function: &str, problem: impl Into<String>) -> FunctionError {
+    FunctionError::Function { function: function.to_owned(), problem: problem.into() }
+}
+
+/// An error if there are fewer or more arguments than a function takes.
+pub(crate) fn expect_count(
+    function: &str,
+    arguments: &[Signature],
+    range: std::ops::RangeInclusive<usize>,
+) -> Result<(), FunctionError> {
+    if range.contains(&arguments.len()) {
+        return Ok(());
+    }
+    let wanted = match (*range.start(), *range.end()) {
+        (low, high) if low == high => low.to_string(),
+        (low, high) => format!("{low} to {high}"),
+    };
+    Err(wrong(function, format!("it takes {wanted} arguments, not {}", arguments.len())))
+}

@@ -1,0 +1,361 @@
+//! Pieces of texts, and texts put together of values: `substring`, `splitByChar`, `replaceOne`, `concat`,
+//! `arrayStringConcat`, `hex`. They are for queries only: a piece of text that ends within a letter has no form that both
+//! texts and bytes have.
+
+use super::text::{Texts, push_all};
+use super::{Call, Function, Operand, Signature, cast, expect_count, format, undress, wrong};
+use crate::FunctionError;
+use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, ListArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::DataType as ArrowType;
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::sync::Arc;
+use tambour_part::types::{DataType, Strings};
+
+/// The functions of this room.
+pub(super) const FUNCTIONS: &[Function] =
+    &[
+        Function::new("substring", substring_type, |c| substring(c, bytes_of))
+            .any_case()
+            .aliases(&["substr", "mid", "byteSlice"]),
+        Function::new("substringUTF8", substring_type, |c| substring(c, letters_of)),
+        Function::new("concat", concat_type, concat).any_case(),
+        Function::new("replaceOne", |n, s| texts_type(n, s, 3, DataType::String), replace_one),
+        Function::new("splitByChar", split_type, split),
+        Function::new("splitByString", split_type, split),
+        Function::new("arrayStringConcat", join_type, join),
+        Function::new("hex", hex_type, hex).any_case(),
+    ];
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::String | DataType::FixedString(_))
+}
+
+fn texts_type(
+    name: &'static str,
+    s: &[Signature],
+    count: usize,
+    result: DataType,
+) -> Result<DataType, FunctionError> {
+    expect_count(name, s, count..=count)?;
+    match s.iter().find(|argument| !is_text(&argument.data_type)) {
+        Some(other) => Err(wrong(name, format!("it takes texts, not {}", other.data_type))),
+        None => Ok(result),
+    }
+}
+
+fn is_bytes(values: &ArrayRef) -> bool {
+    matches!(values.data_type(), ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView)
+}
+
+/// Texts row by row, as bytes if an argument is. Bytes that are no text become `\u{fffd}` in texts.
+struct Builder {
+    texts: StringViewBuilder,
+    bytes: BinaryViewBuilder,
+    is_bytes: bool,
+}
+
+impl Builder {
+    fn new(call: &Call) -> Self {
+        Self::with(call.operands.iter().any(|operand| is_bytes(&operand.values)))
+    }
+    fn with(is_bytes: bool) -> Self {
+        Self { texts: StringViewBuilder::new(), bytes: BinaryViewBuilder::new(), is_bytes }
+    }
+    fn push(&mut self, text: Option<&[u8]>) {
+        if self.is_bytes {
+            self.bytes.append_option(text);
+        } else {
+            self.texts.append_option(text.map(String::from_utf8_lossy));
+        }
+    }
+    fn finish(mut self) -> ArrayRef {
+        if self.is_bytes { Arc::new(self.bytes.finish()) } else { Arc::new(self.texts.finish()) }
+    }
+}
+
+fn substring_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 2..=3)?;
+    let is_number =
+        |argument: &Signature| super::arithmetic::integer(&argument.data_type).is_some();
+    match s {
+        [text, numbers @ ..] if is_text(&text.data_type) && numbers.iter().all(is_number) => {
+            Ok(DataType::String)
+        }
+        _ => Err(wrong(name, "it takes a text, an offset and a length")),
+    }
+}
+
+/// From where to where the piece goes: offsets count from 1, negative ones from the end, as negative lengths do.
+fn piece(length: i64, offset: i64, wanted: Option<i64>) -> (i64, i64) {
+    if offset == 0 {
+        return (0, 0);
+    }
+    let start = if offset > 0 { offset - 1 } else { length.saturating_add(offset) };
+    let end = match wanted {
+        None => length,
+        Some(wanted @ 0..) => start.saturating_add(wanted),
+        Some(wanted) => length.saturating_add(wanted),
+    };
+    let start = start.clamp(0, length);
+    (start, end.clamp(start, length))
+}
+
+fn bytes_of(text: &[u8], offset: i64, wanted: Option<i64>) -> Cow<'_, [u8]> {
+    let (start, end) = piece(text.len() as i64, offset, wanted);
+    Cow::Borrowed(text.get(start as usize..end as usize).unwrap_or_default())
+}
+
+fn letters_of(text: &[u8], offset: i64, wanted: Option<i64>) -> Cow<'_, [u8]> {
+    if text.is_ascii() {
+        return bytes_of(text, offset, wanted);
+    }
+    let letters: Vec<char> = String::from_utf8_lossy(text).chars().collect();
+    let (start, end) = piece(letters.len() as i64, offset, wanted);
+    let letters = letters.get(start as usize..end as usize).unwrap_or_default();
+    Cow::Owned(letters.iter().collect::<String>().into_bytes())
+}
+
+/// Cuts a piece out of a text: from a position, of a length.
+type Cut = fn(&[u8], i64, Option<i64>) -> Cow<'_, [u8]>;
+
+fn substring(call: &Call, cut: Cut) -> Result<ArrayRef, FunctionError> {
+    let texts = Texts::of(&call.values(0)?);
+    let numbers = |index| cast(&call.values(index)?, &ArrowType::Int64);
+    let offsets = numbers(1)?;
+    let lengths = if call.operands.len() > 2 { Some(numbers(2)?) } else { None };
+    let at = |numbers: &ArrayRef, row| numbers.as_primitive::<Int64Type>().value(row);
+    let mut builder = Builder::new(call);
+    for row in 0..call.rows {
+        let wanted = lengths.as_ref().map(|lengths| at(lengths, row));
+        let cut = texts.value(row).map(|text| cut(text, at(&offsets, row), wanted));
+        builder.push(cut.as_deref());
+    }
+    Ok(builder.finish())
+}
+
+fn concat_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1..=usize::MAX)?;
+    for argument in s {
+        scalar_type(name, &argument.data_type)?;
+    }
+    Ok(DataType::String)
+}
+
+fn scalar_type(name: &'static str, data_type: &DataType) -> Result<(), FunctionError> {
+    match data_type {
+        DataType::Array(_) => Err(wrong(name, "arrays are joined by arrayConcat")),
+        nested @ (DataType::Tuple(_) | DataType::Map(..)) => {
+            Err(wrong(name, format!("it does not take {nested}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The values of an operand as texts, one for each of `rows` rows.
+fn as_texts(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
+    if is_text(&operand.data_type) && !matches!(operand.data_type, DataType::FixedString(_)) {
+        return operand.expanded(rows);
+    }
+    let operands = std::slice::from_ref(operand);
+    format::to_string(&Call { name: "toString", operands, result: &DataType::String, rows })
+}
+
+fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let columns: Vec<Texts> = call
+        .operands
+        .iter()
+        .map(|operand| Ok(Texts::of(&as_texts(operand, call.rows)?)))
+        .collect::<Result<_, FunctionError>>()?;
+    let mut builder = Builder::new(call);
+    let mut text = Vec::new();
+    for row in 0..call.rows {
+        text.clear();
+        for column in &columns {
+            text.extend_from_slice(column.value(row).unwrap_or_default());
+        }
+        builder.push(Some(&text));
+    }
+    Ok(builder.finish())
+}
+
+fn replace_one(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let texts = [0, 1, 2].map(|index| call.values(index).map(|values| Texts::of(&values)));
+    let [texts, parts, others] = texts;
+    let (texts, parts, others) = (texts?, parts?, others?);
+    let mut builder = Builder::new(call);
+    for row in 0..call.rows {
+        let (Some(text), Some(part), Some(other)) =
+            (texts.value(row), parts.value(row), others.value(row))
+        else {
+            builder.push(None);
+            continue;
+        };
+        let found = memchr::memmem::find(text, part).filter(|_| !part.is_empty());
+        match found.and_then(|at| Some((text.get(..at)?, text.get(at + part.len()..)?))) {
+            Some((before, behind)) => builder.push(Some(&[before, other, behind].concat())),
+            None => builder.push(Some(text)),
+        }
+    }
+    Ok(builder.finish())
+}
+
+fn split_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    texts_type(name, s, 2, DataType::Array(Box::new(DataType::String)))?;
+    let separator = s.first().and_then(|first| first.constant.as_ref());
+    let separator = separator.and_then(|constant| Texts::of(constant).value(0).map(<[u8]>::len));
+    match separator {
+        Some(1) => Ok(DataType::Array(Box::new(DataType::String))),
+        Some(2..) if name == "splitByString" => Ok(DataType::Array(Box::new(DataType::String))),
+        _ => Err(wrong(name, "the separator must be a constant text that is not empty")),
+    }
+}
+
+fn split(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (separators, texts) = (Texts::of(&call.values(0)?), Texts::of(&call.values(1)?));
+    let mut builder = Builder::new(call);
+    let mut lengths = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let (Some(separator), Some(text)) = (separators.value(row), texts.value(row)) else {
+            lengths.push(0);
+            continue;
+        };
+        let (mut from, mut count) = (0, 1);
+        for at in memchr::memmem::find_iter(text, separator) {
+            builder.push(text.get(from..at));
+            from = at + separator.len();
+            count += 1;
+        }
+        builder.push(Some(text.get(from..).unwrap_or_default()));
+        lengths.push(count);
+    }
+    let strings = if builder.is_bytes { Strings::Binary } else { Strings::Utf8 };
+    let ArrowType::List(item) = call.result.arrow(strings) else {
+        return Err(wrong(call.name, "its result is an array"));
+    };
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    let list = ListArray::try_new(item, offsets, builder.finish(), None);
+    Ok(Arc::new(list.map_err(FunctionError::arrow("split texts"))?))
+}
+
+fn join_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1..=2)?;
+    match s {
+        [Signature { data_type: DataType::Array(item), .. }, separators @ ..]
+            if separators.iter().all(|it| is_text(&it.data_type) && it.constant.is_some()) =>
+        {
+            scalar_type(name, item).map(|()| DataType::String)
+        }
+        _ => Err(wrong(name, "it takes an array and a constant separator")),
+    }
+}
+
+/// NULLs in arrays are left out.
+fn join(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let values = call.values(0)?;
+    let Some(list) = values.as_list_opt::<i32>() else {
+        return Err(wrong(call.name, format!("it does not take {}", values.data_type())));
+    };
+    let item = match call.operands.first().map(|operand| &operand.data_type) {
+        Some(DataType::Array(item)) => item.as_ref().clone(),
+        _ => return Err(wrong(call.name, "it takes an array")),
+    };
+    let operand = Operand { data_type: item, values: list.values().clone(), is_constant: false };
+    let items = undress(&operand)?;
+    let texts = Texts::of(&as_texts(&items, items.values.len())?);
+    let separator = match call.operands.get(1) {
+        Some(separator) => Texts::of(&separator.values).value(0).unwrap_or_default().to_vec(),
+        None => Vec::new(),
+    };
+    let mut builder = Builder::with(is_bytes(&items.values));
+    let mut text = Vec::new();
+    for pair in list.value_offsets().windows(2) {
+        text.clear();
+        let range = pair[0] as usize..pair[1] as usize;
+        let there = range.filter(|at| !items.values.is_null(*at));
+        for (index, part) in there.filter_map(|at| texts.value(at)).enumerate() {
+            if index > 0 {
+                text.extend_from_slice(&separator);
+            }
+            text.extend_from_slice(part);
+        }
+        builder.push(Some(&text));
+    }
+    Ok(builder.finish())
+}
+
+fn hex_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1..=1)?;
+    match s.first().map(|first| &first.data_type) {
+        Some(
+            DataType::Float32
+            | DataType::Float64
+            | DataType::Date
+            | DataType::DateTime { .. }
+            | DataType::Uuid
+            | DataType::Ipv4
+            | DataType::Ipv6,
+        ) => Ok(DataType::String),
+        Some(other) if is_text(other) || super::arithmetic::integer(other).is_some() => {
+            Ok(DataType::String)
+        }
+        Some(other) => Err(wrong(name, format!("it does not take {other}"))),
+        None => Err(wrong(name, "it takes an argument")),
+    }
+}
+
+/// Numbers without zero bytes before them, texts byte by byte, floats as they lie in memory.
+fn hex(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let values = call.values(0)?;
+    let width = match call.operands.first().map(|operand| &operand.data_type) {
+        Some(DataType::Float32 | DataType::Float64) => return float_hex(&values),
+        Some(DataType::UInt8 | DataType::Int8 | DataType::Bool) => 1,
+        Some(DataType::UInt16 | DataType::Int16 | DataType::Date) => 2,
+        Some(DataType::UInt64 | DataType::Int64) => 8,
+        Some(DataType::UInt32 | DataType::Int32 | DataType::Ipv4 | DataType::DateTime { .. }) => 4,
+        _ => {
+            let texts = Texts::of(&values);
+            return Ok(push_all(texts.len(), |row, text| {
+                for byte in texts.value(row).unwrap_or_default() {
+                    let _ = write!(text, "{byte:02X}");
+                }
+            }));
+        }
+    };
+    let numbers: Vec<i64> =
+        if let Some(unsigned) = values.as_primitive_opt::<arrow_array::types::UInt64Type>() {
+            unsigned.values().iter().map(|number| number.cast_signed()).collect()
+        } else {
+            let narrow = match values.data_type() {
+                ArrowType::Date32 => cast(&values, &ArrowType::Int32)?,
+                _ => values.clone(),
+            };
+            cast(&narrow, &ArrowType::Int64)?.as_primitive::<Int64Type>().values().to_vec()
+        };
+    Ok(push_all(numbers.len(), |row, text| {
+        let bytes = numbers[row].to_be_bytes();
+        let bytes = bytes.get(8 - width..).unwrap_or_default();
+        let first = bytes.iter().position(|byte| *byte != 0).unwrap_or(width - 1);
+        for byte in bytes.iter().skip(first) {
+            let _ = write!(text, "{byte:02X}");
+        }
+    }))
+}
+
+fn float_hex(values: &ArrayRef) -> Result<ArrayRef, FunctionError> {
+    let is_narrow = *values.data_type() == ArrowType::Float32;
+    let floats = cast(values, &ArrowType::Float64)?;
+    let floats = floats.as_primitive::<arrow_array::types::Float64Type>();
+    Ok(push_all(floats.len(), |row, text| {
+        let float = floats.value(row);
+        let narrow = (float as f32).to_le_bytes();
+        let wide = float.to_le_bytes();
+        for byte in if is_narrow { &narrow[..] } else { &wide[..] } {
+            let _ = write!(text, "{byte:02X}");
+        }
+    }))
+}

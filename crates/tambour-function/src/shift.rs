@@ -1,0 +1,340 @@
+//! Dates and times that are moved and measured: `addDays`, `subtractMonths`, `dateDiff`, `toStartOfInterval`.
+
+use super::calendar::with_clock;
+use super::civil;
+use super::moment::{self, Moments, constant_integer, expect_moment, from_ticks};
+use super::text::Texts;
+use super::zone::{Clock, Fixed, Zone};
+use super::{Call, Function, Signature, cast, expect_count, wrong};
+use crate::FunctionError;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
+use arrow_schema::DataType as ArrowType;
+use std::sync::Arc;
+use tambour_part::types::DataType;
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Second,
+    Minute,
+    Hour,
+    Day,
+    Week,
+    Month,
+    Quarter,
+    Year,
+}
+
+macro_rules! shifts {
+    ($($add:literal, $subtract:literal, $unit:ident;)+) => {
+        &[
+            $(
+                Function::new($add, |n, s| shift_type(n, s, Unit::$unit), |c| shift(c, Unit::$unit, 1))
+                    .any_case(),
+                Function::new(
+                    $subtract,
+                    |n, s| shift_type(n, s, Unit::$unit),
+                    |c| shift(c, Unit::$unit, -1),
+                )
+                .any_case(),
+            )+
+            Function::new("dateDiff", difference_type, difference)
+                .any_case()
+                .aliases(&["date_diff", "timestampDiff", "timestamp_diff"]),
+            Function::new("toStartOfInterval", start_type, start),
+        ]
+    };
+}
+
+/// The functions of this room.
+pub(super) const FUNCTIONS: &[Function] = shifts! {
+    "addSeconds", "subtractSeconds", Second;
+    "addMinutes", "subtractMinutes", Minute;
+    "addHours", "subtractHours", Hour;
+    "addDays", "subtractDays", Day;
+    "addWeeks", "subtractWeeks", Week;
+    "addMonths", "subtractMonths", Month;
+    "addQuarters", "subtractQuarters", Quarter;
+    "addYears", "subtractYears", Year;
+};
+
+impl Unit {
+    fn named(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        Some(match name.strip_suffix('s').unwrap_or(&name) {
+            "second" | "ss" | "" => Self::Second,
+            "minute" | "mi" | "n" => Self::Minute,
+            "hour" | "hh" | "h" => Self::Hour,
+            "day" | "dd" | "d" => Self::Day,
+            "week" | "wk" | "ww" => Self::Week,
+            "month" | "mm" | "m" => Self::Month,
+            "quarter" | "qq" | "q" => Self::Quarter,
+            "year" | "yyyy" | "yy" => Self::Year,
+            _ => return None,
+        })
+    }
+    /// Its length, if it always has the same.
+    fn seconds(self) -> Option<i64> {
+        match self {
+            Self::Second => Some(1),
+            Self::Minute => Some(60),
+            Self::Hour => Some(3_600),
+            _ => None,
+        }
+    }
+    /// A day moved by some of them.
+    fn move_day(self, day: i32, count: i64) -> i64 {
+        let day = i64::from(day);
+        match self {
+            Self::Week => day.saturating_add(count.saturating_mul(7)),
+            Self::Month => add_months(day, count),
+            Self::Quarter => add_months(day, count.saturating_mul(3)),
+            Self::Year => add_months(day, count.saturating_mul(12)),
+            _ => day.saturating_add(count),
+        }
+    }
+}
+
+/// Days that a month does not have become its last.
+fn add_months(day: i64, months: i64) -> i64 {
+    let date = civil::from_days(civil::clamp(day));
+    let month = i64::from(date.year) * 12 + i64::from(date.month) - 1;
+    let month = month.saturating_add(months).clamp(1900 * 12, 2299 * 12 + 11);
+    let (year, month) = ((month / 12) as i32, (month % 12 + 1) as u32);
+    let last = civil::days_in_month(year, month);
+    i64::from(civil::to_days(year, month, u32::from(date.day).min(last)))
+}
+
+fn shift_type(name: &'static str, s: &[Signature], unit: Unit) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 2..=2)?;
+    expect_moment(name, s)?;
+    let [moment, count] = s else { return Err(wrong(name, "it takes 2 arguments")) };
+    let is_float = matches!(count.data_type, DataType::Float32 | DataType::Float64);
+    if !is_float && super::arithmetic::integer(&count.data_type).is_none() {
+        return Err(wrong(name, format!("the number cannot be {}", count.data_type)));
+    }
+    Ok(match &moment.data_type {
+        DataType::Date if unit.seconds().is_some() => DataType::DateTime { zone: None },
+        DataType::Date32 if unit.seconds().is_some() => {
+            DataType::DateTime64 { precision: 3, zone: None }
+        }
+        same => same.clone(),
+    })
+}
+
+/// The reading of the clock at an instant, moved by days or months.
+fn move_instant(clock: impl Clock, zone: &Zone, instant: i64, unit: Unit, count: i64) -> i64 {
+    let day = civil::clamp(unit.move_day(clock.day(instant), count));
+    zone.instant(day, clock.time(instant))
+}
+
+fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> {
+    let zone = moment::zone(call, usize::MAX)?;
+    let counts = cast(&call.values(1)?, &ArrowType::Int64)?;
+    let counts = counts.as_primitive::<Int64Type>();
+    let count = |row: usize| counts.value(row).saturating_mul(sign);
+    let moments = Moments::of(call, 0)?;
+    let (instants, per_second) = match (moments, unit.seconds()) {
+        (Moments::Days(days), None) => return Ok(shift_days(call, &days, unit, count)),
+        (Moments::Ticks(ticks, per_second), _) => (ticks, per_second),
+        (other, _) => {
+            let per_second = match call.result {
+                DataType::DateTime64 { precision, .. } => moment::ticks_per_second(*precision),
+                _ => 1,
+            };
+            let seconds = other.seconds(&zone);
+            (seconds.unary(|second: i64| second.saturating_mul(per_second)), per_second)
+        }
+    };
+    let nulls = instants.nulls().cloned();
+    let moved: Vec<i64> = match unit.seconds() {
+        Some(seconds) => (0..instants.len())
+            .map(|row| {
+                let by = count(row).saturating_mul(seconds).saturating_mul(per_second);
+                instants.value(row).saturating_add(by)
+            })
+            .collect(),
+        None => with_clock!(zone, |clock| (0..instants.len())
+            .map(|row| {
+                let tick = instants.value(row);
+                let (second, rest) = (tick.div_euclid(per_second), tick.rem_euclid(per_second));
+                let moved = move_instant(clock, &zone, second, unit, count(row));
+                moved.saturating_mul(per_second).saturating_add(rest)
+            })
+            .collect()),
+    };
+    let is_wide = matches!(call.result, DataType::DateTime64 { .. });
+    let fit = |tick: i64| if is_wide { tick } else { i64::from(tick as u32) };
+    from_ticks(Int64Array::new(moved.into_iter().map(fit).collect(), nulls), call.result)
+}
+
+/// Dates wrap around as in ClickHouse, those of the wide type end with the calendar.
+fn shift_days(
+    call: &Call,
+    days: &PrimitiveArray<Date32Type>,
+    unit: Unit,
+    count: impl Fn(usize) -> i64,
+) -> ArrayRef {
+    let is_narrow = matches!(call.result, DataType::Date);
+    let moved = (0..days.len()).map(|row| {
+        let day = unit.move_day(days.value(row), count(row));
+        if is_narrow { i32::from(day as u16) } else { civil::clamp(day) }
+    });
+    let moved: Vec<i32> = moved.collect();
+    Arc::new(PrimitiveArray::<Date32Type>::new(moved.into(), days.nulls().cloned()))
+}
+
+/// The unit that stands in a constant argument.
+fn unit_argument(name: &'static str, s: &[Signature], index: usize) -> Result<Unit, FunctionError> {
+    let constant = s.get(index).and_then(|argument| argument.constant.as_ref());
+    let text = constant.and_then(|constant| Texts::of(constant).first());
+    text.and_then(|text| Unit::named(&text)).ok_or_else(|| {
+        wrong(name, "the unit must be second, minute, hour, day, week, month, quarter or year")
+    })
+}
+
+fn difference_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 3..=4)?;
+    unit_argument(name, s, 0)?;
+    moment::zone_argument(name, s, 3)?;
+    for moment in s.iter().skip(1).take(2) {
+        expect_moment(name, std::slice::from_ref(moment))?;
+    }
+    Ok(DataType::Int64)
+}
+
+/// How many units of the calendar or of the clock have begun by then.
+fn begun(clock: impl Clock, instant: i64, unit: Unit) -> i64 {
+    let date = || civil::from_days(clock.day(instant));
+    match unit {
+        Unit::Second => instant,
+        Unit::Minute => clock.round_down(instant, 60) / 60,
+        Unit::Hour => clock.round_down(instant, 3_600).div_euclid(3_600),
+        Unit::Day => clock.day(instant).into(),
+        Unit::Week => i64::from(civil::monday(clock.day(instant)) + 3) / 7,
+        Unit::Month => i64::from(date().year) * 12 + i64::from(date().month),
+        Unit::Quarter => i64::from(date().year) * 4 + i64::from(date().month - 1) / 3,
+        Unit::Year => date().year.into(),
+    }
+}
+
+fn difference(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let signatures: Vec<Signature> = call.operands.iter().map(super::Operand::signature).collect();
+    let unit = unit_argument(call.name, &signatures, 0)?;
+    let ends = signatures.get(1..).unwrap_or_default();
+    let given = moment::zone_argument(call.name, &signatures, 3)?;
+    let sides = [1, 2].map(|index| {
+        let own = moment::zone_name(call.name, ends.get(index - 1..index).unwrap_or_default(), 1)?;
+        let zone = Zone::of(given.clone().or(own).as_deref())?;
+        let seconds = Moments::of(call, index)?.seconds(&zone);
+        Ok::<Int64Array, FunctionError>(with_clock!(zone, |clock| {
+            seconds.unary(|instant| begun(clock, instant, unit))
+        }))
+    });
+    let [from, to] = sides;
+    let (from, to) = (from?, to?);
+    let between = from.values().iter().zip(to.values()).map(|(from, to)| to - from);
+    Ok(Arc::new(Int64Array::from_iter_values(between)))
+}
+
+fn start_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 3..=4)?;
+    expect_moment(name, s)?;
+    if constant_integer(name, s, 1)?.is_none_or(|count| count < 1) {
+        return Err(wrong(name, "the interval must be longer than nothing"));
+    }
+    let unit = unit_argument(name, s, 2)?;
+    let is_date = matches!(s.first(), Some(first) if matches!(first.data_type, DataType::Date | DataType::Date32));
+    match unit {
+        Unit::Second | Unit::Minute | Unit::Hour if is_date => {
+            Err(wrong(name, "a date has no hours, minutes and seconds"))
+        }
+        Unit::Second | Unit::Minute | Unit::Hour | Unit::Day => {
+            Ok(DataType::DateTime { zone: moment::zone_name(name, s, 3)? })
+        }
+        _ => Ok(DataType::Date),
+    }
+}
+
+/// The first day of the interval that a day is in: days count from 1970-01-01, weeks from a Monday, months from 1900, years
+/// from 0.
+fn first_day(day: i32, unit: Unit, count: i64) -> i32 {
+    let date = civil::from_days(day);
+    let months = |count: i64| {
+        let month = i64::from(date.year - 1900) * 12 + i64::from(date.month) - 1;
+        let month = month - month.rem_euclid(count);
+        civil::to_days((month / 12) as i32 + 1900, (month % 12 + 1) as u32, 1)
+    };
+    let day = i64::from(day);
+    match unit {
+        Unit::Week => ((day - 4) - (day - 4).rem_euclid(count.saturating_mul(7)) + 4) as i32,
+        Unit::Month => months(count),
+        Unit::Quarter => months(count.saturating_mul(3)),
+        Unit::Year => {
+            let year = i64::from(date.year);
+            civil::to_days((year - year.rem_euclid(count)).max(1900) as i32, 1, 1)
+        }
+        _ => (day - day.rem_euclid(count)) as i32,
+    }
+}
+
+fn start(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let signatures: Vec<Signature> = call.operands.iter().map(super::Operand::signature).collect();
+    let unit = unit_argument(call.name, &signatures, 2)?;
+    let count = constant_integer(call.name, &signatures, 1)?.unwrap_or(1).max(1);
+    let zone = moment::zone(call, 3)?;
+    let seconds = Moments::of(call, 0)?.seconds(&zone);
+    let in_day = |instant: i64| i64::from(instant as u32);
+    with_clock!(zone, |clock| match unit {
+        Unit::Second | Unit::Minute => {
+            let length = count.saturating_mul(unit.seconds().unwrap_or(1));
+            from_ticks(seconds.unary(|it: i64| it - it.rem_euclid(length)), call.result)
+        }
+        Unit::Hour => {
+            let length = count.saturating_mul(3_600);
+            let of_instant = |it: i64| {
+                let time = clock.time(it);
+                zone.instant(clock.day(it), time - time.rem_euclid(length))
+            };
+            from_ticks(seconds.unary(of_instant), call.result)
+        }
+        Unit::Day => {
+            let of_instant = |it: i64| in_day(clock.start(first_day(clock.day(it), unit, count)));
+            from_ticks(seconds.unary(of_instant), call.result)
+        }
+        _ => {
+            let day = |it: i64| first_day(clock.day(it), unit, count).max(0);
+            Ok(Arc::new(seconds.unary::<_, Date32Type>(day)))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Unit, add_months, civil, first_day};
+
+    #[test]
+    fn months_end_with_their_last_day() {
+        let day = |year, month, day| i64::from(civil::to_days(year, month, day));
+        assert_eq!(add_months(day(2024, 1, 31), 1), day(2024, 2, 29));
+        assert_eq!(add_months(day(2024, 2, 29), 12), day(2025, 2, 28));
+        assert_eq!(add_months(day(2024, 1, 31), -3), day(2023, 10, 31));
+        assert_eq!(add_months(day(2024, 1, 31), i64::MAX), day(2299, 12, 31));
+    }
+
+    #[test]
+    fn intervals_begin_where_clickhouse_begins_them() {
+        let day = civil::to_days(2024, 3, 5);
+        for (unit, count, (year, month, first)) in [
+            (Unit::Day, 5, (2024, 3, 3)),
+            (Unit::Week, 2, (2024, 3, 4)),
+            (Unit::Month, 5, (2024, 3, 1)),
+            (Unit::Quarter, 3, (2023, 10, 1)),
+            (Unit::Year, 3, (2022, 1, 1)),
+        ] {
+            assert_eq!(first_day(day, unit, count), civil::to_days(year, month, first), "{unit:?}");
+        }
+    }
+}

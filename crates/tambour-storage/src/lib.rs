@@ -1,0 +1,113 @@
+//! The only door to files: a small trait, so that a crash is a value a test can hold.
+//!
+//! Files that are appended and never changed are here, at the root; files that are written in place are in [`place`].
+//! [`commit`] replaces one small file atomically; [`lock`] keeps other writers out.
+#![forbid(unsafe_code)]
+
+pub mod commit;
+pub mod disk;
+mod error;
+mod flock;
+pub mod lock;
+pub mod memory;
+pub mod place;
+
+pub use error::StorageError;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A file opened for reading at positions; its length is fixed.
+pub trait ReadAt: Send + Sync + std::fmt::Debug {
+    /// Length in bytes.
+    fn len(&self) -> u64;
+    /// Fills `target` from `offset`; an early end is `UnexpectedEof`.
+    fn read_exact_at(&self, target: &mut [u8], offset: u64) -> io::Result<()>;
+    /// True for a file of no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A new file written front to back.
+pub trait WriteFile: Send + std::fmt::Debug {
+    /// Appends all of `source`.
+    fn write_all(&mut self, source: &[u8]) -> io::Result<()>;
+    /// Makes what was written durable.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// What a directory entry is. One that is neither file nor directory (a link, a device) is followed by nobody and
+/// refused by whoever needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Name without path. Bytes that are no UTF-8 are replaced, so that such a file is seen but cannot be opened.
+    pub name: String,
+    /// True for a directory, not for a link to one.
+    pub is_directory: bool,
+    /// True for an ordinary file, not for a link to one.
+    pub is_file: bool,
+    /// Length in bytes of a file, else 0.
+    pub length: u64,
+}
+
+/// An exclusive lock that all writers respect; dropping it gives it back.
+pub trait Lock: Send + std::fmt::Debug {}
+
+/// Makes many files durable at once.
+pub trait Barrier: Send + std::fmt::Debug {
+    /// Makes everything durable that was written since the barrier was made: contents of files and entries of directories.
+    /// Reports also errors that the system met on its own in between.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A file system. Paths are as the caller gave them.
+pub trait Storage: Send + Sync + std::fmt::Debug {
+    /// Opens a file for reading.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
+    /// Creates a new file (an existing one is an error).
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>>;
+    /// Creates one directory (an existing one is an error).
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Renames a file or directory; a file at the target is replaced.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Makes the contents of a file durable, whoever wrote them.
+    fn sync_file(&self, path: &Path) -> io::Result<()>;
+    /// Makes the entries of a directory durable.
+    fn sync_directory(&self, path: &Path) -> io::Result<()>;
+    /// The entries of a directory, sorted by name.
+    fn list(&self, path: &Path) -> io::Result<Vec<Entry>>;
+    /// Removes a file.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+    /// Removes a directory with all that is in it.
+    fn remove_directory(&self, path: &Path) -> io::Result<()>;
+    /// True if something is there, a link that leads nowhere included.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+    /// Takes the lock that the file at `path` stands for (made if it is not there) and writes `note` into it, for whoever
+    /// finds it taken; `WouldBlock`, at once, if somebody else has it.
+    fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>>;
+    /// A barrier for everything that is written from now on, in whatever directory of the file system that `path` is on; an
+    /// error of kind `Unsupported` where the system has nothing of the sort. Worth it for hundreds of files.
+    fn barrier(&self, path: &Path) -> io::Result<Box<dyn Barrier>>;
+    /// Reads a whole small file of at most `limit` bytes (a longer one is an error of kind `FileTooLarge`).
+    fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+        let file = self.open(path)?;
+        let too_large = || {
+            let text = format!("file has {} bytes, limit {limit}", file.len());
+            io::Error::new(io::ErrorKind::FileTooLarge, text)
+        };
+        if file.len() > limit {
+            return Err(too_large());
+        }
+        let length = usize::try_from(file.len()).map_err(|_| too_large())?;
+        let mut bytes = vec![0; length];
+        file.read_exact_at(&mut bytes, 0)?;
+        Ok(bytes)
+    }
+}
+
+/// The disk of this machine.
+pub fn disk() -> Arc<dyn Storage> {
+    Arc::new(disk::Disk)
+}

@@ -1,0 +1,371 @@
+//! Inserting: sort, partition, spill, merge, commit.
+
+use super::intake::Intake;
+use super::locked::{Contents, LockedTable, contents, live_part};
+use super::merge::{Merge, estimate_row_bytes};
+use super::name::PartName;
+use super::open::open_part;
+use super::run::{Run, Segment};
+use super::shape::{Shape, Work};
+use super::sidecar::Sidecar;
+use super::spill::{PartitionRuns, Spiller};
+use crate::TableError;
+use crate::schema::TableDefinition;
+use arrow_array::RecordBatch;
+use crossbeam_channel::Sender;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tambour_part::write::{Dialect, Partition};
+use tambour_storage::Storage;
+
+/// What should happen when the table exists already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// It is an error (kind Conflict).
+    #[default]
+    Refuse,
+    /// Rows are added; the definition must be the same.
+    Append,
+    /// Its parts are replaced in the same commit.
+    Replace,
+}
+
+/// How to insert.
+#[derive(Clone, Debug)]
+pub struct InsertOptions {
+    /// What if the table exists.
+    pub existing: Existing,
+    /// Dialect of the parts.
+    pub dialect: Dialect,
+    /// Most rows of a part; `None`: no limit.
+    pub rows_per_part: Option<u64>,
+    /// Bytes of memory for pending rows, all stages together.
+    pub memory_bytes: u64,
+    /// Threads.
+    pub threads: usize,
+}
+
+impl Default for InsertOptions {
+    /// A new table, the new dialect, 1 GiB of memory, one thread.
+    fn default() -> Self {
+        Self {
+            existing: Existing::default(),
+            dialect: Dialect::default(),
+            rows_per_part: None,
+            memory_bytes: 1 << 30,
+            threads: 1,
+        }
+    }
+}
+
+/// Rows that wait take at most one part in so many of the memory; then there are the rows being sorted and written, their
+/// keys, and the blocks being filled.
+const CHUNK_SHARE: u64 = 4;
+
+/// An insert in progress: owns the table's lock and a temporary directory. Dropped without `commit`: nothing happened.
+#[derive(Debug)]
+pub struct Insert {
+    /// `None` only when it is over.
+    table: Option<LockedTable>,
+    stage: Option<Stage>,
+    intake: Intake,
+    chunk_bytes: u64,
+    shape: Arc<Shape>,
+    definition: TableDefinition,
+    options: InsertOptions,
+    /// The sidecar after the commit, still without the new parts.
+    next: Sidecar,
+    rows: u64,
+}
+
+/// Who sorts and spills.
+#[derive(Debug)]
+enum Stage {
+    /// The thread that calls.
+    Here(Box<Spiller>),
+    /// A thread of its own, while the caller makes more rows.
+    Beside(Sender<Vec<RecordBatch>>, JoinHandle<Result<Spiller, TableError>>),
+}
+
+/// What an insert did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InsertSummary {
+    /// Rows inserted.
+    pub rows: u64,
+    /// Parts made live.
+    pub parts: u64,
+    /// Bytes of the columns before compression.
+    pub uncompressed: u64,
+    /// Bytes on disk.
+    pub compressed: u64,
+}
+
+impl Insert {
+    /// Takes the lock and prepares.
+    pub fn begin(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        definition: &TableDefinition,
+        options: InsertOptions,
+    ) -> Result<Self, TableError> {
+        // Looked at before anything is touched; and again under the lock.
+        if options.existing == Existing::Refuse {
+            refuse_existing(storage.as_ref(), path)?;
+        }
+        let table = LockedTable::acquire(storage, path, true)?;
+        match Self::prepare(&table, definition, &options) {
+            Err(error) => {
+                table.discard();
+                Err(error)
+            }
+            Ok((next, shape)) => {
+                let (rows_per_part, memory) = (options.rows_per_part, options.memory_bytes);
+                let spiller =
+                    Spiller::new(Arc::clone(&shape), definition.clone(), rows_per_part, memory);
+                Ok(Self {
+                    table: Some(table),
+                    stage: Some(Stage::new(spiller, shape.threads)),
+                    intake: Intake::new(&shape.columns()),
+                    chunk_bytes: memory / CHUNK_SHARE,
+                    shape,
+                    definition: definition.clone(),
+                    options,
+                    next,
+                    rows: 0,
+                })
+            }
+        }
+    }
+
+    fn prepare(
+        table: &LockedTable,
+        definition: &TableDefinition,
+        options: &InsertOptions,
+    ) -> Result<(Sidecar, Arc<Shape>), TableError> {
+        super::recompress::forget(table)?;
+        let next = match (table.describe()?, options.existing) {
+            (None, _) => Sidecar::new(definition.stored()),
+            (Some(_), Existing::Refuse) => {
+                return Err(TableError::Exists { path: table.path().to_owned() });
+            }
+            (Some((sidecar, Some(known))), Existing::Append) => {
+                check_definition(table.path(), &known, definition)?;
+                sidecar
+            }
+            (Some((_, None)), Existing::Append) => {
+                let table = table.path().to_owned();
+                return Err(TableError::DefinitionUnknown { table, operation: "adding rows" });
+            }
+            (Some((mut sidecar, _)), Existing::Replace) => {
+                sidecar.removed.extend(sidecar.parts.drain(..).map(|part| part.name));
+                sidecar.statement = definition.stored();
+                sidecar
+            }
+        };
+        let place = (table.storage(), table.path());
+        let (dialect, threads) = (options.dialect, options.threads);
+        let work = Work::begin(table.storage().as_ref(), table.path(), next.next_block);
+        let shape = Arc::new(Shape::new(place, definition, dialect, threads, &work)?);
+        // Finds expressions that cannot be evaluated before rows are read for an hour.
+        Merge::new(&shape, definition, options.memory_bytes)?;
+        Ok((next, shape))
+    }
+
+    /// Adds rows in any order; columns in the order of the definition.
+    #[expect(clippy::needless_pass_by_value, reason = "the rows are kept")]
+    pub fn write(&mut self, batch: RecordBatch) -> Result<(), TableError> {
+        if self.stage.is_none() {
+            return Err(TableError::Stopped);
+        }
+        self.intake.push(&batch)?;
+        self.rows += batch.num_rows() as u64;
+        let is_full = self.intake.bytes() as u64 >= self.chunk_bytes
+            || self.intake.rows() >= super::chunk::ROWS_MAX / 2;
+        if is_full { self.spill() } else { Ok(()) }
+    }
+
+    /// Hands the rows collected so far on.
+    fn spill(&mut self) -> Result<(), TableError> {
+        let chunk = self.intake.take()?;
+        let stage = self.stage.as_mut().ok_or(TableError::Stopped)?;
+        let is_accepted = match stage {
+            Stage::Here(spiller) => {
+                let written = spiller.write(chunk);
+                if written.is_err() {
+                    self.stage = None;
+                }
+                return written;
+            }
+            Stage::Beside(sender, _) => sender.send(chunk).is_ok(),
+        };
+        if is_accepted {
+            return Ok(());
+        }
+        // The other thread is gone: because of an error, which it returns.
+        match self.stage.take().ok_or(TableError::Stopped)?.finish() {
+            Ok(_) => Err(TableError::Stopped),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes what is pending, merges spilled parts, and makes all parts visible at once.
+    pub fn commit(mut self) -> Result<InsertSummary, TableError> {
+        let result = self.finish();
+        if let Some(table) = self.table.take()
+            && result.is_err()
+        {
+            table.discard();
+        }
+        result
+    }
+
+    /// Gives up and removes every trace.
+    pub fn abort(mut self) -> Result<(), TableError> {
+        self.give_up();
+        Ok(())
+    }
+
+    fn give_up(&mut self) {
+        if let Some(stage) = self.stage.take() {
+            // Whether it had an error does not matter any more.
+            let _ = stage.finish();
+        }
+        if let Some(table) = self.table.take() {
+            table.discard();
+        }
+    }
+
+    fn finish(&mut self) -> Result<InsertSummary, TableError> {
+        self.spill()?;
+        let spiller = self.stage.take().ok_or(TableError::Stopped)?.finish()?;
+        let mut summary = InsertSummary { rows: self.rows, ..InsertSummary::default() };
+        let merge = Merge::new(&self.shape, &self.definition, self.options.memory_bytes)?;
+        for partition in spiller.finish()? {
+            let id = Partition { values: partition.values.clone(), ranges: Vec::new() }
+                .id()
+                .map_err(TableError::part(&self.shape.path, "of this insert"))?;
+            let run = self.unite(&merge, partition)?;
+            for segment in run.segments {
+                self.add(&id, &segment)?;
+                summary.parts += 1;
+                summary.uncompressed += segment.summary.uncompressed;
+                summary.compressed += segment.summary.bytes_on_disk;
+            }
+        }
+        self.next.sort_parts();
+        self.shape.work().sync(&self.shape.path)?;
+        let table = self.table.as_mut().ok_or(TableError::Stopped)?;
+        table.commit(self.next.clone())?;
+        Ok(summary)
+    }
+
+    /// Makes one run of the runs of a partition.
+    fn unite(&self, merge: &Merge, partition: PartitionRuns) -> Result<Run, TableError> {
+        let PartitionRuns { values, mut runs } = partition;
+        if runs.len() <= 1 {
+            return Ok(runs.pop().unwrap_or_default());
+        }
+        let sizes = runs.iter().map(Run::size);
+        let (rows, bytes) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
+        let row_bytes = estimate_row_bytes(rows, bytes, self.definition.columns.len());
+        let opened = runs.iter().map(|run| run.open(&self.shape)).collect::<Result<_, _>>()?;
+        let rows_per_part = self.options.rows_per_part;
+        let run = merge.merge(opened, row_bytes, &values, rows_per_part, &mut |_| {})?;
+        runs.iter().try_for_each(|run| run.remove(&self.shape))?;
+        Ok(run)
+    }
+
+    /// Adds a part, which gets the next block number.
+    fn add(&mut self, partition: &str, segment: &Segment) -> Result<(), TableError> {
+        let path = self.shape.path.join(&segment.directory);
+        let part = open_part(&self.shape.storage, &path, Some(self.shape.granularity()))
+            .map_err(TableError::part(&self.shape.path, &segment.directory))?;
+        let block = self.next.next_block;
+        let name = PartName {
+            partition: partition.to_owned(),
+            block_min: block,
+            block_max: block,
+            level: 0,
+            mutation: None,
+        };
+        self.next.next_block += 1;
+        let directory = Some(segment.directory.clone());
+        let (hash, rows) = (part.content_hash(), part.rows());
+        self.next.parts.push(live_part(&name, directory, hash, rows));
+        Ok(())
+    }
+}
+
+impl Drop for Insert {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
+impl Stage {
+    fn new(mut spiller: Spiller, threads: usize) -> Self {
+        if threads <= 1 {
+            return Self::Here(Box::new(spiller));
+        }
+        // No queue: while a chunk is sorted and written, at most one other is being filled.
+        let (sender, receiver) = crossbeam_channel::bounded::<Vec<RecordBatch>>(0);
+        let handle = std::thread::spawn(move || {
+            for chunk in receiver {
+                spiller.write(chunk)?;
+            }
+            Ok(spiller)
+        });
+        Self::Beside(sender, handle)
+    }
+
+    /// Waits for what was handed on.
+    fn finish(self) -> Result<Spiller, TableError> {
+        match self {
+            Self::Here(spiller) => Ok(*spiller),
+            Self::Beside(sender, handle) => {
+                drop(sender);
+                handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+        }
+    }
+}
+
+fn refuse_existing(storage: &dyn Storage, path: &Path) -> Result<(), TableError> {
+    match contents(storage, path)? {
+        Contents::Table | Contents::Parts => Err(TableError::Exists { path: path.to_owned() }),
+        Contents::Absent | Contents::Fresh | Contents::Other(_) => Ok(()),
+    }
+}
+
+/// What decides how parts look must be the same; codecs and comments may differ.
+fn check_definition(
+    path: &Path,
+    known: &TableDefinition,
+    given: &TableDefinition,
+) -> Result<(), TableError> {
+    type Describe = fn(&TableDefinition) -> String;
+    let clauses: [(&'static str, Describe); 5] = [
+        ("the list of columns", |d| {
+            let column = |c: &tambour_part::types::Column| format!("{} {}", c.name, c.data_type);
+            d.plain_columns().iter().map(column).collect::<Vec<_>>().join(", ")
+        }),
+        ("ORDER BY", |d| describe_key(&d.order_by)),
+        ("PRIMARY KEY", |d| describe_key(&d.primary_key)),
+        ("PARTITION BY", |d| describe_key(&d.partition_by)),
+        ("index_granularity", |d| d.index_granularity().to_string()),
+    ];
+    for (clause, describe) in clauses {
+        let (expected, got) = (describe(known), describe(given));
+        if expected != got {
+            let table = path.to_owned();
+            return Err(TableError::DefinitionDiffers { table, clause, expected, got });
+        }
+    }
+    Ok(())
+}
+
+fn describe_key(expressions: &[crate::schema::expression::Expression]) -> String {
+    let texts: Vec<String> = expressions.iter().map(ToString::to_string).collect();
+    format!("({})", texts.join(", "))
+}

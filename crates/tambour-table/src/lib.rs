@@ -1,0 +1,49 @@
+//! Tables: each is a directory of parts and a sidecar.
+//!
+//! `tambour.json`, the sidecar, holds the CREATE TABLE statement and the list of live parts; replacing it (write aside,
+//! sync, rename, sync the directory) *is* the commit. Live parts may still carry their temporary directory name: recovery
+//! rolls the renames forward. A directory without a sidecar is a copy of a ClickHouse table directory: its live parts are
+//! found by the covering logic over the directory names, its columns in their columns.txt.
+//!
+//! The way of the rows: [`insert::Insert`] collects batches, sorts and spills them as parts, merges the spilled parts and
+//! commits; [`merge::optimize`] merges what several inserts left; [`verify::verify`] reads everything and checks it.
+#![forbid(unsafe_code)]
+
+pub mod advise;
+mod canonical;
+mod chunk;
+mod conform;
+mod draft;
+mod error;
+pub mod insert;
+mod intake;
+mod key;
+mod locked;
+pub mod merge;
+mod name;
+mod open;
+mod ordinal;
+mod parallel;
+mod partition;
+pub mod predicate;
+mod prune;
+pub mod recompress;
+mod recover;
+mod run;
+pub mod salvage;
+pub mod scan;
+pub mod schema;
+mod shape;
+mod sidecar;
+mod span;
+mod spill;
+mod table;
+#[cfg(test)]
+mod tests;
+mod tournament;
+pub mod verify;
+
+pub use error::TableError;
+pub use name::PartName;
+pub use sidecar::SIDECAR;
+pub use table::Table;

@@ -1,0 +1,421 @@
+//! Merging: a streaming k-way merge of sorted parts with bounded memory.
+
+use super::conform::check_columns;
+use super::key::Key;
+use super::locked::{LockedTable, live_part};
+use super::name::PartName;
+use super::open::{open_live_part, open_part};
+use super::partition::{RangeColumns, Values};
+use super::run::{Run, RunReader, RunRequest, RunWriter};
+use super::shape::{Shape, Work};
+use super::sidecar::LivePart;
+use super::tournament::{Sorted, Tournament};
+use crate::TableError;
+use crate::schema::TableDefinition;
+use arrow_array::RecordBatch;
+use std::path::Path;
+use std::sync::Arc;
+use tambour_codec::spec::CodecSpec;
+use tambour_part::Part;
+use tambour_part::part::Form;
+use tambour_part::types::{Column, Strings, arrow_schema};
+use tambour_part::write::Dialect;
+use tambour_storage::Storage;
+
+/// How to merge.
+#[derive(Clone, Debug)]
+pub struct OptimizeOptions {
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// What a merge did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OptimizeSummary {
+    /// Parts merged away.
+    pub parts_before: u64,
+    /// Parts after.
+    pub parts_after: u64,
+    /// Rows written.
+    pub rows: u64,
+}
+
+/// Named, opened parts whose rows follow each other.
+pub(super) type Parts = Vec<(String, Arc<Part>)>;
+
+/// Sources that are read at the same time, at least and at most.
+const FAN_IN_MIN: u64 = 2;
+const FAN_IN_MAX: u64 = 64;
+/// Memory that a source takes per column besides its rows, roughly: blocks and marks.
+const READER_BYTES_PER_COLUMN: u64 = 256 << 10;
+/// Most rows that are read of a source, and made of all, at a time.
+const BATCH_ROWS_MAX: u64 = 65_536;
+/// Batches between the merging and the writing thread.
+const QUEUE: usize = 2;
+
+/// The codec that a column gets; `None` if it stays what it is.
+pub type ChooseCodec<'a> = dyn Fn(&str) -> Option<CodecSpec> + 'a;
+
+/// Merges the parts of each partition into one, and writes compact ones that are alone anew, as wide ones; atomic as a
+/// whole. `progress` is told the rows written so far.
+pub fn optimize(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    options: &OptimizeOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<OptimizeSummary, TableError> {
+    optimize_with(storage, path, options, None, progress)
+}
+
+/// As [`optimize`], with other codecs, which also go into the table's statement: every part is written anew then.
+pub fn optimize_with(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    options: &OptimizeOptions,
+    codecs: Option<&ChooseCodec<'_>>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<OptimizeSummary, TableError> {
+    let mut table = LockedTable::acquire(storage, path, false)?;
+    let result = optimize_locked(&mut table, options, codecs, progress);
+    if result.is_err() {
+        table.discard();
+    }
+    result
+}
+
+fn optimize_locked(
+    table: &mut LockedTable,
+    options: &OptimizeOptions,
+    codecs: Option<&ChooseCodec<'_>>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<OptimizeSummary, TableError> {
+    let path = table.path().to_owned();
+    let Some((sidecar, definition)) = table.describe()? else {
+        return Err(TableError::NotATable {
+            path,
+            problem: "it holds neither a sidecar nor parts",
+        });
+    };
+    let Some(mut definition) = definition else {
+        return Err(TableError::DefinitionUnknown { table: path, operation: "merging" });
+    };
+    check_engine(&path, &definition)?;
+    for column in &mut definition.columns {
+        if let Some(codec) = codecs.and_then(|choose| choose(&column.column.name)) {
+            column.codec = Some(codec);
+        }
+    }
+    super::recompress::forget(table)?;
+    let mut next = sidecar.clone();
+    next.parts.clear();
+    next.statement = definition.stored();
+    let work = Work::begin(table.storage().as_ref(), &path, sidecar.next_block);
+    let mut summary = OptimizeSummary::default();
+    for group in by_partition(&sidecar.parts) {
+        if let [(_, only)] = group.as_slice()
+            && codecs.is_none()
+            && !is_compact(table, &definition, only)?
+        {
+            next.parts.push(only.clone());
+            continue;
+        }
+        check_mutations(&path, &group)?;
+        let done = summary.rows;
+        let mut told = |rows| progress(done + rows);
+        let what = (&definition, group.as_slice());
+        let (part, rows) = merge_parts(table, &work, what, options, &mut told)?;
+        // No part if all rows were deleted ones.
+        next.parts.extend(part);
+        next.removed.extend(group.into_iter().map(|(_, part)| part.name));
+        summary.rows += rows;
+    }
+    summary.parts_before = sidecar.parts.len() as u64;
+    summary.parts_after = next.parts.len() as u64;
+    // What was written anew has another name, by its level.
+    if next.removed != sidecar.removed || codecs.is_some() {
+        // Numbers temporary directories too: those of the next writer must have other names.
+        next.next_block += 1;
+        work.sync(&path)?;
+        table.commit(next)?;
+    }
+    Ok(summary)
+}
+
+/// Whether a part has all columns in one file, which only a new part changes.
+fn is_compact(
+    table: &LockedTable,
+    definition: &TableDefinition,
+    live: &LivePart,
+) -> Result<bool, TableError> {
+    let granularity = Some(definition.index_granularity());
+    let part = open_live_part(table.storage(), table.path(), live, granularity)?;
+    Ok(part.form() == Form::Compact)
+}
+
+/// Merges of the other engines of the family drop or add up rows, which only ClickHouse does.
+fn check_engine(path: &Path, definition: &TableDefinition) -> Result<(), TableError> {
+    let Some(engine) = &definition.clauses.engine else { return Ok(()) };
+    let name = engine.split('(').next().unwrap_or_default().trim();
+    if ["MergeTree", "ReplicatedMergeTree", "SharedMergeTree"].contains(&name) {
+        return Ok(());
+    }
+    let what = format!("merging the parts of a {name}: leave that to ClickHouse");
+    Err(TableError::Unsupported { path: path.to_owned(), what })
+}
+
+/// A part that still waits for a mutation cannot become one with a part that has had it: nobody could tell any more.
+fn check_mutations(path: &Path, group: &[(PartName, LivePart)]) -> Result<(), TableError> {
+    let last = group.iter().filter_map(|(name, _)| name.mutation).max().unwrap_or(0);
+    let waits = |name: &PartName| name.mutation.unwrap_or(0) < last && name.block_min < last;
+    match group.iter().find(|(name, _)| waits(name)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let what = format!("merging part {name}, which waits for mutation {last}");
+            Err(TableError::Unsupported { path: path.to_owned(), what })
+        }
+    }
+}
+
+/// Live parts of each partition, oldest first.
+fn by_partition(parts: &[LivePart]) -> Vec<Vec<(PartName, LivePart)>> {
+    let mut groups: Vec<Vec<(PartName, LivePart)>> = Vec::new();
+    for part in parts {
+        // The names were checked when the sidecar was read.
+        let Some(name) = PartName::parse(&part.name) else { continue };
+        match groups.last_mut() {
+            Some(group) if group.last().is_some_and(|last| last.0.partition == name.partition) => {
+                group.push((name, part.clone()));
+            }
+            _ => groups.push(vec![(name, part.clone())]),
+        }
+    }
+    groups
+}
+
+/// Merges the parts of one partition into a new one, which is durable in a temporary directory then.
+fn merge_parts(
+    table: &LockedTable,
+    work: &Arc<Work>,
+    (definition, group): (&TableDefinition, &[(PartName, LivePart)]),
+    options: &OptimizeOptions,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(Option<LivePart>, u64), TableError> {
+    let (storage, path) = (table.storage(), table.path());
+    let open = |(_, live): &(PartName, LivePart)| {
+        let granularity = Some(definition.index_granularity());
+        let part = open_live_part(storage, path, live, granularity)?;
+        let expected = definition.plain_columns();
+        check_columns(path, &live.name, &expected, &part)?;
+        if let Some(column) = part.unreadable_columns().first() {
+            let what = format!("column {:?} of part {:?}", column.name, live.name);
+            return Err(TableError::Unsupported { path: path.to_owned(), what });
+        }
+        Ok((live.name.clone(), part))
+    };
+    let parts: Parts = group.iter().map(open).collect::<Result<_, TableError>>()?;
+    let is_old = parts.iter().all(|(_, part)| part.mark_extension() == "mrk");
+    let dialect = if is_old { Dialect::Old } else { Dialect::New };
+    let place = (storage, path);
+    let shape = Arc::new(Shape::new(place, definition, dialect, options.threads, work)?);
+    let values = partition_values(path, definition, &parts)?;
+    let merge = Merge::new(&shape, definition, options.memory_bytes)?;
+    let row_bytes = row_bytes(&parts)?;
+    let runs = parts.into_iter().map(|part| vec![part]).collect();
+    let run = merge.merge(runs, row_bytes, &values, None, progress)?;
+    let names: Vec<PartName> = group.iter().map(|(name, _)| name.clone()).collect();
+    let name = PartName::merged(&names).ok_or_else(|| TableError::Unsupported {
+        path: path.to_owned(),
+        what: "a part of a level above 4294967295".to_owned(),
+    })?;
+    let [segment] = run.segments.as_slice() else { return Ok((None, 0)) };
+    let granularity = Some(definition.index_granularity());
+    let part = open_part(storage, &path.join(&segment.directory), granularity)
+        .map_err(TableError::part(path, &segment.directory))?;
+    let directory = Some(segment.directory.clone());
+    let live = live_part(&name, directory, part.content_hash(), part.rows());
+    Ok((Some(live), segment.summary.rows))
+}
+
+/// The partition key's values, as the first part has them.
+fn partition_values(
+    path: &Path,
+    definition: &TableDefinition,
+    parts: &Parts,
+) -> Result<Values, TableError> {
+    let columns = definition.plain_columns();
+    let types = definition.partition_by.iter().map(|expression| expression.data_type(&columns));
+    let types = types.collect::<Result<Vec<_>, _>>()?;
+    let Some((name, part)) = parts.first().filter(|_| !types.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let values = part.partition_values(&types).map_err(TableError::part(path, name))?;
+    Ok(types.into_iter().zip(values).collect())
+}
+
+/// Bytes of a row in memory, roughly.
+fn row_bytes(parts: &Parts) -> Result<u64, TableError> {
+    let (mut rows, mut bytes) = (0, 0);
+    for (name, part) in parts {
+        let sizes = part.column_sizes().map_err(TableError::part(part.path(), name))?;
+        bytes += sizes.iter().map(|size| size.uncompressed).sum::<u64>();
+        rows += part.rows();
+    }
+    Ok(estimate_row_bytes(rows, bytes, parts.first().map_or(0, |(_, part)| part.columns().len())))
+}
+
+/// Values in memory are wider than on disk (16 bytes per string or decimal), hence an allowance for each column.
+pub(super) fn estimate_row_bytes(rows: u64, uncompressed: u64, columns: usize) -> u64 {
+    uncompressed / rows.max(1) + 12 * columns as u64
+}
+
+/// Merges runs of one table.
+#[derive(Debug)]
+pub(super) struct Merge {
+    shape: Arc<Shape>,
+    key: Arc<Key>,
+    ranges: Arc<RangeColumns>,
+    columns: Vec<Column>,
+    memory_bytes: u64,
+}
+
+impl Merge {
+    pub(super) fn new(
+        shape: &Arc<Shape>,
+        definition: &TableDefinition,
+        memory_bytes: u64,
+    ) -> Result<Self, TableError> {
+        let columns = definition.plain_columns();
+        let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
+        Ok(Self {
+            shape: Arc::clone(shape),
+            key: Arc::new(Key::new(&definition.order_by, &columns, &schema)?),
+            ranges: Arc::new(RangeColumns::new(definition, &schema)?),
+            columns,
+            memory_bytes,
+        })
+    }
+
+    /// Merges runs into one, in several passes if there are too many to read at once. The result is durable.
+    pub(super) fn merge(
+        &self,
+        mut runs: Vec<Parts>,
+        row_bytes: u64,
+        values: &Values,
+        rows_per_part: Option<u64>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Run, TableError> {
+        let (fan_in, batch_rows) = self.plan(runs.len(), row_bytes);
+        let mut drafts: Vec<Run> = Vec::new();
+        while runs.len() > fan_in {
+            // Neighbours only, so that equal keys keep the order of their runs.
+            let mut merged = Vec::with_capacity(runs.len().div_ceil(fan_in));
+            let mut next_drafts = Vec::new();
+            while !runs.is_empty() {
+                let group: Vec<Parts> = runs.drain(..fan_in.min(runs.len())).collect();
+                let writer = self.writer(values, None, true);
+                let run = self.pass(group, batch_rows, writer, false, &mut |_| {})?;
+                merged.push(run.open(&self.shape)?);
+                next_drafts.push(run);
+            }
+            remove_all(&drafts, &self.shape)?;
+            (runs, drafts) = (merged, next_drafts);
+        }
+        let writer = self.writer(values, rows_per_part, false);
+        let run = self.pass(runs, batch_rows, writer, true, progress)?;
+        remove_all(&drafts, &self.shape)?;
+        Ok(run)
+    }
+
+    /// How many runs are read at once, and how many rows of each.
+    fn plan(&self, runs: usize, row_bytes: u64) -> (usize, usize) {
+        // Half of the memory is for reading; the rest for the rows being put together, written and compressed.
+        let memory = self.memory_bytes / 2;
+        let granule_bytes = row_bytes.saturating_mul(self.shape.granularity() as u64).max(1);
+        let blocks = READER_BYTES_PER_COLUMN * self.columns.len() as u64;
+        // Of each source there is the batch being merged, and the one before it until the result is made.
+        let least = granule_bytes.saturating_mul(2).saturating_add(blocks).max(1);
+        let fan_in = (memory / least).clamp(FAN_IN_MIN, FAN_IN_MAX).min(runs.max(2) as u64);
+        let share = (memory / fan_in).saturating_sub(blocks) / 2;
+        let rows = (share / row_bytes.max(1)).clamp(1, BATCH_ROWS_MAX);
+        (usize::try_from(fan_in).unwrap_or(2), usize::try_from(rows).unwrap_or(1))
+    }
+
+    fn writer(&self, values: &Values, rows_per_part: Option<u64>, is_draft: bool) -> RunWriter {
+        RunWriter::new(&self.shape, &self.ranges, values.clone(), rows_per_part, is_draft)
+    }
+
+    /// One pass over some runs. The writing has a thread of its own if there may be more than one.
+    fn pass(
+        &self,
+        runs: Vec<Parts>,
+        batch_rows: usize,
+        mut writer: RunWriter,
+        is_final: bool,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Run, TableError> {
+        let request = RunRequest {
+            table: self.shape.path.clone(),
+            key: Arc::clone(&self.key),
+            columns: self.columns.clone(),
+            batch_rows,
+        };
+        let source = |parts| Box::new(RunReader::new(request.clone(), parts)) as Sorted<'static>;
+        let sources = runs.into_iter().map(source).collect();
+        let tournament = Tournament::new(sources, batch_rows.max(self.shape.granularity()));
+        if self.shape.threads > 1 {
+            return write_beside(tournament, writer, is_final, progress);
+        }
+        let mut rows = 0;
+        for batch in tournament {
+            let batch = batch?;
+            writer.write(&batch)?;
+            rows += batch.num_rows() as u64;
+            progress(rows);
+        }
+        writer.finish(is_final)
+    }
+}
+
+/// Merges in this thread and writes in another.
+fn write_beside(
+    batches: Tournament<'_>,
+    mut writer: RunWriter,
+    is_final: bool,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Run, TableError> {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = crossbeam_channel::bounded::<RecordBatch>(QUEUE);
+        let writing = scope.spawn(move || {
+            for batch in receiver {
+                writer.write(&batch)?;
+            }
+            Ok::<_, TableError>(writer)
+        });
+        let mut read = Ok(());
+        let mut rows = 0;
+        for batch in batches {
+            match batch {
+                Err(error) => read = Err(error),
+                Ok(batch) => {
+                    rows += batch.num_rows() as u64;
+                    // Nobody receives any more: the writer has an error, which is found below.
+                    if sender.send(batch).is_ok() {
+                        progress(rows);
+                        continue;
+                    }
+                }
+            }
+            break;
+        }
+        drop(sender);
+        let written = writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        read?;
+        written?.finish(is_final)
+    })
+}
+
+fn remove_all(runs: &[Run], shape: &Shape) -> Result<(), TableError> {
+    runs.iter().try_for_each(|run| run.remove(shape))
+}

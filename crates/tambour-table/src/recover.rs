@@ -1,0 +1,62 @@
+//! Recovery: finishing what a commit promised, and clearing away what no commit names.
+//!
+//! Both can be repeated at will and interrupted anywhere; only the holder of the lock does them.
+
+use crate::TableError;
+use std::path::Path;
+use tambour_storage::Storage;
+use tambour_storage::commit::{exists, remove_directory, remove_file};
+
+/// What a directory is called while it is being removed, so that no half of it keeps a good name.
+pub(crate) const REMOVING: &str = "delete_tmp_";
+
+/// Renames a directory to the name that a commit gave it, unless that is done already. False if neither name exists.
+pub(crate) fn roll_forward(
+    storage: &dyn Storage,
+    directory: &Path,
+    from: &str,
+    to: &str,
+) -> Result<bool, TableError> {
+    let (from, to) = (directory.join(from), directory.join(to));
+    if !exists(storage, &from)? {
+        return Ok(exists(storage, &to)?);
+    }
+    storage.rename(&from, &to).map_err(TableError::file("rename", &to))?;
+    Ok(true)
+}
+
+/// Removes a directory that had a good name: renames it out of the way first.
+pub(crate) fn retire(
+    storage: &dyn Storage,
+    directory: &Path,
+    name: &str,
+) -> Result<(), TableError> {
+    let path = directory.join(name);
+    if !exists(storage, &path)? {
+        return Ok(());
+    }
+    let removing = directory.join(format!("{REMOVING}{name}"));
+    remove_directory(storage, &removing)?;
+    storage.rename(&path, &removing).map_err(TableError::file("rename", &path))?;
+    Ok(remove_directory(storage, &removing)?)
+}
+
+/// Removes every entry of a directory for which `is_leftover` (name, is a directory) is true.
+pub(crate) fn sweep(
+    storage: &dyn Storage,
+    directory: &Path,
+    is_leftover: &dyn Fn(&str, bool) -> bool,
+) -> Result<(), TableError> {
+    let entries = storage.list(directory).map_err(TableError::file("list", directory))?;
+    for entry in entries {
+        if is_leftover(&entry.name, entry.is_directory) {
+            let path = directory.join(&entry.name);
+            if entry.is_directory {
+                remove_directory(storage, &path)?;
+            } else {
+                remove_file(storage, &path)?;
+            }
+        }
+    }
+    Ok(())
+}

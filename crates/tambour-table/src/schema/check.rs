@@ -1,0 +1,127 @@
+//! Whether a definition makes sense: what ClickHouse would refuse is refused here too.
+
+use super::TableDefinition;
+use super::expression::Expression;
+use crate::TableError;
+use std::collections::HashSet;
+use tambour_part::types::{Column, DataType};
+
+/// Largest `index_granularity`: a granule is the least that is read at once.
+const GRANULARITY_MAX: u64 = 1 << 24;
+
+/// Names of columns that ClickHouse writes into parts by itself: `_row_exists` tells which rows are deleted.
+const RESERVED: [&str; 3] = ["_row_exists", "_block_number", "_block_offset"];
+
+/// Checks everything.
+pub(super) fn check(definition: &TableDefinition) -> Result<(), TableError> {
+    let columns = definition.plain_columns();
+    if columns.is_empty() {
+        return Err(wrong("the list of columns", "it is empty"));
+    }
+    let mut names = HashSet::new();
+    for column in &columns {
+        if RESERVED.contains(&column.name.as_str()) {
+            let reason = "ClickHouse keeps columns of its own under this name";
+            return Err(wrong(&format!("the column `{}`", column.name), reason));
+        }
+        if !names.insert(column.name.as_str()) {
+            return Err(TableError::DuplicateColumn { name: column.name.clone() });
+        }
+    }
+    let allows_nullable = flag(definition, "allow_nullable_key");
+    let sorting = Key { clause: "ORDER BY", allows_nullable, allows_float: true };
+    sorting.check(&definition.order_by, &columns)?;
+    Key { clause: "PRIMARY KEY", ..sorting }.check(&definition.primary_key, &columns)?;
+    let allows_float = flag(definition, "allow_floating_point_partition_key");
+    Key { clause: "PARTITION BY", allows_nullable, allows_float }
+        .check(&definition.partition_by, &columns)?;
+    if !definition.order_by.starts_with(&definition.primary_key) {
+        return Err(wrong("PRIMARY KEY", "it must be a prefix of ORDER BY"));
+    }
+    check_granularity(definition)
+}
+
+fn check_granularity(definition: &TableDefinition) -> Result<(), TableError> {
+    let Some(text) = definition.setting("index_granularity") else { return Ok(()) };
+    match text.parse::<u64>() {
+        Ok(1..=GRANULARITY_MAX) => Ok(()),
+        _ => Err(wrong(
+            "SETTINGS index_granularity",
+            format!("it must be a number from 1 to {GRANULARITY_MAX}, not {text}"),
+        )),
+    }
+}
+
+fn flag(definition: &TableDefinition, name: &str) -> bool {
+    definition.setting(name).is_some_and(|value| matches!(value, "1" | "true"))
+}
+
+/// What a key may be made of.
+struct Key {
+    clause: &'static str,
+    allows_nullable: bool,
+    allows_float: bool,
+}
+
+impl Key {
+    fn check(&self, key: &[Expression], columns: &[Column]) -> Result<(), TableError> {
+        let mut seen = HashSet::new();
+        for expression in key {
+            for name in expression.columns() {
+                if !columns.iter().any(|column| column.name == name) {
+                    return Err(TableError::UnknownColumn {
+                        clause: self.clause.to_owned(),
+                        name: name.to_owned(),
+                    });
+                }
+            }
+            if expression.columns().is_empty() {
+                return Err(wrong(
+                    self.clause,
+                    format!("`{expression}` is the same for every row"),
+                ));
+            }
+            if self.clause == "ORDER BY" && !seen.insert(expression.to_string()) {
+                return Err(wrong(self.clause, format!("`{expression}` is in it twice")));
+            }
+            self.check_type(expression, &expression.data_type(columns)?)?;
+        }
+        Ok(())
+    }
+
+    fn check_type(&self, expression: &Expression, data_type: &DataType) -> Result<(), TableError> {
+        let (clause, allows_nullable) = (self.clause, self.allows_nullable);
+        match data_type {
+            DataType::Nullable(_) if !allows_nullable => {
+                let problem = format!(
+                    "`{expression}` is Nullable; SETTINGS allow_nullable_key = 1 permits it"
+                );
+                Err(wrong(clause, problem))
+            }
+            DataType::Nullable(inner) | DataType::LowCardinality(inner) => {
+                self.check_type(expression, inner)
+            }
+            DataType::Float32 | DataType::Float64 | DataType::BFloat16 if !self.allows_float => {
+                let problem = format!(
+                    "`{expression}` is a float; SETTINGS allow_floating_point_partition_key = 1 permits it"
+                );
+                Err(wrong(clause, problem))
+            }
+            DataType::Map(..) => Err(TableError::Refused {
+                clause: format!("{clause} {expression}"),
+                reason: "rows cannot be sorted by a Map".to_owned(),
+            }),
+            DataType::Array(_) | DataType::Tuple(_) if clause == "PARTITION BY" => {
+                Err(TableError::Refused {
+                    clause: format!("PARTITION BY {expression}"),
+                    reason: format!("its type is {data_type}; name the elements instead"),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn wrong(clause: &str, problem: impl Into<String>) -> TableError {
+    TableError::Definition { clause: clause.to_owned(), problem: problem.into() }
+}

@@ -1,0 +1,408 @@
+//! The clauses of CREATE TABLE.
+
+use super::expression::Expression;
+use super::token::{Cursor, Kind};
+use super::{ColumnDefinition, TableDefinition};
+use crate::TableError;
+use tambour_part::types::{DataType, nested_elements};
+
+/// Parses a statement; whether it makes sense is checked elsewhere.
+pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
+    let mut cursor = Cursor::new(sql)?;
+    if cursor.take_words(&["CREATE"]) {
+        if cursor.take_words(&["OR"]) {
+            cursor.expect_words(&["REPLACE"])?;
+        }
+        for word in ["TEMPORARY", "VIEW", "MATERIALIZED", "DICTIONARY", "DATABASE"] {
+            if cursor.at_word(word) {
+                return Err(refused(
+                    &format!("CREATE {word}"),
+                    "only CREATE TABLE makes a table of parts",
+                ));
+            }
+        }
+    } else if !cursor.take_words(&["ATTACH"]) {
+        return Err(cursor.expected("CREATE TABLE"));
+    }
+    cursor.expect_words(&["TABLE"])?;
+    if cursor.take_words(&["IF"]) {
+        cursor.expect_words(&["NOT", "EXISTS"])?;
+    }
+    let (database, name) = table_name(&mut cursor)?;
+    let mut definition = TableDefinition { database, ..TableDefinition::new(name, Vec::new()) };
+    if cursor.at_word("AS") || cursor.at_word("CLONE") {
+        return Err(refused("CREATE TABLE ... AS", "the columns must be written out"));
+    }
+    let inline_key = column_list(&mut cursor, &mut definition)?;
+    table_clauses(&mut cursor, &mut definition, inline_key)?;
+    cursor.expect_end()?;
+    Ok(definition)
+}
+
+/// `name`, `db.name`, and what may stand behind it. A table that is being attached may be called `_`.
+fn table_name(cursor: &mut Cursor) -> Result<(Option<String>, String), TableError> {
+    let mut database = None;
+    let mut name = cursor.expect_name("the table's name")?;
+    if cursor.take_symbol(".") {
+        database = Some(name);
+        name = cursor.expect_name("the table's name")?;
+    }
+    loop {
+        if cursor.take_words(&["UUID"]) {
+            cursor.expect_text("a UUID in quotes")?;
+        } else if cursor.take_words(&["ON", "CLUSTER"]) {
+            if cursor.peek().kind == Kind::Text {
+                cursor.next();
+            } else {
+                cursor.expect_name("the cluster's name")?;
+            }
+        } else if cursor.take_words(&["FROM"]) {
+            cursor.expect_text("a path in quotes")?;
+        } else {
+            return Ok((database, name));
+        }
+    }
+}
+
+/// `( column, …, INDEX …, PRIMARY KEY … )`: the primary key if it is in there.
+fn column_list(
+    cursor: &mut Cursor,
+    definition: &mut TableDefinition,
+) -> Result<Vec<Expression>, TableError> {
+    let mut primary_key = Vec::new();
+    cursor.expect_symbol("(")?;
+    loop {
+        let starts_element =
+            ["INDEX", "CONSTRAINT", "PROJECTION"].iter().any(|word| cursor.at_word(word))
+                && matches!(cursor.peek_ahead(1).kind, Kind::Word | Kind::Quoted)
+                && is_element(cursor);
+        if starts_element {
+            let text =
+                cursor.skip_until(|cursor| cursor.at_symbol(",") || cursor.at_symbol(")"))?;
+            definition.clauses.elements.push(text.to_owned());
+        } else if cursor.at_words(&["PRIMARY", "KEY"]) {
+            cursor.expect_words(&["PRIMARY", "KEY"])?;
+            primary_key = Expression::read_key(cursor)?;
+        } else {
+            let is_key = column(cursor, definition)?;
+            if let (true, Some(last)) = (is_key, definition.columns.last()) {
+                primary_key.push(Expression::Column(last.column.name.clone()));
+            }
+        }
+        if !cursor.take_symbol(",") {
+            break;
+        }
+        if cursor.at_symbol(")") {
+            break;
+        }
+    }
+    cursor.expect_symbol(")")?;
+    Ok(primary_key)
+}
+
+/// Tells `INDEX i x TYPE minmax` from a column that is called `index`.
+fn is_element(cursor: &Cursor) -> bool {
+    let third = cursor.peek_ahead(2);
+    let text = cursor.text(third);
+    let is_open = third.kind == Kind::Symbol && text == "(";
+    match cursor.text(cursor.peek()).to_ascii_uppercase().as_str() {
+        "INDEX" => !matches!(third.kind, Kind::Symbol | Kind::End) || is_open,
+        "CONSTRAINT" => ["CHECK", "ASSUME"].iter().any(|word| text.eq_ignore_ascii_case(word)),
+        _ => is_open || text.eq_ignore_ascii_case("INDEX"),
+    }
+}
+
+/// One column with its clauses; true if `PRIMARY KEY` stands behind it.
+fn column(cursor: &mut Cursor, definition: &mut TableDefinition) -> Result<bool, TableError> {
+    let mut name = cursor.expect_name("a column")?;
+    while cursor.take_symbol(".") {
+        name = format!("{name}.{}", cursor.expect_name("a column")?);
+    }
+    let type_text = data_type_text(cursor, &name)?;
+    let mut clauses = ColumnDefinition::new(name.clone(), DataType::String);
+    let mut nullable = None;
+    let mut is_key = false;
+    while let Some(word) = clause_word(cursor) {
+        column_clause(cursor, &name, word, &mut clauses, &mut nullable, &mut is_key)?;
+    }
+    if !cursor.at_symbol(",") && !cursor.at_symbol(")") {
+        return Err(cursor.expected("`,` or `)`"));
+    }
+    for (suffix, text) in expand(&name, type_text)? {
+        let cause = |cause| TableError::Type { column: format!("{name}{suffix}"), cause };
+        let mut data_type: DataType = text.parse().map_err(cause)?;
+        if nullable == Some(true) {
+            data_type = make_nullable(&name, data_type)?;
+        }
+        let mut column = clauses.clone();
+        column.column.name = format!("{name}{suffix}");
+        column.column.data_type = data_type;
+        definition.columns.push(column);
+    }
+    Ok(is_key)
+}
+
+/// Words that may follow the first of a type.
+const TYPE_WORDS: &[&str] =
+    &["PRECISION", "VARYING", "LARGE", "OBJECT", "UNSIGNED", "SIGNED", "CHARACTER"];
+
+/// The text of a type: a word or several (`DOUBLE PRECISION`), and what stands in parentheses.
+fn data_type_text<'a>(cursor: &mut Cursor<'a>, column: &str) -> Result<&'a str, TableError> {
+    let start = cursor.peek();
+    if start.kind != Kind::Word || clause_word(cursor).is_some() {
+        return Err(cursor.expected(&format!("the type of column `{column}`")));
+    }
+    cursor.next();
+    while cursor.at_any_word(TYPE_WORDS) {
+        cursor.next();
+    }
+    if cursor.at_symbol("(") {
+        cursor.balanced()?;
+    }
+    while cursor.at_any_word(TYPE_WORDS) {
+        cursor.next();
+    }
+    Ok(cursor.since(start.start))
+}
+
+/// `Nested(a T, b U)` as suffixes with array types; any other type as it is.
+fn expand(column: &str, text: &str) -> Result<Vec<(String, String)>, TableError> {
+    let cause = |cause| TableError::Type { column: column.to_owned(), cause };
+    Ok(match nested_elements(text).map_err(cause)? {
+        Some(elements) => elements
+            .into_iter()
+            .map(|(name, data_type)| (format!(".{name}"), format!("Array({data_type})")))
+            .collect(),
+        None => vec![(String::new(), text.to_owned())],
+    })
+}
+
+fn make_nullable(column: &str, data_type: DataType) -> Result<DataType, TableError> {
+    match data_type {
+        DataType::Nullable(_) => Err(TableError::Definition {
+            clause: format!("column `{column}`"),
+            problem: "NULL beside a Nullable type".to_owned(),
+        }),
+        DataType::LowCardinality(inner) => {
+            Ok(DataType::LowCardinality(Box::new(make_nullable(column, *inner)?)))
+        }
+        plain => Ok(DataType::Nullable(Box::new(plain))),
+    }
+}
+
+/// Words that begin a clause of a column.
+const COLUMN_CLAUSES: &[&str] = &[
+    "NULL",
+    "NOT",
+    "DEFAULT",
+    "MATERIALIZED",
+    "ALIAS",
+    "EPHEMERAL",
+    "AUTO_INCREMENT",
+    "COMMENT",
+    "CODEC",
+    "TTL",
+    "STATISTICS",
+    "SETTINGS",
+    "PRIMARY",
+    "COLLATE",
+];
+
+fn clause_word(cursor: &Cursor) -> Option<&'static str> {
+    COLUMN_CLAUSES.iter().find(|word| cursor.at_word(word)).copied()
+}
+
+fn column_clause(
+    cursor: &mut Cursor,
+    name: &str,
+    word: &'static str,
+    column: &mut ColumnDefinition,
+    nullable: &mut Option<bool>,
+    is_key: &mut bool,
+) -> Result<(), TableError> {
+    cursor.next();
+    match word {
+        "NULL" => *nullable = Some(true),
+        "NOT" => {
+            cursor.expect_words(&["NULL"])?;
+            *nullable = Some(false);
+        }
+        "DEFAULT" => column.clauses.default = Some(clause_text(cursor, "an expression")?),
+        "COMMENT" => column.comment = Some(cursor.expect_text("a comment in quotes")?),
+        "CODEC" => {
+            let cause = |cause| TableError::Codec { column: name.to_owned(), cause };
+            let text = cursor.balanced()?;
+            // `Default` stands for the server's choice, as if nothing were written.
+            let is_default = text.eq_ignore_ascii_case("default");
+            column.codec = if is_default { None } else { Some(text.parse().map_err(cause)?) };
+        }
+        "TTL" => column.clauses.ttl = Some(clause_text(cursor, "an expression")?),
+        "STATISTICS" => column.clauses.statistics = Some(cursor.balanced()?.to_owned()),
+        "SETTINGS" => column.clauses.settings = Some(cursor.balanced()?.to_owned()),
+        "PRIMARY" => {
+            cursor.expect_words(&["KEY"])?;
+            *is_key = true;
+        }
+        "COLLATE" => {
+            return Err(refused(
+                &format!("COLLATE of column `{name}`"),
+                "texts are sorted by their bytes",
+            ));
+        }
+        "AUTO_INCREMENT" => {
+            return Err(refused(
+                &format!("AUTO_INCREMENT of column `{name}`"),
+                "every value must be given",
+            ));
+        }
+        _ => {
+            let reason = "parts hold every column as it is; name a type and give the values";
+            return Err(refused(&format!("{word} of column `{name}`"), reason));
+        }
+    }
+    Ok(())
+}
+
+/// An expression that is kept as text: up to the next clause or the end of the column.
+fn clause_text(cursor: &mut Cursor, what: &str) -> Result<String, TableError> {
+    let is_end = |cursor: &Cursor| {
+        cursor.at_symbol(",")
+            || cursor.at_symbol(")")
+            // `DEFAULT NULL` and `DEFAULT x IS NOT NULL` are expressions.
+            || clause_word(cursor).is_some_and(|word| !matches!(word, "NULL" | "NOT"))
+    };
+    let text = cursor.skip_until(is_end)?;
+    if text.is_empty() { Err(cursor.expected(what)) } else { Ok(text.to_owned()) }
+}
+
+/// `ENGINE = …` and all that follows the list of columns, in any order.
+fn table_clauses(
+    cursor: &mut Cursor,
+    definition: &mut TableDefinition,
+    inline_key: Vec<Expression>,
+) -> Result<(), TableError> {
+    let mut order_by = None;
+    let mut primary_key = (!inline_key.is_empty()).then_some(inline_key);
+    loop {
+        if cursor.take_words(&["ENGINE"]) {
+            cursor.take_symbol("=");
+            definition.clauses.engine = engine(cursor)?;
+        } else if cursor.take_words(&["PARTITION", "BY"]) {
+            let key = Expression::read_key(cursor)?;
+            definition.partition_by = key.into_iter().map(Expression::for_partition).collect();
+        } else if cursor.take_words(&["ORDER", "BY"]) {
+            order_by = Some(sorting_key(cursor)?);
+        } else if cursor.take_words(&["PRIMARY", "KEY"]) {
+            primary_key = Some(sorting_key(cursor)?);
+        } else if cursor.take_words(&["SAMPLE", "BY"]) {
+            definition.clauses.sample_by = Some(table_clause_text(cursor)?);
+        } else if cursor.take_words(&["TTL"]) {
+            definition.clauses.ttl = Some(table_clause_text(cursor)?);
+        } else if cursor.take_words(&["SETTINGS"]) {
+            settings(cursor, definition)?;
+        } else if cursor.take_words(&["COMMENT"]) {
+            definition.clauses.comment = Some(cursor.expect_text("a comment in quotes")?);
+        } else if cursor.at_word("AS") || cursor.at_word("EMPTY") {
+            return Err(refused(
+                "CREATE TABLE ... AS SELECT",
+                "create the table, then import the rows",
+            ));
+        } else {
+            break;
+        }
+    }
+    definition.order_by = order_by.or_else(|| primary_key.clone()).unwrap_or_default();
+    definition.primary_key = primary_key.unwrap_or_else(|| definition.order_by.clone());
+    Ok(())
+}
+
+/// A sorting key, with commas outside of parentheses too.
+fn sorting_key(cursor: &mut Cursor) -> Result<Vec<Expression>, TableError> {
+    let mut key = Expression::read_key(cursor)?;
+    while cursor.take_symbol(",") {
+        key.extend(Expression::read_key(cursor)?);
+    }
+    Ok(key)
+}
+
+/// The engine; `None` for plain `MergeTree`.
+fn engine(cursor: &mut Cursor) -> Result<Option<String>, TableError> {
+    let start = cursor.peek();
+    let name = cursor.expect_name("an engine")?;
+    let arguments = if cursor.at_symbol("(") { cursor.balanced()? } else { "" };
+    if !name.ends_with("MergeTree") {
+        return Err(refused(
+            &format!("ENGINE = {name}"),
+            "only the engines of the MergeTree family have parts",
+        ));
+    }
+    if name == "MergeTree" {
+        return match arguments {
+            "" => Ok(None),
+            _ => Err(refused(
+                &format!("MergeTree({arguments})"),
+                "this syntax of before 2018 makes parts of another format; use PARTITION BY and ORDER BY",
+            )),
+        };
+    }
+    let text = cursor.since(start.start);
+    Ok(Some(text.to_owned()))
+}
+
+/// Words that begin a clause of a table.
+const TABLE_CLAUSES: &[&str] = &[
+    "ENGINE",
+    "PARTITION",
+    "ORDER",
+    "PRIMARY",
+    "SAMPLE",
+    "TTL",
+    "SETTINGS",
+    "COMMENT",
+    "AS",
+    "EMPTY",
+];
+
+/// An expression that is kept as text: up to the next clause.
+fn table_clause_text(cursor: &mut Cursor) -> Result<String, TableError> {
+    let text =
+        cursor.skip_until(|cursor| cursor.at_any_word(TABLE_CLAUSES) || cursor.at_symbol(";"))?;
+    if text.is_empty() { Err(cursor.expected("an expression")) } else { Ok(text.to_owned()) }
+}
+
+/// `name = value, …`
+fn settings(cursor: &mut Cursor, definition: &mut TableDefinition) -> Result<(), TableError> {
+    loop {
+        let name = cursor.expect_name("a setting")?;
+        cursor.expect_symbol("=")?;
+        let token = cursor.peek();
+        let value = match token.kind {
+            Kind::Text => cursor.expect_text("a value")?,
+            Kind::Number | Kind::Word => {
+                cursor.next();
+                let value = cursor.text(token).to_owned();
+                // `disk = disk(type = s3, …)` says where a server keeps the parts.
+                if cursor.at_symbol("(") {
+                    cursor.balanced()?;
+                    cursor.since(token.start).to_owned()
+                } else {
+                    value
+                }
+            }
+            Kind::Symbol if cursor.at_symbol("-") => {
+                cursor.next();
+                cursor.next();
+                cursor.since(token.start).to_owned()
+            }
+            _ => return Err(cursor.expected("a value")),
+        };
+        definition.settings.push((name, value));
+        if !cursor.take_symbol(",") {
+            return Ok(());
+        }
+    }
+}
+
+fn refused(clause: &str, reason: &str) -> TableError {
+    TableError::Refused { clause: clause.to_owned(), reason: reason.to_owned() }
+}

@@ -1,0 +1,148 @@
+//! What a table is: columns, codecs, keys, settings; ClickHouse's CREATE TABLE, parsed and printed.
+//!
+//! A statement goes from [`token`] (words with their places) through [`create`] (clauses) and [`check`] (does it make
+//! sense) to a [`TableDefinition`]; [`print`] is the way back. Keys are [`expression::Expression`]s, computed by the
+//! functions of [`tambour_function`].
+
+mod check;
+mod create;
+pub mod expression;
+mod permit;
+mod print;
+mod sort;
+mod token;
+
+use crate::TableError;
+use expression::Expression;
+pub use permit::permit;
+use tambour_codec::spec::CodecSpec;
+use tambour_part::types::{Column, DataType};
+pub use token::quoted_name;
+
+/// One column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnDefinition {
+    /// Name and type.
+    pub column: Column,
+    /// Its codec, if the statement names one.
+    pub codec: Option<CodecSpec>,
+    /// Its comment.
+    pub comment: Option<String>,
+    /// Clauses that do not concern the parts.
+    pub clauses: ColumnClauses,
+}
+
+impl ColumnDefinition {
+    /// A column without any clause.
+    pub fn new(name: impl Into<String>, data_type: DataType) -> Self {
+        Self {
+            column: Column { name: name.into(), data_type },
+            codec: None,
+            comment: None,
+            clauses: ColumnClauses::default(),
+        }
+    }
+}
+
+/// Clauses of a column that are kept as written and printed again, but mean nothing here: parts hold every value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ColumnClauses {
+    /// The expression of DEFAULT.
+    pub default: Option<String>,
+    /// What stands in STATISTICS(…).
+    pub statistics: Option<String>,
+    /// The expression of TTL.
+    pub ttl: Option<String>,
+    /// What stands in SETTINGS (…).
+    pub settings: Option<String>,
+}
+
+/// A table definition: the contents of a CREATE TABLE statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableDefinition {
+    /// The database, if the statement names one.
+    pub database: Option<String>,
+    /// The table's name.
+    pub name: String,
+    /// Columns in order.
+    pub columns: Vec<ColumnDefinition>,
+    /// ORDER BY expressions; empty for `tuple()`.
+    pub order_by: Vec<Expression>,
+    /// PRIMARY KEY expressions; a prefix of `order_by`, the same if not written.
+    pub primary_key: Vec<Expression>,
+    /// PARTITION BY expressions; empty for none.
+    pub partition_by: Vec<Expression>,
+    /// SETTINGS in order, as written (`index_granularity` = `8192`).
+    pub settings: Vec<(String, String)>,
+    /// Clauses that do not concern the parts.
+    pub clauses: TableClauses,
+}
+
+/// Clauses of a table that are kept as written and printed again, but mean nothing here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableClauses {
+    /// The engine with its arguments, if it is not plain `MergeTree`.
+    pub engine: Option<String>,
+    /// `INDEX …`, `CONSTRAINT …` and `PROJECTION …` of the column list.
+    pub elements: Vec<String>,
+    /// The expression of SAMPLE BY.
+    pub sample_by: Option<String>,
+    /// The expressions of TTL.
+    pub ttl: Option<String>,
+    /// The comment.
+    pub comment: Option<String>,
+}
+
+impl TableDefinition {
+    /// Parses `CREATE TABLE … ENGINE = MergeTree …`.
+    ///
+    /// Also `ATTACH TABLE`, `IF NOT EXISTS`, `UUID '…'`, `ON CLUSTER …` (these leave no trace in the definition), and all
+    /// `*MergeTree` engines: their parts have the same format. `DEFAULT`, `TTL`, `STATISTICS`, `INDEX`, `CONSTRAINT`,
+    /// `PROJECTION` and `SAMPLE BY` are kept as written; `MATERIALIZED`, `ALIAS` and `EPHEMERAL` columns, descending keys,
+    /// other engines and the engine syntax of before 2018 are refused. `Nested(a T)` becomes columns `n.a Array(T)`.
+    pub fn parse(sql: &str) -> Result<Self, TableError> {
+        let definition = create::parse(sql)?;
+        definition.check()?;
+        Ok(definition)
+    }
+
+    /// A table of these columns without keys.
+    pub fn new(name: impl Into<String>, columns: Vec<ColumnDefinition>) -> Self {
+        Self {
+            database: None,
+            name: name.into(),
+            columns,
+            order_by: Vec::new(),
+            primary_key: Vec::new(),
+            partition_by: Vec::new(),
+            settings: Vec::new(),
+            clauses: TableClauses::default(),
+        }
+    }
+
+    /// Says what is wrong with a definition that was put together by hand; [`TableDefinition::parse`] has done it.
+    pub fn check(&self) -> Result<(), TableError> {
+        check::check(self)
+    }
+
+    /// The value of a setting, the last one if there are several.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        self.settings.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// `index_granularity`, 8192 if not set.
+    pub fn index_granularity(&self) -> usize {
+        self.setting("index_granularity").and_then(|value| value.parse().ok()).unwrap_or(8192)
+    }
+
+    /// Types of the primary key expressions.
+    pub fn primary_key_types(&self) -> Result<Vec<DataType>, TableError> {
+        let columns = self.plain_columns();
+        self.primary_key.iter().map(|expression| expression.data_type(&columns)).collect()
+    }
+
+    /// Just the columns.
+    pub fn plain_columns(&self) -> Vec<Column> {
+        self.columns.iter().map(|definition| definition.column.clone()).collect()
+    }
+}

@@ -1,0 +1,69 @@
+//! An opened table.
+
+use crate::schema::TableDefinition;
+use crate::{TableError, open};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tambour_part::Part;
+use tambour_part::types::Column;
+use tambour_storage::Storage;
+
+/// An opened table: a snapshot of its definition and live parts. Reading takes no lock.
+#[derive(Debug)]
+pub struct Table {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) path: PathBuf,
+    pub(crate) name: String,
+    pub(crate) definition: Option<TableDefinition>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) names: Vec<String>,
+    pub(crate) parts: Vec<Arc<Part>>,
+    pub(crate) rows: u64,
+}
+
+impl Table {
+    /// Opens a table directory: one with a sidecar, a directory of ClickHouse parts, or a single part.
+    pub fn open(path: &Path) -> Result<Self, TableError> {
+        Self::open_on(&tambour_storage::disk(), path)
+    }
+    /// The same over any storage.
+    pub fn open_on(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, TableError> {
+        open::open(storage, path)
+    }
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+    /// The directory's name: the table's name in SQL.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// Its definition, if there is a sidecar (or a .sql file beside the parts).
+    pub fn definition(&self) -> Option<&TableDefinition> {
+        self.definition.as_ref()
+    }
+    /// Its columns: of the definition, else of the parts (which must agree).
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+    /// Live parts, by partition and block number.
+    pub fn parts(&self) -> &[Arc<Part>] {
+        &self.parts
+    }
+    /// Names of the live parts, in the order of [`Table::parts`]. A part's directory may still have another name.
+    pub fn part_names(&self) -> &[String] {
+        &self.names
+    }
+    /// Rows of all live parts; those that lightweight deletes hide are counted too, see [`Table::has_deleted_rows`].
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+    /// True if readers may get fewer rows than [`Table::rows`].
+    pub fn has_deleted_rows(&self) -> bool {
+        self.parts.iter().any(|part| part.has_deleted_rows())
+    }
+    /// The storage it lives on.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+}

@@ -1,0 +1,106 @@
+//! Merges that write parts anew for their form or their codecs.
+
+use super::{assert_tidy, definition, insert, merge_all, options, read, rows, scratch};
+use crate::merge::{OptimizeOptions, OptimizeSummary, optimize_with};
+use crate::recompress::recompress;
+use crate::{Table, TableError};
+use std::path::{Path, PathBuf};
+use tambour_codec::Kind;
+use tambour_codec::spec::CodecSpec;
+use tambour_part::part::Form;
+use tambour_storage::disk;
+
+const OPTIONS: OptimizeOptions = OptimizeOptions { memory_bytes: 1 << 20, threads: 1 };
+
+fn with_codecs(path: &Path, codecs: &[(&str, &str)]) -> Result<OptimizeSummary, TableError> {
+    let choose = |column: &str| -> Option<CodecSpec> {
+        let own = codecs.iter().find(|(name, _)| *name == column);
+        own.or(codecs.iter().find(|(name, _)| name.is_empty())).map(|it| it.1.parse().unwrap())
+    };
+    optimize_with(&disk(), path, &OPTIONS, Some(&choose), &mut |_| {})
+}
+
+/// A copy of a server's table with one compact part.
+fn compact(directory: &Path) -> PathBuf {
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../golden/clickhouse-26.9");
+    let (from, to) = (golden.join("compact"), directory.join("compact"));
+    std::fs::create_dir_all(to.join("all_1_1_0")).unwrap();
+    std::fs::copy(from.join("create.sql"), to.join("create.sql")).unwrap();
+    for entry in std::fs::read_dir(from.join("all_1_1_0")).unwrap() {
+        let name = entry.unwrap().file_name();
+        std::fs::copy(from.join("all_1_1_0").join(&name), to.join("all_1_1_0").join(&name))
+            .unwrap();
+    }
+    to
+}
+
+fn codecs(table: &Table) -> Vec<String> {
+    let columns = table.definition().unwrap().columns.iter();
+    columns.map(|it| it.codec.as_ref().map_or_else(String::new, ToString::to_string)).collect()
+}
+
+#[test]
+fn a_compact_part_that_is_alone_becomes_wide() {
+    let directory = scratch();
+    let path = compact(directory.path());
+    let before = read(&disk(), &path).unwrap();
+    assert_eq!(before.len(), 200);
+    let zstd = |_: &str| Some("ZSTD(3)".parse().unwrap());
+    let refused = recompress(&disk(), &path, &zstd, &mut |_| {}).unwrap_err();
+    assert_eq!(refused.kind(), Kind::Unsupported);
+    let cause = std::error::Error::source(&refused).map(ToString::to_string).unwrap_or_default();
+    let said = format!("{refused} {cause}");
+    assert!(said.contains("tambour optimize --codec"), "{said}");
+    let summary = merge_all(&disk(), &path, 1 << 20).unwrap();
+    assert_eq!((summary.parts_before, summary.parts_after, summary.rows), (1, 1, 200));
+    let table = Table::open(&path).unwrap();
+    assert_eq!(table.parts()[0].form(), Form::Wide);
+    assert_eq!(table.part_names(), ["all_1_1_1"]);
+    assert_eq!(read(&disk(), &path).unwrap(), before);
+    // Now it is like any other.
+    assert!(recompress(&disk(), &path, &zstd, &mut |_| {}).unwrap().parts == 1);
+    assert_eq!(merge_all(&disk(), &path, 1 << 20).unwrap().rows, 0);
+    assert_eq!(read(&disk(), &path).unwrap(), before);
+}
+
+#[test]
+fn codecs_may_come_with_the_merge() {
+    let directory = scratch();
+    let path = compact(directory.path());
+    let before = read(&disk(), &path).unwrap();
+    let summary = with_codecs(&path, &[("", "auto(size)"), ("k", "Delta(4), ZSTD(1)")]).unwrap();
+    assert_eq!((summary.parts_after, summary.rows), (1, 200));
+    let table = Table::open(&path).unwrap();
+    assert_eq!(table.parts()[0].form(), Form::Wide);
+    assert_eq!(codecs(&table), ["Delta(4), ZSTD(1)", "auto(size)", "auto(size)", "auto(size)"]);
+    assert_eq!(read(&disk(), &path).unwrap(), before);
+}
+
+#[test]
+fn other_codecs_rewrite_parts_that_are_alone() {
+    let directory = scratch();
+    let path = directory.path().join("t");
+    let definition = definition(
+        "CREATE TABLE t (d Date, k UInt32, s String, id UInt64) ENGINE = MergeTree PARTITION BY d ORDER BY k",
+    );
+    let seeds: Vec<(u16, u32)> = (0..3000).map(|at| (at % 3, u32::from(at))).collect();
+    insert(&disk(), &path, &definition, options(), &[rows(&definition, 0, &seeds)]).unwrap();
+    let before = read(&disk(), &path).unwrap();
+    let size = |path: &Path| -> u64 {
+        let table = Table::open(path).unwrap();
+        table.parts().iter().map(|part| part.bytes_on_disk()).sum()
+    };
+    let none = with_codecs(&path, &[("", "NONE")]).unwrap();
+    assert_eq!((none.parts_before, none.parts_after, none.rows), (3, 3, 3000));
+    let large = size(&path);
+    with_codecs(&path, &[("s", "ZSTD(3)")]).unwrap();
+    assert!(size(&path) < large, "{} of {large}", size(&path));
+    assert_eq!(codecs(&Table::open(&path).unwrap()), ["NONE", "NONE", "ZSTD(3)", "NONE"]);
+    assert_eq!(read(&disk(), &path).unwrap(), before);
+    assert_tidy(&disk(), &path);
+    // A codec that does not suit a column changes nothing.
+    let error = with_codecs(&path, &[("s", "T64")]).unwrap_err();
+    assert_eq!(error.kind(), Kind::Argument, "{error}");
+    assert_eq!(codecs(&Table::open(&path).unwrap()), ["NONE", "NONE", "ZSTD(3)", "NONE"]);
+    assert_tidy(&disk(), &path);
+}

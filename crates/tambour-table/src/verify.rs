@@ -1,0 +1,362 @@
+//! Verifying a whole table: every part, and what no part can know of itself.
+
+use super::conform::check_columns;
+use super::key::{Key, Keys};
+use super::name::PartName;
+use super::open::{self, Found, load_sidecar, open_live_part, open_part};
+use super::partition::{RangeColumns, Ranges};
+use super::run::{RunReader, RunRequest};
+use super::sidecar::LivePart;
+use crate::TableError;
+use crate::schema::TableDefinition;
+use crate::schema::expression::Expression;
+use arrow_array::{ArrayRef, RecordBatch};
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tambour_codec::Kind;
+use tambour_part::Part;
+use tambour_part::types::{Column, DataType, Strings, arrow_schema};
+use tambour_part::write::Partition;
+use tambour_storage::Storage;
+
+/// What a verification has done so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerifyProgress {
+    /// Parts finished.
+    pub parts: u64,
+    /// Parts in all.
+    pub parts_total: u64,
+    /// Rows of the parts finished.
+    pub rows: u64,
+    /// Compressed bytes read and checked.
+    pub bytes: u64,
+}
+
+/// What a verification saw.
+#[derive(Debug, Default)]
+pub struct TableVerification {
+    /// Live parts looked at.
+    pub parts: u64,
+    /// Files looked at.
+    pub files: u64,
+    /// Blocks whose checksum was verified.
+    pub blocks: u64,
+    /// Compressed bytes read.
+    pub bytes: u64,
+    /// Rows of all parts that could be opened.
+    pub rows: u64,
+    /// All that is wrong; empty means good.
+    pub damage: Vec<TableError>,
+}
+
+/// A part to look at, and what is known of it beforehand.
+#[derive(Debug)]
+enum Candidate {
+    Live(LivePart),
+    Named(String),
+    /// The path itself.
+    Itself(String),
+}
+
+/// Rows read at a time when order and partition are checked.
+const BATCH_ROWS: usize = 65_536;
+
+/// Reads and checks everything: the sidecar, every live part with all its files, the order of the rows, the primary index
+/// against the rows, the partition values against the rows. Damage is collected, not returned as an error; an error means
+/// that there is nothing to verify.
+pub fn verify(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    progress: &mut dyn FnMut(&VerifyProgress),
+) -> Result<TableVerification, TableError> {
+    let mut total = TableVerification::default();
+    let (candidates, definition) = candidates(storage, path, &mut total.damage)?;
+    let definition = definition.as_ref();
+    let look = |candidate: &Candidate| look(storage, path, definition, candidate);
+    let mut told = VerifyProgress { parts_total: candidates.len() as u64, ..Default::default() };
+    let mut results: Vec<(usize, TableVerification)> = Vec::with_capacity(candidates.len());
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let (sender, receiver) = crossbeam_channel::unbounded();
+        for _ in 0..threads.min(candidates.len()) {
+            let (sender, next, candidates, look) = (sender.clone(), &next, &candidates, &look);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(candidate) = candidates.get(index) else { return };
+                    if sender.send((index, look(candidate))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (index, result) in receiver {
+            told.parts += 1;
+            told.rows += result.rows;
+            told.bytes += result.bytes;
+            progress(&told);
+            results.push((index, result));
+        }
+    });
+    results.sort_by_key(|(index, _)| *index);
+    for (_, result) in results {
+        total.add(result);
+    }
+    Ok(total)
+}
+
+impl TableVerification {
+    fn add(&mut self, other: Self) {
+        self.parts += other.parts;
+        self.files += other.files;
+        self.blocks += other.blocks;
+        self.bytes += other.bytes;
+        self.rows += other.rows;
+        self.damage.extend(other.damage);
+    }
+}
+
+/// The parts to look at. A damaged sidecar is damage like any other: the parts are found by their names then.
+fn candidates(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    damage: &mut Vec<TableError>,
+) -> Result<(Vec<Candidate>, Option<TableDefinition>), TableError> {
+    match load_sidecar(storage.as_ref(), path) {
+        Ok(Some(sidecar)) => {
+            let definition = TableDefinition::parse(&sidecar.statement)?;
+            let live = sidecar.parts.into_iter().map(Candidate::Live);
+            return Ok((live.collect(), Some(definition)));
+        }
+        Err(error) if error.kind() == Kind::Corrupt => damage.push(error),
+        Err(error) => return Err(error),
+        Ok(None) => {}
+    }
+    match open::find(storage, path) {
+        Ok(Found::Part(name)) => Ok((vec![Candidate::Itself(name)], None)),
+        Ok(Found::Parts(found)) => {
+            let named = found.live.iter().map(|name| Candidate::Named(name.to_string()));
+            Ok((named.collect(), found.definition))
+        }
+        // The sidecar is all there was, and it is reported already.
+        Err(_) if !damage.is_empty() => Ok((Vec::new(), None)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Verifies one part.
+fn look(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    definition: Option<&TableDefinition>,
+    candidate: &Candidate,
+) -> TableVerification {
+    let mut seen = TableVerification { parts: 1, ..TableVerification::default() };
+    let granularity = definition.map(TableDefinition::index_granularity);
+    let open_at = |path_of_part: &Path, name: &String| {
+        let part = open_part(storage, path_of_part, granularity);
+        part.map(|part| (name.clone(), part)).map_err(TableError::part(path, name))
+    };
+    let opened = match candidate {
+        Candidate::Live(live) => {
+            let part = open_live_part(storage, path, live, granularity);
+            part.map(|part| (live.name.clone(), part))
+        }
+        Candidate::Named(name) => open_at(&path.join(name), name),
+        Candidate::Itself(name) => open_at(path, name),
+    };
+    let (name, part) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            seen.damage.push(error);
+            return seen;
+        }
+    };
+    seen.rows = part.rows();
+    let verification = part.verify();
+    seen.files = verification.files;
+    seen.blocks = verification.blocks;
+    seen.bytes = verification.bytes;
+    let damage = verification.damage.into_iter();
+    seen.damage.extend(damage.map(|damage| TableError::part(path, &name)(damage.error)));
+    // Rows that cannot be read cannot be compared.
+    if let Some(definition) = definition
+        && seen.damage.is_empty()
+        && let Err(error) = compare_rows(path, &name, &part, definition)
+    {
+        seen.damage.push(error);
+    }
+    seen
+}
+
+/// What is checked against the definition, over the rows of one part.
+struct Comparison<'a> {
+    path: &'a Path,
+    name: &'a str,
+    primary: Key,
+    partition: Key,
+    ranges: RangeColumns,
+    seen_ranges: Ranges,
+    /// Keys of the partition of the first row.
+    partition_keys: Option<Keys>,
+    /// What primary.idx says, and the row that each entry belongs to; `None` if that cannot be told.
+    index: Option<(Keys, Vec<u64>)>,
+    /// Entries of the index that were compared.
+    compared: usize,
+    rows: u64,
+}
+
+fn compare_rows(
+    path: &Path,
+    name: &str,
+    part: &Arc<Part>,
+    definition: &TableDefinition,
+) -> Result<(), TableError> {
+    let columns = definition.plain_columns();
+    check_columns(path, name, &columns, part)?;
+    let keys = [&definition.order_by, &definition.primary_key, &definition.partition_by];
+    let names: HashSet<&str> =
+        keys.into_iter().flatten().flat_map(|expression| expression.columns()).collect();
+    let needed = columns.iter().filter(|column| names.contains(column.name.as_str()));
+    let needed: Vec<Column> = needed.cloned().collect();
+    let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
+    let key = |expressions: &[Expression]| Key::new(expressions, &columns, &schema);
+    let mut comparison = Comparison {
+        path,
+        name,
+        primary: key(&definition.primary_key)?,
+        partition: key(&definition.partition_by)?,
+        ranges: RangeColumns::new(definition, &schema)?,
+        seen_ranges: Ranges::default(),
+        partition_keys: None,
+        index: None,
+        compared: 0,
+        rows: 0,
+    };
+    comparison.index = comparison.load_index(part)?;
+    let request = RunRequest {
+        table: path.to_owned(),
+        key: Arc::new(key(&definition.order_by)?),
+        columns: needed,
+        batch_rows: BATCH_ROWS,
+    };
+    for batch in RunReader::new(request, vec![(name.to_owned(), Arc::clone(part))]) {
+        comparison.compare(&batch?.0)?;
+    }
+    comparison.finish(part)
+}
+
+impl Comparison<'_> {
+    fn differs<T>(
+        &self,
+        field: &'static str,
+        expected: &dyn ToString,
+        got: &dyn ToString,
+    ) -> Result<T, TableError> {
+        let (table, part) = (self.path.to_owned(), self.name.to_owned());
+        let (expected, got) = (expected.to_string(), got.to_string());
+        Err(TableError::PartDiffers { table, part, field, expected, got })
+    }
+
+    fn load_index(&self, part: &Part) -> Result<Option<(Keys, Vec<u64>)>, TableError> {
+        if self.primary.is_empty() {
+            return Ok(None);
+        }
+        if !part.has_primary_index() {
+            return if part.rows() == 0 {
+                Ok(None)
+            } else {
+                self.differs("primary index", &"one", &"none")
+            };
+        }
+        let place = TableError::part(self.path, self.name);
+        let values = part.primary_index(self.primary.types()).map_err(place)?;
+        let keys = self.primary.of_values(&values)?;
+        if part.has_deleted_rows() {
+            // Rows are missing from what is read, so granules cannot be counted off.
+            return Ok(None);
+        }
+        let mut rows = Vec::with_capacity(keys.len());
+        let mut start = 0;
+        for granule in part.granules() {
+            rows.push(start);
+            start += granule;
+        }
+        if part.has_final_mark() && start > 0 {
+            rows.push(start - 1);
+        }
+        if rows.len() != keys.len() {
+            return self.differs("entries of the primary index", &rows.len(), &keys.len());
+        }
+        Ok(Some((keys, rows)))
+    }
+
+    fn compare(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
+        let end = self.rows + batch.num_rows() as u64;
+        if let Some((index, rows)) = &self.index {
+            let keys = self.primary.evaluate(batch)?;
+            while let Some(row) = rows.get(self.compared).filter(|row| **row < end) {
+                // Entries are in the order of rows, and the last two may be of the same row.
+                let at = usize::try_from(row - self.rows).unwrap_or(usize::MAX);
+                if index.compare(self.compared, &keys, at).is_ne() {
+                    let entry = format!("the key of row {row} in entry {}", self.compared);
+                    return self.differs("primary index", &entry, &"another key");
+                }
+                self.compared += 1;
+            }
+        }
+        if !self.partition.is_empty() {
+            let keys = self.partition.evaluate(batch)?;
+            let first =
+                self.partition_keys.get_or_insert(self.partition.evaluate(&batch.slice(0, 1))?);
+            if let Some(row) = (0..keys.len()).find(|row| keys.compare(*row, first, 0).is_ne()) {
+                let got = format!("another one in row {}", self.rows + row as u64);
+                return self.differs("partition", &"one for all rows", &got);
+            }
+            self.ranges.widen(&mut self.seen_ranges, batch)?;
+        }
+        self.rows = end;
+        Ok(())
+    }
+
+    /// Compares what the rows showed with partition.dat, the minmax files and the directory's name.
+    fn finish(&self, part: &Part) -> Result<(), TableError> {
+        let Some(keys) = &self.partition_keys else { return Ok(()) };
+        let place = || TableError::part(self.path, self.name);
+        let types = self.partition.types();
+        let values = part.partition_values(types).map_err(place())?;
+        if self.partition.of_values(&values)?.compare(0, keys, 0).is_ne() {
+            return self.differs("partition.dat", &"the partition of the rows", &"another one");
+        }
+        if let Some(name) = PartName::parse(self.name) {
+            let values: Vec<(DataType, ArrayRef)> = types.iter().cloned().zip(values).collect();
+            let id = Partition { values, ranges: Vec::new() }.id().map_err(place())?;
+            if id != name.partition {
+                return self.differs("partition id in the name", &id, &name.partition);
+            }
+        }
+        // After a lightweight delete the ranges may be wider than the rows that are left.
+        let is_masked = part.has_deleted_rows();
+        for (column, is_covered) in
+            self.ranges.compare(&self.seen_ranges, |column| part.minmax(column).map_err(place()))?
+        {
+            match is_covered {
+                None => return self.differs("range of a column", &column, &"no minmax file"),
+                Some(std::cmp::Ordering::Equal) => {}
+                Some(std::cmp::Ordering::Less) if is_masked => {}
+                Some(_) => {
+                    return self.differs(
+                        "range",
+                        &format!("that of the rows of {column}"),
+                        &"another",
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}
