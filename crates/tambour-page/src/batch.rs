@@ -120,8 +120,8 @@ impl Batch<'_> {
             self.arena.resize(need.max(self.arena.len() + self.arena.len() / 2), 0);
         }
         let gain = match shared.layout {
-            Layout::Packed => usize::try_from(shared.granule).unwrap_or(64),
-            Layout::Holes => usize::try_from(BLOCK_BYTES).unwrap_or(4096) + HEADER_BYTES,
+            Layout::Packed => usize::try_from(shared.granule).expect("a granule is a few bytes"),
+            Layout::Holes => BLOCK_BYTES as usize + HEADER_BYTES,
         };
         let codec = self.store.superblock.codec;
         let dictionary = self.store.dictionaries.get(self.store.superblock.dictionary);
@@ -134,7 +134,7 @@ impl Batch<'_> {
             dictionary: encoded.dictionary,
             page,
             generation: self.store.generation + 1,
-            payload_bytes: u32::try_from(encoded.bytes).unwrap_or(u32::MAX),
+            payload_bytes: u32::try_from(encoded.bytes).expect("a page is at most a few megabytes"),
             checksum: 0,
         };
         let image = &mut self.arena[start..start + length];
@@ -189,11 +189,11 @@ impl Batch<'_> {
 
     /// Pads an image in the arena and notes it.
     fn hold(&mut self, page: PageId, start: usize, length: usize, checksum: u64) {
-        let granule = usize::try_from(self.store.shared.granule).unwrap_or(64);
+        let granule = usize::try_from(self.store.shared.granule).expect("a granule is a few bytes");
         let end = start + length;
         self.used = end.next_multiple_of(granule);
         self.arena[end..self.used].fill(0);
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        let length = u32::try_from(length).expect("a page is at most a few megabytes");
         self.items.insert(page, Item::Image { start, length, checksum });
     }
 

@@ -162,7 +162,7 @@ impl Store {
             let raw = image.len() > shared.page_bytes();
             let source = if raw { &image[super::header::HEADER_BYTES..] } else { image };
             let blocks = (source.len() as u64).div_ceil(BLOCK_BYTES);
-            let used = usize::try_from(blocks * BLOCK_BYTES).unwrap_or(0);
+            let used = usize::try_from(blocks * BLOCK_BYTES).expect("the page is in memory");
             let padding = vec![0; used - source.len()];
             let at = shared.home_offset(page);
             home.write(&[source, &padding], at)?;
@@ -170,7 +170,7 @@ impl Store {
             if have > blocks {
                 self.give_back(at + blocks * BLOCK_BYTES, (have - blocks) * BLOCK_BYTES)?;
             }
-            let home_blocks = u16::try_from(blocks).unwrap_or(u16::MAX);
+            let home_blocks = u16::try_from(blocks).expect("a page has few blocks");
             let state = if raw { State::Raw } else { State::Home };
             let offset = if raw { header.checksum } else { 0 };
             moved.push((page, Entry { offset, home_blocks, state, ..entry }));
@@ -207,7 +207,7 @@ impl Store {
                 Err(error) => return Err(PageError::file("punch", &home.path)(error)),
             }
         }
-        let zeros = vec![0; usize::try_from(bytes).unwrap_or(0)];
+        let zeros = vec![0; usize::try_from(bytes).expect("a page fits in memory")];
         home.write(&[&zeros], offset)
     }
 }

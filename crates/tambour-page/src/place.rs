@@ -76,7 +76,7 @@ impl Batch<'_> {
             };
             let generation = header::read_u64(&self.arena, start + 16);
             records.push(Record { kind: Kind::Image, page, generation, offset, length, checksum });
-            let padded = usize::try_from(padded).unwrap_or(0);
+            let padded = usize::try_from(padded).expect("the image is in memory");
             placed.push(Placed { start, padded, offset });
         }
         if let (Some(start), Some(end)) = (whole, within) {

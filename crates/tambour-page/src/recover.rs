@@ -156,7 +156,7 @@ impl Store {
     /// looks like the end of the log is damage.
     fn search_behind(&mut self, head: u64, length: u64, end: &str) -> Result<(), PageError> {
         let granule = self.shared.granule;
-        let step = usize::try_from(granule).unwrap_or(64);
+        let step = usize::try_from(granule).expect("a granule is a few bytes");
         let mut at = head + granule;
         let mut effort = length.saturating_sub(head).saturating_mul(SEARCH_EFFORT);
         while at + FRAME_HEADER_BYTES as u64 <= length {

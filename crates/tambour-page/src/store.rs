@@ -262,7 +262,7 @@ impl Store {
 
     /// Writes something into an extent of its own, padded with zeros.
     pub(super) fn write_padded(&mut self, bytes: &[u8], offset: u64) -> Result<(), PageError> {
-        let granule = usize::try_from(self.shared.granule).unwrap_or(64);
+        let granule = usize::try_from(self.shared.granule).expect("a granule is a few bytes");
         let padding = vec![0; bytes.len().next_multiple_of(granule) - bytes.len()];
         let written = self.shared.pack.write(&[bytes, &padding], offset);
         if written.is_err() {

@@ -80,7 +80,7 @@ impl Superblock {
         put(0, &MAGIC);
         put(8, &VERSION.to_le_bytes());
         put(10, &[u8::from(self.layout == Layout::Holes), self.page_shift]);
-        put(12, &u32::try_from(self.granule).unwrap_or(0).to_le_bytes());
+        put(12, &u32::try_from(self.granule).expect("a granule is a few bytes").to_le_bytes());
         put(16, &self.file_id.to_le_bytes());
         put(24, &self.epoch.to_le_bytes());
         put(32, &self.generation.to_le_bytes());

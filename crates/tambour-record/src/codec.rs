@@ -106,7 +106,9 @@ impl Encoder {
             Self::Lz4(encoder) => {
                 let start = target.len();
                 target.resize(start + lz4::bound(group.len()), 0);
-                let size = encoder.encode(group, &mut target[start..]).unwrap_or_default();
+                let size = encoder
+                    .encode(group, &mut target[start..])
+                    .expect("a target of the bound holds every encoding");
                 target.truncate(start + size);
             }
             Self::Zstd(context) => {

@@ -107,7 +107,7 @@ impl RecordStore {
             sum: 0,
         };
         marker.sum = marker.sum_of();
-        serde_json::to_vec_pretty(&marker).unwrap_or_default()
+        serde_json::to_vec_pretty(&marker).expect("a marker is plain numbers and texts")
     }
 
     /// The store whose marker cannot be read, as its files tell: the number that most of them have. `None` without files.

@@ -129,9 +129,9 @@ impl Vector {
         }
         let Encoded { base, bits, exceptions } = encoded;
         target.extend([decimal.exponent, decimal.factor]);
-        // At most 1024, and at most 64.
-        target.extend(u16::try_from(exceptions).unwrap_or(u16::MAX).to_le_bytes());
-        target.push(u8::try_from(bits).unwrap_or(u8::MAX));
+        let exceptions = u16::try_from(exceptions).expect("a vector has 1024 values");
+        target.extend(exceptions.to_le_bytes());
+        target.push(u8::try_from(bits).expect("an integer has 64 bits"));
         target.extend(base.to_le_bytes());
         let start = target.len();
         target.resize(start + alp::packed_bytes(bits), 0);
