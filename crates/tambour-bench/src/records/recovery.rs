@@ -5,10 +5,10 @@
 
 use super::Settings;
 use crate::BenchError;
-use crate::clock::thread_seconds;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tambour_report::clock::thread_seconds;
 use tambour_store::record::{Batch, RecordStore, Storage, ViewOptions};
 
 /// Records of a durable batch.

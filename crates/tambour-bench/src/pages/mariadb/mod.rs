@@ -12,9 +12,9 @@ use self::server::{Counts, Programs, Server, Setup};
 use super::generate::Rows;
 use super::measure::{Case, Keeper, Served, Settings};
 use crate::BenchError;
-use crate::clock::wall_seconds;
-use crate::random::Random;
 use std::os::unix::fs::MetadataExt;
+use tambour_report::clock::wall_seconds;
+use tambour_report::random::Random;
 use tambour_store::page::{Method, PageCodec};
 
 /// Until all pages of the table that were changed are in its file.

@@ -10,7 +10,7 @@ use tambour::part::storage;
 use tambour::store::record::{
     CutOff, Group, Retention, SealOptions, SealReport, Writer, salvage as save,
 };
-use tambour_bench::thread_seconds;
+use tambour_report::clock::thread_seconds;
 
 pub(super) fn seal(arguments: &SealArguments, console: Console) -> anyhow::Result<()> {
     let writer = open(&arguments.log.store)?.writer(&arguments.log.category)?;
