@@ -36,9 +36,10 @@ fn main() -> ExitCode {
     // whoever needs the next file says so.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let json = wants_json(&cli.command);
-    let ended = match &cli.command {
-        Command::Bench(_) => command::bench::run(),
-        _ => check_processor().and_then(|()| run(cli.command, console)).map(|()| Exit::Ok.into()),
+    let ended = if matches!(cli.command, Command::Bench(_)) {
+        command::bench::run()
+    } else {
+        check_processor().and_then(|()| run(cli.command, console)).map(|()| Exit::Ok.into())
     };
     ended.unwrap_or_else(|error| end(&error, json).into())
 }

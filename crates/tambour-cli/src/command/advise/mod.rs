@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &AdviseArguments, console: Console) -> anyhow::Resu
 fn read(arguments: &AdviseArguments, console: Console) -> anyhow::Result<Rows> {
     let interrupt = Interrupt::listen();
     let mut progress = None;
-    let mut observe = |seen: Seen| {
+    let mut observe = |seen: Seen| -> anyhow::Result<()> {
         let total = seen.bytes_total.map_or(Total::Unknown, Total::Bytes);
         let progress = progress.get_or_insert_with(|| console.progress("advise", total));
         progress.update(seen.bytes, seen.rows);
