@@ -22,6 +22,7 @@
 //! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 
+mod contenders;
 mod filesystems;
 mod layers;
 mod lines;

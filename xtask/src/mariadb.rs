@@ -37,7 +37,9 @@ pub(crate) fn unpack(directory: &str) -> Outcome {
         let package = entry.map_err(failed)?.path().display().to_string();
         output("dpkg", &["--extract", &package, &root])?;
     }
-    println!("unpacked: tambour bench pages --mariadb {root}");
+    println!(
+        "unpacked: cargo run --release -p tambour-bench --features mariadb -- pages --mariadb {root}"
+    );
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Rules about the sources that no compiler checks.
 
-use crate::{Outcome, layers, lines};
+use crate::{Outcome, contenders, layers, lines};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ const LONGER: [(&str, usize); 0] = [];
 pub(crate) fn check(root: &Path) -> Outcome {
     let mut found = Vec::new();
     layers::check(root, &mut found)?;
+    contenders::check(root, &mut found)?;
     sources(root, &mut found)?;
     links(root, &mut found)?;
     golden(root, &mut found)?;

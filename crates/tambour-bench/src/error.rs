@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use tambour_codec::Kind;
+use tambour_report::ReportError;
 
 /// An error of a benchmark.
 #[derive(Debug, thiserror::Error)]
@@ -72,9 +73,9 @@ pub enum BenchError {
         /// What its library says.
         reason: String,
     },
-    /// The page could not be laid out.
-    #[error("report page")]
-    Page(#[source] askama::Error),
+    /// A report cannot be made or written.
+    #[error(transparent)]
+    Report(#[from] ReportError),
 }
 
 impl BenchError {
@@ -84,8 +85,8 @@ impl BenchError {
             Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 Kind::NotFound
             }
-            Self::Io { .. } | Self::Page(_) => Kind::Io,
-            Self::Library { .. } => Kind::Io,
+            Self::Io { .. } | Self::Library { .. } => Kind::Io,
+            Self::Report(error) => error.kind(),
             Self::Records(error) => error.kind(),
             Self::Pages(error) => error.kind(),
             Self::NoInput { .. } => Kind::Argument,

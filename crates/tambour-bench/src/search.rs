@@ -4,9 +4,12 @@
 //! one recommends is looked up in its figures, so that both are judged by the same bytes.
 
 use crate::BenchError;
-use crate::clock::{thread_seconds, thread_time};
-use crate::report::{Column, Table};
+use crate::findings::{Findings, object};
+use crate::measure::timed;
+use serde_json::{Value, json};
 use tambour_codec::choose::Objective;
+use tambour_report::clock::thread_time;
+use tambour_report::{Machine, Page, Section, Table};
 use tambour_table::advise::{Advice, AdviseOptions, ColumnAdvice, Measure, Sample, advise};
 
 /// What came of one table.
@@ -87,12 +90,12 @@ fn goal(
 pub fn run(name: &str, sample: &Sample) -> Result<Outcome, BenchError> {
     let options = AdviseOptions::new(thread_time);
     let timed = |options: &AdviseOptions| {
-        let start = thread_seconds();
-        let advice = advise(sample, &[], options).map_err(|error| BenchError::Library {
+        let (advice, seconds) = timed(|| advise(sample, &[], options));
+        let advice = advice.map_err(|error| BenchError::Library {
             contender: name.to_owned(),
             reason: error.to_string(),
         })?;
-        Ok::<_, BenchError>((advice, thread_seconds() - start))
+        Ok::<_, BenchError>((advice, seconds))
     };
     let without = AdviseOptions { orders: false, ..options };
     let (short, short_seconds) = timed(&without)?;
@@ -116,33 +119,81 @@ pub fn run(name: &str, sample: &Sample) -> Result<Outcome, BenchError> {
 
 /// One row per table.
 pub fn table(outcomes: &[Outcome]) -> Table {
-    let mut columns = vec![Column::text("table")];
-    let numbers = ["rows", "MB", "s", "orders s", "exhaustive s", "share"];
-    columns.extend(numbers.map(Column::number));
-    for objective in Objective::ALL {
-        let name = objective.name();
-        columns.push(Column::number(&format!("{name} MB")));
-        columns.push(Column::number("told"));
-        columns.push(Column::number("exhaustive"));
-        columns.push(Column::number("cost"));
-    }
     let megabytes = |bytes: u64| format!("{:.3}", bytes as f64 / 1e6);
-    let row = |outcome: &Outcome| {
-        let mut row = vec![
-            outcome.name.clone(),
-            outcome.rows.to_string(),
-            format!("{:.1}", outcome.raw_bytes as f64 / 1e6),
-            format!("{:.3}", outcome.short_seconds),
-            format!("{:.3}", outcome.order_seconds),
-            format!("{:.3}", outcome.long_seconds),
-            format!("{:.3}", outcome.share()),
-        ];
-        for goal in &outcome.goals {
-            row.extend([goal.short_bytes, goal.told_bytes, goal.long_bytes].map(megabytes));
-            row.push(format!("{:.4}", goal.cost));
+    let mut table = Table::of("The advisor's search and an exhaustive one", outcomes)
+        .text("table", |it| it.name.clone())
+        .number("rows", |it| it.rows)
+        .number("MB", |it| format!("{:.1}", it.raw_bytes as f64 / 1e6))
+        .number("s", |it| format!("{:.3}", it.short_seconds))
+        .number("orders s", |it| format!("{:.3}", it.order_seconds))
+        .number("exhaustive s", |it| format!("{:.3}", it.long_seconds))
+        .number("share", |it| format!("{:.3}", it.share()));
+    for (place, objective) in Objective::ALL.iter().enumerate() {
+        table = table
+            .number(&format!("{} MB", objective.name()), |it| {
+                megabytes(it.goals[place].short_bytes)
+            })
+            .number("told", |it| megabytes(it.goals[place].told_bytes))
+            .number("exhaustive", |it| megabytes(it.goals[place].long_bytes))
+            .number("cost", |it| format!("{:.4}", it.goals[place].cost));
+    }
+    table.build()
+}
+
+/// What came of all tables.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// One per table.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Findings for Results {
+    fn tables(&self, _: &Machine) -> Vec<Table> {
+        vec![table(&self.outcomes)]
+    }
+
+    fn to_json(&self, machine: &Machine) -> Value {
+        let goal = |goal: &Goal| {
+            json!({
+                "goal": goal.objective.name(),
+                "told_bytes": goal.told_bytes,
+                "bytes": goal.short_bytes,
+                "exhaustive_bytes": goal.long_bytes,
+                "cost": goal.cost,
+            })
+        };
+        let outcome = |outcome: &Outcome| {
+            json!({
+                "name": outcome.name,
+                "rows": outcome.rows,
+                "bytes": outcome.raw_bytes,
+                "seconds": outcome.short_seconds,
+                "order_seconds": outcome.order_seconds,
+                "exhaustive_seconds": outcome.long_seconds,
+                "goals": outcome.goals.iter().map(goal).collect::<Vec<_>>(),
+            })
+        };
+        let tables: Vec<Value> = self.outcomes.iter().map(outcome).collect();
+        object("search", machine, json!({}), ("tables", tables.into()))
+    }
+
+    fn page(&self, machine: Machine) -> Page {
+        Page {
+            title: "The advisor's search".to_owned(),
+            lead: "The advisor's short search beside an exhaustive one that encodes every chain of the list. What the short one \
+                   recommends is judged by the exhaustive one's figures. Processor time of the thread, one run of each."
+                .to_owned(),
+            sections: vec![Section {
+                title: "All tables".to_owned(),
+                tables: vec![table(&self.outcomes)],
+                ..Section::default()
+            }],
+            machine,
+            ..Page::default()
         }
-        row
-    };
-    let rows = outcomes.iter().map(row).collect();
-    Table { title: "The advisor's search and an exhaustive one".to_owned(), columns, rows }
+    }
+
+    fn files(&self, _: &Machine) -> Vec<(&'static str, Table)> {
+        vec![("search.csv", table(&self.outcomes))]
+    }
 }

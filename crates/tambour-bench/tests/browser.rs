@@ -7,10 +7,11 @@ mod tests {
     use serde_json::Value;
     use std::path::Path;
     use std::process::Command;
+    use tambour_bench::Findings;
     use tambour_bench::decode::{self, Settings};
     use tambour_bench::input;
-    use tambour_bench::machine::Machine;
     use tambour_kernel::variant::Isa;
+    use tambour_report::Machine;
 
     /// Looks at the page in a frame of some width, and writes what it found where `--dump-dom` shows it.
     const PROBE: &str = r#"<!doctype html><meta charset="utf-8"><body><pre id="found"></pre><script>
@@ -76,7 +77,7 @@ document.body.append(frame);
         let settings =
             Settings { rounds: 2, block_bytes: 4096, frontier: true, ..Settings::default() };
         let results = decode::run(&inputs, &settings, &mut |_| {}).unwrap();
-        let page = decode::page(&results, Machine::detect(Isa::best()));
+        let page = results.page(Machine::detect(Isa::best()));
         let html = page.render().unwrap();
         let directory = tempfile::tempdir().unwrap();
         for width in [1280, 390, 320] {

@@ -1,11 +1,11 @@
 //! What a scan of each column costs, on rows of a file.
 #![expect(clippy::tests_outside_test_module, reason = "this file is tests alone")]
 
-mod support;
-
 use std::fmt::Write;
+use tambour::sample;
+use tambour_bench::Findings;
 use tambour_bench::columns::{NOW, Rows, Settings, run};
-use tambour_bench::machine::Machine;
+use tambour_report::Machine;
 use tambour_table::advise::Present;
 
 #[test]
@@ -17,7 +17,9 @@ fn columns_are_measured_with_what_they_have_and_could_have() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rows.csv");
     std::fs::write(&path, text).unwrap();
-    let sample = support::read(&path).unwrap();
+    let options = tambour::files::ReadOptions::default();
+    let sample::Rows { sample, .. } =
+        sample::of_path::<tambour::Error>(&path, options, &mut |_| Ok(())).unwrap();
     let zstd = Present { codec: Some("ZSTD(3)".parse().unwrap()), on_disk: Some(5) };
     let present = vec![Present::default(), zstd, Present::default()];
     let rows = Rows { name: "rows".to_owned(), sample, present };
@@ -38,7 +40,7 @@ fn columns_are_measured_with_what_they_have_and_could_have() {
     assert!(table.columns.iter().all(|column| column.with_role("plain").is_some()));
     let json = results.to_json(&Machine::default());
     assert_eq!(json["tables"][0]["columns"][2]["name"], "words");
-    assert!(results.tables()[0].to_text().contains("scan ms"));
+    assert!(results.tables(&Machine::default())[0].to_text().contains("scan ms"));
     let out = directory.path().join("out");
     results.write(&out, Machine::default()).unwrap();
     assert!(std::fs::read_to_string(out.join("report.html")).unwrap().contains("words"));

@@ -2,9 +2,8 @@
 #![expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 #![expect(clippy::tests_outside_test_module, reason = "this file is tests alone")]
 
-mod support;
-
 use std::fmt::Write;
+use tambour::sample;
 use tambour_bench::search::{run, table};
 use tambour_codec::choose::Objective;
 
@@ -37,7 +36,9 @@ fn the_short_search_is_nearly_as_good() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rows.csv");
     std::fs::write(&path, csv(60_000)).unwrap();
-    let outcome = run("rows", &support::read(&path).unwrap()).unwrap();
+    let options = tambour::files::ReadOptions::default();
+    let rows = sample::of_path::<tambour::Error>(&path, options, &mut |_| Ok(())).unwrap();
+    let outcome = run("rows", &rows.sample).unwrap();
     assert_eq!((outcome.rows, outcome.goals.len()), (60_000, 3));
     // By bytes nothing is timed: the limit holds on any machine.
     let size = outcome.goals.iter().find(|goal| goal.objective == Objective::Size).unwrap();

@@ -1,4 +1,4 @@
-//! Values of flags that are more than a word: sizes, codecs, delimiters.
+//! Values of flags that are more than a word: codecs, delimiters, numbers of threads.
 
 use crate::exit::Failure;
 use std::str::FromStr;
@@ -7,60 +7,7 @@ use tambour::codec::CodecError;
 use tambour::codec::block::Encoder;
 use tambour::codec::codec::Element;
 use tambour::codec::spec::CodecSpec;
-
-/// A number of bytes: `1GiB`, `512MB`, `64k`, `4096`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ByteSize(pub(crate) u64);
-
-/// Units in lower case; a bare letter is the binary unit, as in most tools that take sizes.
-const UNITS: [(&str, u64); 14] = [
-    ("", 1),
-    ("b", 1),
-    ("k", 1 << 10),
-    ("kib", 1 << 10),
-    ("kb", 1_000),
-    ("m", 1 << 20),
-    ("mib", 1 << 20),
-    ("mb", 1_000_000),
-    ("g", 1 << 30),
-    ("gib", 1 << 30),
-    ("gb", 1_000_000_000),
-    ("t", 1 << 40),
-    ("tib", 1 << 40),
-    ("tb", 1_000_000_000_000),
-];
-
-impl FromStr for ByteSize {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-        let (number, unit) = text.split_at(digits);
-        let unit = unit.trim().to_ascii_lowercase();
-        let Some(&(_, factor)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-            return Err(
-                "a size is a number with a unit: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB".to_owned()
-            );
-        };
-        let size = match number.parse::<u64>() {
-            Ok(whole) => whole.checked_mul(factor),
-            Err(_) => fraction(number, factor),
-        };
-        match size {
-            Some(0) => Err("a size of zero is of no use".to_owned()),
-            Some(size) => Ok(Self(size)),
-            None => Err("not a number of bytes that fits".to_owned()),
-        }
-    }
-}
-
-/// `1.5` times a unit; `None` if it is no number or too large.
-fn fraction(number: &str, factor: u64) -> Option<u64> {
-    let value = number.parse::<f64>().ok()? * factor as f64;
-    #[expect(clippy::cast_possible_truncation, reason = "checked to be below 2^63")]
-    (1.0..9.2e18).contains(&value).then_some(value as u64)
-}
+pub(crate) use tambour_report::quantity::ByteSize;
 
 /// `--codec`: of one column or of all, a chain or the choice left to tambour.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,34 +104,6 @@ pub(crate) fn thread_count(text: &str) -> Result<usize, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_with_every_unit() {
-        let size = |text: &str| text.parse::<ByteSize>().map(|size| size.0);
-        assert_eq!(size("4096"), Ok(4096));
-        assert_eq!(size("1GiB"), Ok(1 << 30));
-        assert_eq!(size("1 gib"), Ok(1 << 30));
-        assert_eq!(size("512MB"), Ok(512_000_000));
-        assert_eq!(size("1.5KiB"), Ok(1536));
-        assert_eq!(size("64k"), Ok(65536));
-    }
-
-    #[test]
-    fn sizes_that_are_none() {
-        for text in [
-            "",
-            "GiB",
-            "-1",
-            "1XB",
-            "0",
-            "1e9",
-            "99999999999999999999",
-            "18446744073709551615KiB",
-            "1.2.3",
-        ] {
-            assert!(text.parse::<ByteSize>().is_err(), "{text:?}");
-        }
-    }
 
     #[test]
     fn delimiters() {

@@ -1,12 +1,10 @@
 //! What may be written on the command line: every command and flag with its help. Data only; `command` acts on it.
 
-mod bench;
 mod files;
 mod messages;
 mod streams;
 mod tables;
 
-pub(crate) use bench::*;
 pub(crate) use files::*;
 pub(crate) use messages::*;
 pub(crate) use streams::*;
@@ -14,6 +12,7 @@ pub(crate) use tables::*;
 
 use crate::command::records::arguments::RecordsArguments;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Compressed tables in ClickHouse's own part format: import files, query them with SQL, check and inspect what is on disk.
@@ -119,6 +118,36 @@ pub(crate) struct CodecsArguments {
     /// Print the list as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+}
+
+/// Measure what this machine does
+///
+/// Runs the program `tambour-bench` that stands beside this one, with the same arguments; where it is not built, says how to
+/// build it. It links the libraries that Tambour is compared with, and this program does not.
+///
+/// Figures are medians of processor time; contenders take turns in one process, and every output is checked.
+#[derive(Args, Debug)]
+#[command(arg_required_else_help = true)]
+#[command(after_help = "\
+Benchmarks:
+  decode    How fast LZ4 blocks are decoded
+  codecs    Every codec and chain on columns of each type
+  columns   What a scan of each column costs
+  integers  Encoding and decoding of integers
+  hashes    Hashing of keys and whole columns
+  messages  Compression of messages on many connections
+  pages     Stores of pages, packed and with holes
+  records   Random reads of small records
+  search    The advisor's search against an exhaustive one
+
+Examples:
+  tambour bench decode
+  tambour bench decode --data columns/ --rounds 20 --out results --frontier
+  tambour bench decode --help")]
+pub(crate) struct BenchArguments {
+    /// The benchmark, and its arguments
+    #[arg(value_name = "BENCHMARK", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<OsString>,
 }
 
 /// Print completions for a shell

@@ -1,12 +1,6 @@
 //! The one place of the command line that reads a clock.
 
-use chrono::Utc;
 use std::time::{Duration, Instant};
-
-/// The date and the minute, in UTC.
-pub(crate) fn today() -> String {
-    Utc::now().format("%Y-%m-%d %H:%M UTC").to_string()
-}
 
 /// A point in time to measure from.
 #[derive(Clone, Copy, Debug)]

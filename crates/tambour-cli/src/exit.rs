@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use tambour::Kind;
-use tambour_bench::BenchError;
+use tambour_report::ReportError;
 
 /// How a run ended, as scripts see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Exit {
         if let Some(failure) = error.downcast_ref::<Failure>() {
             return Some(failure.exit());
         }
-        if let Some(error) = error.downcast_ref::<BenchError>() {
+        if let Some(error) = error.downcast_ref::<ReportError>() {
             return Some(error.kind().into());
         }
         tambour::kind_of_link(error)

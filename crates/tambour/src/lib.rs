@@ -64,6 +64,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+pub mod sample;
 
 pub use error::{Error, chain, kind_of, kind_of_link, place_of};
 

@@ -1,7 +1,7 @@
 //! Columns of values, as a part would hold them: generated ones, one for each kind of values that codecs are made for.
 
-use crate::random::Random;
 use tambour_codec::codec::{Class, Element};
+use tambour_report::random::Random;
 
 /// Values of one type, side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]

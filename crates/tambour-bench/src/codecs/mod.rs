@@ -9,12 +9,10 @@ mod output;
 pub use column::{TypedColumn, generated};
 
 use crate::BenchError;
-use crate::race::{Group, Runner, Work, wrong};
-use crate::report::Tone;
-use std::cell::Cell;
-use std::rc::Rc;
+use crate::chain::{Chain, cut};
+use crate::race::Group;
 use std::time::Duration;
-use tambour_codec::block::{Block, Decoder, Encoder};
+use tambour_codec::block::Encoder;
 use tambour_codec::choose::{self, Effort};
 use tambour_codec::codec::{ALIASES, Element, FAMILIES};
 use tambour_codec::kernels;
@@ -128,51 +126,34 @@ fn specs(source: &[u8], element: Element) -> Result<Vec<CodecSpec>, BenchError> 
     Ok(specs)
 }
 
-/// What a chain made of the blocks of a column.
-struct Made {
-    spec: CodecSpec,
-    encoder: Encoder,
-    blocks: Rc<Vec<Vec<u8>>>,
-    variants: Vec<(Isa, String)>,
-}
+/// A chain, and the variants of its decoders, the best first.
+type Made = (Chain, Vec<(Isa, String)>);
 
 fn measure(column: &TypedColumn, settings: &Settings) -> Result<Measured, BenchError> {
     let element = column.element;
     let width = usize::from(element.width).max(1);
     let length = column.bytes.len().min(settings.bytes.next_multiple_of(width));
     let source = &column.bytes[..length];
-    let blocks: Vec<&[u8]> = source.chunks(choose::block_bytes(element).0).collect();
     let mut all = Vec::new();
     for spec in specs(source, element)? {
-        all.push(make(spec, &blocks, column, settings.isa)?);
+        all.push(make(spec, source, column, settings.isa)?);
     }
-    let is_broken = Rc::new(Cell::new(false));
-    let decoders = all.iter().flat_map(|made| {
-        let is_broken = &is_broken;
-        made.variants.iter().map(move |(isa, _)| runner(made, *isa, length, is_broken))
-    });
+    let decoders = all
+        .iter()
+        .flat_map(|(chain, variants)| variants.iter().map(|(isa, _)| chain.decoding(*isa, length)));
     let amount = (length as f64 / 1e9, 1);
-    let run = |what, runners| {
-        let title = column.name.clone();
-        Group::run(title, (what, "GB/s"), amount, runners, settings.rounds)
-    };
-    let decoded = run(&["decode"], decoders.collect());
-    let size = |it: &Made| {
-        let bytes: usize = it.blocks.iter().map(Vec::len).sum();
-        (it.spec.clone(), bytes, it.variants.clone())
-    };
-    let sizes: Vec<_> = all.iter().map(size).collect();
-    let encoders = all.into_iter().map(|made| encoding(made, &blocks, &is_broken)).collect();
-    let encoded = run(&["encode"], encoders);
-    if is_broken.get() {
-        return Err(wrong("a codec", &column.name));
-    }
+    let run =
+        |what, runners| Group::run(&column.name, (what, "GB/s"), amount, runners, settings.rounds);
+    let decoded = run(&["decode"], decoders.collect())?;
+    let encoders = all.iter().map(|(chain, _)| chain.encoding(element, source));
+    let encoded = run(&["encode"], encoders.collect::<Result<_, _>>()?)?;
     let mut speeds = decoded.entries.iter().map(|entry| entry.speeds[0]);
     let mut entries = Vec::new();
-    for ((spec, stored_bytes, variants), encoded) in sizes.into_iter().zip(&encoded.entries) {
+    for ((chain, variants), encoded) in all.into_iter().zip(&encoded.entries) {
+        let stored_bytes = chain.stored_bytes();
         for (index, (_, variant)) in variants.into_iter().enumerate() {
             let decode = speeds.next().unwrap_or(f64::NAN);
-            let (spec, encode, is_best) = (spec.clone(), encoded.speeds[0], index == 0);
+            let (spec, encode, is_best) = (chain.spec.clone(), encoded.speeds[0], index == 0);
             entries.push(Entry { spec, variant, is_best, stored_bytes, encode, decode });
         }
     }
@@ -187,35 +168,25 @@ fn measure(column: &TypedColumn, settings: &Settings) -> Result<Measured, BenchE
 /// Encodes the blocks, and compares what each variant decodes.
 fn make(
     spec: CodecSpec,
-    blocks: &[&[u8]],
+    source: &[u8],
     column: &TypedColumn,
     isa: Isa,
 ) -> Result<Made, BenchError> {
-    let failed = |error: tambour_codec::CodecError| BenchError::Library {
-        contender: format!("CODEC({spec}) on {}", column.name),
-        reason: error.to_string(),
-    };
-    let mut encoder = Encoder::new(&spec, column.element).map_err(failed)?;
-    let mut stored = Vec::with_capacity(blocks.len());
-    for block in blocks {
-        let mut target = Vec::new();
-        encoder.encode(block, &mut target).map_err(failed)?;
-        stored.push(target);
-    }
+    let chain = Chain::new(spec.clone(), &column.name, [(spec, column.element, source)])?;
     let mut variants: Vec<(Isa, String)> = Vec::new();
     for level in Isa::ALL.iter().rev().filter(|level| level.is_available() && **level <= isa) {
-        let names = kernels::at_most(*level, || names(&spec)).map_err(failed)?;
-        let is_right = kernels::at_most(*level, || gives_back(&stored, blocks));
-        if !is_right {
-            return Err(wrong(&format!("CODEC({spec}), {level}"), &column.name));
-        }
+        let names = kernels::at_most(*level, || names(&chain.spec)).map_err(|error| {
+            let contender = format!("CODEC({}) on {}", chain.spec, column.name);
+            BenchError::Library { contender, reason: error.to_string() }
+        })?;
+        chain.check(*level, cut(source, column.element))?;
         // Listed at the lowest level that has the same decoders.
         match variants.last_mut() {
             Some(last) if last.1 == names => last.0 = *level,
             _ => variants.push((*level, names)),
         }
     }
-    Ok(Made { spec, encoder, blocks: Rc::new(stored), variants })
+    Ok((chain, variants))
 }
 
 /// The variants that a chain is decoded by at the level in use.
@@ -231,56 +202,11 @@ fn names(spec: &CodecSpec) -> Result<String, tambour_codec::CodecError> {
     Ok(names.join(" "))
 }
 
-fn gives_back(stored: &[Vec<u8>], blocks: &[&[u8]]) -> bool {
-    let (mut decoder, mut target) = (Decoder::new(), Vec::new());
-    stored.iter().zip(blocks).all(|(stored, block)| {
-        target.clear();
-        let decoded =
-            Block::parse(stored).and_then(|parsed| decoder.decode_append(&parsed, &mut target));
-        decoded.is_ok() && target == *block
-    })
-}
-
-fn runner(made: &Made, isa: Isa, bytes: usize, is_broken: &Rc<Cell<bool>>) -> Runner<'static> {
-    let (blocks, is_broken) = (Rc::clone(&made.blocks), Rc::clone(is_broken));
-    let (mut decoder, mut target) = (kernels::at_most(isa, Decoder::new), vec![0; bytes]);
-    let work: Work<'static> = Box::new(move || {
-        let mut start = 0;
-        kernels::at_most(isa, || {
-            for block in blocks.iter() {
-                // The checksum costs every chain the same per stored byte, and is part of reading.
-                let decoded = Block::parse(block).and_then(|block| {
-                    let end = start + block.header.uncompressed_size as usize;
-                    let decoded = decoder.decode(&block, &mut target[start..end]);
-                    start = end;
-                    decoded
-                });
-                is_broken.set(is_broken.get() || decoded.is_err());
-            }
-        });
-        std::hint::black_box(&target[0]);
-    });
-    Runner { name: made.spec.to_string(), tone: Tone::First, bits: None, works: vec![work] }
-}
-
-fn encoding<'a>(made: Made, blocks: &'a [&'a [u8]], is_broken: &Rc<Cell<bool>>) -> Runner<'a> {
-    let Made { spec, mut encoder, .. } = made;
-    let (is_broken, mut target) = (Rc::clone(is_broken), Vec::new());
-    let work: Work<'a> = Box::new(move || {
-        for block in blocks {
-            target.clear();
-            let encoded = encoder.encode(block, &mut target);
-            is_broken.set(is_broken.get() || encoded.is_err());
-        }
-        std::hint::black_box(&target);
-    });
-    Runner { name: spec.to_string(), tone: Tone::First, bits: None, works: vec![work] }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Settings, generated, run};
-    use crate::machine::Machine;
+    use crate::findings::Findings;
+    use tambour_report::Machine;
 
     #[test]
     fn every_codec_is_measured_on_what_suits_it() {

@@ -6,14 +6,12 @@
 mod output;
 
 use crate::BenchError;
-use crate::clock::thread_time;
-use crate::race::{Group, Runner, Work, wrong};
-use crate::report::Tone;
-use std::cell::Cell;
-use std::rc::Rc;
-use tambour_codec::block::{Block, Decoder, Encoder};
-use tambour_codec::choose::{self, Objective};
+use crate::chain::{Chain, cut};
+use crate::race::Group;
+use tambour_codec::choose::Objective;
 use tambour_codec::spec::CodecSpec;
+use tambour_kernel::variant::Isa;
+use tambour_report::clock::thread_time;
 use tambour_table::advise::{AdviseOptions, Present, Sample, SampleStream, advise};
 
 /// What to measure, and how often.
@@ -187,66 +185,25 @@ fn race(
             }
         }
     }
-    let is_broken = Rc::new(Cell::new(false));
     let bytes: usize = streams.iter().map(|stream| stream.bytes.len()).sum();
+    let blocks = || streams.iter().flat_map(|stream| cut(&stream.bytes, stream.element));
+    let room = blocks().map(<[u8]>::len).max().unwrap_or(0);
     let mut runners = Vec::new();
     for entry in &mut entries {
-        let blocks = encode(column, streams, &entry.spec)?;
-        entry.stored_bytes = blocks.iter().map(|block| block.len() as u64).sum();
-        runners.push(runner(&entry.spec, blocks, &is_broken));
+        let own = |stream: &SampleStream| {
+            if stream.holds_values { entry.spec.clone() } else { entry.spec.generic_only() }
+        };
+        let parts = streams.iter().map(|stream| (own(stream), stream.element, &stream.bytes[..]));
+        let chain = Chain::new(entry.spec.clone(), column, parts)?;
+        chain.check(Isa::best(), blocks())?;
+        entry.stored_bytes = chain.stored_bytes() as u64;
+        runners.push(chain.decoding(Isa::best(), room));
     }
     let amount = (bytes as f64 / 1e9, 1);
-    let group = Group::run(column.to_owned(), (&["decode"], "GB/s"), amount, runners, rounds);
-    if is_broken.get() {
-        return Err(wrong("a codec", column));
-    }
+    let group = Group::run(column, (&["decode"], "GB/s"), amount, runners, rounds)?;
     for (entry, timed) in entries.iter_mut().zip(&group.entries) {
         entry.decode = timed.speeds[0];
     }
     entries.sort_by_key(|entry| (!entry.roles.contains(&NOW), entry.stored_bytes));
     Ok(entries)
-}
-
-/// The blocks of all streams, each decoded once and compared.
-fn encode(
-    column: &str,
-    streams: &[SampleStream],
-    spec: &CodecSpec,
-) -> Result<Vec<Vec<u8>>, BenchError> {
-    let failed = |error: tambour_codec::CodecError| BenchError::Library {
-        contender: format!("CODEC({spec}) on {column}"),
-        reason: error.to_string(),
-    };
-    let (mut all, mut decoder, mut decoded) = (Vec::new(), Decoder::new(), Vec::new());
-    for stream in streams {
-        let own = if stream.holds_values { spec.clone() } else { spec.generic_only() };
-        let mut encoder = Encoder::new(&own, stream.element).map_err(failed)?;
-        for source in stream.bytes.chunks(choose::block_bytes(stream.element).0) {
-            let mut target = Vec::new();
-            encoder.encode(source, &mut target).map_err(failed)?;
-            decoded.clear();
-            let block = Block::parse(&target).map_err(failed)?;
-            decoder.decode_append(&block, &mut decoded).map_err(failed)?;
-            if decoded != source {
-                return Err(wrong(&format!("CODEC({spec})"), column));
-            }
-            all.push(target);
-        }
-    }
-    Ok(all)
-}
-
-fn runner(spec: &CodecSpec, blocks: Vec<Vec<u8>>, is_broken: &Rc<Cell<bool>>) -> Runner<'static> {
-    let is_broken = Rc::clone(is_broken);
-    let (mut decoder, mut target) = (Decoder::new(), Vec::new());
-    let work: Work<'static> = Box::new(move || {
-        for block in &blocks {
-            target.clear();
-            let decoded =
-                Block::parse(block).and_then(|block| decoder.decode_append(&block, &mut target));
-            is_broken.set(is_broken.get() || decoded.is_err());
-        }
-        std::hint::black_box(&target);
-    });
-    Runner { name: spec.to_string(), tone: Tone::First, bits: None, works: vec![work] }
 }

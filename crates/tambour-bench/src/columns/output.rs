@@ -1,32 +1,15 @@
 //! Results as tables, as JSON and as a page.
 
 use super::{Entry, Measured, NOW, Results, Table};
-use crate::BenchError;
-use crate::machine::Machine;
-use crate::report::{
-    self, Axis, Bar, Bars, Chart, Column, Fact, Figure, Page, Panel, Section, Tone, Treemap,
-};
+use crate::findings::{Findings, object, speed};
 use serde_json::{Value, json};
-use std::path::Path;
 use tambour_codec::choose::Objective;
+use tambour_report::{
+    self as report, Bar, Bars, Chart, Fact, Figure, Machine, Page, Section, Tone, Treemap,
+};
 
-/// Names of figures, which are constants; tables beyond them have no charts.
-const IDS: [[&str; 2]; 8] = [
-    ["m0", "s0"],
-    ["m1", "s1"],
-    ["m2", "s2"],
-    ["m3", "s3"],
-    ["m4", "s4"],
-    ["m5", "s5"],
-    ["m6", "s6"],
-    ["m7", "s7"],
-];
 /// Columns with bars of their own: the slowest.
 const COLUMNS_MAX: usize = 20;
-
-fn speed(value: f64) -> String {
-    if value < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") }
-}
 
 impl Measured {
     fn ratio(&self, entry: &Entry) -> f64 {
@@ -55,14 +38,11 @@ impl Table {
     }
 
     fn rows(&self) -> report::Table {
-        let mut columns = ["column", "type", "codec", "is"].map(Column::text).to_vec();
-        columns.extend(["bytes", "ratio", "GB/s", "scan ms"].map(Column::number));
-        let mut rows = Vec::new();
+        let mut rows: Vec<[String; 8]> = Vec::new();
         for column in &self.columns {
             for (index, entry) in column.entries.iter().enumerate() {
-                let is_first = index == 0;
-                let first = |text: &String| if is_first { text.clone() } else { String::new() };
-                rows.push(vec![
+                let first = |text: &String| if index == 0 { text.clone() } else { String::new() };
+                rows.push([
                     first(&column.name),
                     first(&column.data_type),
                     entry.spec.to_string(),
@@ -74,16 +54,23 @@ impl Table {
                 ]);
             }
         }
-        for role in roles() {
+        let raw: u64 = self.columns.iter().map(|column| column.raw_bytes).sum();
+        for role in std::iter::once(NOW).chain(Objective::ALL.iter().map(|goal| goal.name())) {
             let (bytes, seconds) = self.total(role);
-            let raw: u64 = self.columns.iter().map(|column| column.raw_bytes).sum();
-            let mut row = vec!["all".to_owned(), String::new(), String::new(), role.to_owned()];
-            row.push(bytes.to_string());
-            row.push(format!("{:.2}", raw as f64 / (bytes as f64).max(1.0)));
-            row.push(speed(raw as f64 / 1e9 / seconds.max(1e-12)));
-            row.push(format!("{:.3}", seconds * 1e3));
-            rows.push(row);
+            rows.push([
+                "all".to_owned(),
+                String::new(),
+                String::new(),
+                role.to_owned(),
+                bytes.to_string(),
+                format!("{:.2}", raw as f64 / (bytes as f64).max(1.0)),
+                speed(raw as f64 / 1e9 / seconds.max(1e-12)),
+                format!("{:.3}", seconds * 1e3),
+            ]);
         }
+        let mut columns = ["column", "type", "codec", "is"].map(report::Column::text).to_vec();
+        columns.extend(["bytes", "ratio", "GB/s", "scan ms"].map(report::Column::number));
+        let rows = rows.into_iter().map(Vec::from).collect();
         report::Table { title: self.title(), columns, rows }
     }
 
@@ -95,7 +82,7 @@ impl Table {
         columns
     }
 
-    fn figures(&self, ids: [&'static str; 2]) -> Vec<Figure> {
+    fn figures(&self, place: usize) -> Vec<Figure> {
         let tile = |column: &Measured| {
             let (now, best) = (column.seconds(NOW), column.seconds(Objective::Balance.name()));
             report::Tile {
@@ -118,41 +105,32 @@ impl Table {
         };
         let map = Treemap { tiles: self.columns.iter().map(tile).collect() };
         let bars = self.slowest().into_iter().flat_map(bars).collect();
-        let bars = Bars { axis: Axis::linear("ms of one thread"), line: None, bars };
-        let figure = |id, title: &str, caption: &str, chart, legend| Figure {
-            id,
-            title: format!("{}: {title}", self.name),
-            caption: caption.to_owned(),
-            panels: vec![Panel { title: String::new(), chart }],
-            legend,
-            values: self.rows(),
-        };
-        let shades = vec![
-            (Tone::First, "could take less than half".to_owned()),
-            (Tone::Second, "could take less than nine tenths".to_owned()),
-            (Tone::Quiet, "is about as fast as it gets".to_owned()),
-        ];
-        let colours = vec![
-            (Tone::Reference, "now".to_owned()),
-            (Tone::First, "best balance".to_owned()),
-            (Tone::Second, "best size".to_owned()),
-        ];
-        vec![
-            figure(
-                ids[0],
-                "what a scan of all columns spends its time on",
-                "Area is time of decoding with present codecs.",
-                Chart::Treemap(map),
-                shades,
-            ),
-            figure(
-                ids[1],
-                "time of a scan per column",
-                "The slowest columns; shorter is faster.",
-                Chart::Bars(bars),
-                colours,
-            ),
-        ]
+        let title = |what: &str| format!("{}: {what}", self.name);
+        let map = Figure::new(
+            format!("m{place}"),
+            title("what a scan of all columns spends its time on"),
+            Chart::Treemap(map),
+            self.rows(),
+        )
+        .caption("Area is time of decoding with present codecs.")
+        .legend([
+            (Tone::First, "could take less than half"),
+            (Tone::Second, "could take less than nine tenths"),
+            (Tone::Quiet, "is about as fast as it gets"),
+        ]);
+        let bars = Figure::new(
+            format!("s{place}"),
+            title("time of a scan per column"),
+            Bars::linear("ms of one thread", bars),
+            self.rows(),
+        )
+        .caption("The slowest columns; shorter is faster.")
+        .legend([
+            (Tone::Reference, "now"),
+            (Tone::First, "best balance"),
+            (Tone::Second, "best size"),
+        ]);
+        vec![map, bars]
     }
 
     fn to_json(&self) -> Value {
@@ -184,11 +162,6 @@ impl Table {
     }
 }
 
-/// The roles that every column has.
-fn roles() -> impl Iterator<Item = &'static str> {
-    std::iter::once(NOW).chain(Objective::ALL.iter().map(|goal| goal.name()))
-}
-
 fn bars(column: &Measured) -> Vec<Bar> {
     let shown =
         [(NOW, Tone::Reference), ("balance", Tone::First), ("size", Tone::Second)].into_iter();
@@ -206,84 +179,65 @@ fn bars(column: &Measured) -> Vec<Bar> {
     shown.filter_map(bar).collect()
 }
 
-impl Results {
-    /// One table per table.
-    pub fn tables(&self) -> Vec<report::Table> {
+impl Findings for Results {
+    fn tables(&self, _: &Machine) -> Vec<report::Table> {
         self.tables.iter().map(Table::rows).collect()
     }
 
-    /// All that was measured.
-    pub fn to_json(&self, machine: &Machine) -> Value {
-        json!({
-            "schema": "tambour/bench/1",
-            "benchmark": "columns",
-            "machine": machine.to_json(),
-            "settings": { "rounds": self.rounds },
-            "tables": self.tables.iter().map(Table::to_json).collect::<Vec<_>>(),
-        })
+    fn to_json(&self, machine: &Machine) -> Value {
+        let tables: Vec<Value> = self.tables.iter().map(Table::to_json).collect();
+        object("columns", machine, json!({ "rounds": self.rounds }), ("tables", tables.into()))
     }
 
-    /// The page: charts per table.
-    pub fn page(&self, machine: Machine) -> Page {
+    fn page(&self, machine: Machine) -> Page {
         let lead = format!(
             "Every column as it is, with the advisor's best chains and with plain LZ4 and ZSTD(1), decoded {} times in turns. \
              Checksums are part of decoding. Processor time of one thread, medians; bytes and times are those of all rows, by \
              the ratio of the sample; every output was compared with its source.",
             self.rounds
         );
-        let mut sections = Vec::new();
-        for (index, table) in self.tables.iter().enumerate() {
-            let ids = IDS.get(index);
-            sections.push(Section {
-                title: table.name.clone(),
-                text: table.title(),
-                figures: ids.map(|ids| table.figures(*ids)).unwrap_or_default(),
-                tables: if ids.is_none() { vec![table.rows()] } else { Vec::new() },
-            });
-        }
-        let mut facts = Vec::new();
-        for table in self.tables.iter().take(2) {
+        let section = |(place, table): (usize, &Table)| Section {
+            title: table.name.clone(),
+            text: table.title(),
+            figures: table.figures(place),
+            ..Section::default()
+        };
+        let fact = |table: &Table| {
             let (now, balance) = (table.total(NOW), table.total("balance"));
-            facts.push(Fact {
-                value: format!("{:.1}\u{d7}", now.1 / balance.1.max(1e-12)),
-                label: format!(
-                    "as fast a scan of {} with the best balance, in {:.0} % of the bytes",
-                    table.name,
-                    100.0 * balance.0 as f64 / (now.0 as f64).max(1.0)
+            let share = 100.0 * balance.0 as f64 / (now.0 as f64).max(1.0);
+            Fact::new(
+                format!("{:.1}\u{d7}", now.1 / balance.1.max(1e-12)),
+                format!(
+                    "as fast a scan of {} with the best balance, in {share:.0} % of the bytes",
+                    table.name
                 ),
-            });
-        }
+            )
+        };
         Page {
             title: "What a scan of each column costs".to_owned(),
             lead,
-            facts,
-            sections,
+            facts: self.tables.iter().take(2).map(fact).collect(),
+            sections: self.tables.iter().enumerate().map(section).collect(),
             machine,
         }
     }
 
-    /// Writes `measurements.csv` and `report.html` into a directory, which is made if need be.
-    pub fn write(&self, directory: &Path, machine: Machine) -> Result<(), BenchError> {
-        let mut columns = ["table", "column", "type", "codec", "is"].map(Column::text).to_vec();
-        columns.extend(["uncompressed", "bytes", "decode_gbps"].map(Column::number));
-        let mut rows = Vec::new();
-        for table in &self.tables {
-            for column in &table.columns {
-                for entry in &column.entries {
-                    rows.push(vec![
-                        table.name.clone(),
-                        column.name.clone(),
-                        column.data_type.clone(),
-                        entry.spec.to_string(),
-                        entry.roles.join(" "),
-                        column.raw_bytes.to_string(),
-                        entry.stored_bytes.to_string(),
-                        format!("{:.6}", entry.decode),
-                    ]);
-                }
-            }
-        }
-        let long = report::Table { title: "columns".to_owned(), columns, rows };
-        report::write(directory, &[("measurements.csv", long)], &self.page(machine))
+    fn files(&self, _: &Machine) -> Vec<(&'static str, report::Table)> {
+        let lines = self.tables.iter().flat_map(|table| {
+            let columns = table.columns.iter();
+            columns.flat_map(move |column| {
+                column.entries.iter().map(move |entry| (table, column, entry))
+            })
+        });
+        let table = report::Table::of("columns", lines)
+            .text("table", |(table, ..)| table.name.clone())
+            .text("column", |(_, column, _)| column.name.clone())
+            .text("type", |(_, column, _)| column.data_type.clone())
+            .text("codec", |(.., entry)| entry.spec.to_string())
+            .text("is", |(.., entry)| entry.roles.join(" "))
+            .number("uncompressed", |(_, column, _)| column.raw_bytes)
+            .number("bytes", |(.., entry)| entry.stored_bytes)
+            .number("decode_gbps", |(.., entry)| format!("{:.6}", entry.decode));
+        vec![("measurements.csv", table.build())]
     }
 }

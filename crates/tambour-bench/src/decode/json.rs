@@ -1,47 +1,11 @@
-//! Results as one JSON object, `tambour/bench/1`.
+//! Results in all their forms; the JSON is written here.
 
-use super::Results;
-use crate::machine::Machine;
+use super::{Results, page};
+use crate::findings::Findings;
 use serde_json::{Map, Value, json};
+use tambour_report::{Machine, Page, Table};
 
 impl Results {
-    /// All that was measured. Speeds are in bytes per nanosecond, times in seconds, sizes in bytes.
-    pub fn to_json(&self, machine: &Machine) -> Value {
-        let summary = self.summary();
-        let reference = summary.reference;
-        json!({
-            "schema": "tambour/bench/1",
-            "benchmark": "decode",
-            "machine": machine.to_json(),
-            "settings": {
-                "rounds": self.settings.rounds,
-                "seed": self.settings.seed,
-                "block_bytes": self.settings.block_bytes,
-                "frontier": self.settings.frontier,
-            },
-            "summary": {
-                "cpu": machine.cpu,
-                "ref": reference,
-                "adapt": summary.adaptive,
-                "max": summary.max,
-                "best": summary.best,
-                "adapt_boost": summary.adaptive.map(|speed| speed / reference),
-                "max_boost": summary.max / reference,
-                "adapt_over_max": summary.adaptive.map(|speed| speed / summary.max),
-            },
-            "contenders": self.contenders_json(),
-            "regret": self.regrets_json(),
-            "files": self.files.iter().map(|file| json!({
-                "name": file.name,
-                "bytes": file.bytes,
-                "encoded_bytes": file.encoded_bytes,
-                "blocks": file.blocks,
-                "ratio": file.ratio(),
-                "contenders": self.timings_json(file),
-            })).collect::<Vec<_>>(),
-        })
-    }
-
     fn contenders_json(&self) -> Vec<Value> {
         let one = |score: super::Score| {
             let contender = &self.contenders[score.contender];
@@ -85,5 +49,72 @@ impl Results {
             (contender.name.clone(), value)
         };
         self.contenders.iter().enumerate().map(one).collect()
+    }
+}
+
+impl Findings for Results {
+    fn tables(&self, machine: &Machine) -> Vec<Table> {
+        let mut tables = vec![self.file_table(), self.score_table()];
+        if self.settings.frontier {
+            tables.push(self.frontier_table());
+        }
+        if !self.regrets().is_empty() {
+            tables.push(self.regret_table());
+        }
+        tables.push(self.summary_table(machine));
+        tables
+    }
+
+    /// Speeds are in bytes per nanosecond.
+    fn to_json(&self, machine: &Machine) -> Value {
+        let summary = self.summary();
+        let reference = summary.reference;
+        json!({
+            "schema": "tambour/bench/1",
+            "benchmark": "decode",
+            "machine": machine.to_json(),
+            "settings": {
+                "rounds": self.settings.rounds,
+                "seed": self.settings.seed,
+                "block_bytes": self.settings.block_bytes,
+                "frontier": self.settings.frontier,
+            },
+            "summary": {
+                "cpu": machine.cpu,
+                "ref": reference,
+                "adapt": summary.adaptive,
+                "max": summary.max,
+                "best": summary.best,
+                "adapt_boost": summary.adaptive.map(|speed| speed / reference),
+                "max_boost": summary.max / reference,
+                "adapt_over_max": summary.adaptive.map(|speed| speed / summary.max),
+            },
+            "contenders": self.contenders_json(),
+            "regret": self.regrets_json(),
+            "files": self.files.iter().map(|file| json!({
+                "name": file.name,
+                "bytes": file.bytes,
+                "encoded_bytes": file.encoded_bytes,
+                "blocks": file.blocks,
+                "ratio": file.ratio(),
+                "contenders": self.timings_json(file),
+            })).collect::<Vec<_>>(),
+        })
+    }
+
+    fn page(&self, machine: Machine) -> Page {
+        page::page(self, machine)
+    }
+
+    fn files(&self, machine: &Machine) -> Vec<(&'static str, Table)> {
+        let mut tables = vec![
+            ("measurements.csv", self.measurement_table()),
+            ("contenders.csv", self.score_table()),
+            ("summary.csv", self.summary_table(machine)),
+        ];
+        if !self.regrets().is_empty() {
+            tables.push(("regret.csv", self.regret_table()));
+        }
+        tables
     }
 }

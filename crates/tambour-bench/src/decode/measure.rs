@@ -4,9 +4,8 @@ use super::Settings;
 use super::block::Encoded;
 use super::contender::{Entrant, encoders};
 use crate::BenchError;
-use crate::clock::thread_seconds;
 use crate::input::Input;
-use crate::random::Random;
+use crate::measure::{Order, Times, race, timed};
 use tambour_kernel::lz4::Block;
 
 /// Blocks of a group, except for the first two, which are half of it.
@@ -68,9 +67,6 @@ pub struct Timing {
     pub encoded_bytes: usize,
 }
 
-/// One pass: seconds up to each lap, then those of all blocks.
-type Pass = Vec<f64>;
-
 /// Measures every entrant on one file.
 pub(super) fn file(
     input: &Input,
@@ -80,48 +76,38 @@ pub(super) fn file(
     let encode = |format: Box<_>| Encoded::new(input, settings.block_bytes, &*format);
     let formats = encoders(settings).into_iter().map(encode).collect::<Result<Vec<_>, _>>()?;
     let mut buffers = vec![vec![0; settings.block_bytes]; GROUP_BLOCKS];
-    let mut passes: Vec<Vec<Pass>> = vec![Vec::new(); entrants.len()];
-    let mut order: Vec<usize> = (0..entrants.len()).collect();
-    let mut random = Random::new(settings.seed);
-    for _ in 0..settings.rounds.max(1) {
-        random.shuffle(&mut order);
-        for &index in &order {
-            let entrant = &mut entrants[index];
-            let encoded = &formats[entrant.encoder];
-            passes[index].push(pass(input, encoded, entrant, &mut buffers)?);
-        }
-    }
-    let timing = |(entrant, passes): (&Entrant, &Vec<Pass>)| {
-        let seconds = column(passes, passes[0].len() - 1);
-        Timing {
-            seconds: quantile(&seconds, 0.5),
-            low: quantile(&seconds, 0.25),
-            high: quantile(&seconds, 0.75),
-            laps: (0..passes[0].len() - 1).map(|lap| quantile(&column(passes, lap), 0.5)).collect(),
-            encoded_bytes: formats[entrant.encoder].bytes(),
-        }
-    };
+    let times = race(entrants, settings.rounds, Order::Random(settings.seed), |entrant| {
+        pass(input, &formats[entrant.encoder], entrant, &mut buffers)
+    })?;
     let blocks = formats[0].blocks();
+    let laps = laps(blocks);
+    let timing = |(entrant, times): (&Entrant, &Times)| Timing {
+        seconds: times.median(laps.len()),
+        low: times.quantile(laps.len(), 0.25),
+        high: times.quantile(laps.len(), 0.75),
+        laps: (0..laps.len()).map(|lap| times.median(lap)).collect(),
+        encoded_bytes: formats[entrant.encoder].bytes(),
+    };
     Ok(File {
         name: input.name.clone(),
         bytes: input.bytes.len(),
         encoded_bytes: formats[0].bytes(),
         blocks,
-        laps: laps(blocks),
-        timings: entrants.iter().zip(&passes).map(timing).collect(),
+        timings: entrants.iter().zip(&times).map(timing).collect(),
+        laps,
     })
 }
 
-/// One pass of one entrant over all blocks.
+/// One pass of one entrant over all blocks: seconds up to each lap, then those of all blocks.
 fn pass(
     input: &Input,
     encoded: &Encoded,
     entrant: &mut Entrant,
     buffers: &mut [Vec<u8>],
-) -> Result<Pass, BenchError> {
+) -> Result<Vec<f64>, BenchError> {
     let block_bytes = buffers[0].len();
     let sources: Vec<&[u8]> = input.bytes.chunks(block_bytes).collect();
-    let (mut pass, mut seconds, mut start) = (Pass::new(), 0.0, 0);
+    let (mut pass, mut seconds, mut start) = (Vec::new(), 0.0, 0);
     entrant.decoder.start();
     while start < sources.len() {
         let end = group_end(start).min(sources.len());
@@ -135,9 +121,8 @@ fn pass(
                 Block::new(encoded.block(start + index), &mut buffer[..source.len()])
             })
             .collect();
-        let before = thread_seconds();
-        let accepted = entrant.decoder.decode(&mut group);
-        seconds += thread_seconds() - before;
+        let (accepted, time) = timed(|| entrant.decoder.decode(&mut group));
+        seconds += time;
         let found = group.iter().zip(expected).position(|(block, source)| block.target != *source);
         if found.is_some() || !accepted {
             return Err(wrong(input, entrant, start, &group, expected));
@@ -193,31 +178,9 @@ fn laps(blocks: usize) -> Vec<usize> {
         .collect()
 }
 
-fn column(passes: &[Pass], index: usize) -> Vec<f64> {
-    passes.iter().map(|pass| pass[index]).collect()
-}
-
-/// The value below which this share of the values lies; between two of them, the mean weighted by distance.
-fn quantile(values: &[f64], share: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let position = share * (sorted.len() - 1) as f64;
-    #[expect(clippy::cast_possible_truncation, reason = "an index that is not negative")]
-    let below = position as usize;
-    let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (sorted[above] - sorted[below]) * (position - below as f64)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{GROUP_BLOCKS, group_end, laps, quantile};
-
-    #[test]
-    fn quantiles_of_few_values() {
-        assert!((quantile(&[3.0, 1.0, 2.0], 0.5) - 2.0).abs() < 1e-12);
-        assert!((quantile(&[4.0, 1.0, 2.0, 3.0], 0.5) - 2.5).abs() < 1e-12);
-        assert!((quantile(&[7.0], 0.25) - 7.0).abs() < 1e-12);
-    }
+    use super::{GROUP_BLOCKS, group_end, laps};
 
     #[test]
     fn groups_end_where_laps_are_taken() {

@@ -15,7 +15,6 @@ mod block;
 mod contender;
 mod json;
 mod measure;
-mod output;
 mod page;
 mod rival;
 mod summary;
@@ -23,7 +22,6 @@ mod table;
 
 pub use contender::{Contender, Role};
 pub use measure::{File, Timing};
-pub use page::page;
 pub use summary::{Regret, Score, Summary};
 
 use crate::BenchError;

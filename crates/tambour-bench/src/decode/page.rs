@@ -3,14 +3,15 @@
 use super::summary::MIDDLE;
 use super::table::two;
 use super::{File, Results, Role};
-use crate::machine::Machine;
-use crate::report::{
+use crate::findings::times;
+use tambour_report::Machine;
+use tambour_report::{
     Axis, Bar, Bars, Chart, Dots, Fact, Figure, Line, Lines, Mark, Page, Panel, Row, Scatter,
     Section, Tone,
 };
 
 /// The page.
-pub fn page(results: &Results, machine: Machine) -> Page {
+pub(super) fn page(results: &Results, machine: Machine) -> Page {
     let mut sections = vec![overall(results, &machine), files(results)];
     if !results.regrets().is_empty() {
         sections.push(learning(results));
@@ -44,9 +45,7 @@ fn facts(results: &Results) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut add = |contender: Option<usize>, what: &str| {
         let Some(score) = contender.map(|index| &scores[index]) else { return };
-        let mut fact = |value: f64, label: String| {
-            facts.push(Fact { value: format!("{value:.2}\u{d7}"), label });
-        };
+        let mut fact = |value: f64, label: String| facts.push(Fact::new(times(value), label));
         fact(score.all, format!("{what}, C lz4 = 1, all files"));
         if let Some(middle) = score.middle {
             let (low, high) = (MIDDLE.start(), MIDDLE.end());
@@ -81,20 +80,12 @@ fn overall(results: &Results, machine: &Machine) -> Section {
         .map(bar)
         .collect();
     bars.sort_by(|one, other| other.value.total_cmp(&one.value));
-    let speeds = Figure {
-        id: "speeds",
-        title: "Mean speed over all files".to_owned(),
-        caption:
-            "Inverse of the mean time per byte, as in the article's table: slow files weigh most."
-                .to_owned(),
-        panels: single(Chart::Bars(Bars {
-            axis: Axis::linear("GB/s of uncompressed bytes"),
-            line: None,
-            bars,
-        })),
-        legend: legend(results),
-        values: results.score_table(),
-    };
+    let bars = Bars::linear("GB/s of uncompressed bytes", bars);
+    let speeds = Figure::new("speeds", "Mean speed over all files", bars, results.score_table())
+        .caption(
+            "Inverse of the mean time per byte, as in the article's table: slow files weigh most.",
+        )
+        .legend(legend(results));
     let mut rows: Vec<(f64, Row)> = scores
         .iter()
         .filter(|score| {
@@ -103,28 +94,33 @@ fn overall(results: &Results, machine: &Machine) -> Section {
         .map(|score| (score.all, gains_row(results, score)))
         .collect();
     rows.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let gains = Figure {
-        id: "gains",
-        title: "How many times as fast as C lz4".to_owned(),
-        caption: "Geometric means; files that are incompressible or all runs are left out of the second mean.".to_owned(),
-        panels: single(Chart::Dots(Dots {
-            axis: Axis::log("times the speed of C lz4").suffix("\u{d7}"),
-            line: Some((1.0, "C lz4".to_owned())),
-            rows: rows.into_iter().map(|(_, row)| row).collect(),
-        })),
-        legend: vec![
+    let dots = against_c(rows.into_iter().map(|(_, row)| row).collect());
+    let (low, high) = (MIDDLE.start(), MIDDLE.end());
+    let title = "How many times as fast as C lz4";
+    let gains = Figure::new("gains", title, dots, results.score_table())
+        .caption(
+            "Geometric means; files that are incompressible or all runs are left out of the second mean.",
+        )
+        .legend([
             (Tone::First, "mean of all files".to_owned()),
-            (Tone::Second, format!("mean of files of ratio {} to {}", MIDDLE.start(), MIDDLE.end())),
+            (Tone::Second, format!("mean of files of ratio {low} to {high}")),
             (Tone::Third, "worst file".to_owned()),
-        ],
-        values: results.score_table(),
-    };
+        ]);
     Section {
         title: "Over all files".to_owned(),
-        text: String::new(),
         figures: vec![speeds, gains],
         tables: vec![results.summary_table(machine)],
+        ..Section::default()
     }
+}
+
+/// Gains on an axis with C lz4 in the middle.
+fn against_c(rows: Vec<Row>) -> Chart {
+    Chart::Dots(Dots {
+        axis: Axis::log("times the speed of C lz4").suffix("\u{d7}"),
+        line: Some((1.0, "C lz4".to_owned())),
+        rows,
+    })
 }
 
 fn gains_row(results: &Results, score: &super::Score) -> Row {
@@ -164,24 +160,17 @@ fn files(results: &Results) -> Section {
         Row { label: file.name.clone(), marks: shown.iter().map(mark).collect() }
     };
     let name = |index: usize| (tone(results, index), results.contenders[index].name.clone());
-    let by_file = Figure {
-        id: "files",
-        title: "How many times as fast as C lz4, file by file".to_owned(),
-        caption: "Sorted by gain. Left of the line C lz4 is faster.".to_owned(),
-        panels: single(Chart::Dots(Dots {
-            axis: Axis::log("times the speed of C lz4").suffix("\u{d7}"),
-            line: Some((1.0, "C lz4".to_owned())),
-            rows: sorted.iter().map(row).collect(),
-        })),
-        legend: shown.iter().rev().map(|&index| name(index)).collect(),
-        values: results.file_table(),
-    };
+    let dots = against_c(sorted.iter().map(row).collect());
+    let title = "How many times as fast as C lz4, file by file";
+    let by_file = Figure::new("files", title, dots, results.file_table())
+        .caption("Sorted by gain. Left of the line C lz4 is faster.")
+        .legend(shown.iter().rev().map(|&index| name(index)));
     Section {
         title: "File by file".to_owned(),
         text: "What is fastest depends on the data: on the length of literals and matches, and on how far matches reach back."
             .to_owned(),
         figures: vec![by_file, by_ratio(results)],
-        tables: Vec::new(),
+        ..Section::default()
     }
 }
 
@@ -223,7 +212,7 @@ fn by_ratio(results: &Results) -> Figure {
         }
     };
     Figure {
-        id: "ratio",
+        id: "ratio".to_owned(),
         title: "Speed by compression ratio".to_owned(),
         caption: "One mark per file; both axes are logarithmic. Hover over a mark for its name."
             .to_owned(),
@@ -253,30 +242,20 @@ fn learning(results: &Results) -> Section {
     let laps: Vec<f64> =
         regrets.iter().take(1).flat_map(|it| &it.points).map(|it| it.0 as f64).collect();
     let lines: Vec<Line> = regrets.into_iter().map(line).collect();
-    let legend = lines.iter().map(|line| (line.tone, line.label.clone())).collect();
-    let figure = Figure {
-        id: "regret",
-        title: "Time of the selectors, best variant of each file = 1".to_owned(),
-        caption: "Time since the first block; the selector starts without knowledge. The best variant is chosen afterwards, for \
-                  each file and each number of blocks. A batch is compared with variants \
-                  that take two blocks in turns, too. Geometric means over the files. \
-                  The least of many noisy times is a little low, so all lines are a little high."
-            .to_owned(),
-        panels: single(Chart::Lines(Lines {
-            x: Axis::log("blocks since the start").at(laps),
-            y: Axis::linear("time / best variant's time"),
-            line: Some((1.0, "best variant, known beforehand".to_owned())),
-            lines,
-        })),
-        legend,
-        values: results.regret_table(),
-    };
-    Section {
-        title: "What learning costs".to_owned(),
-        text: String::new(),
-        figures: vec![figure],
-        tables: Vec::new(),
-    }
+    let legend: Vec<_> = lines.iter().map(|line| (line.tone, line.label.clone())).collect();
+    let chart = Chart::Lines(Lines {
+        x: Axis::log("blocks since the start").at(laps),
+        y: Axis::linear("time / best variant's time"),
+        line: Some((1.0, "best variant, known beforehand".to_owned())),
+        lines,
+    });
+    let title = "Time of the selectors, best variant of each file = 1";
+    let figure = Figure::new("regret", title, chart, results.regret_table()).legend(legend).caption(
+        "Time since the first block; the selector starts without knowledge. The best variant is chosen afterwards, for each \
+         file and each number of blocks. A batch is compared with variants that take two blocks in turns, too. Geometric means \
+         over the files. The least of many noisy times is a little low, so all lines are a little high.",
+    );
+    Section { title: "What learning costs".to_owned(), figures: vec![figure], ..Section::default() }
 }
 
 /// LZ4 among other formats.
@@ -296,33 +275,24 @@ fn formats(results: &Results) -> Section {
     let mut marks: Vec<Mark> = results.formats().into_iter().map(mark).collect();
     // The marks that the page is about are drawn, and named, before the others.
     marks.sort_by_key(|mark| mark.tone != Tone::Quiet);
-    let figure = Figure {
-        id: "frontier",
-        title: "Speed against compression".to_owned(),
-        caption: "All files as one: bytes by compressed bytes, bytes by time. Blocks of the same size, each compressed on its \
-                  own; formats that learn over longer distances lose by that. The dashed line joins what nothing else beats \
-                  in both."
-            .to_owned(),
-        panels: single(Chart::Scatter(Scatter {
-            x: Axis::log("compression ratio"),
-            y: Axis::log("decoded GB/s"),
-            frontier: true,
-            room: Vec::new(),
-            marks,
-        })),
-        legend: Vec::new(),
-        values: results.frontier_table(),
-    };
+    let chart = Chart::Scatter(Scatter {
+        x: Axis::log("compression ratio"),
+        y: Axis::log("decoded GB/s"),
+        frontier: true,
+        room: Vec::new(),
+        marks,
+    });
+    let title = "Speed against compression";
+    let figure = Figure::new("frontier", title, chart, results.frontier_table()).caption(
+        "All files as one: bytes by compressed bytes, bytes by time. Blocks of the same size, each compressed on its own; \
+         formats that learn over longer distances lose by that. The dashed line joins what nothing else beats in both.",
+    );
     Section {
         title: "LZ4 among other formats".to_owned(),
         text: "Is there a format that decodes faster and compresses no worse?".to_owned(),
         figures: vec![figure],
-        tables: Vec::new(),
+        ..Section::default()
     }
-}
-
-fn single(chart: Chart) -> Vec<Panel> {
-    vec![Panel { title: String::new(), chart }]
 }
 
 /// The tones that contenders have, one name each.

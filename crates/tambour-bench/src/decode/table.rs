@@ -1,66 +1,41 @@
 //! Results as tables: the experiment's own, one line per contender, one line per file.
 
-use super::{Results, Role};
-use crate::machine::Machine;
-use crate::report::{Column, Table};
+use super::{File, Results, Role};
+use tambour_kernel::variant::Isa;
+use tambour_report::Machine;
+use tambour_report::Table;
 
 impl Results {
     /// The experiment's table: one line per machine, of which there is one here.
     pub fn summary_table(&self, machine: &Machine) -> Table {
         let summary = self.summary();
         let reference = summary.reference;
-        let columns = vec![
-            Column::text("cpu"),
-            Column::number("ref"),
-            Column::number("adapt"),
-            Column::number("max"),
-            Column::text("best"),
-            Column::number("adapt_boost"),
-            Column::number("max_boost"),
-            Column::number("adapt_over_max"),
-        ];
-        let row = vec![
-            machine.cpu.clone(),
-            two(reference),
-            optional(summary.adaptive),
-            two(summary.max),
-            summary.best,
-            optional(summary.adaptive.map(|speed| speed / reference)),
-            two(summary.max / reference),
-            optional(summary.adaptive.map(|speed| speed / summary.max)),
-        ];
-        Table { title: "The experiment's table".to_owned(), columns, rows: vec![row] }
+        Table::of("The experiment's table", [&summary])
+            .text("cpu", |_| machine.cpu.clone())
+            .number("ref", |it| two(it.reference))
+            .number("adapt", |it| optional(it.adaptive))
+            .number("max", |it| two(it.max))
+            .text("best", |it| it.best.clone())
+            .number("adapt_boost", |it| optional(it.adaptive.map(|speed| speed / reference)))
+            .number("max_boost", |it| two(it.max / reference))
+            .number("adapt_over_max", |it| optional(it.adaptive.map(|speed| speed / it.max)))
+            .build()
     }
 
     /// One line per contender.
     pub fn score_table(&self) -> Table {
-        let columns = vec![
-            Column::text("contender"),
-            Column::text("is a"),
-            Column::text("needs"),
-            Column::number("GB/s"),
-            Column::number("x ref, all"),
-            Column::number("x ref, middle"),
-            Column::number("x ref, worst"),
-            Column::text("worst on"),
-            Column::number("ratio"),
-        ];
-        let row = |score: super::Score| {
-            let contender = &self.contenders[score.contender];
-            vec![
-                contender.name.clone(),
-                contender.role.name().to_owned(),
-                contender.isa.map_or("", tambour_kernel::variant::Isa::name).to_owned(),
-                two(score.speed),
-                two(score.all),
-                optional(score.middle),
-                two(score.worst),
-                score.worst_file,
-                two(score.ratio),
-            ]
-        };
-        let rows = self.scores().into_iter().map(row).collect();
-        Table { title: "Contenders over all files".to_owned(), columns, rows }
+        let contender = |score: &super::Score| &self.contenders[score.contender];
+        Table::of("Contenders over all files", self.scores())
+            .text("contender", |score| contender(score).name.clone())
+            .text("is a", |score| contender(score).role.name())
+            .text("needs", |score| contender(score).isa.map_or("", Isa::name))
+            .number("GB/s", |score| two(score.speed))
+            .number("x ref, all", |score| two(score.all))
+            .number("x ref, middle", |score| optional(score.middle))
+            .number("x ref, worst", |score| two(score.worst))
+            .text("worst on", |score| score.worst_file.clone())
+            .number("ratio", |score| two(score.ratio))
+            .build()
     }
 
     /// One line per file: speeds in GB/s, and who was fastest. Of the variants only the best over all files is there.
@@ -80,99 +55,74 @@ impl Results {
     }
 
     fn speed_table(&self, title: &str, shown: &[usize]) -> Table {
-        let mut columns =
-            vec![Column::text("file"), Column::number("blocks"), Column::number("ratio")];
-        columns.extend(shown.iter().map(|&index| Column::number(&self.contenders[index].name)));
-        columns.push(Column::text("fastest variant"));
-        columns.push(Column::number("x ref"));
-        let row = |file: &super::File| {
-            let mut cells = vec![file.name.clone(), file.blocks.to_string(), two(file.ratio())];
-            cells.extend(shown.iter().map(|&index| two(file.speed(index))));
+        let fastest = |file: &File| {
             let variants = self.of(Role::Variant).map(|index| (index, file.gain(index)));
-            let (best, gain) =
-                variants.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 1.0));
-            cells.extend([self.contenders[best].name.clone(), two(gain)]);
-            cells
+            variants.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 1.0))
         };
-        let rows = self.files.iter().map(row).collect();
-        Table { title: title.to_owned(), columns, rows }
+        let mut table = Table::of(title, &self.files)
+            .text("file", |file| file.name.clone())
+            .number("blocks", |file| file.blocks)
+            .number("ratio", |file| two(file.ratio()));
+        for &index in shown {
+            table = table.number(&self.contenders[index].name, |file| two(file.speed(index)));
+        }
+        table
+            .text("fastest variant", |file| self.contenders[fastest(file).0].name.clone())
+            .number("x ref", |file| two(fastest(file).1))
+            .build()
     }
 
     /// One line per selector and lap.
     pub fn regret_table(&self) -> Table {
-        let columns = vec![
-            Column::text("selector"),
-            Column::number("blocks"),
-            Column::number("time / best variant"),
-            Column::number("largest of a file"),
-        ];
-        let mut rows = Vec::new();
-        for regret in self.regrets() {
-            let name = &self.contenders[regret.contender].name;
-            let row = |(blocks, mean, largest): (usize, f64, f64)| {
-                vec![name.clone(), blocks.to_string(), three(mean), three(largest)]
-            };
-            rows.extend(regret.points.into_iter().map(row));
-        }
-        Table { title: "Time of the selectors over the best variant".to_owned(), columns, rows }
+        let points = self.regrets().into_iter().flat_map(|regret| {
+            regret.points.into_iter().map(move |point| (regret.contender, point))
+        });
+        Table::of("Time of the selectors over the best variant", points)
+            .text("selector", |(selector, _)| self.contenders[*selector].name.clone())
+            .number("blocks", |(_, (blocks, ..))| *blocks)
+            .number("time / best variant", |(_, (_, mean, _))| three(*mean))
+            .number("largest of a file", |(_, (.., largest))| three(*largest))
+            .build()
     }
 
     /// One line per contender: compression and speed of all files together; `*` marks what nothing beats in both.
     pub fn frontier_table(&self) -> Table {
-        let columns = vec![
-            Column::text("contender"),
-            Column::number("ratio"),
-            Column::number("GB/s"),
-            Column::text("frontier"),
-        ];
         let place = |index: usize| (index, self.as_one_file(index));
         let places: Vec<(usize, (f64, f64))> = self.formats().into_iter().map(place).collect();
-        let row = |&(index, (ratio, speed)): &(usize, (f64, f64))| {
-            let beaten = places.iter().any(|&(_, (other, faster))| {
+        let is_beaten = |ratio: f64, speed: f64| {
+            places.iter().any(|&(_, (other, faster))| {
                 other >= ratio && faster >= speed && (other > ratio || faster > speed)
-            });
-            let mark = if beaten { "" } else { "*" };
-            vec![self.contenders[index].name.clone(), two(ratio), two(speed), mark.to_owned()]
+            })
         };
-        let rows = places.iter().map(row).collect();
-        Table { title: "Speed against compression, all files as one".to_owned(), columns, rows }
+        Table::of("Speed against compression, all files as one", &places)
+            .text("contender", |(index, _)| self.contenders[*index].name.clone())
+            .number("ratio", |(_, (ratio, _))| two(*ratio))
+            .number("GB/s", |(_, (_, speed))| two(*speed))
+            .text("frontier", |&&(_, (ratio, speed))| match is_beaten(ratio, speed) {
+                true => "",
+                false => "*",
+            })
+            .build()
     }
 
     /// Every measurement, one line per file and contender; for CSV.
     pub fn measurement_table(&self) -> Table {
-        let columns = vec![
-            Column::text("file"),
-            Column::number("bytes"),
-            Column::number("blocks"),
-            Column::text("contender"),
-            Column::text("role"),
-            Column::number("encoded_bytes"),
-            Column::number("seconds"),
-            Column::number("seconds_low"),
-            Column::number("seconds_high"),
-            Column::number("gb_per_second"),
-            Column::number("gain"),
-        ];
-        let mut rows = Vec::new();
-        for file in &self.files {
-            for (index, contender) in self.contenders.iter().enumerate() {
-                let timing = &file.timings[index];
-                rows.push(vec![
-                    file.name.clone(),
-                    file.bytes.to_string(),
-                    file.blocks.to_string(),
-                    contender.name.clone(),
-                    contender.role.name().to_owned(),
-                    timing.encoded_bytes.to_string(),
-                    format!("{:.9}", timing.seconds),
-                    format!("{:.9}", timing.low),
-                    format!("{:.9}", timing.high),
-                    three(file.speed(index)),
-                    three(file.gain(index)),
-                ]);
-            }
-        }
-        Table { title: "Measurements".to_owned(), columns, rows }
+        let all = self.files.iter().flat_map(|file| {
+            (0..self.contenders.len()).map(move |index| (file, index, &file.timings[index]))
+        });
+        Table::of("Measurements", all)
+            .text("file", |(file, ..)| file.name.clone())
+            .number("bytes", |(file, ..)| file.bytes)
+            .number("blocks", |(file, ..)| file.blocks)
+            .text("contender", |(_, index, _)| self.contenders[*index].name.clone())
+            .text("role", |(_, index, _)| self.contenders[*index].role.name())
+            .number("encoded_bytes", |(.., timing)| timing.encoded_bytes)
+            .number("seconds", |(.., timing)| format!("{:.9}", timing.seconds))
+            .number("seconds_low", |(.., timing)| format!("{:.9}", timing.low))
+            .number("seconds_high", |(.., timing)| format!("{:.9}", timing.high))
+            .number("gb_per_second", |(file, index, _)| three(file.speed(*index)))
+            .number("gain", |(file, index, _)| three(file.gain(*index)))
+            .build()
     }
 }
 

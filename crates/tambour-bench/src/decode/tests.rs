@@ -2,11 +2,12 @@
 
 use super::{Results, Role, Settings, run};
 use crate::BenchError;
+use crate::findings::Findings;
 use crate::input::{Input, study, tpch};
-use crate::machine::Machine;
 use std::sync::OnceLock;
 use tambour_kernel::lz4::DECODE_VARIANTS;
 use tambour_kernel::variant::Isa;
+use tambour_report::Machine;
 
 /// Two rounds over a few blocks, measured once for all tests.
 pub(crate) fn small() -> &'static Results {

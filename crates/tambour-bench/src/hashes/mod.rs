@@ -7,9 +7,8 @@ mod c;
 
 use crate::BenchError;
 use crate::line::Lines;
-use crate::race::{Group, Headings, Results, Runner, Work, wrong};
-use crate::random::Random;
-use crate::report::{Fact, Tone};
+use crate::measure::wrong;
+use crate::race::{Group, Results, Runner, Work};
 use std::cell::RefCell;
 use std::hint::black_box;
 use tambour_kernel::hash::column::{
@@ -17,6 +16,8 @@ use tambour_kernel::hash::column::{
 };
 use tambour_kernel::hash::{self, city_hash_128};
 use tambour_kernel::variant::{Isa, Variants};
+use tambour_report::random::Random;
+use tambour_report::{Fact, Tone};
 
 /// A function that hashes a column of keys.
 type ColumnHash<const N: usize, H> = fn(&[[u8; N]], &mut [H]);
@@ -84,8 +85,10 @@ pub fn run(settings: &Settings, observe: &mut dyn FnMut(&str)) -> Result<Results
     groups.push(strings("XXH64", c::xxh64, &XXH64_VARIANTS, settings)?);
     groups.push(strings("XXH3-64", c::xxh3, &XXH3_64_VARIANTS, settings)?);
     observe("long inputs");
-    groups.extend([65_536, 1 << 20].map(|length| long(&bytes[..length], settings)));
-    Ok(Results { benchmark: "hashes", rounds: settings.rounds, count: settings.keys, groups })
+    for length in [65_536, 1 << 20] {
+        groups.push(long(&bytes[..length], settings)?);
+    }
+    Ok(results(groups, settings.rounds, settings.keys))
 }
 
 fn width<const N: usize>(
@@ -192,18 +195,19 @@ fn hashed<H: Copy + Default + PartialEq>(
         target.borrow_mut().fill(H::default());
         fill(&mut target.borrow_mut());
         if *expected.get_or_insert_with(|| target.borrow().to_vec()) != **target.borrow() {
-            return Err(wrong(&name, &title));
+            return Err(wrong(name, title));
         }
         let target = &target;
         let work: Work<'_> = Box::new(move || {
             let mut target = target.borrow_mut();
             fill(&mut target);
             black_box(&target[0]);
+            true
         });
         runners.push(Runner { name, tone, bits: None, works: vec![work] });
     }
     let amount = (keys as f64 / 1e9, RUN_KEYS.div_ceil(keys));
-    Ok(Group::run(title, (&["hash"], "G hashes/s"), amount, runners, rounds))
+    Group::run(title, (&["hash"], "G hashes/s"), amount, runners, rounds)
 }
 
 /// Columns of strings have so many times the keys of others: a processor learns the lengths of a few thousand by heart.
@@ -245,26 +249,32 @@ fn strings<H: Copy + Default + PartialEq + 'static>(
     hashed(format!("{name}, strings of 1 to 24 bytes"), (strings, settings.rounds), fills)
 }
 
-/// One long input.
-fn long(key: &[u8], settings: &Settings) -> Group {
-    let mut functions: Vec<(String, Tone, LongHash)> = vec![
-        ("C XXH3-64".to_owned(), Tone::Reference, Box::new(|key| c::xxh3(key, 0))),
-        ("C XXH64".to_owned(), Tone::Quiet, Box::new(|key| c::xxh64(key, 0))),
-        ("XXH64".to_owned(), Tone::Second, Box::new(|key| hash::xxh64(key, 0))),
-        ("C XXH32".to_owned(), Tone::Quiet, Box::new(|key| c::xxh32(key, 0).into())),
-        ("XXH32".to_owned(), Tone::Second, Box::new(|key| hash::xxh32(key, 0).into())),
-        ("CityHash128".to_owned(), Tone::Third, Box::new(|key| city_hash_128(key).low)),
-        ("xxhash-rust XXH3-64".to_owned(), Tone::Quiet, Box::new(xxhash_rust::xxh3::xxh3_64)),
+/// One long input. Functions of one name give one hash, which is that of the C library where it has it.
+fn long(key: &[u8], settings: &Settings) -> Result<Group, BenchError> {
+    let [three, sixty, thirty] = [c::xxh3(key, 0), c::xxh64(key, 0), c::xxh32(key, 0).into()];
+    let city = city_hash_128(key).low;
+    let mut functions: Vec<(String, Tone, u64, LongHash)> = vec![
+        ("C XXH3-64".to_owned(), Tone::Reference, three, Box::new(|key| c::xxh3(key, 0))),
+        ("C XXH64".to_owned(), Tone::Quiet, sixty, Box::new(|key| c::xxh64(key, 0))),
+        ("XXH64".to_owned(), Tone::Second, sixty, Box::new(|key| hash::xxh64(key, 0))),
+        ("C XXH32".to_owned(), Tone::Quiet, thirty, Box::new(|key| c::xxh32(key, 0).into())),
+        ("XXH32".to_owned(), Tone::Second, thirty, Box::new(|key| hash::xxh32(key, 0).into())),
+        ("CityHash128".to_owned(), Tone::Third, city, Box::new(|key| city_hash_128(key).low)),
+        (
+            "xxhash-rust XXH3-64".to_owned(),
+            Tone::Quiet,
+            three,
+            Box::new(xxhash_rust::xxh3::xxh3_64),
+        ),
     ];
     let variants = hash::LONG_VARIANTS.available().filter(|variant| variant.isa() <= settings.isa);
     for variant in variants {
         let name = format!("XXH3 {}", variant.name());
-        functions.push((name, Tone::First, Box::new(move |key| variant.hash(key, 0).low)));
+        functions.push((name, Tone::First, three, Box::new(move |key| variant.hash(key, 0).low)));
     }
-    let runner = |(name, tone, function): (String, Tone, LongHash)| {
-        let work: Work<'_> = Box::new(move || {
-            black_box(function(black_box(key)));
-        });
+    let runner = |(name, tone, expected, function): (String, Tone, u64, LongHash)| {
+        let work: Work<'_> =
+            Box::new(move || black_box(function(black_box(key))) == black_box(expected));
         Runner { name, tone, bits: None, works: vec![work] }
     };
     let runners = functions.into_iter().map(runner).collect();
@@ -273,35 +283,36 @@ fn long(key: &[u8], settings: &Settings) -> Group {
     Group::run(title, (&["hash"], "GB/s"), amount, runners, settings.rounds)
 }
 
-/// What stands at the top of the page.
-pub fn headings(results: &Results) -> Headings {
+/// The results, with what stands at the top of the page.
+fn results(groups: Vec<Group>, rounds: usize, count: usize) -> Results {
     let lead = format!(
-        "{} keys in the cache, hashed {} times by every contender, in turns and one process. Processor time of the thread, \
-         medians; every hash was compared.",
-        results.count, results.rounds
+        "{count} keys in the cache, hashed {rounds} times by every contender, in turns and one process. Processor time of the thread, \
+         medians; every hash was compared."
     );
     let mut facts = Vec::new();
     for title in ["XXH32, 4-byte keys", "XXH64, 8-byte keys", "XXH3-64, 8-byte keys"] {
-        let Some(group) = results.group(title) else { continue };
+        let Some(group) = groups.iter().find(|group| group.title == title) else { continue };
         let columns = group.entries.iter().filter(|entry| entry.name.starts_with("column"));
         let best = columns.map(|entry| group.gain(entry, 0)).fold(0.0, f64::max);
         let label = format!("{title}: a column at once, C called for each key = 1");
-        facts.push(Fact { value: format!("{best:.1}\u{d7}"), label });
+        facts.push(Fact::new(format!("{best:.1}\u{d7}"), label));
     }
-    Headings { title: "Hashes of keys and columns".to_owned(), lead, facts }
+    let headings = ["Hashes of keys and columns".to_owned(), lead];
+    Results { benchmark: "hashes", headings, facts, rounds, count, groups }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Settings, headings, run};
-    use crate::machine::Machine;
+    use super::{Settings, run};
+    use crate::findings::Findings;
+    use tambour_report::Machine;
 
     #[test]
     fn all_groups_are_measured() {
         let settings = Settings { rounds: 1, keys: 200, ..Settings::default() };
         let results = run(&settings, &mut |_| {}).unwrap();
         assert_eq!(results.groups.len(), 9 + 3 + 2);
-        let page = results.page(headings(&results), Machine::default());
+        let page = results.page(Machine::default());
         assert_eq!(page.facts.len(), 3);
         assert!(page.render().unwrap().contains("strings of 1 to 24 bytes"));
     }

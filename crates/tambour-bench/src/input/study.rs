@@ -1,7 +1,7 @@
 //! The columns of the data-type study: four number types, each in three compressibilities.
 
 use super::Input;
-use crate::random::Random;
+use tambour_report::random::Random;
 
 /// One value in so many is not 1 in the most compressible columns.
 const RARE: u64 = 100;

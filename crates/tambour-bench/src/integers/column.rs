@@ -1,6 +1,6 @@
 //! Columns of integers.
 
-use crate::random::Random;
+use tambour_report::random::Random;
 
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! Ways to encode and decode columns of integers.
 
-use crate::report::Tone;
 use bitpacking::{BitPacker, BitPacker4x};
 use streamvbyte64::{Coder, Coder1234};
 use tambour_int::{Reader, Writer};
@@ -9,6 +8,7 @@ use tambour_kernel::integer::packed::{self, Layout, Series};
 use tambour_kernel::integer::stream_vbyte::Lengths;
 use tambour_kernel::integer::{Decode, encode_length};
 use tambour_kernel::variant::{Isa, Runnable, Variants};
+use tambour_report::Tone;
 
 /// Encodes values; returns the number of bytes.
 type EncodeColumn = Box<dyn FnMut(&[u32], &mut [u8]) -> usize>;
@@ -16,20 +16,20 @@ type EncodeColumn = Box<dyn FnMut(&[u32], &mut [u8]) -> usize>;
 type DecodeColumn = Box<dyn FnMut(&[u8], &mut [u32])>;
 
 /// A way to encode and a way to decode.
-pub(super) struct Contender {
+pub(super) struct Coding {
     pub(super) name: String,
     pub(super) tone: Tone,
     pub(super) encode: EncodeColumn,
     pub(super) decode: DecodeColumn,
 }
 
-pub(super) fn contender(
+pub(super) fn coding(
     name: impl Into<String>,
     tone: Tone,
     encode: impl FnMut(&[u32], &mut [u8]) -> usize + 'static,
     decode: impl FnMut(&[u8], &mut [u32]) + 'static,
-) -> Contender {
-    Contender { name: name.into(), tone, encode: Box::new(encode), decode: Box::new(decode) }
+) -> Coding {
+    Coding { name: name.into(), tone, encode: Box::new(encode), decode: Box::new(decode) }
 }
 
 /// The variants of a table that take part, best first; the tone of the first says that it is the one in use.
@@ -43,14 +43,14 @@ fn variants<F: Copy>(
 }
 
 /// LEB128, one value at a time and whole columns; Xapian's `encode_length`.
-pub(super) fn varints(isa: Isa) -> Vec<Contender> {
+pub(super) fn varints(isa: Isa) -> Vec<Coding> {
     let mut contenders = vec![prost(), single()];
     #[cfg(all(feature = "peers", target_arch = "x86_64"))]
     contenders.push(super::peers::varint_simd());
     for (tone, decoder) in variants(u32::decoders(), isa) {
         let encoder = u32::encoders().named(decoder.name());
         let encoder = encoder.unwrap_or_else(|| u32::encoders().best_at_most(isa));
-        contenders.push(contender(
+        contenders.push(coding(
             format!("LEB128 {}", decoder.name()),
             tone,
             move |source, target| encoder.encode(source, target).unwrap_or(0),
@@ -60,7 +60,7 @@ pub(super) fn varints(isa: Isa) -> Vec<Contender> {
         ));
     }
     for (_, decoder) in variants(&encode_length::DECODE_VARIANTS, isa) {
-        contenders.push(contender(
+        contenders.push(coding(
             format!("encode_length {}", decoder.name()),
             Tone::Quiet,
             |source, target| encode_length::encode(source, target).unwrap_or(0),
@@ -70,8 +70,8 @@ pub(super) fn varints(isa: Isa) -> Vec<Contender> {
     contenders
 }
 
-fn prost() -> Contender {
-    contender(
+fn prost() -> Coding {
+    coding(
         "prost",
         Tone::Reference,
         |source, mut target| {
@@ -91,8 +91,8 @@ fn prost() -> Contender {
     )
 }
 
-fn single() -> Contender {
-    contender(
+fn single() -> Coding {
+    coding(
         "single values (Writer, Reader)",
         Tone::Third,
         |source, target| {
@@ -118,10 +118,10 @@ fn plain(decoder: Runnable<Decode<u32>>) -> impl FnMut(&[u8], &mut [u32]) {
 }
 
 /// `StreamVByte` with both sets of lengths.
-pub(super) fn stream_vbytes(isa: Isa) -> Vec<Contender> {
+pub(super) fn stream_vbytes(isa: Isa) -> Vec<Coding> {
     let coder = Coder1234::new();
     let controls = |count: usize| count.div_ceil(4);
-    let mut contenders = vec![contender(
+    let mut contenders = vec![coding(
         "streamvbyte64",
         Tone::Reference,
         move |source, target| {
@@ -137,7 +137,7 @@ pub(super) fn stream_vbytes(isa: Isa) -> Vec<Contender> {
         for (tone, decoder) in variants(lengths.decoders(), isa) {
             let encoder = lengths.encoders().named(decoder.name());
             let encoder = encoder.unwrap_or_else(|| lengths.encoders().best_at_most(isa));
-            contenders.push(contender(
+            contenders.push(coding(
                 format!("StreamVByte {lengths:?} {}", decoder.name()),
                 tone,
                 move |source, target| encoder.encode(source, target).unwrap_or(0),
@@ -149,7 +149,7 @@ pub(super) fn stream_vbytes(isa: Isa) -> Vec<Contender> {
 }
 
 /// Packed blocks, patched and not, of values or of the differences of sorted ones.
-pub(super) fn packings(series: Series, isa: Isa) -> Vec<Contender> {
+pub(super) fn packings(series: Series, isa: Isa) -> Vec<Coding> {
     let mut contenders = vec![bitpacking(series == Series::Differences)];
     #[cfg(feature = "peers")]
     if series == Series::Values {
@@ -157,7 +157,7 @@ pub(super) fn packings(series: Series, isa: Isa) -> Vec<Contender> {
     }
     for layout in Layout::ALL {
         for (tone, decoder) in variants(layout.decoders(series), isa) {
-            contenders.push(contender(
+            contenders.push(coding(
                 format!("{layout:?} {}", decoder.name()),
                 tone,
                 move |source, target| packed::encode(source, target, layout, series).unwrap_or(0),
@@ -169,9 +169,9 @@ pub(super) fn packings(series: Series, isa: Isa) -> Vec<Contender> {
 }
 
 /// Blocks of 128 by the `bitpacking` crate, sorted or not, with a byte of width each.
-fn bitpacking(sorted: bool) -> Contender {
+fn bitpacking(sorted: bool) -> Coding {
     let packer = BitPacker4x::new();
-    contender(
+    coding(
         "bitpacking 4x",
         Tone::Reference,
         move |source, target| {

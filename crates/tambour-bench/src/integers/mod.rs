@@ -12,13 +12,14 @@ pub use column::Spread;
 
 use crate::BenchError;
 use crate::line::Lines;
-use crate::race::{Group, Headings, Results, Runner, wrong};
-use crate::report::Fact;
-use contender::Contender;
+use crate::measure::wrong;
+use crate::race::{Group, Results, Runner, Work};
+use contender::Coding;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tambour_kernel::integer::packed::Series;
 use tambour_kernel::variant::Isa;
+use tambour_report::Fact;
 
 /// What to measure, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,20 +62,20 @@ pub fn run(settings: &Settings, observe: &mut dyn FnMut(&str)) -> Result<Results
     let ids = column::sorted(&column::values(Spread::Gaps, count));
     let packings = contender::packings(Series::Differences, settings.isa);
     race("packed with prefix sum, sorted ids".to_owned(), &ids, packings)?;
-    Ok(Results { benchmark: "integers", rounds: settings.rounds, count, groups })
+    Ok(results(groups, settings.rounds, count))
 }
 
 /// Checks all contenders, then times them in turns.
 fn group(
     title: String,
     column: &[u32],
-    contenders: Vec<Contender>,
+    contenders: Vec<Coding>,
     rounds: usize,
 ) -> Result<Group, BenchError> {
     let room = Rc::new(RefCell::new(Lines::new(8 * column.len() + 4096)));
     let target = Rc::new(RefCell::new(Lines::new(column.len())));
     let mut runners = Vec::with_capacity(contenders.len());
-    for Contender { name, tone, mut encode, mut decode } in contenders {
+    for Coding { name, tone, mut encode, mut decode } in contenders {
         let length = encode(column, &mut room.borrow_mut());
         // Some peers read beyond the end.
         let mut bytes = room.borrow()[..length].to_vec();
@@ -82,32 +83,33 @@ fn group(
         target.borrow_mut().fill(0xaaaa_aaaa);
         decode(&bytes[..length], &mut target.borrow_mut());
         if **target.borrow() != *column {
-            return Err(wrong(&name, &title));
+            return Err(wrong(name, title));
         }
         let bits = 8.0 * length as f64 / column.len() as f64;
         let (room, target) = (Rc::clone(&room), Rc::clone(&target));
         let encoding = move || {
             std::hint::black_box(encode(std::hint::black_box(column), &mut room.borrow_mut()));
+            true
         };
         let decoding = move || {
             let mut target = target.borrow_mut();
             decode(std::hint::black_box(&bytes[..length]), &mut target);
             std::hint::black_box(&target[0]);
+            true
         };
-        let works: Vec<crate::race::Work<'_>> = vec![Box::new(encoding), Box::new(decoding)];
+        let works: Vec<Work<'_>> = vec![Box::new(encoding), Box::new(decoding)];
         runners.push(Runner { name, tone, bits: Some(bits), works });
     }
     let repeats = RUN_VALUES.div_ceil(column.len());
     let amount = column.len() as f64 / 1e9;
-    Ok(Group::run(title, (&["encode", "decode"], "G values/s"), (amount, repeats), runners, rounds))
+    Group::run(title, (&["encode", "decode"], "G values/s"), (amount, repeats), runners, rounds)
 }
 
-/// What stands at the top of the page.
-pub fn headings(results: &Results) -> Headings {
+/// The results, with what stands at the top of the page.
+fn results(groups: Vec<Group>, rounds: usize, count: usize) -> Results {
     let lead = format!(
-        "{} values of 32 bits in the cache, encoded and decoded {} times by every contender, in turns and one process. \
-         Processor time of the thread, medians; every output was compared.",
-        results.count, results.rounds
+        "{count} values of 32 bits in the cache, encoded and decoded {rounds} times by every contender, in turns and one process. \
+         Processor time of the thread, medians; every output was compared."
     );
     let mut facts = Vec::new();
     for (title, what) in [
@@ -115,25 +117,27 @@ pub fn headings(results: &Results) -> Headings {
         ("StreamVByte, ticket", "StreamVByte decoding of the same, streamvbyte64 = 1"),
         ("packed with prefix sum, sorted ids", "sorted ids with prefix sum, bitpacking = 1"),
     ] {
-        let Some(group) = results.group(title) else { continue };
+        let Some(group) = groups.iter().find(|group| group.title == title) else { continue };
         let gains = group.entries.iter().skip(1).map(|entry| group.gain(entry, 1));
         let best = gains.fold(0.0, f64::max);
-        facts.push(Fact { value: format!("{best:.1}\u{d7}"), label: what.to_owned() });
+        facts.push(Fact::new(format!("{best:.1}\u{d7}"), what));
     }
-    Headings { title: "Integers as bytes".to_owned(), lead, facts }
+    let headings = ["Integers as bytes".to_owned(), lead];
+    Results { benchmark: "integers", headings, facts, rounds, count, groups }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Settings, headings, run};
-    use crate::machine::Machine;
+    use super::{Settings, run};
+    use crate::findings::Findings;
+    use tambour_report::Machine;
 
     #[test]
     fn all_groups_are_measured() {
         let settings = Settings { rounds: 1, values: 1000, ..Settings::default() };
         let results = run(&settings, &mut |_| {}).unwrap();
         assert_eq!((results.count, results.groups.len()), (1024, 13));
-        let page = results.page(headings(&results), Machine::default());
+        let page = results.page(Machine::default());
         assert_eq!(page.facts.len(), 3);
         assert!(page.render().unwrap().contains("StreamVByte, ticket"));
     }

@@ -1,15 +1,15 @@
 //! Contenders of crates that nothing else needs.
 
-use super::contender::{Contender, contender};
-use crate::report::Tone;
+use super::contender::{Coding, coding};
 use fastpfor::{AnyLenCodec, FastPForSimd256};
+use tambour_report::Tone;
 
 /// Patched blocks of 256 by the `fastpfor` crate, with the vectors that it chooses at run time. Its words decode into a vector
 /// of its own, which is swapped for a copy: that costs a tenth at most.
-pub(super) fn fastpfor() -> Contender {
+pub(super) fn fastpfor() -> Coding {
     let (mut encoder, mut decoder) = (FastPForSimd256::default(), FastPForSimd256::default());
     let (mut words, mut aligned, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    contender(
+    coding(
         "fastpfor 256",
         Tone::Quiet,
         move |source, target| {
@@ -37,8 +37,8 @@ pub(super) fn fastpfor() -> Contender {
 
 /// Single values by the `varint-simd` crate.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn varint_simd() -> Contender {
-    contender(
+pub(super) fn varint_simd() -> Coding {
+    coding(
         "varint-simd",
         Tone::Quiet,
         |source, target| {

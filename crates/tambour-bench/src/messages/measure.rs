@@ -3,7 +3,7 @@
 use super::contender::{Shared, Way, ends};
 use super::{Messages, Settings};
 use crate::BenchError;
-use crate::clock::thread_seconds;
+use crate::measure::{Order, Times, race, seconds};
 use rustix::param::page_size;
 
 /// Messages that are encoded before they are decoded.
@@ -61,24 +61,20 @@ pub(super) fn all(
     settings: &Settings,
     observe: &mut dyn FnMut(&str),
 ) -> Result<Vec<Timing>, BenchError> {
-    let mut passes = vec![Vec::new(); Way::ALL.len()];
-    for _ in 0..settings.rounds.max(1) {
-        for (way, passes) in Way::ALL.into_iter().zip(&mut passes) {
-            observe(way.name());
-            passes.push(pass(way, messages, shared)?);
-        }
-    }
-    let summary = |passes: Vec<Timing>| {
-        let middle = |seconds: fn(&Timing) -> f64| {
-            let mut all: Vec<f64> = passes.iter().map(seconds).collect();
-            all.sort_by(f64::total_cmp);
-            all[all.len() / 2]
-        };
-        let (encode_seconds, decode_seconds) =
-            (middle(|pass| pass.encode_seconds), middle(|pass| pass.decode_seconds));
-        Timing { encode_seconds, decode_seconds, ..passes[0].clone() }
+    let mut ways = Way::ALL.map(|way| (way, None));
+    let times = race(&mut ways, settings.rounds, Order::AsGiven, |(way, first)| {
+        observe(way.name());
+        let pass = pass(*way, messages, shared)?;
+        let seconds = vec![pass.encode_seconds, pass.decode_seconds];
+        // Bytes are the same in every round; by how much the process grows shows in the first.
+        first.get_or_insert(pass);
+        Ok(seconds)
+    })?;
+    let timing = |((_, first), times): ((Way, Option<Timing>), Times)| {
+        let (encode_seconds, decode_seconds) = (times.median(0), times.median(1));
+        first.map(|first| Timing { encode_seconds, decode_seconds, ..first })
     };
-    Ok(passes.into_iter().map(summary).collect())
+    Ok(ways.into_iter().zip(times).filter_map(timing).collect())
 }
 
 fn pass(way: Way, messages: &Messages, shared: &Shared) -> Result<Timing, BenchError> {
@@ -102,21 +98,22 @@ fn pass(way: Way, messages: &Messages, shared: &Shared) -> Result<Timing, BenchE
     for (number, batch) in messages.chunks(batch_messages).enumerate() {
         encoded.clear();
         lengths.clear();
-        let start = thread_seconds();
-        for (connection, message) in batch {
-            ends.encode(*connection, message, &mut encoded)?;
-            lengths.push(encoded.len());
-        }
-        let encode_seconds = thread_seconds() - start;
-        let mut decode_seconds = 0.0;
-        let mut at = 0;
         decoded.clear();
-        let start = thread_seconds();
-        for ((connection, _), &end) in batch.iter().zip(&lengths) {
-            ends.decode(*connection, &encoded[at..end], &mut decoded)?;
-            at = end;
-        }
-        decode_seconds += thread_seconds() - start;
+        let encode_seconds = seconds(|| {
+            for (connection, message) in batch {
+                ends.encode(*connection, message, &mut encoded)?;
+                lengths.push(encoded.len());
+            }
+            Ok(())
+        })?;
+        let decode_seconds = seconds(|| {
+            let mut at = 0;
+            for ((connection, _), &end) in batch.iter().zip(&lengths) {
+                ends.decode(*connection, &encoded[at..end], &mut decoded)?;
+                at = end;
+            }
+            Ok(())
+        })?;
         compare(way, number, batch, &decoded)?;
         // The first third fills the memory of the streams.
         if number * batch_messages * 3 >= messages.len() {

@@ -17,9 +17,9 @@ pub use measure::Timing;
 
 use crate::BenchError;
 use crate::input::Input;
-use crate::random::Random;
 use contender::{CHECK, Shared};
 use tambour_message::Trainer;
+use tambour_report::random::Random;
 
 /// Bytes of the dictionaries.
 const DICTIONARY_BYTES: usize = 64 << 10;
@@ -146,8 +146,9 @@ fn train(samples: &Messages) -> Result<Shared, BenchError> {
 #[cfg(test)]
 mod tests {
     use super::{Results, Settings, Way, run};
+    use crate::findings::Findings;
     use crate::input::Input;
-    use crate::machine::Machine;
+    use tambour_report::Machine;
 
     fn small(inputs: &[Input]) -> Results {
         let settings = Settings { connections: 40, messages: 10, rounds: 1, seed: 5 };

@@ -1,13 +1,9 @@
 //! Results as a table, as JSON and as a page.
 
 use super::{Results, Timing, Way};
-use crate::BenchError;
-use crate::machine::Machine;
-use crate::report::{
-    Axis, Bar, Bars, Chart, Column, Fact, Figure, Page, Panel, Section, Table, Tone,
-};
+use crate::findings::{Findings, object};
 use serde_json::{Value, json};
-use std::path::Path;
+use tambour_report::{Axis, Bar, Bars, Chart, Fact, Figure, Machine, Page, Section, Table, Tone};
 
 /// Bytes as megabytes.
 fn megabytes(bytes: usize) -> f64 {
@@ -24,39 +20,26 @@ fn tone(way: Way) -> Tone {
 }
 
 impl Results {
+    /// What the messages were.
+    fn title(&self) -> String {
+        let mean = self.bytes / self.messages.max(1);
+        let connections = self.settings.connections;
+        format!("{} messages of {mean} bytes on {connections} connections", self.messages)
+    }
+
     /// One line per contender.
     pub fn table(&self) -> Table {
-        let row = |timing: &Timing| {
-            vec![
-                timing.way.name().to_owned(),
-                format!("{:.2}", timing.ratio()),
-                format!("{:.0}", timing.encoded_per_second() / 1e3),
-                format!("{:.0}", timing.decoded_per_second() / 1e3),
-                format!("{:.0}", timing.both_per_second() / 1e3),
-                format!("{:.2}", megabytes(timing.sender_bytes)),
-                format!("{:.2}", megabytes(timing.receiver_bytes)),
-                format!("{:.1}", megabytes(timing.resident_bytes)),
-            ]
-        };
-        Table {
-            title: format!(
-                "{} messages of {} bytes on {} connections",
-                self.messages,
-                self.bytes / self.messages.max(1),
-                self.settings.connections
-            ),
-            columns: vec![
-                Column::text("contender"),
-                Column::number("ratio"),
-                Column::number("encode K/s"),
-                Column::number("decode K/s"),
-                Column::number("both K/s"),
-                Column::number("senders MB"),
-                Column::number("receivers MB"),
-                Column::number("resident MB"),
-            ],
-            rows: self.timings.iter().map(row).collect(),
-        }
+        let thousands = |rate: f64| format!("{:.0}", rate / 1e3);
+        Table::of(self.title(), &self.timings)
+            .text("contender", |timing| timing.way.name())
+            .number("ratio", |timing| format!("{:.2}", timing.ratio()))
+            .number("encode K/s", |timing| thousands(timing.encoded_per_second()))
+            .number("decode K/s", |timing| thousands(timing.decoded_per_second()))
+            .number("both K/s", |timing| thousands(timing.both_per_second()))
+            .number("senders MB", |timing| format!("{:.2}", megabytes(timing.sender_bytes)))
+            .number("receivers MB", |timing| format!("{:.2}", megabytes(timing.receiver_bytes)))
+            .number("resident MB", |timing| format!("{:.1}", megabytes(timing.resident_bytes)))
+            .build()
     }
 
     /// What the reader should remember: against streams with a dictionary.
@@ -68,18 +51,18 @@ impl Results {
         };
         let times = |value: f64| format!("{value:.1}\u{d7}");
         let speed = ours.both_per_second() / stream.both_per_second();
-        let fact = |value, label: &str| Fact { value, label: label.to_owned() };
+        let (mine, theirs) = (
+            megabytes(ours.sender_bytes + ours.receiver_bytes),
+            megabytes(stream.sender_bytes + stream.receiver_bytes),
+        );
         vec![
-            fact(times(speed), "messages per second, both ways, streams with dictionary = 1"),
-            fact(times(ours.ratio() / stream.ratio()), "ratio with pins, the same"),
-            fact(
-                format!("{:.1} MB", megabytes(ours.sender_bytes + ours.receiver_bytes)),
+            Fact::new(times(speed), "messages per second, both ways, streams with dictionary = 1"),
+            Fact::new(times(ours.ratio() / stream.ratio()), "ratio with pins, the same"),
+            Fact::new(
+                format!("{mine:.1} MB"),
                 "codec memory of both ends of all connections, with pins",
             ),
-            fact(
-                format!("{:.0} MB", megabytes(stream.sender_bytes + stream.receiver_bytes)),
-                "the same of the streams",
-            ),
+            Fact::new(format!("{theirs:.0} MB"), "the same of the streams"),
         ]
     }
 
@@ -99,16 +82,42 @@ impl Results {
         bars.sort_by(|one, other| other.value.total_cmp(&one.value));
         Chart::Bars(Bars { axis, line: None, bars })
     }
+}
 
-    /// The page.
-    pub fn page(&self, machine: Machine) -> Page {
-        let figure = |id, title: &str, caption: &str, chart| Figure {
-            id,
-            title: title.to_owned(),
-            caption: caption.to_owned(),
-            panels: vec![Panel { title: String::new(), chart }],
-            legend: Vec::new(),
-            values: self.table(),
+impl Findings for Results {
+    fn tables(&self, _: &Machine) -> Vec<Table> {
+        vec![self.table()]
+    }
+
+    fn to_json(&self, machine: &Machine) -> Value {
+        let one = |timing: &Timing| {
+            json!({
+                "name": timing.way.name(),
+                "messages": timing.messages,
+                "bytes": timing.bytes,
+                "encoded_bytes": timing.encoded_bytes,
+                "ratio": timing.ratio(),
+                "encode_seconds": timing.encode_seconds,
+                "decode_seconds": timing.decode_seconds,
+                "messages_per_second": timing.both_per_second(),
+                "sender_bytes": timing.sender_bytes,
+                "receiver_bytes": timing.receiver_bytes,
+                "resident_bytes": timing.resident_bytes,
+            })
+        };
+        let settings = json!({
+            "connections": self.settings.connections,
+            "messages": self.settings.messages,
+            "rounds": self.settings.rounds,
+            "seed": self.settings.seed,
+        });
+        let contenders: Vec<Value> = self.timings.iter().map(one).collect();
+        object("messages", machine, settings, ("contenders", contenders.into()))
+    }
+
+    fn page(&self, machine: Machine) -> Page {
+        let figure = |id: &str, title: &str, caption: &str, chart| {
+            Figure::new(id, title, chart, self.table()).caption(caption)
         };
         let figures = vec![
             figure(
@@ -135,20 +144,14 @@ impl Results {
             ),
         ];
         let lead = format!(
-            "{} messages of {} bytes on {} connections, in random order; dictionaries of 64 KiB, trained on other \
-             connections; zstd at level 1, streams with windows of 32 KiB. Processor time of the thread, medians of {} \
-             rounds; every message was compared.",
-            self.messages,
-            self.bytes / self.messages.max(1),
-            self.settings.connections,
+            "{}, in random order; dictionaries of 64 KiB, trained on other connections; zstd at level 1, streams with windows \
+             of 32 KiB. Processor time of the thread, medians of {} rounds; every message was compared.",
+            self.title(),
             self.settings.rounds,
         );
-        let section = Section {
-            title: "All contenders".to_owned(),
-            text: String::new(),
-            figures,
-            tables: vec![self.table()],
-        };
+        let tables = vec![self.table()];
+        let title = "All contenders".to_owned();
+        let section = Section { title, figures, tables, ..Section::default() };
         Page {
             title: "Messages on many connections".to_owned(),
             lead,
@@ -158,39 +161,7 @@ impl Results {
         }
     }
 
-    /// All that was measured. Times in seconds, sizes in bytes.
-    pub fn to_json(&self, machine: &Machine) -> Value {
-        let one = |timing: &Timing| {
-            json!({
-                "name": timing.way.name(),
-                "messages": timing.messages,
-                "bytes": timing.bytes,
-                "encoded_bytes": timing.encoded_bytes,
-                "ratio": timing.ratio(),
-                "encode_seconds": timing.encode_seconds,
-                "decode_seconds": timing.decode_seconds,
-                "messages_per_second": timing.both_per_second(),
-                "sender_bytes": timing.sender_bytes,
-                "receiver_bytes": timing.receiver_bytes,
-                "resident_bytes": timing.resident_bytes,
-            })
-        };
-        json!({
-            "schema": "tambour/bench/1",
-            "benchmark": "messages",
-            "machine": machine.to_json(),
-            "settings": {
-                "connections": self.settings.connections,
-                "messages": self.settings.messages,
-                "rounds": self.settings.rounds,
-                "seed": self.settings.seed,
-            },
-            "contenders": self.timings.iter().map(one).collect::<Vec<_>>(),
-        })
-    }
-
-    /// Writes `messages.csv` and `report.html` into a directory, which is made if need be.
-    pub fn write(&self, directory: &Path, machine: Machine) -> Result<(), BenchError> {
-        crate::report::write(directory, &[("messages.csv", self.table())], &self.page(machine))
+    fn files(&self, _: &Machine) -> Vec<(&'static str, Table)> {
+        vec![("messages.csv", self.table())]
     }
 }

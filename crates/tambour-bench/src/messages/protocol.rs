@@ -1,7 +1,7 @@
 //! Messages of a protocol: JSON-RPC calls of many clients, each with its own session, device and user agent.
 
-use crate::random::Random;
 use std::fmt::Write;
+use tambour_report::random::Random;
 
 const METHODS: [&str; 8] = [
     "feed.list",

@@ -4,7 +4,7 @@
 //! bytes, 13 bytes of transaction and undo pointer), free space of a sixteenth, a directory of two bytes for every six records
 //! that grows from the end, a trailer of 8 bytes. Numbers are big-endian.
 
-use crate::random::Random;
+use tambour_report::random::Random;
 
 /// Bytes in front of the first record.
 const HEAD_BYTES: usize = 120;

@@ -1,12 +1,12 @@
 //! The grid: rows, page sizes, codecs, layouts; and a server beside it, if one is at hand.
 
 use super::generate::Rows;
-use super::targets::load;
+use super::targets::{Target, load};
 use crate::BenchError;
-use crate::clock::thread_seconds;
-use crate::random::Random;
+use crate::measure::seconds;
 use std::path::PathBuf;
 use tambour_page::{Durability, Layout, Method, Options, PageCodec, Store};
+use tambour_report::random::Random;
 
 /// What is measured, and where.
 #[derive(Clone, Debug)]
@@ -160,6 +160,8 @@ pub struct Results {
     pub settings: Settings,
     /// In the order of rows, page sizes, codecs, keepers.
     pub cases: Vec<Case>,
+    /// What the page store promises, where that was asked for.
+    pub promises: Vec<Target>,
 }
 
 /// Measures every combination; `progress` is told how many are done, of how many.
@@ -185,7 +187,7 @@ pub fn run(
             }
         }
     }
-    Ok(Results { settings: settings.clone(), cases })
+    Ok(Results { settings: settings.clone(), cases, promises: Vec::new() })
 }
 
 /// The same by a server.
@@ -229,21 +231,19 @@ fn case(
     let options = Options { page_bytes, layout, codec, ..Options::default() };
     let mut store = Store::create(&trial.0, &options)?;
 
-    let start = thread_seconds();
-    load(&mut store, pages)?;
-    let load_seconds = thread_seconds() - start;
+    let load_seconds = seconds(|| load(&mut store, pages))?;
     let stat = store.stat(false)?;
 
-    let start = thread_seconds();
     let mut wrong = None;
-    store.reader().scan(0..u64::MAX, &mut |page, content| {
-        let expected = usize::try_from(page).ok().and_then(|page| pages.get(page));
-        // A look at a few bytes of each page costs nothing next to decoding it.
-        if expected.is_none_or(|expected| expected[..64] != content[..64]) {
-            wrong = Some(page);
-        }
+    let scan_seconds = seconds(|| {
+        Ok(store.reader().scan(0..u64::MAX, &mut |page, content| {
+            let expected = usize::try_from(page).ok().and_then(|page| pages.get(page));
+            // A look at a few bytes of each page costs nothing next to decoding it.
+            if expected.is_none_or(|expected| expected[..64] != content[..64]) {
+                wrong = Some(page);
+            }
+        })?)
     })?;
-    let scan_seconds = thread_seconds() - start;
     if let Some(page) = wrong {
         return Err(wrong_page(codec, layout, page));
     }
@@ -276,25 +276,22 @@ fn case(
 fn update(settings: &Settings, pages: &[Vec<u8>], store: &mut Store) -> Result<f64, BenchError> {
     let mut contents = pages.to_vec();
     let mut random = Random::new(11);
-    let mut seconds = 0.0;
-    let mut done = 0;
-    while done < settings.updates {
-        let count = settings.batch_pages.min(settings.updates - done);
-        let start = thread_seconds();
-        let mut batch = store.batch()?;
-        for _ in 0..count {
-            let page = random.below(contents.len() as u64);
-            let content = &mut contents[usize::try_from(page).unwrap_or(0)];
-            Rows::update(content, &mut random);
-            batch.put(page, content)?;
+    let time = seconds(|| {
+        let mut done = 0;
+        while done < settings.updates {
+            let count = settings.batch_pages.min(settings.updates - done);
+            let mut batch = store.batch()?;
+            for _ in 0..count {
+                let page = random.index(contents.len());
+                let content = &mut contents[page];
+                Rows::update(content, &mut random);
+                batch.put(page as u64, content)?;
+            }
+            batch.commit(Durability::Sync)?;
+            done += count;
         }
-        batch.commit(Durability::Sync)?;
-        seconds += thread_seconds() - start;
-        done += count;
-    }
-    let start = thread_seconds();
-    store.checkpoint()?;
-    seconds += thread_seconds() - start;
+        Ok(store.checkpoint()?)
+    })?;
     let mut wrong = None;
     store.reader().scan(0..u64::MAX, &mut |page, content| {
         if usize::try_from(page)
@@ -307,7 +304,7 @@ fn update(settings: &Settings, pages: &[Vec<u8>], store: &mut Store) -> Result<f
     })?;
     match wrong {
         Some(page) => Err(wrong_page(store.codec(), store.layout(), page)),
-        None => Ok(seconds),
+        None => Ok(time),
     }
 }
 

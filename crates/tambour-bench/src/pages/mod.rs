@@ -10,13 +10,11 @@ mod generate;
 mod mariadb;
 mod measure;
 mod output;
-mod space;
 mod speeds;
 mod targets;
 
 pub use generate::Rows;
 pub use measure::{Case, Keeper, Results, Served, Settings, run};
-pub use space::{SpaceReport, space_report};
 pub use targets::{Part, Target, run as run_targets, run_parts, table as targets_table};
 
 use std::path::Path;

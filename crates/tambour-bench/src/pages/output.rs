@@ -2,223 +2,105 @@
 
 use super::generate::Rows;
 use super::measure::{Case, Keeper, Results, Served};
-use crate::BenchError;
-use crate::machine::Machine;
-use crate::report::{
-    Axis, Bar, Bars, Chart, Column, Fact, Figure, Heat, Page, Panel, Section, Table, Tone,
-};
-use serde_json::json;
-use std::path::Path;
+use super::targets;
+use crate::findings::Findings;
+use serde_json::{Value, json};
 use tambour_page::{Layout, Method};
+use tambour_report::{Bar, Bars, Chart, Fact, Figure, Heat, Machine, Page, Section, Table, Tone};
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / 1e6)
+}
 
 impl Results {
     /// One line per combination.
     pub fn table(&self) -> Table {
-        let columns = vec![
-            Column::text("rows"),
-            Column::number("page"),
-            Column::text("codec"),
-            Column::text("layout"),
-            Column::number("MB"),
-            Column::number("ratio"),
-            Column::number("load s"),
-            Column::number("MB written"),
-            Column::number("scan s"),
-            Column::number("updates s"),
-            Column::number("KB/update"),
-            Column::number("MB after"),
-            Column::number("syncs"),
-            Column::number("punches"),
-        ];
-        let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
-        let row = |case: &Case| {
-            vec![
-                case.rows.name().to_owned(),
-                format!("{}K", case.page_bytes / 1024),
-                case.codec.to_string(),
-                case.keeper.name().to_owned(),
-                megabytes(case.allocated_bytes),
-                format!("{:.2}", case.ratio()),
-                format!("{:.3}", case.load_seconds),
-                megabytes(case.load_written),
-                format!("{:.3}", case.scan_seconds),
-                format!("{:.3}", case.update_seconds),
-                format!("{:.1}", case.bytes_per_update() / 1e3),
-                megabytes(case.allocated_after),
-                known(case.syncs),
-                known(case.punches),
-            ]
-        };
-        let rows = self.cases.iter().map(row).collect();
-        Table { title: "Pages".to_owned(), columns, rows }
+        Table::of("Pages", &self.cases)
+            .text("rows", |case| case.rows.name())
+            .number("page", |case| format!("{}K", case.page_bytes / 1024))
+            .text("codec", |case| case.codec)
+            .text("layout", |case| case.keeper.name())
+            .number("MB", |case| megabytes(case.allocated_bytes))
+            .number("ratio", |case| format!("{:.2}", case.ratio()))
+            .number("load s", |case| format!("{:.3}", case.load_seconds))
+            .number("MB written", |case| megabytes(case.load_written))
+            .number("scan s", |case| format!("{:.3}", case.scan_seconds))
+            .number("updates s", |case| format!("{:.3}", case.update_seconds))
+            .number("KB/update", |case| format!("{:.1}", case.bytes_per_update() / 1e3))
+            .number("MB after", |case| megabytes(case.allocated_after))
+            .number("syncs", |case| known(case.syncs))
+            .number("punches", |case| known(case.punches))
+            .build()
     }
 
     /// What is known of a server alone, one line per combination; `None` without one.
     pub fn served_table(&self) -> Option<Table> {
-        let columns = vec![
-            Column::text("rows"),
-            Column::number("page"),
-            Column::text("codec"),
-            Column::number("thousand rows"),
-            Column::number("file length MB"),
-            Column::number("load, wall s"),
-            Column::number("its log MB"),
-            Column::number("scan, wall s"),
-            Column::number("updates, wall s"),
-            Column::number("their log MB"),
-            Column::number("pages written"),
-            Column::number("KB/page"),
-            Column::text("log in"),
-        ];
-        let megabytes = |bytes: u64| format!("{:.1}", bytes as f64 / 1e6);
-        let row = |case: &Case| {
-            let served = case.served?;
-            let page_bytes = case.update_written.saturating_sub(served.update_log_bytes) as f64;
-            Some(vec![
-                case.rows.name().to_owned(),
-                format!("{}K", case.page_bytes / 1024),
-                case.codec.to_string(),
-                format!("{:.0}", served.rows as f64 / 1e3),
-                megabytes(served.file_bytes),
-                format!("{:.2}", served.load_seconds),
-                megabytes(served.load_log_bytes),
-                format!("{:.3}", served.scan_seconds),
-                format!("{:.2}", served.update_seconds),
-                megabytes(served.update_log_bytes),
-                served.update_pages.to_string(),
-                format!("{:.1}", page_bytes / 1e3 / served.update_pages.max(1) as f64),
-                if served.log_in_memory { "memory" } else { "file" }.to_owned(),
-            ])
-        };
-        let rows: Vec<_> = self.cases.iter().filter_map(row).collect();
-        let title = "MariaDB: what else".to_owned();
-        (!rows.is_empty()).then_some(Table { title, columns, rows })
-    }
-
-    /// Everything as one JSON object.
-    pub fn to_json(&self, machine: &Machine) -> serde_json::Value {
-        let case = |case: &Case| {
-            json!({
-                "rows": case.rows.name(),
-                "page_bytes": case.page_bytes,
-                "codec": case.codec.to_string(),
-                "layout": case.keeper.name(),
-                "logical_bytes": case.logical_bytes,
-                "allocated_bytes": case.allocated_bytes,
-                "load_seconds": case.load_seconds,
-                "load_bytes_written": case.load_written,
-                "scan_seconds": case.scan_seconds,
-                "updates": case.updates,
-                "update_seconds": case.update_seconds,
-                "update_bytes_written": case.update_written,
-                "allocated_bytes_after": case.allocated_after,
-                "syncs": case.syncs,
-                "punches": case.punches,
-                "served": case.served.map(served),
-            })
-        };
-        let lines: serde_json::Map<_, _> = machine
-            .lines()
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), json!(value)))
-            .collect();
-        json!({
-            "schema": "tambour/bench pages/1",
-            "machine": lines,
-            "cases": self.cases.iter().map(case).collect::<Vec<_>>(),
-        })
-    }
-
-    /// Writes `pages.csv` and `report.html` into a directory.
-    pub fn write(&self, directory: &Path, machine: Machine) -> Result<(), BenchError> {
-        write_files(directory, "pages.csv", &self.table(), &self.page(machine))
-    }
-
-    /// The page.
-    pub fn page(&self, machine: Machine) -> Page {
-        let lead = format!(
-            "{} MB of pages with generated rows, loaded into a store, scanned, and changed by {} updates in durable batches of \
-             {}. Processor time of the thread; sizes and bytes are exact. All pages are compared afterwards. A server, where one \
-             was measured, has the same rows in tables of its own; its processor time is that of all its threads and covers \
-             statements and rows, its counts and sums are compared, and it writes a page that was changed again and again once. \
-             Where its log is in memory, as on the file system of /dev/shm, its commits take no sync.",
-            self.settings.bytes / 1_000_000,
-            self.settings.updates,
-            self.settings.batch_pages,
-        );
-        Page {
-            title: "Pages, packed and with holes".to_owned(),
-            lead,
-            facts: self.facts(),
-            sections: Rows::ALL.into_iter().map(|rows| self.section(rows)).collect(),
-            machine,
+        let served = self.cases.iter().filter_map(|case| Some((case, case.served?)));
+        let served: Vec<(&Case, Served)> = served.collect();
+        if served.is_empty() {
+            return None;
         }
+        let table = Table::of("MariaDB: what else", served)
+            .text("rows", |(case, _)| case.rows.name())
+            .number("page", |(case, _)| format!("{}K", case.page_bytes / 1024))
+            .text("codec", |(case, _)| case.codec)
+            .number("thousand rows", |(_, served)| format!("{:.0}", served.rows as f64 / 1e3))
+            .number("file length MB", |(_, served)| megabytes(served.file_bytes))
+            .number("load, wall s", |(_, served)| format!("{:.2}", served.load_seconds))
+            .number("its log MB", |(_, served)| megabytes(served.load_log_bytes))
+            .number("scan, wall s", |(_, served)| format!("{:.3}", served.scan_seconds))
+            .number("updates, wall s", |(_, served)| format!("{:.2}", served.update_seconds))
+            .number("their log MB", |(_, served)| megabytes(served.update_log_bytes))
+            .number("pages written", |(_, served)| served.update_pages)
+            .number("KB/page", |(case, served)| {
+                let bytes = case.update_written.saturating_sub(served.update_log_bytes) as f64;
+                format!("{:.1}", bytes / 1e3 / served.update_pages.max(1) as f64)
+            })
+            .text("log in", |(_, served)| if served.log_in_memory { "memory" } else { "file" });
+        Some(table.build())
     }
 
     /// The best of each layout, at the smallest page.
     fn facts(&self) -> Vec<Fact> {
-        let mut facts = Vec::new();
-        for rows in Rows::ALL {
-            let size = self.settings.page_sizes.iter().min().copied().unwrap_or(0);
-            for keeper in Keeper::ALL {
-                let found = self.cases.iter().filter(|case| {
-                    case.rows == rows && case.keeper == keeper && case.page_bytes == size
-                });
-                let best = found.max_by(|one, other| one.ratio().total_cmp(&other.ratio()));
-                if let Some(case) = best {
-                    facts.push(Fact {
-                        value: format!("{:.2}\u{d7}", case.ratio()),
-                        label: format!(
-                            "smaller: {}, pages of {} KiB, {}",
-                            rows.name(),
-                            size / 1024,
-                            case.name()
-                        ),
-                    });
-                }
-            }
-        }
-        facts
+        let size = self.settings.page_sizes.iter().min().copied().unwrap_or(0);
+        let kinds = Rows::ALL.iter().flat_map(|rows| Keeper::ALL.map(|keeper| (*rows, keeper)));
+        let fact = |(rows, keeper)| {
+            let found = self.of(rows);
+            let found = found.filter(|case| case.keeper == keeper && case.page_bytes == size);
+            let best = found.max_by(|one, other| one.ratio().total_cmp(&other.ratio()))?;
+            let (rows, kibibytes, name) = (rows.name(), size / 1024, best.name());
+            Some(Fact::new(
+                format!("{:.2}\u{d7}", best.ratio()),
+                format!("smaller: {rows}, pages of {kibibytes} KiB, {name}"),
+            ))
+        };
+        kinds.filter_map(fact).collect()
     }
 
     fn section(&self, rows: Rows) -> Section {
-        let ids: [&'static str; 6] = match rows {
-            Rows::AccessLog => {
-                ["log-size", "log-load", "log-written", "log-scan", "log-update", "log-bytes"]
-            }
-            Rows::Metrics => {
-                ["row-size", "row-load", "row-written", "row-scan", "row-update", "row-bytes"]
-            }
+        let prefix = match rows {
+            Rows::AccessLog => "log",
+            Rows::Metrics => "row",
         };
-        let [size, load, written, scan, update, bytes] = ids;
         let megabytes = |bytes: u64| bytes as f64 / 1e6;
+        let bars = |id: &str, title: &str, unit: &str, value: &dyn Fn(&Case) -> f64| {
+            self.bars(rows, format!("{prefix}-{id}"), (title, unit), value)
+        };
+        let written = |case: &Case| megabytes(case.load_written);
+        let per_update = |case: &Case| case.bytes_per_update() / 1e3;
         let figures = vec![
-            self.heat(rows, size),
-            self.bars(rows, load, "Time of the load", "seconds", |case| case.load_seconds),
-            self.bars(rows, written, "Bytes written by the load", "MB", |case| {
-                megabytes(case.load_written)
-            }),
-            self.bars(rows, scan, "Time of a scan", "seconds", |case| case.scan_seconds),
-            self.bars(rows, update, "Time of the updates", "seconds", |case| case.update_seconds),
-            self.bars(rows, bytes, "Bytes written per update", "KB", |case| {
-                case.bytes_per_update() / 1e3
-            }),
+            self.heat(rows, format!("{prefix}-size")),
+            bars("load", "Time of the load", "seconds", &|case| case.load_seconds),
+            bars("written", "Bytes written by the load", "MB", &written),
+            bars("scan", "Time of a scan", "seconds", &|case| case.scan_seconds),
+            bars("update", "Time of the updates", "seconds", &|case| case.update_seconds),
+            bars("bytes", "Bytes written per update", "KB", &per_update),
         ];
-        Section {
-            title: format!(
-                "Rows of {}",
-                match rows {
-                    Rows::AccessLog => "an access log",
-                    Rows::Metrics => "metrics",
-                }
-            ),
-            text: String::new(),
-            figures,
-            tables: match rows {
-                Rows::AccessLog => Vec::new(),
-                Rows::Metrics => self.served_table().into_iter().collect(),
-            },
-        }
+        let (title, tables) = match rows {
+            Rows::AccessLog => ("Rows of an access log", Vec::new()),
+            Rows::Metrics => ("Rows of metrics", self.served_table().into_iter().collect()),
+        };
+        Section { title: title.to_owned(), figures, tables, ..Section::default() }
     }
 
     fn of(&self, rows: Rows) -> impl Iterator<Item = &Case> {
@@ -226,7 +108,7 @@ impl Results {
     }
 
     /// Ratios: page sizes across, codecs and layouts down.
-    fn heat(&self, rows: Rows, id: &'static str) -> Figure {
+    fn heat(&self, rows: Rows, id: String) -> Figure {
         let sizes = &self.settings.page_sizes;
         let mut lines = Vec::new();
         for keeper in Keeper::ALL {
@@ -251,16 +133,11 @@ impl Results {
             rows: lines,
             suffix: "\u{d7}",
         };
-        Figure {
-            id,
-            title: "How many times smaller".to_owned(),
-            caption: "Bytes of the pages over bytes that the file system has allocated after the load. With holes a page takes \
-                      whole blocks of 4 KiB, so that a page of 16 KiB cannot become smaller than a fourth."
-                .to_owned(),
-            panels: vec![Panel { title: String::new(), chart: Chart::Heat(heat) }],
-            legend: Vec::new(),
-            values: self.table(),
-        }
+        let title = "How many times smaller";
+        Figure::new(id, title, Chart::Heat(heat), self.table()).caption(
+            "Bytes of the pages over bytes that the file system has allocated after the load. With holes a page takes whole \
+             blocks of 4 KiB, so that a page of 16 KiB cannot become smaller than a fourth.",
+        )
     }
 
     fn legend(&self) -> Vec<(Tone, String)> {
@@ -279,10 +156,9 @@ impl Results {
     fn bars(
         &self,
         rows: Rows,
-        id: &'static str,
-        title: &str,
-        unit: &str,
-        value: impl Fn(&Case) -> f64,
+        id: String,
+        (title, unit): (&str, &str),
+        value: &dyn Fn(&Case) -> f64,
     ) -> Figure {
         let bar = |case: &Case| {
             let value = value(case);
@@ -303,16 +179,71 @@ impl Results {
                 },
             }
         };
-        let bars =
-            Bars { axis: Axis::linear(unit), line: None, bars: self.of(rows).map(bar).collect() };
-        Figure {
-            id,
-            title: title.to_owned(),
-            caption: String::new(),
-            panels: vec![Panel { title: String::new(), chart: Chart::Bars(bars) }],
-            legend: self.legend(),
-            values: self.table(),
+        let bars = Bars::linear(unit, self.of(rows).map(bar).collect());
+        Figure::new(id, title, bars, self.table()).legend(self.legend())
+    }
+}
+
+impl Findings for Results {
+    fn tables(&self, _: &Machine) -> Vec<Table> {
+        let mut tables = vec![self.table()];
+        tables.extend(self.served_table());
+        if !self.promises.is_empty() {
+            tables.push(targets::table(&self.promises));
         }
+        tables
+    }
+
+    fn to_json(&self, machine: &Machine) -> Value {
+        let case = |case: &Case| {
+            json!({
+                "rows": case.rows.name(),
+                "page_bytes": case.page_bytes,
+                "codec": case.codec.to_string(),
+                "layout": case.keeper.name(),
+                "logical_bytes": case.logical_bytes,
+                "allocated_bytes": case.allocated_bytes,
+                "load_seconds": case.load_seconds,
+                "load_bytes_written": case.load_written,
+                "scan_seconds": case.scan_seconds,
+                "updates": case.updates,
+                "update_seconds": case.update_seconds,
+                "update_bytes_written": case.update_written,
+                "allocated_bytes_after": case.allocated_after,
+                "syncs": case.syncs,
+                "punches": case.punches,
+                "served": case.served.map(served),
+            })
+        };
+        json!({
+            "schema": "tambour/bench pages/1",
+            "machine": machine.named(),
+            "cases": self.cases.iter().map(case).collect::<Vec<_>>(),
+        })
+    }
+
+    fn page(&self, machine: Machine) -> Page {
+        let lead = format!(
+            "{} MB of pages with generated rows, loaded into a store, scanned, and changed by {} updates in durable batches of \
+             {}. Processor time of the thread; sizes and bytes are exact. All pages are compared afterwards. A server, where one \
+             was measured, has the same rows in tables of its own; its processor time is that of all its threads and covers \
+             statements and rows, its counts and sums are compared, and it writes a page that was changed again and again once. \
+             Where its log is in memory, as on the file system of /dev/shm, its commits take no sync.",
+            self.settings.bytes / 1_000_000,
+            self.settings.updates,
+            self.settings.batch_pages,
+        );
+        Page {
+            title: "Pages, packed and with holes".to_owned(),
+            lead,
+            facts: self.facts(),
+            sections: Rows::ALL.into_iter().map(|rows| self.section(rows)).collect(),
+            machine,
+        }
+    }
+
+    fn files(&self, _: &Machine) -> Vec<(&'static str, Table)> {
+        vec![("pages.csv", self.table())]
     }
 }
 
@@ -333,24 +264,6 @@ fn served(served: Served) -> serde_json::Value {
 /// A count, if it is known.
 fn known(count: Option<u64>) -> String {
     count.map_or_else(|| "-".to_owned(), |count| count.to_string())
-}
-
-/// Writes a table and a page into a directory.
-pub(super) fn write_files(
-    directory: &Path,
-    name: &str,
-    table: &Table,
-    page: &Page,
-) -> Result<(), BenchError> {
-    let io = |path: &Path| {
-        let path = path.to_path_buf();
-        move |source| BenchError::Io { path, source }
-    };
-    std::fs::create_dir_all(directory).map_err(io(directory))?;
-    let path = directory.join(name);
-    std::fs::write(&path, table.to_csv()).map_err(io(&path))?;
-    let path = directory.join("report.html");
-    std::fs::write(&path, page.render()?).map_err(io(&path))
 }
 
 #[cfg(test)]

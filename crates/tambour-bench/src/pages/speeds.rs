@@ -3,7 +3,7 @@
 use super::generate::Rows;
 use super::targets::{Pages, Targets, at_least, at_most, load};
 use crate::BenchError;
-use crate::clock::thread_seconds;
+use crate::measure::{Order, race, seconds};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -16,14 +16,11 @@ impl Targets {
     /// Loads, scans and backups.
     pub(super) fn speeds(&mut self, rows: Rows, pages: &Pages) -> Result<(), BenchError> {
         let plain = self.path.with_extension("plain");
-        let mut loads = Vec::new();
-        let mut writes = Vec::new();
-        for _ in 0..ROUNDS {
-            writes.push(time(|| plain_write(&plain, pages))?);
+        let found = quotient(|| {
+            let write = seconds(|| plain_write(&plain, pages))?;
             let mut store = self.create(&pages[0], Layout::Packed, PageCodec::NONE)?;
-            loads.push(time(|| load(&mut store, pages))?);
-        }
-        let found = median(writes) / median(loads);
+            Ok(vec![write, seconds(|| load(&mut store, pages))?])
+        })?[0];
         let what =
             format!("{}: load without a codec over a plain write of the same bytes", rows.name());
         self.found.push(at_least(what, 0.8, found));
@@ -44,48 +41,50 @@ impl Targets {
         let codec: PageCodec = method.name().parse()?;
         let mut alone = super::codec::Alone::new(codec)?;
         let images = alone.encode_all(pages)?;
-        let (mut encodes, mut loads, mut decodes, mut scans) = (vec![], vec![], vec![], vec![]);
-        for _ in 0..ROUNDS {
-            encodes.push(time(|| alone.encode_all(pages).map(|_| ()))?);
+        let found = quotient(|| {
+            let encode = seconds(|| alone.encode_all(pages))?;
             let mut store = self.create(&pages[0], Layout::Packed, codec)?;
-            loads.push(time(|| load(&mut store, pages))?);
-            decodes.push(time(|| alone.decode_all(&images, pages[0].len()))?);
+            let load = seconds(|| load(&mut store, pages))?;
+            let decode = seconds(|| alone.decode_all(&images, pages[0].len()))?;
             let mut reader = store.reader();
             let mut seen = 0_u64;
-            scans.push(time(|| {
+            let scan = seconds(|| {
                 Ok(reader.scan(0..u64::MAX, &mut |_, page| seen += u64::from(page[7]))?)
-            })?);
+            })?;
             assert!(seen > 0, "nothing was read");
-        }
+            Ok(vec![encode, load, decode, scan])
+        })?;
         let name = format!("{}, {}", rows.name(), method.name());
-        let found = median(encodes) / median(loads);
-        self.found.push(at_least(format!("{name}: load over the codec's own speed"), 0.9, found));
-        let found = median(decodes) / median(scans);
-        self.found.push(at_least(format!("{name}: scan over the decoder's own speed"), 0.9, found));
+        self.found.push(at_least(
+            format!("{name}: load over the codec's own speed"),
+            0.9,
+            found[0],
+        ));
+        self.found.push(at_least(
+            format!("{name}: scan over the decoder's own speed"),
+            0.9,
+            found[1],
+        ));
         Ok(())
     }
 
     fn backup(&mut self, rows: Rows, target: &Path) -> Result<(), BenchError> {
         let store = Store::open(&self.path, Access::Write)?;
-        let (mut backups, mut copies) = (vec![], vec![]);
         let mut bytes = 0;
-        for _ in 0..ROUNDS {
+        let found = quotient(|| {
             let _ = std::fs::remove_file(target);
-            copies.push(time(|| copy(&self.path, target))?);
+            let copy = seconds(|| copy(&self.path, target))?;
             let _ = std::fs::remove_file(target);
-            backups.push(time(|| {
+            let backup = seconds(|| {
                 let mut file = std::io::BufWriter::with_capacity(1 << 18, open(target)?);
                 bytes = store.backup(&mut file, 0)?.bytes;
                 file.flush().map_err(|source| io(target, source))
-            })?);
-        }
+            })?;
+            Ok(vec![backup, copy])
+        })?[0];
         let name = rows.name();
-        let found = median(backups) / median(copies);
-        self.found.push(at_most(
-            format!("{name}: backup over a copy of the packed file"),
-            1.15,
-            found,
-        ));
+        let what = format!("{name}: backup over a copy of the packed file");
+        self.found.push(at_most(what, 1.15, found));
         drop(store);
         let mut store = Store::open(&self.path, Access::Read)?;
         let images = store.stat(false)?.image_bytes;
@@ -132,14 +131,11 @@ fn copy(from: &Path, to: &Path) -> Result<(), BenchError> {
     }
 }
 
-/// Processor time of something.
-fn time(mut run: impl FnMut() -> Result<(), BenchError>) -> Result<f64, BenchError> {
-    let start = thread_seconds();
-    run()?;
-    Ok(thread_seconds() - start)
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+/// Medians of times that are measured in turns, the first over the second, the third over the fourth.
+fn quotient(
+    mut round: impl FnMut() -> Result<Vec<f64>, BenchError>,
+) -> Result<[f64; 2], BenchError> {
+    let times = race(&mut [()], ROUNDS, Order::AsGiven, |()| round())?;
+    let median = |measure| times.first().map_or(f64::NAN, |times| times.median(measure));
+    Ok([median(0) / median(1), median(2) / median(3)])
 }

@@ -3,10 +3,10 @@
 
 use super::generate::Rows;
 use crate::BenchError;
-use crate::random::Random;
-use crate::report::{Column, Table};
 use std::path::{Path, PathBuf};
 use tambour_page::{Durability, Layout, Options, PageCodec, Store};
+use tambour_report::Table;
+use tambour_report::random::Random;
 
 /// A promise and what became of it.
 #[derive(Clone, Debug)]
@@ -83,21 +83,14 @@ pub fn run_parts(directory: &Path, parts: &[Part]) -> Result<Vec<Target>, BenchE
 
 /// The targets as a table.
 pub fn table(targets: &[Target]) -> Table {
-    let columns = vec![
-        Column::text("what"),
-        Column::text("wanted"),
-        Column::number("found"),
-        Column::text("holds"),
-    ];
-    let row = |target: &Target| {
-        vec![
-            target.what.clone(),
-            format!("{} {}", if target.at_most { "<=" } else { ">=" }, target.bound),
-            format!("{:.3}", target.found),
-            if target.holds() { "yes" } else { "no" }.to_owned(),
-        ]
-    };
-    Table { title: "Promises".to_owned(), columns, rows: targets.iter().map(row).collect() }
+    Table::of("Promises", targets)
+        .text("what", |target| target.what.clone())
+        .text("wanted", |target| {
+            format!("{} {}", if target.at_most { "<=" } else { ">=" }, target.bound)
+        })
+        .number("found", |target| format!("{:.3}", target.found))
+        .text("holds", |target| if target.holds() { "yes" } else { "no" })
+        .build()
 }
 
 pub(super) struct Targets {

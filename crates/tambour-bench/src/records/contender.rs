@@ -1,6 +1,7 @@
 //! Who reads records: libzstd with a frame per record, with and without a dictionary, and the record store.
 
 use crate::BenchError;
+use crate::measure::{seconds, timed};
 use std::path::Path;
 use std::sync::Arc;
 use tambour_record::{
@@ -15,7 +16,7 @@ const BLOG_DICTIONARY_BYTES: usize = 112 << 10;
 const AHEAD: usize = 8;
 
 /// Something that reads records by id.
-pub(super) trait Contender {
+pub(super) trait Reads {
     /// Its name.
     fn name(&self) -> &str;
     /// Bytes that it keeps for all records, with all it needs to find and decode them.
@@ -46,11 +47,7 @@ pub(super) struct Frames {
 
 impl Frames {
     /// The frames of all records; with the dictionary trained from a sample of them, or without one.
-    pub(super) fn new(
-        records: &Batch,
-        with_dictionary: bool,
-        clock: fn() -> f64,
-    ) -> Result<Self, BenchError> {
+    pub(super) fn new(records: &Batch, with_dictionary: bool) -> Result<Self, BenchError> {
         let name =
             if with_dictionary { "zstd-1 + dictionary (B)" } else { "zstd-1, no dictionary" };
         let failed = |code: usize| BenchError::Library {
@@ -62,19 +59,21 @@ impl Frames {
         let mut context = CCtx::create();
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         let mut frame = Vec::with_capacity(1 << 20);
-        let before = clock();
-        for record in records.iter() {
-            frame.clear();
-            frame.reserve(zstd_safe::compress_bound(record.len()));
-            match &encoder {
-                Some(encoder) => context.compress_using_cdict(&mut frame, record, encoder),
-                None => context.compress(&mut frame, record, BLOG_LEVEL),
+        let seconds = seconds(|| {
+            for record in records.iter() {
+                frame.clear();
+                frame.reserve(zstd_safe::compress_bound(record.len()));
+                match &encoder {
+                    Some(encoder) => context.compress_using_cdict(&mut frame, record, encoder),
+                    None => context.compress(&mut frame, record, BLOG_LEVEL),
+                }
+                .map_err(failed)?;
+                bytes.extend_from_slice(&frame);
+                ends.push(bytes.len() as u64);
             }
-            .map_err(failed)?;
-            bytes.extend_from_slice(&frame);
-            ends.push(bytes.len() as u64);
-        }
-        let write_rate = records.bytes().len() as f64 / (clock() - before).max(1e-9);
+            Ok(())
+        })?;
+        let write_rate = records.bytes().len() as f64 / seconds.max(1e-9);
         let longest = records.lengths().max().unwrap_or(0);
         Ok(Self {
             name,
@@ -127,7 +126,7 @@ fn sample_dictionary(records: &Batch) -> Vec<u8> {
     }
 }
 
-impl Contender for Frames {
+impl Reads for Frames {
     fn name(&self) -> &str {
         self.name
     }
@@ -183,13 +182,10 @@ impl Store {
         directory: &Path,
         records: &Batch,
         group: Group,
-        clock: fn() -> f64,
     ) -> Result<Self, BenchError> {
         let store = RecordStore::create(storage, directory, &Settings::default())?;
         let writer = store.writer("default")?;
         let mut batch = Batch::default();
-        let mut seconds = 0.0;
-        let mut group_size = 0;
         let options = SealOptions { group, ..SealOptions::default() };
         for record in records.iter() {
             batch.push(record, None);
@@ -199,11 +195,8 @@ impl Store {
             }
         }
         writer.append_batch(&batch)?;
-        let before = clock();
-        for sealed in writer.seal(&options, true)? {
-            group_size = sealed.group;
-        }
-        seconds += clock() - before;
+        let (sealed, seconds) = timed(|| writer.seal(&options, true));
+        let group_size = sealed?.last().map_or(0, |sealed| sealed.group);
         drop(writer);
         let view = Arc::new(store.view("default", &ViewOptions { memory_bytes: 1 << 32 })?);
         let stored_bytes = view.stat().file_bytes();
@@ -214,7 +207,7 @@ impl Store {
     }
 }
 
-impl Contender for Store {
+impl Reads for Store {
     fn name(&self) -> &str {
         &self.name
     }

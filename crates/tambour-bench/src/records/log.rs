@@ -3,9 +3,9 @@
 //! Four shapes of events; hosts, users, paths and user agents by Zipf's law; a trace id of 128 random bits in half of them.
 //! Records do not depend on each other: what they share is their shapes and names, which is what a dictionary can learn.
 
-use crate::random::Random;
 use std::fmt::Write;
 use tambour_record::Batch;
+use tambour_report::random::Random;
 
 const SERVICES: [&str; 12] = [
     "checkout-api",

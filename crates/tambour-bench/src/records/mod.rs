@@ -12,18 +12,16 @@ mod page;
 mod recovery;
 #[cfg(feature = "rocksdb")]
 mod rocks;
-mod trade;
 
 use crate::BenchError;
-use crate::clock::thread_seconds;
-use crate::random::Random;
-use contender::{Contender, Frames, Store};
-pub use page::{page, table, to_json};
+use crate::measure::{Order, race, seconds};
+use contender::{Frames, Reads, Store};
+pub use page::table;
 pub use recovery::{Recovery, recovery};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tambour_record::{Batch, Group, Storage, disk};
-pub use trade::{Cell, TradeOffs, trade_offs};
+use tambour_report::random::Random;
 
 /// What to measure, and how often.
 #[derive(Clone, Debug)]
@@ -119,16 +117,14 @@ fn contenders(
     number: usize,
     settings: &Settings,
     storage: &Arc<dyn Storage>,
-) -> Result<Vec<Box<dyn Contender>>, BenchError> {
+) -> Result<Vec<Box<dyn Reads>>, BenchError> {
     let records = &corpus.records;
-    let mut all: Vec<Box<dyn Contender>> = vec![
-        Box::new(Frames::new(records, true, thread_seconds)?),
-        Box::new(Frames::new(records, false, thread_seconds)?),
-    ];
+    let mut all: Vec<Box<dyn Reads>> =
+        vec![Box::new(Frames::new(records, true)?), Box::new(Frames::new(records, false)?)];
     for group in [1, 4, 8] {
         let directory = settings.directory.join(format!("corpus-{number}-x{group}"));
         let group = Group::Fixed(group);
-        all.push(Box::new(Store::new(storage, &directory, records, group, thread_seconds)?));
+        all.push(Box::new(Store::new(storage, &directory, records, group)?));
     }
     #[cfg(feature = "rocksdb")]
     {
@@ -151,30 +147,22 @@ fn measure(
     for contender in &mut all {
         compare(&mut **contender, corpus)?;
     }
-    let mut times = vec![(Vec::new(), Vec::new()); all.len()];
-    for _ in 0..settings.rounds.max(1) {
-        let mut order: Vec<usize> = (0..all.len()).collect();
-        random.shuffle(&mut order);
-        for at in order {
-            let mut bytes = 0;
-            let mut count = |_: usize, record: &[u8]| bytes += record.len();
-            let before = thread_seconds();
-            all[at].get(&ids, &mut count)?;
-            let between = thread_seconds();
-            all[at].get_many(&ids, &mut count)?;
-            times[at].0.push(between - before);
-            times[at].1.push(thread_seconds() - between);
-            std::hint::black_box(bytes);
-        }
-    }
+    let times = race(&mut all, settings.rounds, Order::Random(settings.seed), |contender| {
+        let mut bytes = 0;
+        let mut count = |_: usize, record: &[u8]| bytes += record.len();
+        let one_by_one = seconds(|| contender.get(&ids, &mut count))?;
+        let many = seconds(|| contender.get_many(&ids, &mut count))?;
+        std::hint::black_box(bytes);
+        Ok(vec![one_by_one, many])
+    })?;
     let raw_bytes = records.bytes().len() as u64;
-    let rate = |seconds: &mut Vec<f64>| ids.len() as f64 / median(seconds).max(1e-9);
-    let scores = all.iter().zip(&mut times).map(|(contender, (gets, many))| Score {
+    let rate = |seconds: f64| ids.len() as f64 / seconds.max(1e-9);
+    let scores = all.iter().zip(&times).map(|(contender, times)| Score {
         name: contender.name().to_owned(),
         stored_bytes: contender.stored_bytes(),
         ratio: raw_bytes as f64 / contender.stored_bytes().max(1) as f64,
-        gets: rate(gets),
-        get_many: rate(many),
+        gets: rate(times.median(0)),
+        get_many: rate(times.median(1)),
         write_rate: contender.write_rate(),
     });
     let (name, scores) = (corpus.name.clone(), scores.collect());
@@ -182,7 +170,7 @@ fn measure(
 }
 
 /// Reads every record both ways and compares it with the source.
-fn compare(contender: &mut dyn Contender, corpus: &Corpus) -> Result<(), BenchError> {
+fn compare(contender: &mut dyn Reads, corpus: &Corpus) -> Result<(), BenchError> {
     let ids: Vec<u64> = (0..corpus.records.len() as u64).collect();
     let mut wrong = None;
     let mut seen = 0;
@@ -203,9 +191,4 @@ fn compare(contender: &mut dyn Contender, corpus: &Corpus) -> Result<(), BenchEr
         block: wrong.unwrap_or(seen),
         reason: "differs from the record that was written".to_owned(),
     })
-}
-
-fn median(seconds: &mut [f64]) -> f64 {
-    seconds.sort_unstable_by(f64::total_cmp);
-    seconds.get(seconds.len() / 2).copied().unwrap_or(0.0)
 }

@@ -5,11 +5,11 @@
 
 use super::Settings;
 use crate::BenchError;
-use crate::clock::thread_seconds;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tambour_record::{Batch, RecordStore, Storage, ViewOptions};
+use tambour_report::clock::thread_seconds;
 
 /// Records of a durable batch.
 const BATCH: usize = 100;

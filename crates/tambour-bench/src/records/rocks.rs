@@ -2,12 +2,12 @@
 //!
 //! It does more than a log: keys in any order, updates, deletes, snapshots. Only reads by id are compared.
 
-use super::contender::Contender;
+use super::contender::Reads;
 use crate::BenchError;
-use crate::clock::process_seconds;
 use rocksdb::{BlockBasedOptions, DB, DBCompressionType, Options, WriteBatch};
 use std::path::{Path, PathBuf};
 use tambour_record::Batch;
+use tambour_report::clock::process_seconds;
 
 /// A RocksDB with records under their ids.
 pub(super) struct Rocks {
@@ -56,7 +56,7 @@ impl Rocks {
     }
 }
 
-impl Contender for Rocks {
+impl Reads for Rocks {
     fn name(&self) -> &'static str {
         "RocksDB, 4 KiB + dictionary"
     }

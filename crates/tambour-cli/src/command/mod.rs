@@ -3,7 +3,6 @@
 pub(crate) mod advise;
 pub(crate) mod attach_script;
 pub(crate) mod bench;
-mod bench_codecs;
 pub(crate) mod codecs;
 pub(crate) mod compress;
 pub(crate) mod decompress;

@@ -6,10 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use tambour::codec::block::{Block, Header};
-use tambour::table::PartName;
-
-/// Files by which a directory is known to be a part; any of them will do, so that a damaged part is still one.
-const PART_FILES: [&str; 4] = ["columns.txt", "checksums.txt", "count.txt", "data.bin"];
+use tambour::sample::is_part;
 
 /// Bytes by which a file is known; the first block of a stream is rarely longer.
 const HEAD_BYTES: u64 = 4 << 20;
@@ -77,9 +74,4 @@ fn is_block(head: &[u8]) -> bool {
     let header = Header::parse(head).ok();
     let block = header.and_then(|header| head.get(..header.block_bytes()));
     block.is_some_and(|block| Block::parse(block).is_ok())
-}
-
-fn is_part(path: &Path) -> bool {
-    let named = path.file_name().and_then(|name| name.to_str()).and_then(PartName::parse).is_some();
-    named || PART_FILES.iter().any(|name| path.join(name).is_file())
 }

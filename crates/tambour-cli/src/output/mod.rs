@@ -3,7 +3,6 @@
 pub(crate) mod failure;
 pub(crate) mod grid;
 pub(crate) mod progress;
-pub(crate) mod quantity;
 pub(crate) mod stdout;
 
 use crate::cli::{Global, ProgressWhen, When};
@@ -12,6 +11,7 @@ use progress::Progress;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+pub(crate) use tambour_report::quantity;
 
 /// The user's terminal, or what stands in for it, and how much is said on it.
 #[derive(Clone, Copy, Debug)]

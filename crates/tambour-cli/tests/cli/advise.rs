@@ -77,32 +77,3 @@ fn what_has_no_rows_gets_none() {
     sandbox.run(&["advise", "nothing.csv"]).expect(1).says(&["nothing.csv"]);
     sandbox.run(&["advise"]).expect(2);
 }
-
-#[test]
-fn columns_and_codecs_are_measured() {
-    let sandbox = Sandbox::new();
-    let mut text = "id,city\n".to_owned();
-    for row in 0..3000 {
-        text += &format!("{},{}\n", 3 * row, ["Rome", "Oslo"][row % 2]);
-    }
-    sandbox.file("places.csv", text);
-    sandbox.run(&["import", "places.csv", "--into", "places"]).expect(0);
-    let part = sandbox.part("places");
-    let part = part.to_str().unwrap();
-    for path in ["places.csv", "places", part] {
-        let call = ["bench", "columns", "--data", path, "--rounds", "1", "--json"];
-        let json = sandbox.run(&call).expect(0).json();
-        assert_eq!(
-            (&json["schema"], &json["benchmark"]),
-            (&"tambour/bench/1".into(), &"columns".into())
-        );
-        let column = &json["tables"][0]["columns"][0];
-        assert_eq!((&column["name"], &column["codecs"][0]["is"][0]), (&"id".into(), &"now".into()));
-    }
-    let call =
-        ["bench", "codecs", "--data", "places", "--size", "8KiB", "--rounds", "1", "--out", "r"];
-    let text = sandbox.run(&call).expect(0).stdout;
-    assert!(text.contains("places.id, ") && text.contains("ns of decoding per byte"), "{text}");
-    assert!(sandbox.path().join("r/report.html").exists());
-    sandbox.run(&["bench", "columns"]).expect(1).says(&["--data"]);
-}

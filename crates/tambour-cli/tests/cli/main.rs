@@ -5,6 +5,8 @@ mod advise;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod bench;
+#[cfg(test)]
 mod compress;
 #[cfg(test)]
 mod damage;

@@ -58,7 +58,7 @@ fn commands_that_do_not_exist_are_unknown() {
 #[test]
 fn wrong_calls_end_with_two() {
     let sandbox = Sandbox::new();
-    let calls: [&[&str]; 19] = [
+    let calls: [&[&str]; 17] = [
         &[],
         &["import"],
         &["import", "a.csv"],
@@ -74,8 +74,6 @@ fn wrong_calls_end_with_two() {
         &["import", "a.csv", "--into", "t", "--dialect", "ancient"],
         &["sql", "--format", "yaml", "SELECT 1"],
         &["bench"],
-        &["bench", "encode"],
-        &["bench", "decode", "--rounds", "0"],
         &["completions", "tcsh"],
         &["verify", "t", "--color", "sometimes"],
     ];
@@ -109,7 +107,7 @@ fn manual_pages() {
     let page = sandbox.run(&["man"]).expect(0).stdout;
     assert!(page.contains(".TH tambour 1"), "{page}");
     sandbox.run(&["man", "pages"]).expect(0).says(&["pages into pages"]);
-    assert!(sandbox.path().join("pages/tambour-bench-decode.1").exists());
+    assert!(sandbox.path().join("pages/tambour-records-seal.1").exists());
     for command in COMMANDS {
         let page = sandbox.path().join(format!("pages/tambour-{command}.1"));
         assert!(std::fs::read_to_string(page).unwrap().contains(command));

@@ -12,10 +12,10 @@ use self::server::{Counts, Programs, Server, Setup};
 use super::generate::Rows;
 use super::measure::{Case, Keeper, Served, Settings};
 use crate::BenchError;
-use crate::clock::wall_seconds;
-use crate::random::Random;
 use std::os::unix::fs::MetadataExt;
 use tambour_page::{Method, PageCodec};
+use tambour_report::clock::wall_seconds;
+use tambour_report::random::Random;
 
 /// Until all pages of the table that were changed are in its file.
 const FLUSH: &str = "FLUSH TABLES b.t FOR EXPORT; UNLOCK TABLES";

@@ -3,13 +3,13 @@
 
 use super::place::Place;
 use crate::BenchError;
-use crate::clock::wall_seconds;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use tambour_report::clock::wall_seconds;
 
 /// Seconds that a server may take to answer, or to end.
 const PATIENCE_SECONDS: f64 = 60.0;

@@ -1,9 +1,9 @@
 //! Advice as programs read it.
 
-use super::rows::Rows;
 use crate::cli::AdviseArguments;
 use serde_json::{Value, json};
 use tambour::codec::choose::Objective;
+use tambour::sample::Rows;
 use tambour::table::advise::{Advice, ColumnAdvice, Measure, Version, alter};
 
 pub(super) fn advice(advice: &Advice, rows: &Rows, arguments: &AdviseArguments) -> Value {

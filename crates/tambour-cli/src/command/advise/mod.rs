@@ -1,47 +1,44 @@
 //! `tambour advise`: which codecs and types suit the columns of a table or of files.
 
 mod json;
-pub(super) mod rows;
 mod text;
 
 use super::threads;
 use crate::cli::AdviseArguments;
 use crate::clock;
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
-use anyhow::Context;
 use std::io::Write;
-use std::path::Path;
 use tambour::codec::kernels;
+use tambour::files::ReadOptions;
+use tambour::sample::{self, Rows, Seen};
 use tambour::table::advise::{AdviseOptions, advise, alter};
-use tambour_bench::machine::Machine;
-
-/// The page that `--out` writes.
-const PAGE: &str = "report.html";
+use tambour_report::{Machine, clock::thread_time};
 
 /// Advises.
 pub(crate) fn run(arguments: &AdviseArguments, console: Console) -> anyhow::Result<()> {
     let start = clock::Start::now();
-    let rows = rows::read(arguments, console)?;
-    rows.check()?;
+    let rows = read(arguments, console)?;
+    if rows.sample.rows() == 0 {
+        let reason = format!("{}: without rows there is no advice", rows.name);
+        return Err(Failure::NotFound(reason).into());
+    }
     let mut options = AdviseOptions {
         goal: arguments.goal.into(),
         server: arguments.server,
         threads: threads(arguments.threads),
-        ..AdviseOptions::new(tambour_bench::thread_time)
+        ..AdviseOptions::new(thread_time)
     };
     if arguments.exhaustive {
         options = options.exhaustive();
     }
     let advice = advise(&rows.sample, &rows.present, &options)?;
     if let Some(directory) = &arguments.out {
-        let machine = Machine {
-            commit: env!("CARGO_PKG_VERSION").to_owned(),
-            command: command_line(),
-            date: clock::today(),
-            ..Machine::detect(kernels::isa()?)
-        };
-        let page = tambour_bench::advise::page(&advice, &rows.name, machine).render()?;
-        write_page(directory, &page)?;
+        let machine = Machine::of_this_run(kernels::isa()?);
+        let page = tambour_report::advise::page(&advice, &rows.name, machine);
+        tambour_report::write(directory, &[], &page)?;
     }
     if arguments.json {
         stdout::json(&json::advice(&advice, &rows, arguments))?;
@@ -62,18 +59,30 @@ pub(crate) fn run(arguments: &AdviseArguments, console: Console) -> anyhow::Resu
         quantity::seconds(start.elapsed()),
     ));
     if let Some(directory) = &arguments.out {
-        console.note(format_args!("wrote {}", directory.join(PAGE).display()));
+        console.note(format_args!("wrote {}", directory.join("report.html").display()));
     }
     Ok(())
 }
 
-fn command_line() -> String {
-    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    words.collect::<Vec<_>>().join(" ")
-}
-
-fn write_page(directory: &Path, page: &str) -> anyhow::Result<()> {
-    std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-    let path = directory.join(PAGE);
-    std::fs::write(&path, page).with_context(|| path.display().to_string())
+/// Reads what the arguments name: a table, or files.
+fn read(arguments: &AdviseArguments, console: Console) -> anyhow::Result<Rows> {
+    let interrupt = Interrupt::listen();
+    let mut progress = None;
+    let mut observe = |seen: Seen| -> anyhow::Result<()> {
+        let total = seen.bytes_total.map_or(Total::Unknown, Total::Bytes);
+        let progress = progress.get_or_insert_with(|| console.progress("advise", total));
+        progress.update(seen.bytes, seen.rows);
+        Ok(interrupt.check()?)
+    };
+    match &arguments.paths[..] {
+        [path] if path.is_dir() => sample::of_table(path, &mut observe),
+        paths => {
+            let options = ReadOptions {
+                format: arguments.format.map(Into::into),
+                threads: threads(arguments.threads),
+                ..ReadOptions::default()
+            };
+            sample::of_files(paths, options, &mut observe)
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! Advice as people read it, in 80 columns.
 
 use super::super::inspect::{fact, write_grid};
-use super::rows::Rows;
 use crate::output::grid::{Grid, Heading};
 use crate::output::quantity;
 use std::io::{self, Write};
 use tambour::codec::choose::Objective;
+use tambour::sample::Rows;
 use tambour::table::advise::server::verdict;
 use tambour::table::advise::{Advice, ColumnAdvice, Measure, Version, alter};
 

@@ -1,7 +1,6 @@
 //! `tambour pages space`: what a file would take as pages.
 
 use super::arguments::SpaceArguments;
-use crate::command::bench::{machine, write_table};
 use crate::exit::Failure;
 use crate::output::progress::Total;
 use crate::output::{Console, stdout};
@@ -11,7 +10,8 @@ use std::fs::File;
 use std::io::{Read, Write};
 use tambour::codec::kernels;
 use tambour::page::space::measure;
-use tambour_bench::pages::space_report;
+use tambour_report::Machine;
+use tambour_report::space::space_report;
 
 /// Measures and tells.
 pub(super) fn run(arguments: &SpaceArguments, console: Console) -> anyhow::Result<()> {
@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &SpaceArguments, console: Console) -> anyhow::Resul
     drop(progress);
     let report = space_report(&place(), &found);
     if let Some(directory) = &arguments.out {
-        report.write(directory, machine(kernels::isa()?))?;
+        report.write(directory, Machine::of_this_run(kernels::isa()?))?;
         console.note(format_args!("wrote {}", directory.join("report.html").display()));
     }
     if arguments.json {
@@ -67,6 +67,6 @@ pub(super) fn run(arguments: &SpaceArguments, console: Console) -> anyhow::Resul
         }))?);
     }
     let mut target = stdout::text();
-    write_table(&mut target, &report.table)?;
+    write!(target, "{}\n{}", report.table.title, report.table.to_text())?;
     Ok(target.flush()?)
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::io::Write;
 use tambour::record::{CutOff, Group, Retention, SealOptions, SealReport, Writer, salvage as save};
 use tambour::storage;
-use tambour_bench::thread_seconds;
+use tambour_report::clock::thread_seconds;
 
 pub(super) fn seal(arguments: &SealArguments, console: Console) -> anyhow::Result<()> {
     let writer = open(&arguments.log.store)?.writer(&arguments.log.category)?;

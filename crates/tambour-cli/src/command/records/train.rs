@@ -2,7 +2,6 @@
 
 use super::arguments::TrainArguments;
 use super::{format, open};
-use crate::command::bench::{machine, write_table};
 use crate::exit::Failure;
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
@@ -11,7 +10,8 @@ use serde_json::json;
 use std::io::Write;
 use tambour::codec::kernels;
 use tambour::record::Batch;
-use tambour_bench::records::trade_offs;
+use tambour_report::Machine;
+use tambour_report::dictionary::trade_offs;
 
 /// Most raw bytes that are read to learn from.
 const SAMPLE_BYTES_MAX: usize = 256 << 20;
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &TrainArguments, console: Console) -> anyhow::Resul
         progress.update((100 * done / total.max(1)) as u64, 0);
     })?;
     drop(progress);
-    let html = found.page(machine(kernels::isa()?)).render()?;
+    let html = found.page(Machine::of_this_run(kernels::isa()?)).render()?;
     std::fs::write(page, html).with_context(|| page.display().to_string())?;
     if arguments.json {
         let cells = found.cells.iter().map(|cell| {
@@ -68,8 +68,8 @@ pub(super) fn run(arguments: &TrainArguments, console: Console) -> anyhow::Resul
         }))?);
     }
     let mut target = stdout::text();
-    write_table(&mut target, &found.table())?;
-    writeln!(target, "\n{}", found.recommendation())?;
+    let table = found.table();
+    writeln!(target, "{}\n{}\n{}", table.title, table.to_text(), found.recommendation())?;
     target.flush()?;
     console.note(format_args!("wrote {}", page.display()));
     Ok(())

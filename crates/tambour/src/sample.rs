@@ -1,0 +1,205 @@
+//! Samples of rows, from which advice on codecs is made: of files, or of a table's or a part's granules.
+
+use crate::{Column, Error, Part, Table};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tambour_files::{FileError, Input, ReadOptions};
+use tambour_part::part::ReadRequest;
+use tambour_part::types::Strings;
+use tambour_storage;
+use tambour_table::PartName;
+use tambour_table::advise::{Intake, Present, Sample};
+use tambour_table::scan::{Scan, ScanRange, ScanRequest};
+
+/// Rows of a table that are read; of more, granules spread over all are.
+const ROWS_MAX: u64 = 2_000_000;
+/// Granules that are read together.
+const GRANULES: usize = 8;
+/// Rows that travel together.
+const BATCH_ROWS: usize = 16_384;
+/// Files by which a directory is known to be a part; any of them will do, so that a damaged part is still one.
+const PART_FILES: [&str; 4] = ["columns.txt", "checksums.txt", "count.txt", "data.bin"];
+
+/// A sample of rows, and what is known of their columns.
+#[derive(Debug)]
+pub struct Rows {
+    /// Name of the table, or one made of the file's.
+    pub name: String,
+    /// The rows.
+    pub sample: Sample,
+    /// Codecs and bytes on disk, in the order of the columns; nothing is known of those of files.
+    pub present: Vec<Present>,
+    /// The rows are those of a table or part, whose codecs are known.
+    pub is_table: bool,
+}
+
+/// How far reading is.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Bytes of files that were read.
+    pub bytes: u64,
+    /// Bytes of all files, where that is known.
+    pub bytes_total: Option<u64>,
+    /// Rows that were read.
+    pub rows: u64,
+}
+
+/// True if a directory is a part, by its name or by what is in it.
+pub fn is_part(path: &Path) -> bool {
+    let named = path.file_name().and_then(|name| name.to_str()).and_then(PartName::parse).is_some();
+    named || PART_FILES.iter().any(|name| path.join(name).is_file())
+}
+
+/// Reads a table, a part or a file. `observe` is told how far that is; an error of it ends the reading.
+pub fn of_path<E: From<Error>>(
+    path: &Path,
+    options: ReadOptions,
+    observe: &mut dyn FnMut(Seen) -> Result<(), E>,
+) -> Result<Rows, E> {
+    if !path.is_dir() {
+        return of_files(&[path.to_path_buf()], options, observe);
+    }
+    if is_part(path) { of_part(path, observe) } else { of_table(path, observe) }
+}
+
+/// Reads files of one shape to their ends. `observe` is told how far that is; an error of it ends the reading.
+pub fn of_files<E: From<Error>>(
+    paths: &[PathBuf],
+    options: ReadOptions,
+    observe: &mut dyn FnMut(Seen) -> Result<(), E>,
+) -> Result<Rows, E> {
+    let options = ReadOptions { batch_rows: BATCH_ROWS, ..options };
+    let mut input = Input::open(paths, options).map_err(Error::from)?;
+    let bytes_total = input.bytes_total();
+    let sample = loop {
+        let mut intake = Intake::new(input.columns().to_vec());
+        let mut rows = 0;
+        let end = loop {
+            match input.next_batch() {
+                None => break Ok(()),
+                Some(Ok(batch)) => {
+                    rows += batch.num_rows() as u64;
+                    intake.push(&batch).map_err(Error::from)?;
+                    observe(Seen { bytes: input.bytes_read(), bytes_total, rows })?;
+                }
+                Some(Err(error)) => break Err(error),
+            }
+        };
+        match end {
+            Ok(()) => break intake.finish(None).map_err(Error::from)?,
+            // A later row contradicts the types: with all of them known, again from the start.
+            Err(FileError::Widen { .. }) => input.restart().map_err(Error::from)?,
+            Err(error) => return Err(Error::from(error).into()),
+        }
+    };
+    let present = vec![Present::default(); input.columns().len()];
+    let name = paths.first().and_then(|path| path.file_stem()).unwrap_or_default();
+    let name = name.to_string_lossy().split('.').next().unwrap_or_default().to_owned();
+    Ok(Rows { name, sample, present, is_table: false })
+}
+
+/// Reads granules of a table that are spread over it. `observe` is told how far that is; an error of it ends the reading.
+pub fn of_table<E: From<Error>>(
+    path: &Path,
+    observe: &mut dyn FnMut(Seen) -> Result<(), E>,
+) -> Result<Rows, E> {
+    let table = Table::open(path).map_err(Error::from)?;
+    let columns: Vec<Column> = table.columns().to_vec();
+    let request = ScanRequest {
+        columns: columns.iter().map(|column| column.name.clone()).collect(),
+        batch_rows: BATCH_ROWS,
+        ..ScanRequest::default()
+    };
+    let (mut scan, _) = Scan::plan(&table, &request).map_err(Error::from)?;
+    thin(&mut scan, &table);
+    let mut intake = Intake::new(columns.clone());
+    let mut seen = Seen { bytes: 0, bytes_total: None, rows: 0 };
+    for partition in 0..scan.partitions.len() {
+        for batch in scan.run(partition, table.storage(), Some(&table)).map_err(Error::from)? {
+            let batch = batch.map_err(Error::from)?;
+            seen.rows += batch.num_rows() as u64;
+            intake.push(&batch).map_err(Error::from)?;
+            observe(seen)?;
+        }
+    }
+    let sample = intake.finish(Some(table.rows())).map_err(Error::from)?;
+    let present = columns.iter().map(|column| present(&table, column)).collect::<Result<_, _>>()?;
+    Ok(Rows { name: table.name().to_owned(), sample, present, is_table: true })
+}
+
+fn of_part<E: From<Error>>(
+    path: &Path,
+    observe: &mut dyn FnMut(Seen) -> Result<(), E>,
+) -> Result<Rows, E> {
+    let part = Arc::new(Part::open(&storage::disk(), path).map_err(Error::from)?);
+    let columns: Vec<Column> = part.columns().to_vec();
+    let count = part.granules().len();
+    let stride = usize::try_from(part.rows().div_ceil(ROWS_MAX)).unwrap_or(usize::MAX).max(1);
+    let runs = (0..count).step_by(GRANULES).enumerate();
+    let kept = runs.filter(|(number, _)| number % stride == 0);
+    let request = ReadRequest {
+        columns: (0..columns.len()).collect(),
+        granules: kept.map(|(_, start)| start..(start + GRANULES).min(count)).collect(),
+        batch_rows: BATCH_ROWS,
+        strings: Strings::Binary,
+    };
+    let mut intake = Intake::new(columns);
+    let mut seen = Seen { bytes: 0, bytes_total: None, rows: 0 };
+    for batch in part.read(request).map_err(Error::from)? {
+        let batch = batch.map_err(Error::from)?;
+        seen.rows += batch.num_rows() as u64;
+        intake.push(&batch).map_err(Error::from)?;
+        observe(seen)?;
+    }
+    let sample = intake.finish(Some(part.rows())).map_err(Error::from)?;
+    // What most blocks of a column really have.
+    let present = part.column_sizes().map_err(Error::from)?.into_iter().map(|size| Present {
+        codec: size.codecs.first().and_then(|codec| codec.parse().ok()),
+        on_disk: Some(size.compressed),
+    });
+    let present = present.collect();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Rows { name, sample, present, is_table: true })
+}
+
+/// What the table says of a column, and what its files take.
+fn present(table: &Table, column: &Column) -> Result<Present, Error> {
+    let defined = table.definition().and_then(|definition| {
+        definition.columns.iter().find(|defined| defined.column.name == column.name)
+    });
+    let mut on_disk = 0;
+    for part in table.parts() {
+        for (own, size) in part.columns().iter().zip(part.column_sizes()?) {
+            if own.name == column.name {
+                on_disk += size.compressed;
+            }
+        }
+    }
+    let codec = defined.and_then(|defined| defined.codec.clone());
+    Ok(Present { codec, on_disk: Some(on_disk) })
+}
+
+/// Leaves runs of granules that are spread over a large table.
+fn thin(scan: &mut Scan, table: &Table) {
+    let rows = table.rows();
+    if rows <= ROWS_MAX {
+        return;
+    }
+    let stride = usize::try_from(rows.div_ceil(ROWS_MAX)).unwrap_or(usize::MAX);
+    let mut number = 0;
+    for ranges in &mut scan.partitions {
+        let mut kept = Vec::new();
+        for range in ranges.iter() {
+            let sizes = table.parts().get(range.part).map_or(&[][..], |part| part.granules());
+            for start in (range.start..range.end).step_by(GRANULES) {
+                let end = (start + GRANULES).min(range.end);
+                if number % stride == 0 {
+                    let rows = sizes.get(start..end).unwrap_or_default().iter().sum();
+                    kept.push(ScanRange { part: range.part, start, end, rows });
+                }
+                number += 1;
+            }
+        }
+        *ranges = kept;
+    }
+}
