@@ -129,8 +129,8 @@ impl Vector {
         }
         let Encoded { base, bits, exceptions } = encoded;
         target.extend([decimal.exponent, decimal.factor]);
-        let exceptions = u16::try_from(exceptions).expect("a vector has 1024 values");
-        target.extend(exceptions.to_le_bytes());
+        let count = u16::try_from(exceptions).expect("a vector has 1024 values");
+        target.extend(count.to_le_bytes());
         target.push(u8::try_from(bits).expect("an integer has 64 bits"));
         target.extend(base.to_le_bytes());
         let start = target.len();
