@@ -1,19 +1,17 @@
 """Measures the picture of the README: bytes and scan time of one table in several formats, into docs/figures/scan.tsv.
 
-    cargo xtask picture --measure [--scale 1] [--rounds 7]
+    cargo xtask picture --measure [--scale 1] [--rounds 7] [--parts-only]
 
 TPC-H's `lineitem` in the order of its generator. Every contender reads every column with one thread: the sum of each number, of
 the length of each string, of the year of each date. Contenders take turns, answers are compared, and the least processor time
 counts. ClickHouse is chdb; it also reads the parts that Tambour wrote, as they are. Needs `duckdb` beside oracle/requirements.txt.
 
-With `--writer PROGRAM` another program than the release binary writes Tambour's parts (`PROGRAM FILE TABLE --codec CODEC`, the
-example `import` of tambour-files), and Tambour's own scan is left out: how a table is written does not depend on how the writer
-was compiled, but times do.
+With `--parts-only` Tambour writes its parts and does not scan them itself: for a binary that is not optimised, whose parts are
+the same and whose times say nothing.
 """
 
 import argparse
 import datetime
-import json
 import os
 import pathlib
 import platform
@@ -102,15 +100,15 @@ def contenders(options, server, folder):
     for label, codec in (("balance", "auto(balance)"), ("size", "auto(size)")):
         table = folder / label
         if not table.exists():
-            words = [options.writer, source, table, "--codec", codec] if options.writer else [
-                options.tambour, "import", source, "--into", table, "--codec", codec]
+            words = [options.tambour, "import", source, "--into", table, "--codec", codec]
             subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
         parts = parts_of(table)
         written = sum(size(part) for part in parts)
-        statement = json.loads((table / "tambour.json").read_text())["statement"]
-        server.run(statement.replace(statement.split("(")[0], f"CREATE TABLE {label} ", 1))
+        words = [options.tambour, "attach-script", table, "--sql", "--name", label]
+        statements = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        server.run(statements.split(";\n")[0])
         server.attach("default", label, parts)
-        if not options.writer:
+        if not options.parts_only:
             found.append(Contender("Tambour", codec, "Tambour", written, outside(options.tambour, table)))
         found.append(Contender("Tambour", codec, "ClickHouse", written, clickhouse_scan(server, label)))
     for label, codec in (("lz4", "LZ4"), ("zstd", "ZSTD(3)")):
@@ -145,7 +143,7 @@ def main():
     options.add_argument("--scale", type=float, default=1)
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--folder", type=pathlib.Path, default=ROOT / "target" / "picture")
-    options.add_argument("--writer", type=pathlib.Path)
+    options.add_argument("--parts-only", action="store_true")
     options.add_argument("--generator", type=pathlib.Path)
     options = options.parse_args()
     options.tambour = pathlib.Path(os.environ.get("TAMBOUR", "none"))
@@ -173,7 +171,7 @@ def main():
         "# time: the least processor time of reading every column with one thread, page cache warm; contenders took turns",
         f"# machine: {machine()}; {versions}",
         f"# date: {datetime.date.today()}",
-        f"# command: cargo xtask picture --measure{' --writer the example import of tambour-files' if options.writer else ''}",
+        f"# command: cargo xtask picture --measure{' --parts-only' if options.parts_only else ''}",
         "system\tformat\tread by\tbytes\tseconds\tmedian",
     ]
     lines = [f"{it.system}\t{it.name}\t{it.reader}\t{it.bytes}\t{min(it.seconds):.4f}\t{statistics.median(it.seconds):.4f}" for it in found]

@@ -7,7 +7,7 @@
 //! | `tidy` | dependency order of the layers, file lengths, module docs, links, picture, changelog |
 //! | `tour` | builds a release binary and runs the main job on the files in `data/` |
 //! | `isa` | the laws once per `TAMBOUR_ISA` level (part of `test`) |
-//! | `nightly [MINUTES]` | everything slow in that time, with a table of what ran and what was left out |
+//! | `nightly [MINUTES [STEP]...]` | everything slow in that time, or some of it; a table of what ran and what was left out |
 //! | `fuzz [SECONDS]` | every fuzz target for that long (nightly toolchain, cargo-fuzz); adds to `fuzz/COUNTS.tsv` |
 //! | `kill [SECONDS]` | the tests that kill a writer, again and again |
 //! | `vectors` | many vectors of codecs that ClickHouse makes (chdb), against ours |
@@ -62,7 +62,8 @@ fn main() -> ExitCode {
         ["isa"] => test::isa_levels(),
         ["fuzz", rest @ ..] => fuzz::all(rest.first().copied().unwrap_or("60")),
         ["fuzz-build"] => fuzz::build(),
-        ["nightly", rest @ ..] => nightly::run(rest.first().copied().unwrap_or("240")),
+        ["nightly"] => nightly::run("240", &[]),
+        ["nightly", minutes, only @ ..] => nightly::run(minutes, only),
         ["miri"] => slow::miri(),
         ["aarch64"] => slow::aarch64(),
         ["deny"] => run("cargo", &["deny", "check"]),
@@ -83,7 +84,7 @@ fn main() -> ExitCode {
         ["mariadb-tests", directory] => mariadb::test(directory),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|nightly [MINUTES]|fuzz [SECONDS]|kill [SECONDS]|miri|aarch64|vectors|deny|report|filesystems|flips|lines|mariadb[-tests] DIRECTORY|scale|picture [--measure]|snippets|book|release --dry-run [--no-build]"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|nightly [MINUTES [STEP]...]|fuzz [SECONDS]|kill [SECONDS]|miri|aarch64|vectors|deny|report|filesystems|flips|lines|mariadb[-tests] DIRECTORY|scale|picture [--measure]|snippets|book|release --dry-run [--no-build]"
                 .into())
         }
     };

@@ -1,4 +1,4 @@
-//! Everything that is too slow for `make test`, in a given time: `cargo xtask nightly [MINUTES]`.
+//! Everything that is too slow for `make test`, in a given time: `cargo xtask nightly [MINUTES [STEP]...]`.
 //!
 //! Each step is another command of this program, with its output in `target/nightly/`. The table at the end says what ran,
 //! how often, how it ended, and what was left out and why; it is also `target/nightly/table.md`.
@@ -43,6 +43,8 @@ const AARCH64: &[Need] = &[programs::CROSS_TARGET, programs::CROSS_LINKER, progr
 
 /// The share of the whole time that goes to killing processes.
 const KILL_SHARE: u32 = 10;
+/// The step after the others.
+const FUZZ: &str = "fuzz";
 /// Fuzzing a target for less says nothing.
 const FUZZ_SECONDS_MIN: u64 = 2;
 
@@ -70,17 +72,31 @@ struct Night {
     lines: Vec<Line>,
 }
 
-/// Runs all of it in about that many minutes. A step that has begun is not cut short.
-pub(crate) fn run(minutes: &str) -> Outcome {
+/// Runs all of it, or the named steps, in about that many minutes. A step that has begun is not cut short.
+pub(crate) fn run(minutes: &str, only: &[&str]) -> Outcome {
+    let is_known = |name: &&str| *name == FUZZ || STEPS.iter().any(|step| step.name == *name);
+    if let Some(name) = only.iter().find(|name| !is_known(name)) {
+        let names: Vec<&str> = STEPS.iter().map(|step| step.name).chain([FUZZ]).collect();
+        return Err(format!("{name:?} is not a step; steps are {}", names.join(", ")));
+    }
+    let is_wanted = |name: &str| only.is_empty() || only.contains(&name);
     let minutes: u32 = minutes.parse().map_err(|error| format!("minutes {minutes:?}: {error}"))?;
     let folder = root().join("target/nightly");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let whole = Duration::from_mins(u64::from(minutes));
     let mut night = Night { start: now(), whole, folder, lines: Vec::new() };
     for step in &STEPS {
-        night.step(step)?;
+        if is_wanted(step.name) {
+            night.step(step)?;
+        } else {
+            night.leave_out(step.name);
+        }
     }
-    night.fuzz()?;
+    if is_wanted(FUZZ) {
+        night.fuzz()?;
+    } else {
+        night.leave_out(FUZZ);
+    }
     let table = table(&night.lines);
     println!("\n{table}");
     let path = night.folder.join("table.md");
@@ -146,12 +162,12 @@ impl Night {
     /// Builds the targets and gives each its share of the time that is left.
     fn fuzz(&mut self) -> Outcome {
         if let Err(reason) = programs::FUZZ.check() {
-            self.push("fuzz", String::new(), Ending::LeftOut(reason), 0);
+            self.push(FUZZ, String::new(), Ending::LeftOut(reason), 0);
             return Ok(());
         }
         let (built, _, seconds) = self.logged("fuzz-build", &["fuzz-build"])?;
         if !built {
-            self.push("fuzz", "the build".to_owned(), Ending::Failed, seconds);
+            self.push(FUZZ, "the build".to_owned(), Ending::Failed, seconds);
             return Ok(());
         }
         let targets = fuzz::targets()?;
@@ -183,6 +199,11 @@ impl Night {
             self.push(&name, count, result, share);
         }
         Ok(())
+    }
+
+    fn leave_out(&mut self, name: &str) {
+        let reason = "it was not asked for".to_owned();
+        self.push(name, String::new(), Ending::LeftOut(reason), 0);
     }
 
     fn push(&mut self, name: &str, count: String, result: Ending, seconds: u64) {

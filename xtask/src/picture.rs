@@ -39,14 +39,18 @@ pub(crate) fn draw() -> Outcome {
     Ok(())
 }
 
-/// Measures with a release binary and the Python of the oracle, then draws.
+/// Measures with a release binary (or the one that `TAMBOUR` names) and the Python of the oracle, then draws.
 pub(crate) fn measure(arguments: &[&str]) -> Outcome {
     let python = test::virtual_environment()?.display().to_string();
     output(&python, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "duckdb"])?;
-    if !arguments.contains(&"--writer") {
-        crate::run("cargo", &["build", "--release", "--locked", "--package", "tambour-cli"])?;
-    }
-    let tambour = test::binary("release").display().to_string();
+    // A binary that is there by name is taken as it is.
+    let tambour = match std::env::var("TAMBOUR") {
+        Ok(tambour) => tambour,
+        Err(_) => {
+            crate::run("cargo", &["build", "--release", "--locked", "--package", "tambour-cli"])?;
+            test::binary("release").display().to_string()
+        }
+    };
     let words = [&["oracle/picture.py"], arguments].concat();
     run_with(&python, &words, &[("TAMBOUR", &tambour)])?;
     draw()

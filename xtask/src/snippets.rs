@@ -2,8 +2,8 @@
 //!
 //! - Every call of `tambour` in a code block of the README, the guides and the crates' READMEs names a command and flags
 //!   that the program's `--help` has (`cargo xtask snippets`, part of `test`). Values of flags are not checked.
-//! - The README's calls are run in their order in an empty directory with the files of `data/`; a line after a call that
-//!   is not one itself must be in its output.
+//! - The calls of the README and of docs/start.md are run in their order, each page in a directory of its own with the
+//!   files of `data/`, and also in its `data/`; a line after a call that is not one itself must begin one of its output.
 //! - The README's Rust is a copy of the lines between two marks of a test (tidy).
 
 use crate::tidy::{directories, files, read};
@@ -11,7 +11,10 @@ use crate::{Outcome, output, root};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+/// Pages whose calls are run.
+const RUN: [&str; 2] = ["README.md", "docs/start.md"];
 
 /// The test whose lines the README shows, and the marks around them.
 const RUST: &str = "crates/tambour/tests/readme.rs";
@@ -48,8 +51,11 @@ pub(crate) fn check(tambour: &Path) -> Outcome {
         return Err(format!("snippets:\n  {}", found.join("\n  ")));
     }
     println!("snippets: {count} calls have commands and flags that exist");
-    let readme = calls("README.md", &read(&root().join("README.md"))?);
-    run_all(tambour, &readme)
+    for page in RUN {
+        run_all(tambour, &calls(page, &read(&root().join(page))?))?;
+        println!("snippets: the calls of {page} ran");
+    }
+    Ok(())
 }
 
 /// Calls in the code blocks of a page: lines that begin with `tambour` or `$ tambour`.
@@ -175,10 +181,11 @@ fn run_all(tambour: &Path, calls: &[Call]) -> Outcome {
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(failed)?;
     }
-    fs::create_dir_all(&folder).map_err(failed)?;
+    fs::create_dir_all(folder.join("data")).map_err(failed)?;
     for file in files(&[root().join("data")], "")? {
         let name = crate::tidy::file_name(&file);
-        fs::copy(&file, folder.join(name)).map_err(failed)?;
+        fs::copy(&file, folder.join(&name)).map_err(failed)?;
+        fs::copy(&file, folder.join("data").join(&name)).map_err(failed)?;
     }
     let program = std::path::absolute(tambour).map_err(failed)?;
     for call in calls {
@@ -193,6 +200,7 @@ fn run_all(tambour: &Path, calls: &[Call]) -> Outcome {
             ])
             .env("TAMBOUR", &program)
             .current_dir(&folder)
+            .stdin(Stdio::null())
             .output()
             .map_err(failed)?;
         let text = String::from_utf8_lossy(&run.stdout).into_owned();
@@ -200,7 +208,7 @@ fn run_all(tambour: &Path, calls: &[Call]) -> Outcome {
             return Err(format!("{}: {}: {}\n{text}", call.place, call.command, run.status));
         }
         for line in &call.expected {
-            if !text.lines().any(|it| it.trim_end() == line) {
+            if !text.lines().any(|it| it.starts_with(line.as_str())) {
                 return Err(format!(
                     "{}: `{}` did not print {line:?}:\n{text}",
                     call.place, call.command
@@ -208,7 +216,6 @@ fn run_all(tambour: &Path, calls: &[Call]) -> Outcome {
             }
         }
     }
-    println!("snippets: {} calls of the README ran", calls.len());
     Ok(())
 }
 
