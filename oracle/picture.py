@@ -135,7 +135,7 @@ def contenders(options, server, folder):
 def machine():
     lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-    return f"{os.cpu_count()} cores, {model}"
+    return f"{os.cpu_count()} cores, {model}, load {os.getloadavg()[0]:.1f}"
 
 
 def main():

@@ -21,6 +21,9 @@ const BOTTOM: f64 = 44.0;
 /// Height of a line of text, and width of a letter on average.
 const LINE: f64 = 16.0;
 const LETTER: f64 = 7.2;
+const LETTER_BOLD: f64 = 7.8;
+/// What is written in bold letters.
+const OURS: &str = "Tambour";
 
 /// A format, what reads it, and what that took.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +79,9 @@ fn points(text: &str) -> Result<(Vec<Point>, String), String> {
         let number = |text: &str| {
             text.parse::<f64>().map_err(|error| format!("{FIGURES}: {text:?}: {error}"))
         };
+        // The words of `CODEC(auto)` need no more.
+        let inside = format.strip_prefix("auto(").and_then(|rest| rest.strip_suffix(')'));
+        let format = inside.unwrap_or(format);
         let by = if reader == system { String::new() } else { format!(", by {reader}") };
         points.push(Point {
             system: system.to_owned(),
@@ -176,7 +182,7 @@ fn svg(text: &str) -> Result<String, String> {
     for (point, (label_x, label_y, anchor)) in points.iter().zip(labels(&points, &x, &y)) {
         let class = class(&point.system);
         let (at_x, at_y) = (x.place(point.megabytes), y.place(point.seconds));
-        if (label_y - 4.0 - at_y).abs() > LINE / 2.0 {
+        if (label_y - 4.0 - at_y).abs() > LINE * 1.5 {
             add(format!(
                 "<path class=\"grid\" d=\"M{at_x:.1} {at_y:.1}L{label_x:.1} {:.1}\"/>",
                 label_y - 4.0
@@ -199,16 +205,20 @@ fn labels(points: &[Point], x: &Axis, y: &Axis) -> Vec<(f64, f64, &'static str)>
     let dots =
         points.iter().map(|it| (x.place(it.megabytes), y.place(it.seconds))).collect::<Vec<_>>();
     for (point, (at_x, at_y)) in points.iter().zip(&dots) {
-        let width = point.label.chars().count() as f64 * LETTER;
-        // Right, left, then rows further up and down.
-        let rows = [0.0, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0, -4.0, 4.0, -5.0, 5.0];
-        let tries = rows.iter().flat_map(|row| [(row, "start"), (row, "end")]);
+        let letter = if point.system == OURS { LETTER_BOLD } else { LETTER };
+        let width = point.label.chars().count() as f64 * letter;
+        // Right, left, above, below, then rows further up and down.
+        let beside = [(0.0, "start"), (0.0, "end"), (-1.0, "middle"), (1.0, "middle")];
+        let further = [-1.0, 1.0, -2.0, 2.0, -3.0, 3.0, -4.0, 4.0].into_iter();
+        let further =
+            further.flat_map(|row| ["start", "end", "middle"].map(|anchor| (row, anchor)));
+        let tries = beside.into_iter().chain(further);
         let places_of = tries.map(|(row, anchor)| {
             let base = at_y + 4.0 + row * LINE;
-            let (from, text_x) = if anchor == "start" {
-                (at_x + 10.0, at_x + 10.0)
-            } else {
-                (at_x - 10.0 - width, at_x - 10.0)
+            let (from, text_x) = match anchor {
+                "start" => (at_x + 10.0, at_x + 10.0),
+                "end" => (at_x - 10.0 - width, at_x - 10.0),
+                _ => (at_x - width / 2.0, *at_x),
             };
             ([from, base - 11.0, from + width, base + 3.0], (text_x, base, anchor))
         });
