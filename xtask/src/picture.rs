@@ -47,12 +47,11 @@ pub(crate) fn measure(arguments: &[&str]) -> Outcome {
     let python = test::virtual_environment()?.display().to_string();
     output(&python, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "duckdb"])?;
     // A binary that is there by name is taken as it is.
-    let tambour = match std::env::var("TAMBOUR") {
-        Ok(tambour) => tambour,
-        Err(_) => {
-            crate::run("cargo", &["build", "--release", "--locked", "--package", "tambour-cli"])?;
-            test::binary("release").display().to_string()
-        }
+    let tambour = if let Ok(tambour) = std::env::var("TAMBOUR") {
+        tambour
+    } else {
+        crate::run("cargo", &["build", "--release", "--locked", "--package", "tambour-cli"])?;
+        test::binary("release").display().to_string()
     };
     let words = [&["oracle/picture.py"], arguments].concat();
     run_with(&python, &words, &[("TAMBOUR", &tambour)])?;
