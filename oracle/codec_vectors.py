@@ -1,7 +1,7 @@
 """Column files as ClickHouse writes them, as vectors for `crates/tambour-codec/tests/`.
 
     python oracle/codec_vectors.py small > crates/tambour-codec/tests/vectors/clickhouse.tsv
-    python oracle/codec_vectors.py large > large.tsv && TAMBOUR_VECTORS=large.tsv cargo test -p tambour-codec --test clickhouse
+    cargo xtask vectors        # the large ones, which are not kept: made and replayed
 
 Each line: ClickHouse type, class and width of an element, codec, `same` if our encoder gives the same bytes (`other` where the
 encoder has a choice), uncompressed bytes, bytes of the file; both in hex.

@@ -99,8 +99,14 @@ pub(crate) fn check(root: &Path, found: &mut Vec<String>) -> Outcome {
     Ok(())
 }
 
+/// Names of all crates, each after those of the floors below it.
+pub(crate) fn order(root: &Path) -> Result<Vec<String>, String> {
+    let law = Law::read(root)?;
+    Ok(law.floors.into_iter().flatten().chain(law.beside).collect())
+}
+
 /// Names in `[dependencies]` (and its target-specific forms), not those for tests and build scripts.
-fn dependencies(manifest: &str) -> Vec<String> {
+pub(crate) fn dependencies(manifest: &str) -> Vec<String> {
     let mut inside = false;
     let mut names = Vec::new();
     for line in manifest.lines() {

@@ -4,10 +4,13 @@
 //! |---|---|
 //! | `test` | every test of the everyday tier: unit, laws per ISA level, docs, oracle (chdb), tour as smoke test |
 //! | `lint` | rustfmt, clippy, tidy, rustdoc, all with warnings as errors |
-//! | `tidy` | dependency order of the layers, file lengths, module docs, links, changelog |
+//! | `tidy` | dependency order of the layers, file lengths, module docs, links, picture, changelog |
 //! | `tour` | builds a release binary and runs the main job on the files in `data/` |
 //! | `isa` | the laws once per `TAMBOUR_ISA` level (part of `test`) |
-//! | `fuzz [SECONDS]` | every fuzz target for that long (nightly toolchain, cargo-fuzz) |
+//! | `nightly [MINUTES [STEP]...]` | everything slow in that time, or some of it; a table of what ran and what was left out |
+//! | `fuzz [SECONDS]` | every fuzz target for that long (nightly toolchain, cargo-fuzz); adds to `fuzz/COUNTS.tsv` |
+//! | `kill [SECONDS]` | the tests that kill a writer, again and again |
+//! | `vectors` | many vectors of codecs that ClickHouse makes (chdb), against ours |
 //! | `miri` | the kernels' scalar paths and the codecs under Miri (nightly toolchain) |
 //! | `aarch64` | the kernels' tests for AArch64 under qemu-user (needs the rustup target, gcc-aarch64-linux-gnu, qemu-user) |
 //! | `deny` | licences and advisories (cargo-deny) |
@@ -18,15 +21,27 @@
 //! | `mariadb DIRECTORY` | unpacks a MariaDB server of Debian's packages there, for `bench pages --mariadb` (apt-get, dpkg; installs nothing) |
 //! | `mariadb-tests DIRECTORY` | the tests that start such a server (slow tier) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
+//! | `picture [--measure]` | docs/figures/scan.svg from docs/figures/scan.tsv; measures first, if asked |
+//! | `snippets` | calls of `tambour` in the documentation against its help; runs those of the README (part of `test`) |
+//! | `book` | the guides as a book in target/book (mdbook) |
+//! | `release --dry-run [--no-build]` | what a release would do: metadata, packages, versions, archives of the program |
 //!
-//! `test` and `lint` are what continuous integration runs; the rest are slow tiers, run before a release.
+//! `test` and `lint` are what continuous integration runs; `nightly` runs the slow tiers.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks")]
 
+mod book;
 mod contenders;
 mod filesystems;
+mod fuzz;
 mod layers;
 mod lines;
 mod mariadb;
+mod nightly;
+mod picture;
+mod programs;
+mod release;
+mod slow;
+mod snippets;
 mod test;
 mod tidy;
 mod tour;
@@ -46,20 +61,31 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::check(&root()),
         ["tour"] => tour::release(),
         ["isa"] => test::isa_levels(),
-        ["fuzz", rest @ ..] => fuzz(rest.first().copied().unwrap_or("60")),
-        ["miri"] => miri(),
-        ["aarch64"] => aarch64(),
+        ["fuzz", rest @ ..] => fuzz::all(rest.first().copied().unwrap_or("60")),
+        ["fuzz-build"] => fuzz::build(),
+        ["nightly"] => nightly::run("240", &[]),
+        ["nightly", minutes, only @ ..] => nightly::run(minutes, only),
+        ["miri"] => slow::miri(),
+        ["aarch64"] => slow::aarch64(),
         ["deny"] => run("cargo", &["deny", "check"]),
-        ["report"] => report(),
+        ["report"] => slow::report(),
         ["filesystems"] => filesystems::all(),
-        ["flips"] => flips(),
+        ["flips"] => slow::flips(),
+        ["kill", rest @ ..] => slow::kill(rest.first().copied().unwrap_or("60")),
+        ["vectors"] => slow::vectors(),
+        ["snippets"] => snippets::command(),
+        ["book"] => book::build(),
+        ["picture"] => picture::draw(),
+        ["picture", "--measure", rest @ ..] => picture::measure(rest),
+        ["release", "--dry-run"] => release::dry_run(true),
+        ["release", "--dry-run", "--no-build"] => release::dry_run(false),
         ["lines"] => lines::print(&root()),
         ["lines", checkout] => lines::print(checkout.as_ref()),
         ["mariadb", directory] => mariadb::unpack(directory),
         ["mariadb-tests", directory] => mariadb::test(directory),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|fuzz [SECONDS]|miri|aarch64|deny|report|filesystems|flips|lines|mariadb[-tests] DIRECTORY|scale"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|nightly [MINUTES [STEP]...]|fuzz [SECONDS]|kill [SECONDS]|miri|aarch64|vectors|deny|report|filesystems|flips|lines|mariadb[-tests] DIRECTORY|scale|picture [--measure]|snippets|book|release --dry-run [--no-build]"
                 .into())
         }
     };
@@ -118,53 +144,4 @@ fn lint() -> Outcome {
     run("cargo", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
     let deny_warnings = [("RUSTDOCFLAGS", "-D warnings")];
     run_with("cargo", &["doc", "--workspace", "--no-deps", "--locked"], &deny_warnings)
-}
-
-/// Every fuzz target for some seconds each.
-fn fuzz(seconds: &str) -> Outcome {
-    let targets = output("cargo", &["+nightly", "fuzz", "list"])?;
-    let time = format!("-max_total_time={seconds}");
-    for target in targets.lines() {
-        // New finds go to the corpus, which is not committed; the seeds are.
-        let (corpus, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
-        for directory in [&corpus, &seeds] {
-            std::fs::create_dir_all(root().join(directory))
-                .map_err(|error| format!("{directory}: {error}"))?;
-        }
-        run("cargo", &["+nightly", "fuzz", "run", target, &corpus, &seeds, "--", &time])?;
-    }
-    Ok(())
-}
-
-/// Every bit of a record store of a megabyte: about a minute and a half of processor time, on all processors.
-fn flips() -> Outcome {
-    let test = ["test", "--locked", "--release", "--package", "tambour-record", "--lib"];
-    run("cargo", &[&test[..], &["--", "--ignored", "every_bit_of_a_megabyte"]].concat())
-}
-
-/// The tests that need a browser; they fail without one.
-fn report() -> Outcome {
-    let package = ["test", "--locked", "--package", "tambour-bench", "--test", "browser"];
-    run("cargo", &[&package[..], &["--", "--ignored"]].concat())
-}
-
-/// Undefined behaviour in what Miri can run: the scalar kernels and the codecs above them.
-fn miri() -> Outcome {
-    let scalar = [("TAMBOUR_ISA", "scalar"), ("MIRIFLAGS", "-Zmiri-disable-isolation")];
-    run_with("cargo", &["+nightly", "miri", "test", "-p", "tambour-kernel"], &scalar)
-}
-
-/// The kernels' tests for AArch64, in an emulator where this machine is another one.
-fn aarch64() -> Outcome {
-    let emulator =
-        if cfg!(target_arch = "aarch64") { "" } else { "qemu-aarch64 -L /usr/aarch64-linux-gnu" };
-    let cross = [
-        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc"),
-        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", emulator),
-    ];
-    let target = "--target=aarch64-unknown-linux-gnu";
-    let variables = if emulator.is_empty() { &[][..] } else { &cross[..] };
-    run_with("cargo", &["test", "--package=tambour-kernel", "--lib", target], variables)?;
-    let clippy = ["clippy", "--package=tambour-kernel", "--no-deps", "--all-targets", target];
-    run("cargo", &[&clippy[..], &["--", "-D", "warnings"]].concat())
 }

@@ -1,6 +1,6 @@
-//! The everyday tests, in the order in which they say most: Rust, laws per ISA level, oracle, tour.
+//! The everyday tests, in the order in which they say most: Rust, laws per ISA level, oracle, snippets of the docs, tour.
 
-use crate::{Outcome, output, root, run, run_with, tour};
+use crate::{Outcome, output, root, run, run_with, snippets, tour};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ pub(crate) fn all() -> Outcome {
     run("cargo", &["test", "--workspace", "--locked"])?;
     isa_levels()?;
     oracle(&python)?;
+    snippets::check(&binary("debug"))?;
     tour::smoke(&binary("debug"))
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn scale(arguments: &[&str]) -> Outcome {
 }
 
 /// `.venv` with the pinned packages of oracle/requirements.txt; made or mended if it differs.
-fn virtual_environment() -> Result<PathBuf, String> {
+pub(crate) fn virtual_environment() -> Result<PathBuf, String> {
     let directory = root().join(".venv");
     let python = directory.join("bin/python");
     let wanted = root().join("oracle/requirements.txt");

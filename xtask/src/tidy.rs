@@ -1,6 +1,6 @@
 //! Rules about the sources that no compiler checks.
 
-use crate::{Outcome, contenders, layers, lines};
+use crate::{Outcome, book, contenders, layers, lines, picture, snippets};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,9 @@ pub(crate) fn check(root: &Path) -> Outcome {
     layers::check(root, &mut found)?;
     contenders::check(root, &mut found)?;
     sources(root, &mut found)?;
-    links(root, &mut found)?;
+    book::check(root, &mut found)?;
+    snippets::rust(root, &mut found)?;
+    picture::check(root, &mut found)?;
     golden(root, &mut found)?;
     changelog(root, &mut found)?;
     if found.is_empty() {
@@ -63,30 +65,6 @@ fn sources(root: &Path, found: &mut Vec<String>) -> Outcome {
                 if line.contains(word) {
                     found.push(format!("{shown}:{}: {word}", number + 1));
                 }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Relative links in Markdown lead somewhere.
-fn links(root: &Path, found: &mut Vec<String>) -> Outcome {
-    let mut pages = files(&[root.join("docs")], "md")?;
-    for entry in fs::read_dir(root).map_err(|error| error.to_string())? {
-        let path = entry.map_err(|error| error.to_string())?.path();
-        if path.extension().is_some_and(|extension| extension == "md") {
-            pages.push(path);
-        }
-    }
-    for page in pages {
-        let text = read(&page)?;
-        let folder = page.parent().unwrap_or(root);
-        for piece in text.split("](").skip(1) {
-            let target = piece.split([')', '#', ' ']).next().unwrap_or_default();
-            let elsewhere =
-                target.is_empty() || target.contains("://") || target.starts_with("mailto:");
-            if !elsewhere && !folder.join(target).exists() {
-                found.push(format!("{}: link to {target} leads nowhere", page.display()));
             }
         }
     }

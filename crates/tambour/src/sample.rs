@@ -6,7 +6,6 @@ use std::sync::Arc;
 use tambour_files::{FileError, Input, ReadOptions};
 use tambour_part::part::ReadRequest;
 use tambour_part::types::Strings;
-use tambour_storage;
 use tambour_table::PartName;
 use tambour_table::advise::{Intake, Present, Sample};
 use tambour_table::scan::{Scan, ScanRange, ScanRequest};
@@ -131,7 +130,7 @@ fn of_part<E: From<Error>>(
     path: &Path,
     observe: &mut dyn FnMut(Seen) -> Result<(), E>,
 ) -> Result<Rows, E> {
-    let part = Arc::new(Part::open(&storage::disk(), path).map_err(Error::from)?);
+    let part = Arc::new(Part::open(&tambour_storage::disk(), path).map_err(Error::from)?);
     let columns: Vec<Column> = part.columns().to_vec();
     let count = part.granules().len();
     let stride = usize::try_from(part.rows().div_ceil(ROWS_MAX)).unwrap_or(usize::MAX).max(1);

@@ -324,21 +324,24 @@ fn waiting_import(sandbox: &Sandbox, table: &str) -> Child {
     child
 }
 
-#[test]
+/// Waits for something that another process does.
 #[expect(clippy::disallowed_methods, reason = "a deadline for another process")]
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "a minute went by before {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
 fn two_imports_at_once() {
     let sandbox = Sandbox::new();
     sandbox.file("x.csv", "id,name\n7,x\n");
     let first = waiting_import(&sandbox, "t");
-    let deadline = Instant::now() + Duration::from_secs(20);
     // The table appears with the first import's lock.
-    let run = loop {
-        if sandbox.path().join("t").exists() {
-            break sandbox.run(&["import", "x.csv", "--into", "t", "--append"]);
-        }
-        assert!(Instant::now() < deadline, "the first import did not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    until("the first import began", || sandbox.path().join("t").exists());
+    let run = sandbox.run(&["import", "x.csv", "--into", "t", "--append"]);
     run.expect(1).says(&["table \"t\"", "is writing to it"]);
     let output = first.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -351,7 +354,7 @@ fn interrupted_import() {
     let sandbox = Sandbox::new();
     let mut child = waiting_import(&sandbox, "t");
     // Its input stays open: what ends it is the signal.
-    std::thread::sleep(Duration::from_millis(200));
+    until("the import has begun", || sandbox.path().join("t").exists());
     interrupt(&child);
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130));
@@ -369,7 +372,6 @@ fn interrupted_query() {
     sandbox.table();
     let query = "SELECT sum(a.id * b.id * c.id) FROM t a, t b, t c";
     let mut child = sandbox.command(&["sql", "t", query]).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
     interrupt(&child);
     let status = child.wait().unwrap();
     let mut message = String::new();
@@ -377,7 +379,14 @@ fn interrupted_query() {
     assert_eq!((status.code(), message.as_str()), (Some(130), "error: interrupted\n"));
 }
 
+/// Sends Ctrl-C as soon as the process listens for it; before that, the signal would end it as it ends any process.
 fn interrupt(child: &Child) {
+    until("it listens for signals", || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        // A bit per signal, the first for number 1; SIGINT has number 2.
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0
+    });
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
 }
