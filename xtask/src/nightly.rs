@@ -43,6 +43,8 @@ const AARCH64: &[Need] = &[programs::CROSS_TARGET, programs::CROSS_LINKER, progr
 
 /// The share of the whole time that goes to killing processes.
 const KILL_SHARE: u32 = 10;
+/// How a step says that a piece of it was left out.
+const LEFT_OUT: &str = "left out: ";
 /// The step after the others.
 const FUZZ: &str = "fuzz";
 /// Fuzzing a target for less says nothing.
@@ -136,7 +138,10 @@ impl Night {
         // A filter that matches nothing is green, and tests nothing.
         let is_empty = step.is_test && count == 0;
         let result = if passed && !is_empty { Ending::Passed } else { Ending::Failed };
-        let shown = if count == 0 { String::new() } else { format!("{count} tests") };
+        let mut shown = if count == 0 { String::new() } else { format!("{count} tests") };
+        for reason in log.lines().filter(|line| line.starts_with(LEFT_OUT)) {
+            shown += &format!("; {reason}");
+        }
         self.push(step.name, shown, result, seconds);
         Ok(())
     }

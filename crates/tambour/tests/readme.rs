@@ -20,7 +20,11 @@ mod tests {
         let top = tambour::sql(&[&table], "SELECT page, sum(visits) FROM hits GROUP BY page")?;
         table.export("hits.parquet")?;
         // README: end
-        assert_eq!(top.iter().map(|batch| batch.num_rows()).sum::<usize>(), 2);
+        let mut rows = 0;
+        for batch in top {
+            rows += batch?.num_rows();
+        }
+        assert_eq!(rows, 2);
         assert!(std::fs::metadata("hits.parquet")?.len() > 0);
         Ok(())
     }
