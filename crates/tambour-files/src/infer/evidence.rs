@@ -1,8 +1,8 @@
 //! What the values of a column have looked like so far, and the type that follows from it.
 
 use super::class::{Class, classify, classify_quoted};
-use crate::value::time::{self, DateOrder, Moment, Orders};
 use std::collections::HashSet;
+use tambour_function::value::time::{self, DateOrder, Moment, Orders};
 use tambour_part::DataType;
 
 /// A dictionary of more values does not pay.

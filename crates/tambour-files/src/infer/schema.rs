@@ -4,8 +4,8 @@ use super::Reading;
 use super::evidence::{Decision, Evidence};
 use super::tree;
 use super::unify::unify;
-use crate::value::time::DateOrder;
 use std::collections::{BTreeSet, HashMap};
+use tambour_function::value::time::DateOrder;
 use tambour_part::DataType;
 use tambour_part::types::Column;
 

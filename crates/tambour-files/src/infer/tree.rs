@@ -6,8 +6,8 @@ use crate::error::{Reject, quoted};
 use crate::literal::{Cursor, Token};
 use crate::options::COLUMNS_MAX;
 use crate::text::block::Block;
-use crate::value::time::DateOrder;
 use std::collections::HashMap;
+use tambour_function::value::time::DateOrder;
 use tambour_part::DataType;
 
 /// Objects with more keys than this are maps, or text.
