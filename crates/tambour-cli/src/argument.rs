@@ -48,7 +48,7 @@ impl FromStr for ByteSize {
             Err(_) => fraction(number, factor),
         };
         match size {
-            Some(0) => Err("a size of zero is of no use".to_owned()),
+            Some(0) => Err("a size must be more than zero".to_owned()),
             Some(size) => Ok(Self(size)),
             None => Err("not a number of bytes that fits".to_owned()),
         }

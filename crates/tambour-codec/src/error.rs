@@ -58,7 +58,7 @@ pub enum CodecError {
         reason: &'static str,
     },
     /// The source ends inside a block.
-    #[error("block needs {needed} bytes, only {got} are there")]
+    #[error("block needs {needed} bytes, but only {got} are left")]
     Truncated {
         /// Bytes of header or block.
         needed: usize,

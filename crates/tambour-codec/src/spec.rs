@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
         if self.rest.trim().is_empty() {
             Ok(CodecSpec { calls })
         } else {
-            Err("text behind the end")
+            Err("text after the end")
         }
     }
 

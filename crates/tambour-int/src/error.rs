@@ -28,7 +28,7 @@ pub enum IntError {
         left: usize,
     },
     /// A truth value that is neither `0` nor `1`.
-    #[error("byte {byte:#04x} at {at} is no truth value")]
+    #[error("byte {byte:#04x} at {at} is not a truth value")]
     Truth {
         /// Position of the byte.
         at: usize,

@@ -224,7 +224,7 @@ impl Header {
             }
             let (stored, pinned) = (value & STORED != 0, value & PINNED != 0);
             if stored && pinned {
-                return refused("both stored and behind a pin");
+                return refused("both stored and after a pin");
             }
             let length = u64::from(value >> LENGTH_SHIFT);
             return Ok(Self { generation, length, stored, pinned, bytes: place + 2 });

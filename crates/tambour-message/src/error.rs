@@ -7,13 +7,13 @@ use tambour_codec::Kind;
 #[non_exhaustive]
 pub enum Malformed {
     /// The bits end too early.
-    #[error("payload ends too early, at {at}")]
+    #[error("payload ends early, at {at}")]
     Truncated {
         /// Length of the payload.
         at: usize,
     },
     /// There is more behind the message.
-    #[error("payload goes on behind the message, at {at}")]
+    #[error("trailing bytes after the message at {at}")]
     Excess {
         /// First byte that is too many.
         at: usize,

@@ -117,7 +117,7 @@ impl Trainer {
             }
         }
         let Some(Trained { content, plain, pinned, .. }) = best else {
-            return Err(MessageError::Training { reason: "nothing was trained".to_owned() });
+            return Err(MessageError::Training { reason: "no training data was given".to_owned() });
         };
         Dictionary::new(content, self.check, plain, pinned)
     }

@@ -82,7 +82,7 @@ pub(crate) fn parse(image: &[u8], expected: Expected) -> Result<Header, String> 
     }
     let magic = read_u32(image, 0);
     if magic != MAGIC {
-        return Err(format!("no image: it begins with {magic:#010x}"));
+        return Err(format!("not an image: it begins with {magic:#010x}"));
     }
     let found = read_u32(image, 24);
     if found != tag(expected.file_id) {

@@ -166,13 +166,13 @@ impl Store {
             }
             let length = entry.length as usize;
             if length <= HEADER_BYTES || length > longest {
-                return Err(wrong("the map gives it a length that no image has"));
+                return Err(wrong("the map gives it a length that no image can have"));
             }
             let (file_length, end) = match entry.state {
                 State::Packed => (pack_length, entry.offset.checked_add(u64::from(entry.length))),
                 _ if self.shared.home.is_none() => {
                     return Err(wrong(
-                        "the map says that it is at home, but there is no such file",
+                        "the map says that it is at home, but the file is missing",
                     ));
                 }
                 State::Raw if length != longest => {
@@ -306,7 +306,7 @@ fn files(storage: &dyn Storage, path: &Path, access: Access) -> Result<Files, Pa
     if is_store(file.as_ref(), &mut head) {
         return Ok((file, None, path.to_owned()));
     }
-    let problem = "it has no superblock, and beside it is no .map file";
+    let problem = "it has no superblock, and there is no .map file beside it";
     Err(PageError::NotAStore { path: path.to_owned(), problem })
 }
 
@@ -341,7 +341,7 @@ fn load_map(
     let bytes = load(shared, "map snapshot", superblock.snapshot)?;
     let decoded = snapshot::decode(&bytes, superblock.page_count, superblock.granule);
     let broken = || {
-        let problem = "it is no map".to_owned();
+        let problem = "it is not a map".to_owned();
         PageError::structure(&shared.pack.path, "map snapshot", superblock.snapshot.offset, problem)
     };
     let snapshot = decoded.ok_or_else(broken)?;

@@ -152,7 +152,7 @@ impl FromStr for PageCodec {
         let refused = || PageError::Argument {
             what: "codec",
             problem: format!(
-                "{text:?} is none of none, lz4, zstd, zlib, with a level as in zstd:3"
+                "{text:?} is not a codec: use none, lz4, zstd or zlib, with a level as in zstd:3"
             ),
         };
         let codec = match name {

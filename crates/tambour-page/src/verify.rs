@@ -39,7 +39,7 @@ impl Store {
         let mut verified = Verified::default();
         if let Some(PageError::Structure { path, what, offset, problem }) = &self.repaired {
             let mended = if self.writable {
-                "; the other copy is whole, and it was written again"
+                "; the other copy is intact and was written back"
             } else {
                 ""
             };

@@ -98,7 +98,7 @@ pub enum PartError {
         cause: io::Error,
     },
     /// A file does not have the hash that is listed for it.
-    #[error("{place}: {what} is not the one that was written: expected {:016x}{:016x}, got {:016x}{:016x}", expected.high, expected.low, got.high, got.low)]
+    #[error("{place}: {what} is not what was written: expected {:016x}{:016x}, got {:016x}{:016x}", expected.high, expected.low, got.high, got.low)]
     Checksum {
         /// Where.
         place: Box<Place>,

@@ -86,7 +86,7 @@ impl Marks {
     ) -> Result<Self, PartError> {
         let mut cursor = Cursor::new(path, source);
         if !(source.len() as u64).is_multiple_of(format.record_bytes(width)) {
-            return Err(cursor.malformed("size is no multiple of a record"));
+            return Err(cursor.malformed("size is not a multiple of a record"));
         }
         let mut parsed = Self { width, ..Self::default() };
         while !cursor.is_at_end() {

@@ -37,7 +37,7 @@ impl Chunk {
             rows += batch.num_rows();
         }
         starts.push(rows);
-        assert!(rows <= ROWS_MAX, "a chunk is taken before it has so many rows");
+        assert!(rows <= ROWS_MAX, "a chunk is taken before it has that many rows");
         Self { batches, starts }
     }
 

@@ -94,7 +94,7 @@ fn open_parts(
 pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, TableError> {
     let entries = storage.list(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
-            TableError::NotATable { path: path.to_owned(), problem: "there is no such directory" }
+            TableError::NotATable { path: path.to_owned(), problem: "the directory does not exist" }
         }
         ErrorKind::NotADirectory => {
             TableError::NotATable { path: path.to_owned(), problem: "it is a file" }

@@ -68,7 +68,7 @@ pub(crate) struct CompressArguments {
 /// Decompress a file or a stream
 ///
 /// Reads ClickHouse's blocks, LZ4 frames (legacy ones as well) and zstd frames. Every checksum is verified; damage, a cut or
-/// bytes behind the end are an error with exit code 3, and no file appears then.
+/// trailing bytes are an error with exit code 3, and no file appears then.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -139,11 +139,11 @@ fn read_header(source: &[u8]) -> Result<(FloatWidth, u8, &[u8]), CodecError> {
     let Some((&[width, level], pairs)) = source.split_first_chunk() else {
         return Err(malformed(source.len(), "prefix cut short"));
     };
-    let width = float_width(width).ok_or_else(|| malformed(0, "a width that there is not"))?;
+    let width = float_width(width).ok_or_else(|| malformed(0, "an unknown width"))?;
     if (1..=LEVEL_MAX).contains(&level) {
         Ok((width, level, pairs))
     } else {
-        Err(malformed(1, "a level that there is not"))
+        Err(malformed(1, "an unknown level"))
     }
 }
 
@@ -169,6 +169,6 @@ impl Codec for Fpc {
         let run = Decode(width, pairs, target);
         let used = with_tables(&mut self.dense, level, values, run)
             .map_err(|cause| malformed(2 + cause.at, cause.reason))?;
-        if used == pairs.len() { Ok(()) } else { Err(malformed(2 + used, "bytes behind the end")) }
+        if used == pairs.len() { Ok(()) } else { Err(malformed(2 + used, "trailing bytes")) }
     }
 }

@@ -194,7 +194,7 @@ impl Codec for Fsst {
         for (code, &length) in lengths.iter().enumerate() {
             let length = usize::from(length);
             if !(1..=SYMBOL_BYTES).contains(&length) {
-                return Err(malformed(1 + code, "a symbol of no or of more than eight bytes"));
+                return Err(malformed(1 + code, "a symbol that does not have one to eight bytes"));
             }
             let at = source.len() - rest.len();
             let (bytes, behind) =

@@ -52,7 +52,7 @@ fn split_divisor(
     if quotients.len() == values {
         Ok((divisor, quotients))
     } else {
-        Err(malformed(at + width, "other than one quotient per value"))
+        Err(malformed(at + width, "not one quotient per value"))
     }
 }
 

@@ -176,7 +176,7 @@ impl<'a> Head<'a> {
     fn read(source: &'a [u8], content_bytes: usize) -> Result<Self, CodecError> {
         let (&cookie, rest) = source.split_first().ok_or_else(|| malformed(0, "no cookie"))?;
         let found = cookie_type(cookie);
-        let (width, signed) = found.ok_or_else(|| malformed(0, "a type that there is not"))?;
+        let (width, signed) = found.ok_or_else(|| malformed(0, "an unknown type"))?;
         let planes = if cookie & BITS_FLAG == 0 { Planes::Bytes } else { Planes::Bits };
         let split = rest.split_at_checked(content_bytes % width.bytes());
         let cut = || malformed(source.len(), "leading bytes cut short");
@@ -200,7 +200,7 @@ impl<'a> Range<'a> {
         };
         let [low, high] = [&range[..8], &range[8..]].map(signed_word);
         if !fits(width, signed, low, high) {
-            return Err(malformed(at, "minimum and maximum are none of the type"));
+            return Err(malformed(at, "minimum and maximum are outside the type"));
         }
         Ok(Self { low, high, bits: range_bits(signed, low, high), packed })
     }
@@ -210,7 +210,7 @@ impl<'a> Range<'a> {
 fn check_planes(shape: Shape, count: usize, packed: &[u8], at: usize) -> Result<(), CodecError> {
     let end = at + RANGE_BYTES;
     if shape.bits == 0 {
-        let over = malformed(end, "bytes behind the end");
+        let over = malformed(end, "trailing bytes");
         return if packed.is_empty() { Ok(()) } else { Err(over) };
     }
     if packed.len() == shape.packed_bytes(count) {

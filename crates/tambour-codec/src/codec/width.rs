@@ -44,7 +44,7 @@ pub(super) fn split_prefix<'a, W: Copy + Into<usize>>(
         return Err(malformed(source.len(), "prefix cut short"));
     };
     let Some(width) = accept(width) else {
-        return Err(malformed(0, "a width that there is not"));
+        return Err(malformed(0, "an unknown width"));
     };
     let Some((leading, values)) = rest.split_at_checked(content_bytes % width.into()) else {
         return Err(malformed(source.len(), "leading bytes cut short"));

@@ -187,7 +187,7 @@ impl Messages {
             arrow_error(path, "schema".to_owned(), ArrowError::ParseError(e.to_string()))
         })?;
         let schema = message.header_as_schema();
-        let schema = schema.ok_or_else(|| damaged(path, "no schema at its start".to_owned()))?;
+        let schema = schema.ok_or_else(|| damaged(path, "it does not start with a schema".to_owned()))?;
         let schema = Arc::new(fb_to_schema(schema));
         let decoder = FileDecoder::new(Arc::clone(&schema), message.version());
         let (path, framing) = (path.to_owned(), Framing::Stream(reader));
@@ -291,7 +291,7 @@ fn read_block(
     let length = metadata.checked_add(body).filter(|_| metadata >= 8);
     let end = length.and_then(|length| start.checked_add(length));
     let (Some(length), Some(_)) = (length, end.filter(|&end| end <= bytes)) else {
-        return Err(damaged(path, format!("a batch at {start} lies outside of the file")));
+        return Err(damaged(path, format!("a batch at {start} is outside the file")));
     };
     file.seek(SeekFrom::Start(start)).map_err(FileError::io(path, "read"))?;
     exactly(path, file, length)
@@ -378,7 +378,7 @@ fn check_compression(path: &Path, buffer: &[u8], metadata: i32) -> Result<(), Fi
             .zip(usize::try_from(piece.length()).ok())
             .and_then(|(offset, length)| body.get(offset..offset.checked_add(length)?));
         let Some(bytes) = range else {
-            return Err(damaged(path, "a buffer lies outside of its batch".to_owned()));
+            return Err(damaged(path, "a buffer is outside its batch".to_owned()));
         };
         if batch.compression().is_none() {
             continue;

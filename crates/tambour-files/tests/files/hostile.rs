@@ -160,7 +160,7 @@ fn broken_json() {
     expect(
         error("a.jsonl", "{\"a\":1,\"a\":2}\n", columns),
         Kind::Argument,
-        "a key is there twice",
+        "a key appears twice",
     );
 }
 

@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         if self.is_at_end() {
             Ok(())
         } else {
-            Err(self.malformed(format!("{} bytes too many", self.rest().len())))
+            Err(self.malformed(format!("{} trailing bytes", self.rest().len())))
         }
     }
     /// A decimal number without sign and without leading zeros.

@@ -54,7 +54,7 @@ impl PartReader {
         let mut wanted = Vec::new();
         for &index in &request.columns {
             let stored = part.stored.get(index).ok_or_else(|| {
-                PartError::argument(format!("there is no column {index} in the part"))
+                PartError::argument(format!("the part has no column {index}"))
             })?;
             wanted.push(stored.clone());
         }
@@ -322,7 +322,7 @@ fn relocate(mut error: PartError, part: &Part, column: &ColumnCursor, granule: u
 /// The rows that were not deleted.
 fn kept_rows(mask: &ArrayRef) -> Result<BooleanArray, PartError> {
     let mask = mask.as_primitive_opt::<UInt8Type>();
-    let values = mask.ok_or_else(|| unexpected("the mask of deleted rows is no UInt8"))?.values();
+    let values = mask.ok_or_else(|| unexpected("the mask of deleted rows is not a UInt8"))?.values();
     let kept = BooleanBuffer::collect_bool(values.len(), |row| {
         values.get(row).is_some_and(|value| *value != 0)
     });

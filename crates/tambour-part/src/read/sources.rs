@@ -117,7 +117,7 @@ fn mark(
 
 /// A reader asks for a stream that its type does not have.
 fn no_stream(name: &StreamName) -> PartError {
-    PartError::malformed(Place::default(), format!("there is no stream {:?}", name.0))
+    PartError::malformed(Place::default(), format!("the part has no stream {:?}", name.0))
 }
 
 impl Sources for WideSources {

@@ -185,7 +185,7 @@ impl StreamReader {
         let left = self.file.len().saturating_sub(at);
         if (count as u64) > left {
             let place = self.place(at);
-            return Err(PartError::malformed(place, "block ends behind the end of the file"));
+            return Err(PartError::malformed(place, "block extends past the end of the file"));
         }
         let kept = offset.map_or(0, |offset| {
             self.window.copy_within(offset..self.window_filled, 0);

@@ -41,7 +41,7 @@ impl Bounds {
                 || compare(data_type, &value, &self.high) == Some(Ordering::Greater);
             if outside {
                 let place = self.place.clone().at_row(first_row + row as u64);
-                return Err(PartError::malformed(place, "value lies outside of the range"));
+                return Err(PartError::malformed(place, "value is outside the range"));
             }
         }
         Ok(())

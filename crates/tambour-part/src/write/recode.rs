@@ -251,7 +251,7 @@ impl Recoding<'_> {
         for (index, mark) in marks.of_stream(0).enumerate() {
             let place = || self.part.files.place(name).at(index as u64);
             let Some((moved, size)) = moves.get(&mark.block) else {
-                return Err(PartError::malformed(place(), "a mark that is at no block"));
+                return Err(PartError::malformed(place(), "a mark that leads to no block"));
             };
             // Blocks are joined: behind its own block, a mark would be in another one's values.
             if mark.offset > *size {

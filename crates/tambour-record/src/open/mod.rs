@@ -148,7 +148,7 @@ impl OpenSegment {
                     Damage::new(at, "a frame", "one", format!("{bytes} bytes of something else"));
                 self.damage.push(found.within(&self.path, 0));
             } else if frame.head_at > frame.at {
-                let found = Damage::new(at, "head of a frame", "that behind it", "another one");
+                let found = Damage::new(at, "head of a frame", "the one after it", "another one");
                 self.damage.push(found.within(&self.path, 0));
             }
             at = next;
@@ -176,7 +176,7 @@ impl OpenSegment {
         let Tail::Damaged { records } = self.tail else { return None };
         let bytes = self.file_bytes - self.frames_end;
         let got = format!(
-            "{bytes} bytes that no crash leaves: {records} records at least may be lost behind {}",
+            "{bytes} bytes that no crash leaves: {records} or more records may be lost after {}",
             self.end()
         );
         let found = Damage::new(
@@ -316,7 +316,7 @@ impl OpenSegment {
             Some(frame) if id - frame.first < frame.records => Ok((behind - 1, *frame)),
             _ => {
                 let at = frame.map_or(0, |frame| frame.at);
-                let what = format!("record {id} behind this place");
+                let what = format!("record {id} after this place");
                 Err(Damage::new(at, "a frame", what, "damage").within(&self.path, 0))
             }
         }

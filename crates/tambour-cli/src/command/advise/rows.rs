@@ -200,7 +200,7 @@ impl Rows {
     /// An error if there is nothing to advise on.
     pub(in crate::command) fn check(&self) -> Result<(), Failure> {
         if self.sample.rows() == 0 {
-            let reason = format!("{}: without rows there is no advice", self.name);
+            let reason = format!("{}: has no rows to give advice on", self.name);
             return Err(Failure::NotFound(reason));
         }
         Ok(())

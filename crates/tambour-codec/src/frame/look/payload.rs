@@ -84,7 +84,7 @@ fn walk(payload: &Payload<'_>, found: &mut ZstdPayload) -> Result<(), CodecError
         let event = event.map_err(|error| in_payload(payload, &error))?;
         match &event {
             Event::Frame(frame) if !found.events.is_empty() => {
-                return Err(malformed(ZSTD, position(frame.offset), "bytes behind the frame"));
+                return Err(malformed(ZSTD, position(frame.offset), "trailing bytes after the frame"));
             }
             Event::Frame(frame) => match &frame.kind {
                 // The same whether sequences are asked for, which need the dictionary, or not.
@@ -130,7 +130,7 @@ fn in_payload(payload: &Payload<'_>, error: &FrameError) -> CodecError {
         | FrameError::Header { offset, reason, .. } => (position(*offset), *reason),
         FrameError::Magic { offset: 0, .. } => (0, "no zstd magic"),
         FrameError::Magic { offset, .. } | FrameError::Dictionary { offset: offset @ 1.., .. } => {
-            (position(*offset), "bytes behind the frame")
+            (position(*offset), "trailing bytes after the frame")
         }
         FrameError::Size { offset, .. } => {
             (position(*offset), "a block larger than its frame allows")

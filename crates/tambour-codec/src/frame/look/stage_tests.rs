@@ -347,7 +347,7 @@ fn the_fault_names_codec_and_position() {
     let size = u32::try_from(two.len() - 16).unwrap();
     two[17..21].copy_from_slice(&size.to_le_bytes());
     let message = look(&two, CLOSELY).1.unwrap().to_string();
-    let expected = format!("malformed ZSTD payload: bytes behind the frame at {}", frame.len());
+    let expected = format!("malformed ZSTD payload: trailing bytes after the frame at {}", frame.len());
     assert_eq!(message, expected);
 
     let mut inner = encoded("Delta, NONE", UNSIGNED, &integers(4, 5));
@@ -356,7 +356,7 @@ fn the_fault_names_codec_and_position() {
     inner[place] = 3;
     let (found, fault) = look(&inner, CLOSELY);
     assert_eq!(found.stages.len(), 2);
-    let expected = "malformed Delta payload: a width that there is not at 0";
+    let expected = "malformed Delta payload: an unknown width at 0";
     assert_eq!(fault.unwrap().to_string(), expected);
 }
 

@@ -51,7 +51,7 @@ pub(super) fn level(number: Option<i32>) -> Result<lz4::Level, FrameError> {
         }
         number => match u8::try_from(number) {
             Ok(high @ ..=12) => Ok(lz4::Level::High(high)),
-            _ => Err(FrameError::options(format!("LZ4 has no level {number}: 12 is highest"))),
+            _ => Err(FrameError::options(format!("LZ4 has no level {number}: the highest is 12"))),
         },
     }
 }
