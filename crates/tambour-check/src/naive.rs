@@ -62,7 +62,7 @@ fn to_bytes(words: &[u64], width: usize) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()[..width].to_vec()).collect()
 }
 
-/// A codec behind width, leading and leading bytes: from width, rest and count of values to bytes.
+/// A codec after width, leading and leading bytes: from width, rest and count of values to bytes.
 type Body = fn(usize, &[u8], usize) -> Option<Vec<u8>>;
 
 fn prefixed(payload: &[u8], size: usize, widths: &[usize], body: Body) -> Option<Vec<u8>> {

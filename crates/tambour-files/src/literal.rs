@@ -229,7 +229,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Calls `each` at the value behind every key of the object that has just been opened. Keys of ClickHouse maps may be
+    /// Calls `each` at the value after every key of the object that has just been opened. Keys of ClickHouse maps may be
     /// bare.
     pub(crate) fn entries(
         &mut self,
@@ -341,7 +341,7 @@ fn is_json_number(word: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// ClickHouse's escapes, of which `escape` is the byte behind the backslash and `rest` what follows; bytes used of `rest`.
+/// ClickHouse's escapes, of which `escape` is the byte after the backslash and `rest` what follows; bytes used of `rest`.
 pub(crate) fn unescape(escape: u8, rest: &[u8], value: &mut Vec<u8>) -> Result<usize, Reject> {
     let plain = match escape {
         b'b' => 8,

@@ -12,7 +12,7 @@ use chrono_tz::Tz;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The time zone database behind chrono-tz is written out up to here (2100-01-01); later years repeat earlier ones.
+/// The time zone database of chrono-tz is written out up to here (2100-01-01); later years repeat earlier ones.
 const TABLE_END: i64 = 4_102_444_800;
 /// Unit of [`Day::change_at`] and [`Day::change_by`] in seconds.
 const CHANGE_UNIT: i64 = 900;

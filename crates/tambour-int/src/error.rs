@@ -20,7 +20,7 @@ pub enum IntError {
     /// A string, or a number of things, that the rest of the source cannot hold.
     #[error("{length} promised at {at} with {left} bytes left")]
     Promise {
-        /// Position behind the number.
+        /// Position after the number.
         at: usize,
         /// The number.
         length: u64,

@@ -4,7 +4,7 @@ use crate::xapian;
 use crate::{Form, IntError, Malformed, Word};
 use tambour_kernel::integer::{encode_length, leb128};
 
-/// A cursor that reads values one behind the other. After an error it stays at the value that is wrong.
+/// A cursor that reads values one after another. After an error it stays at the value that is wrong.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     source: &'a [u8],

@@ -268,11 +268,11 @@ pub struct Scratch {
     /// Latest first.
     rooms: Vec<Room>,
     parser: Parser,
-    /// Bits that are written, and those that are read with zeros behind them.
+    /// Bits that are written, and those that are read with zeros after them.
     bits: Vec<u8>,
 }
 
-/// A copy of a dictionary, with room for pin and message behind it.
+/// A copy of a dictionary, with room for pin and message after it.
 #[derive(Debug)]
 struct Room {
     id: u64,
@@ -365,7 +365,7 @@ impl Scratch {
     }
 }
 
-/// Puts the pin behind the dictionary; the message comes behind both.
+/// Puts the pin after the dictionary; the message comes after both.
 fn lay_out(room: &mut Vec<u8>, pin: Option<&Pin>, dictionary: &Dictionary) -> Layout {
     let dictionary_bytes = dictionary.content.len();
     room.truncate(dictionary_bytes);

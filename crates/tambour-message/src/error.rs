@@ -12,7 +12,7 @@ pub enum Malformed {
         /// Length of the payload.
         at: usize,
     },
-    /// There is more behind the message.
+    /// There is more after the message.
     #[error("trailing bytes after the message at {at}")]
     Excess {
         /// First byte that is too many.
@@ -32,7 +32,7 @@ pub enum Malformed {
         /// The distance.
         distance: usize,
     },
-    /// A match that ends behind the message.
+    /// A match that ends past the message.
     #[error("match of {length} bytes at {at} reaches past the message")]
     Match {
         /// Byte in which the length ends.

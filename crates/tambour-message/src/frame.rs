@@ -1,4 +1,4 @@
-//! Streams of messages, each behind its length, for `tokio_util::codec`.
+//! Streams of messages, each after its length, for `tokio_util::codec`.
 
 use crate::pin::Pin;
 use crate::{MessageCodec, MessageError, Scratch};

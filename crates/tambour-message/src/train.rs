@@ -128,7 +128,7 @@ struct Trained {
     content: Vec<u8>,
     plain: Model,
     pinned: Option<Model>,
-    /// Bits that samples take which are not in the text: behind pins, where they are known.
+    /// Bits that samples take which are not in the text: after pins, where they are known.
     bits: u64,
 }
 

@@ -149,7 +149,7 @@ fn truth(directory: &Path) -> Result<Probe, PageError> {
     Ok(probe(NAME, grown < allocated + PAGES * (PAGE_BYTES - KEPT_BYTES) / 2, detail))
 }
 
-/// Are gaps between short writes behind the end of a file allocated? xfs guesses that they will be needed.
+/// Are gaps between short writes past the end of a file allocated? xfs guesses that they will be needed.
 fn strides(directory: &Path) -> Result<Probe, PageError> {
     let trial = Trial::new(directory, "strides")?;
     let kept = vec![0x5a; usize::try_from(KEPT_BYTES).unwrap_or(0)];

@@ -59,7 +59,7 @@ impl<'a> Images<'a> {
         if self.next >= self.loaded
             && let Err(error) = self.load()
         {
-            // Nothing is known of those behind it.
+            // Nothing is known of those after it.
             self.next = self.wanted.len();
             return Some(vec![Err(error)]);
         }

@@ -114,7 +114,7 @@ impl Store {
         let holes = superblock.layout == Layout::Holes;
         let waiting = map.images(0).filter(|(_, entry)| holes && entry.state == State::Packed);
         let waiting = waiting.map(|(page, _)| page).collect();
-        // Behind the end of the file nobody has blocks to give back.
+        // Past the end of the file nobody has blocks to give back.
         let end = home_length >> superblock.page_shift;
         let vacant = map.zeros().filter(|(_, _, entry)| holes && entry.home_blocks > 0);
         let vacated = vacant.flat_map(|(page, count, _)| page..(page + count).min(end)).collect();

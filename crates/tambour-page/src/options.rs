@@ -21,7 +21,7 @@ pub(crate) const GENERATION_MAX: u64 = u64::MAX / 2;
 /// How images lie on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One behind the other in extents, found through a map.
+    /// One after the other in extents, found through a map.
     Packed,
     /// Each at number times page size in a sparse file, the rest of the range a hole.
     Holes,

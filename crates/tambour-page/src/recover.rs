@@ -1,4 +1,4 @@
-//! Recovery: every commit behind the last checkpoint that is whole is applied to the map.
+//! Recovery: every commit after the last checkpoint that is whole is applied to the map.
 
 use super::PageError;
 use super::frame::{self, FRAME_HEADER_BYTES, FrameHeader, Kind, RECORD_BYTES, Record};
@@ -7,7 +7,7 @@ use super::options::{Generation, Layout};
 use super::store::Store;
 use super::superblock::{DATA_START, PLACES};
 
-/// Bytes that are searched at once for a commit behind a broken one.
+/// Bytes that are searched at once for a commit after a broken one.
 const SEARCH_BYTES: usize = 1 << 20;
 /// What looks like a header there may claim so many times the bytes that are searched: for a store that was made to keep its
 /// reader busy.
@@ -152,7 +152,7 @@ impl Store {
         })
     }
 
-    /// Looks behind the end of the log for a later commit of this epoch that knew the missing one to be durable: then what
+    /// Looks past the end of the log for a later commit of this epoch that knew the missing one to be durable: then what
     /// looks like the end of the log is damage.
     fn search_behind(&mut self, head: u64, length: u64, end: &str) -> Result<(), PageError> {
         let granule = self.shared.granule;

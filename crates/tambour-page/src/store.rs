@@ -35,7 +35,7 @@ pub(super) struct Freed {
 pub(super) struct Log {
     /// Checksum of the last frame; of the snapshot, if there is none yet.
     pub(super) previous: u64,
-    /// Where frames stand, without the images behind them: free after the next checkpoint.
+    /// Where frames stand, without the images after them: free after the next checkpoint.
     pub(super) frames: Vec<(u64, u64)>,
     /// Bytes written, images included.
     pub(super) bytes: u64,

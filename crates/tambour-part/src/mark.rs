@@ -158,7 +158,7 @@ fn check_rows(path: &Path, rows: u64) -> Result<(), PartError> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Granules {
     pub(crate) rows: Vec<u64>,
-    /// First row of each granule, and behind the last one the number of rows.
+    /// First row of each granule, and after the last one the number of rows.
     pub(crate) starts: Vec<u64>,
     pub(crate) final_mark: bool,
 }

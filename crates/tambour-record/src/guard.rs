@@ -47,7 +47,7 @@ fn xor(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// The sums behind the parities.
+/// The sums after the parities.
 fn sums(guard: &[u8], parity_bytes: usize) -> Vec<u32> {
     let bytes = guard.get(parity_bytes..).unwrap_or_default();
     bytes.as_chunks::<4>().0.iter().map(|sum| u32::from_le_bytes(*sum)).collect()

@@ -13,7 +13,7 @@ pub(super) struct Pending {
     pub(super) records: Batch,
     /// Id of the first of them.
     pub(super) first: u64,
-    /// The id behind the last record that waits for nobody but a flush.
+    /// The id after the last record that waits for nobody but a flush.
     pub(super) later_end: u64,
     /// Ends with the next commit that fails: whoever appended before it finds there what was kept.
     pub(super) epoch: Epoch,
@@ -45,7 +45,7 @@ impl Epoch {
 }
 
 impl Pending {
-    /// The id behind the last of them.
+    /// The id after the last of them.
     pub(super) fn end(&self) -> u64 {
         self.first + self.records.len() as u64
     }

@@ -154,7 +154,7 @@ pub(super) fn choose(
     Ok((best, own_taken))
 }
 
-/// The way with the least effort that comes near: behind some dictionaries all levels find nearly the same, behind others
+/// The way with the least effort that comes near: with some dictionaries all levels find nearly the same, with others
 /// the higher ones find a fifth more.
 pub(super) fn ease(samples: &Samples, raw: u64, way: Way) -> Result<Way, RecordError> {
     if way.codec != Codec::Lz4 || way.level <= EASY_LEVEL {

@@ -300,7 +300,7 @@ fn live_set<'a>(
         }
         names.extend(PartName::parse(directory));
     }
-    // By partition and first block, the widest first: a part that is covered comes right behind one that covers it.
+    // By partition and first block, the widest first: a part that is covered comes right after one that covers it.
     names.sort_by(|left, right| {
         (&left.partition, left.block_min, right.block_max, right.level, right.mutation).cmp(&(
             &right.partition,

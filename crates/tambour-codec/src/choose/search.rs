@@ -20,7 +20,7 @@ const BLOCKS_STRIDE: usize = 3;
 const SLOW_STRIDE: usize = 4;
 /// ... and no fewer than this.
 const SLOW_MIN: usize = 2;
-/// A back end that costs no more than this on the samples is measured behind the best front end, too.
+/// A back end that costs no more than this on the samples is measured after the best front end, too.
 const NEAR: f64 = 1.02;
 /// Decoding is timed so often, and the least time counts.
 const TIMINGS: usize = 2;

@@ -1,6 +1,6 @@
 //! `FPC`, method 0x98: floats predicted from the values before them, for measurements of full precision.
 //!
-//! `[width][level]`, then pairs of values, each behind a byte of codes; see `docs/format/codecs.md`. The level is the
+//! `[width][level]`, then pairs of values, each after a byte of codes; see `docs/format/codecs.md`. The level is the
 //! logarithm of the entries of both prediction tables, which are empty at the start of a block.
 
 use super::width::element_width;
@@ -134,7 +134,7 @@ fn malformed(at: usize, reason: &'static str) -> CodecError {
     CodecError::Payload { codec: "FPC", at, reason }
 }
 
-/// Width and level, and the pairs behind them.
+/// Width and level, and the pairs after them.
 fn read_header(source: &[u8]) -> Result<(FloatWidth, u8, &[u8]), CodecError> {
     let Some((&[width, level], pairs)) = source.split_first_chunk() else {
         return Err(malformed(source.len(), "prefix cut short"));

@@ -45,7 +45,7 @@ impl Symbol {
         u64::MAX >> (64 - 8 * u32::from(self.length))
     }
 
-    /// The bytes of one behind those of another, if that is no longer than a symbol.
+    /// The bytes of one after those of another, if that is no longer than a symbol.
     fn joined(self, next: Self) -> Option<Self> {
         let length = self.length + next.length;
         let word = self.word | next.word.checked_shl(8 * u32::from(self.length)).unwrap_or(0);
@@ -131,7 +131,7 @@ impl Table {
     }
 }
 
-/// Eight bytes from a place, zeros behind the end.
+/// Eight bytes from a place, zeros past the end.
 fn window(source: &[u8], at: usize) -> u64 {
     let rest = &source[at..];
     if let Some(eight) = rest.first_chunk::<8>() {

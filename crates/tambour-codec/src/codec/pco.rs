@@ -15,7 +15,7 @@ pub(super) const FAMILY: Family = Family {
     name: "Pco",
     method: 0xe2,
     scope: Scope::Values,
-    // Values that are all equal take no bits; a chunk has up to 2^24 of them behind some ten bytes.
+    // Values that are all equal take no bits; a chunk has up to 2^24 of them after some ten bytes.
     expansion_max: 4 << 20,
     build: |arguments, element| {
         let level = match arguments {

@@ -206,7 +206,7 @@ impl<'a> Range<'a> {
     }
 }
 
-/// Whether the planes are those of so many values, behind a range that begins at `at`.
+/// Whether the planes are those of so many values, after a range that begins at `at`.
 fn check_planes(shape: Shape, count: usize, packed: &[u8], at: usize) -> Result<(), CodecError> {
     let end = at + RANGE_BYTES;
     if shape.bits == 0 {

@@ -12,7 +12,7 @@ const PREFIX_BYTES: usize = 2;
 /// Widths of one machine word.
 pub(super) const WORDS: &[u8] = &[1, 2, 4, 8];
 
-/// Writes the prefix and the leading bytes; returns the whole values behind them.
+/// Writes the prefix and the leading bytes; returns the whole values after them.
 pub(super) fn write_prefix<'a>(width: u8, source: &'a [u8], target: &mut Vec<u8>) -> &'a [u8] {
     let (leading, values) = source.split_at(source.len() % usize::from(width));
     // As many as the remainder of a division by a byte.
@@ -70,7 +70,7 @@ pub(super) fn explain_prefix<'a, W: Copy + Into<usize>>(
     Ok(prefix)
 }
 
-/// A payload behind its prefix.
+/// A payload after its prefix.
 pub(super) struct Body<'a, 'b, W> {
     /// Width of a value.
     pub(super) width: W,

@@ -18,7 +18,7 @@ pub enum FrameError {
         /// Bytes of the input.
         end: u64,
     },
-    /// What is there is no frame: the input is of another format, or has bytes behind its last frame.
+    /// What is there is no frame: the input is of another format, or has bytes after its last frame.
     #[error("bytes at {offset} are not a frame: magic number {got:#010x}")]
     Magic {
         /// Where they start.

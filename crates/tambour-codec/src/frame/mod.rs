@@ -20,7 +20,7 @@
 //!   is refused before anything is allocated for it.
 //! - Every checksum is verified. What was written before damage is found was verified block by block; to write nothing
 //!   before all was checked, use [`decompress_verified`].
-//! - An input that ends early is an error, and so are bytes behind its last frame.
+//! - An input that ends early is an error, and so are bytes after its last frame.
 //!
 //! `docs/format/lz4-frame.md` describes LZ4 frames, `docs/format/block.md` blocks.
 

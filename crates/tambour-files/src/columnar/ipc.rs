@@ -101,7 +101,7 @@ fn columns(path: &Path, schema: &SchemaRef, facts: &[Facts]) -> Result<Columns, 
 enum Framing {
     /// By the footer's list.
     File { file: File, blocks: std::vec::IntoIter<Block> },
-    /// One behind the other.
+    /// One after the other.
     Stream(Box<dyn Read + Send>),
 }
 
@@ -349,7 +349,7 @@ fn read_message(
         return Err(damaged(path, "cut off".to_owned()));
     }
     let block = Block::new(0, metadata, message.bodyLength());
-    // Buffers start at multiples of 8 behind the description; Arrow copies what is not aligned.
+    // Buffers start at multiples of 8 after the description; Arrow copies what is not aligned.
     Ok(Some((block, Buffer::from_vec(whole))))
 }
 

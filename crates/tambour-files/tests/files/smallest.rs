@@ -1,4 +1,4 @@
-//! Types chosen by a sample, and rows behind it that do not fit them.
+//! Types chosen by a sample, and rows after it that do not fit them.
 
 use super::support::{Read, columnar, lines, read, read_text, scratch};
 use arrow_array::{
@@ -8,7 +8,7 @@ use arrow_array::{
 use std::sync::Arc;
 use tambour_files::{FileError, Format, Input, ReadOptions, Types, output};
 
-/// A sample of about so many bytes, so that little tables have rows behind it.
+/// A sample of about so many bytes, so that little tables have rows after it.
 fn smallest(sample_bytes: usize) -> ReadOptions {
     let types =
         Types::Smallest { codec: "auto(size)".parse().unwrap(), keep: vec!["key".to_owned()] };
@@ -155,7 +155,7 @@ fn iso(second: i64) -> String {
     format!("2024-{month:02}-{day:02} {:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)
 }
 
-/// Rows without zeros behind the seconds, which only the type adds.
+/// Rows without zeros after the seconds, which only the type adds.
 fn without_zeros(rows: Vec<String>) -> Vec<String> {
     rows.into_iter().map(|row| row.replace(".000", "")).collect()
 }

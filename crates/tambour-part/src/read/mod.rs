@@ -45,7 +45,7 @@ pub struct PartReader {
     runs: VecDeque<Run>,
     batch_rows: u64,
     shared: Shared,
-    /// Where the streams stand: behind this granule.
+    /// Where the streams stand: after this granule.
     position: Option<usize>,
 }
 

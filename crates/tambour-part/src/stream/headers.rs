@@ -18,7 +18,7 @@ pub(crate) struct BlockInfo {
     pub(crate) payload: Vec<u8>,
 }
 
-/// An iterator over the blocks of a file from an offset on; ends behind the first error.
+/// An iterator over the blocks of a file from an offset on; ends after the first error.
 #[derive(Debug)]
 pub(crate) struct Headers<'a> {
     file: &'a dyn ReadAt,

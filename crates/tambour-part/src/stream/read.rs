@@ -69,7 +69,7 @@ pub(crate) struct StreamReader {
     window_start: u64,
     window_filled: usize,
     window_bytes: usize,
-    /// No reading ahead behind this offset.
+    /// No reading ahead after this offset.
     limit: u64,
     current: Current,
     position: usize,

@@ -1,4 +1,4 @@
-//! Verifying: reads and checks everything that a part has, and goes on behind each thing that is wrong.
+//! Verifying: reads and checks everything that a part has, and goes on after each thing that is wrong.
 
 mod bounds;
 

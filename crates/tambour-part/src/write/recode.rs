@@ -253,7 +253,7 @@ impl Recoding<'_> {
             let Some((moved, size)) = moves.get(&mark.block) else {
                 return Err(PartError::malformed(place(), "a mark that leads to no block"));
             };
-            // Blocks are joined: behind its own block, a mark would be in another one's values.
+            // Blocks are joined: after its own block, a mark would be in another one's values.
             if mark.offset > *size {
                 return Err(PartError::mismatch(place(), "offset of a mark", *size, mark.offset));
             }

@@ -78,7 +78,7 @@ impl OpenSegment {
     }
 
     /// Counts frames of a commit that was cut off as records, for those who want all that can be read: if anything is whole
-    /// behind what was lost. Whether more may be lost than ids tell.
+    /// after what was lost. Whether more may be lost than ids tell.
     pub(crate) fn take_back(&mut self) -> bool {
         let Tail::Cut(torn) = &mut self.tail else { return false };
         if torn.whole_behind {

@@ -11,7 +11,7 @@ use tambour_storage::Storage;
 use tambour_storage::disk;
 use tambour_storage::memory::Memory;
 
-/// Records that are sealed, and the commits behind them.
+/// Records that are sealed, and the commits after them.
 const SEALED: u64 = 60;
 const COMMITS: [u64; 3] = [3, 150, 1];
 /// The last commit but one is of so many bytes a record that it takes two frames.

@@ -238,7 +238,7 @@ impl Summary {
         write!(target, "{}", if blocks { "[" } else { "null" })
     }
 
-    /// The end of the object, behind its list of blocks.
+    /// The end of the object, after its list of blocks.
     fn end_json(&self, blocks: bool, target: &mut dyn Write) -> io::Result<()> {
         let codec = |sum: &CodecSum| {
             json!({

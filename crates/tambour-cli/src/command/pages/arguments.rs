@@ -1,4 +1,4 @@
-//! What may be written behind `tambour pages`.
+//! What may be written after `tambour pages`.
 
 use crate::argument::ByteSize;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -9,7 +9,7 @@ use tambour::page::{Layout, Level, PageCodec};
 /// Keep fixed-size pages compressed in one file
 ///
 /// Pages are compressed one by one and read at random; batches of changes are whole or absent after a crash. The layout
-/// `packed` puts images one behind the other; `holes` keeps each page at number times page size in a sparse file, with
+/// `packed` puts images one after another; `holes` keeps each page at number times page size in a sparse file, with
 /// the map and the journal beside it in FILE.map.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -64,7 +64,7 @@ impl PagesAction {
 /// Where images lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LayoutName {
-    /// One behind the other
+    /// One after the other
     Packed,
     /// At number times page size, in a sparse file
     Holes,
@@ -148,7 +148,7 @@ pub(crate) struct CreateArguments {
 
 /// Append the pages of a file
 ///
-/// The file holds raw pages one behind the other, or is any file: it is cut into pages, the last filled up with zeros. A
+/// The file holds raw pages one after another, or is any file: it is cut into pages, the last filled up with zeros. A
 /// store that is not there is made.
 #[derive(Args, Debug)]
 pub(crate) struct LoadArguments {

@@ -123,7 +123,7 @@ fn source(path: &Path) -> anyhow::Result<(Box<dyn Read>, Total)> {
     Ok((Box::new(std::io::BufReader::with_capacity(1 << 20, file)), Total::Bytes(length)))
 }
 
-/// The next page, filled up with zeros at the end of the file; `None` behind it.
+/// The next page, filled up with zeros at the end of the file; `None` after it.
 fn next_page(source: &mut dyn Read, page_bytes: usize) -> std::io::Result<Option<Vec<u8>>> {
     let mut content = Vec::with_capacity(page_bytes);
     source.take(page_bytes as u64).read_to_end(&mut content)?;

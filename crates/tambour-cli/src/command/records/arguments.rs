@@ -1,4 +1,4 @@
-//! What may be written behind `tambour records`.
+//! What may be written after `tambour records`.
 
 use crate::argument::ByteSize;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -55,7 +55,7 @@ pub(crate) enum RecordFormat {
     Lines,
     /// One JSON value per line; empty lines are left out, others that are no JSON are an error
     Jsonl,
-    /// Each behind its length, four bytes little-endian
+    /// Each after its length, four bytes little-endian
     Length,
     /// Each before a NUL
     Nul,
@@ -158,7 +158,7 @@ pub(crate) struct ScanArguments {
     /// First id
     #[arg(long, value_name = "ID", default_value_t = 0)]
     pub(crate) from: u64,
-    /// The id behind the last
+    /// The id after the last
     #[arg(long, value_name = "ID")]
     pub(crate) to: Option<u64>,
     /// Only records of this time or later: RFC 3339, or microseconds since 1970

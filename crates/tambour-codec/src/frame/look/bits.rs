@@ -23,7 +23,7 @@ impl Fault {
 /// The most bits that one load of eight bytes is sure to hold, wherever they begin.
 const LOAD_BITS: u32 = 56;
 
-/// `count` bits, `LOAD_BITS` at most, that begin `start` bits from the front. Those behind the end are zero.
+/// `count` bits, `LOAD_BITS` at most, that begin `start` bits from the front. Those past the end are zero.
 fn load(bytes: &[u8], start: usize, count: u32) -> u64 {
     debug_assert!(count <= LOAD_BITS);
     let rest = bytes.get(start / 8..).unwrap_or_default();

@@ -222,7 +222,7 @@ mod tests {
         assert_eq!((tally.blocks[1], tally.total()), (10_001, stream.len() as u64));
     }
 
-    /// Blocks behind the content that the header says are not looked into.
+    /// Blocks after the content that the header says are not looked into.
     #[test]
     fn more_content_than_the_header_says_is_refused_at_once() {
         let (body, _) = bombs(100);

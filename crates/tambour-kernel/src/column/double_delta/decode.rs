@@ -74,7 +74,7 @@ impl<W: Word> Sums<W> {
         }
     }
 
-    /// What is known behind so many values of the last difference.
+    /// What is known after this many values of the last difference.
     #[inline(always)]
     fn skip(&mut self, count: usize) {
         let distance = self.delta.wide().wrapping_mul(count as u64);
@@ -151,12 +151,12 @@ fn any<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> (
 
 /// Steps of [`runs`] until it looks back.
 const STEPS: usize = 16;
-/// Items of no change that a step takes at most, and writes always: those behind the run are written again.
+/// Items of no change that a step takes at most, and writes always: those after the run are written again.
 const RUN: u32 = 16;
-/// The longest item behind a run is still in the register.
+/// The longest item after a run is still in the register.
 const _: () = assert!(RUN + 5 + 1 + 31 <= Held::BITS);
 
-/// Runs of items of no change, each with an item behind it.
+/// Runs of items of no change, each with an item after it.
 #[inline(always)]
 fn runs<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> (usize, Pace) {
     let mut done = 0;

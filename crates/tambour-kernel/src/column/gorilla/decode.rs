@@ -97,10 +97,10 @@ fn single<W: Word>(
 
 /// Steps of [`runs`] until it looks back.
 const STEPS: usize = 16;
-/// Repetitions that a step takes at most, and writes always: those behind the run are written again.
+/// Repetitions that a step takes at most, and writes always: those after the run are written again.
 const RUN: u32 = 16;
 
-/// Runs of repetitions, each with an item behind it.
+/// Runs of repetitions, each with an item after it.
 #[inline(always)]
 fn runs<W: Word>(
     reader: &mut Reader<'_>,

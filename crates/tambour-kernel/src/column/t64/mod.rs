@@ -47,7 +47,7 @@ impl Shape {
         self.bits as usize * 8
     }
 
-    /// Rows of bytes, and words of bits behind them.
+    /// Rows of bytes, and words of bits after them.
     const fn rows_and_words(self) -> (usize, usize) {
         match self.planes {
             Planes::Bytes => (self.bits as usize / 8, self.bits as usize % 8),

@@ -89,7 +89,7 @@ pub(super) fn encode_behind(
     }
 }
 
-/// The bytes to encode, `buffer[start..]`, behind their prefix. Positions count from the start of the buffer.
+/// The bytes to encode, `buffer[start..]`, after their prefix. Positions count from the start of the buffer.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     buffer: &'a [u8],
@@ -209,7 +209,7 @@ fn parse<C: Cells, const ROOMY: bool>(
     let mut anchor = start;
     if buffer.len() - start > LAST_MATCH_DISTANCE {
         cells.clear();
-        // Matches start no later than here; hashes are taken up to one byte behind.
+        // Matches start no later than here; hashes are taken up to one byte after it.
         let last = buffer.len() - LAST_MATCH_DISTANCE;
         for at in (0..start).step_by(PREFIX_STEP) {
             // SAFETY: `at < start < last`.
@@ -249,7 +249,7 @@ fn parse<C: Cells, const ROOMY: bool>(
     writer.last_literals(&buffer[anchor..])
 }
 
-/// The first match at `start` or behind that starts at most at `last`. Steps grow while nothing is found.
+/// The first match at `start` or after that starts at most at `last`. Steps grow while nothing is found.
 ///
 /// # Safety
 /// `1 <= start <= last + 1` and `last + 12 <= source.len()`.
@@ -285,7 +285,7 @@ unsafe fn find<C: Cells>(
     }
 }
 
-/// The match right behind a match, if there is one.
+/// The match right after a match, if there is one.
 ///
 /// # Safety
 /// `2 < at` and `at + 12 <= source.len()`.

@@ -93,7 +93,7 @@ impl Stretch {
         Some(anchor)
     }
 
-    /// Finds the cheapest way through the stretch that begins with a match, behind so many literals; leaves its matches
+    /// Finds the cheapest way through the stretch that begins with a match, after this many literals; leaves its matches
     /// and returns its end.
     fn cross(
         &mut self,

@@ -121,7 +121,7 @@ impl Selector {
     /// in [`decode_behind`](super::decode_behind).
     ///
     /// # Panics
-    /// If `start` lies behind the end of the buffer.
+    /// If `start` lies past the end of the buffer.
     pub fn decode_behind(
         &mut self,
         source: &[u8],
@@ -174,7 +174,7 @@ impl Selector {
     }
 }
 
-/// One block behind `start`, with what suits the stream by all that is known.
+/// One block after `start`, with what suits the stream by all that is known.
 fn decode_single(
     singles: &mut Learner,
     clock: Clock,
