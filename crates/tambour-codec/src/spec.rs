@@ -126,7 +126,7 @@ impl std::fmt::Display for CodecCall {
     }
 }
 
-/// So much of a wrong specification is shown.
+/// This much of a wrong specification is shown.
 const SHOWN_CHARS_MAX: usize = 200;
 /// Longest chain; ClickHouse stores the number of codecs in one byte.
 const CALLS_MAX: usize = 255;

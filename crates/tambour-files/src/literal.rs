@@ -304,7 +304,7 @@ const fn is_bare(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.' | b'_')
 }
 
-/// A word that JSON allows (and what Python's and JavaScript's writers put there for floats that are no number).
+/// A word that JSON allows (and what Python's and JavaScript's writers put there for floats that are not numbers).
 fn is_json_word(word: &[u8]) -> bool {
     match word {
         b"null" | b"true" | b"false" | b"NaN" | b"Infinity" | b"-Infinity" => true,

@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         taken.inspect_err(|_| self.at = start)
     }
 
-    /// So many bytes as they are.
+    /// This many bytes as they are.
     pub fn take(&mut self, length: u64) -> Result<&'a [u8], IntError> {
         let rest = self.rest();
         let bytes = usize::try_from(length).ok().and_then(|length| rest.get(..length));

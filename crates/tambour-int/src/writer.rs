@@ -142,7 +142,7 @@ impl<'a> Writer<'a> {
         if last { Ok(()) } else { self.put(&[0]) }
     }
 
-    /// Whether so many bytes find room.
+    /// Whether this many bytes find room.
     fn reserve(&self, bytes: usize) -> Result<(), IntError> {
         if bytes <= self.rest.len() { Ok(()) } else { Err(full(self.written(), self.length)) }
     }

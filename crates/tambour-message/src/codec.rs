@@ -325,7 +325,7 @@ impl Scratch {
         self.give_back(room, dictionary);
     }
 
-    /// Decodes a payload of so many bytes; the result lies in the room.
+    /// Decodes a payload of this many bytes; the result lies in the room.
     fn decode(
         &mut self,
         payload: &[u8],

@@ -30,7 +30,7 @@ impl Check {
         }
     }
 
-    /// The check with so many bytes.
+    /// The check with this many bytes.
     pub fn of_bytes(bytes: usize) -> Option<Self> {
         [Self::None, Self::Short, Self::Full].into_iter().find(|check| check.bytes() == bytes)
     }

@@ -18,7 +18,7 @@ pub enum Malformed {
         /// First byte that is too many.
         at: usize,
     },
-    /// Bits that are no code.
+    /// Bits that are not a code.
     #[error("no such code at {at}")]
     Code {
         /// Byte in which they begin.
@@ -110,7 +110,7 @@ pub enum MessageError {
         /// The generation.
         generation: u8,
     },
-    /// The file is no dictionary, or a damaged one.
+    /// The file is not a dictionary, or a damaged one.
     #[error("dictionary: {reason}")]
     Dictionary {
         /// What is wrong.

@@ -17,11 +17,11 @@ const LONG: u32 = 6;
 const INDEX_BITS: std::ops::RangeInclusive<u32> = 8..=13;
 /// Logarithms of the number of hashes for pin and message.
 const LOCAL_BITS: std::ops::RangeInclusive<u32> = 8..=14;
-/// Of a pin, every so many positions are indexed; matches are extended backwards.
+/// Of a pin, every this many positions are indexed; matches are extended backwards.
 const PIN_STEP: usize = 4;
 /// Bits that a literal is taken to cost.
 const LITERAL_BITS: i32 = 5;
-/// So many literals (a logarithm) make the step one byte longer.
+/// This many literals (a logarithm) make the step one byte longer.
 const STEP_LOG: usize = 1;
 /// What must follow a message in the buffer: positions up to its end are read as whole words.
 pub(crate) const PADDING: [u8; 8] = [0; 8];

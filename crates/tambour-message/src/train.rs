@@ -177,7 +177,7 @@ impl Trainer {
         self.samples[place].1.map_or(by_place, |connection| connection.is_multiple_of(2))
     }
 
-    /// The text, of so many bytes at most.
+    /// The text, of this many bytes at most.
     fn content(&self, most: usize) -> Result<Vec<u8>, MessageError> {
         let (mut bytes, mut lengths) = (Vec::new(), Vec::new());
         for place in 0..self.samples.len() {

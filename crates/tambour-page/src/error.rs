@@ -28,7 +28,7 @@ pub enum PageError {
         #[source]
         cause: io::Error,
     },
-    /// A file that is no page store.
+    /// A file that is not a page store.
     #[error("{path:?} is not a page store: {problem}")]
     NotAStore {
         /// The file.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many lengths are looked at for one that does no harm.
+/// This many lengths are looked at for one that does no harm.
 const TRIES: usize = 8;
 
 /// The free runs below the tail. After the tail everything is free.

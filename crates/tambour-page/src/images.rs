@@ -48,7 +48,7 @@ impl<'a> Images<'a> {
         self.next_group(1)?.pop()
     }
 
-    /// The next images, as many as are there after one read, and at most so many. `None` at the end.
+    /// The next images, as many as are there after one read, and at most this many. `None` at the end.
     pub(super) fn next_group(
         &mut self,
         count_max: usize,

@@ -182,7 +182,7 @@ pub struct Options {
     pub granule: u64,
     /// Number that all images of the store carry, so that one of another file is found out; drawn if `None`.
     pub file_id: Option<u64>,
-    /// Commits may write so many bytes before a checkpoint is made by itself; `None` is a twentieth of the images, and at
+    /// Commits may write this many bytes before a checkpoint is made by itself; `None` is a twentieth of the images, and at
     /// least 8 MiB.
     pub checkpoint_bytes: Option<u64>,
 }

@@ -9,7 +9,7 @@ use super::superblock::{DATA_START, PLACES};
 
 /// Bytes that are searched at once for a commit after a broken one.
 const SEARCH_BYTES: usize = 1 << 20;
-/// What looks like a header there may claim so many times the bytes that are searched: for a store that was made to keep its
+/// What looks like a header there may claim this many times the bytes that are searched: for a store that was made to keep its
 /// reader busy.
 const SEARCH_EFFORT: u64 = 64;
 

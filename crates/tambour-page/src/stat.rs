@@ -15,7 +15,7 @@ pub struct CodecStat {
     pub images: u64,
     /// Their bytes, headers included.
     pub bytes: u64,
-    /// How many of them take so many blocks of 4 KiB: the first for one block.
+    /// How many of them take this many blocks of 4 KiB: the first for one block.
     pub blocks: Vec<u64>,
 }
 

@@ -11,12 +11,12 @@ const STRIPE: usize = 16;
 /// Shortest and longest piece.
 const PIECE_BYTES: (usize, usize) = (64, 4096);
 
-/// Length of a piece, for so many bytes.
+/// Length of a piece, for this many bytes.
 fn piece_bytes(length: usize) -> usize {
     length.div_ceil(STRIPE).next_multiple_of(64).clamp(PIECE_BYTES.0, PIECE_BYTES.1)
 }
 
-/// Bytes that guard so many: parities, and the sums of all pieces and parities.
+/// Bytes that guard this many: parities, and the sums of all pieces and parities.
 pub(super) fn guard_bytes(length: usize) -> usize {
     let piece = piece_bytes(length);
     let pieces = length.div_ceil(piece);

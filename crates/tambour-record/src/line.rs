@@ -58,7 +58,7 @@ impl Line {
         let steps = (values.len() as i64 - 1).max(1);
         let rise = i128::from(last) - i128::from(first);
         let slope = i64::try_from((rise << FRACTION) / i128::from(steps)).unwrap_or(0);
-        // Six bytes hold it; steeper lines are no lines.
+        // Six bytes hold it; steeper lines are not lines.
         let slope = if slope.unsigned_abs() < 1 << 46 { slope } else { 0 };
         let mut line = Self { start: first, slope, bits_at: 0, width: 0 };
         let below =

@@ -68,7 +68,7 @@ pub enum TableError {
         #[source]
         cause: CodecError,
     },
-    /// A name that is no column of the table.
+    /// A name that is not a column of the table.
     #[error("{clause} names the column `{name}`, which the table does not have")]
     UnknownColumn {
         /// The clause or expression.

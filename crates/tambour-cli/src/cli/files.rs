@@ -203,7 +203,7 @@ pub(crate) struct SqlArguments {
     /// Most rows that the formats table and vertical show; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Output")]
     pub(crate) rows_max: usize,
-    /// After each result, tell on standard error what was read, also when it is no terminal
+    /// After each result, tell on standard error what was read, also when it is not a terminal
     #[arg(long, help_heading = "Output")]
     pub(crate) stats: bool,
     /// Threads [default: all processors]

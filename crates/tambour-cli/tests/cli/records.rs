@@ -12,7 +12,7 @@ fn lines(count: u64) -> String {
     (0..count).map(|id| line(id) + "\n").collect()
 }
 
-/// A sealed store of so many records, and one that is open.
+/// A sealed store of this many records, and one that is open.
 fn store(count: u64) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file("log.jsonl", lines(count));

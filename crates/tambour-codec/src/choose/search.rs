@@ -16,7 +16,7 @@ use std::time::Duration;
 const RANKED_BLOCKS: usize = 4;
 /// Chains are encoded on one block in so many, where there are not so many that fewer do.
 const BLOCKS_STRIDE: usize = 3;
-/// Of the blocks that chains are encoded on, slow codecs see one in so many ...
+/// Of the blocks that chains are encoded on, slow codecs see one in this many ...
 const SLOW_STRIDE: usize = 4;
 /// ... and no fewer than this.
 const SLOW_MIN: usize = 2;

@@ -185,7 +185,7 @@ fn malformed(at: usize, reason: &'static str) -> CodecError {
     CodecError::Payload { codec: "ALP", at, reason }
 }
 
-/// The variant that ClickHouse chooses for floats that are no decimals.
+/// The variant that ClickHouse chooses for floats that are not decimals.
 fn rd() -> CodecError {
     CodecError::UnsupportedCodec { name: "ALP in its RD variant".to_owned() }
 }
@@ -219,7 +219,7 @@ struct VectorHead<'a> {
     exceptions: &'a [u8],
 }
 
-/// Reads a vector at `at`; `None` if so many bytes of values follow as they are.
+/// Reads a vector at `at`; `None` if this many bytes of values follow as they are.
 fn read_head(
     width: FloatWidth,
     source: &[u8],

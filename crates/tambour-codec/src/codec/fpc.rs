@@ -99,7 +99,7 @@ trait Run<R> {
     fn run<T: Table + ?Sized>(self, predictor: &mut Predictor<'_, T>) -> R;
 }
 
-/// Runs with tables of a level, for a block of so many values: arrays, unless those would be much larger than the block.
+/// Runs with tables of a level, for a block of this many values: arrays, unless those would be much larger than the block.
 fn with_tables<R>(dense: &mut [Vec<u64>; 2], level: u8, values: usize, run: impl Run<R>) -> R {
     let entries = 1 << level;
     if level <= DENSE_LEVEL || entries / 4 <= values {

@@ -23,11 +23,11 @@ const ESCAPE: u8 = 255;
 const SYMBOLS_MAX: usize = 255;
 /// Longest symbol.
 const SYMBOL_BYTES: usize = 8;
-/// The table is made of pieces of so many bytes, ...
+/// The table is made of pieces of this many bytes, ...
 const PIECE_BYTES: usize = 512;
 /// ... so many of them, spread over the block, ...
 const PIECES: usize = 64;
-/// ... in so many rounds: each joins symbols of the one before.
+/// ... in this many rounds: each joins symbols of the one before.
 const ROUNDS: usize = 5;
 
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Table {
         Self { symbols, order, starts }
     }
 
-    /// The longest symbol at the start of `window`, of which so many bytes are there.
+    /// The longest symbol at the start of `window`, of which this many bytes are there.
     fn longest(&self, window: u64, available: usize) -> Option<(u8, Symbol)> {
         let first = usize::from(window.to_le_bytes()[0]);
         let codes = &self.order[self.starts[first]..self.starts[first + 1]];

@@ -40,7 +40,7 @@ fn accept(byte: u8) -> Option<usize> {
     Some(usize::from(byte)).filter(|width| gcd::WIDTHS.contains(width))
 }
 
-/// The divisor in front of the quotients of so many bytes of values.
+/// The divisor in front of the quotients of this many bytes of values.
 fn split_divisor(
     source: &[u8],
     at: usize,

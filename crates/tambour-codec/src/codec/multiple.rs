@@ -25,9 +25,9 @@ pub(super) const FAMILY: Family = Family {
     explain: |_, _| Ok(()),
 };
 
-/// All that stands between the codecs of a chain may be so many times as large as its block ...
+/// All that stands between the codecs of a chain may be this many times as large as its block ...
 const BETWEEN_FACTOR: u64 = 16;
-/// ... and so many bytes more. Who wrote the block had no reason for more; whoever made it up wants us to work for nothing.
+/// ... and this many bytes more. Who wrote the block had no reason for more; whoever made it up wants us to work for nothing.
 const BETWEEN_BYTES: u64 = 64 << 20;
 
 /// Bytes that may stand between the codecs of a chain.
@@ -38,7 +38,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// That of a block of so many bytes.
+    /// That of a block of this many bytes.
     pub(crate) fn new(content_bytes: usize) -> Self {
         let max = BETWEEN_BYTES + BETWEEN_FACTOR * content_bytes as u64;
         Self { max, left: max }

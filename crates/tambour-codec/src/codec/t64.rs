@@ -14,7 +14,7 @@ pub(super) const FAMILY: Family = Family {
     name: "T64",
     method: 0x93,
     scope: Scope::Values,
-    // A block of equal values has no size of its own. So much is far above what anybody writes into one block: 17 bytes of
+    // A block of equal values has no size of its own. This much is far above what anybody writes into one block: 17 bytes of
     // payload may become 68 MiB.
     expansion_max: 4 << 20,
     build: |arguments, element| Ok(Box::new(build(arguments, element)?)),
@@ -206,7 +206,7 @@ impl<'a> Range<'a> {
     }
 }
 
-/// Whether the planes are those of so many values, after a range that begins at `at`.
+/// Whether the planes are those of this many values, after a range that begins at `at`.
 fn check_planes(shape: Shape, count: usize, packed: &[u8], at: usize) -> Result<(), CodecError> {
     let end = at + RANGE_BYTES;
     if shape.bits == 0 {

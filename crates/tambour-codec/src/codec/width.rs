@@ -32,7 +32,7 @@ pub(super) struct Prefix<'a, W> {
     pub(super) source: &'a [u8],
 }
 
-/// Takes the prefix off a payload that decodes to so many bytes; `accept` knows the widths that there are.
+/// Takes the prefix off a payload that decodes to this many bytes; `accept` knows the widths that there are.
 pub(super) fn split_prefix<'a, W: Copy + Into<usize>>(
     codec: &'static str,
     accept: impl FnOnce(u8) -> Option<W>,

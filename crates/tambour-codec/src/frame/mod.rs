@@ -88,7 +88,7 @@ pub struct CompressOptions {
     pub level: Option<i32>,
     /// Bytes of content per block. Blocks: 1 MiB by default. LZ4: 64 KiB, 256 KiB, 1 MiB or 4 MiB; by default 4 MiB, or the
     /// smallest that holds the content if its size is known.
-    /// zstd: one frame by default; with a size, one frame per so many bytes.
+    /// zstd: one frame by default; with a size, one frame per this many bytes.
     pub block_bytes: Option<usize>,
     /// Threads that compress; 0 and 1 are the caller's.
     pub threads: usize,
@@ -133,7 +133,7 @@ impl CompressOptions {
 /// How to decompress.
 #[derive(Clone, Debug)]
 pub struct DecompressOptions {
-    /// The format; `None` finds it by the first bytes. What is no frame is taken for a stream of blocks, and nothing at all
+    /// The format; `None` finds it by the first bytes. What is not a frame is taken for a stream of blocks, and nothing at all
     /// for an empty one.
     pub format: Option<Format>,
     /// Threads that decompress blocks and independent LZ4 frames; 0 and 1 are the caller's.
@@ -183,7 +183,7 @@ impl Tally {
 
 /// Compresses everything that `input` has.
 ///
-/// Reads and writes pieces of a block, on the caller's thread. On an error, what was written is no whole stream.
+/// Reads and writes pieces of a block, on the caller's thread. On an error, what was written is not a whole stream.
 pub fn compress(
     input: &mut dyn Read,
     output: &mut dyn Write,

@@ -1,6 +1,6 @@
 //! zstd frames, by libzstd's streaming calls.
 //!
-//! Without a block size the input becomes one frame. With one it becomes frames of so many bytes each, which several threads
+//! Without a block size the input becomes one frame. With one it becomes frames of this many bytes each, which several threads
 //! compress: other bytes, the same for every number of threads. libzstd's own threads are not used: their output differs
 //! from that of one thread.
 

@@ -20,7 +20,7 @@ use tambour_part::types::{Strings, unit_precision};
 
 /// NULL in a column that has none.
 pub(crate) const NOT_NULLABLE: Reject = Reject::new("the type is not Nullable");
-/// Bytes that are no text.
+/// Bytes that are not text.
 pub(crate) const NOT_UTF8: Reject = Reject::new("invalid UTF-8");
 
 /// Collects the values of a column. After a refusal the builder is thrown away with what it has.

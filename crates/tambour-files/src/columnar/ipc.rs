@@ -297,7 +297,7 @@ fn read_block(
     exactly(path, file, length)
 }
 
-/// So many bytes; memory grows with what is really there.
+/// This many bytes; memory grows with what is really there.
 fn exactly(path: &Path, reader: &mut impl Read, length: u64) -> Result<Buffer, FileError> {
     let mut bytes = Vec::with_capacity(usize::try_from(length.min(1 << 20)).unwrap_or(0));
     let read = reader.take(length).read_to_end(&mut bytes).map_err(FileError::io(path, "read"))?;

@@ -39,7 +39,7 @@ pub(crate) fn precision(data_type: &DataType) -> Option<u8> {
     }
 }
 
-/// Refuses moments with a finer fraction of a second than so many digits hold. What is no moment yet, like text, is for the
+/// Refuses moments with a finer fraction of a second than this many digits hold. What is not a moment yet, like text, is for the
 /// reader of text to check.
 pub(crate) fn check_exact(array: &ArrayRef, precision: u8) -> Result<(), Misfit> {
     let value = match array.data_type() {

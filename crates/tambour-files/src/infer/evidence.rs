@@ -60,7 +60,7 @@ impl Distinct {
         }
     }
 
-    /// Whether a dictionary of the values pays, if there are so many NULLs besides them.
+    /// Whether a dictionary of the values pays, if there are this many NULLs besides them.
     pub(crate) fn pays(&self, nulls: u64) -> bool {
         let distinct = self.values.len() as u64 + self.passed;
         let rows = self.rows + nulls;

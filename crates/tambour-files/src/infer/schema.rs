@@ -72,7 +72,7 @@ impl Sheet {
         &mut self.json
     }
 
-    /// Adds a file of JSON lines, of which so many rows were seen.
+    /// Adds a file of JSON lines, of which this many rows were seen.
     pub(crate) fn json_rows(&mut self, rows: u64) {
         self.json_rows += rows;
         for name in self.json.names.clone() {

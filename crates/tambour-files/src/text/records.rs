@@ -69,7 +69,7 @@ impl Records {
         Self { skip: usize::from(header), width: Some(width), ..self }
     }
 
-    /// Only a sample: about so many bytes. With `truncated`, the source itself ends before its file does.
+    /// Only a sample: about this many bytes. With `truncated`, the source itself ends before its file does.
     pub(crate) fn sampled(self, bytes: Option<usize>, truncated: bool) -> Self {
         Self { sample: bytes, truncated, ..self }
     }

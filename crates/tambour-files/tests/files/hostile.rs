@@ -279,7 +279,7 @@ fn lying_sizes() {
     expect(error("a.arrow", half, options()), Kind::Corrupt, "the end of an Arrow file is missing");
 }
 
-/// A disk that is full after so many bytes.
+/// A disk that is full after this many bytes.
 struct Full(usize);
 
 impl std::io::Write for Full {

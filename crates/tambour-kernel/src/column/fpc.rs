@@ -93,7 +93,7 @@ impl<'a, T: Table + ?Sized> Predictor<'a, T> {
     }
 }
 
-/// Values of a source of so many bytes: the last may be cut short, and a pair is always whole.
+/// Values of a source of this many bytes: the last may be cut short, and a pair is always whole.
 const fn count(width: usize, bytes: usize) -> usize {
     bytes.div_ceil(width).next_multiple_of(2)
 }

@@ -66,7 +66,7 @@ impl Width {
     /// Every width.
     pub const ALL: &[Self] = &[Self::W1, Self::W2, Self::W4, Self::W8];
 
-    /// The width of so many bytes.
+    /// The width of this many bytes.
     pub fn new(bytes: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|width| width.bytes() == usize::from(bytes))
     }

@@ -281,7 +281,7 @@ impl ColumnCursor {
     }
 }
 
-/// Rows of these columns that take so many bytes, by their average.
+/// Rows of these columns that take this many bytes, by their average.
 fn rows_for(part: &Part, columns: &[StoredColumn], bytes: u64) -> u64 {
     let sizes = columns.iter().flat_map(|column| &column.streams).map(|stream| {
         let name = format!("{}.bin", part.files.stem(&stream.name.0));

@@ -17,7 +17,7 @@ use tambour_storage::ReadAt;
 
 /// Most bytes of one read.
 pub(crate) const WINDOW_BYTES_MAX: usize = 1 << 20;
-/// Fewest bytes of one read, if the stream has so many.
+/// Fewest bytes of one read, if the stream has this many.
 pub(crate) const WINDOW_BYTES_MIN: usize = 64 << 10;
 /// Bytes that all windows of a reader may have together; with very many streams each gets [`WINDOW_BYTES_MIN`] anyway.
 const WINDOWS_BYTES: usize = 64 << 20;

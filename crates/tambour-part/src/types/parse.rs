@@ -25,7 +25,7 @@ impl FromStr for DataType {
     }
 }
 
-/// The named elements of `Nested(a T, b U)`; `None` if the text is another type. Nested is no type of a column here:
+/// The named elements of `Nested(a T, b U)`; `None` if the text is another type. Nested is not a type of a column here:
 /// a table declares it and has one `Array` column per element (`nest.a`, `nest.b`).
 pub fn nested_elements(text: &str) -> Result<Option<Vec<(String, DataType)>>, PartError> {
     let mut parser = Parser::new(text)?;

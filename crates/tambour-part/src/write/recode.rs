@@ -30,9 +30,9 @@ pub struct RecodeSummary {
     pub uncompressed: u64,
 }
 
-/// Blocks of mark files have so many bytes.
+/// Blocks of mark files have this many bytes.
 const MARK_BLOCK_BYTES: usize = 64 << 10;
-/// Files are copied in pieces of so many bytes.
+/// Files are copied in pieces of this many bytes.
 const COPY_BYTES: usize = 1 << 20;
 
 /// Where the bytes of a block have gone: the new block and the position in it, and how many bytes they are.

@@ -171,7 +171,7 @@ impl OpenSegment {
         self.torn = self.end() < limit && self.frames_end < self.file_bytes;
     }
 
-    /// What is wrong after the last frame, if that is no commit that was cut off.
+    /// What is wrong after the last frame, if that is not a commit that was cut off.
     pub(super) fn tail_damage(&self) -> Option<RecordError> {
         let Tail::Damaged { records } = self.tail else { return None };
         let bytes = self.file_bytes - self.frames_end;

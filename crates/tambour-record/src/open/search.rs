@@ -67,7 +67,7 @@ impl Candidates {
     }
 }
 
-/// Where heads may stand. A head says how long its directory is, and all of that goes into a sum: after so many times the
+/// Where heads may stand. A head says how long its directory is, and all of that goes into a sum: after this many times the
 /// file's bytes the rest is not looked at, since only somebody who means to waste time writes such a file.
 pub(super) fn places(rest: &[u8]) -> impl Iterator<Item = usize> + '_ {
     let mut effort = rest.len().saturating_mul(EFFORT_MAX).saturating_add(EFFORT_FREE);

@@ -23,9 +23,9 @@ use std::sync::{Arc, Mutex};
 use tambour_storage::memory::{Fate, Memory};
 use tambour_storage::{Barrier, Entry, Lock, ReadAt, Storage, WriteFile};
 
-/// Of so many flips, one is followed by everything.
+/// Of this many flips, one is followed by everything.
 const WHOLE_EVERY: usize = 9973;
-/// Of so many flips in groups, one is followed by opening the view.
+/// Of this many flips in groups, one is followed by opening the view.
 const OPEN_EVERY: usize = 61;
 /// Reads all over a segment.
 const SPREAD: u64 = 48;

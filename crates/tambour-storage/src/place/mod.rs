@@ -62,7 +62,7 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
     /// Makes a new file for writing (an existing one is an error).
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
-    /// Writes must begin at multiples of so many bytes, and be multiples of them.
+    /// Writes must begin at multiples of this many bytes, and be multiples of them.
     fn write_unit(&self) -> u64 {
         1
     }

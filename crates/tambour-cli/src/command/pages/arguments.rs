@@ -341,7 +341,7 @@ pub(crate) struct SpaceArguments {
     /// No dictionaries
     #[arg(long)]
     pub(crate) no_dictionary: bool,
-    /// Look at so much of the file, from its start
+    /// Look at this much of the file, from its start
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     pub(crate) limit: ByteSize,
     /// Write CSV and report.html with a heat map into this directory

@@ -10,7 +10,7 @@ const BLOCKS_KEPT: u64 = 1 << 12;
 /// Sequences of a zstd frame that are kept: 1.5 MiB of content cannot have more.
 const SEQUENCES_KEPT: usize = 1 << 19;
 
-/// A zstd frame in a block. What there is of it can be far more than its bytes: only so much is kept, but all is in the sums.
+/// A zstd frame in a block. What there is of it can be far more than its bytes: only this much is kept, but all is in the sums.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ZstdPayload {
     /// Its header, blocks and end. A block of which not all sequences were kept has fewer than its count says.
@@ -156,7 +156,7 @@ mod tests {
         StageLook::default().look(&header, &stream[25..], options)
     }
 
-    /// A zstd frame of no stated size as a block that says it decodes to so many bytes.
+    /// A zstd frame of no stated size as a block that says it decodes to this many bytes.
     fn made_up(body: &[u8], content: u32) -> Vec<u8> {
         // Magic, no flags, a window of 128 KiB.
         let mut stream = vec![0; 25];

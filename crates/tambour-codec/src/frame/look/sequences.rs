@@ -57,7 +57,7 @@ pub struct SequencesLook {
     pub stream_bytes: usize,
 }
 
-/// One sequence: so many literals, then a match.
+/// One sequence: this many literals, then a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
     /// Number of literals.

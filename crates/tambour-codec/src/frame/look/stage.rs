@@ -46,7 +46,7 @@ pub struct StageLook {
 
 impl StageLook {
     /// Looks into a block. The second value is what is wrong with it, if anything is; the first has what was understood up to
-    /// there. A codec that this version does not know is no fault.
+    /// there. A codec that this version does not know is not a fault.
     ///
     /// ```
     /// use tambour_codec::block::{Block, Encoder};

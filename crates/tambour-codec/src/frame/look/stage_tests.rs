@@ -34,7 +34,7 @@ fn values(stage: &Stage) -> &Values {
     }
 }
 
-/// Integers that climb by 3 with a jump now and then, in so many bytes each.
+/// Integers that climb by 3 with a jump now and then, in this many bytes each.
 fn integers(width: usize, count: u64) -> Vec<u8> {
     let value = |k: u64| 1000 + 3 * k + if k.is_multiple_of(97) { 40 } else { 0 };
     (0..count).flat_map(|k| value(k).to_le_bytes().into_iter().take(width)).collect()
@@ -239,7 +239,7 @@ fn vectors_of_alp_are_counted() {
     };
     assert_eq!(fact("vectors"), Fact::Unsigned(3));
     assert_eq!(fact("vectors as they are"), Fact::Unsigned(1));
-    // Every hundredth is no decimal, and some others do not come out the same.
+    // Every hundredth is not a decimal, and some others do not come out the same.
     let Fact::Unsigned(exceptions) = fact("exceptions") else { panic!("{values:?}") };
     assert!((21..300).contains(&exceptions), "{exceptions}");
     assert_eq!(values.exception_bytes as u64, exceptions * 10);

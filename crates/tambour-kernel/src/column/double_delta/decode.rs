@@ -104,7 +104,7 @@ const SHORT_ITEMS: usize = 3;
 const _: () = assert!(SHORT_ITEMS * SHORT_BITS as usize <= Held::BITS as usize);
 const _: () = assert!(BATCH.is_multiple_of(SHORT_ITEMS));
 
-/// Under so many bits for an item, most items are of no change.
+/// Under this many bits for an item, most items are of no change.
 const RUN_BITS: usize = 3;
 
 /// Short items; stops at one that is not. How many there were, and what is next.
@@ -191,7 +191,7 @@ fn runs<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> 
     (done, if done < RUN_BITS * STEPS { Pace::Short } else { Pace::Runs })
 }
 
-/// Goes past as many full registers of items of no change as there are; how many items, at most so many.
+/// Goes past as many full registers of items of no change as there are; how many items, at most this many.
 #[inline(always)]
 fn steady(held: &mut Held<'_>, items_max: usize) -> usize {
     let mut items = 0;
@@ -204,7 +204,7 @@ fn steady(held: &mut Held<'_>, items_max: usize) -> usize {
     items
 }
 
-/// The change that the next item says, whose prefix has so many ones, at most four.
+/// The change that the next item says, whose prefix has this many ones, at most four.
 #[inline(always)]
 fn item(held: &mut Held<'_>, ones: u32) -> u64 {
     /// Bits of an item, a byte for each number of ones.

@@ -130,7 +130,7 @@ fn runs<W: Word>(
     Ok((done, if done < 3 * STEPS { Pace::Single } else { Pace::Runs }))
 }
 
-/// Takes an item that is no repetition, whose window is given.
+/// Takes an item that is not a repetition, whose window is given.
 #[inline(always)]
 fn change<W: Word>(reader: &mut Reader<'_>, window: u64, last: &mut Last) -> Result<(), Malformed> {
     // Prefix, and fields if any: what is left of the window may have all the data.

@@ -38,7 +38,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Bytes that so many values take; the last group is always whole.
+    /// Bytes that this many values take; the last group is always whole.
     pub const fn packed_bytes(self, count: usize) -> usize {
         count.div_ceil(GROUP) * self.group_bytes()
     }

@@ -97,7 +97,7 @@ fn step_movsb(lane: &mut Lane<'_>) -> bool {
     true
 }
 
-/// Copies so many bytes, one after the other: what is written may be read again.
+/// Copies this many bytes, one after the other: what is written may be read again.
 ///
 /// # Safety
 /// `count` bytes can be read from `from` on, as far as they lie before `to` or are written by this copy, and written from
@@ -188,7 +188,7 @@ fn length(lane: &mut Lane<'_>, half: usize) -> Option<usize> {
 }
 
 /// # Safety
-/// `1 <= offset`, so many bytes are written, and `length` and two pieces and 16 bytes of room are left.
+/// `1 <= offset`, this many bytes are written, and `length` and two pieces and 16 bytes of room are left.
 #[inline]
 #[target_feature(enable = "ssse3")]
 unsafe fn copy_match<P: Plain, const SHUFFLE: bool>(lane: &Lane<'_>, offset: usize, length: usize) {

@@ -66,7 +66,7 @@ enum End {
 enum Next {
     /// To the next one, at these places of source and target.
     Sequence(usize, usize),
-    /// To the end; so many bytes are written.
+    /// To the end; this many bytes are written.
     End(usize),
 }
 

@@ -83,7 +83,7 @@ impl<'a> Remembering<'a> {
         // SAFETY: `machine` proves the instruction set.
         let mut state = Self { lane, history: unsafe { _mm512_setzero_si512() } };
         if lane.is_open() {
-            // SAFETY: so many bytes are written.
+            // SAFETY: this many bytes are written.
             unsafe { state.recall() };
         }
         state
@@ -187,7 +187,7 @@ unsafe fn long_sequence(
     if literals > source.len() - i || literals > target.len() - o {
         return None;
     }
-    // SAFETY: so many literals are there, and so much room.
+    // SAFETY: this many literals are there, and this much room.
     let history = unsafe { append_literals(source, i, target, o, literals, history) };
     let (i, o) = (i + literals, o + literals);
     if i == source.len() {

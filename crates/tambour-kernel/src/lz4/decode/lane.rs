@@ -9,9 +9,9 @@ use crate::copy::Plain;
 use core::marker::PhantomData;
 use core::ptr;
 
-/// With so much source left, a step of any loop stays inside it: token, length byte, 64 literals, offset, length byte.
+/// With this much source left, a step of any loop stays inside it: token, length byte, 64 literals, offset, length byte.
 pub(super) const SOURCE_MARGIN: usize = 1 + 1 + 64 + 2 + 1;
-/// With so much target left, a step of any loop stays inside it: 64 literals, a match of 64 bytes, and what its copies
+/// With this much target left, a step of any loop stays inside it: 64 literals, a match of 64 bytes, and what its copies
 /// in whole pieces write after it.
 pub(super) const TARGET_MARGIN: usize = 64 + 64 + 16;
 

@@ -114,7 +114,7 @@ impl Chain {
         self.next = self.next.max(at);
     }
 
-    /// The longest of the wanted matches among so many candidates, the nearest of equals. Places do not descend from call
+    /// The longest of the wanted matches among this many candidates, the nearest of equals. Places do not descend from call
     /// to call.
     pub(super) fn longest(
         &mut self,

@@ -8,11 +8,11 @@ use super::{SOURCE_BYTES_MAX, bound};
 use crate::copy::load;
 use crate::lz4::{LAST_LITERALS, LAST_MATCH_DISTANCE, MATCH_MIN, OFFSET_MAX};
 
-/// So many fruitless probes (a power of two, its logarithm) make the step one byte longer.
+/// This many fruitless probes (a power of two, its logarithm) make the step one byte longer.
 const STEP_LOG: u32 = 6;
 /// Largest useful acceleration: the first step is already as long as the window.
 const ACCELERATION_MAX: u32 = 65_537;
-/// Of a prefix, every so many positions are remembered.
+/// Of a prefix, every this many positions are remembered.
 const PREFIX_STEP: usize = 3;
 
 /// Memory of the encoder: where each hash was last seen. The caller owns and reuses it; its contents do not matter.

@@ -10,7 +10,7 @@ use crate::lz4::MATCH_MIN;
 
 /// Rungs of a ladder. More are rare, as each is longer than the one before.
 const RUNGS_MAX: usize = 16;
-/// A second rung covers so many of the last bytes of the first; later ones cover one more, which finds more on text.
+/// A second rung covers this many of the last bytes of the first; later ones cover one more, which finds more on text.
 const PROBE_BYTES: usize = 2;
 /// The longest match without extension bytes.
 const SHORT_MAX: usize = MATCH_MIN + 14;

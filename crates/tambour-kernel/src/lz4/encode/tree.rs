@@ -9,7 +9,7 @@ use super::optimal::Finder;
 use crate::lz4::{MATCH_MIN, OFFSET_MAX};
 use std::ops::Range;
 
-/// So much of a run's end is taken in: what lies before repeats, at a place that is in the trees already.
+/// This much of a run's end is taken in: what lies before repeats, at a place that is in the trees already.
 const RUN_END_BYTES: usize = 64;
 
 /// The trees of a window.
