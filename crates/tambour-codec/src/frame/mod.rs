@@ -92,7 +92,7 @@ pub struct CompressOptions {
     pub block_bytes: Option<usize>,
     /// Threads that compress; 0 and 1 are the caller's.
     pub threads: usize,
-    /// Most memory for blocks under way, in bytes.
+    /// Memory limit for blocks in progress, in bytes.
     pub memory_bytes_max: u64,
     /// Bytes of the input, if known: LZ4 and zstd frames store it. It is an error if the input has more or less.
     pub content_size: Option<u64>,
@@ -138,7 +138,7 @@ pub struct DecompressOptions {
     pub format: Option<Format>,
     /// Threads that decompress blocks and independent LZ4 frames; 0 and 1 are the caller's.
     pub threads: usize,
-    /// Most memory for blocks under way, in bytes.
+    /// Memory limit for blocks in progress, in bytes.
     pub memory_bytes_max: u64,
     /// A dictionary for LZ4 and zstd frames.
     pub dictionary: Option<Dictionary>,
