@@ -29,6 +29,7 @@ mod mariadb;
 mod test;
 mod tidy;
 mod tour;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -1,6 +1,6 @@
 //! Rules about the sources that no compiler checks.
 
-use crate::{Outcome, layers, lines};
+use crate::{Outcome, layers, lines, words};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,7 @@ pub(crate) fn check(root: &Path) -> Outcome {
     links(root, &mut found)?;
     golden(root, &mut found)?;
     changelog(root, &mut found)?;
+    words::check(root, &mut found)?;
     if found.is_empty() {
         println!("tidy: ok");
         return Ok(());
@@ -68,15 +69,22 @@ fn sources(root: &Path, found: &mut Vec<String>) -> Outcome {
     Ok(())
 }
 
-/// Relative links in Markdown lead somewhere.
-fn links(root: &Path, found: &mut Vec<String>) -> Outcome {
-    let mut pages = files(&[root.join("docs")], "md")?;
-    for entry in fs::read_dir(root).map_err(|error| error.to_string())? {
+/// The pages in a folder itself.
+pub(crate) fn pages_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
         let path = entry.map_err(|error| error.to_string())?.path();
         if path.extension().is_some_and(|extension| extension == "md") {
             pages.push(path);
         }
     }
+    Ok(pages)
+}
+
+/// Relative links in Markdown lead somewhere.
+fn links(root: &Path, found: &mut Vec<String>) -> Outcome {
+    let mut pages = files(&[root.join("docs")], "md")?;
+    pages.extend(pages_of(root)?);
     for page in pages {
         let text = read(&page)?;
         let folder = page.parent().unwrap_or(root);

@@ -74,7 +74,7 @@ fn word(buffer: &[u8], at: usize) -> u64 {
 #[inline(always)]
 fn hash(word: u64, bytes: u32, bits: u32) -> usize {
     let word = word << (64 - 8 * bytes);
-    #[expect(clippy::cast_possible_truncation, reason = "so many bits fit")]
+    #[expect(clippy::cast_possible_truncation, reason = "this many bits fit")]
     let slot = (word.wrapping_mul(0x9fb2_1c65_1e98_df25) >> (64 - bits)) as usize;
     slot
 }

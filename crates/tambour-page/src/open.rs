@@ -171,9 +171,7 @@ impl Store {
             let (file_length, end) = match entry.state {
                 State::Packed => (pack_length, entry.offset.checked_add(u64::from(entry.length))),
                 _ if self.shared.home.is_none() => {
-                    return Err(wrong(
-                        "the map says that it is at home, but the file is missing",
-                    ));
+                    return Err(wrong("the map says that it is at home, but the file is missing"));
                 }
                 State::Raw if length != longest => {
                     return Err(wrong("the map gives a raw page another length"));

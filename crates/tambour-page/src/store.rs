@@ -147,7 +147,7 @@ impl Store {
         self.map.get(page).state != State::Free
     }
 
-    /// The pages that there are.
+    /// The pages of the store.
     pub fn pages(&self) -> impl Iterator<Item = PageId> + '_ {
         self.map.iter(0).map(|(page, _)| page)
     }

@@ -129,7 +129,7 @@ pub enum PartError {
         /// What is wrong with them.
         reason: Cow<'static, str>,
     },
-    /// Bytes of a `String` that are no UTF-8, where text was asked for.
+    /// Bytes of a `String` that are not UTF-8, where text was asked for.
     #[error("{place}: bytes are not UTF-8 (read the column as binary)")]
     Utf8 {
         /// Column and row.

@@ -50,7 +50,7 @@ impl Pending {
         self.first + self.records.len() as u64
     }
 
-    /// Whether so much more may wait.
+    /// Whether this much more may wait.
     pub(super) fn check_room(&self, bytes: usize, records: usize) -> Result<(), RecordError> {
         let bytes = self.records.bytes().len() as u64 + bytes as u64;
         let bytes = weight(bytes, self.records.len() as u64 + records as u64);

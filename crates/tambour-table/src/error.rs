@@ -150,7 +150,7 @@ pub enum TableError {
         /// What it is.
         got: String,
     },
-    /// The sidecar is no JSON of the right shape.
+    /// The sidecar is not JSON of the right shape.
     #[error("{path:?} is not the sidecar of a table")]
     SidecarSyntax {
         /// The file.

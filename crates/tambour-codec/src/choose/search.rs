@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Blocks whose samples chains are ranked by.
 const RANKED_BLOCKS: usize = 4;
-/// Chains are encoded on one block in so many, where there are not so many that fewer do.
+/// Chains are encoded on one block in this many; on fewer where there are very many blocks.
 const BLOCKS_STRIDE: usize = 3;
 /// Of the blocks that chains are encoded on, slow codecs see one in this many ...
 const SLOW_STRIDE: usize = 4;

@@ -1,6 +1,6 @@
 //! `ALP`, method 0x9c: floats that are decimals, as packed integers.
 //!
-//! `[1][width]`, u16 1024, then vectors of 1024 values; see `docs/format/codecs.md`. The RD scheme, for floats that are no
+//! `[1][width]`, u16 1024, then vectors of 1024 values; see `docs/format/codecs.md`. The RD scheme, for floats that are not
 //! decimals, is marked in the first byte; it is not read here, and not written: such vectors are stored as they are.
 
 use super::fpc::float_width;

@@ -35,7 +35,7 @@ fn malformed(at: usize, reason: &'static str) -> CodecError {
     CodecError::Payload { codec: "GCD", at, reason }
 }
 
-/// The widths that there are.
+/// The widths that exist.
 fn accept(byte: u8) -> Option<usize> {
     Some(usize::from(byte)).filter(|width| gcd::WIDTHS.contains(width))
 }

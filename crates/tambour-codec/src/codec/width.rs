@@ -32,7 +32,7 @@ pub(super) struct Prefix<'a, W> {
     pub(super) source: &'a [u8],
 }
 
-/// Takes the prefix off a payload that decodes to this many bytes; `accept` knows the widths that there are.
+/// Takes the prefix off a payload that decodes to this many bytes; `accept` knows the widths that exist.
 pub(super) fn split_prefix<'a, W: Copy + Into<usize>>(
     codec: &'static str,
     accept: impl FnOnce(u8) -> Option<W>,
@@ -82,7 +82,7 @@ pub(super) struct Body<'a, 'b, W> {
     pub(super) target: &'b mut [u8],
 }
 
-/// Reads the prefix and copies the leading bytes; `accept` knows the widths that there are.
+/// Reads the prefix and copies the leading bytes; `accept` knows the widths that exist.
 pub(super) fn read_prefix<'a, 'b, W: Copy + Into<usize>>(
     codec: &'static str,
     accept: impl FnOnce(u8) -> Option<W>,

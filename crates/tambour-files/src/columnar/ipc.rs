@@ -187,7 +187,8 @@ impl Messages {
             arrow_error(path, "schema".to_owned(), ArrowError::ParseError(e.to_string()))
         })?;
         let schema = message.header_as_schema();
-        let schema = schema.ok_or_else(|| damaged(path, "it does not start with a schema".to_owned()))?;
+        let schema =
+            schema.ok_or_else(|| damaged(path, "it does not start with a schema".to_owned()))?;
         let schema = Arc::new(fb_to_schema(schema));
         let decoder = FileDecoder::new(Arc::clone(&schema), message.version());
         let (path, framing) = (path.to_owned(), Framing::Stream(reader));

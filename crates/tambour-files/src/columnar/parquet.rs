@@ -369,9 +369,7 @@ fn check(path: &Path, bytes: u64, metadata: &ParquetMetaData) -> Result<(), File
                 ));
             };
             if start.checked_add(length).is_none_or(|end| end > bytes) {
-                return damaged(format!(
-                    "row group {index}, column {name}: is outside the file"
-                ));
+                return damaged(format!("row group {index}, column {name}: is outside the file"));
             }
             let flat = column.column_descr().max_rep_level() == 0;
             if column.num_values() < 0 || flat && column.num_values() != group.num_rows() {

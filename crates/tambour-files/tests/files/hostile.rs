@@ -157,11 +157,7 @@ fn broken_json() {
     let deep = format!("{{\"a\":{}\n", "[".repeat(1 << 20));
     expect(error("a.jsonl", deep, options()), Kind::Argument, "nested too deeply");
     let columns = given(&[("a", "Int8")]);
-    expect(
-        error("a.jsonl", "{\"a\":1,\"a\":2}\n", columns),
-        Kind::Argument,
-        "a key appears twice",
-    );
+    expect(error("a.jsonl", "{\"a\":1,\"a\":2}\n", columns), Kind::Argument, "a key appears twice");
 }
 
 #[test]

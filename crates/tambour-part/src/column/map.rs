@@ -47,7 +47,9 @@ impl Decode for Reader {
         let keys = self.keys.read(sources, &sizes.elements, None).map_err(at_row)?;
         let values = self.values.read(sources, &sizes.elements, None).map_err(at_row)?;
         let Arrow::Struct(fields) = self.entries.data_type() else {
-            return Err(Fault::Other { reason: "the entries of a map are not a struct".to_owned() });
+            return Err(Fault::Other {
+                reason: "the entries of a map are not a struct".to_owned(),
+            });
         };
         let entries = StructArray::try_new(fields.clone(), vec![keys, values], None)?;
         Ok(Arc::new(MapArray::try_new(

@@ -149,7 +149,10 @@ fn measure(
     let bytes = bytes.checked_sub(first.offset).filter(|bytes| bytes.is_multiple_of(width));
     let granularity = bytes.map(|bytes| bytes / width).filter(|rows| *rows > 0);
     granularity.map(Some).ok_or_else(|| {
-        PartError::malformed(files.place(&name), "the first two marks are not a whole number of rows apart")
+        PartError::malformed(
+            files.place(&name),
+            "the first two marks are not a whole number of rows apart",
+        )
     })
 }
 

@@ -272,7 +272,8 @@ impl Parser<'_> {
                 Ok(DataType::Decimal { precision, scale })
             }
             _ => {
-                Err(self.error("a Decimal has 1 to 76 digits, and at most that many after the point"))
+                Err(self
+                    .error("a Decimal has 1 to 76 digits, and at most that many after the point"))
             }
         }
     }

@@ -223,7 +223,7 @@ impl Subject {
         let mut damage = Vec::new();
         check_files(&view, &mut damage);
         if let Some(near) = near {
-            assert!(damage.is_empty(), "{}: a group is no index", what());
+            assert!(damage.is_empty(), "{}: a group is not an index", what());
             near.look(&view, what);
             return;
         }

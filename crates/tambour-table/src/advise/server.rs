@@ -45,7 +45,8 @@ impl FromStr for Version {
             }
             _ => None,
         };
-        version.ok_or_else(|| format!("{text:?} is not a version of ClickHouse; write it like 26.9"))
+        version
+            .ok_or_else(|| format!("{text:?} is not a version of ClickHouse; write it like 26.9"))
     }
 }
 
@@ -155,9 +156,7 @@ pub fn verdict(spec: &CodecSpec, data_type: &DataType, server: Version) -> Verdi
     }
     let inner_t64 = names.iter().skip(1).any(|name| name == "T64");
     if inner_t64 && server < Version::new(26, 1) {
-        return Verdict::Broken(
-            "T64 after another codec can be neither written nor read (#79198)",
-        );
+        return Verdict::Broken("T64 after another codec can be neither written nor read (#79198)");
     }
     for Fault { codecs: (first, second), fixed, what } in &FAULTS {
         let at = names.iter().position(|name| name == first);

@@ -84,7 +84,11 @@ fn walk(payload: &Payload<'_>, found: &mut ZstdPayload) -> Result<(), CodecError
         let event = event.map_err(|error| in_payload(payload, &error))?;
         match &event {
             Event::Frame(frame) if !found.events.is_empty() => {
-                return Err(malformed(ZSTD, position(frame.offset), "trailing bytes after the frame"));
+                return Err(malformed(
+                    ZSTD,
+                    position(frame.offset),
+                    "trailing bytes after the frame",
+                ));
             }
             Event::Frame(frame) => match &frame.kind {
                 // The same whether sequences are asked for, which need the dictionary, or not.

@@ -347,7 +347,8 @@ fn the_fault_names_codec_and_position() {
     let size = u32::try_from(two.len() - 16).unwrap();
     two[17..21].copy_from_slice(&size.to_le_bytes());
     let message = look(&two, CLOSELY).1.unwrap().to_string();
-    let expected = format!("malformed ZSTD payload: trailing bytes after the frame at {}", frame.len());
+    let expected =
+        format!("malformed ZSTD payload: trailing bytes after the frame at {}", frame.len());
     assert_eq!(message, expected);
 
     let mut inner = encoded("Delta, NONE", UNSIGNED, &integers(4, 5));

@@ -139,10 +139,7 @@ fn unpack<const SUMS: bool, const WIDE: bool>(
     before: u32,
 ) -> u32 {
     let places = Places::new(width);
-    assert!(
-        source.len() >= at + bits::size(target.len(), width) + SLACK,
-        "bytes after the values"
-    );
+    assert!(source.len() >= at + bits::size(target.len(), width) + SLACK, "bytes after the values");
     let mut sum = _mm256_set1_epi32(before.cast_signed());
     let (groups, _) = target.as_chunks_mut::<8>();
     for (index, group) in groups.iter_mut().enumerate() {
@@ -183,10 +180,7 @@ fn unpack_marked<const SUMS: bool, const WIDE: bool>(
 ) -> u32 {
     let Packed { source, at, width, bitmap } = packed;
     let places = Places::new(width);
-    assert!(
-        source.len() >= at + bits::size(target.len(), width) + SLACK,
-        "bytes after the values"
-    );
+    assert!(source.len() >= at + bits::size(target.len(), width) + SLACK, "bytes after the values");
     let above = _mm_cvtsi32_si128(width.cast_signed());
     let mut sum = _mm256_set1_epi32(before.cast_signed());
     let mut taken = 0;
