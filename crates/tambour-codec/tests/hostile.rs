@@ -406,8 +406,8 @@ mod tests {
     #[test]
     fn alp_fields_that_lie() {
         assert_eq!(decode(ALP, 16, &alp(0, 0, 0, 0, &[])).unwrap(), [0; 16]);
-        assert!(refused(ALP, 16, &alp(19, 0, 0, 0, &[])).contains("a power of ten"));
-        assert!(refused(ALP, 16, &alp(0, 19, 0, 0, &[])).contains("a power of ten"));
+        assert!(refused(ALP, 16, &alp(19, 0, 0, 0, &[])).contains("an unknown power of ten"));
+        assert!(refused(ALP, 16, &alp(0, 19, 0, 0, &[])).contains("an unknown power of ten"));
         assert!(refused(ALP, 16, &alp(0, 0, 0, 65, &[0; 9000])).contains("more than 64 bits"));
         assert!(refused(ALP, 16, &alp(0, 0, 0, 64, &[0; 8191])).contains("cut short"));
         assert!(refused(ALP, 16, &alp(0, 0, 0xffff, 0, &[0; 20])).contains("cut short"));
