@@ -45,6 +45,7 @@ mod snippets;
 mod test;
 mod tidy;
 mod tour;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -1,6 +1,6 @@
 //! Rules about the sources that no compiler checks.
 
-use crate::{Outcome, book, contenders, layers, lines, picture, snippets};
+use crate::{Outcome, book, contenders, layers, lines, picture, snippets, words};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,7 @@ pub(crate) fn check(root: &Path) -> Outcome {
     picture::check(root, &mut found)?;
     golden(root, &mut found)?;
     changelog(root, &mut found)?;
+    words::check(root, &mut found)?;
     if found.is_empty() {
         println!("tidy: ok");
         return Ok(());
@@ -69,6 +70,18 @@ fn sources(root: &Path, found: &mut Vec<String>) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// The pages in a folder itself.
+pub(crate) fn pages_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| error.to_string())? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+    Ok(pages)
 }
 
 /// Golden files are added, never edited: golden/MANIFEST holds a hash of each.

@@ -72,7 +72,7 @@ enum Way {
     Pairs(Runnable<Decode>),
     /// A selector that starts cold with every column.
     Selected(Policy),
-    /// A selector, so many blocks in a call, starting cold after so many blocks.
+    /// A selector, this many blocks in a call, starting cold after this many blocks.
     Batches(usize),
 }
 

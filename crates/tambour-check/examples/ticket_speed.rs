@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p tambour-check --example ticket_speed [-- ROUNDS]`
 //!
-//! A loop encodes `x0`, `x0 / 2`, … down to 1, one behind the other into a buffer; figures are nanoseconds of thread CPU time
+//! A loop encodes `x0`, `x0 / 2`, … down to 1, one after another into a buffer; figures are nanoseconds of thread CPU time
 //! per loop, medians. Beside them stands what Xapian's own functions took, each value appended to a `std::string`, compiled by
 //! g++ 12 and clang 16 with `-O3`; those were measured on the same kind of machine, in other processes.
 #![expect(clippy::print_stdout, reason = "a report for people")]

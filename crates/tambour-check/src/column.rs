@@ -77,7 +77,7 @@ pub fn t64(source: &[u8], seed: u64) {
             let mut target = vec![0x55; expected.len()];
             variant.decode(shape, above, packed, &mut target);
             assert!(target == expected, "{variant:?} {shape:?} {count}: other values");
-            // What is behind the last value of a group is not kept.
+            // What is after the last value of a group is not kept.
             let mut again = vec![0xaa; packed.len()];
             t64::encode(shape, &target, &mut again);
             variant.decode(shape, above, &again, &mut target);

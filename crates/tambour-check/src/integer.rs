@@ -301,7 +301,7 @@ pub fn encode_length_round_trip(values: &[u32]) {
     check(&encode_length::DECODE_VARIANTS, &target[..length], values);
 }
 
-/// What was encoded decodes to the values, also with bytes behind it, and is refused when it is cut.
+/// What was encoded decodes to the values, also with bytes after it, and is refused when it is cut.
 fn check(variants: &Variants<Decode<u32>>, bytes: &[u8], values: &[u32]) {
     assert!(alike(variants, bytes, values.len()).as_deref() == Ok(values), "values change");
     for cut in bytes.len().saturating_sub(80)..bytes.len() {

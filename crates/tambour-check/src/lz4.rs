@@ -349,7 +349,7 @@ fn check_batch(
     }
 }
 
-/// Law: a part of a block is the start of the whole, whatever is wanted of it, and the bytes behind the sequence that fills
+/// Law: a part of a block is the start of the whole, whatever is wanted of it, and the bytes after the sequence that fills
 /// the target are not missed. A block that is shorter than what is wanted gives what it has.
 pub fn partial_alike(source: &[u8], length: usize, wanted: usize) {
     let Some(whole) = oracle::naive_lz4_decode(source, length) else { return };
@@ -378,7 +378,7 @@ pub fn partial_of_hostile(source: &[u8], wanted: usize) {
     }
 }
 
-/// Law: a block whose matches reach before its start decodes alike behind an external dictionary, and directly behind its
+/// Law: a block whose matches reach before its start decodes alike with an external dictionary, and directly after its
 /// prefix; without a dictionary, as any block. All variants agree, and so does the naive decoder.
 pub fn dictionary_alike(dictionary: &[u8], source: &[u8], length: usize) {
     let expected = oracle::naive_lz4_decode_behind(dictionary, source, length);

@@ -62,7 +62,7 @@ fn to_bytes(words: &[u64], width: usize) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()[..width].to_vec()).collect()
 }
 
-/// A codec behind width, leading and leading bytes: from width, rest and count of values to bytes.
+/// A codec after width, leading and leading bytes: from width, rest and count of values to bytes.
 type Body = fn(usize, &[u8], usize) -> Option<Vec<u8>>;
 
 fn prefixed(payload: &[u8], size: usize, widths: &[usize], body: Body) -> Option<Vec<u8>> {
@@ -378,7 +378,7 @@ pub fn alp_integer(value: &[u8], [exponent, factor]: [i32; 2]) -> Option<i64> {
         _ => f64::from_bits(word(value)),
     };
     let scaled = value * power(exponent) * (1.0 / power(factor));
-    #[expect(clippy::cast_possible_truncation, reason = "small enough; what is no number is 0")]
+    #[expect(clippy::cast_possible_truncation, reason = "small enough; what is not a number is 0")]
     let integer = scaled.round_ties_even() as i64;
     (scaled.is_nan() || scaled.abs() < (1_i64 << 51) as f64).then_some(integer)
 }

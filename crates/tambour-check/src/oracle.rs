@@ -16,7 +16,7 @@ pub fn naive_lz4_decode_behind(dictionary: &[u8], source: &[u8], length: usize) 
     Some(output)
 }
 
-/// Decodes behind what is in `output`, up to exactly `length` bytes in all.
+/// Decodes after what is in `output`, up to exactly `length` bytes in all.
 fn naive_lz4_append(output: &mut Vec<u8>, source: &[u8], length: usize) -> Option<()> {
     let mut input = source.iter().copied();
     loop {

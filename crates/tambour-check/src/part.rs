@@ -75,7 +75,7 @@ pub fn fuzz_column(input: &[u8]) {
     }
 }
 
-/// Law: files with any contents are a part or refused. Each file is a length of two bytes and so many bytes.
+/// Law: files with any contents are a part or refused. Each file is a length of two bytes and this many bytes.
 pub fn fuzz_files(input: &[u8]) {
     const NAMES: [&str; 10] = [
         "columns.txt",

@@ -20,7 +20,7 @@ fn sequences(all: &mut Vec<u8>, block: &[u8], room: usize) -> Option<()> {
         for _ in 0..length(&mut bytes, token >> 4)? {
             all.push(bytes.next().filter(|_| all.len() < end)?);
         }
-        // A block may end here, or behind the match.
+        // A block may end here, or after the match.
         let Some(low) = bytes.next() else { break };
         let offset = usize::from(u16::from_le_bytes([low, bytes.next()?]));
         for _ in 0..length(&mut bytes, token & 15)? + 4 {
@@ -31,7 +31,7 @@ fn sequences(all: &mut Vec<u8>, block: &[u8], room: usize) -> Option<()> {
     Some(())
 }
 
-/// Law: a short block behind a dictionary comes out as the definition has it, and the exact decoder, or is an error where that
+/// Law: a short block with a dictionary comes out as the definition has it, and the exact decoder, or is an error where that
 /// is none; nothing in front of the output is written, and what is decoded up to a wanted length is the start of the whole.
 pub fn short_alike(dictionary: &[u8], block: &[u8], room: usize, wanted: usize) {
     let start = dictionary.len();
@@ -57,7 +57,7 @@ pub fn short_alike(dictionary: &[u8], block: &[u8], room: usize, wanted: usize) 
     let part = decode(wanted);
     assert!(part.is_ok() || !is_good, "a start of what is good: {part:?}");
     if let Ok(part) = part {
-        // What is wrong may lie behind it.
+        // What is wrong may lie after it.
         let least = if is_good { wanted.min(expected.len()) } else { wanted };
         assert!(expected.starts_with(&part) && part.len() >= least, "a wrong start");
     }

@@ -79,7 +79,7 @@ mod tests {
             }
         }
 
-        /// Encodes behind a prefix between guards, into a target of just the size that is needed.
+        /// Encodes after a prefix between guards, into a target of just the size that is needed.
         fn encode_tightly(&mut self, encoder: &mut Encoder, data: &[u8], start: usize) {
             let mut block = vec![0; lz4::bound(data.len())];
             let size = encoder.encode_behind(data, start, &mut block).unwrap();

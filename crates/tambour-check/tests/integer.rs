@@ -107,7 +107,7 @@ mod tests {
                 } else {
                     integer::leb128_alike::<u32>(&source, count, form)
                 };
-                assert_eq!(result, Err(expected(at)), "{bad:02x?} behind {before} of {good:02x?}");
+                assert_eq!(result, Err(expected(at)), "{bad:02x?} after {before} of {good:02x?}");
             }
         }
     }

@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// Sources around the window, behind dictionaries around the window.
+    /// Sources around the window, with dictionaries around the window.
     #[test]
     fn window_lengths_round_trip_at_every_level() {
         let mut encoders = Encoders::default();

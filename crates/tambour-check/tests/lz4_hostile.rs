@@ -32,7 +32,7 @@ mod tests {
         (15, more)
     }
 
-    /// Enough before the interesting sequence that the fast loops are at work, and enough behind it.
+    /// Enough before the interesting sequence that the fast loops are at work, and enough after it.
     fn padded(literals: &[u8], found: (u16, usize)) -> Claim {
         let mut block = Vec::new();
         let lead: Vec<u8> = (0..=255).collect();

@@ -103,7 +103,7 @@ impl BlockFile {
         Ok(entry)
     }
 
-    /// Appends so many bytes of the file to the block.
+    /// Appends this many bytes of the file to the block.
     fn fill(&mut self, count: usize) -> Result<(), PartError> {
         let start = self.block.len();
         self.block.resize(start + count, 0);

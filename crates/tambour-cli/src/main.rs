@@ -70,7 +70,7 @@ fn run(command: Command, console: Console) -> anyhow::Result<()> {
     }
 }
 
-/// Help and version are no errors, all else that clap objects to is.
+/// Help and version are not errors, all else that clap objects to is.
 fn usage(error: &clap::Error) -> Exit {
     // A reader that went away has seen enough of the help.
     let _ = error.print();

@@ -58,7 +58,7 @@ pub enum CodecError {
         reason: &'static str,
     },
     /// The source ends inside a block.
-    #[error("block needs {needed} bytes, only {got} are there")]
+    #[error("block needs {needed} bytes, but only {got} are left")]
     Truncated {
         /// Bytes of header or block.
         needed: usize,
@@ -95,7 +95,7 @@ pub enum CodecError {
         /// What is wrong there.
         reason: &'static str,
     },
-    /// The payload is no LZ4 block of the right size.
+    /// The payload is not an LZ4 block of the right size.
     #[error("malformed LZ4 block")]
     Lz4(#[from] Malformed),
     /// The payload is not exactly one zstd frame.

@@ -126,7 +126,7 @@ impl std::fmt::Display for CodecCall {
     }
 }
 
-/// So much of a wrong specification is shown.
+/// This much of a wrong specification is shown.
 const SHOWN_CHARS_MAX: usize = 200;
 /// Longest chain; ClickHouse stores the number of codecs in one byte.
 const CALLS_MAX: usize = 255;
@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
         if self.rest.trim().is_empty() {
             Ok(CodecSpec { calls })
         } else {
-            Err("text behind the end")
+            Err("text after the end")
         }
     }
 

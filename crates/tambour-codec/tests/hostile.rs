@@ -58,7 +58,7 @@ mod tests {
             refused(MULTIPLE, 5, &[0]),
             "malformed Multiple payload: a chain of no codecs at 0"
         );
-        assert!(refused(MULTIPLE, 0, &[]).contains("no number of codecs at 0"));
+        assert!(refused(MULTIPLE, 0, &[]).contains("the number of codecs is missing at 0"));
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
         for method in [DELTA, DOUBLE_DELTA, GORILLA, GCD] {
             for width in [0, 3, 5, 7, 9, 64, 255] {
                 let message = refused(method, 8, &[width, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-                assert!(message.ends_with("a width that there is not at 0"), "{message}");
+                assert!(message.ends_with("an unknown width at 0"), "{message}");
             }
         }
         for method in [DELTA, DOUBLE_DELTA, GORILLA] {
@@ -313,7 +313,7 @@ mod tests {
     fn t64_types_that_there_are_not() {
         for cookie in [0, 5, 10, 11, 12, 16, 25, 0x7f, 0x80, 0xff] {
             let message = refused(T64, 8, &t64(cookie, 0, 0, 0));
-            assert!(message.ends_with("a type that there is not at 0"), "{message}");
+            assert!(message.ends_with("an unknown type at 0"), "{message}");
         }
     }
 
@@ -370,7 +370,7 @@ mod tests {
             assert!(refused(FPC, 8, &[width, 12, 0x77]).ends_with("at 0"));
         }
         for level in [0, 29, 32, 64, 255] {
-            assert!(refused(FPC, 8, &[8, level, 0x77]).ends_with("a level that there is not at 1"));
+            assert!(refused(FPC, 8, &[8, level, 0x77]).ends_with("an unknown level at 1"));
         }
     }
 
@@ -390,7 +390,7 @@ mod tests {
         assert!(decode(FPC, 8, &[8, 12, 0x77]).is_ok());
         assert!(refused(FPC, 8, &[8, 12, 0x07, 1, 2, 3]).contains("value cut short at 3"));
         assert!(refused(FPC, 24, &[8, 12, 0x77]).contains("before the last pair at 3"));
-        assert!(refused(FPC, 8, &[8, 12, 0x77, 0]).contains("bytes behind the end at 3"));
+        assert!(refused(FPC, 8, &[8, 12, 0x77, 0]).contains("trailing bytes at 3"));
         assert!(refused(FPC, 8, &[4, 12, 0x55]).contains("more zero bytes than a value has"));
     }
 
@@ -406,17 +406,17 @@ mod tests {
     #[test]
     fn alp_fields_that_lie() {
         assert_eq!(decode(ALP, 16, &alp(0, 0, 0, 0, &[])).unwrap(), [0; 16]);
-        assert!(refused(ALP, 16, &alp(19, 0, 0, 0, &[])).contains("a power of ten"));
-        assert!(refused(ALP, 16, &alp(0, 19, 0, 0, &[])).contains("a power of ten"));
+        assert!(refused(ALP, 16, &alp(19, 0, 0, 0, &[])).contains("an unknown power of ten"));
+        assert!(refused(ALP, 16, &alp(0, 19, 0, 0, &[])).contains("an unknown power of ten"));
         assert!(refused(ALP, 16, &alp(0, 0, 0, 65, &[0; 9000])).contains("more than 64 bits"));
         assert!(refused(ALP, 16, &alp(0, 0, 0, 64, &[0; 8191])).contains("cut short"));
         assert!(refused(ALP, 16, &alp(0, 0, 0xffff, 0, &[0; 20])).contains("cut short"));
-        assert!(refused(ALP, 16, &alp(0, 0, 0, 0, &[0])).contains("bytes behind the end"));
+        assert!(refused(ALP, 16, &alp(0, 0, 0, 0, &[0])).contains("trailing bytes"));
         assert!(refused(ALP, 15, &alp(0, 0, 0, 0, &[])).contains("width"));
         let exception = [2, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-        assert!(refused(ALP, 16, &alp(0, 0, 1, 0, &exception)).contains("behind the end at 17"));
+        assert!(refused(ALP, 16, &alp(0, 0, 1, 0, &exception)).contains("past the end at 17"));
         assert!(refused(ALP, 16, &[1, 8, 1, 4]).contains("other than 1024 values at 2"));
-        assert!(refused(ALP, 16, &[1, 2, 0, 4]).contains("a width that there is not at 1"));
+        assert!(refused(ALP, 16, &[1, 2, 0, 4]).contains("an unknown width at 1"));
         assert!(refused(ALP, 16, &[1, 8, 0, 4, 0xff, 0]).contains("cut short at 4"));
     }
 

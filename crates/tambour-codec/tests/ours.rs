@@ -137,7 +137,7 @@ mod tests {
             let block = encode(spec, 4, class, &source);
             let payload = [&block[25..], &[0]].concat();
             let said = refused(block[16], 4000, &payload);
-            assert!(said.contains("behind the end"), "{said}");
+            assert!(said.contains("trailing bytes"), "{said}");
         }
     }
 
@@ -191,11 +191,11 @@ mod tests {
             (1, &[1], "the table ends early"),
             (1, &[255, 1, 1], "the table ends early"),
             (8, &[1, 8, b'a', b'b'], "the table ends early"),
-            (1, &[1, 0, 0], "a symbol of no or of more than eight bytes"),
+            (1, &[1, 0, 0], "a symbol that does not have one to eight bytes"),
             (
                 8,
                 &[1, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0],
-                "a symbol of no or of more than eight bytes",
+                "a symbol that does not have one to eight bytes",
             ),
             (1, &[1, 1, b'a', 1], "no such symbol"),
             (1, &[0, 254], "no such symbol"),

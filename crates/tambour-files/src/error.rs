@@ -5,6 +5,7 @@ use parquet::errors::ParquetError;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use tambour_codec::Kind;
+pub(crate) use tambour_function::value::Reject;
 use tambour_part::{PartError, Place};
 
 /// Where in a file a value stands.
@@ -350,21 +351,4 @@ pub(crate) fn quoted(value: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(&value[..QUOTED_BYTES_MAX]).into_owned();
     text.push_str("...");
     text
-}
-
-/// Why a value was refused; the caller knows where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reject {
-    pub(crate) reason: &'static str,
-    /// The text itself is malformed (as against: a fine value of the wrong type).
-    pub(crate) syntax: bool,
-}
-
-impl Reject {
-    pub(crate) const fn new(reason: &'static str) -> Self {
-        Self { reason, syntax: false }
-    }
-    pub(crate) const fn syntax(reason: &'static str) -> Self {
-        Self { reason, syntax: true }
-    }
 }

@@ -28,7 +28,7 @@ pub(crate) const HEAD_BYTES: usize = 64 << 10;
 
 impl Format {
     /// By extension (`.csv`, `.tsv`, `.jsonl`/`.ndjson`, `.parquet`, `.arrow`/`.feather`/`.ipc`), then by the first bytes;
-    /// `.zst` and `.gz` behind it are looked through.
+    /// `.zst` and `.gz` after it are looked through.
     pub fn detect(path: &Path) -> Result<Self, FileError> {
         if let Some(format) = Self::by_extension(path) {
             return Ok(format);
@@ -127,7 +127,7 @@ impl Compression {
 
 /// Refuses what is known not to be text, whatever its name says.
 pub(crate) fn refuse_foreign(path: &Path, head: &[u8]) -> Result<(), FileError> {
-    // Some marks are words that a text may begin with; then only binary data behind them counts.
+    // Some marks are words that a text may begin with; then only binary data after them counts.
     let binary = head.contains(&0);
     let is_word = |magic: &[u8]| magic.iter().all(u8::is_ascii_alphanumeric);
     let known =

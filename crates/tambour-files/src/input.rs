@@ -25,7 +25,7 @@ use tambour_part::types::{Column, Strings, arrow_schema};
 
 /// With given types only the order of days and months is looked for.
 const ORDER_SAMPLE_BYTES: usize = 4 << 20;
-/// Each file shows at least so much of itself.
+/// Each file shows at least this much of itself.
 const SHARE_BYTES_MIN: usize = 256 << 10;
 
 /// One of the files, probed.

@@ -40,7 +40,6 @@ mod output;
 mod pipeline;
 mod source;
 mod text;
-mod value;
 
 pub use error::{FileError, Spot};
 pub use format::Format;

@@ -229,7 +229,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Calls `each` at the value behind every key of the object that has just been opened. Keys of ClickHouse maps may be
+    /// Calls `each` at the value after every key of the object that has just been opened. Keys of ClickHouse maps may be
     /// bare.
     pub(crate) fn entries(
         &mut self,
@@ -304,7 +304,7 @@ const fn is_bare(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.' | b'_')
 }
 
-/// A word that JSON allows (and what Python's and JavaScript's writers put there for floats that are no number).
+/// A word that JSON allows (and what Python's and JavaScript's writers put there for floats that are not numbers).
 fn is_json_word(word: &[u8]) -> bool {
     match word {
         b"null" | b"true" | b"false" | b"NaN" | b"Infinity" | b"-Infinity" => true,
@@ -341,7 +341,7 @@ fn is_json_number(word: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// ClickHouse's escapes, of which `escape` is the byte behind the backslash and `rest` what follows; bytes used of `rest`.
+/// ClickHouse's escapes, of which `escape` is the byte after the backslash and `rest` what follows; bytes used of `rest`.
 pub(crate) fn unescape(escape: u8, rest: &[u8], value: &mut Vec<u8>) -> Result<usize, Reject> {
     let plain = match escape {
         b'b' => 8,

@@ -66,6 +66,13 @@ pub(super) fn days_in_month(year: i32, month: u32) -> u32 {
     }
 }
 
+/// The day of a date of the years 0 to 9999, if there is such a date.
+pub(super) fn date(year: u32, month: u32, day: u32) -> Option<i32> {
+    let year = i32::try_from(year).ok().filter(|year| *year <= 9999)?;
+    let exists = (1..=12).contains(&month) && (1..=days_in_month(year, month)).contains(&day);
+    exists.then(|| to_days(year, month, day))
+}
+
 /// Monday = 1 … Sunday = 7.
 #[inline]
 pub(super) fn weekday(day: i32) -> u8 {

@@ -362,7 +362,7 @@ fn floats_to_integers<T: Integer>(
 ) -> Result<ArrayRef, FunctionError> {
     let bad = array.iter().position(|float| float.is_some_and(|float| !float.is_finite()));
     if let Some(row) = bad {
-        return Err(call.value_error(row, "inf and nan are no integers"));
+        return Err(call.value_error(row, "inf and nan are not integers"));
     }
     let integers: PrimitiveArray<T> = array.unary(T::of_float);
     Ok(Arc::new(integers))

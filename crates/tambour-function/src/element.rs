@@ -83,7 +83,10 @@ fn element_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
     let found = match s {
         [Signature { data_type: DataType::Array(item), .. }, key] => {
             if super::arithmetic::integer(&key.data_type).is_none() {
-                return Err(wrong(name, format!("the index is no integer but {}", key.data_type)));
+                return Err(wrong(
+                    name,
+                    format!("the index must be an integer, not {}", key.data_type),
+                ));
             }
             item
         }

@@ -1,12 +1,12 @@
 //! UUIDs and addresses from texts: `toUUID`, `toIPv4`, `toIPv6`, each with `…OrZero` and `…OrNull`.
 
 use super::text::Texts;
+use super::value::{Reject, address};
 use super::{Call, Function, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, FixedSizeBinaryArray, PrimitiveArray};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -45,11 +45,11 @@ macro_rules! conversion {
 
 const ALL: [[Function; 3]; 3] = [
     conversion!("toUUID", "toUUIDOrZero", "toUUIDOrNull", Uuid, |c, failure| {
-        sixteen_bytes(c, failure, "a UUID", uuid)
+        sixteen_bytes(c, failure, "a UUID", address::uuid)
     }),
     conversion!("toIPv4", "toIPv4OrZero", "toIPv4OrNull", Ipv4, to_ipv4),
     conversion!("toIPv6", "toIPv6OrZero", "toIPv6OrNull", Ipv6, |c, failure| {
-        sixteen_bytes(c, failure, "an IPv6 address", ipv6)
+        sixteen_bytes(c, failure, "an IPv6 address", address::ipv6)
     }),
 ];
 
@@ -77,7 +77,7 @@ fn read_all<T: Copy + Default>(
     call: &Call,
     failure: Failure,
     what: &str,
-    read: impl Fn(&[u8]) -> Option<T>,
+    read: impl Fn(&[u8]) -> Result<T, Reject>,
 ) -> Result<(Vec<T>, Option<NullBuffer>), FunctionError> {
     let texts = Texts::of(&call.values(0)?);
     let mut values = Vec::with_capacity(texts.len());
@@ -85,7 +85,7 @@ fn read_all<T: Copy + Default>(
     for row in 0..texts.len() {
         let text = texts.value(row);
         // Fixed strings end with zero bytes.
-        let found = text.and_then(|text| read(text.trim_ascii().trim_end_zeros()));
+        let found = text.and_then(|text| read(text.trim_ascii().trim_end_zeros()).ok());
         if let (Some(text), None, Failure::Error) = (text, found, failure) {
             let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
             return Err(call.value_error(row, format!("{shown:?} is not {what}")));
@@ -111,7 +111,7 @@ fn sixteen_bytes(
     call: &Call,
     failure: Failure,
     what: &str,
-    read: fn(&[u8]) -> Option<[u8; 16]>,
+    read: fn(&[u8]) -> Result<[u8; 16], Reject>,
 ) -> Result<ArrayRef, FunctionError> {
     if !is_text(call) {
         return call.values(0);
@@ -128,64 +128,6 @@ fn to_ipv4(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
     if !is_text(call) {
         return call.values(0);
     }
-    let read = |text: &[u8]| address::<Ipv4Addr>(text).map(Ipv4Addr::to_bits);
-    let (values, nulls) = read_all(call, failure, "an IPv4 address", read)?;
+    let (values, nulls) = read_all(call, failure, "an IPv4 address", address::ipv4)?;
     Ok(Arc::new(PrimitiveArray::<UInt32Type>::new(values.into(), nulls)))
-}
-
-fn address<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
-/// An address of version 4 is taken as the one of version 6 that stands for it.
-fn ipv6(text: &[u8]) -> Option<[u8; 16]> {
-    let mapped = || address::<Ipv4Addr>(text).map(|address| address.to_ipv6_mapped());
-    address::<Ipv6Addr>(text).or_else(mapped).map(|address| address.octets())
-}
-
-/// 32 digits, with dashes behind the 8th, 12th, 16th and 20th or without.
-fn uuid(text: &[u8]) -> Option<[u8; 16]> {
-    let is_dashed = text.len() == 36;
-    if !is_dashed && text.len() != 32 {
-        return None;
-    }
-    let mut digits = [0; 32];
-    let mut count = 0;
-    for (at, byte) in text.iter().enumerate() {
-        if is_dashed && matches!(at, 8 | 13 | 18 | 23) {
-            if *byte != b'-' {
-                return None;
-            }
-            continue;
-        }
-        *digits.get_mut(count)? = char::from(*byte).to_digit(16)? as u8;
-        count += 1;
-    }
-    let mut bytes = [0; 16];
-    for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
-        *byte = pair[0] << 4 | pair[1];
-    }
-    Some(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{ipv6, uuid};
-
-    #[test]
-    fn uuids_have_32_digits() {
-        let bytes = uuid(b"61f0c404-5cb3-11e7-907b-a6006ad3dba0").unwrap();
-        assert_eq!(bytes[..5], [0x61, 0xf0, 0xc4, 0x04, 0x5c]);
-        assert_eq!(uuid(b"61F0C4045CB311E7907BA6006AD3DBA0"), Some(bytes));
-        for wrong in [&b""[..], b"abc", b"61f0c404_5cb3_11e7_907b_a6006ad3dba0", &[b'g'; 32]] {
-            assert_eq!(uuid(wrong), None);
-        }
-    }
-
-    #[test]
-    fn addresses_of_version_4_are_mapped() {
-        assert_eq!(ipv6(b"::1").unwrap()[15], 1);
-        assert_eq!(ipv6(b"1.2.3.4").unwrap()[10..], [0xff, 0xff, 1, 2, 3, 4]);
-        assert_eq!(ipv6(b"1.2.3"), None);
-    }
 }

@@ -26,9 +26,11 @@ mod pattern;
 mod piece;
 mod shift;
 mod text;
+pub mod value;
 mod zone;
 
 pub use error::FunctionError;
+pub use zone::Zone;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
 use arrow_buffer::NullBuffer;

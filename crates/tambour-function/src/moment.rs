@@ -182,7 +182,7 @@ pub(super) fn from_ticks(
             TimeUnit::Microsecond => typed::<TimestampMicrosecondType>(ticks, zone.clone()),
             TimeUnit::Nanosecond => typed::<TimestampNanosecondType>(ticks, zone.clone()),
         }),
-        other => Err(wrong("toDateTime64", format!("{other} is no type of instants"))),
+        other => Err(wrong("toDateTime64", format!("{other} is not a type of instants"))),
     }
 }
 

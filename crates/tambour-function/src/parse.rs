@@ -4,6 +4,7 @@
 //! say no instead.
 
 use super::civil::{self, DAY};
+use super::value::time::Cursor;
 use super::zone::Zone;
 
 /// An integer: a sign if it may have one, and digits; more digits than fit wrap around.
@@ -30,149 +31,124 @@ pub(super) fn float(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// A reader over the bytes of a text.
-struct Cursor<'a> {
-    rest: &'a [u8],
-}
-
-impl Cursor<'_> {
-    /// A number of at most `digits` digits, at least one.
-    fn number(&mut self, digits: usize) -> Option<i64> {
-        let length = self.rest.iter().take(digits).take_while(|byte| byte.is_ascii_digit()).count();
-        let (number, rest) = self.rest.split_at(length);
-        self.rest = rest;
-        (length > 0).then(|| number.iter().fold(0, |sum, byte| sum * 10 + i64::from(byte - b'0')))
-    }
-    /// Takes one byte if it is among these.
-    fn take(&mut self, bytes: &[u8]) -> Option<u8> {
-        let (first, rest) = self.rest.split_first()?;
-        bytes.contains(first).then(|| {
-            self.rest = rest;
-            *first
-        })
-    }
-}
-
 /// `YYYY-MM-DD`, `YYYY-M-D`, other separators than `-`, `YYYYMMDD`; a time after it is ignored.
 pub(super) fn date(text: &[u8]) -> Option<i32> {
-    let mut cursor = Cursor { rest: text };
+    let mut cursor = Cursor(text);
     let day = date_part(&mut cursor)?;
-    if cursor.rest.is_empty() {
+    if cursor.0.is_empty() {
         return Some(day);
     }
     // ClickHouse takes a whole DateTime too, with a blank in between.
-    if cursor.take(b" ").is_some() {
+    if cursor.one_of(b" ").is_some() {
         time_part(&mut cursor)?;
     }
-    cursor.rest.is_empty().then_some(day)
+    cursor.0.is_empty().then_some(day)
 }
 
 fn date_part(cursor: &mut Cursor) -> Option<i32> {
-    // A year has four digits: `1.2.3` is no date.
-    let digits = cursor.rest.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
-    let year = if digits == 4 { cursor.number(4)? } else { return None };
-    let (month, day) = if cursor.rest.first().is_some_and(u8::is_ascii_digit) {
-        (cursor.number(2)?, cursor.number(2)?)
-    } else {
-        let separator = cursor.take(b"-/.")?;
-        let month = cursor.number(2)?;
-        cursor.take(&[separator])?;
-        (month, cursor.number(2)?)
+    // A year has four digits: `1.2.3` is not a date.
+    let year = cursor.number(4, 4)?;
+    let separator = match cursor.0.first()? {
+        byte if byte.is_ascii_digit() => None,
+        _ => Some(cursor.one_of(b"-/.")?),
     };
-    valid_date(year, month, day)
+    let month = cursor.number(1, 2)?;
+    if let Some(separator) = separator {
+        cursor.one_of(&[separator])?;
+    }
+    valid_date(year, month, cursor.number(1, 2)?)
 }
 
-fn valid_date(year: i64, month: i64, day: i64) -> Option<i32> {
-    if (year, month, day) == (0, 0, 0) {
-        // What some databases write for no date.
-        return Some(0);
-    }
-    let (year, month, day) = (year as i32, month as u32, day as u32);
-    let is_valid =
-        (1..=12).contains(&month) && (1..=civil::days_in_month(year, month)).contains(&day);
-    is_valid.then(|| civil::to_days(year, month, day))
+/// The day of a date; what some databases write for no date is the first one.
+fn valid_date(year: u32, month: u32, day: u32) -> Option<i32> {
+    if (year, month, day) == (0, 0, 0) { Some(0) } else { civil::date(year, month, day) }
 }
 
 /// `hh[:mm[:ss[.fraction]]]`: seconds of the day and nanoseconds.
 fn time_part(cursor: &mut Cursor) -> Option<(i64, u32)> {
-    let hour = cursor.number(2)?;
+    let hour = cursor.number(1, 2)?;
     let mut minute = 0;
     let mut second = 0;
     let mut nanoseconds = 0;
-    if cursor.take(b":").is_some() {
-        minute = cursor.number(2)?;
-        if cursor.take(b":").is_some() {
-            second = cursor.number(2)?;
-            if cursor.take(b".,").is_some() {
+    if cursor.one_of(b":").is_some() {
+        minute = cursor.number(1, 2)?;
+        if cursor.one_of(b":").is_some() {
+            second = cursor.number(1, 2)?;
+            if cursor.one_of(b".,").is_some() {
                 nanoseconds = fraction(cursor)?;
             }
         }
     }
-    (hour < 24 && minute < 60 && second < 60)
-        .then_some((hour * 3600 + minute * 60 + second, nanoseconds))
+    Some((time_of_day(hour, minute, second)?, nanoseconds))
+}
+
+/// Seconds since midnight.
+fn time_of_day(hour: u32, minute: u32, second: u32) -> Option<i64> {
+    let is_valid = hour < 24 && minute < 60 && second < 60;
+    is_valid.then(|| i64::from(hour * 3600 + minute * 60 + second))
 }
 
 /// Digits after the point, as nanoseconds; those after the ninth are cut off.
 fn fraction(cursor: &mut Cursor) -> Option<u32> {
-    let length = cursor.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = cursor.rest.split_at(length);
-    cursor.rest = rest;
+    let length = cursor.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (digits, rest) = cursor.0.split_at(length);
+    cursor.0 = rest;
     let nine = digits.iter().map(|byte| u32::from(byte - b'0')).chain(std::iter::repeat(0)).take(9);
     (length > 0).then(|| nine.fold(0, |sum, digit| sum * 10 + digit))
 }
 
-/// An instant: date and time (`2024-01-05 10:11:12`, `T` in between, fractions, `Z` or an offset behind), a date alone,
+/// An instant: date and time (`2024-01-05 10:11:12`, `T` in between, fractions, then `Z` or an offset), a date alone,
 /// digits without separators (`20240105101112`, `20240105`, `2024`), or Unix time. Seconds and nanoseconds.
 pub(super) fn date_time(text: &[u8], zone: &Zone) -> Option<(i64, u32)> {
     let text = text.trim_ascii_end();
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let mut cursor = Cursor { rest: text };
+    let mut cursor = Cursor(text);
     if digits >= 9 && digits != 14
         || digits > 0 && digits < text.len() && text[digits] == b'.' && digits > 4
     {
         return unix_time(text, digits);
     }
     if digits == 4 && text.len() == 4 {
-        let year = cursor.number(4)?;
+        let year = cursor.number(1, 4)?;
         return Some((zone.instant(valid_date(year, 1, 1)?, 0), 0));
     }
     let day = date_part(&mut cursor)?;
     if digits == 14 {
-        let (hour, minute, second) = (cursor.number(2)?, cursor.number(2)?, cursor.number(2)?);
-        let valid = hour < 24 && minute < 60 && second < 60 && cursor.rest.is_empty();
-        return valid.then(|| (zone.instant(day, hour * 3600 + minute * 60 + second), 0));
+        let mut part = || cursor.number(1, 2);
+        let time = time_of_day(part()?, part()?, part()?)?;
+        return cursor.0.is_empty().then(|| (zone.instant(day, time), 0));
     }
-    if cursor.rest.is_empty() {
+    if cursor.0.is_empty() {
         return Some((zone.instant(day, 0), 0));
     }
-    cursor.take(b" Tt")?;
+    cursor.one_of(b" Tt")?;
     let (time, nanoseconds) = time_part(&mut cursor)?;
     let seconds = match offset(&mut cursor)? {
         Some(offset) => i64::from(day) * DAY + time - offset,
         None => zone.instant(day, time),
     };
-    cursor.rest.is_empty().then_some((seconds, nanoseconds))
+    cursor.0.is_empty().then_some((seconds, nanoseconds))
 }
 
 /// Digits of Unix time, with a fraction perhaps.
 fn unix_time(text: &[u8], digits: usize) -> Option<(i64, u32)> {
     let seconds = std::str::from_utf8(&text[..digits]).ok()?.parse().ok()?;
-    let mut cursor = Cursor { rest: &text[digits..] };
-    let nanoseconds = if cursor.take(b".").is_some() { fraction(&mut cursor)? } else { 0 };
-    cursor.rest.is_empty().then_some((seconds, nanoseconds))
+    let mut cursor = Cursor(&text[digits..]);
+    let nanoseconds = if cursor.one_of(b".").is_some() { fraction(&mut cursor)? } else { 0 };
+    cursor.0.is_empty().then_some((seconds, nanoseconds))
 }
 
 /// `Z`, `+hh`, `+hhmm`, `+hh:mm`: seconds east, if there is one.
 #[expect(clippy::option_option, reason = "none, wrong and found are three things")]
 fn offset(cursor: &mut Cursor) -> Option<Option<i64>> {
-    if cursor.take(b"Zz").is_some() {
+    if cursor.one_of(b"Zz").is_some() {
         return Some(Some(0));
     }
-    let Some(sign) = cursor.take(b"+-") else { return Some(None) };
-    let hours = cursor.number(2)?;
-    cursor.take(b":");
-    let minutes = cursor.number(2).unwrap_or(0);
-    let seconds = hours * 3600 + minutes * 60;
+    let Some(sign) = cursor.one_of(b"+-") else { return Some(None) };
+    let hours = cursor.number(1, 2)?;
+    cursor.one_of(b":");
+    let minutes = cursor.number(1, 2).unwrap_or(0);
+    let seconds = i64::from(hours * 3600 + minutes * 60);
     Some(Some(if sign == b'-' { -seconds } else { seconds }))
 }
 

@@ -243,7 +243,7 @@ fn start_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     expect_count(name, s, 3..=4)?;
     expect_moment(name, s)?;
     if constant_integer(name, s, 1)?.is_none_or(|count| count < 1) {
-        return Err(wrong(name, "the interval must be longer than nothing"));
+        return Err(wrong(name, "the interval must be longer than zero"));
     }
     let unit = unit_argument(name, s, 2)?;
     let is_date = matches!(s.first(), Some(first) if matches!(first.data_type, DataType::Date | DataType::Date32));

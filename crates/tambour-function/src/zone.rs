@@ -12,7 +12,7 @@ use chrono_tz::Tz;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The time zone database behind chrono-tz is written out up to here (2100-01-01); later years repeat earlier ones.
+/// The time zone database of chrono-tz is written out up to here (2100-01-01); later years repeat earlier ones.
 const TABLE_END: i64 = 4_102_444_800;
 /// Unit of [`Day::change_at`] and [`Day::change_by`] in seconds.
 const CHANGE_UNIT: i64 = 900;
@@ -30,7 +30,8 @@ struct Day {
 
 /// All days of a zone.
 #[derive(Debug)]
-pub(super) struct Days {
+pub struct Days {
+    zone: Tz,
     list: Vec<Day>,
     /// True if no clock of this zone ever showed a part of an hour since 1970.
     whole_hours: bool,
@@ -40,7 +41,7 @@ pub(super) struct Days {
 
 /// What turns instants into dates and times: a fixed offset (UTC is 0), or the table of a zone.
 #[derive(Clone, Debug)]
-pub(crate) enum Zone {
+pub enum Zone {
     /// Seconds east of Greenwich.
     Fixed(i64),
     /// A zone with rules.
@@ -96,6 +97,14 @@ impl Days {
         }
         index
     }
+
+    /// Seconds since midnight on the clock; more than a day where the clock is set back at the end of the day.
+    #[inline]
+    fn time_of(day: Day, instant: i64) -> i64 {
+        let time = instant.saturating_sub(day.start).clamp(0, 2 * DAY);
+        let later = time >= i64::from(day.change_at) * CHANGE_UNIT;
+        time + if later { i64::from(day.change_by) * CHANGE_UNIT } else { 0 }
+    }
 }
 
 impl Clock for &Days {
@@ -109,11 +118,7 @@ impl Clock for &Days {
     }
     #[inline]
     fn time(&self, instant: i64) -> i64 {
-        let day = self.list[self.index(instant)];
-        let mut time = instant.saturating_sub(day.start).clamp(0, 2 * DAY);
-        if time >= i64::from(day.change_at) * CHANGE_UNIT {
-            time += i64::from(day.change_by) * CHANGE_UNIT;
-        }
+        let time = Days::time_of(self.list[self.index(instant)], instant);
         if time >= DAY { time - DAY } else { time }
     }
     #[inline]
@@ -137,10 +142,10 @@ struct Segment {
 
 impl Zone {
     /// UTC.
-    pub(crate) const UTC: Self = Self::Fixed(0);
+    pub const UTC: Self = Self::Fixed(0);
 
     /// The zone of this name (`Europe/Berlin`), or a fixed offset as Arrow writes it (`+05:30`).
-    pub(crate) fn named(name: &str) -> Result<Self, FunctionError> {
+    pub fn named(name: &str) -> Result<Self, FunctionError> {
         static TABLES: OnceLock<Mutex<HashMap<Tz, Arc<Days>>>> = OnceLock::new();
         if matches!(name, "UTC" | "Etc/UTC" | "GMT" | "Z" | "") {
             return Ok(Self::UTC);
@@ -160,22 +165,53 @@ impl Zone {
     }
 
     /// The zone of a `DateTime` type.
-    pub(crate) fn of(name: Option<&str>) -> Result<Self, FunctionError> {
+    pub fn of(name: Option<&str>) -> Result<Self, FunctionError> {
         name.map_or(Ok(Self::UTC), Self::named)
     }
 
-    /// Unix time of a clock reading, for parsing texts: the first instant that shows it.
-    pub(crate) fn instant(&self, day: i32, time: i64) -> i64 {
+    /// Unix time of what the clock on the wall shows: a day and the seconds since its midnight. A time that is skipped counts on
+    /// with the offset of before, from a change on with the one of after; a time that is shown twice is the first: what
+    /// ClickHouse does.
+    pub fn instant(&self, day: i32, time: i64) -> i64 {
+        let local = i64::from(day) * DAY + time;
         match self {
-            Self::Fixed(offset) => i64::from(day) * DAY + time - offset,
-            Self::Table(days) => {
-                let day = days.list[(day.clamp(FIRST_DAY, LAST_DAY) - FIRST_DAY) as usize];
+            Self::Fixed(offset) => local - offset,
+            Self::Table(days) if (FIRST_DAY..=LAST_DAY).contains(&day) => {
+                let day = days.list[(day - FIRST_DAY) as usize];
                 let change_at = i64::from(day.change_at) * CHANGE_UNIT;
                 let change = i64::from(day.change_by) * CHANGE_UNIT;
                 let later = time >= change_at;
                 day.start + time - if later { change } else { 0 }
             }
+            Self::Table(days) => {
+                let guess = local - offset_at(days.zone, local);
+                local - offset_at(days.zone, guess)
+            }
         }
+    }
+
+    /// What the clock on the wall shows at an instant, as ClickHouse prints it: a day and the seconds since its midnight.
+    pub fn local(&self, instant: i64) -> (i64, i64) {
+        let offset = match self {
+            Self::Fixed(offset) => *offset,
+            Self::Table(days) => {
+                if self.calendar().contains(&instant) {
+                    let index = days.index(instant);
+                    let time = Days::time_of(days.list[index], instant);
+                    // An hour after the last one of a day is shown as the last one.
+                    let over = (time / 3600 - 23).max(0) * 3600;
+                    return (i64::from(FIRST_DAY) + index as i64, time - over);
+                }
+                offset_at(days.zone, instant)
+            }
+        };
+        let local = instant.saturating_add(offset);
+        (local.div_euclid(DAY), local.rem_euclid(DAY))
+    }
+
+    /// The instants of the calendar: from midnight at the start of 1900 to the end of 2299.
+    pub fn calendar(&self) -> std::ops::Range<i64> {
+        self.instant(FIRST_DAY, 0)..self.instant(LAST_DAY, 0) + DAY
     }
 }
 
@@ -210,7 +246,8 @@ fn offset_at(zone: Tz, instant: i64) -> i64 {
 /// The same moment in a year of 2072 to 2099 that begins on the same weekday and has the same length. A zone whose clocks
 /// stood still in the 2090s keeps standing still.
 fn equivalent(zone: Tz, instant: i64) -> i64 {
-    let year = civil::from_days(civil::clamp(instant.div_euclid(DAY))).year;
+    let day = instant.div_euclid(DAY).min(i64::from(i32::MAX / 8));
+    let year = civil::from_days(day as i32).year;
     let still = |year: i32| {
         let january = i64::from(civil::to_days(year, 1, 15)) * DAY;
         let july = i64::from(civil::to_days(year, 7, 15)) * DAY;
@@ -277,7 +314,7 @@ fn build(zone: Tz) -> Days {
             day.start % seconds == 0 && i64::from(day.change_by) * CHANGE_UNIT % seconds == 0
         })
     };
-    Days { whole_hours: whole(3600), whole_minutes: whole(60), list: days }
+    Days { zone, whole_hours: whole(3600), whole_minutes: whole(60), list: days }
 }
 
 /// When the clock first shows midnight (or skips it). A midnight that is shown twice counts the second time if a piece of
@@ -316,6 +353,6 @@ fn change_within(segments: &[Segment], at: usize, start: i64, midnight: i64) -> 
         return (0, 0);
     }
     let by = ((after.offset - before.offset) / CHANGE_UNIT).clamp(-96, 96);
-    let at = (shown / CHANGE_UNIT).clamp(0, 96).max(-by);
+    let at = (shown / CHANGE_UNIT).max(-by);
     (at as u8, by as i8)
 }

@@ -20,7 +20,7 @@ pub enum IntError {
     /// A string, or a number of things, that the rest of the source cannot hold.
     #[error("{length} promised at {at} with {left} bytes left")]
     Promise {
-        /// Position behind the number.
+        /// Position after the number.
         at: usize,
         /// The number.
         length: u64,
@@ -28,7 +28,7 @@ pub enum IntError {
         left: usize,
     },
     /// A truth value that is neither `0` nor `1`.
-    #[error("byte {byte:#04x} at {at} is no truth value")]
+    #[error("byte {byte:#04x} at {at} is not a truth value")]
     Truth {
         /// Position of the byte.
         at: usize,

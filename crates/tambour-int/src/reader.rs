@@ -4,7 +4,7 @@ use crate::xapian;
 use crate::{Form, IntError, Malformed, Word};
 use tambour_kernel::integer::{encode_length, leb128};
 
-/// A cursor that reads values one behind the other. After an error it stays at the value that is wrong.
+/// A cursor that reads values one after another. After an error it stays at the value that is wrong.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     source: &'a [u8],
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         taken.inspect_err(|_| self.at = start)
     }
 
-    /// So many bytes as they are.
+    /// This many bytes as they are.
     pub fn take(&mut self, length: u64) -> Result<&'a [u8], IntError> {
         let rest = self.rest();
         let bytes = usize::try_from(length).ok().and_then(|length| rest.get(..length));

@@ -8,7 +8,7 @@ use tambour_kernel::integer::encode_length;
 /// Most bytes of a LEB128 value of 64 bits.
 pub const LEB128_MAX: usize = 10;
 
-/// A cursor that writes values one behind the other. A value that finds no room is not written at all.
+/// A cursor that writes values one after another. A value that finds no room is not written at all.
 #[derive(Debug)]
 pub struct Writer<'a> {
     /// What has not been written.
@@ -124,7 +124,7 @@ impl<'a> Writer<'a> {
         self.put(value)
     }
 
-    /// A form that sorts as the strings do, with something behind it: `00` becomes `00 ff`, and `00` ends the string. What
+    /// A form that sorts as the strings do, with something after it: `00` becomes `00 ff`, and `00` ends the string. What
     /// follows must not start with `ff`. The `last` thing of a key needs no end.
     pub fn pack_string_preserving_sort(
         &mut self,
@@ -142,7 +142,7 @@ impl<'a> Writer<'a> {
         if last { Ok(()) } else { self.put(&[0]) }
     }
 
-    /// Whether so many bytes find room.
+    /// Whether this many bytes find room.
     fn reserve(&self, bytes: usize) -> Result<(), IntError> {
         if bytes <= self.rest.len() { Ok(()) } else { Err(full(self.written(), self.length)) }
     }
@@ -168,7 +168,7 @@ const BYTE_END: u64 = 1 << 8;
 /// Where the values end that [`pack_four_into`] takes.
 const FOUR_END: u64 = 1 << 28;
 
-/// Writes LEB128 to the front of `target`; the number of bytes. What is behind those is unspecified.
+/// Writes LEB128 to the front of `target`; the number of bytes. What is after those is unspecified.
 #[inline]
 pub fn pack_uint(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
     if value < BYTE_END {

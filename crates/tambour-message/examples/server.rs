@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p tambour-message --example server -- [ADDRESS [CONNECTIONS]]`, then the example `client`.
 //!
-//! Stops when so many connections have come and gone; tells what they took. Ten thousand connections need as many file
+//! Stops when this many connections have come and gone; tells what they took. Ten thousand connections need as many file
 //! handles: `ulimit -n 20000`.
 #![expect(clippy::print_stdout, reason = "an example for people")]
 

@@ -5,7 +5,7 @@ use crate::Malformed;
 /// The bits of a count of up to 63 that tell whole bytes.
 const WHOLE_BYTES: u32 = 0b11_1000;
 
-/// Bytes that must follow what is read, zeros, and that a writer needs behind what it writes.
+/// Bytes that must follow what is read, zeros, and that a writer needs after what it writes.
 pub(crate) const MARGIN: usize = 16;
 
 /// Writes bits to the start of a buffer.
@@ -44,7 +44,7 @@ impl<'a> BitWriter<'a> {
 
 /// Reads what [`BitWriter`] wrote.
 ///
-/// Behind the last bit there are zeros for as long as nobody looks: [`BitReader::refill`] does, and [`BitReader::finish`].
+/// After the last bit there are zeros for as long as nobody looks: [`BitReader::refill`] does, and [`BitReader::finish`].
 #[derive(Debug)]
 pub(crate) struct BitReader<'a> {
     /// What is read, and a margin.
@@ -66,7 +66,7 @@ impl<'a> BitReader<'a> {
     /// Holds 56 bits or more; fails when more was taken than there is.
     #[inline(always)]
     pub(crate) fn refill(&mut self) -> Result<(), Malformed> {
-        // So far ahead only when even the bits that are held are behind the end.
+        // So far ahead only when even the bits that are held are past the end.
         if self.taken > self.length + 7 {
             return Err(self.truncated());
         }

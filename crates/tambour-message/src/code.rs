@@ -52,7 +52,7 @@ impl Entry {
     }
 }
 
-/// Writes a word of [`Code::words`] and the bits behind it, 22 at most.
+/// Writes a word of [`Code::words`] and the bits after it, 22 at most.
 #[inline(always)]
 pub(crate) fn write_with(writer: &mut BitWriter<'_>, word: u32, bits: u32, count: u32) {
     let length = word >> WORD_BITS;
@@ -156,7 +156,7 @@ impl Code {
         self.table.iter().map(marked).collect()
     }
 
-    /// Reads a plain symbol behind the escape. There is one way to write each symbol: those that have a code are not
+    /// Reads a plain symbol after the escape. There is one way to write each symbol: those that have a code are not
     /// escaped.
     #[cold]
     pub(crate) fn read_escaped(&self, reader: &mut BitReader<'_>) -> Result<usize, Malformed> {

@@ -224,7 +224,7 @@ impl Header {
             }
             let (stored, pinned) = (value & STORED != 0, value & PINNED != 0);
             if stored && pinned {
-                return refused("both stored and behind a pin");
+                return refused("both stored and after a pin");
             }
             let length = u64::from(value >> LENGTH_SHIFT);
             return Ok(Self { generation, length, stored, pinned, bytes: place + 2 });
@@ -268,11 +268,11 @@ pub struct Scratch {
     /// Latest first.
     rooms: Vec<Room>,
     parser: Parser,
-    /// Bits that are written, and those that are read with zeros behind them.
+    /// Bits that are written, and those that are read with zeros after them.
     bits: Vec<u8>,
 }
 
-/// A copy of a dictionary, with room for pin and message behind it.
+/// A copy of a dictionary, with room for pin and message after it.
 #[derive(Debug)]
 struct Room {
     id: u64,
@@ -325,7 +325,7 @@ impl Scratch {
         self.give_back(room, dictionary);
     }
 
-    /// Decodes a payload of so many bytes; the result lies in the room.
+    /// Decodes a payload of this many bytes; the result lies in the room.
     fn decode(
         &mut self,
         payload: &[u8],
@@ -365,7 +365,7 @@ impl Scratch {
     }
 }
 
-/// Puts the pin behind the dictionary; the message comes behind both.
+/// Puts the pin after the dictionary; the message comes after both.
 fn lay_out(room: &mut Vec<u8>, pin: Option<&Pin>, dictionary: &Dictionary) -> Layout {
     let dictionary_bytes = dictionary.content.len();
     room.truncate(dictionary_bytes);

@@ -17,7 +17,7 @@ const PIECE: usize = 16;
 
 const _: () = assert!(CODE_BITS_MAX + MAIN_RAW_BITS + 22 <= 56, "a symbol and its bits are held");
 
-/// Decodes a payload, which has a [`MARGIN`](crate::bits::MARGIN) of zeros behind it, into what lies behind dictionary and pin in
+/// Decodes a payload, which has a [`MARGIN`](crate::bits::MARGIN) of zeros after it, into what lies after dictionary and pin in
 /// the buffer, up to `end`; [`DECODE_MARGIN`] bytes follow that.
 pub(crate) fn decode(
     payload: &[u8],

@@ -8,7 +8,7 @@ use tambour_kernel::hash::xxh3_64;
 /// Longest text of a dictionary: 64 KiB less one, so that positions counted from 1 fit into 16 bits.
 pub const DICTIONARY_BYTES_MAX: usize = (1 << 16) - 1;
 
-/// Bytes behind every message that tell damage, a wrong dictionary and a wrong pin.
+/// Bytes after every message that tell damage, a wrong dictionary and a wrong pin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
     /// None: damage that yields a well-formed message goes unnoticed. For streams that have their own, such as TLS.
@@ -30,7 +30,7 @@ impl Check {
         }
     }
 
-    /// The check with so many bytes.
+    /// The check with this many bytes.
     pub fn of_bytes(bytes: usize) -> Option<Self> {
         [Self::None, Self::Short, Self::Full].into_iter().find(|check| check.bytes() == bytes)
     }
@@ -44,7 +44,7 @@ pub struct Dictionary {
     pub(crate) check: Check,
     /// Codes of messages without a pin.
     pub(crate) plain: Model,
-    /// Codes of messages behind a pin; the same as `plain` where nothing is known about them.
+    /// Codes of messages after a pin; the same as `plain` where nothing is known about them.
     pub(crate) pinned: Option<Model>,
     pub(crate) index: Index,
     id: u64,
@@ -84,7 +84,7 @@ impl Dictionary {
         self.check
     }
 
-    /// Whether it has codes of their own for messages behind a pin.
+    /// Whether it has codes of their own for messages after a pin.
     pub fn knows_pins(&self) -> bool {
         self.pinned.is_some()
     }

@@ -8,7 +8,7 @@ use crate::symbol::{Classed, MAIN_SYMBOLS, context};
 
 /// Takes the symbols of a message.
 pub(crate) trait Sink {
-    /// A symbol of the main alphabet in a context, and the bits behind it.
+    /// A symbol of the main alphabet in a context, and the bits after it.
     fn main(&mut self, context: usize, symbol: Classed);
     /// A literal in a context.
     fn literal(&mut self, context: usize, literal: u8) {

@@ -7,18 +7,18 @@ use tambour_codec::Kind;
 #[non_exhaustive]
 pub enum Malformed {
     /// The bits end too early.
-    #[error("payload ends too early, at {at}")]
+    #[error("payload ends early, at {at}")]
     Truncated {
         /// Length of the payload.
         at: usize,
     },
-    /// There is more behind the message.
-    #[error("payload goes on behind the message, at {at}")]
+    /// There is more after the message.
+    #[error("trailing bytes after the message at {at}")]
     Excess {
         /// First byte that is too many.
         at: usize,
     },
-    /// Bits that are no code.
+    /// Bits that are not a code.
     #[error("no such code at {at}")]
     Code {
         /// Byte in which they begin.
@@ -32,7 +32,7 @@ pub enum Malformed {
         /// The distance.
         distance: usize,
     },
-    /// A match that ends behind the message.
+    /// A match that ends past the message.
     #[error("match of {length} bytes at {at} reaches past the message")]
     Match {
         /// Byte in which the length ends.
@@ -110,7 +110,7 @@ pub enum MessageError {
         /// The generation.
         generation: u8,
     },
-    /// The file is no dictionary, or a damaged one.
+    /// The file is not a dictionary, or a damaged one.
     #[error("dictionary: {reason}")]
     Dictionary {
         /// What is wrong.

@@ -7,7 +7,7 @@ use tambour_kernel::hash::xxh3_64;
 
 const MAGIC: [u8; 4] = *b"TMBD";
 const VERSION: u8 = 1;
-/// Flag: there are codes for messages behind a pin.
+/// Flag: there are codes for messages after a pin.
 const PINNED: u8 = 1;
 /// Magic, version, flags, check, a zero, length of the text.
 const HEADER_BYTES: usize = 12;

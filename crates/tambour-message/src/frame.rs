@@ -1,4 +1,4 @@
-//! Streams of messages, each behind its length, for `tokio_util::codec`.
+//! Streams of messages, each after its length, for `tokio_util::codec`.
 
 use crate::pin::Pin;
 use crate::{MessageCodec, MessageError, Scratch};
@@ -9,7 +9,7 @@ use tokio_util::codec::{Decoder, Encoder};
 
 /// Longest length in front of a message.
 const LENGTH_BYTES_MAX: usize = 4;
-/// So much is reserved at once for a message that has not arrived; the rest as it comes.
+/// This much is reserved at once for a message that has not arrived; the rest as it comes.
 const RESERVED_MAX: usize = 64 << 10;
 
 thread_local! {

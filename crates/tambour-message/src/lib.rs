@@ -8,12 +8,12 @@
 //! - [`Trainer`] makes a dictionary from samples.
 //! - [`MessageCodec`] encodes and decodes single messages; it knows dictionaries by their generation, so that they can be
 //!   replaced while messages are under way. All threads share it; each thread has a [`Scratch`].
-//! - [`FrameCodec`] is the codec of `tokio_util` for streams of messages behind their length;
+//! - [`FrameCodec`] is the codec of `tokio_util` for streams of messages after their length;
 //!   [`MessageReader`] and [`MessageWriter`] do the same on files and pipes.
 //!
-//! The format is described in `docs/format/message.md`. It is one of its own: in messages of a few hundred bytes behind a
+//! The format is described in `docs/format/message.md`. It is one of its own: in messages of a few hundred bytes with a
 //! dictionary, what is left are short matches and digits, for which LZ4 takes three bytes and one; and zstd cannot put a
-//! pin behind a digested dictionary, nor a digest per connection into the memory. Codes that are trained with the dictionary
+//! pin after a digested dictionary, nor a digest per connection into the memory. Codes that are trained with the dictionary
 //! cost nothing per message and keep the ratio of a stream.
 //!
 //! ```

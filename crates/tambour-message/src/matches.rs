@@ -1,6 +1,6 @@
 //! Finds what a message repeats: of the dictionary, of the pinned message, of itself.
 //!
-//! All three lie in one buffer, one behind the other. The dictionary's positions are indexed once, for all threads; those
+//! All three lie in one buffer, one after another. The dictionary's positions are indexed once, for all threads; those
 //! of pin and message are indexed anew for each message, which is cheaper than keeping them per connection.
 //!
 //! The codes of a dictionary are constant, so the price of a match in bits is known, and so is that of the literals that it
@@ -17,11 +17,11 @@ const LONG: u32 = 6;
 const INDEX_BITS: std::ops::RangeInclusive<u32> = 8..=13;
 /// Logarithms of the number of hashes for pin and message.
 const LOCAL_BITS: std::ops::RangeInclusive<u32> = 8..=14;
-/// Of a pin, every so many positions are indexed; matches are extended backwards.
+/// Of a pin, every this many positions are indexed; matches are extended backwards.
 const PIN_STEP: usize = 4;
 /// Bits that a literal is taken to cost.
 const LITERAL_BITS: i32 = 5;
-/// So many literals (a logarithm) make the step one byte longer.
+/// This many literals (a logarithm) make the step one byte longer.
 const STEP_LOG: usize = 1;
 /// What must follow a message in the buffer: positions up to its end are read as whole words.
 pub(crate) const PADDING: [u8; 8] = [0; 8];
@@ -74,7 +74,7 @@ fn word(buffer: &[u8], at: usize) -> u64 {
 #[inline(always)]
 fn hash(word: u64, bytes: u32, bits: u32) -> usize {
     let word = word << (64 - 8 * bytes);
-    #[expect(clippy::cast_possible_truncation, reason = "so many bits fit")]
+    #[expect(clippy::cast_possible_truncation, reason = "this many bits fit")]
     let slot = (word.wrapping_mul(0x9fb2_1c65_1e98_df25) >> (64 - bits)) as usize;
     slot
 }
@@ -118,7 +118,7 @@ fn common_before(buffer: &[u8], from: usize, at: usize, most: usize) -> usize {
     length
 }
 
-/// Literals, and the match behind them; the last step of a message has no match.
+/// Literals, and the match after them; the last step of a message has no match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) literals: usize,
@@ -158,7 +158,7 @@ pub(crate) struct Parser {
     local_bits: u32,
     /// Number of the first byte of pin or message.
     base: u32,
-    /// Number behind the last.
+    /// Number after the last.
     next_base: u32,
     /// What the message consists of.
     pub(crate) steps: Vec<Step>,
@@ -289,7 +289,7 @@ impl Source<'_> {
     }
 }
 
-/// The symbol of a match length in the main alphabet, and the bits behind it.
+/// The symbol of a match length in the main alphabet, and the bits after it.
 pub(crate) fn length_symbol(length: usize) -> crate::symbol::Classed {
     #[expect(clippy::cast_possible_truncation, reason = "messages are below 2^25 bytes")]
     let found = classed((length - MATCH_MIN) as u32);

@@ -44,12 +44,12 @@ impl Counts {
 pub(crate) struct Model {
     pub(crate) main: Vec<Code>,
     pub(crate) distance: Code,
-    /// Tables of the main codes one behind the other; a literal's mark is the context behind it.
+    /// Tables of the main codes one after another; a literal's mark is the context after it.
     pub(crate) main_table: Vec<u16>,
     pub(crate) distance_table: Vec<u16>,
     /// What is written for each symbol, by context.
     pub(crate) main_words: Vec<u32>,
-    /// Bits that each symbol of a distance takes, with the bits behind it.
+    /// Bits that each symbol of a distance takes, with the bits after it.
     pub(crate) distance_costs: Vec<u8>,
     /// The same for the classes of lengths, the cheapest of all contexts.
     pub(crate) length_costs: Vec<u8>,
@@ -108,7 +108,7 @@ impl Model {
                 sum(code.costs(), counts) + behind.sum::<u64>()
             })
             .sum();
-        // Costs of distances count what is behind them.
+        // Costs of distances count what is after them.
         mains + sum(&self.distance_costs, &counts.distances)
     }
 

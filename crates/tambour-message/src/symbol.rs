@@ -1,4 +1,4 @@
-//! What is coded: literals, lengths and distances as symbols, some with bits behind them.
+//! What is coded: literals, lengths and distances as symbols, some with bits after them.
 
 /// Shortest match.
 pub(crate) const MATCH_MIN: usize = 3;
@@ -9,7 +9,7 @@ const PLAIN: u32 = 16;
 
 /// The main alphabet: 256 literals, then the classes of match lengths, then the escape.
 pub(crate) const MAIN_SYMBOLS: usize = 256 + CLASSES + 1;
-/// Bits of a main symbol behind the escape.
+/// Bits of a main symbol after the escape.
 pub(crate) const MAIN_RAW_BITS: u32 = 9;
 /// Symbol of the shortest match.
 pub(crate) const LENGTHS: usize = 256;
@@ -18,11 +18,11 @@ pub(crate) const LENGTHS: usize = 256;
 pub(crate) const REPEATS: usize = 3;
 /// How far from the newest distance is *near*.
 pub(crate) const NEAR_MAX: usize = 8;
-/// Symbol of the first class of distances: behind the repeated and the near ones.
+/// Symbol of the first class of distances: after the repeated and the near ones.
 pub(crate) const DISTANCES: usize = REPEATS + 2 * NEAR_MAX;
 /// The alphabet of distances, with its escape.
 pub(crate) const DISTANCE_SYMBOLS: usize = DISTANCES + CLASSES + 1;
-/// Bits of a distance symbol behind the escape.
+/// Bits of a distance symbol after the escape.
 pub(crate) const DISTANCE_RAW_BITS: u32 = 7;
 
 /// Number of tables for the main alphabet.

@@ -117,7 +117,7 @@ impl Trainer {
             }
         }
         let Some(Trained { content, plain, pinned, .. }) = best else {
-            return Err(MessageError::Training { reason: "nothing was trained".to_owned() });
+            return Err(MessageError::Training { reason: "no training data was given".to_owned() });
         };
         Dictionary::new(content, self.check, plain, pinned)
     }
@@ -128,7 +128,7 @@ struct Trained {
     content: Vec<u8>,
     plain: Model,
     pinned: Option<Model>,
-    /// Bits that samples take which are not in the text: behind pins, where they are known.
+    /// Bits that samples take which are not in the text: after pins, where they are known.
     bits: u64,
 }
 
@@ -177,7 +177,7 @@ impl Trainer {
         self.samples[place].1.map_or(by_place, |connection| connection.is_multiple_of(2))
     }
 
-    /// The text, of so many bytes at most.
+    /// The text, of this many bytes at most.
     fn content(&self, most: usize) -> Result<Vec<u8>, MessageError> {
         let (mut bytes, mut lengths) = (Vec::new(), Vec::new());
         for place in 0..self.samples.len() {

@@ -66,7 +66,7 @@ impl Reader {
     ) -> Result<BackupReport, PageError> {
         if since > self.generation() {
             let problem = format!("{since}, but the store is at {}", self.generation());
-            return Err(PageError::Argument { what: "generation to begin after", problem });
+            return Err(PageError::Argument { what: "generation to start after", problem });
         }
         let changed: Vec<(PageId, Entry)> = self
             .map()

@@ -34,7 +34,7 @@ pub(super) enum Item {
 pub struct Batch<'a> {
     pub(super) store: &'a mut Store,
     pub(super) items: BTreeMap<PageId, Item>,
-    /// Images, one behind the other, each padded to the granule.
+    /// Images, one after another, each padded to the granule.
     pub(super) arena: Vec<u8>,
     pub(super) used: usize,
     /// Compaction: images go into gaps below where they are, or stay.

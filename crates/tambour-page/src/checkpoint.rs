@@ -66,7 +66,7 @@ impl Store {
         self.log = Log { previous: snapshot.checksum, ..Log::default() };
         self.changed = false;
         count(&self.shared.counters.checkpoints, 1);
-        // What is behind the tail is of no use; that it goes is no condition for anything.
+        // What is after the tail is of no use; that it goes is no condition for anything.
         let tail = self.extents.tail();
         if self.shared.pack.length().is_ok_and(|length| length > tail) {
             let _ = self.shared.pack.set_length(tail);

@@ -240,7 +240,7 @@ impl Coder {
                 let status = zlib.decompress(payload, target, FlushDecompress::Finish);
                 let ended = status.is_ok_and(|status| status == Status::StreamEnd);
                 if !ended || zlib.total_in() != payload.len() as u64 {
-                    return Err(CodecError::Frame { reason: "no whole zlib stream" });
+                    return Err(CodecError::Frame { reason: "not a complete zlib stream" });
                 }
                 zlib.total_out()
             }

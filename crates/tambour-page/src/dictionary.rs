@@ -132,7 +132,7 @@ pub(crate) fn train(
     Ok((report, kept))
 }
 
-/// All pages one behind the other, and the lengths of the samples in them.
+/// All pages one after another, and the lengths of the samples in them.
 fn cut(pages: &[&Vec<u8>]) -> (Vec<u8>, Vec<usize>) {
     let mut samples = Vec::new();
     let mut sizes = Vec::new();

@@ -99,7 +99,7 @@ fn holes(directory: &Path) -> Result<Probe, PageError> {
     let before = trial.allocated()?;
     if let Err(error) = trial.file.punch(BLOCK_BYTES, BLOCK_BYTES) {
         let detail = format!(
-            "holes cannot be punched ({error}); ranges are padded with zeros, which saves nothing"
+            "holes cannot be punched ({error}); ranges are padded with zeros and save no space"
         );
         return Ok(probe("holes", false, detail));
     }
@@ -137,19 +137,19 @@ fn truth(directory: &Path) -> Result<Probe, PageError> {
     trial.run("sync", trial.file.sync())?;
     let allocated = trial.allocated()?;
     let (Some(before), Some(after)) = (before, used(directory)) else {
-        let detail = "the file system does not tell what it has in use".to_owned();
+        let detail = "the file system does not say how much it has in use".to_owned();
         return Ok(Probe { name: NAME, verdict: Verdict::Unknown, detail });
     };
     let grown = after.saturating_sub(before);
     let detail = format!(
-        "the file counts {allocated} bytes, the file system grew by {grown}; others write to it, too, so only a large \
-         difference says something"
+        "the file counts {allocated} bytes, the file system grew by {grown}; other programs write to it too, so only a \
+         large difference means anything"
     );
     // Half of what was punched still in use: the holes saved nothing.
     Ok(probe(NAME, grown < allocated + PAGES * (PAGE_BYTES - KEPT_BYTES) / 2, detail))
 }
 
-/// Are gaps between short writes behind the end of a file allocated? xfs guesses that they will be needed.
+/// Are gaps between short writes past the end of a file allocated? xfs guesses that they will be needed.
 fn strides(directory: &Path) -> Result<Probe, PageError> {
     let trial = Trial::new(directory, "strides")?;
     let kept = vec![0x5a; KEPT_BYTES as usize];
@@ -159,9 +159,9 @@ fn strides(directory: &Path) -> Result<Probe, PageError> {
     let allocated = trial.allocated()?;
     let wanted = PAGES * KEPT_BYTES;
     let detail = format!(
-        "{wanted} bytes written with gaps behind the end of a file take {allocated}; a store lengthens the file before it writes"
+        "{wanted} bytes written with gaps past the end of a file take {allocated}; a store lengthens the file before it writes"
     );
-    Ok(probe("gaps behind the end", allocated < wanted * 3 / 2, detail))
+    Ok(probe("gaps past the end", allocated < wanted * 3 / 2, detail))
 }
 
 /// How long does it take to free an extent? Some devices take milliseconds for each.

@@ -20,7 +20,7 @@ pub enum PageError {
         cause: io::Error,
     },
     /// The file system has no room; nothing of the batch was committed.
-    #[error("no space left for {path:?}: nothing of this batch was committed")]
+    #[error("no space left for {path:?}; this batch was not committed")]
     Full {
         /// The file.
         path: PathBuf,
@@ -28,8 +28,8 @@ pub enum PageError {
         #[source]
         cause: io::Error,
     },
-    /// A file that is no page store.
-    #[error("{path:?} is no page store: {problem}")]
+    /// A file that is not a page store.
+    #[error("{path:?} is not a page store: {problem}")]
     NotAStore {
         /// The file.
         path: PathBuf,
@@ -138,7 +138,7 @@ pub enum PageError {
     },
     /// A sync failed before: what the system has dropped cannot be known, so nothing more is written.
     #[error(
-        "{path:?}: an earlier {operation} failed, so nothing more is written; open the store again, \
+        "{path:?}: an earlier {operation} failed, so the store takes no more writes; open it again, \
          which recovers every acknowledged batch"
     )]
     Poisoned {

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many lengths are looked at for one that does no harm.
+/// This many lengths are looked at for one that does no harm.
 const TRIES: usize = 8;
 
-/// The free runs below the tail. Behind the tail everything is free.
+/// The free runs below the tail. After the tail everything is free.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
     by_offset: BTreeMap<u64, u64>,
@@ -103,14 +103,14 @@ impl Extents {
         }
     }
 
-    /// Takes space behind the tail.
+    /// Takes space after the tail.
     pub(crate) fn append(&mut self, length: u64) -> u64 {
         let offset = self.tail;
         self.tail += length;
         offset
     }
 
-    /// Gives space back. A run that touches the tail becomes part of what is behind it.
+    /// Gives space back. A run that touches the tail becomes part of what is after it.
     pub(crate) fn free(&mut self, offset: u64, length: u64) {
         if length == 0 {
             return;

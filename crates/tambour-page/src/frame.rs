@@ -1,4 +1,4 @@
-//! The frame of a commit: a header and a record per page. The images that found no gap stand directly behind it.
+//! The frame of a commit: a header and a record per page. The images that found no gap stand directly after it.
 
 use super::header::{read_u32, read_u64};
 use super::options::{GENERATION_MAX, Generation, PAGES_MAX, PageId};
@@ -48,7 +48,7 @@ pub(crate) struct FrameHeader {
     pub(crate) previous: u64,
     /// Pages of the store after the commit.
     pub(crate) page_count: u64,
-    /// Bytes of images directly behind the frame.
+    /// Bytes of images directly after the frame.
     pub(crate) inline_bytes: u64,
     pub(crate) checksum: u64,
 }

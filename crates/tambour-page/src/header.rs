@@ -50,7 +50,7 @@ fn checksum(file_id: u64, header: &[u8], payload: &[u8]) -> u64 {
     xxh3_64(payload, xxh3_64(&header[..32], file_id))
 }
 
-/// Fills in the header of an image whose payload stands behind it.
+/// Fills in the header of an image whose payload stands after it.
 pub(crate) fn seal(file_id: u64, image: &mut [u8], header: Header) -> u64 {
     let (head, payload) = image.split_at_mut(HEADER_BYTES);
     head[0..4].copy_from_slice(&MAGIC.to_le_bytes());
@@ -82,7 +82,7 @@ pub(crate) fn parse(image: &[u8], expected: Expected) -> Result<Header, String> 
     }
     let magic = read_u32(image, 0);
     if magic != MAGIC {
-        return Err(format!("no image: it begins with {magic:#010x}"));
+        return Err(format!("not an image: it begins with {magic:#010x}"));
     }
     let found = read_u32(image, 24);
     if found != tag(expected.file_id) {
@@ -115,7 +115,7 @@ pub(crate) fn parse(image: &[u8], expected: Expected) -> Result<Header, String> 
     })
 }
 
-/// Reads and checks a whole image; the payload is what stands behind the header.
+/// Reads and checks a whole image; the payload is what stands after the header.
 pub(crate) fn verify(image: &[u8], expected: Expected) -> Result<Header, String> {
     let header = parse(image, expected)?;
     let payload = &image[HEADER_BYTES..];

@@ -48,7 +48,7 @@ impl<'a> Images<'a> {
         self.next_group(1)?.pop()
     }
 
-    /// The next images, as many as are there after one read, and at most so many. `None` at the end.
+    /// The next images, as many as are there after one read, and at most this many. `None` at the end.
     pub(super) fn next_group(
         &mut self,
         count_max: usize,
@@ -59,7 +59,7 @@ impl<'a> Images<'a> {
         if self.next >= self.loaded
             && let Err(error) = self.load()
         {
-            // Nothing is known of those behind it.
+            // Nothing is known of those after it.
             self.next = self.wanted.len();
             return Some(vec![Err(error)]);
         }

@@ -18,7 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Two layouts have one interface. *packed* puts images one behind the other into extents; *holes* keeps each page at number
+//! Two layouts have one interface. *packed* puts images one after another into extents; *holes* keeps each page at number
 //! times page size in a sparse file and gives the rest of its range back to the file system, as InnoDB's transparent page
 //! compression does. The format is described in `docs/format/page.md`, what to expect of it in `docs/pages.md`.
 #![forbid(unsafe_code)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Entries of a chunk.
 const CHUNK: usize = 1024;
-/// So many pages in use are listed; more of them have a table of all pages of their chunk.
+/// This many pages in use are listed; more of them have a table of all pages of their chunk.
 const FEW_MAX: usize = 128;
 
 /// What a page is.

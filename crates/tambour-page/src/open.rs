@@ -114,7 +114,7 @@ impl Store {
         let holes = superblock.layout == Layout::Holes;
         let waiting = map.images(0).filter(|(_, entry)| holes && entry.state == State::Packed);
         let waiting = waiting.map(|(page, _)| page).collect();
-        // Behind the end of the file nobody has blocks to give back.
+        // Past the end of the file nobody has blocks to give back.
         let end = home_length >> superblock.page_shift;
         let vacant = map.zeros().filter(|(_, _, entry)| holes && entry.home_blocks > 0);
         let vacated = vacant.flat_map(|(page, count, _)| page..(page + count).min(end)).collect();
@@ -166,14 +166,12 @@ impl Store {
             }
             let length = entry.length as usize;
             if length <= HEADER_BYTES || length > longest {
-                return Err(wrong("the map gives it a length that no image has"));
+                return Err(wrong("the map gives it a length that no image can have"));
             }
             let (file_length, end) = match entry.state {
                 State::Packed => (pack_length, entry.offset.checked_add(u64::from(entry.length))),
                 _ if self.shared.home.is_none() => {
-                    return Err(wrong(
-                        "the map says that it is at home, but there is no such file",
-                    ));
+                    return Err(wrong("the map says that it is at home, but the file is missing"));
                 }
                 State::Raw if length != longest => {
                     return Err(wrong("the map gives a raw page another length"));
@@ -306,7 +304,7 @@ fn files(storage: &dyn Storage, path: &Path, access: Access) -> Result<Files, Pa
     if is_store(file.as_ref(), &mut head) {
         return Ok((file, None, path.to_owned()));
     }
-    let problem = "it has no superblock, and beside it is no .map file";
+    let problem = "it has no superblock, and there is no .map file beside it";
     Err(PageError::NotAStore { path: path.to_owned(), problem })
 }
 
@@ -341,7 +339,7 @@ fn load_map(
     let bytes = load(shared, "map snapshot", superblock.snapshot)?;
     let decoded = snapshot::decode(&bytes, superblock.page_count, superblock.granule);
     let broken = || {
-        let problem = "it is no map".to_owned();
+        let problem = "it is not a map".to_owned();
         PageError::structure(&shared.pack.path, "map snapshot", superblock.snapshot.offset, problem)
     };
     let snapshot = decoded.ok_or_else(broken)?;

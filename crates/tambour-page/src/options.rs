@@ -21,7 +21,7 @@ pub(crate) const GENERATION_MAX: u64 = u64::MAX / 2;
 /// How images lie on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One behind the other in extents, found through a map.
+    /// One after the other in extents, found through a map.
     Packed,
     /// Each at number times page size in a sparse file, the rest of the range a hole.
     Holes,
@@ -152,7 +152,7 @@ impl FromStr for PageCodec {
         let refused = || PageError::Argument {
             what: "codec",
             problem: format!(
-                "{text:?} is none of none, lz4, zstd, zlib, with a level as in zstd:3"
+                "{text:?} is not a codec: use none, lz4, zstd or zlib, with a level as in zstd:3"
             ),
         };
         let codec = match name {
@@ -182,7 +182,7 @@ pub struct Options {
     pub granule: u64,
     /// Number that all images of the store carry, so that one of another file is found out; drawn if `None`.
     pub file_id: Option<u64>,
-    /// Commits may write so many bytes before a checkpoint is made by itself; `None` is a twentieth of the images, and at
+    /// Commits may write this many bytes before a checkpoint is made by itself; `None` is a twentieth of the images, and at
     /// least 8 MiB.
     pub checkpoint_bytes: Option<u64>,
 }

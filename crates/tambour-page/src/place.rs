@@ -20,7 +20,7 @@ pub(super) struct Placed {
 }
 
 impl Batch<'_> {
-    /// Finds a place for each image: a gap if there is enough of them, behind the frame otherwise.
+    /// Finds a place for each image: a gap if there is enough of them, after the frame otherwise.
     pub(super) fn place(
         &mut self,
         generation: Generation,
@@ -105,7 +105,7 @@ impl Batch<'_> {
         images.into_iter().filter_map(find).collect()
     }
 
-    /// Writes the images that go into gaps, then the frame with the others behind it, in one call.
+    /// Writes the images that go into gaps, then the frame with the others after it, in one call.
     pub(super) fn write(
         &mut self,
         generation: Generation,

@@ -1,4 +1,4 @@
-//! Recovery: every commit behind the last checkpoint that is whole is applied to the map.
+//! Recovery: every commit after the last checkpoint that is whole is applied to the map.
 
 use super::PageError;
 use super::frame::{self, FRAME_HEADER_BYTES, FrameHeader, Kind, RECORD_BYTES, Record};
@@ -7,9 +7,9 @@ use super::options::{Generation, Layout};
 use super::store::Store;
 use super::superblock::{DATA_START, PLACES};
 
-/// Bytes that are searched at once for a commit behind a broken one.
+/// Bytes that are searched at once for a commit after a broken one.
 const SEARCH_BYTES: usize = 1 << 20;
-/// What looks like a header there may claim so many times the bytes that are searched: for a store that was made to keep its
+/// What looks like a header there may claim this many times the bytes that are searched: for a store that was made to keep its
 /// reader busy.
 const SEARCH_EFFORT: u64 = 64;
 
@@ -20,7 +20,7 @@ impl Store {
         let length = self.shared.pack.length()?;
         let mut head = self.superblock.log_start;
         if head < DATA_START || !head.is_multiple_of(self.shared.granule) {
-            let problem = format!("it lets commits begin at {head}");
+            let problem = format!("it says that commits begin at {head}");
             return Err(self.broken("superblock", PLACES[0], problem));
         }
         if head > length.next_multiple_of(self.shared.granule) {
@@ -80,7 +80,7 @@ impl Store {
             return none("the commit there does not follow the one before");
         }
         let Some(records) = self.read_records(head, length, &header)? else {
-            return none("its records are not whole");
+            return none("its records are incomplete");
         };
         for record in records.iter().filter(|record| record.kind == Kind::Image) {
             if let Err(problem) = self.check_image(record, length)? {
@@ -132,7 +132,7 @@ impl Store {
             || record.offset < DATA_START
             || !record.offset.is_multiple_of(self.shared.granule)
         {
-            return Ok(Err("no image can be there".to_owned()));
+            return Ok(Err("an image cannot be there".to_owned()));
         }
         if end.is_none_or(|end| end > length) {
             return Ok(Err("the file ends before it does".to_owned()));
@@ -152,7 +152,7 @@ impl Store {
         })
     }
 
-    /// Looks behind the end of the log for a later commit of this epoch that knew the missing one to be durable: then what
+    /// Looks past the end of the log for a later commit of this epoch that knew the missing one to be durable: then what
     /// looks like the end of the log is damage.
     fn search_behind(&mut self, head: u64, length: u64, end: &str) -> Result<(), PageError> {
         let granule = self.shared.granule;
@@ -172,14 +172,14 @@ impl Store {
                 let claimed = (header.record_count as usize * RECORD_BYTES) as u64;
                 let Some(rest) = effort.checked_sub(claimed.min(length)) else {
                     let problem = format!(
-                        "{end}; behind it are more beginnings of commits than can be looked at"
+                        "{end}; after it there are more beginnings of commits than can be checked"
                     );
                     return Err(self.broken("commit", head, problem));
                 };
                 effort = rest;
                 if self.read_records(at + start as u64, length, &header)?.is_some() {
                     let problem = format!(
-                        "commit {missing} was acknowledged and is damaged: {end}; commit {} behind it is whole",
+                        "commit {missing} was acknowledged and is damaged: {end}; commit {} after it is intact",
                         header.generation
                     );
                     return Err(self.broken("commit", head, problem));

@@ -70,7 +70,7 @@ fn read_head(stream: &mut Stream<'_>) -> Result<Head, PageError> {
     let mut bytes = [0; HEAD_BYTES];
     stream.checked(&mut bytes)?;
     if bytes[..8] != MAGIC {
-        return Err(stream.wrong("no backup: it does not begin with TAMBBACK"));
+        return Err(stream.wrong("not a backup: it does not begin with TAMBBACK"));
     }
     let version = read_u16(&bytes, 8);
     if version > VERSION {

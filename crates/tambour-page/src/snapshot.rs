@@ -118,7 +118,7 @@ pub(crate) struct Snapshot {
     pub(crate) dictionaries: Vec<Reference>,
 }
 
-/// Reads a snapshot of a store of so many pages; `None` if it is none.
+/// Reads a snapshot of a store of this many pages; `None` if it is none.
 pub(crate) fn decode(bytes: &[u8], page_count: u64, granule: u64) -> Option<Snapshot> {
     let mut source = Source { bytes, at: 0 };
     let count = usize::try_from(source.number()?).ok()?;

@@ -15,7 +15,7 @@ pub struct CodecStat {
     pub images: u64,
     /// Their bytes, headers included.
     pub bytes: u64,
-    /// How many of them take so many blocks of 4 KiB: the first for one block.
+    /// How many of them take this many blocks of 4 KiB: the first for one block.
     pub blocks: Vec<u64>,
 }
 
@@ -60,7 +60,7 @@ pub struct Stat {
     pub dictionaries: (usize, u64),
     /// Runs of images without anything between.
     pub extents: u64,
-    /// Pages whose image does not stand directly behind that of the page before.
+    /// Pages whose image does not stand directly after that of the page before.
     pub steps: u64,
     /// Of these, pages whose image stands before it.
     pub backward_steps: u64,
@@ -151,7 +151,7 @@ impl Store {
 
     fn add_pages(&self, stat: &mut Stat) {
         let page_bytes = stat.page_bytes as u64;
-        // The image before, and where the next one would stand behind it.
+        // The image before, and where the next one would stand after it.
         let mut before: Option<(u64, u64)> = None;
         stat.zero_pages = self.map.zeros().map(|(_, count, _)| count).sum();
         stat.pages = stat.zero_pages;

@@ -35,7 +35,7 @@ pub(super) struct Freed {
 pub(super) struct Log {
     /// Checksum of the last frame; of the snapshot, if there is none yet.
     pub(super) previous: u64,
-    /// Where frames stand, without the images behind them: free after the next checkpoint.
+    /// Where frames stand, without the images after them: free after the next checkpoint.
     pub(super) frames: Vec<(u64, u64)>,
     /// Bytes written, images included.
     pub(super) bytes: u64,
@@ -147,7 +147,7 @@ impl Store {
         self.map.get(page).state != State::Free
     }
 
-    /// The pages that there are.
+    /// The pages of the store.
     pub fn pages(&self) -> impl Iterator<Item = PageId> + '_ {
         self.map.iter(0).map(|(page, _)| page)
     }

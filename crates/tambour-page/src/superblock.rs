@@ -48,7 +48,7 @@ pub(crate) struct Superblock {
     pub(crate) codec: PageCodec,
     /// Dictionary for new images; 0 for none.
     pub(crate) dictionary: u16,
-    /// Commits write so many bytes before a checkpoint; 0 for the default.
+    /// Commits write this many bytes before a checkpoint; 0 for the default.
     pub(crate) checkpoint_bytes: u64,
 }
 

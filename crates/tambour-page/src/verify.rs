@@ -38,11 +38,8 @@ impl Store {
     ) -> Result<Verified, PageError> {
         let mut verified = Verified::default();
         if let Some(PageError::Structure { path, what, offset, problem }) = &self.repaired {
-            let mended = if self.writable {
-                "; the other copy is whole, and it was written again"
-            } else {
-                ""
-            };
+            let mended =
+                if self.writable { "; the other copy is intact and was written back" } else { "" };
             let problem = format!("{problem}{mended}");
             verified.damage.push(PageError::structure(path, what, *offset, problem));
         }

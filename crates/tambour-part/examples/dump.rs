@@ -1,5 +1,5 @@
 //! Prints a part as ClickHouse's TSV: `dump PATH [COLUMN]…`. With `--verify` in front, verifies it and prints what is
-//! wrong; with `--info`, prints what it is made of.
+//! wrong; with `--info`, prints its contents.
 
 #[expect(
     clippy::unwrap_used,

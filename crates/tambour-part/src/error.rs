@@ -98,7 +98,7 @@ pub enum PartError {
         cause: io::Error,
     },
     /// A file does not have the hash that is listed for it.
-    #[error("{place}: {what} is not the one that was written: expected {:016x}{:016x}, got {:016x}{:016x}", expected.high, expected.low, got.high, got.low)]
+    #[error("{place}: {what} is not what was written: expected {:016x}{:016x}, got {:016x}{:016x}", expected.high, expected.low, got.high, got.low)]
     Checksum {
         /// Where.
         place: Box<Place>,
@@ -129,7 +129,7 @@ pub enum PartError {
         /// What is wrong with them.
         reason: Cow<'static, str>,
     },
-    /// Bytes of a `String` that are no UTF-8, where text was asked for.
+    /// Bytes of a `String` that are not UTF-8, where text was asked for.
     #[error("{place}: bytes are not UTF-8 (read the column as binary)")]
     Utf8 {
         /// Column and row.

@@ -86,7 +86,7 @@ impl Marks {
     ) -> Result<Self, PartError> {
         let mut cursor = Cursor::new(path, source);
         if !(source.len() as u64).is_multiple_of(format.record_bytes(width)) {
-            return Err(cursor.malformed("size is no multiple of a record"));
+            return Err(cursor.malformed("size is not a multiple of a record"));
         }
         let mut parsed = Self { width, ..Self::default() };
         while !cursor.is_at_end() {
@@ -158,7 +158,7 @@ fn check_rows(path: &Path, rows: u64) -> Result<(), PartError> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Granules {
     pub(crate) rows: Vec<u64>,
-    /// First row of each granule, and behind the last one the number of rows.
+    /// First row of each granule, and after the last one the number of rows.
     pub(crate) starts: Vec<u64>,
     pub(crate) final_mark: bool,
 }

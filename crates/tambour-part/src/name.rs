@@ -21,7 +21,7 @@ pub fn escape(name: &str) -> String {
     escaped
 }
 
-/// The name behind an escaped one; `None` if it is no valid escape of UTF-8.
+/// The name after an escaped one; `None` if it is no valid escape of UTF-8.
 pub fn unescape(escaped: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(escaped.len());
     let mut rest = escaped.as_bytes();

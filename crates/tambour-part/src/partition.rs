@@ -151,7 +151,7 @@ macro_rules! little_endian {
 }
 little_endian!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
 
-/// The bytes of a string behind its length.
+/// The bytes of a string after its length.
 fn string(bytes: &[u8]) -> Option<&[u8]> {
     let length_bytes = bytes.iter().position(|byte| *byte < 0x80)? + 1;
     bytes.get(length_bytes..)

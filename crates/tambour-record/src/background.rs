@@ -31,7 +31,7 @@ impl Ended {
 }
 
 /// Segments that are sealed while others are appended to: see [`Writer::seal_in_background`]. Ends when it is dropped,
-/// behind the segment that is being sealed.
+/// after the segment that is being sealed.
 ///
 /// An error (a full disk) leaves the segment open and readable; it is tried again when the next one has ended.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub struct Sealing {
 struct Shared {
     writer: Arc<Writer>,
     options: SealOptions,
-    /// To end behind the next segment.
+    /// To end after the next segment.
     stop: AtomicBool,
     /// To end when nothing is left to seal.
     finish: AtomicBool,

@@ -75,7 +75,7 @@ impl Batch {
         self.push(record, timed.then(|| time.unwrap_or(NO_TIME)));
     }
 
-    /// Makes room for so many more records of so many bytes in all.
+    /// Makes room for this many more records of this many bytes in all.
     pub(super) fn reserve(&mut self, records: usize, bytes: usize) {
         self.ends.reserve(records);
         self.bytes.reserve(bytes);

@@ -14,7 +14,7 @@ pub(super) const GROUP_MARGIN: usize = SHORT_MARGIN;
 pub enum Codec {
     /// Records as they are.
     Raw,
-    /// LZ4 blocks behind a dictionary: the fastest to read.
+    /// LZ4 blocks with a dictionary: the fastest to read.
     Lz4,
     /// zstd blocks with a dictionary: the smallest.
     Zstd,
@@ -143,7 +143,7 @@ fn put_zstd(frame: &[u8], group: &[u8], target: &mut Vec<u8>) {
 /// Decodes groups of one dictionary, for one thread.
 pub(super) enum Decoder {
     Raw,
-    /// The dictionary, and behind it room for a group.
+    /// The dictionary, and after it room for a group.
     Lz4 {
         buffer: Vec<u8>,
         start: usize,

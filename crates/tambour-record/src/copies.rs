@@ -7,7 +7,7 @@ use tambour_storage::Storage;
 /// Copies of a file that are kept under one name.
 const COPIES_MAX: u32 = 1000;
 
-/// Keeps a copy of a file under its name with `.why-1` behind it, or the next number that is free; one that is there already is
+/// Keeps a copy of a file under its name with `.why-1` after it, or the next number that is free; one that is there already is
 /// good enough. Nothing reads it as a segment.
 pub(super) fn keep(storage: &dyn Storage, path: &Path, why: &str) -> Result<PathBuf, RecordError> {
     let bytes = storage.read(path, u64::MAX).map_err(RecordError::file("read", path))?;

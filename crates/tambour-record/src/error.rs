@@ -20,7 +20,7 @@ pub enum RecordError {
         cause: io::Error,
     },
     /// Bytes that are not what was written.
-    #[error("{}, offset {offset}: {what}: expected {expected}, got {got}; `records salvage` copies what is whole", path.display())]
+    #[error("{}, offset {offset}: {what}: expected {expected}, got {got}; `records salvage` copies what is intact", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -68,7 +68,7 @@ pub enum RecordError {
         end: u64,
     },
     /// A segment between two others is not there.
-    #[error("{}: records {first} to {end} (exclusive) are in no file", path.display())]
+    #[error("{}: no file holds records {first} to {end} (exclusive)", path.display())]
     Missing {
         /// The directory.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum RecordError {
         limit: u64,
     },
     /// There is no record store.
-    #[error("{}: is no record store (no {marker})", path.display())]
+    #[error("{}: is not a record store (it has no {marker})", path.display())]
     NotAStore {
         /// The directory.
         path: PathBuf,

@@ -11,12 +11,12 @@ const STRIPE: usize = 16;
 /// Shortest and longest piece.
 const PIECE_BYTES: (usize, usize) = (64, 4096);
 
-/// Length of a piece, for so many bytes.
+/// Length of a piece, for this many bytes.
 fn piece_bytes(length: usize) -> usize {
     length.div_ceil(STRIPE).next_multiple_of(64).clamp(PIECE_BYTES.0, PIECE_BYTES.1)
 }
 
-/// Bytes that guard so many: parities, and the sums of all pieces and parities.
+/// Bytes that guard this many: parities, and the sums of all pieces and parities.
 pub(super) fn guard_bytes(length: usize) -> usize {
     let piece = piece_bytes(length);
     let pieces = length.div_ceil(piece);
@@ -47,7 +47,7 @@ fn xor(target: &mut [u8], source: &[u8]) {
     }
 }
 
-/// The sums behind the parities.
+/// The sums after the parities.
 fn sums(guard: &[u8], parity_bytes: usize) -> Vec<u32> {
     let bytes = guard.get(parity_bytes..).unwrap_or_default();
     bytes.as_chunks::<4>().0.iter().map(|sum| u32::from_le_bytes(*sum)).collect()

@@ -238,7 +238,7 @@ fn check_name(name: &str) -> Result<(), RecordError> {
         || !name.chars().all(good)
     {
         let problem = format!(
-            "{name:?} is no name for a category: up to {NAME_BYTES_MAX} letters, digits, `_`, `-`, `.`"
+            "{name:?} is not a name for a category: use up to {NAME_BYTES_MAX} letters, digits, `_`, `-`, `.`"
         );
         return Err(RecordError::Argument { problem });
     }

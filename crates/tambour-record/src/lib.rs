@@ -1,4 +1,4 @@
-//! Records: an append-only log of small pieces with dense ids, compressed one by one or a few together behind a dictionary.
+//! Records: an append-only log of small pieces with dense ids, compressed one by one or a few together with a dictionary.
 //!
 //! A [`RecordStore`] is a directory; each of its *categories* is a log of its own, with its own ids and dictionaries. A log is
 //! a row of *segments*. A [`Writer`] (there is one at a time) appends to the *open* one: a commit is one frame, durable when

@@ -6,7 +6,7 @@
 use super::bytes::Parser;
 use super::error::Damage;
 
-/// Bits behind the point of a slope.
+/// Bits after the point of a slope.
 const FRACTION: u32 = 8;
 /// Bytes that must follow packed bits, so that a number is one load.
 pub(super) const BITS_MARGIN: usize = 16;
@@ -33,7 +33,7 @@ impl Line {
         self.start.wrapping_add(rise)
     }
 
-    /// Number `k`. Behind the distances there are [`BITS_MARGIN`] bytes.
+    /// Number `k`. After the distances there are [`BITS_MARGIN`] bytes.
     #[inline]
     pub(super) fn get(&self, bits: &[u8], k: usize) -> Option<i64> {
         let distance = distance(bits, self.bits_at, k, self.width)?;
@@ -58,7 +58,7 @@ impl Line {
         let steps = (values.len() as i64 - 1).max(1);
         let rise = i128::from(last) - i128::from(first);
         let slope = i64::try_from((rise << FRACTION) / i128::from(steps)).unwrap_or(0);
-        // Six bytes hold it; steeper lines are no lines.
+        // Six bytes hold it; steeper lines are not lines.
         let slope = if slope.unsigned_abs() < 1 << 46 { slope } else { 0 };
         let mut line = Self { start: first, slope, bits_at: 0, width: 0 };
         let below =

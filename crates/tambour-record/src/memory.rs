@@ -31,7 +31,7 @@ pub(super) struct Resident {
 }
 
 impl Resident {
-    /// So many zeros, unless the budget or the system has no room for them.
+    /// This many zeros, unless the budget or the system has no room for them.
     pub(super) fn new(bytes: usize, budget: &Budget) -> Option<Self> {
         if !budget.take(bytes as u64) {
             return None;

@@ -22,7 +22,7 @@ use std::path::Path;
 const OLDER_MAX: usize = 8;
 /// Runs of neighbours that a sample consists of at least, where records are large.
 const RUNS_MIN: usize = 16;
-/// The last records of a segment, one part of so many, are kept for the comparison.
+/// The last records of a segment, one part of this many, are kept for the comparison.
 const TEST_PART: usize = 8;
 
 /// The dictionary that the next open segment begins with. One that is damaged, or of another store, is not needed: the next
@@ -107,7 +107,7 @@ fn take_sealed(sealed: &Sealed, wanted: usize, sample: &mut Batch) -> Result<(),
     Ok(())
 }
 
-/// Adds records of a range that has so many bytes.
+/// Adds records of a range that has this many bytes.
 fn take(records: &Batch, range: Range<usize>, bytes: usize, wanted: usize, sample: &mut Batch) {
     let mut left = wanted;
     for record in runs(range, bytes, wanted).flatten() {
@@ -123,7 +123,7 @@ fn push(record: &[u8], left: &mut usize, sample: &mut Batch) {
     }
 }
 
-/// Runs of neighbours, spread over a range of records that has so many bytes, which have about as many as are wanted. Of large
+/// Runs of neighbours, spread over a range of records that has this many bytes, which have about as many as are wanted. Of large
 /// records a run has fewer, so that there are some runs in any case.
 fn runs(records: Range<usize>, bytes: usize, wanted: usize) -> impl Iterator<Item = Range<usize>> {
     let every = (bytes / wanted.max(1)).max(1);
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::view::ViewOptions;
 
-    /// Something like JSON, of so many bytes, with a number that makes it another one.
+    /// Something like JSON, of this many bytes, with a number that makes it another one.
     fn large(id: usize, bytes: usize) -> Vec<u8> {
         let text = |k: usize| format!("{{\"id\":{id},\"k\":{},\"name\":\"a name\"}},", k * id);
         (0..).flat_map(|k| text(k).into_bytes()).take(bytes).collect()

@@ -13,7 +13,7 @@ pub(super) struct Pending {
     pub(super) records: Batch,
     /// Id of the first of them.
     pub(super) first: u64,
-    /// The id behind the last record that waits for nobody but a flush.
+    /// The id after the last record that waits for nobody but a flush.
     pub(super) later_end: u64,
     /// Ends with the next commit that fails: whoever appended before it finds there what was kept.
     pub(super) epoch: Epoch,
@@ -45,12 +45,12 @@ impl Epoch {
 }
 
 impl Pending {
-    /// The id behind the last of them.
+    /// The id after the last of them.
     pub(super) fn end(&self) -> u64 {
         self.first + self.records.len() as u64
     }
 
-    /// Whether so much more may wait.
+    /// Whether this much more may wait.
     pub(super) fn check_room(&self, bytes: usize, records: usize) -> Result<(), RecordError> {
         let bytes = self.records.bytes().len() as u64 + bytes as u64;
         let bytes = weight(bytes, self.records.len() as u64 + records as u64);

@@ -15,7 +15,7 @@ const AHEAD_GROUP: usize = 8;
 const RING: usize = 32;
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
-/// Lines of a group that are always loaded ahead, because most have so many; and at most. The CPU itself goes on behind
+/// Lines of a group that are always loaded ahead, because most have this many; and at most. The CPU itself goes on after
 /// them.
 const LINES: usize = 2;
 const LINES_MAX: usize = 4;

@@ -12,7 +12,7 @@ use std::path::Path;
 pub struct Retention {
     /// Segments whose latest record is older than this time go. Segments without times stay.
     pub before: Option<i64>,
-    /// The oldest segments go until the files of all are no larger than this.
+    /// The oldest segments go until the files of all take at most this much.
     pub bytes_max: Option<u64>,
 }
 

@@ -20,11 +20,11 @@ pub struct Salvaged {
     pub records: u64,
     /// Records that were lost; ids of the copies do not leave gaps for them.
     pub lost: u64,
-    /// Whether more may be lost: the last segment of a category cannot be opened, or has something behind its last frame that
+    /// Whether more may be lost: the last segment of a category cannot be opened, or has something after its last frame that
     /// no crash leaves, and nothing tells how many records that was.
     pub unknown: bool,
     /// Commits that were cut off: by a crash, and then none of their records was acknowledged, or because the end of a file is
-    /// missing. Their records are not counted as lost, unless there is more to read behind what is missing: then what is whole is
+    /// missing. Their records are not counted as lost, unless there is more to read after what is missing: then what is whole is
     /// copied, and the others are.
     pub cut: Vec<CutOff>,
     /// What was wrong.
@@ -44,7 +44,7 @@ pub struct CutOff {
     pub bytes: u64,
     /// Records that the frames had of which a head is there.
     pub records: Option<u64>,
-    /// Whether a head or a block is whole behind the first piece that is missing.
+    /// Whether a head or a block is whole after the first piece that is missing.
     pub whole_behind: bool,
     /// The copy of the file that a writer kept.
     pub copy: Option<PathBuf>,

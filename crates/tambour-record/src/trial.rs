@@ -9,9 +9,9 @@ use super::dictionary::Dictionary;
 /// How many records share a group.
 #[derive(Clone, Copy, Debug)]
 pub enum Group {
-    /// So many, 1 to 16.
+    /// This many, 1 to 16.
     Fixed(usize),
-    /// The most with which a thread still reads so many records per second, found by trial. A larger group is only taken if
+    /// The most with which a thread still reads this many records per second, found by trial. A larger group is only taken if
     /// it is smaller by [`GROUP_GAIN`].
     Floor {
         /// Reads per second and thread.
@@ -31,7 +31,7 @@ const EFFORT_GAIN: f64 = 0.02;
 const EASY_LEVEL: i32 = 5;
 /// Raw bytes of the sample to train from. What is longer takes longer and finds little more.
 const TRAIN_BYTES: usize = 3 << 20;
-/// Of small segments, this part is the sample, and so many bytes at least.
+/// Of small segments, this part is the sample, and this many bytes at least.
 const TRAIN_PART: usize = 6;
 const TRAIN_BYTES_MIN: usize = 1 << 20;
 /// Raw bytes of the sample to compare with.
@@ -39,7 +39,7 @@ pub(super) const HELD_OUT_BYTES: usize = 256 << 10;
 /// Passes over the sample when reads are timed; the fastest counts.
 const PASSES: usize = 5;
 
-/// Raw bytes of the sample for a segment of so many: training takes a tenth of the time of sealing, or less.
+/// Raw bytes of the sample for a segment of this many: training takes a tenth of the time of sealing, or less.
 pub(super) fn train_bytes(total: usize) -> usize {
     (total / TRAIN_PART).clamp(TRAIN_BYTES_MIN, TRAIN_BYTES)
 }
@@ -154,7 +154,7 @@ pub(super) fn choose(
     Ok((best, own_taken))
 }
 
-/// The way with the least effort that comes near: behind some dictionaries all levels find nearly the same, behind others
+/// The way with the least effort that comes near: with some dictionaries all levels find nearly the same, with others
 /// the higher ones find a fifth more.
 pub(super) fn ease(samples: &Samples, raw: u64, way: Way) -> Result<Way, RecordError> {
     if way.codec != Codec::Lz4 || way.level <= EASY_LEVEL {
@@ -230,7 +230,7 @@ fn group_bytes(sample: &Batch, size: usize, group: usize, records: usize) -> usi
 mod tests {
     use super::*;
 
-    /// Letters of an alphabet of so many, the same for the same seed.
+    /// Letters of an alphabet of this many, the same for the same seed.
     fn letters(seed: u64, count: usize, alphabet: u64) -> Vec<u8> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut letter = || {

@@ -25,7 +25,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tambour_storage::commit::aside;
 use tambour_storage::{Lock, WriteFile};
 
-/// Open files up to this length are gone on with; behind longer ones a new segment begins.
+/// Open files up to this length are gone on with; after longer ones a new segment begins.
 const ADOPT_BYTES_MAX: usize = 4 << 20;
 /// Effort of the encoder of open segments: they are read little, and soon replaced.
 pub(super) const OPEN_LEVEL: i32 = 1;
@@ -57,7 +57,7 @@ pub struct Writer {
 struct Commit {
     /// `None` before the first commit to a new one, and after an error.
     open: Option<Open>,
-    /// The id behind the last durable record.
+    /// The id after the last durable record.
     end: u64,
     /// Room for frames.
     frames: Vec<u8>,
@@ -79,7 +79,7 @@ struct Size {
 }
 
 impl Size {
-    /// Whether the segment ends here: with the largest commit behind it, neither the open file nor the sealed one may get
+    /// Whether the segment ends here: with the largest commit after it, neither the open file nor the sealed one may get
     /// longer than readers take.
     fn is_full(self, segment_bytes: u64) -> bool {
         self.raw_bytes >= segment_bytes
@@ -130,7 +130,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Goes on behind the last record that is there: cuts what a commit left half written, if the file is short, and begins
+    /// Goes on after the last record that is there: cuts what a commit left half written, if the file is short, and begins
     /// a new segment otherwise.
     fn take_over(&self) -> Result<(), RecordError> {
         let mut commit = hold(&self.commit);
@@ -221,14 +221,14 @@ impl Writer {
         self.begin(header, &dictionary, &[], Size::default())
     }
 
-    /// What was wrong with the last open segment when this writer took over: the log goes on behind the last record that
-    /// can be read, and the damaged file stays as it is. Where this tells of records behind that one, their ids are given
+    /// What was wrong with the last open segment when this writer took over: the log goes on after the last record that
+    /// can be read, and the damaged file stays as it is. Where this tells of records after that one, their ids are given
     /// again; salvage the store first if it matters.
     pub fn take_found(&self) -> Vec<RecordError> {
         std::mem::take(&mut hold(&self.found))
     }
 
-    /// A commit at the end of the log that this writer cut off when it took over, although heads or blocks of it are whole behind
+    /// A commit at the end of the log that this writer cut off when it took over, although heads or blocks of it are whole after
     /// what is missing, and the copy that it kept of the file. Nobody was told that it is durable if a crash left it so; a disk that
     /// lost a sector of it later leaves the same. A commit of which nothing but the beginning is there is not told.
     pub fn take_cut(&self) -> Option<CutOff> {
@@ -331,7 +331,7 @@ impl Writer {
         let result = self.commit(&mut commit, &taken);
         let mut pending = hold(&self.pending);
         if let Err(error) = result {
-            // What is in the file behind the last durable record does not count: the next segment begins there.
+            // What is in the file after the last durable record does not count: the next segment begins there.
             commit.open = None;
             if pending.later_end > commit.end {
                 pending.lost = Some(commit.end);

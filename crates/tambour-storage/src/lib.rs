@@ -42,7 +42,7 @@ pub trait WriteFile: Send + std::fmt::Debug {
 /// refused by whoever needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Name without path. Bytes that are no UTF-8 are replaced, so that such a file is seen but cannot be opened.
+    /// Name without path. Bytes that are not UTF-8 are replaced, so that such a file is seen but cannot be opened.
     pub name: String,
     /// True for a directory, not for a link to one.
     pub is_directory: bool,

@@ -11,7 +11,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct Chunk {
     batches: Vec<RecordBatch>,
-    /// Number of the first row of each batch, and of the row behind the last one.
+    /// Number of the first row of each batch, and of the row after the last one.
     starts: Vec<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Chunk {
             rows += batch.num_rows();
         }
         starts.push(rows);
-        assert!(rows <= ROWS_MAX, "a chunk is taken before it has so many rows");
+        assert!(rows <= ROWS_MAX, "a chunk is taken before it has that many rows");
         Self { batches, starts }
     }
 

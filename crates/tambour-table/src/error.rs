@@ -68,7 +68,7 @@ pub enum TableError {
         #[source]
         cause: CodecError,
     },
-    /// A name that is no column of the table.
+    /// A name that is not a column of the table.
     #[error("{clause} names the column `{name}`, which the table does not have")]
     UnknownColumn {
         /// The clause or expression.
@@ -91,7 +91,7 @@ pub enum TableError {
         problem: String,
     },
     /// A function that is not known here.
-    #[error("function `{name}` is not known in a key expression")]
+    #[error("function `{name}` cannot be used in a key expression")]
     UnknownFunction {
         /// The name as written.
         name: String,
@@ -117,7 +117,7 @@ pub enum TableError {
         cause: PartError,
     },
     /// A directory that holds no table.
-    #[error("{path:?} is no table: {problem}")]
+    #[error("{path:?} is not a table: {problem}")]
     NotATable {
         /// The directory.
         path: PathBuf,
@@ -150,8 +150,8 @@ pub enum TableError {
         /// What it is.
         got: String,
     },
-    /// The sidecar is no JSON of the right shape.
-    #[error("{path:?} is no sidecar of a table")]
+    /// The sidecar is not JSON of the right shape.
+    #[error("{path:?} is not the sidecar of a table")]
     SidecarSyntax {
         /// The file.
         path: PathBuf,
@@ -253,7 +253,7 @@ pub enum TableError {
     Stopped,
     /// A commit failed, and it is open whether it took place; nothing that either outcome needs was removed.
     #[error(
-        "table {table:?}: it is not known whether the commit took place; the next writer settles it"
+        "table {table:?}: the commit may or may not have taken place; the next writer settles it"
     )]
     CommitUncertain {
         /// The table's directory.

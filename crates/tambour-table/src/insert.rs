@@ -59,7 +59,7 @@ impl Default for InsertOptions {
     }
 }
 
-/// Rows that wait take at most one part in so many of the memory; then there are the rows being sorted and written, their
+/// Rows that wait take at most one part in this many of the memory; then there are the rows being sorted and written, their
 /// keys, and the blocks being filled.
 const CHUNK_SHARE: u64 = 4;
 

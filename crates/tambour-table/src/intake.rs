@@ -14,7 +14,7 @@ use tambour_part::types::Column;
 /// Batches with fewer rows are put together.
 const SMALL_ROWS: usize = 4096;
 
-/// Strings that keep so many times their own bytes alive are copied.
+/// Strings that keep this many times their own bytes alive are copied.
 const WASTE_FACTOR: usize = 2;
 /// …but not for less than this.
 const WASTE_MIN: usize = 64 << 10;

@@ -36,7 +36,7 @@ pub(super) struct Key {
 enum Form {
     /// No expressions: all rows are equal.
     None,
-    /// One number of so many bits, made of fields, the first one highest.
+    /// One number of this many bits, made of fields, the first one highest.
     Packed { fields: Vec<Field>, bits: u32 },
     /// Arrow's row format.
     Rows(RowConverter),

@@ -108,7 +108,7 @@ impl LockedTable {
                     let path = path.to_owned();
                     return Err(TableError::NotATable {
                         path,
-                        problem: "there is no such directory",
+                        problem: "the directory does not exist",
                     });
                 }
                 Contents::Other(found) => {

@@ -94,7 +94,7 @@ fn open_parts(
 pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, TableError> {
     let entries = storage.list(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
-            TableError::NotATable { path: path.to_owned(), problem: "there is no such directory" }
+            TableError::NotATable { path: path.to_owned(), problem: "the directory does not exist" }
         }
         ErrorKind::NotADirectory => {
             TableError::NotATable { path: path.to_owned(), problem: "it is a file" }
@@ -300,7 +300,7 @@ fn live_set<'a>(
         }
         names.extend(PartName::parse(directory));
     }
-    // By partition and first block, the widest first: a part that is covered comes right behind one that covers it.
+    // By partition and first block, the widest first: a part that is covered comes right after one that covers it.
     names.sort_by(|left, right| {
         (&left.partition, left.block_min, right.block_max, right.level, right.mutation).cmp(&(
             &right.partition,

@@ -1,7 +1,7 @@
 //! Values as bytes in ClickHouse's order: what pruning compares.
 //!
 //! An [`Ordinal`] belongs to a type. It turns arrays and constants of that type into rows whose bytes, compared as bytes, stand
-//! in the order in which ClickHouse sorts the values, NULL last. A constant that is no value of the type has no row: then
+//! in the order in which ClickHouse sorts the values, NULL last. A constant that is not a value of the type has no row: then
 //! nothing is pruned by it.
 
 use super::predicate::Constant;
@@ -114,7 +114,7 @@ impl Ordinal {
         let form = normal_form(values, &self.data_type)?;
         self.converter.convert_columns(&[form]).map_err(encoding)
     }
-    /// One row per constant; `None` if one of them is no value of the type.
+    /// One row per constant; `None` if one of them is not a value of the type.
     pub(super) fn constants<'a>(
         &self,
         constants: impl IntoIterator<Item = &'a Constant>,
@@ -150,7 +150,7 @@ fn normal_form(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Tabl
     sort_form(&values, if is_enum { data_type } else { bare(data_type) })
 }
 
-/// Constants as an array in the Arrow form of a type; `None` if one of them is no value of it.
+/// Constants as an array in the Arrow form of a type; `None` if one of them is not a value of it.
 pub(super) fn constant_array(constants: &[&Constant], data_type: &DataType) -> Option<ArrayRef> {
     let data_type = bare(data_type);
     let arrow = data_type.arrow(Strings::Binary);
@@ -301,7 +301,7 @@ fn enumeration(constants: &[&Constant], data_type: &DataType, key: &ArrowType) -
     }
 }
 
-/// The values of a column moved by so many seconds, where its type is a time; unmoved otherwise. Stays within what a DateTime can hold.
+/// The values of a column moved by this many seconds, where its type is a time; unmoved otherwise. Stays within what a DateTime can hold.
 pub(super) fn moved(values: &ArrayRef, data_type: &DataType, seconds: i64) -> ArrayRef {
     fn shift<T: ArrowPrimitiveType<Native = i64>>(
         values: &ArrayRef,

@@ -1,6 +1,6 @@
 //! Pruning: which parts and granules may hold a row that a predicate is true for.
 //!
-//! What is known of a part (its partition values, the extremes of the columns behind them) and of a granule (the primary
+//! What is known of a part (its partition values, the extremes of the columns they come from) and of a granule (the primary
 //! index entries on both sides of it) are ranges of *keys*: expressions with their types. A predicate is compiled once into a
 //! [`Test`] over such ranges: every condition becomes a set of spans that the matching values lie in, and a range may match if
 //! it meets one of them. A condition can use a key in three ways:

@@ -166,7 +166,7 @@ impl Note {
         }
         let bytes = storage.read(&file, NOTE_BYTES_MAX).map_err(TableError::file("read", &file))?;
         let text = String::from_utf8_lossy(&bytes);
-        // A damaged note is no note: parts are only done once more.
+        // A damaged note is not a note: parts are only done once more.
         if let Some(hashes) = text.strip_prefix(&note.header()) {
             note.done = hashes.lines().map(str::to_owned).collect();
         }

@@ -62,7 +62,7 @@ impl Run {
     }
 }
 
-/// Writes a run, cut into parts of at most so many rows.
+/// Writes a run, cut into parts of at most this many rows.
 #[derive(Debug)]
 pub(super) struct RunWriter {
     shape: Arc<Shape>,
@@ -268,7 +268,7 @@ impl RunRequest {
             })?);
         }
         let granules = std::iter::once(0..part.granules().len()).collect();
-        // Bytes, so that strings which are no text are carried over as they are.
+        // Bytes, so that strings which are not text are carried over as they are.
         let strings = Strings::Binary;
         let request = ReadRequest { columns, granules, batch_rows: self.batch_rows, strings };
         part.read(request).map_err(TableError::part(&self.table, name))

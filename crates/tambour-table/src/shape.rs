@@ -66,7 +66,7 @@ impl Work {
         format!("{OWN}{}_{number}", self.id)
     }
 
-    /// True if so many files should be synced on their own; otherwise [`Work::sync`] does it.
+    /// True if this many files should be synced on their own; otherwise [`Work::sync`] does it.
     pub(super) fn sync_singly(&self, files: u64) -> bool {
         let mut durability = self.durability.lock().unwrap_or_else(PoisonError::into_inner);
         durability.synced_files += files;

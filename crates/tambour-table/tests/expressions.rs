@@ -69,7 +69,7 @@ mod tests {
         let (data_type, values) = evaluate("intDivOrZero(100, n)", &rows).unwrap();
         assert_eq!(data_type, "Nullable(Int8)");
         assert_eq!(values.null_count(), 1);
-        // A divisor that is NULL is no zero, though a zero stands below the NULL.
+        // A divisor that is NULL is not a zero, though a zero stands below the NULL.
         let some: ArrayRef = Arc::new(Int32Array::from(vec![Some(3), None]));
         let rows = batch(vec![("n", "Nullable(Int32)", some)], Strings::Utf8);
         assert_eq!(evaluate("intDiv(100, n)", &rows).unwrap().1.null_count(), 1);

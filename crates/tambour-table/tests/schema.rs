@@ -155,7 +155,7 @@ mod tests {
             ),
             (
                 "CREATE TABLE t (a UInt8) ORDER BY fnord(a)",
-                "function `fnord` is not known in a key expression",
+                "function `fnord` cannot be used in a key expression",
             ),
             (
                 "CREATE TABLE t (a UInt8) ORDER BY toYYYYMM(a)",

@@ -31,7 +31,7 @@ impl Guarded {
         Self { map, edge, inner }
     }
 
-    /// `length` bytes that start right behind the first guard, or end right before the second.
+    /// `length` bytes that start right after the first guard, or end right before the second.
     pub(crate) fn bytes(&mut self, length: usize, at_end: bool) -> &mut [u8] {
         assert!(length <= self.inner);
         let start = self.edge + if at_end { self.inner - length } else { 0 };

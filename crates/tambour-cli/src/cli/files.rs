@@ -82,13 +82,13 @@ pub(crate) struct ImportArguments {
     /// What separates the fields of a CSV file: one character, or `tab`
     #[arg(long, value_name = "CHAR", help_heading = "Reading")]
     pub(crate) delimiter: Option<Delimiter>,
-    /// The first line of CSV and TSV files has the names [default: found out]
+    /// The first line of CSV and TSV files has the names [default: detected]
     #[arg(long, help_heading = "Reading", overrides_with = "no_header")]
     pub(crate) header: bool,
-    /// The first line of CSV and TSV files is data already
+    /// The first line of CSV and TSV files is data
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_header: bool,
-    /// Leave out what the files have and the table of --create or --append does not [default: an error]
+    /// Leave out columns that the table of --create or --append does not have [default: an error]
     #[arg(long, help_heading = "Reading")]
     pub(crate) skip_unknown: bool,
     /// Keep the types that files declare or texts look like [default: the smallest that hold the same values]
@@ -107,7 +107,7 @@ pub(crate) struct ImportArguments {
     /// One part per value of this, e.g. 'toYYYYMM(time)'
     #[arg(long, value_name = "KEY", help_heading = "Table")]
     pub(crate) partition_by: Option<String>,
-    /// The table as a ClickHouse CREATE TABLE statement, or @FILE that holds it; nothing is inferred then
+    /// The table as a ClickHouse CREATE TABLE statement, or @FILE that holds it; then nothing is inferred
     #[arg(long, value_name = "SQL", help_heading = "Table")]
     #[arg(conflicts_with_all = ["order_by", "primary_key", "partition_by"])]
     pub(crate) create: Option<String>,
@@ -115,7 +115,7 @@ pub(crate) struct ImportArguments {
     /// default, chooses each block's chain by its data, for balance, size or speed
     #[arg(long, value_name = "CODEC", help_heading = "Table")]
     pub(crate) codec: Vec<CodecChoice>,
-    /// Whether only codecs may be used that ClickHouse reads
+    /// Use only codecs that ClickHouse can read
     #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
     #[arg(value_parser = portable, hide_possible_values = true, help_heading = "Table")]
     pub(crate) portable: bool,
@@ -174,7 +174,7 @@ pub(crate) struct ExportArguments {
 ///
 /// The last argument that is not a directory is the query; without a query (and without -c, -f) an interactive shell
 /// starts. A table's name is its directory's name; NAME=DIRECTORY gives it another. The tables system.parts,
-/// system.columns and system.codecs tell what is on disk.
+/// system.columns and system.codecs describe what is on disk.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -191,7 +191,7 @@ pub(crate) struct SqlArguments {
     /// Run the statements of a file, after those of -c; `-` is standard input
     #[arg(short = 'f', long = "file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
-    /// Format of results [default: table on a terminal, tsv otherwise]; a FORMAT clause in the query goes before it
+    /// Format of results [default: table on a terminal, tsv otherwise]; a FORMAT clause in the query takes precedence
     #[arg(long, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) format: Option<ResultFormat>,
     /// CSV and TSV results begin with the column names [default: CSV does, TSV does not]
@@ -203,7 +203,7 @@ pub(crate) struct SqlArguments {
     /// Most rows that the formats table and vertical show; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 10_000, help_heading = "Output")]
     pub(crate) rows_max: usize,
-    /// After each result, tell on standard error what was read, also when it is no terminal
+    /// After each result, tell on standard error what was read, also when it is not a terminal
     #[arg(long, help_heading = "Output")]
     pub(crate) stats: bool,
     /// Threads [default: all processors]
@@ -212,7 +212,7 @@ pub(crate) struct SqlArguments {
     /// Strings must be UTF-8, or may hold any bytes
     #[arg(long, value_name = "KIND", default_value = "utf8", hide_possible_values = true)]
     pub(crate) strings: StringsName,
-    /// The same result, rows in the same order, every time, by the same path through the decoders
+    /// Give the same result every time: rows in the same order, by the same path through the decoders
     #[arg(long)]
     pub(crate) deterministic: bool,
 }

@@ -46,7 +46,7 @@ pub(crate) struct MessagesTrainArguments {
     #[arg(long, value_name = "BYTES", default_value_t = 65_535)]
     #[arg(value_parser = clap::value_parser!(u32).range(1024..=65_535))]
     pub(crate) size: u32,
-    /// Bytes of check behind every message: 0, 2 or 4
+    /// Bytes of check after every message: 0, 2 or 4
     #[arg(long, value_name = "BYTES", default_value_t = 4)]
     pub(crate) check: u8,
     /// Replace an existing file

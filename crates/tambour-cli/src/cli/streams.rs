@@ -60,15 +60,15 @@ pub(crate) struct CompressArguments {
     /// Threads [default: all processors]
     #[arg(short = 'T', long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
-    /// Most memory for blocks under way
+    /// Memory limit for blocks in progress
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) memory: ByteSize,
 }
 
 /// Decompress a file or a stream
 ///
-/// Reads ClickHouse's blocks, LZ4 frames (legacy ones as well) and zstd frames. Every checksum is verified; damage, a cut or
-/// bytes behind the end are an error with exit code 3, and no file appears then.
+/// Reads ClickHouse's blocks, LZ4 frames (legacy ones too) and zstd frames. Every checksum is verified; damage, a cut or
+/// trailing bytes are an error with exit code 3, and no file appears then.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -94,7 +94,7 @@ pub(crate) struct DecompressArguments {
     /// Threads [default: all processors]
     #[arg(short = 'T', long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
-    /// Most memory for blocks under way
+    /// Memory limit for blocks in progress
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) memory: ByteSize,
     /// Take the same path through the decoders every time, instead of the fastest by the clock

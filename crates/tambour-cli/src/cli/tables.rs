@@ -29,8 +29,8 @@ pub(crate) struct SalvageArguments {
 
 /// Merge the parts of a table
 ///
-/// Afterwards every partition has one part, with a file per stream. The table shows the old parts or the new ones, nothing
-/// between. With --codec all parts are written anew, also those that are alone.
+/// Afterwards every partition has one part, with a file per stream. The table shows either the old parts or the
+/// new ones. With --codec all parts are rewritten, even single ones.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tambour optimize flights\n  \
                   tambour optimize flights --codec 'auto(size)' --codec 'time=Delta(4),LZ4'")]
@@ -41,7 +41,7 @@ pub(crate) struct OptimizeArguments {
     /// Codec of all columns or of one, as for import; may be repeated
     #[arg(long, value_name = "CODEC")]
     pub(crate) codec: Vec<CodecChoice>,
-    /// Whether only codecs may be used that ClickHouse reads
+    /// Use only codecs that ClickHouse can read
     #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
     #[arg(value_parser = portable, hide_possible_values = true)]
     pub(crate) portable: bool,
@@ -59,7 +59,7 @@ pub(crate) struct OptimizeArguments {
 /// Give the parts of a table other codecs
 ///
 /// Block by block, without sorting or rewriting rows; every block is decoded and compared before its part replaces the old
-/// one. Parts are committed one by one: called again after an interruption, it goes on where it was.
+/// one. Parts are committed one by one: after an interruption, call it again and it continues where it stopped.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tambour recompress flights --codec 'auto(size)'\n  \
                   tambour recompress flights --codec 'ZSTD(3)' --codec 'time=Delta(4),LZ4'")]
@@ -70,7 +70,7 @@ pub(crate) struct RecompressArguments {
     /// Codec of all columns or of one, as for import; may be repeated
     #[arg(long, value_name = "CODEC", required = true)]
     pub(crate) codec: Vec<CodecChoice>,
-    /// Whether only codecs may be used that ClickHouse reads
+    /// Use only codecs that ClickHouse can read
     #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
     #[arg(value_parser = portable, hide_possible_values = true)]
     pub(crate) portable: bool,
@@ -81,8 +81,8 @@ pub(crate) struct RecompressArguments {
 
 /// Read and check everything
 ///
-/// Checks hashes of files, checksums of blocks, marks, indexes and every value. Prints all that is wrong, with its place;
-/// the exit code is 3 then.
+/// Checks hashes of files, checksums of blocks, marks, indexes and every value. Prints everything that is wrong, with its place;
+/// the exit code is then 3.
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  tambour verify flights\n  tambour verify flights/all_1_1_0 --json"
@@ -99,7 +99,7 @@ pub(crate) struct VerifyArguments {
     pub(crate) json: bool,
 }
 
-/// Show what something is made of
+/// Show what a table, a part or a file contains
 ///
 /// A table, a part or a file of blocks (.bin): files, columns, types, codecs, sizes, granules, index. A file of LZ4 or zstd
 /// frames: headers, blocks, literals, tables, sequences, and where the bytes went.
@@ -135,7 +135,7 @@ pub(crate) enum Goal {
     Speed,
 }
 
-/// Tell which codecs and types suit the columns
+/// Advise on codecs and types for the columns
 ///
 /// Measures chains of codecs on a sample of a table or of files (CSV, TSV, JSON lines, Parquet, Arrow): bytes, and the speed
 /// of decoding. Every chain that is named was decoded and compared.
@@ -153,7 +153,7 @@ pub(crate) struct AdviseArguments {
     /// What counts: size, balance, speed
     #[arg(long, value_name = "GOAL", default_value = "balance", hide_possible_values = true)]
     pub(crate) goal: Goal,
-    /// Version of the ClickHouse that shall read the columns [default: 26.9]
+    /// ClickHouse version that has to read the columns [default: 26.9]
     #[arg(long, value_name = "VERSION")]
     pub(crate) server: Option<Version>,
     /// Measure every chain on all of the sample; takes much longer, and finds little more

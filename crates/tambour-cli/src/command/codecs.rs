@@ -1,4 +1,4 @@
-//! `tambour codecs`: what can be written behind CODEC, and what runs it here.
+//! `tambour codecs`: what can be written after CODEC, and what runs it here.
 
 use crate::cli::CodecsArguments;
 use crate::output::grid::{Frame, Grid, Heading};

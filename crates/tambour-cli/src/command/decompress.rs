@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &DecompressArguments, console: Console) -> anyhow::
     }
     let mut input = Input::open(arguments.file.as_deref())?;
     let output = Output::choose(&arguments.place, &input, shorter)?;
-    // An ending of `.bin` says little: many files that are no blocks have it.
+    // An ending of `.bin` says little: many files that are not blocks have it.
     let by_name = input.path().and_then(format_of).filter(|format| *format != Format::Block);
     let dictionary = arguments.dictionary.as_deref().map(dictionary::read).transpose()?;
     let options = DecompressOptions {

@@ -21,8 +21,8 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
         Err(anyhow::Error::new(error).context(place()))
     };
     match bytes.len() as u64 {
-        0 => refused("an empty file is no dictionary", Kind::Argument),
-        length if length > BYTES_MAX => refused("no dictionary has more than 128 MiB", Kind::Limit),
+        0 => refused("an empty file is not a dictionary", Kind::Argument),
+        length if length > BYTES_MAX => refused("a dictionary has at most 128 MiB", Kind::Limit),
         _ => Ok(bytes),
     }
 }

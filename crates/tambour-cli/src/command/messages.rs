@@ -42,7 +42,8 @@ fn train(arguments: &MessagesTrainArguments, console: Console) -> anyhow::Result
             };
             let Some(connection) = value_of(line, field) else {
                 let number = lines.number;
-                let what = format!("{}, line {number}: no field {field}", path.display());
+                let what =
+                    format!("{}, line {number}: the field {field} is missing", path.display());
                 return Err(Failure::Usage(what).into());
             };
             let next = connections.len() as u64;

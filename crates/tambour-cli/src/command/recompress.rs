@@ -73,7 +73,7 @@ pub(super) fn check_columns(table: &Table, choices: &[CodecChoice]) -> anyhow::R
         if !table.columns().iter().any(|column| column.name == *name) {
             let names: Vec<&str> = table.columns().iter().map(|it| it.name.as_str()).collect();
             let names = names.join(", ");
-            let text = format!("--codec: no column {name:?}; there are: {names}");
+            let text = format!("--codec: no column {name:?}; the columns are: {names}");
             return Err(Failure::NotFound(text).into());
         }
     }

@@ -168,7 +168,7 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
 }
 
 /// Registers the categories of a record store: the only one, or the one called `default`, has the name of the store, others
-/// have theirs behind it.
+/// have theirs after it.
 fn register_records(session: &Session, name: Option<&str>, path: &Path) -> anyhow::Result<()> {
     let store = RecordStore::open(&storage::disk(), path)?;
     let own = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

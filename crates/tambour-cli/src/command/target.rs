@@ -62,7 +62,7 @@ impl Target {
         let what = if magic == Some(PARQUET) {
             format!("{}: Parquet files are not supported here", path.display())
         } else {
-            let what = "no table, no part, no file of blocks or of LZ4 or zstd frames";
+            let what = "not a table, a part, or a file of blocks or of LZ4 or zstd frames";
             format!("{}: {what}", path.display())
         };
         Err(Failure::Unsupported(what).into())

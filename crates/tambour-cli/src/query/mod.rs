@@ -104,7 +104,7 @@ fn named_format(name: &str) -> Result<(ResultFormat, Option<bool>), Failure> {
             "null" => ResultFormat::Null,
             "table" => ResultFormat::Table,
             pretty if pretty.starts_with("pretty") => ResultFormat::Table,
-            _ => return Err(Failure::Unsupported(format!("FORMAT {name}: no such format here"))),
+            _ => return Err(Failure::Unsupported(format!("FORMAT {name}: unknown format"))),
         },
     };
     Ok((format, Some(header)))

@@ -92,7 +92,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
     statements
 }
 
-/// True if the text ends with a semicolon that ends a statement (only space and comments behind it).
+/// True if the text ends with a semicolon that ends a statement (only space and comments after it).
 pub(crate) fn is_complete(text: &str) -> bool {
     let mut complete = false;
     let mut scanner = Scanner::new(text);

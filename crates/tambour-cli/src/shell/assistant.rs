@@ -103,7 +103,7 @@ impl Completer for Assistant {
                 fitting.map(|name| Pair { display: name.to_owned(), replacement: name.to_owned() });
             return Ok((0, pairs.collect()));
         }
-        // Behind a table's name and a dot, only the column is completed.
+        // After a table's name and a dot, only the column is completed.
         if let Some((qualifier, column)) = word.rsplit_once('.') {
             let whole = self.candidates(word);
             if !whole.is_empty() {

@@ -39,7 +39,7 @@ pub(super) const DIRECTIVES: [(&str, &str); 8] = [
     (".exit", "leave; also exit, quit, \\q, Ctrl-D"),
 ];
 
-/// True if an entry is no SQL.
+/// True if an entry is not SQL.
 pub(super) fn is_one(text: &str) -> bool {
     let text = text.trim().trim_end_matches(';');
     text.starts_with('.')
@@ -63,7 +63,7 @@ pub(super) fn run(text: &str, session: &Session, settings: &mut Settings) -> any
         ".open" => open(session, argument)?,
         ".timer" => settings.timing = argument != "off",
         _ => {
-            return Err(Failure::Usage(format!("{word}: no such command; .help lists them")).into());
+            return Err(Failure::Usage(format!("{word}: unknown command; .help lists them")).into());
         }
     }
     Ok(After::Continue)
@@ -144,9 +144,11 @@ fn mode(argument: &str, settings: &mut Settings) -> anyhow::Result<()> {
         return Ok(target.flush()?);
     }
     let format = ResultFormat::from_str(argument, true)
-        .map_err(|_| Failure::Usage(format!("{argument}: no such format; .help lists them")))?;
+        .map_err(|_| Failure::Usage(format!("{argument}: unknown format; .help lists them")))?;
     if matches!(format, ResultFormat::Arrow | ResultFormat::Parquet) {
-        return Err(Failure::Usage("binary formats are nothing for a terminal".to_owned()).into());
+        return Err(
+            Failure::Usage("binary formats cannot be shown on a terminal".to_owned()).into()
+        );
     }
     settings.style.format = format;
     Ok(())

@@ -133,7 +133,7 @@ fn very_long_line() {
 
 #[test]
 fn line_without_an_end() {
-    // As from `import -` of something that is no text: the input is cut at the limit, not read to its end.
+    // As from `import -` of something that is not text: the input is cut at the limit, not read to its end.
     let sandbox = Sandbox::new();
     let mut child = sandbox
         .command(&["import", "-", "--format", "csv", "--into", "t"])

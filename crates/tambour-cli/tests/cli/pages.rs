@@ -104,10 +104,10 @@ fn calls_that_make_no_sense_are_refused() {
     let sandbox = loaded("packed");
     sandbox.run(&["pages", "create", "a.pages"]).expect(1).says(&["exists already"]);
     sandbox.run(&["pages", "create", "a.pages", "--force"]).expect(0);
-    sandbox.run(&["pages", "create", "text", "--force"]).expect(1).says(&["no page store"]);
+    sandbox.run(&["pages", "create", "text", "--force"]).expect(1).says(&["not a page store"]);
     sandbox.run(&["pages", "create", "b", "--page-size", "5000"]).expect(2).says(&["power of two"]);
     sandbox.run(&["pages", "create", "b", "--codec", "gzip"]).expect(2);
-    sandbox.run(&["pages", "stat", "text"]).expect(5).says(&["no page store"]);
+    sandbox.run(&["pages", "stat", "text"]).expect(5).says(&["not a page store"]);
     sandbox.run(&["pages", "stat", "none"]).expect(1);
     sandbox.run(&["pages", "update", "a.pages"]).expect(1).says(&["no pages"]);
     sandbox.run(&["pages", "load", "a.pages", "none"]).expect(1);

@@ -12,7 +12,7 @@ fn lines(count: u64) -> String {
     (0..count).map(|id| line(id) + "\n").collect()
 }
 
-/// A sealed store of so many records, and one that is open.
+/// A sealed store of this many records, and one that is open.
 fn store(count: u64) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.file("log.jsonl", lines(count));
@@ -124,7 +124,7 @@ fn wrong_calls_and_missing_things_have_their_codes() {
         .run(&["records", "get", "events", "1", "--category", "x"])
         .expect(1)
         .says(&["category"]);
-    sandbox.run(&["records", "get", "nothing", "1"]).expect(1).says(&["no record store"]);
+    sandbox.run(&["records", "get", "nothing", "1"]).expect(1).says(&["not a record store"]);
     sandbox.run(&["records", "create", "events"]).expect(1).says(&["exists already"]);
     sandbox.run(&["records", "train", "log.jsonl"]).expect(2).says(&["--report"]);
     sandbox.file("bad.jsonl", "{\"a\":1}\n{oops}\n");

@@ -206,7 +206,7 @@ fn tables_by_name_and_by_another() {
     twice.says(&["two tables are named \"w\"", "other=other/w"]);
     let query = "SELECT count(*) FROM w JOIN o ON w.id = o.id";
     assert_eq!(sandbox.run(&["sql", "w", "o=other/w", query]).expect(0).stdout, "3\n");
-    // A table is also known by an absolute path, with a slash behind it, and as the current directory.
+    // A table is also known by an absolute path, with a slash after it, and as the current directory.
     assert_eq!(sandbox.run(&["sql", "w/", "SELECT count(*) FROM w"]).expect(0).stdout, "3\n");
     assert_eq!(
         sandbox.shell("cd w && $TAMBOUR sql . 'SELECT count(*) FROM w'").expect(0).stdout,

@@ -19,7 +19,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads and checks the first 25 bytes of `source`. An unknown method is no error here.
+    /// Reads and checks the first 25 bytes of `source`. An unknown method is not an error here.
     pub fn parse(source: &[u8]) -> Result<Self, CodecError> {
         let truncated = CodecError::Truncated { needed: PREFIX_BYTES, got: source.len() };
         let Some(prefix) = source.first_chunk::<PREFIX_BYTES>() else { return Err(truncated) };

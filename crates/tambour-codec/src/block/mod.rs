@@ -14,7 +14,7 @@ pub use write::Encoder;
 
 /// Bytes of the checksum.
 pub const HASH_BYTES: usize = 16;
-/// Bytes of the header behind the checksum: method, compressed size, uncompressed size.
+/// Bytes of the header after the checksum: method, compressed size, uncompressed size.
 pub const HEADER_BYTES: usize = 9;
 /// Largest compressed or uncompressed size that is accepted, in bytes.
 pub const SIZE_MAX: u32 = 1 << 30;

@@ -10,12 +10,12 @@ use tambour_kernel::hash::city_hash_128;
 pub struct Block<'a> {
     /// Its header.
     pub header: Header,
-    /// The payload behind the header.
+    /// The payload after the header.
     pub payload: &'a [u8],
 }
 
 impl<'a> Block<'a> {
-    /// The block at the start of `source` (which may go on behind it). Verifies sizes and checksum; sizes
+    /// The block at the start of `source` (which may go on after it). Verifies sizes and checksum; sizes
     /// of a chain, too, as far as they show without decoding.
     pub fn parse(source: &'a [u8]) -> Result<Self, CodecError> {
         let header = Header::parse(source)?;

@@ -60,7 +60,7 @@ impl Back {
     pub(super) const ALL: &[Self] =
         &[Self::None, Self::Lz4, Self::Zstd(1), Self::Zstd(3), Self::Zstd(9)];
 
-    /// Those that are tried behind a front end that won with this one.
+    /// Those that are tried after a front end that won with this one.
     pub(super) fn others(self, objective: Objective) -> &'static [Self] {
         match (objective, self) {
             (Objective::Size, _) => &[Self::None, Self::Zstd(1), Self::Sparse],

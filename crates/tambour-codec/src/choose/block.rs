@@ -7,9 +7,9 @@ use super::{Choice, Objective, header};
 use crate::CodecError;
 use crate::codec::{Chain, Element, Named};
 
-/// Winners are ranked anew after so many blocks ...
+/// Winners are ranked anew after this many blocks ...
 const RANKING_PERIOD: u32 = 8;
-/// ... or when a block costs so many times as much per byte as those before it.
+/// ... or when a block costs this many times as much per byte as those before it.
 const WORSE: f64 = 1.05;
 /// Share of the bytes that has to go for compression to be worth it, when time counts.
 const GAIN_MIN: f64 = 0.03;

@@ -121,7 +121,7 @@ impl Front {
         Ok(Self { text: entry.text, stages, price: total, whole, pays: entry.pays })
     }
 
-    /// Whether it takes a block of so many bytes.
+    /// Whether it takes a block of this many bytes.
     pub(super) fn takes(&self, bytes: usize) -> bool {
         bytes.is_multiple_of(self.whole)
     }

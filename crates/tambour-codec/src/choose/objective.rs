@@ -41,7 +41,7 @@ impl Objective {
         }
     }
 
-    /// What so many stored bytes and so much time of decoding cost; the least is chosen. Time decides between equals when
+    /// What this many stored bytes and this much time of decoding cost; the least is chosen. Time decides between equals when
     /// size is all that counts.
     pub fn cost(self, bytes: usize, decode_ns: f64) -> f64 {
         match self.byte_price() {

@@ -10,7 +10,7 @@ const PIECES: usize = 4;
 const PIECE_BYTES: usize = 4 << 10;
 /// A sample of texts has larger pieces: matches are farther away.
 const TEXT_PIECE_BYTES: usize = 32 << 10;
-/// Pieces start at multiples of so many bytes: 64 values.
+/// Pieces start at multiples of this many bytes: 64 values.
 const ALIGNMENT: usize = 512;
 
 /// Puts a sample of `source` into `target`, or all of it if it is small. The least and the greatest value are in every

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 /// Blocks whose samples chains are ranked by.
 const RANKED_BLOCKS: usize = 4;
-/// Chains are encoded on one block in so many, where there are not so many that fewer do.
+/// Chains are encoded on one block in this many; on fewer where there are very many blocks.
 const BLOCKS_STRIDE: usize = 3;
-/// Of the blocks that chains are encoded on, slow codecs see one in so many ...
+/// Of the blocks that chains are encoded on, slow codecs see one in this many ...
 const SLOW_STRIDE: usize = 4;
 /// ... and no fewer than this.
 const SLOW_MIN: usize = 2;
-/// A back end that costs no more than this on the samples is measured behind the best front end, too.
+/// A back end that costs no more than this on the samples is measured after the best front end, too.
 const NEAR: f64 = 1.02;
 /// Decoding is timed so often, and the least time counts.
 const TIMINGS: usize = 2;

@@ -1,6 +1,6 @@
 //! `ALP`, method 0x9c: floats that are decimals, as packed integers.
 //!
-//! `[1][width]`, u16 1024, then vectors of 1024 values; see `docs/format/codecs.md`. The RD scheme, for floats that are no
+//! `[1][width]`, u16 1024, then vectors of 1024 values; see `docs/format/codecs.md`. The RD scheme, for floats that are not
 //! decimals, is marked in the first byte; it is not read here, and not written: such vectors are stored as they are.
 
 use super::fpc::float_width;
@@ -170,14 +170,14 @@ impl Codec for Alp {
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
         let width = read_header(source)?;
         if !target.len().is_multiple_of(width.bytes()) {
-            return Err(malformed(1, "values of another width than the block's size"));
+            return Err(malformed(1, "a width of values that does not divide the block's size"));
         }
         let decode = kernels::alp_decode()?;
         let mut at = HEADER_BYTES;
         for piece in target.chunks_mut(VECTOR * width.bytes()) {
             at += read_vector(decode, width, source, at, piece)?;
         }
-        if at == source.len() { Ok(()) } else { Err(malformed(at, "bytes behind the end")) }
+        if at == source.len() { Ok(()) } else { Err(malformed(at, "trailing bytes")) }
     }
 }
 
@@ -185,7 +185,7 @@ fn malformed(at: usize, reason: &'static str) -> CodecError {
     CodecError::Payload { codec: "ALP", at, reason }
 }
 
-/// The variant that ClickHouse chooses for floats that are no decimals.
+/// The variant that ClickHouse chooses for floats that are not decimals.
 fn rd() -> CodecError {
     CodecError::UnsupportedCodec { name: "ALP in its RD variant".to_owned() }
 }
@@ -202,11 +202,11 @@ fn read_header(source: &[u8]) -> Result<FloatWidth, CodecError> {
     if meta & RD_FLAG != 0 {
         return Err(rd());
     }
-    let width = float_width(width).ok_or_else(|| malformed(1, "a width that there is not"))?;
+    let width = float_width(width).ok_or_else(|| malformed(1, "an unknown width"))?;
     if u16::from_le_bytes([low, high]) == VALUES {
         Ok(width)
     } else {
-        Err(malformed(2, "vectors of other than 1024 values"))
+        Err(malformed(2, "vectors that do not have 1024 values"))
     }
 }
 
@@ -219,7 +219,7 @@ struct VectorHead<'a> {
     exceptions: &'a [u8],
 }
 
-/// Reads a vector at `at`; `None` if so many bytes of values follow as they are.
+/// Reads a vector at `at`; `None` if this many bytes of values follow as they are.
 fn read_head(
     width: FloatWidth,
     source: &[u8],
@@ -235,7 +235,7 @@ fn read_head(
     let [exponent, factor, low, high, bits, base @ ..] = *header;
     let bits = u32::from(bits);
     if exponent > POWER_MAX || factor > POWER_MAX {
-        return Err(malformed(at, "a power of ten that there is not"));
+        return Err(malformed(at, "an unknown power of ten"));
     }
     if bits > 64 {
         return Err(malformed(at + 4, "more than 64 bits for a value"));
@@ -255,7 +255,7 @@ fn explain(payload: &Payload<'_>, inside: &mut Inside) -> Result<(), CodecError>
     values.count = payload.content_bytes / values.width;
     values.header_bytes = HEADER_BYTES;
     if !payload.content_bytes.is_multiple_of(values.width) {
-        return Err(malformed(1, "values of another width than the block's size"));
+        return Err(malformed(1, "a width of values that does not divide the block's size"));
     }
     let mut sums = VectorSums { least: u32::MAX, ..VectorSums::default() };
     let mut at = HEADER_BYTES;
@@ -285,7 +285,7 @@ fn explain(payload: &Payload<'_>, inside: &mut Inside) -> Result<(), CodecError>
         left -= piece;
     }
     sums.tell(values);
-    let behind = || (at < payload.bytes.len()).then(|| malformed(at, "bytes behind the end"));
+    let behind = || (at < payload.bytes.len()).then(|| malformed(at, "trailing bytes"));
     damage.or_else(behind).map_or(Ok(()), Err)
 }
 
@@ -344,7 +344,7 @@ fn read_vector(
         FloatWidth::F8 => patch::<8, 10>(exceptions, target),
     };
     let outside = |k| at + VECTOR_HEADER_BYTES + packed.len() + k * (2 + width.bytes());
-    patched.map_err(|k| malformed(outside(k), "an exception behind the end"))?;
+    patched.map_err(|k| malformed(outside(k), "an exception past the end"))?;
     Ok(VECTOR_HEADER_BYTES + packed.len() + exceptions.len())
 }
 

@@ -9,7 +9,7 @@ use tambour_kernel::variant::Runnable;
 /// Bytes of the count.
 const COUNT_BYTES: usize = 4;
 
-/// Most bytes for so many values, and the encoder that keeps to it.
+/// Most bytes for this many values, and the encoder that keeps to it.
 type Encode = (fn(Width, usize) -> usize, fn(Width, &[u8], &mut [u8]) -> usize);
 
 /// Encodes with a kernel, by way of scratch memory that has room for the worst case.

@@ -40,7 +40,7 @@ fn explain(payload: &Payload<'_>, inside: &mut Inside) -> Result<(), CodecError>
 }
 
 fn other_count(at: usize) -> CodecError {
-    CodecError::Payload { codec: "Delta", at, reason: "other than one difference per value" }
+    CodecError::Payload { codec: "Delta", at, reason: "not one difference per value" }
 }
 
 impl Codec for Delta {

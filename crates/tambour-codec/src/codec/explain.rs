@@ -30,7 +30,7 @@ pub enum Inside {
     Lz4(Lz4Block),
     /// A zstd frame.
     Zstd(Box<ZstdPayload>),
-    /// Values behind a header.
+    /// Values after a header.
     Values(Values),
 }
 

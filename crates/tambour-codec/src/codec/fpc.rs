@@ -1,6 +1,6 @@
 //! `FPC`, method 0x98: floats predicted from the values before them, for measurements of full precision.
 //!
-//! `[width][level]`, then pairs of values, each behind a byte of codes; see `docs/format/codecs.md`. The level is the
+//! `[width][level]`, then pairs of values, each after a byte of codes; see `docs/format/codecs.md`. The level is the
 //! logarithm of the entries of both prediction tables, which are empty at the start of a block.
 
 use super::width::element_width;
@@ -99,7 +99,7 @@ trait Run<R> {
     fn run<T: Table + ?Sized>(self, predictor: &mut Predictor<'_, T>) -> R;
 }
 
-/// Runs with tables of a level, for a block of so many values: arrays, unless those would be much larger than the block.
+/// Runs with tables of a level, for a block of this many values: arrays, unless those would be much larger than the block.
 fn with_tables<R>(dense: &mut [Vec<u64>; 2], level: u8, values: usize, run: impl Run<R>) -> R {
     let entries = 1 << level;
     if level <= DENSE_LEVEL || entries / 4 <= values {
@@ -134,16 +134,16 @@ fn malformed(at: usize, reason: &'static str) -> CodecError {
     CodecError::Payload { codec: "FPC", at, reason }
 }
 
-/// Width and level, and the pairs behind them.
+/// Width and level, and the pairs after them.
 fn read_header(source: &[u8]) -> Result<(FloatWidth, u8, &[u8]), CodecError> {
     let Some((&[width, level], pairs)) = source.split_first_chunk() else {
         return Err(malformed(source.len(), "prefix cut short"));
     };
-    let width = float_width(width).ok_or_else(|| malformed(0, "a width that there is not"))?;
+    let width = float_width(width).ok_or_else(|| malformed(0, "an unknown width"))?;
     if (1..=LEVEL_MAX).contains(&level) {
         Ok((width, level, pairs))
     } else {
-        Err(malformed(1, "a level that there is not"))
+        Err(malformed(1, "an unknown level"))
     }
 }
 
@@ -169,6 +169,6 @@ impl Codec for Fpc {
         let run = Decode(width, pairs, target);
         let used = with_tables(&mut self.dense, level, values, run)
             .map_err(|cause| malformed(2 + cause.at, cause.reason))?;
-        if used == pairs.len() { Ok(()) } else { Err(malformed(2 + used, "bytes behind the end")) }
+        if used == pairs.len() { Ok(()) } else { Err(malformed(2 + used, "trailing bytes")) }
     }
 }

@@ -23,11 +23,11 @@ const ESCAPE: u8 = 255;
 const SYMBOLS_MAX: usize = 255;
 /// Longest symbol.
 const SYMBOL_BYTES: usize = 8;
-/// The table is made of pieces of so many bytes, ...
+/// The table is made of pieces of this many bytes, ...
 const PIECE_BYTES: usize = 512;
-/// ... so many of them, spread over the block, ...
+/// ... this many of them, spread over the block, ...
 const PIECES: usize = 64;
-/// ... in so many rounds: each joins symbols of the one before.
+/// ... in this many rounds: each joins symbols of the one before.
 const ROUNDS: usize = 5;
 
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Symbol {
         u64::MAX >> (64 - 8 * u32::from(self.length))
     }
 
-    /// The bytes of one behind those of another, if that is no longer than a symbol.
+    /// The bytes of one after those of another, if that is no longer than a symbol.
     fn joined(self, next: Self) -> Option<Self> {
         let length = self.length + next.length;
         let word = self.word | next.word.checked_shl(8 * u32::from(self.length)).unwrap_or(0);
@@ -79,7 +79,7 @@ impl Table {
         Self { symbols, order, starts }
     }
 
-    /// The longest symbol at the start of `window`, of which so many bytes are there.
+    /// The longest symbol at the start of `window`, of which this many bytes are there.
     fn longest(&self, window: u64, available: usize) -> Option<(u8, Symbol)> {
         let first = usize::from(window.to_le_bytes()[0]);
         let codes = &self.order[self.starts[first]..self.starts[first + 1]];
@@ -131,7 +131,7 @@ impl Table {
     }
 }
 
-/// Eight bytes from a place, zeros behind the end.
+/// Eight bytes from a place, zeros past the end.
 fn window(source: &[u8], at: usize) -> u64 {
     let rest = &source[at..];
     if let Some(eight) = rest.first_chunk::<8>() {
@@ -194,7 +194,7 @@ impl Codec for Fsst {
         for (code, &length) in lengths.iter().enumerate() {
             let length = usize::from(length);
             if !(1..=SYMBOL_BYTES).contains(&length) {
-                return Err(malformed(1 + code, "a symbol of no or of more than eight bytes"));
+                return Err(malformed(1 + code, "a symbol that does not have one to eight bytes"));
             }
             let at = source.len() - rest.len();
             let (bytes, behind) =

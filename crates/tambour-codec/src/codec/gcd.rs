@@ -35,12 +35,12 @@ fn malformed(at: usize, reason: &'static str) -> CodecError {
     CodecError::Payload { codec: "GCD", at, reason }
 }
 
-/// The widths that there are.
+/// The widths that exist.
 fn accept(byte: u8) -> Option<usize> {
     Some(usize::from(byte)).filter(|width| gcd::WIDTHS.contains(width))
 }
 
-/// The divisor in front of the quotients of so many bytes of values.
+/// The divisor in front of the quotients of this many bytes of values.
 fn split_divisor(
     source: &[u8],
     at: usize,
@@ -52,7 +52,7 @@ fn split_divisor(
     if quotients.len() == values {
         Ok((divisor, quotients))
     } else {
-        Err(malformed(at + width, "other than one quotient per value"))
+        Err(malformed(at + width, "not one quotient per value"))
     }
 }
 

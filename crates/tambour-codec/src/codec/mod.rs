@@ -68,7 +68,7 @@ pub struct Family {
     pub method: u8,
     /// What it works on.
     pub scope: Scope,
-    /// So many bytes of output, at most, come from one byte of payload: a header that claims more is refused before
+    /// This many bytes of output, at most, come from one byte of payload: a header that claims more is refused before
     /// anything is allocated.
     pub expansion_max: u64,
     /// Makes a codec, if it suits the elements. Without arguments and for [`Element::UNKNOWN`] it can decode whatever the
@@ -138,7 +138,7 @@ impl Class {
 }
 
 impl Element {
-    /// A stream of bytes that are no numbers.
+    /// A stream of bytes that are not numbers.
     pub const BYTES: Self = Self { width: 1, class: Class::Bytes };
     /// A stream of which nothing is known. Codecs are built for it to decode, and to find out whether a specification is
     /// good for any column at all.

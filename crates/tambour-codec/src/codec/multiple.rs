@@ -25,9 +25,9 @@ pub(super) const FAMILY: Family = Family {
     explain: |_, _| Ok(()),
 };
 
-/// All that stands between the codecs of a chain may be so many times as large as its block ...
+/// All that stands between the codecs of a chain may be this many times as large as its block ...
 const BETWEEN_FACTOR: u64 = 16;
-/// ... and so many bytes more. Who wrote the block had no reason for more; whoever made it up wants us to work for nothing.
+/// ... and this many bytes more. Who wrote the block had no reason for more; whoever made it up wants us to work for nothing.
 const BETWEEN_BYTES: u64 = 64 << 20;
 
 /// Bytes that may stand between the codecs of a chain.
@@ -38,7 +38,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// That of a block of so many bytes.
+    /// That of a block of this many bytes.
     pub(crate) fn new(content_bytes: usize) -> Self {
         let max = BETWEEN_BYTES + BETWEEN_FACTOR * content_bytes as u64;
         Self { max, left: max }
@@ -137,7 +137,7 @@ impl Codec for Chain {
 /// The method bytes of a chain and what follows them.
 pub(crate) fn split(payload: &[u8]) -> Result<(&[u8], &[u8]), CodecError> {
     let Some((&count, rest)) = payload.split_first() else {
-        return Err(malformed(0, "no number of codecs"));
+        return Err(malformed(0, "the number of codecs is missing"));
     };
     let Some((methods, body)) = rest.split_at_checked(count.into()) else {
         return Err(malformed(0, "more codecs than bytes"));
@@ -170,7 +170,7 @@ impl<'a> Inner<'a> {
             return Err(malformed(at, "another method in an inner header than in the list"));
         }
         if u32::from_le_bytes([c0, c1, c2, c3]) as usize != body.len() {
-            return Err(malformed(at, "an inner compressed size that is not what is there"));
+            return Err(malformed(at, "an inner compressed size that differs from the data"));
         }
         let uncompressed_size = u32::from_le_bytes([u0, u1, u2, u3]);
         let possible = (payload.len() as u64).saturating_mul(family(method)?.expansion_max);

@@ -57,7 +57,7 @@ pub(super) fn encode_offsets(
 pub(super) fn malformed(codec: &'static str, cause: Malformed) -> CodecError {
     let (at, reason) = match cause {
         Malformed::Truncated { at } | Malformed::Short { at, .. } => (at, "distances cut short"),
-        Malformed::Header { at, .. } => (at, "a block of no known form"),
+        Malformed::Header { at, .. } => (at, "a block of an unknown form"),
         Malformed::Exception { at } => (at, "an exception outside of its block"),
         _ => (0, "distances that cannot be"),
     };
@@ -124,7 +124,7 @@ pub(super) fn decode_offsets(
     distances.resize(body.target.len() / width, 0);
     let taken = decode(form, rest, distances)?;
     if taken != rest.len() {
-        return Err(malformed(body.at + 1 + width + taken, "bytes behind the end"));
+        return Err(malformed(body.at + 1 + width + taken, "trailing bytes"));
     }
     for (place, distance) in body.target.chunks_exact_mut(width).zip(distances) {
         let value = base.wrapping_add(u64::from(*distance)).to_le_bytes();

@@ -15,7 +15,7 @@ pub(super) const FAMILY: Family = Family {
     name: "Pco",
     method: 0xe2,
     scope: Scope::Values,
-    // Values that are all equal take no bits; a chunk has up to 2^24 of them behind some ten bytes.
+    // Values that are all equal take no bits; a chunk has up to 2^24 of them after some ten bytes.
     expansion_max: 4 << 20,
     build: |arguments, element| {
         let level = match arguments {
@@ -46,7 +46,7 @@ pub(super) const FAMILY: Family = Family {
         values.value_bytes = file.len();
         let classes = ["unsigned", "signed", "float"];
         let class = classes.get(usize::from(kind)).copied();
-        values.say("type", class.ok_or_else(|| malformed(prefix.at, "a type that there is not"))?);
+        values.say("type", class.ok_or_else(|| malformed(prefix.at, "an unknown type"))?);
         Ok(())
     },
 };
@@ -81,7 +81,7 @@ macro_rules! by_type {
             (Width::W8, SIGNED) => $function($($argument,)* i64::to_le_bytes, i64::from_le_bytes),
             (Width::W4, FLOAT) => $function($($argument,)* f32::to_le_bytes, f32::from_le_bytes),
             (Width::W8, FLOAT) => $function($($argument,)* f64::to_le_bytes, f64::from_le_bytes),
-            _ => Err(malformed(0, "a type that there is not")),
+            _ => Err(malformed(0, "an unknown type")),
         }
     };
 }
@@ -129,7 +129,7 @@ fn decompress<T: pco::data_types::Number + Default, const N: usize>(
     let mut numbers = vec![T::default(); target.len() / N];
     // The crate is not ours: where it panics over hostile bytes, that is damage, not our end.
     let decoded = catch_unwind(AssertUnwindSafe(|| simple_decompress_into(file, &mut numbers)));
-    let Ok(Ok(progress)) = decoded else { return Err(malformed(0, "no pco file")) };
+    let Ok(Ok(progress)) = decoded else { return Err(malformed(0, "not a pco file")) };
     if progress.n_processed != numbers.len() || !progress.finished {
         return Err(malformed(0, "another number of values than the block's"));
     }

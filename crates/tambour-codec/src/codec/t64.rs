@@ -14,7 +14,7 @@ pub(super) const FAMILY: Family = Family {
     name: "T64",
     method: 0x93,
     scope: Scope::Values,
-    // A block of equal values has no size of its own. So much is far above what anybody writes into one block: 17 bytes of
+    // A block of equal values has no size of its own. This much is far above what anybody writes into one block: 17 bytes of
     // payload may become 68 MiB.
     expansion_max: 4 << 20,
     build: |arguments, element| Ok(Box::new(build(arguments, element)?)),
@@ -176,7 +176,7 @@ impl<'a> Head<'a> {
     fn read(source: &'a [u8], content_bytes: usize) -> Result<Self, CodecError> {
         let (&cookie, rest) = source.split_first().ok_or_else(|| malformed(0, "no cookie"))?;
         let found = cookie_type(cookie);
-        let (width, signed) = found.ok_or_else(|| malformed(0, "a type that there is not"))?;
+        let (width, signed) = found.ok_or_else(|| malformed(0, "an unknown type"))?;
         let planes = if cookie & BITS_FLAG == 0 { Planes::Bytes } else { Planes::Bits };
         let split = rest.split_at_checked(content_bytes % width.bytes());
         let cut = || malformed(source.len(), "leading bytes cut short");
@@ -200,17 +200,17 @@ impl<'a> Range<'a> {
         };
         let [low, high] = [&range[..8], &range[8..]].map(signed_word);
         if !fits(width, signed, low, high) {
-            return Err(malformed(at, "minimum and maximum are none of the type"));
+            return Err(malformed(at, "minimum and maximum are outside the type"));
         }
         Ok(Self { low, high, bits: range_bits(signed, low, high), packed })
     }
 }
 
-/// Whether the planes are those of so many values, behind a range that begins at `at`.
+/// Whether the planes are those of this many values, after a range that begins at `at`.
 fn check_planes(shape: Shape, count: usize, packed: &[u8], at: usize) -> Result<(), CodecError> {
     let end = at + RANGE_BYTES;
     if shape.bits == 0 {
-        let over = malformed(end, "bytes behind the end");
+        let over = malformed(end, "trailing bytes");
         return if packed.is_empty() { Ok(()) } else { Err(over) };
     }
     if packed.len() == shape.packed_bytes(count) {

@@ -12,7 +12,7 @@ const PREFIX_BYTES: usize = 2;
 /// Widths of one machine word.
 pub(super) const WORDS: &[u8] = &[1, 2, 4, 8];
 
-/// Writes the prefix and the leading bytes; returns the whole values behind them.
+/// Writes the prefix and the leading bytes; returns the whole values after them.
 pub(super) fn write_prefix<'a>(width: u8, source: &'a [u8], target: &mut Vec<u8>) -> &'a [u8] {
     let (leading, values) = source.split_at(source.len() % usize::from(width));
     // As many as the remainder of a division by a byte.
@@ -32,7 +32,7 @@ pub(super) struct Prefix<'a, W> {
     pub(super) source: &'a [u8],
 }
 
-/// Takes the prefix off a payload that decodes to so many bytes; `accept` knows the widths that there are.
+/// Takes the prefix off a payload that decodes to this many bytes; `accept` knows the widths that exist.
 pub(super) fn split_prefix<'a, W: Copy + Into<usize>>(
     codec: &'static str,
     accept: impl FnOnce(u8) -> Option<W>,
@@ -44,7 +44,7 @@ pub(super) fn split_prefix<'a, W: Copy + Into<usize>>(
         return Err(malformed(source.len(), "prefix cut short"));
     };
     let Some(width) = accept(width) else {
-        return Err(malformed(0, "a width that there is not"));
+        return Err(malformed(0, "an unknown width"));
     };
     let Some((leading, values)) = rest.split_at_checked(content_bytes % width.into()) else {
         return Err(malformed(source.len(), "leading bytes cut short"));
@@ -70,7 +70,7 @@ pub(super) fn explain_prefix<'a, W: Copy + Into<usize>>(
     Ok(prefix)
 }
 
-/// A payload behind its prefix.
+/// A payload after its prefix.
 pub(super) struct Body<'a, 'b, W> {
     /// Width of a value.
     pub(super) width: W,
@@ -82,7 +82,7 @@ pub(super) struct Body<'a, 'b, W> {
     pub(super) target: &'b mut [u8],
 }
 
-/// Reads the prefix and copies the leading bytes; `accept` knows the widths that there are.
+/// Reads the prefix and copies the leading bytes; `accept` knows the widths that exist.
 pub(super) fn read_prefix<'a, 'b, W: Copy + Into<usize>>(
     codec: &'static str,
     accept: impl FnOnce(u8) -> Option<W>,

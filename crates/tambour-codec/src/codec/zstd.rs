@@ -194,7 +194,7 @@ fn check_frame(source: &[u8], expected: u64) -> Result<(), CodecError> {
     }
     match zstd_safe::find_frame_compressed_size(source) {
         Ok(size) if size == source.len() => Ok(()),
-        Ok(_) => Err(CodecError::Frame { reason: "bytes behind the frame" }),
+        Ok(_) => Err(CodecError::Frame { reason: "trailing bytes after the frame" }),
         Err(code) => Err(refused(code, Kind::Corrupt)),
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn compress<'io>(
 ) -> Result<Tally, FrameError> {
     let block_bytes = options.block_bytes.unwrap_or(BLOCK_BYTES_DEFAULT);
     if !(1..=SIZE_MAX as usize).contains(&block_bytes) {
-        return Err(FrameError::options(format!("no blocks of {block_bytes} bytes")));
+        return Err(FrameError::options(format!("blocks cannot have {block_bytes} bytes")));
     }
     let codec = &options.codec;
     // Tells of a wrong codec even if there is nothing to compress.

@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
         Ok(bytes)
     }
 
-    /// Appends so many bytes to `target`, which grows with what arrives: a size that lies allocates little.
+    /// Appends this many bytes to `target`, which grows with what arrives: a size that lies allocates little.
     pub(super) fn append(
         &mut self,
         count: usize,

@@ -18,8 +18,8 @@ pub enum FrameError {
         /// Bytes of the input.
         end: u64,
     },
-    /// What is there is no frame: the input is of another format, or has bytes behind its last frame.
-    #[error("bytes at {offset} are no frame: magic number {got:#010x}")]
+    /// What is there is no frame: the input is of another format, or has bytes after its last frame.
+    #[error("bytes at {offset} are not a frame: magic number {got:#010x}")]
     Magic {
         /// Where they start.
         offset: u64,
@@ -47,7 +47,7 @@ pub enum FrameError {
         reason: &'static str,
     },
     /// The bytes are not those that were written.
-    #[error("{what} of what starts at {offset}: expected {expected:#010x}, got {got:#010x}")]
+    #[error("{what} of the frame at {offset}: expected {expected:#010x}, got {got:#010x}")]
     Checksum {
         /// Which checksum.
         what: &'static str,

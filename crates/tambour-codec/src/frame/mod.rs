@@ -20,7 +20,7 @@
 //!   is refused before anything is allocated for it.
 //! - Every checksum is verified. What was written before damage is found was verified block by block; to write nothing
 //!   before all was checked, use [`decompress_verified`].
-//! - An input that ends early is an error, and so are bytes behind its last frame.
+//! - An input that ends early is an error, and so are bytes after its last frame.
 //!
 //! `docs/format/lz4-frame.md` describes LZ4 frames, `docs/format/block.md` blocks.
 
@@ -88,11 +88,11 @@ pub struct CompressOptions {
     pub level: Option<i32>,
     /// Bytes of content per block. Blocks: 1 MiB by default. LZ4: 64 KiB, 256 KiB, 1 MiB or 4 MiB; by default 4 MiB, or the
     /// smallest that holds the content if its size is known.
-    /// zstd: one frame by default; with a size, one frame per so many bytes.
+    /// zstd: one frame by default; with a size, one frame per this many bytes.
     pub block_bytes: Option<usize>,
     /// Threads that compress; 0 and 1 are the caller's.
     pub threads: usize,
-    /// Most memory for blocks under way, in bytes.
+    /// Memory limit for blocks in progress, in bytes.
     pub memory_bytes_max: u64,
     /// Bytes of the input, if known: LZ4 and zstd frames store it. It is an error if the input has more or less.
     pub content_size: Option<u64>,
@@ -133,12 +133,12 @@ impl CompressOptions {
 /// How to decompress.
 #[derive(Clone, Debug)]
 pub struct DecompressOptions {
-    /// The format; `None` finds it by the first bytes. What is no frame is taken for a stream of blocks, and nothing at all
+    /// The format; `None` finds it by the first bytes. What is not a frame is taken for a stream of blocks, and nothing at all
     /// for an empty one.
     pub format: Option<Format>,
     /// Threads that decompress blocks and independent LZ4 frames; 0 and 1 are the caller's.
     pub threads: usize,
-    /// Most memory for blocks under way, in bytes.
+    /// Memory limit for blocks in progress, in bytes.
     pub memory_bytes_max: u64,
     /// A dictionary for LZ4 and zstd frames.
     pub dictionary: Option<Dictionary>,
@@ -183,7 +183,7 @@ impl Tally {
 
 /// Compresses everything that `input` has.
 ///
-/// Reads and writes pieces of a block, on the caller's thread. On an error, what was written is no whole stream.
+/// Reads and writes pieces of a block, on the caller's thread. On an error, what was written is not a whole stream.
 pub fn compress(
     input: &mut dyn Read,
     output: &mut dyn Write,

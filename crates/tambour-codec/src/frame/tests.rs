@@ -224,7 +224,7 @@ fn nothing_is_written_before_all_was_checked() {
     }
 }
 
-/// A writer that takes so many bytes and no more.
+/// A writer that takes this many bytes and no more.
 struct Full(usize);
 
 impl Write for Full {

@@ -1,6 +1,6 @@
 //! zstd frames, by libzstd's streaming calls.
 //!
-//! Without a block size the input becomes one frame. With one it becomes frames of so many bytes each, which several threads
+//! Without a block size the input becomes one frame. With one it becomes frames of this many bytes each, which several threads
 //! compress: other bytes, the same for every number of threads. libzstd's own threads are not used: their output differs
 //! from that of one thread.
 
@@ -46,13 +46,13 @@ pub(super) fn compress<'io>(
 ) -> Result<Tally, FrameError> {
     let level = options.level.unwrap_or(LEVEL_DEFAULT);
     if !(zstd_safe::min_c_level()..=LEVEL_MAX).contains(&level) {
-        return Err(FrameError::options(format!("zstd has no level {level}: 22 is highest")));
+        return Err(FrameError::options(format!("zstd has no level {level}: the highest is 22")));
     }
     let Some(block_bytes) = options.block_bytes else {
         return compress_stream(source, target, level, options);
     };
     if !(1..=BLOCK_BYTES_MAX).contains(&block_bytes) {
-        return Err(FrameError::options(format!("no zstd frames of {block_bytes} bytes")));
+        return Err(FrameError::options(format!("zstd frames cannot have {block_bytes} bytes")));
     }
     let budget = Budget::new(options.memory_bytes_max);
     let spare = Vec::new();

@@ -9,17 +9,18 @@ use crate::infer::Reading;
 use crate::infer::evidence::DATE_DAYS;
 use crate::literal::{Cursor, Token};
 use crate::text::block::Cells;
-use crate::value::time::{Clock, DAYS, DateOrder, date_in_range};
-use crate::value::{address, number};
 use arrow_array::{ArrayRef, types as arrow};
 use arrow_schema::{ArrowError, DataType as Arrow, TimeUnit};
 use scalar::{Boolean, Fixed, Primitive};
+use tambour_function::Zone;
+use tambour_function::value::time::{DAYS, DateOrder, InstantReader, date_in_range};
+use tambour_function::value::{address, number};
 use tambour_part::DataType;
 use tambour_part::types::{Strings, unit_precision};
 
 /// NULL in a column that has none.
 pub(crate) const NOT_NULLABLE: Reject = Reject::new("the type is not Nullable");
-/// Bytes that are no text.
+/// Bytes that are not text.
 pub(crate) const NOT_UTF8: Reject = Reject::new("invalid UTF-8");
 
 /// Collects the values of a column. After a refusal the builder is thrown away with what it has.
@@ -175,19 +176,18 @@ fn time(
     nullable: bool,
     context: Context,
 ) -> Result<Box<dyn Build>, ArrowError> {
+    let named = |zone: &Option<String>| {
+        Zone::of(zone.as_deref())
+            .map_err(|cause| ArrowError::InvalidArgumentError(cause.to_string()))
+    };
     let (precision, zone, range) = match data_type {
-        DataType::DateTime { zone } => (0, zone, 0..=i64::from(u32::MAX)),
+        DataType::DateTime { zone } => (0, named(zone)?, 0..1 << u32::BITS),
         DataType::DateTime64 { precision, zone } => {
-            let second = |day: i32| i64::from(day) * 86_400;
-            (*precision, zone, second(*DAYS.start())..=second(*DAYS.end()) + 86_399)
+            let zone = named(zone)?;
+            let range = zone.calendar();
+            (*precision, zone, range)
         }
         _ => return Err(ArrowError::NotYetImplemented(format!("{data_type} as a time"))),
-    };
-    let zone = match zone.as_deref() {
-        None | Some("UTC") => None,
-        Some(name) => Some(name.parse().map_err(|_| {
-            ArrowError::InvalidArgumentError(format!("unknown time zone {name:?}"))
-        })?),
     };
     let arrow = data_type.arrow(Strings::Utf8);
     let Arrow::Timestamp(unit, _) = arrow else {
@@ -195,10 +195,10 @@ fn time(
     };
     let tick = unit_precision(unit);
     let Context { order, strict, exact, .. } = context;
-    let clock = Clock { order, zone, precision, tick, strict, exact };
+    let reader = InstantReader { order, zone, precision, tick, strict, exact };
     let per_second = 10_i64.pow(u32::from(tick));
     let parse = move |text: &[u8]| {
-        let ticks = clock.ticks(text)?;
+        let ticks = reader.ticks(text)?;
         if range.contains(&ticks.div_euclid(per_second)) {
             Ok(ticks)
         } else {

@@ -16,7 +16,7 @@ const NOT_MAP: Reject = Reject::new("not a map");
 const TOO_LONG: Reject = Reject::new("too many elements");
 const WRONG_LENGTH: Reject = Reject::new("more or fewer elements than the tuple has");
 const UNKNOWN_ELEMENT: Reject = Reject::new("an element that the tuple does not have");
-const TWICE: Reject = Reject::new("an element of the tuple is there twice");
+const TWICE: Reject = Reject::new("an element of the tuple appears twice");
 
 pub(super) fn build(data_type: &DataType, context: Context) -> Result<Box<dyn Build>, ArrowError> {
     let child = |inner: &DataType| super::build(inner, false, Context { capacity: 0, ..context });

@@ -296,7 +296,7 @@ impl<K: ArrowDictionaryKeyType> Enumerated<K> {
 impl<K: ArrowDictionaryKeyType> Build for Enumerated<K> {
     fn text(&mut self, text: &[u8]) -> Result<(), Reject> {
         let key = self.names.get(text).or_else(|| {
-            let number = crate::value::number::integer::<i32>(text, true).ok()?;
+            let number = tambour_function::value::number::integer::<i32>(text, true).ok()?;
             self.numbers.get(&number)
         });
         self.keys.push(*key.ok_or(Reject::new("not a name of the enumeration"))?);

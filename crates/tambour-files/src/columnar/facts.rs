@@ -1,13 +1,13 @@
 //! What the values of a columnar file's column are really like, against what its schema allows.
 
 use crate::infer::evidence::{DATE_DAYS, Distinct};
-use crate::value::time::DAYS;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampSecondType};
 use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_cast::cast;
 use arrow_schema::{DataType as Arrow, Field, Fields, TimeUnit};
 use std::sync::Arc;
+use tambour_function::value::time::DAYS;
 use tambour_part::types::TYPE_KEY;
 use tambour_part::{DataType, PartError};
 

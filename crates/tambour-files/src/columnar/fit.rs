@@ -201,7 +201,7 @@ fn by_text(
     let texts = Text::new(array.as_ref(), from, Style::Plain).map_err(|_| Misfit::Type)?;
     let data_type = match target {
         DataType::Nullable(_) | DataType::LowCardinality(_) => target.clone(),
-        // Whether NULL is allowed is checked behind the conversion, for all ways alike.
+        // Whether NULL is allowed is checked after the conversion, for all ways alike.
         other => other.clone().made_nullable(),
     };
     let reading = Reading { exact, ..Reading::plain(data_type) };

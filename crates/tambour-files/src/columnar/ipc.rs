@@ -101,7 +101,7 @@ fn columns(path: &Path, schema: &SchemaRef, facts: &[Facts]) -> Result<Columns, 
 enum Framing {
     /// By the footer's list.
     File { file: File, blocks: std::vec::IntoIter<Block> },
-    /// One behind the other.
+    /// One after the other.
     Stream(Box<dyn Read + Send>),
 }
 
@@ -187,7 +187,8 @@ impl Messages {
             arrow_error(path, "schema".to_owned(), ArrowError::ParseError(e.to_string()))
         })?;
         let schema = message.header_as_schema();
-        let schema = schema.ok_or_else(|| damaged(path, "no schema at its start".to_owned()))?;
+        let schema =
+            schema.ok_or_else(|| damaged(path, "it does not start with a schema".to_owned()))?;
         let schema = Arc::new(fb_to_schema(schema));
         let decoder = FileDecoder::new(Arc::clone(&schema), message.version());
         let (path, framing) = (path.to_owned(), Framing::Stream(reader));
@@ -291,13 +292,13 @@ fn read_block(
     let length = metadata.checked_add(body).filter(|_| metadata >= 8);
     let end = length.and_then(|length| start.checked_add(length));
     let (Some(length), Some(_)) = (length, end.filter(|&end| end <= bytes)) else {
-        return Err(damaged(path, format!("a batch at {start} lies outside of the file")));
+        return Err(damaged(path, format!("a batch at {start} is outside the file")));
     };
     file.seek(SeekFrom::Start(start)).map_err(FileError::io(path, "read"))?;
     exactly(path, file, length)
 }
 
-/// So many bytes; memory grows with what is really there.
+/// This many bytes; memory grows with what is really there.
 fn exactly(path: &Path, reader: &mut impl Read, length: u64) -> Result<Buffer, FileError> {
     let mut bytes = Vec::with_capacity(usize::try_from(length.min(1 << 20)).unwrap_or(0));
     let read = reader.take(length).read_to_end(&mut bytes).map_err(FileError::io(path, "read"))?;
@@ -349,7 +350,7 @@ fn read_message(
         return Err(damaged(path, "cut off".to_owned()));
     }
     let block = Block::new(0, metadata, message.bodyLength());
-    // Buffers start at multiples of 8 behind the description; Arrow copies what is not aligned.
+    // Buffers start at multiples of 8 after the description; Arrow copies what is not aligned.
     Ok(Some((block, Buffer::from_vec(whole))))
 }
 
@@ -378,7 +379,7 @@ fn check_compression(path: &Path, buffer: &[u8], metadata: i32) -> Result<(), Fi
             .zip(usize::try_from(piece.length()).ok())
             .and_then(|(offset, length)| body.get(offset..offset.checked_add(length)?));
         let Some(bytes) = range else {
-            return Err(damaged(path, "a buffer lies outside of its batch".to_owned()));
+            return Err(damaged(path, "a buffer is outside its batch".to_owned()));
         };
         if batch.compression().is_none() {
             continue;

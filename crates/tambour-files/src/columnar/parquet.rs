@@ -24,9 +24,9 @@ use tambour_part::types::TYPE_KEY;
 /// Bytes of a row group that are worth a job of their own.
 const BATCH_ROWS: usize = 8_192;
 
-/// A sample has so many row groups at most, ...
+/// A sample has this many row groups at most, ...
 const PIECES: usize = 8;
-/// ... and so many rows of each.
+/// ... and this many rows of each.
 const PIECE_ROWS: usize = 1 << 17;
 
 /// A Parquet file whose footer has been read and checked.
@@ -243,7 +243,7 @@ impl ParquetFile {
             Schema::new_with_metadata(Fields::from(fields), self.schema().metadata().clone());
         let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
         let hinted = ArrowReaderMetadata::try_new(Arc::clone(self.metadata.metadata()), options);
-        // A hint that does not go with the file is no error: the arrays are brought into form afterwards.
+        // A hint that does not go with the file is not an error: the arrays are brought into form afterwards.
         hinted.unwrap_or_else(|_| self.metadata.clone())
     }
 
@@ -369,9 +369,7 @@ fn check(path: &Path, bytes: u64, metadata: &ParquetMetaData) -> Result<(), File
                 ));
             };
             if start.checked_add(length).is_none_or(|end| end > bytes) {
-                return damaged(format!(
-                    "row group {index}, column {name}: lies outside of the file"
-                ));
+                return damaged(format!("row group {index}, column {name}: is outside the file"));
             }
             let flat = column.column_descr().max_rep_level() == 0;
             if column.num_values() < 0 || flat && column.num_values() != group.num_rows() {

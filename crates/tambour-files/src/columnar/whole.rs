@@ -1,14 +1,14 @@
 //! Values that are written more finely than their type, and none of which may lose by it.
 
 use super::fit::{Misfit, OUT_OF_RANGE, first, text};
-use crate::value::number;
-use crate::value::time::TOO_FINE;
 use arrow_array::cast::AsArray;
 use arrow_array::types as arrow;
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType as Arrow, Field, TimeUnit};
 use std::sync::Arc;
+use tambour_function::value::number;
+use tambour_function::value::time::TOO_FINE;
 use tambour_part::DataType;
 use tambour_part::types::unit_precision;
 
@@ -39,7 +39,7 @@ pub(crate) fn precision(data_type: &DataType) -> Option<u8> {
     }
 }
 
-/// Refuses moments with a finer fraction of a second than so many digits hold. What is no moment yet, like text, is for the
+/// Refuses moments with a finer fraction of a second than this many digits hold. What is not a moment yet, like text, is for the
 /// reader of text to check.
 pub(crate) fn check_exact(array: &ArrayRef, precision: u8) -> Result<(), Misfit> {
     let value = match array.data_type() {

@@ -1,7 +1,7 @@
 //! What one text looks like.
 
-use crate::value::time::{DateOrder, Moment, Orders, moment, orders};
-use crate::value::{address, number};
+use tambour_function::value::time::{DateOrder, Moment, Orders, moment, orders};
+use tambour_function::value::{address, number};
 
 /// What a text looks like.
 #[derive(Clone, Copy, Debug, PartialEq)]

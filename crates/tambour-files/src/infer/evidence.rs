@@ -1,8 +1,8 @@
 //! What the values of a column have looked like so far, and the type that follows from it.
 
 use super::class::{Class, classify, classify_quoted};
-use crate::value::time::{self, DateOrder, Moment, Orders};
 use std::collections::HashSet;
+use tambour_function::value::time::{self, DateOrder, Moment, Orders};
 use tambour_part::DataType;
 
 /// A dictionary of more values does not pay.
@@ -60,7 +60,7 @@ impl Distinct {
         }
     }
 
-    /// Whether a dictionary of the values pays, if there are so many NULLs besides them.
+    /// Whether a dictionary of the values pays, if there are this many NULLs besides them.
     pub(crate) fn pays(&self, nulls: u64) -> bool {
         let distinct = self.values.len() as u64 + self.passed;
         let rows = self.rows + nulls;

@@ -10,7 +10,7 @@ pub(crate) mod schema;
 pub(crate) mod tree;
 pub(crate) mod unify;
 
-use crate::value::time::DateOrder;
+use tambour_function::value::time::DateOrder;
 use tambour_part::DataType;
 use tambour_part::types::Column;
 

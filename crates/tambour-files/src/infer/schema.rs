@@ -4,8 +4,8 @@ use super::Reading;
 use super::evidence::{Decision, Evidence};
 use super::tree;
 use super::unify::unify;
-use crate::value::time::DateOrder;
 use std::collections::{BTreeSet, HashMap};
+use tambour_function::value::time::DateOrder;
 use tambour_part::DataType;
 use tambour_part::types::Column;
 
@@ -72,7 +72,7 @@ impl Sheet {
         &mut self.json
     }
 
-    /// Adds a file of JSON lines, of which so many rows were seen.
+    /// Adds a file of JSON lines, of which this many rows were seen.
     pub(crate) fn json_rows(&mut self, rows: u64) {
         self.json_rows += rows;
         for name in self.json.names.clone() {

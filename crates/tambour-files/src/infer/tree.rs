@@ -6,8 +6,8 @@ use crate::error::{Reject, quoted};
 use crate::literal::{Cursor, Token};
 use crate::options::COLUMNS_MAX;
 use crate::text::block::Block;
-use crate::value::time::DateOrder;
 use std::collections::HashMap;
+use tambour_function::value::time::DateOrder;
 use tambour_part::DataType;
 
 /// Objects with more keys than this are maps, or text.
@@ -60,7 +60,7 @@ impl Fields {
         self.index.get(name).map(|&at| &self.trees[at])
     }
 
-    /// Keys that are no names, or more of them than a table may have columns.
+    /// Keys that are not names, or more of them than a table may have columns.
     pub(crate) fn check(&self, block: &Block) -> Result<(), FileError> {
         let spot = Box::new(block.spot(block.rows().saturating_sub(1), None));
         if let Some(name) = self.names.iter().find(|name| std::str::from_utf8(name).is_err()) {

@@ -163,7 +163,7 @@ impl Input {
             let is_text = *data_type.unwrapped() == DataType::String;
             let doubtful = kept.contains(name) || self.smallest.distrust;
             let known = self.known(name);
-            // A range of all rows is no guess any more.
+            // A range of all rows is not a guess any more.
             let refused = self.smallest.refused.contains(name) && !known.complete;
             let keep = stated.contains(name) || !is_text && (doubtful || refused);
             Known { keep, ..known }

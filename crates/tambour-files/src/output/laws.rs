@@ -1,15 +1,15 @@
 //! What is written is what is read: laws over the two halves that do not know each other.
 
-use super::number;
 use super::style::Style;
 use crate::literal::{Cursor, Syntax, Token};
 use crate::text::block::{Block, Escape};
 use crate::text::split::{Splitter, Step};
-use crate::value;
 use arrow_buffer::i256;
 use proptest::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tambour_function::Zone;
+use tambour_function::value::{self, print};
 
 fn text(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut target = Vec::new();
@@ -62,10 +62,10 @@ proptest! {
     #[test]
     fn floats(bits in any::<u64>()) {
         let value = f64::from_bits(bits);
-        let back = value::number::float(&text(|target| number::float64(value, target)), true).unwrap();
+        let back = value::number::float(&text(|target| print::float64(value, target)), true).unwrap();
         prop_assert!(back.to_bits() == bits || back.is_nan() && value.is_nan());
         let value = f32::from_bits((bits >> 32) as u32);
-        let back = value::number::float32(&text(|target| number::float32(value, target)), true).unwrap();
+        let back = value::number::float32(&text(|target| print::float32(value, target)), true).unwrap();
         prop_assert!(back.to_bits() == value.to_bits() || back.is_nan() && value.is_nan());
     }
 
@@ -73,16 +73,16 @@ proptest! {
     fn integers(low in any::<u128>(), high in any::<i128>(), small in any::<i64>()) {
         let bytes = i256::from_parts(low, high).to_le_bytes();
         for signed in [true, false] {
-            let written = text(|target| number::wide(&bytes, signed, target));
+            let written = text(|target| print::wide(&bytes, signed, target));
             prop_assert_eq!(value::number::wide(&written, 256, signed), Ok(bytes));
         }
-        let written = text(|target| number::signed(small, target));
+        let written = text(|target| print::signed(small, target));
         prop_assert_eq!(value::number::integer::<i64>(&written, true), Ok(small));
     }
 
     #[test]
     fn decimals(unscaled in -(10_i128.pow(38) - 1)..10_i128.pow(38), scale in 0_u8..=38) {
-        let written = text(|target| number::decimal128(unscaled, i8::try_from(scale).unwrap(), target));
+        let written = text(|target| print::decimal128(unscaled, i8::try_from(scale).unwrap(), target));
         prop_assert_eq!(value::number::decimal128(&written, 38, scale), Ok(unscaled));
     }
 
@@ -90,9 +90,9 @@ proptest! {
     fn times(ticks in -2_208_988_800_000_000_i64..10_413_791_999_000_000, precision in 0_u8..=6) {
         let coarse = 10_i64.pow(u32::from(6 - precision));
         let ticks = ticks.div_euclid(coarse) * coarse;
-        let written = text(|target| number::Clock { zone: None, tick: 6, precision }.write(ticks, target));
+        let written = text(|target| print::InstantPrinter { zone: Zone::UTC, tick: 6, precision }.write(ticks, target));
         let (order, strict, exact) = (value::time::DateOrder::Iso, true, false);
-        let clock = value::time::Clock { order, zone: None, precision, tick: 6, strict, exact };
+        let clock = value::time::InstantReader { order, zone: Zone::UTC, precision, tick: 6, strict, exact };
         prop_assert_eq!(clock.ticks(&written), Ok(ticks));
     }
 

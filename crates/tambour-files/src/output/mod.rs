@@ -3,7 +3,6 @@
 mod columnar;
 #[cfg(test)]
 mod laws;
-mod number;
 mod rows;
 mod style;
 mod value;

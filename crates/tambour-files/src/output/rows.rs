@@ -60,7 +60,7 @@ impl<'a> Rows<'a> {
         Self { target, schema, style: Style::Json, delimiter: b',', keys, buffer: Vec::new() }
     }
 
-    /// Hands the buffer on if it holds more than so many bytes.
+    /// Hands the buffer on if it holds more than this many bytes.
     fn flush(&mut self, more_than: usize) -> Result<(), FileError> {
         if self.buffer.len() > more_than {
             self.target.write_all(&self.buffer).map_err(|source| FileError::Write { source })?;

@@ -1,6 +1,5 @@
 //! Values as text, exactly as ClickHouse prints them; for files and for the terminal.
 
-use super::number::{self, Clock};
 use super::style::Style;
 use crate::FileError;
 use arrow_array::cast::AsArray;
@@ -12,6 +11,8 @@ use arrow_array::{
 use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType as Arrow, Field, TimeUnit};
+use tambour_function::Zone;
+use tambour_function::value::print::{self, InstantPrinter};
 use tambour_part::DataType;
 
 /// Writes one value of a column. Whoever writes many takes a [`Text`] once.
@@ -58,7 +59,7 @@ enum Values<'a> {
     Float32(&'a Float32Array),
     Float64(&'a Float64Array),
     Date(Box<dyn Fn(usize) -> i64 + 'a>),
-    Time(Clock, Box<dyn Fn(usize) -> i64 + 'a>),
+    Time(InstantPrinter, Box<dyn Fn(usize) -> i64 + 'a>),
     Bytes(Box<dyn Fn(usize) -> &'a [u8] + 'a>),
     Uuid(&'a FixedSizeBinaryArray),
     Ipv4(&'a [u32]),
@@ -103,32 +104,32 @@ impl<'a> Text<'a> {
             Values::Bool(array) => {
                 target.extend_from_slice(if array.value(row) { b"true" } else { b"false" });
             }
-            Values::Integers(Integers::Signed(value)) => number::signed(value(row), target),
-            Values::Integers(Integers::Unsigned(value)) => number::unsigned(value(row), target),
-            Values::Decimal128(values, scale) => number::decimal128(values[row], *scale, target),
-            Values::Decimal256(values, scale) => number::decimal256(values[row], *scale, target),
-            Values::Wide { values, signed } => number::wide(values.value(row), *signed, target),
+            Values::Integers(Integers::Signed(value)) => print::signed(value(row), target),
+            Values::Integers(Integers::Unsigned(value)) => print::unsigned(value(row), target),
+            Values::Decimal128(values, scale) => print::decimal128(values[row], *scale, target),
+            Values::Decimal256(values, scale) => print::decimal256(values[row], *scale, target),
+            Values::Wide { values, signed } => print::wide(values.value(row), *signed, target),
             Values::Float32(array) => {
                 let value = array.value(row);
-                float(style, value.is_finite(), target, |target| number::float32(value, target));
+                float(style, value.is_finite(), target, |target| print::float32(value, target));
             }
             Values::Float64(array) => {
                 let value = array.value(row);
-                float(style, value.is_finite(), target, |target| number::float64(value, target));
+                float(style, value.is_finite(), target, |target| print::float64(value, target));
             }
-            Values::Date(days) => style.formed(target, |target| number::date(days(row), target)),
-            Values::Time(clock, ticks) => {
-                style.formed(target, |target| clock.write(ticks(row), target));
+            Values::Date(days) => style.formed(target, |target| print::date(days(row), target)),
+            Values::Time(printer, ticks) => {
+                style.formed(target, |target| printer.write(ticks(row), target));
             }
             Values::Bytes(value) => style.string(value(row), target),
             Values::Uuid(array) => {
-                style.formed(target, |target| number::uuid(array.value(row), target));
+                style.formed(target, |target| print::uuid(array.value(row), target));
             }
             Values::Ipv4(values) => {
-                style.formed(target, |target| number::ipv4(values[row], target));
+                style.formed(target, |target| print::ipv4(values[row], target));
             }
             Values::Ipv6(array) => {
-                style.formed(target, |target| number::ipv6(array.value(row), target));
+                style.formed(target, |target| print::ipv6(array.value(row), target));
             }
             Values::Dictionary(key, values) => values.write(key(row), target),
             Values::Other(formatter) => {
@@ -243,10 +244,10 @@ fn views<T: arrow::ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> Va
 
 fn ticks<'a, T: arrow::ArrowPrimitiveType<Native = i64>>(
     array: &'a dyn Array,
-    clock: Clock,
+    printer: InstantPrinter,
 ) -> Values<'a> {
     let values: &'a [i64] = array.as_primitive::<T>().values();
-    Values::Time(clock, Box::new(move |row| values[row]))
+    Values::Time(printer, Box::new(move |row| values[row]))
 }
 
 fn values<'a>(
@@ -322,13 +323,13 @@ fn time<'a>(
         Some(DataType::DateTime64 { precision, .. }) => *precision,
         _ => tick,
     };
-    let zone = zone.filter(|&zone| zone != "UTC").and_then(|zone| zone.parse().ok());
-    let clock = Clock { zone, tick, precision };
+    let zone = Zone::of(zone).unwrap_or(Zone::UTC);
+    let printer = InstantPrinter { zone, tick, precision };
     match unit {
-        TimeUnit::Second => ticks::<arrow::TimestampSecondType>(array, clock),
-        TimeUnit::Millisecond => ticks::<arrow::TimestampMillisecondType>(array, clock),
-        TimeUnit::Microsecond => ticks::<arrow::TimestampMicrosecondType>(array, clock),
-        TimeUnit::Nanosecond => ticks::<arrow::TimestampNanosecondType>(array, clock),
+        TimeUnit::Second => ticks::<arrow::TimestampSecondType>(array, printer),
+        TimeUnit::Millisecond => ticks::<arrow::TimestampMillisecondType>(array, printer),
+        TimeUnit::Microsecond => ticks::<arrow::TimestampMicrosecondType>(array, printer),
+        TimeUnit::Nanosecond => ticks::<arrow::TimestampNanosecondType>(array, printer),
     }
 }
 

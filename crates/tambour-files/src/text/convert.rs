@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const NOT_OBJECT: Reject = Reject::syntax("expected an object");
-const TWICE: Reject = Reject::syntax("a key is there twice");
+const TWICE: Reject = Reject::syntax("a key appears twice");
 const UNKNOWN_KEY: Reject = Reject::new("the table has no such column");
 pub(crate) const MISSING: Reject = Reject::new("the key is missing, and the type is not Nullable");
 

@@ -51,7 +51,7 @@ fn width(head: &[u8], delimiter: u8) -> Option<usize> {
     common
 }
 
-/// Whether the first record holds names; `columns` has seen the records behind it.
+/// Whether the first record holds names; `columns` has seen the records after it.
 pub(crate) fn has_header(first: &[Vec<u8>], columns: &[Evidence], rows: u64) -> bool {
     let fields = || first.iter().map(|field| field.trim_ascii()).filter(|field| !field.is_empty());
     let words = fields().all(|field| matches!(classify(field), Class::Text));
@@ -86,7 +86,7 @@ pub(crate) fn name(field: &[u8]) -> String {
     String::from_utf8_lossy(field.trim_ascii()).into_owned()
 }
 
-/// Names of columns from a header: empty ones are numbered, repeated ones get a number behind them.
+/// Names of columns from a header: empty ones are numbered, repeated ones get a number after them.
 pub(crate) fn distinct_names(first: &[Vec<u8>]) -> Vec<String> {
     let mut taken: HashSet<String> = first.iter().map(|field| name(field)).collect();
     let mut used = HashSet::new();

@@ -27,7 +27,7 @@ pub(crate) struct TextFile {
 /// How much of a source to look at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
-    /// About so many bytes; everything if not given.
+    /// About this many bytes; everything if not given.
     pub(crate) sample: Option<usize>,
     /// The source ends before its file does.
     pub(crate) truncated: bool,

@@ -23,7 +23,7 @@ pub(crate) struct Records {
     buffer: Vec<u8>,
     /// Bytes taken from the source.
     taken: usize,
-    /// Stop at the first block that ends behind this many bytes.
+    /// Stop at the first block that ends after this many bytes.
     sample: Option<usize>,
     ended: bool,
     /// What follows the last byte is unknown.
@@ -35,7 +35,7 @@ pub(crate) struct Records {
     line: u64,
     batch_rows: usize,
     record_bytes_max: usize,
-    /// What is wrong with the record behind the last block.
+    /// What is wrong with the record after the last block.
     pending: Option<FileError>,
 }
 
@@ -69,7 +69,7 @@ impl Records {
         Self { skip: usize::from(header), width: Some(width), ..self }
     }
 
-    /// Only a sample: about so many bytes. With `truncated`, the source itself ends before its file does.
+    /// Only a sample: about this many bytes. With `truncated`, the source itself ends before its file does.
     pub(crate) fn sampled(self, bytes: Option<usize>, truncated: bool) -> Self {
         Self { sample: bytes, truncated, ..self }
     }
@@ -235,7 +235,7 @@ impl Records {
         Ok(())
     }
 
-    /// Cuts the buffer behind the records that were split.
+    /// Cuts the buffer after the records that were split.
     fn cut(&mut self, at: usize, spans: Vec<Span>) -> Option<Block> {
         let width = self.width.filter(|_| !spans.is_empty())?;
         let rest = self.buffer.split_off(at);

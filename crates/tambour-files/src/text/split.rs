@@ -155,7 +155,7 @@ impl Delimited {
                     spans.push(Span::new(start, end, false, escaped));
                     return Step::Record(stop + 1);
                 }
-                // A backslash: the byte behind it is part of the field, whatever it is.
+                // A backslash: the byte after it is part of the field, whatever it is.
                 Some(stop) if stop + 1 < text.len() => {
                     escaped = true;
                     at = stop + 2;

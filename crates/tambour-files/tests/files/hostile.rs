@@ -157,11 +157,7 @@ fn broken_json() {
     let deep = format!("{{\"a\":{}\n", "[".repeat(1 << 20));
     expect(error("a.jsonl", deep, options()), Kind::Argument, "nested too deeply");
     let columns = given(&[("a", "Int8")]);
-    expect(
-        error("a.jsonl", "{\"a\":1,\"a\":2}\n", columns),
-        Kind::Argument,
-        "a key is there twice",
-    );
+    expect(error("a.jsonl", "{\"a\":1,\"a\":2}\n", columns), Kind::Argument, "a key appears twice");
 }
 
 #[test]
@@ -279,7 +275,7 @@ fn lying_sizes() {
     expect(error("a.arrow", half, options()), Kind::Corrupt, "the end of an Arrow file is missing");
 }
 
-/// A disk that is full after so many bytes.
+/// A disk that is full after this many bytes.
 struct Full(usize);
 
 impl std::io::Write for Full {

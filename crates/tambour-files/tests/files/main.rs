@@ -14,3 +14,5 @@ mod round_trip;
 mod smallest;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod zones;

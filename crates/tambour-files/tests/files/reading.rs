@@ -164,7 +164,7 @@ fn compressed_text() {
         frame.truncate(written);
         frame
     };
-    // Two frames behind each other are one file; the name says nothing here.
+    // Two frames after each other are one file; the name says nothing here.
     let twice = [frame(&text), frame("3,y\n")].concat();
     let read = read_text("strange", twice, options()).unwrap();
     assert_eq!((read.columns[0].as_str(), read.rows.len()), ("a Int64", 100_002));

@@ -1,4 +1,4 @@
-//! Types chosen by a sample, and rows behind it that do not fit them.
+//! Types chosen by a sample, and rows after it that do not fit them.
 
 use super::support::{Read, columnar, lines, read, read_text, scratch};
 use arrow_array::{
@@ -8,7 +8,7 @@ use arrow_array::{
 use std::sync::Arc;
 use tambour_files::{FileError, Format, Input, ReadOptions, Types, output};
 
-/// A sample of about so many bytes, so that little tables have rows behind it.
+/// A sample of about this many bytes, so that little tables have rows after it.
 fn smallest(sample_bytes: usize) -> ReadOptions {
     let types =
         Types::Smallest { codec: "auto(size)".parse().unwrap(), keep: vec!["key".to_owned()] };
@@ -108,7 +108,7 @@ fn a_sample_leaves_room_and_a_later_value_widens() {
         assert_eq!(found.restarts, restarts, "{row}");
         assert_eq!(found.rows.len(), ROWS + 1);
     }
-    // Once all rows were looked at, their range is no guess: what was refused before it does not matter.
+    // Once all rows were looked at, their range is not a guess: what was refused before it does not matter.
     let text = format!("{head}70000,alpha,1.0,1\n\\N,alpha,1.0,1\n");
     let found = same("a.csv", &text, smallest(PART));
     assert_eq!((found.columns[0].as_str(), found.restarts), ("n Nullable(UInt32)", 2));
@@ -155,7 +155,7 @@ fn iso(second: i64) -> String {
     format!("2024-{month:02}-{day:02} {:02}:{:02}:{:02}", time / 3600, time / 60 % 60, time % 60)
 }
 
-/// Rows without zeros behind the seconds, which only the type adds.
+/// Rows without zeros after the seconds, which only the type adds.
 fn without_zeros(rows: Vec<String>) -> Vec<String> {
     rows.into_iter().map(|row| row.replace(".000", "")).collect()
 }

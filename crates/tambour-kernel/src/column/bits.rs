@@ -61,7 +61,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Reads bits of a slice. Behind the end there are zeros; [`Reader::is_past_end`] tells.
+/// Reads bits of a slice. Past the end there are zeros; [`Reader::is_past_end`] tells.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
     source: &'a [u8],

@@ -1,7 +1,7 @@
 //! Floats predicted from the values before them: what the better of two predictions misses is stored in whole bytes.
 //!
 //! One prediction is the value that followed the same recent values last time; the other adds the difference that followed
-//! the same recent differences. Values come in pairs, behind a byte that says for both which prediction it was and how many
+//! the same recent differences. Values come in pairs, after a byte that says for both which prediction it was and how many
 //! zero bytes its exclusive or starts with.
 
 use super::Malformed;
@@ -93,7 +93,7 @@ impl<'a, T: Table + ?Sized> Predictor<'a, T> {
     }
 }
 
-/// Values of a source of so many bytes: the last may be cut short, and a pair is always whole.
+/// Values of a source of this many bytes: the last may be cut short, and a pair is always whole.
 const fn count(width: usize, bytes: usize) -> usize {
     bytes.div_ceil(width).next_multiple_of(2)
 }

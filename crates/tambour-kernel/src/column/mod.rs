@@ -34,13 +34,13 @@ impl std::fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// A decoder of a stream of bits that hold one value after another, behind the first ones in full. Calling it needs the
+/// A decoder of a stream of bits that hold one value after another, after the first ones in full. Calling it needs the
 /// instruction set of its variant; a [`Runnable`] stands for that.
 pub type DecodeItems =
     unsafe fn(width: Width, source: &[u8], target: &mut [u8]) -> Result<(), Malformed>;
 
 impl Runnable<DecodeItems> {
-    /// Decodes as many values as `target`, a multiple of the width, has room for. Bytes behind the last item are not looked at.
+    /// Decodes as many values as `target`, a multiple of the width, has room for. Bytes after the last item are not looked at.
     pub fn decode(self, width: Width, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
         assert!(target.len().is_multiple_of(width.bytes()));
         let run = self.run();
@@ -66,7 +66,7 @@ impl Width {
     /// Every width.
     pub const ALL: &[Self] = &[Self::W1, Self::W2, Self::W4, Self::W8];
 
-    /// The width of so many bytes.
+    /// The width of this many bytes.
     pub fn new(bytes: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|width| width.bytes() == usize::from(bytes))
     }

@@ -103,7 +103,7 @@ impl std::fmt::Display for Malformed {
             Self::Overflow { at } => write!(f, "value at {at} does not fit its type"),
             Self::NonMinimal { at } => write!(f, "value at {at} has more bytes than it needs"),
             Self::Header { at, byte } => write!(f, "block header {byte:#04x} at {at} is unknown"),
-            Self::Exception { at } => write!(f, "exception at {at} lies outside of its block"),
+            Self::Exception { at } => write!(f, "exception at {at} is outside its block"),
         }
     }
 }

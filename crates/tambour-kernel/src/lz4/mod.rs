@@ -22,9 +22,9 @@ const MATCH_MIN: usize = 4;
 const NIBBLE_MAX: usize = 15;
 /// Farthest offset.
 const OFFSET_MAX: usize = 65_535;
-/// So many bytes at the end of a block are always literals.
+/// This many bytes at the end of a block are always literals.
 const LAST_LITERALS: usize = 5;
-/// The last match starts at least so many bytes before the end.
+/// The last match starts at least this many bytes before the end.
 const LAST_MATCH_DISTANCE: usize = 12;
 
 /// What is wrong with an LZ4 block, and where. Positions count bytes from the start of the source.

@@ -55,7 +55,7 @@ fn frames_that_cannot_be() {
 #[test]
 fn a_promised_message_is_not_reserved_whole() {
     let mut receiver = FrameCodec::new(codec());
-    // A length just below the limit, and nothing behind it.
+    // A length just below the limit, and nothing after it.
     let mut source = BytesMut::from(&[0x80, 0x80, 0x40][..]);
     assert!(receiver.decode(&mut source).unwrap().is_none());
     assert!(source.capacity() <= 128 << 10, "{}", source.capacity());

@@ -280,7 +280,7 @@ fn one_copy_of_the_superblock_is_enough() {
     }
 }
 
-/// Blocks behind the range of a page are those of the next one: a map that counts them in would have them punched.
+/// Blocks after the range of a page are those of the next one: a map that counts them in would have them punched.
 #[test]
 fn a_map_that_gives_a_page_too_many_blocks_is_refused() {
     let (memory, _) = small(Layout::Holes);

@@ -37,7 +37,7 @@ fn a_map_of_all_pages_there_can_be_opens() {
     }
 }
 
-/// Blocks that zero pages are said to have at home are not given back one by one behind the end of the file.
+/// Blocks that zero pages are said to have at home are not given back one by one past the end of the file.
 #[test]
 fn zero_pages_with_blocks_behind_the_end_of_the_file_cost_nothing() {
     let memory = Memory::default();
@@ -50,7 +50,7 @@ fn zero_pages_with_blocks_behind_the_end_of_the_file_cost_nothing() {
     assert!(store.vacated.is_empty(), "{} pages", store.vacated.len());
 }
 
-/// Behind a torn commit stand thousands of beginnings of commits, each of which claims all that follows.
+/// After a torn commit stand thousands of beginnings of commits, each of which claims all that follows.
 #[test]
 fn a_log_of_beginnings_is_not_read_again_and_again() {
     let memory = Memory::default();

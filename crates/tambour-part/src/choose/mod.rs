@@ -23,7 +23,7 @@ use tambour_codec::spec::CodecSpec;
 
 /// Fewer rows say nothing of a column.
 pub const ROWS_MIN: usize = 1_000;
-/// A type that was seen to hold part of the rows must hold values so many times as large.
+/// A type that was seen to hold part of the rows must hold values this many times as large.
 const HEADROOM: i128 = 16;
 /// Different values of a number or date for which a dictionary is tried, and rows that each must have.
 const DIFFERENT_MAX: usize = 8_192;

@@ -172,7 +172,7 @@ impl Encode for Writer {
                 let written = self.elements.write(list.values(), Nulls::Refused, sinks);
                 written.map_err(|fault| fault.map_row(|element| row_of(&offsets, element)))
             }
-            other => Err(Fault::Other { reason: format!("Arrow type {other} is no list") }),
+            other => Err(Fault::Other { reason: format!("Arrow type {other} is not a list") }),
         }
     }
 

@@ -73,7 +73,7 @@ pub(super) fn read_varint(source: &mut dyn Source) -> Result<u64, Fault> {
     Err(source.corrupt("a VarUInt is longer than 64 bits").into())
 }
 
-/// A VarUInt at the start of `bytes` and its length; `None` if it goes on behind them or is too long, for
+/// A VarUInt at the start of `bytes` and its length; `None` if it goes on after them or is too long, for
 /// [`read_varint`] to tell.
 #[inline]
 pub(super) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {

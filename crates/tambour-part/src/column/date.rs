@@ -312,7 +312,7 @@ fn ticks(values: &ArrayRef) -> Result<(ScalarBuffer<i64>, u8), Fault> {
     }
     let Arrow::Timestamp(unit, _) = values.data_type() else {
         return Err(Fault::Other {
-            reason: format!("Arrow type {} is no timestamp", values.data_type()),
+            reason: format!("Arrow type {} is not a timestamp", values.data_type()),
         });
     };
     let ticks = match unit {

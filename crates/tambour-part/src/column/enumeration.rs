@@ -114,7 +114,7 @@ impl Enumeration {
     }
 
     fn unknown(values: &dyn Array, row: usize) -> Fault {
-        Fault::value(row, format!("{:?} is no value of the Enum", shown(values, row)))
+        Fault::value(row, format!("{:?} is not a value of the Enum", shown(values, row)))
     }
 }
 
@@ -148,7 +148,7 @@ impl Fixed for Enumeration {
             let number = self.number(bytes, row);
             #[expect(clippy::cast_possible_truncation, reason = "as wide as the stream has it")]
             let number = if self.width == 1 { i16::from(number as i8) } else { number as i16 };
-            return Err(Fault::value(row, format!("number {number} has no name in the Enum")));
+            return Err(Fault::value(row, format!("the Enum has no name for the number {number}")));
         }
         match self.key {
             Arrow::Int8 => self.keyed::<Int8Type>(&indexes, nulls),

@@ -10,7 +10,7 @@ pub(super) enum Fault {
     Part(PartError),
     /// A value, read or to be written.
     Value { row: usize, reason: String },
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     Utf8 { row: usize },
     /// More than can be handled at once.
     Limit { field: &'static str, limit: u64, got: u64 },

@@ -205,7 +205,7 @@ impl Encode for Writer {
         let target = sinks.stream(&self.indexes);
         let new = if std::mem::replace(&mut self.fresh, false) { NEW_DICTIONARY } else { 0 };
         put_record(target, &indexes, new);
-        // Only between granules: the mark of the next one in the stream of dictionaries is taken behind this one.
+        // Only between granules: the mark of the next one in the stream of dictionaries is taken after this one.
         if !self.learned && self.is_full() {
             self.close(sinks);
         }

@@ -47,7 +47,9 @@ impl Decode for Reader {
         let keys = self.keys.read(sources, &sizes.elements, None).map_err(at_row)?;
         let values = self.values.read(sources, &sizes.elements, None).map_err(at_row)?;
         let Arrow::Struct(fields) = self.entries.data_type() else {
-            return Err(Fault::Other { reason: "the entries of a map are no struct".to_owned() });
+            return Err(Fault::Other {
+                reason: "the entries of a map are not a struct".to_owned(),
+            });
         };
         let entries = StructArray::try_new(fields.clone(), vec![keys, values], None)?;
         Ok(Arc::new(MapArray::try_new(
@@ -93,7 +95,7 @@ impl Encode for Writer {
         refuse_outer_nulls(values)?;
         let Some(map) = values.as_map_opt() else {
             return Err(Fault::Other {
-                reason: format!("Arrow type {} is no map", values.data_type()),
+                reason: format!("Arrow type {} is not a map", values.data_type()),
             });
         };
         let offsets = map.value_offsets();

@@ -10,7 +10,7 @@ use arrow_schema::DataType as Arrow;
 use std::collections::HashMap;
 
 /// The stream of sizes that a column shares with the other columns of its Nested (`nest.size0` of `nest.x`); `None` for
-/// columns that are no part of one. Each column writes it; a part keeps that of one of them.
+/// columns that are not part of one. Each column writes it; a part keeps that of one of them.
 pub fn shared_sizes(column: &str, data_type: &DataType) -> Option<StreamName> {
     let is_array = matches!(data_type, DataType::Array(_) | DataType::Map(..));
     (is_array && nested_name(column).is_some()).then(|| Path::new(column).sizes())

@@ -70,7 +70,7 @@ impl Encode for Writer {
         nulls: Nulls,
         sinks: &mut dyn Sinks,
     ) -> Result<(), Fault> {
-        debug_assert_eq!(nulls, Nulls::Refused, "nothing nullable is inside a Nullable");
+        debug_assert_eq!(nulls, Nulls::Refused, "a Nullable cannot hold another Nullable");
         let map = sinks.stream(&self.name);
         match logical_nulls(values) {
             None => map.resize(map.len() + values.len(), 0),

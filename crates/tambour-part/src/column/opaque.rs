@@ -22,7 +22,7 @@ pub(super) fn find(data_type: &DataType) -> Option<Box<dyn Fixed>> {
     })
 }
 
-/// Shorter values get zeros behind.
+/// Shorter values are padded with zeros.
 #[derive(Debug)]
 struct Padded {
     width: usize,

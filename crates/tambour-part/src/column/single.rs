@@ -65,7 +65,7 @@ fn put(value: &ArrayRef, data_type: &DataType, target: &mut Vec<u8>) -> Result<(
             put_varint(target, elements.len() as u64);
             (0..elements.len()).try_for_each(|at| put(&elements.slice(at, 1), inner, target))
         }
-        DataType::Map(..) => Err(Fault::Other { reason: "a Map is no key".to_owned() }),
+        DataType::Map(..) => Err(Fault::Other { reason: "a Map cannot be a key".to_owned() }),
         DataType::String => {
             refuse_nulls(value, Nulls::Refused)?;
             string_write::write(value, target)
@@ -102,7 +102,7 @@ pub fn read_single(
         }
     }
     if values.at < source.len() {
-        return Err(values.malformed("there is more than the values"));
+        return Err(values.malformed("there are bytes after the last value"));
     }
     let columns = types.iter().zip(&plain).zip(columns);
     columns

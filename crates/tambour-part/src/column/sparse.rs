@@ -9,7 +9,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType as ArrowType;
 use std::cmp::Ordering;
 
-/// Marks the number of defaults behind a granule's last value.
+/// Marks the number of defaults after a granule's last value.
 const END: u64 = 1 << 62;
 /// The most rows of one read: nine bytes can claim any number of them.
 const ROWS_MAX: usize = 1 << 26;

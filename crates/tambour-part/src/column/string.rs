@@ -122,7 +122,7 @@ impl Views {
         let mut sizes = sizes.iter().copied().peekable();
         while let Some(&size) = sizes.peek() {
             if size == 0 {
-                // Behind the last byte there need not be a block.
+                // After the last byte there need not be a block.
                 self.found.push(0);
                 sizes.next();
                 continue;

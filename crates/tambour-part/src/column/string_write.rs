@@ -105,7 +105,9 @@ pub(super) fn each_value(values: &dyn Array, put: impl FnMut(&[u8])) -> Result<(
         Arrow::BinaryView => each_view(values.as_byte_view::<BinaryViewType>(), |value| value, put),
         Arrow::FixedSizeBinary(_) => each_fixed(values, put),
         other => {
-            return Err(Fault::Other { reason: format!("Arrow type {other} holds no strings") });
+            return Err(Fault::Other {
+                reason: format!("Arrow type {other} does not hold strings"),
+            });
         }
     }
     Ok(())

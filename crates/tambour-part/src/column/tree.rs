@@ -287,7 +287,7 @@ fn helper(name: StreamName, width: u8) -> Stream {
     Stream { name, kind: StreamKind::Helper, element }
 }
 
-/// Indexes into a dictionary, behind a header in each granule: as wide as they have to be.
+/// Indexes into a dictionary, after a header in each granule: as wide as they have to be.
 fn indexes(name: StreamName) -> Stream {
     let element = Element { width: 1, class: Class::Unknown };
     Stream { name, kind: StreamKind::Helper, element }

@@ -71,7 +71,7 @@ impl Encode for Writer {
             values.as_struct_opt().filter(|tuple| tuple.num_columns() == self.elements.len())
         else {
             return Err(Fault::Other {
-                reason: format!("Arrow type {} is no such struct", values.data_type()),
+                reason: format!("Arrow type {} is not that struct", values.data_type()),
             });
         };
         let mut pairs = self.elements.iter_mut().zip(tuple.columns());

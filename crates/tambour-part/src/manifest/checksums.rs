@@ -115,7 +115,7 @@ impl Checksums {
 
     fn add(&mut self, place: Place, name: &str, sum: FileSum) -> Result<(), PartError> {
         if !is_plain(name) {
-            return Err(PartError::malformed(place, format!("{name:?} is no file of a part")));
+            return Err(PartError::malformed(place, format!("{name:?} is not a file of a part")));
         }
         if self.files.insert(name.to_owned(), sum).is_some() {
             return Err(PartError::malformed(place, format!("{name:?} is listed twice")));

@@ -50,7 +50,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn is_at_end(&self) -> bool {
         self.rest().is_empty()
     }
-    /// Moves on behind `text` if it comes next.
+    /// Moves on after `text` if it comes next.
     pub(crate) fn skip(&mut self, text: &[u8]) -> bool {
         let found = self.rest().starts_with(text);
         if found {
@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         if self.is_at_end() {
             Ok(())
         } else {
-            Err(self.malformed(format!("{} bytes too many", self.rest().len())))
+            Err(self.malformed(format!("{} trailing bytes", self.rest().len())))
         }
     }
     /// A decimal number without sign and without leading zeros.
@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
         self.at += digits;
         Ok(number)
     }
-    /// The bytes up to `end`, and moves behind it.
+    /// The bytes up to `end`, and moves after it.
     pub(crate) fn until(&mut self, end: u8) -> Result<&'a [u8], PartError> {
         let length = self.rest().iter().position(|byte| *byte == end);
         let length = length.ok_or_else(|| self.malformed("line does not end"))?;

@@ -108,7 +108,7 @@ fn open_wide(
     }
     let found = found.ok_or_else(|| {
         first_error.unwrap_or_else(|| {
-            PartError::malformed(Place::file(&files.path), "no column is readable")
+            PartError::malformed(Place::file(&files.path), "none of its columns can be read")
         })
     })?;
     let known = stated.ok();

@@ -117,7 +117,7 @@ fn measurable(column: &StoredColumn) -> Option<(String, u64)> {
         // The null map has one byte per row, the sizes of arrays eight.
         DataType::Nullable(_) => 1,
         DataType::Array(_) | DataType::Map(_, _) if column.streams.len() > 1 => {
-            // Sizes come first, behind the prefixes of dictionaries.
+            // Sizes come first, after the prefixes of dictionaries.
             let sizes = column.streams.iter().find(|stream| stream.kind == StreamKind::Helper)?;
             return Some((sizes.name.0.clone(), 8));
         }
@@ -149,7 +149,10 @@ fn measure(
     let bytes = bytes.checked_sub(first.offset).filter(|bytes| bytes.is_multiple_of(width));
     let granularity = bytes.map(|bytes| bytes / width).filter(|rows| *rows > 0);
     granularity.map(Some).ok_or_else(|| {
-        PartError::malformed(files.place(&name), "first two marks are not whole rows apart")
+        PartError::malformed(
+            files.place(&name),
+            "the first two marks are not a whole number of rows apart",
+        )
     })
 }
 

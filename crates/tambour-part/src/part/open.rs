@@ -190,7 +190,7 @@ pub(super) fn find_format(files: &PartFiles) -> Result<MarkFormat, PartError> {
     };
     let mut found = FORMATS.into_iter().filter(present);
     let Some(format) = found.next() else {
-        return Err(PartError::malformed(Place::file(&files.path), "there are no mark files"));
+        return Err(PartError::malformed(Place::file(&files.path), "it has no mark files"));
     };
     if let Some(other) = found.next() {
         let reason = format!("there are both .{} and .{} files", format.extension, other.extension);

@@ -45,7 +45,7 @@ pub struct PartReader {
     runs: VecDeque<Run>,
     batch_rows: u64,
     shared: Shared,
-    /// Where the streams stand: behind this granule.
+    /// Where the streams stand: after this granule.
     position: Option<usize>,
 }
 
@@ -53,9 +53,10 @@ impl PartReader {
     pub(crate) fn new(part: &Arc<Part>, request: &ReadRequest) -> Result<Self, PartError> {
         let mut wanted = Vec::new();
         for &index in &request.columns {
-            let stored = part.stored.get(index).ok_or_else(|| {
-                PartError::argument(format!("there is no column {index} in the part"))
-            })?;
+            let stored = part
+                .stored
+                .get(index)
+                .ok_or_else(|| PartError::argument(format!("the part has no column {index}")))?;
             wanted.push(stored.clone());
         }
         let schema = visible_schema(&wanted, request.strings);
@@ -281,7 +282,7 @@ impl ColumnCursor {
     }
 }
 
-/// Rows of these columns that take so many bytes, by their average.
+/// Rows of these columns that take this many bytes, by their average.
 fn rows_for(part: &Part, columns: &[StoredColumn], bytes: u64) -> u64 {
     let sizes = columns.iter().flat_map(|column| &column.streams).map(|stream| {
         let name = format!("{}.bin", part.files.stem(&stream.name.0));
@@ -322,7 +323,8 @@ fn relocate(mut error: PartError, part: &Part, column: &ColumnCursor, granule: u
 /// The rows that were not deleted.
 fn kept_rows(mask: &ArrayRef) -> Result<BooleanArray, PartError> {
     let mask = mask.as_primitive_opt::<UInt8Type>();
-    let values = mask.ok_or_else(|| unexpected("the mask of deleted rows is no UInt8"))?.values();
+    let values =
+        mask.ok_or_else(|| unexpected("the mask of deleted rows is not a UInt8"))?.values();
     let kept = BooleanBuffer::collect_bool(values.len(), |row| {
         values.get(row).is_some_and(|value| *value != 0)
     });

@@ -75,7 +75,7 @@ impl WideSources {
         }
     }
 
-    /// Checks that reading went exactly up to the start of a granule, or to the end of the stream behind the last one.
+    /// Checks that reading went exactly up to the start of a granule, or to the end of the stream after the last one.
     pub(super) fn leave(&self, granule: usize) -> Result<(), PartError> {
         for stream in self.streams.iter().filter(|stream| !stream.is_dictionary) {
             let there = if granule >= self.granules {
@@ -97,7 +97,7 @@ impl WideSources {
     }
 }
 
-/// Offset that reading up to granule `end` does not go beyond: the next block behind the one in which that granule starts.
+/// Offset that reading up to granule `end` does not go beyond: the next block after the one in which that granule starts.
 fn end_of_reading(marks: &Marks, end: usize) -> Option<u64> {
     let last = marks.mark(end, 0)?;
     if last.offset == 0 {
@@ -117,7 +117,7 @@ fn mark(
 
 /// A reader asks for a stream that its type does not have.
 fn no_stream(name: &StreamName) -> PartError {
-    PartError::malformed(Place::default(), format!("there is no stream {:?}", name.0))
+    PartError::malformed(Place::default(), format!("the part has no stream {:?}", name.0))
 }
 
 impl Sources for WideSources {

@@ -8,7 +8,7 @@ use tambour_codec::block::{Block, Decoder};
 use tambour_kernel::hash::{FileHasher, Hash128};
 use tambour_storage::ReadAt;
 
-/// Bytes read at once from files that are no runs of blocks.
+/// Bytes read at once from files that are not runs of blocks.
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// What a file has in it.

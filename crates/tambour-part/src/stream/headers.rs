@@ -18,7 +18,7 @@ pub(crate) struct BlockInfo {
     pub(crate) payload: Vec<u8>,
 }
 
-/// An iterator over the blocks of a file from an offset on; ends behind the first error.
+/// An iterator over the blocks of a file from an offset on; ends after the first error.
 #[derive(Debug)]
 pub(crate) struct Headers<'a> {
     file: &'a dyn ReadAt,
@@ -47,7 +47,7 @@ impl<'a> Headers<'a> {
             .map_err(|cause| PartError::Block { place: Box::new(place.clone()), cause })?;
         let bytes = header.block_bytes() as u64;
         if bytes > left {
-            return Err(PartError::malformed(place, "block ends behind the end of the file"));
+            return Err(PartError::malformed(place, "block extends past the end of the file"));
         }
         self.at = start + bytes;
         let end = count.min(header.block_bytes());

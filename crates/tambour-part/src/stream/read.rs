@@ -17,7 +17,7 @@ use tambour_storage::ReadAt;
 
 /// Most bytes of one read.
 pub(crate) const WINDOW_BYTES_MAX: usize = 1 << 20;
-/// Fewest bytes of one read, if the stream has so many.
+/// Fewest bytes of one read, if the stream has this many.
 pub(crate) const WINDOW_BYTES_MIN: usize = 64 << 10;
 /// Bytes that all windows of a reader may have together; with very many streams each gets [`WINDOW_BYTES_MIN`] anyway.
 const WINDOWS_BYTES: usize = 64 << 20;
@@ -69,7 +69,7 @@ pub(crate) struct StreamReader {
     window_start: u64,
     window_filled: usize,
     window_bytes: usize,
-    /// No reading ahead behind this offset.
+    /// No reading ahead after this offset.
     limit: u64,
     current: Current,
     position: usize,
@@ -185,7 +185,7 @@ impl StreamReader {
         let left = self.file.len().saturating_sub(at);
         if (count as u64) > left {
             let place = self.place(at);
-            return Err(PartError::malformed(place, "block ends behind the end of the file"));
+            return Err(PartError::malformed(place, "block extends past the end of the file"));
         }
         let kept = offset.map_or(0, |offset| {
             self.window.copy_within(offset..self.window_filled, 0);

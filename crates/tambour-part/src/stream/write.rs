@@ -12,9 +12,9 @@ use tambour_codec::block::Encoder;
 use tambour_kernel::hash::FileHasher;
 use tambour_storage::{Storage, WriteFile};
 
-/// A block with so many bytes is closed before a granule starts.
+/// A block with this many bytes is closed before a granule starts.
 pub(crate) const BLOCK_BYTES_MIN: usize = 64 << 10;
-/// A block is closed inside a granule when it has so many bytes.
+/// A block is closed inside a granule when it has this many bytes.
 pub(crate) const BLOCK_BYTES_MAX: usize = 1 << 20;
 /// Encoded bytes that wait before they go to the file.
 const FLUSH_BYTES: usize = 256 << 10;

@@ -209,7 +209,7 @@ pub(crate) fn unit(precision: u8) -> TimeUnit {
     }
 }
 
-/// Digits behind the second of an Arrow unit.
+/// Digits after the second of an Arrow unit.
 pub fn unit_precision(unit: TimeUnit) -> u8 {
     match unit {
         TimeUnit::Second => 0,

@@ -25,7 +25,7 @@ impl FromStr for DataType {
     }
 }
 
-/// The named elements of `Nested(a T, b U)`; `None` if the text is another type. Nested is no type of a column here:
+/// The named elements of `Nested(a T, b U)`; `None` if the text is another type. Nested is not a type of a column here:
 /// a table declares it and has one `Array` column per element (`nest.a`, `nest.b`).
 pub fn nested_elements(text: &str) -> Result<Option<Vec<(String, DataType)>>, PartError> {
     let mut parser = Parser::new(text)?;
@@ -48,7 +48,7 @@ impl Parser<'_> {
         }
         let start = self.at;
         let Some(name) = self.word() else {
-            return Err(self.error("a type expected"));
+            return Err(self.error("expected a type"));
         };
         if let Some(found) = plain(name) {
             return Ok(found);
@@ -272,7 +272,8 @@ impl Parser<'_> {
                 Ok(DataType::Decimal { precision, scale })
             }
             _ => {
-                Err(self.error("a Decimal has 1 to 76 digits and at most as many behind the point"))
+                Err(self
+                    .error("a Decimal has 1 to 76 digits, and at most that many after the point"))
             }
         }
     }
@@ -289,7 +290,7 @@ impl Parser<'_> {
                 match u8::try_from(self.number()?) {
                     Ok(digits @ 0..=9) => precision = Some(digits),
                     _ => {
-                        return Err(self.error("a DateTime64 has 0 to 9 digits behind the seconds"));
+                        return Err(self.error("a DateTime64 has 0 to 9 digits after the seconds"));
                     }
                 }
                 if self.take(',') {

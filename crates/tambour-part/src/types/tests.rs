@@ -106,7 +106,7 @@ fn texts_are_printed_in_the_canonical_form() {
 #[test]
 fn wrong_texts_are_refused_where_they_break() {
     for (text, said) in [
-        ("", "a type expected"),
+        ("", "expected a type"),
         ("Array", "`(` expected"),
         ("Array(UInt8", "`)` expected"),
         ("UInt8)", "something follows"),

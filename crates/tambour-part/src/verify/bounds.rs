@@ -41,7 +41,7 @@ impl Bounds {
                 || compare(data_type, &value, &self.high) == Some(Ordering::Greater);
             if outside {
                 let place = self.place.clone().at_row(first_row + row as u64);
-                return Err(PartError::malformed(place, "value lies outside of the range"));
+                return Err(PartError::malformed(place, "value is outside the range"));
             }
         }
         Ok(())
@@ -111,7 +111,7 @@ fn unsigned(a: &[u8], b: &[u8]) -> Ordering {
     a.iter().rev().cmp(b.iter().rev())
 }
 
-/// The bytes behind the length.
+/// The bytes after the length.
 fn text(value: &[u8]) -> Option<&[u8]> {
     let length_bytes = value.iter().position(|byte| *byte < 0x80)? + 1;
     value.get(length_bytes..)

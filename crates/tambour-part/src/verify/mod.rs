@@ -1,4 +1,4 @@
-//! Verifying: reads and checks everything that a part has, and goes on behind each thing that is wrong.
+//! Verifying: reads and checks everything that a part has, and goes on after each thing that is wrong.
 
 mod bounds;
 
@@ -249,7 +249,7 @@ fn check_places(
             None if mark.block == end => 0,
             None => {
                 let reason =
-                    format!("mark {record} leads to {}, no block starts there", mark.block);
+                    format!("mark {record} leads to {}, where no block starts", mark.block);
                 return Err(PartError::malformed(part.files.place(name), reason));
             }
         };

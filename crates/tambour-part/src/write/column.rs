@@ -50,12 +50,12 @@ impl Sinks for ColumnSinks {
 const LEARNED_ROWS_MAX: usize = 2 << 20;
 /// ... and at least, ...
 const LEARNED_ROWS_MIN: usize = 64 << 10;
-/// ... with about so much memory for all columns, of which a row takes eight bytes, ...
+/// ... with about this much memory for all columns, of which a row takes eight bytes, ...
 const LEARNED_BYTES: usize = 64 << 20;
-/// ... besides the values of the dictionaries that the rows come with: so much for a column.
+/// ... besides the values of the dictionaries that the rows come with: this much for a column.
 const LEARNED_VALUES_BYTES: usize = 8 << 20;
 
-/// How many rows each of so many columns with dictionaries may keep.
+/// How many rows each of this many columns with dictionaries may keep.
 pub(super) fn learned_rows(dictionaries: usize) -> usize {
     (LEARNED_BYTES / 8 / dictionaries.max(1)).clamp(LEARNED_ROWS_MIN, LEARNED_ROWS_MAX)
 }

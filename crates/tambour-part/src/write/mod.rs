@@ -85,7 +85,7 @@ impl PartSpec {
         for (column, codec) in &self.columns {
             let place = || Place::column(&column.name);
             if column.name.is_empty() || !names.insert(&column.name) {
-                return Err(PartError::value(place(), "column has no name of its own"));
+                return Err(PartError::value(place(), "column shares its name with another"));
             }
             check_dialect(self.dialect, &column.name, codec)?;
         }

@@ -30,9 +30,9 @@ pub struct RecodeSummary {
     pub uncompressed: u64,
 }
 
-/// Blocks of mark files have so many bytes.
+/// Blocks of mark files have this many bytes.
 const MARK_BLOCK_BYTES: usize = 64 << 10;
-/// Files are copied in pieces of so many bytes.
+/// Files are copied in pieces of this many bytes.
 const COPY_BYTES: usize = 1 << 20;
 
 /// Where the bytes of a block have gone: the new block and the position in it, and how many bytes they are.
@@ -251,9 +251,9 @@ impl Recoding<'_> {
         for (index, mark) in marks.of_stream(0).enumerate() {
             let place = || self.part.files.place(name).at(index as u64);
             let Some((moved, size)) = moves.get(&mark.block) else {
-                return Err(PartError::malformed(place(), "a mark that is at no block"));
+                return Err(PartError::malformed(place(), "a mark that leads to no block"));
             };
-            // Blocks are joined: behind its own block, a mark would be in another one's values.
+            // Blocks are joined: after its own block, a mark would be in another one's values.
             if mark.offset > *size {
                 return Err(PartError::mismatch(place(), "offset of a mark", *size, mark.offset));
             }

@@ -30,7 +30,7 @@ pub enum StringLayout {
 const ROWS_MAX: usize = 1 << 17;
 /// ... and memory that they may take.
 const BYTES_MAX: usize = 32 << 20;
-/// Sizes have to save so much of the bytes: inline is what more servers read.
+/// Sizes have to save this much of the bytes: inline is what more servers read.
 const GAIN_MIN: f64 = 0.005;
 /// Rows of a granule of the measurement.
 const GRANULE_ROWS: usize = 8192;

@@ -176,7 +176,7 @@ fn marks_must_be_of_one_form_and_agree() {
         .find_map(Result::err)
         .unwrap();
     assert!(error.to_string().contains("does not end where its marks say"), "{error}");
-    // Marks behind the file, and backwards.
+    // Marks after the file, and backwards.
     for (at, byte) in [(24, 0xff), (0, 0xff)] {
         let mut other = marks.clone();
         other[at] = byte;

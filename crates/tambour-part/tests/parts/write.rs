@@ -275,7 +275,7 @@ fn partitions_are_written_and_believed_only_under_their_name() {
     assert_eq!(damage.len(), 1);
     assert_eq!(
         damage[0].error.to_string(),
-        "t/202402_3_3_0/minmax_d.idx, column `d`, row 0: value lies outside of the range"
+        "t/202402_3_3_0/minmax_d.idx, column `d`, row 0: value is outside the range"
     );
 }
 

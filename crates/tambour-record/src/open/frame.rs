@@ -12,7 +12,7 @@ use crate::{GROUP_RECORDS_MAX, RECORD_BYTES_MAX, RecordError};
 use std::ops::Range;
 use tambour_kernel::hash::crc32c;
 
-/// Magic of the head in front, and of the one behind.
+/// Magic of the head in front, and of the one after.
 pub(super) const MAGICS: [[u8; 4]; 2] = [*b"TRF1", *b"TRF2"];
 /// Bytes of a head without its directory: magic, length of the directory, of the payload, records, id, sum.
 pub(super) const HEAD_BYTES: usize = 28;

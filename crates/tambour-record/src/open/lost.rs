@@ -47,7 +47,7 @@ pub(super) struct Unread {
 }
 
 impl Sectors<'_> {
-    /// Whether a sector is zeros as far as the commit wrote it, or behind the end of the file.
+    /// Whether a sector is zeros as far as the commit wrote it, or past the end of the file.
     fn is_lost(&self, sector: usize) -> bool {
         let file_bytes = self.segment.file_bytes;
         let (from, to) = (sector * SECTOR_BYTES, (sector + 1) * SECTOR_BYTES);
@@ -97,7 +97,7 @@ impl Sectors<'_> {
         found.iter().zip(expected).all(|(found, expected)| found.is_none_or(|it| it == *expected))
     }
 
-    /// A frame at `at` whose heads cannot be read, with the next one that can at `end` or behind; `None` where lost sectors do not
+    /// A frame at `at` whose heads cannot be read, with the next one that can at `end` or later; `None` where lost sectors do not
     /// explain why.
     pub(super) fn explain_unread(&self, at: usize, end: usize, id: u64) -> Option<Unread> {
         let fields = match self.look(at, 0) {

@@ -37,7 +37,7 @@ struct Frame {
     records: u64,
     /// First byte in the file.
     at: usize,
-    /// The head that can be read: that in front, or that behind.
+    /// The head that can be read: the one before the frame, or the one after it.
     head_at: usize,
     /// Whether the frame before belongs to the same commit.
     goes_on: bool,
@@ -57,7 +57,7 @@ pub(super) struct OpenSegment {
     pub(super) file_bytes: usize,
     /// What is damaged; a torn tail is not.
     pub(super) damage: Vec<RecordError>,
-    /// Whether something is behind the last frame that is none: a commit that was cut off, or damage.
+    /// Whether something is after the last frame that is none: a commit that was cut off, or damage.
     pub(super) torn: bool,
     /// What that is.
     pub(super) tail: Tail,
@@ -129,7 +129,7 @@ impl OpenSegment {
     fn find_frames(&mut self, limit: u64) {
         let frames_at = self.frames_end;
         let mut at = frames_at;
-        // Made at the first damage: where a head behind a frame is not, the payload decides, and what follows.
+        // Made at the first damage: where a head after a frame is not, the payload decides, and what follows.
         let mut candidates = None;
         let mut at_limit = false;
         while at < self.file_bytes {
@@ -148,7 +148,7 @@ impl OpenSegment {
                     Damage::new(at, "a frame", "one", format!("{bytes} bytes of something else"));
                 self.damage.push(found.within(&self.path, 0));
             } else if frame.head_at > frame.at {
-                let found = Damage::new(at, "head of a frame", "that behind it", "another one");
+                let found = Damage::new(at, "head of a frame", "the one after it", "another one");
                 self.damage.push(found.within(&self.path, 0));
             }
             at = next;
@@ -171,12 +171,12 @@ impl OpenSegment {
         self.torn = self.end() < limit && self.frames_end < self.file_bytes;
     }
 
-    /// What is wrong behind the last frame, if that is no commit that was cut off.
+    /// What is wrong after the last frame, if that is not a commit that was cut off.
     pub(super) fn tail_damage(&self) -> Option<RecordError> {
         let Tail::Damaged { records } = self.tail else { return None };
         let bytes = self.file_bytes - self.frames_end;
         let got = format!(
-            "{bytes} bytes that no crash leaves: {records} records at least may be lost behind {}",
+            "{bytes} bytes that no crash leaves: {records} or more records may be lost after {}",
             self.end()
         );
         let found = Damage::new(
@@ -201,7 +201,7 @@ impl OpenSegment {
         Some((Frame { first, records, at, head_at: at, goes_on }, end))
     }
 
-    /// Whether the head behind a frame is that in front of it.
+    /// Whether the head after a frame is that in front of it.
     fn has_twin(&self, head: &Head, behind_at: usize) -> bool {
         self.head(behind_at).is_some_and(|(behind, side)| side == 1 && behind == *head)
     }
@@ -239,7 +239,7 @@ impl OpenSegment {
         Ok((rest, length))
     }
 
-    /// The id behind the last record.
+    /// The id after the last record.
     pub(super) fn end(&self) -> u64 {
         self.frames.last().map_or(self.header.base, |frame| frame.first + frame.records)
     }
@@ -316,7 +316,7 @@ impl OpenSegment {
             Some(frame) if id - frame.first < frame.records => Ok((behind - 1, *frame)),
             _ => {
                 let at = frame.map_or(0, |frame| frame.at);
-                let what = format!("record {id} behind this place");
+                let what = format!("record {id} after this place");
                 Err(Damage::new(at, "a frame", what, "damage").within(&self.path, 0))
             }
         }

@@ -1,4 +1,4 @@
-//! Frames behind damage: all heads of a file in one pass, and which of them stand for whole frames.
+//! Frames after damage: all heads of a file in one pass, and which of them stand for whole frames.
 
 use super::frame::{DIRECTORY_BYTES_MAX, HEAD_BYTES, Head, MAGICS};
 use super::{Frame, OpenSegment};
@@ -14,7 +14,7 @@ struct Candidate {
     frame: Frame,
     /// Where the frame ends.
     end: usize,
-    /// Whether the head is that behind the frame.
+    /// Whether the head is that after the frame.
     is_behind: bool,
     /// Whether the frame counts.
     is_whole: bool,
@@ -29,7 +29,7 @@ impl Candidates {
         let rest = segment.bytes.get(from..segment.file_bytes).unwrap_or_default();
         let mut found: Vec<Candidate> =
             places(rest).filter_map(|at| candidate(segment, from + at)).collect();
-        // The last start of a frame that its head behind tells, and the last frame that is whole.
+        // The last start of a frame that its head after tells, and the last frame that is whole.
         let told = found.iter().filter(|one| one.is_behind).map(|one| one.frame.at).max();
         let mut whole: Option<usize> = None;
         for one in found.iter_mut().rev().filter(|one| !one.is_behind) {
@@ -59,7 +59,7 @@ impl Candidates {
         Some((one.frame, one.end))
     }
 
-    /// The next frame behind `at` of which either head can be read, and its end.
+    /// The next frame after `at` of which either head can be read, and its end.
     pub(super) fn behind(&self, at: usize) -> Option<(Frame, usize)> {
         let start = self.0.partition_point(|one| one.frame.head_at <= at);
         let one = self.0[start..].iter().find(|one| one.is_whole && one.frame.at >= at)?;
@@ -67,7 +67,7 @@ impl Candidates {
     }
 }
 
-/// Where heads may stand. A head says how long its directory is, and all of that goes into a sum: after so many times the
+/// Where heads may stand. A head says how long its directory is, and all of that goes into a sum: after this many times the
 /// file's bytes the rest is not looked at, since only somebody who means to waste time writes such a file.
 pub(super) fn places(rest: &[u8]) -> impl Iterator<Item = usize> + '_ {
     let mut effort = rest.len().saturating_mul(EFFORT_MAX).saturating_add(EFFORT_FREE);
@@ -116,7 +116,7 @@ mod tests {
             whole.clear();
             frame::write(&batch, 0..1, id, header.seed, &mut encoder, &mut whole).unwrap();
             let (head, _) = Head::parse(&whole, header.seed).unwrap();
-            // The head, a payload that is none, and no head behind it.
+            // The head, a payload that is none, and no head after it.
             file.extend_from_slice(&whole[..head.own_bytes]);
             file.resize(file.len() + head.payload_bytes, 0xff);
         }

@@ -2,7 +2,7 @@
 //!
 //! A commit appends, so that a crash leaves the beginning of what was to be written, and zeros where bytes did not reach the
 //! disk. The beginning of a frame tells nothing of its own accord: whoever cuts a file off leaves the same. But bytes that are
-//! neither are no work of a crash, and may have been records that were acknowledged.
+//! neither are not the work of a crash, and may have been records that were acknowledged.
 
 use super::frame::{HEAD_BYTES, Head, starts_like_head};
 use super::search::places;
@@ -78,7 +78,7 @@ impl OpenSegment {
     }
 
     /// Counts frames of a commit that was cut off as records, for those who want all that can be read: if anything is whole
-    /// behind what was lost. Whether more may be lost than ids tell.
+    /// after what was lost. Whether more may be lost than ids tell.
     pub(crate) fn take_back(&mut self) -> bool {
         let Tail::Cut(torn) = &mut self.tail else { return false };
         if torn.whole_behind {

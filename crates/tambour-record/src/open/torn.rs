@@ -2,12 +2,12 @@
 //!
 //! A commit appends its frames in one go and returns when they are synced; the next one begins after that. So a frame that
 //! begins a commit proves that all before it was durable, and only what the last commit wrote can be torn. Pages reach the
-//! disk in any order: of what was appended each sector is there, or it is zeros, or it is behind the end of the file. If
+//! disk in any order: of what was appended each sector is there, or it is zeros, or it is past the end of the file. If
 //! everything that is wrong from some frame of the last commit on is explained by such sectors, the commit was torn, and the
-//! frame and all behind it are taken for unwritten; nobody was told that they are durable. Other bytes are damage.
+//! frame and all after it are taken for unwritten; nobody was told that they are durable. Other bytes are damage.
 //!
 //! A disk that loses a sector of a last commit that was durable leaves the same. That cannot be told apart; so where anything
-//! whole stands behind what was lost, a writer keeps a copy of the file, and `salvage` takes what is whole.
+//! whole stands after what was lost, a writer keeps a copy of the file, and `salvage` takes what is whole.
 
 use super::frame::{HEAD_BYTES, Head, starts_like_head};
 use super::lost::Sectors;
@@ -23,9 +23,9 @@ pub(crate) struct Torn {
     pub(super) frames: Vec<Frame>,
     /// Their records.
     pub(crate) records: Option<u64>,
-    /// Whether a head or a block behind the first lost place is whole.
+    /// Whether a head or a block after the first lost place is whole.
     pub(crate) whole_behind: bool,
-    /// Whether there may be records behind those that heads tell of.
+    /// Whether there may be records after those that heads tell of.
     pub(crate) unknown: bool,
     /// The first lost place.
     lost_at: Option<usize>,
@@ -73,7 +73,7 @@ pub(super) fn commit_start(segment: &OpenSegment, frames_at: usize) -> usize {
 /// Takes frames of the last commit back, if that was torn; what follows the others then. Frames begin at `frames_at`. `None`
 /// where it was not, or nothing follows.
 pub(super) fn settle(segment: &mut OpenSegment, frames_at: usize) -> Option<Tail> {
-    // Where its first frame is lost, so is its start: it lies behind all that can be read in front of it.
+    // Where its first frame is lost, so is its start: it lies after all that can be read in front of it.
     let first = segment.frames.iter().rposition(|frame| !frame.goes_on).unwrap_or(0);
     let start = commit_start(segment, frames_at);
     let mut end = start;
@@ -157,14 +157,14 @@ pub(super) fn torn(segment: &OpenSegment, from: usize, start: usize) -> Option<T
     Some(torn)
 }
 
-/// Whether the rest of a file is the beginning of a head, with or without zeros behind it.
+/// Whether the rest of a file is the beginning of a head, with or without zeros after it.
 fn is_beginning(segment: &OpenSegment, place: Range<usize>) -> bool {
     let rest = segment.bytes.get(place).unwrap_or_default();
     let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count();
     starts_like_head(&rest[..rest.len() - zeros])
 }
 
-/// The id behind the last record in front of some place.
+/// The id after the last record in front of some place.
 fn id_at(segment: &OpenSegment, at: usize) -> u64 {
     let before = segment.frames.partition_point(|frame| frame.at < at).checked_sub(1);
     before.map_or(segment.header.base, |last| {

@@ -66,7 +66,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The id behind the last record.
+    /// The id after the last record.
     pub(crate) fn end(&self) -> u64 {
         self.base.saturating_add(self.records)
     }

@@ -19,7 +19,7 @@ const FATES: [Fate; 8] = [
     Fate::Reordered { seed: 6, page_bytes: 4096 },
 ];
 
-/// Appends, seals, appends again; the id behind the last record that was acknowledged.
+/// Appends, seals, appends again; the id after the last record that was acknowledged.
 fn work(storage: &Arc<dyn Storage>, acknowledged: &mut u64) -> Result<(), RecordError> {
     let store = RecordStore::open(storage, Path::new(PATH))?;
     let writer = store.writer("default")?;

@@ -118,7 +118,7 @@ fn damage_at_the_end_of_an_open_segment_is_told_from_a_commit_that_was_cut_off()
         salvage(storage, Path::new(PATH), Path::new("logs/saved")).unwrap()
     };
     let head = |contents: &[u8], magic: &[u8]| memchr::memmem::rfind(contents, magic).unwrap();
-    // The last frame, ten records behind fifty, loses both of its heads, or all of it is overwritten.
+    // The last frame, ten records after fifty, loses both of its heads, or all of it is overwritten.
     let both_heads = |contents: &mut Vec<u8>| {
         for magic in [&b"TRF1"[..], b"TRF2"] {
             let at = head(contents, magic);
@@ -146,7 +146,7 @@ fn damage_at_the_end_of_an_open_segment_is_told_from_a_commit_that_was_cut_off()
         assert!(matches!(reader.get(55), Err(RecordError::Corrupt { .. })));
         assert!(reader.scan(0..u64::MAX, |_| ControlFlow::Continue(())).is_err());
         assert_eq!(reader.get(49).unwrap(), record(49));
-        // A writer goes on behind it, says what it found, and leaves it there.
+        // A writer goes on after it, says what it found, and leaves it there.
         let store = RecordStore::open(&storage, Path::new(PATH)).unwrap();
         let writer = store.writer("default").unwrap();
         assert_eq!((writer.end(), writer.take_found().len()), (50, 1));

@@ -23,9 +23,9 @@ use std::sync::{Arc, Mutex};
 use tambour_storage::memory::{Fate, Memory};
 use tambour_storage::{Barrier, Entry, Lock, ReadAt, Storage, WriteFile};
 
-/// Of so many flips, one is followed by everything.
+/// Of this many flips, one is followed by everything.
 const WHOLE_EVERY: usize = 9973;
-/// Of so many flips in groups, one is followed by opening the view.
+/// Of this many flips in groups, one is followed by opening the view.
 const OPEN_EVERY: usize = 61;
 /// Reads all over a segment.
 const SPREAD: u64 = 48;
@@ -223,7 +223,7 @@ impl Subject {
         let mut damage = Vec::new();
         check_files(&view, &mut damage);
         if let Some(near) = near {
-            assert!(damage.is_empty(), "{}: a group is no index", what());
+            assert!(damage.is_empty(), "{}: a group is not an index", what());
             near.look(&view, what);
             return;
         }

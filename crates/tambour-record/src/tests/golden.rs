@@ -11,10 +11,10 @@ use tambour_storage::Storage;
 use tambour_storage::disk;
 use tambour_storage::memory::Memory;
 
-/// Records that are sealed, and the commits behind them.
+/// Records that are sealed, and the commits after them.
 const SEALED: u64 = 60;
 const COMMITS: [u64; 3] = [3, 150, 1];
-/// The last commit but one is of so many bytes a record that it takes two frames.
+/// The last commit but one is of this many bytes a record that it takes two frames.
 const LARGE: u64 = 3000;
 
 fn golden() -> PathBuf {

@@ -63,7 +63,7 @@ pub(super) fn reader(storage: &Arc<dyn Storage>) -> Result<Reader, RecordError> 
     Ok(Arc::new(store.view("default", &ViewOptions::default())?).reader())
 }
 
-/// A store of so many records: sealed in groups, then some that are open.
+/// A store of this many records: sealed in groups, then some that are open.
 pub(super) fn sealed_and_open(sealed: u64, open: u64, group: usize) -> Memory {
     let memory = disk();
     let storage = dynamic(&memory);

@@ -165,7 +165,7 @@ fn other_bytes_in_the_last_commit_are_damage_and_lost_sectors_are_not() {
         // All from that frame on is taken back, and that is told.
         assert!(found < 100 + MANY && (found == end || end == 0 && found > 100), "{found}");
         assert_eq!(verify(&dynamic(&torn), Path::new(PATH)).unwrap().damage.len(), 1);
-        // What is whole behind that sector may have been acknowledged: it is saved, and the blocks that it overlaps are lost.
+        // What is whole after that sector may have been acknowledged: it is saved, and the blocks that it overlaps are lost.
         let salvaged = salvage(&dynamic(&torn), Path::new(PATH), Path::new("logs/saved")).unwrap();
         assert_eq!(salvaged.records + salvaged.lost, 100 + MANY);
         assert!((1..=4 * 16).contains(&salvaged.lost) && !salvaged.unknown, "{}", salvaged.lost);

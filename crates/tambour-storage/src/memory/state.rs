@@ -187,7 +187,7 @@ pub(super) fn survive(live: &[u8], durable: &[u8], fate: Fate, dice: &mut Dice) 
     }
 }
 
-/// Pages that were written in any order: what was durable, and behind it some of the pages, with zeros for the others.
+/// Pages that were written in any order: what was durable, and after it some of the pages, with zeros for the others.
 fn reorder(live: &[u8], durable: &[u8], page_bytes: usize, dice: &mut Dice) -> Vec<u8> {
     let mut bytes = durable.to_vec();
     // From nearly none to nearly all.

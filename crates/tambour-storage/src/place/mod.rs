@@ -39,7 +39,7 @@ pub trait File: Send + Sync + std::fmt::Debug {
     fn length(&self) -> io::Result<u64>;
     /// Fills `target` from `offset`; an early end is `UnexpectedEof`.
     fn read_at(&self, target: &mut [u8], offset: u64) -> io::Result<()>;
-    /// Writes the pieces one behind the other from `offset`.
+    /// Writes the pieces one after another from `offset`.
     fn write_at(&self, pieces: &[&[u8]], offset: u64) -> io::Result<()>;
     /// Changes the length; what is new reads as zeros.
     fn set_length(&self, length: u64) -> io::Result<()>;
@@ -62,7 +62,7 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
     /// Makes a new file for writing (an existing one is an error).
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
-    /// Writes must begin at multiples of so many bytes, and be multiples of them.
+    /// Writes must begin at multiples of this many bytes, and be multiples of them.
     fn write_unit(&self) -> u64 {
         1
     }

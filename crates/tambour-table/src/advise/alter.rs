@@ -38,7 +38,7 @@ pub fn statements(advice: &Advice, table: &str, server: Option<Version>) -> Stri
         let _ = writeln!(text, "ALTER TABLE {table} MODIFY COLUMN {name} CODEC({spec});");
     }
     if changed.is_empty() {
-        let _ = writeln!(text, "-- no codec pays better than the present one");
+        let _ = writeln!(text, "-- no codec does better than the present one");
     } else {
         let _ = writeln!(text, "-- merges write the new codecs; this does it at once:");
         let _ = writeln!(text, "-- OPTIMIZE TABLE {} FINAL;", quoted_name(table));

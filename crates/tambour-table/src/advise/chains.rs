@@ -126,7 +126,7 @@ pub(super) fn rank(
     let measured: Result<Vec<Measure>, TableError> =
         found.specs.iter().map(|spec| bench.measure(spec)).collect();
     let mut measured = measured?;
-    // High levels are worth their time behind what is smallest only.
+    // High levels are worth their time after what is smallest only.
     let least = measured.iter().min_by_key(|measure| measure.stored_bytes);
     if let Some(spec) = least.and_then(|least| choose::high(&least.spec))
         && takes(&spec)

@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 262_144;
 const LEADERS_MAX: usize = 3;
 /// Rows per different value from which on a column may lead.
 const ROWS_PER_DIFFERENT: usize = 16;
-/// An order has to save so much of all bytes.
+/// An order has to save this much of all bytes.
 const GAIN_MIN: f64 = 0.03;
 
 /// An order of rows.

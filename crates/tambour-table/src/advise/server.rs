@@ -45,7 +45,8 @@ impl FromStr for Version {
             }
             _ => None,
         };
-        version.ok_or_else(|| format!("{text:?} is no version of ClickHouse, as 26.9 is"))
+        version
+            .ok_or_else(|| format!("{text:?} is not a version of ClickHouse; write it like 26.9"))
     }
 }
 
@@ -150,14 +151,12 @@ pub fn verdict(spec: &CodecSpec, data_type: &DataType, server: Version) -> Verdi
         match SINCE.iter().find(|(known, _)| known == name) {
             Some((_, since)) if *since <= server => {}
             Some((_, since)) => return Verdict::Missing(format!("{name} came with {since}")),
-            None => return Verdict::Missing(format!("{name} is no codec of ClickHouse")),
+            None => return Verdict::Missing(format!("{name} is not a ClickHouse codec")),
         }
     }
     let inner_t64 = names.iter().skip(1).any(|name| name == "T64");
     if inner_t64 && server < Version::new(26, 1) {
-        return Verdict::Broken(
-            "T64 behind another codec can be neither written nor read (#79198)",
-        );
+        return Verdict::Broken("T64 after another codec can be neither written nor read (#79198)");
     }
     for Fault { codecs: (first, second), fixed, what } in &FAULTS {
         let at = names.iter().position(|name| name == first);

@@ -53,7 +53,7 @@ pub(super) fn advise(
     for Candidate { data_type, reason } in
         candidates(&column.data_type, &sample.facts[index], &arrays)
     {
-        // What a library of dates cannot read is no date: the type is not offered then.
+        // What a library of dates cannot read is not a date: the type is not offered then.
         let Some(arrays) = converted(&arrays, &data_type) else { continue };
         let other = Column { name: column.name.clone(), data_type: data_type.clone() };
         let Ok(streams) = Streams::of(&other, &arrays) else { continue };

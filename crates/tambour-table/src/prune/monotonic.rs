@@ -10,7 +10,7 @@ use arrow_schema::{DataType as ArrowType, Schema};
 use std::sync::Arc;
 use tambour_part::types::{DataType, Strings};
 
-/// Slack for local times that go backward, in seconds: no zone ever set its clocks back by so much.
+/// Slack for local times that go backward, in seconds: no zone ever set its clocks back by this much.
 const ZONE_SLACK: i64 = 2 * 86_400;
 
 pub(super) fn column_name(expression: &Expression) -> Option<&str> {

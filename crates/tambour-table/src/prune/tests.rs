@@ -134,7 +134,7 @@ fn key_set() -> impl Strategy<Value = Vec<Key>> {
 /// One constant, as an array that stands for a column of its own.
 fn value_of(constants: &[Constant], picks: &[usize], data_type: &DataType) -> ArrayRef {
     use super::super::ordinal::constant_array;
-    // NULL is no constant of an array: build with a stand-in, then mask.
+    // NULL is not a constant of an array: build with a stand-in, then mask.
     let stand_in = constants.iter().find(|it| **it != Constant::Null).unwrap();
     let chosen: Vec<&Constant> =
         picks.iter().map(|pick| &constants[pick % constants.len()]).collect();

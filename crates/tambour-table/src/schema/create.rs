@@ -39,7 +39,7 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
     Ok(definition)
 }
 
-/// `name`, `db.name`, and what may stand behind it. A table that is being attached may be called `_`.
+/// `name`, `db.name`, and what may stand after it. A table that is being attached may be called `_`.
 fn table_name(cursor: &mut Cursor) -> Result<(Option<String>, String), TableError> {
     let mut database = None;
     let mut name = cursor.expect_name("the table's name")?;
@@ -112,7 +112,7 @@ fn is_element(cursor: &Cursor) -> bool {
     }
 }
 
-/// One column with its clauses; true if `PRIMARY KEY` stands behind it.
+/// One column with its clauses; true if `PRIMARY KEY` stands after it.
 fn column(cursor: &mut Cursor, definition: &mut TableDefinition) -> Result<bool, TableError> {
     let mut name = cursor.expect_name("a column")?;
     while cursor.take_symbol(".") {

@@ -63,7 +63,7 @@ impl Expression {
         Ok(Self::parse_key(sql)?.into_iter().map(Self::for_partition).collect())
     }
 
-    /// Reads what stands behind `ORDER BY` or `PARTITION BY`: one expression, a tuple, or `tuple()`.
+    /// Reads what stands after `ORDER BY` or `PARTITION BY`: one expression, a tuple, or `tuple()`.
     pub(super) fn read_key(cursor: &mut Cursor) -> Result<Vec<Self>, TableError> {
         if cursor.at_word("tuple") && cursor.text(cursor.peek_ahead(1)) == "(" {
             cursor.next();

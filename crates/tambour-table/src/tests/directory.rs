@@ -1,4 +1,4 @@
-//! Directories that are no table of ours, or not yet, or that change while they are read.
+//! Directories that are not tables of ours, or not yet, or that change while they are read.
 
 use super::{
     STATEMENT, assert_tidy, contents, definition, insert, merge_all, options, read, rows, scratch,

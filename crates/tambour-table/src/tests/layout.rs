@@ -82,7 +82,7 @@ fn rows_survive_chosen_layouts_and_merging() {
     assert!(values.iter().flatten().is_sorted(), "{values:?}");
 }
 
-/// Dictionaries end and begin again behind a uniform start, in a part and when parts are merged.
+/// Dictionaries end and begin again after a uniform start, in a part and when parts are merged.
 #[test]
 fn many_values_behind_few() {
     let (storage, scratch) = (tambour_storage::disk(), scratch());

@@ -36,7 +36,7 @@ pub(super) fn advice(
     };
     fact(target, "rows", &format!("{}, {sampled}", quantity::grouped(advice.rows)))?;
     if !advice.complete {
-        fact(target, "", "what is said of types holds for the sample; check it for all rows")?;
+        fact(target, "", "advice on types holds for the sample; check it against all rows")?;
     }
     fact(target, "goal", advice.goal.name())?;
     fact(target, "server", &server.unwrap_or(Version::NEWEST).to_string())?;

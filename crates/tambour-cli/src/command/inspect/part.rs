@@ -68,7 +68,7 @@ fn write_facts(part: &Part, index: Option<&Index>, target: &mut dyn Write) -> an
     match index {
         Some(index) => index.write(target)?,
         None if part.has_primary_index() => {
-            fact(target, "index", "there is one; its types are known to the table only")?;
+            fact(target, "index", "present; only the table knows its types")?;
         }
         None => fact(target, "index", "none")?,
     }

@@ -69,7 +69,7 @@ pub(super) fn part_to_json(part: &Part) -> anyhow::Result<Value> {
         let (entries, damage) = list(&path)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         streams_json.insert(name, entries.iter().map(entry_to_json).collect());
-        // A list that ends early is no list.
+        // A list that ends early is not a list.
         check(entries, damage)?;
     }
     Ok(Value::Object(streams_json))
@@ -238,7 +238,7 @@ impl Summary {
         write!(target, "{}", if blocks { "[" } else { "null" })
     }
 
-    /// The end of the object, behind its list of blocks.
+    /// The end of the object, after its list of blocks.
     fn end_json(&self, blocks: bool, target: &mut dyn Write) -> io::Result<()> {
         let codec = |sum: &CodecSum| {
             json!({

@@ -1,4 +1,4 @@
-//! What may be written behind `tambour pages`.
+//! What may be written after `tambour pages`.
 
 use crate::argument::ByteSize;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -9,7 +9,7 @@ use tambour::page::{Layout, Level, PageCodec};
 /// Keep fixed-size pages compressed in one file
 ///
 /// Pages are compressed one by one and read at random; batches of changes are whole or absent after a crash. The layout
-/// `packed` puts images one behind the other; `holes` keeps each page at number times page size in a sparse file, with
+/// `packed` puts images one after another; `holes` keeps each page at number times page size in a sparse file, with
 /// the map and the journal beside it in FILE.map.
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -64,7 +64,7 @@ impl PagesAction {
 /// Where images lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LayoutName {
-    /// One behind the other
+    /// One after another
     Packed,
     /// At number times page size, in a sparse file
     Holes,
@@ -148,8 +148,8 @@ pub(crate) struct CreateArguments {
 
 /// Append the pages of a file
 ///
-/// The file holds raw pages one behind the other, or is any file: it is cut into pages, the last filled up with zeros. A
-/// store that is not there is made.
+/// The file holds raw pages one after another, or anything else: it is cut into pages, and the last one is filled up with
+/// zeros. The store is created if it does not exist.
 #[derive(Args, Debug)]
 pub(crate) struct LoadArguments {
     /// File of the store
@@ -161,13 +161,13 @@ pub(crate) struct LoadArguments {
     /// What the store is made with, if it is not there
     #[command(flatten)]
     pub(crate) make: MakeArguments,
-    /// First train a dictionary on the start of the file; it is kept if other pages become smaller by it
+    /// First train a dictionary on the start of the file; it is kept if it makes other pages smaller
     #[arg(long)]
     pub(crate) train: bool,
     /// Bytes of pages per commit
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     pub(crate) batch: ByteSize,
-    /// Make each commit durable by itself, not only the whole at the end
+    /// Make each commit durable on its own, not only all of them at the end
     #[arg(long)]
     pub(crate) sync: bool,
     /// Print the result as one JSON object
@@ -184,7 +184,7 @@ pub(crate) struct ScanArguments {
     /// Only these pages: 10..20, 10.. or ..20
     #[arg(long, value_name = "RANGE", value_parser = range, default_value = "..", hide_default_value = true)]
     pub(crate) pages: Range<u64>,
-    /// Write the raw pages into this file, each at number times page size
+    /// Write the raw pages into this file, each at its number times the page size
     #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
     /// Replace the output if it exists
@@ -234,7 +234,7 @@ pub(crate) struct StatArguments {
 
 /// Check every page
 ///
-/// Prints all that is wrong, with the page and its place; the exit code is 3 then.
+/// Prints everything that is wrong, with page and place; the exit code is then 3.
 #[derive(Args, Debug)]
 pub(crate) struct PagesVerifyArguments {
     /// File of the store
@@ -257,7 +257,7 @@ pub(crate) struct BackupArguments {
     /// File to write; `-` is standard output
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Only what changed after this generation; `stat` and each backup tell the last one
+    /// Only what changed after this generation; `stat` and each backup print the last one
     #[arg(long, value_name = "GENERATION", default_value_t = 0, hide_default_value = true)]
     pub(crate) since: u64,
     /// Replace the file if it exists
@@ -270,7 +270,7 @@ pub(crate) struct BackupArguments {
 
 /// Restore a backup
 ///
-/// A full one makes a new store; one of changes goes into the store that the one before it made.
+/// A full backup makes a new store; a backup of changes goes into the store that the backup before it made.
 #[derive(Args, Debug)]
 pub(crate) struct RestoreArguments {
     /// The backup; `-` is standard input
@@ -287,7 +287,7 @@ pub(crate) struct RestoreArguments {
     pub(crate) json: bool,
 }
 
-/// Write a store again in a layout
+/// Rewrite a store in another layout
 #[derive(Args, Debug)]
 pub(crate) struct ConvertArguments {
     /// File of the store
@@ -318,7 +318,7 @@ pub(crate) struct CompactArguments {
     pub(crate) json: bool,
 }
 
-/// Show what a file would take as pages
+/// Show how much space a file would take as pages
 ///
 /// Cuts the file into pages of several sizes, compresses them with several codecs, and tells what they take packed and with
 /// holes, with and without a dictionary. With a dictionary, only pages that it was not trained on count.
@@ -341,7 +341,7 @@ pub(crate) struct SpaceArguments {
     /// No dictionaries
     #[arg(long)]
     pub(crate) no_dictionary: bool,
-    /// Look at so much of the file, from its start
+    /// Look at this much of the file, from its start
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     pub(crate) limit: ByteSize,
     /// Write CSV and report.html with a heat map into this directory

@@ -72,7 +72,7 @@ pub(crate) fn is_store(path: &Path) -> bool {
 /// Removes a store that is to be replaced.
 fn remove(path: &Path) -> anyhow::Result<()> {
     if path.exists() && !is_store(path) && std::fs::metadata(path)?.len() > 0 {
-        let text = format!("{}: no page store, so it is not replaced", path.display());
+        let text = format!("{}: not a page store, so it is not replaced", path.display());
         return Err(Failure::Conflict(text).into());
     }
     for path in [path.to_owned(), map_of(path)] {

@@ -18,7 +18,7 @@ use tambour::page::{Access, DictionaryReport, Durability, Stat, Store};
 const TRAINING_BYTES: usize = 32 << 20;
 /// Said once where punching is not supported.
 const NO_HOLES: &str =
-    "the file system has no holes: ranges are padded with zeros and take their space";
+    "the file system does not support holes: ranges are padded with zeros and take their space";
 
 /// Appends the pages of a file.
 pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Result<()> {
@@ -109,7 +109,7 @@ fn told_dictionary(trained: &DictionaryReport) -> String {
             trained.ratio(),
             trained.held_out_bytes as f64 / trained.bytes_without.max(1) as f64,
         ),
-        None => "no dictionary made other pages smaller; none is kept".to_owned(),
+        None => "no dictionary made other pages smaller, so none is kept".to_owned(),
     }
 }
 
@@ -123,7 +123,7 @@ fn source(path: &Path) -> anyhow::Result<(Box<dyn Read>, Total)> {
     Ok((Box::new(std::io::BufReader::with_capacity(1 << 20, file)), Total::Bytes(length)))
 }
 
-/// The next page, filled up with zeros at the end of the file; `None` behind it.
+/// The next page, filled up with zeros at the end of the file; `None` after it.
 fn next_page(source: &mut dyn Read, page_bytes: usize) -> std::io::Result<Option<Vec<u8>>> {
     let mut content = Vec::with_capacity(page_bytes);
     source.take(page_bytes as u64).read_to_end(&mut content)?;

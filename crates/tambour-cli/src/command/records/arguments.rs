@@ -1,4 +1,4 @@
-//! What may be written behind `tambour records`.
+//! What may be written after `tambour records`.
 
 use crate::argument::ByteSize;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -34,15 +34,15 @@ pub(crate) enum RecordsAction {
     Scan(ScanArguments),
     /// Compress full segments for good: train, encode again, index
     Seal(SealArguments),
-    /// Train a dictionary for a store; or tell whether one pays
+    /// Train a dictionary for a store, or measure whether one pays off
     Train(TrainArguments),
-    /// Show what a store is made of
+    /// Show what a store contains
     Stat(StatArguments),
     /// Read and check everything
     Verify(StatArguments),
     /// Write all records to a file, as `append` reads them
     Export(ExportRecordsArguments),
-    /// Copy what is whole of a damaged store into a new one
+    /// Copy what is intact in a damaged store into a new one
     Salvage(SalvageRecordsArguments),
     /// Drop the oldest segments
     Retain(RetainArguments),
@@ -53,11 +53,11 @@ pub(crate) enum RecordsAction {
 pub(crate) enum RecordFormat {
     /// One per line
     Lines,
-    /// One JSON value per line; empty lines are left out, others that are no JSON are an error
+    /// One JSON value per line; empty lines are left out, other lines that are not JSON are an error
     Jsonl,
-    /// Each behind its length, four bytes little-endian
+    /// Each preceded by its length, four bytes little-endian
     Length,
-    /// Each before a NUL
+    /// Each followed by a NUL
     Nul,
 }
 
@@ -158,7 +158,7 @@ pub(crate) struct ScanArguments {
     /// First id
     #[arg(long, value_name = "ID", default_value_t = 0)]
     pub(crate) from: u64,
-    /// The id behind the last
+    /// The id after the last
     #[arg(long, value_name = "ID")]
     pub(crate) to: Option<u64>,
     /// Only records of this time or later: RFC 3339, or microseconds since 1970

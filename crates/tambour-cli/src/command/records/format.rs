@@ -115,7 +115,8 @@ pub(super) fn write(
         }
     };
     if record.contains(&end) {
-        let problem = "a record holds what ends records of this format; use --format length";
+        let problem =
+            "a record contains the byte that ends records in this format; use --format length";
         return Err(Failure::Conflict(problem.to_owned()).into());
     }
     target.write_all(record)?;
@@ -128,14 +129,15 @@ pub(super) fn time(text: &str) -> anyhow::Result<i64> {
         return Ok(number);
     }
     let time = chrono::DateTime::parse_from_rfc3339(text)
-        .map_err(|error| Failure::Usage(format!("{text:?} is no time: {error}")))?;
+        .map_err(|error| Failure::Usage(format!("{text:?} is not a time: {error}")))?;
     Ok(time.timestamp_micros())
 }
 
 /// The time of a JSON record in microseconds; `None` when the field is not there.
 pub(super) fn time_of(record: &[u8], field: &str, unit: TimeUnit) -> anyhow::Result<Option<i64>> {
     let value: serde_json::Value = serde_json::from_slice(record).context("a time needs JSON")?;
-    let bad = |what: &dyn std::fmt::Display| anyhow::anyhow!("field `{field}` is no time: {what}");
+    let bad =
+        |what: &dyn std::fmt::Display| anyhow::anyhow!("field `{field}` is not a time: {what}");
     match value.get(field) {
         None | Some(serde_json::Value::Null) => Ok(None),
         Some(serde_json::Value::String(text)) => {

@@ -93,7 +93,7 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
         }
         for cut in &saved.cut {
             let rest = if cut.whole_behind {
-                "; what is whole of it is saved, the rest is counted as lost"
+                "; what is intact is saved, the rest is counted as lost"
             } else {
                 ""
             };
@@ -120,14 +120,14 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
 pub(super) fn tell_found(writer: &Writer, console: Console) {
     for found in writer.take_found() {
         console.note(format_args!(
-            "damaged, goes on behind it: {}",
+            "damaged; continues after it: {}",
             failure::chain(&found).join(": ")
         ));
     }
     if let Some(cut) = writer.take_cut() {
         let copy = cut.copy.as_ref().map_or_else(String::new, |copy| copy.display().to_string());
         console.note(format_args!(
-            "{}; pieces of it are whole: the file as it was is kept as {copy}",
+            "{}; parts of it are intact: the file as it was is kept as {copy}",
             cut_off(&cut)
         ));
     }

@@ -14,7 +14,7 @@ impl Fault {
         Self { at, reason }
     }
 
-    /// The same fault, seen from a start that lies so many bytes before.
+    /// The same fault, seen from a start that lies this many bytes before.
     pub(super) fn after(self, bytes: usize) -> Self {
         Self { at: self.at + bytes, ..self }
     }
@@ -23,7 +23,7 @@ impl Fault {
 /// The most bits that one load of eight bytes is sure to hold, wherever they begin.
 const LOAD_BITS: u32 = 56;
 
-/// `count` bits, `LOAD_BITS` at most, that begin `start` bits from the front. Those behind the end are zero.
+/// `count` bits, `LOAD_BITS` at most, that begin `start` bits from the front. Those past the end are zero.
 fn load(bytes: &[u8], start: usize, count: u32) -> u64 {
     debug_assert!(count <= LOAD_BITS);
     let rest = bytes.get(start / 8..).unwrap_or_default();
@@ -113,7 +113,7 @@ impl<'a> Backward<'a> {
         narrow(load(self.bytes, 0, there) << missing.min(63))
     }
 
-    /// Takes bits, 32 at most; `None` if there are not so many.
+    /// Takes bits, 32 at most; `None` if there are not this many.
     pub(super) fn take(&mut self, count: u32) -> Option<u32> {
         let bits = self.peek(count);
         self.left = self.left.checked_sub(count as usize)?;

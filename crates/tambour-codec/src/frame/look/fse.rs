@@ -10,7 +10,7 @@ const LOG_MIN: u32 = 5;
 pub(super) struct Cell {
     /// The symbol.
     pub(super) symbol: u8,
-    /// So many bits are read …
+    /// This many bits are read …
     pub(super) bits: u32,
     /// … and added to this.
     base: u32,

@@ -134,7 +134,7 @@ mod tests {
     fn a_direct_description_is_read_as_documented() {
         let (tree, used) = Tree::read(&[129, 0x21, 0xff]).unwrap();
         assert_eq!((used, tree.bits_max(), tree.symbols()), (2, 2, 3));
-        // 0 is "1", 1 is "00", 2 is "01": "0 1 2 0" is 1 00 01 1, behind the end mark.
+        // 0 is "1", 1 is "00", 2 is "01": "0 1 2 0" is 1 00 01 1, after the end mark.
         let mut decoded = Vec::new();
         tree.decode(&[0b0110_0011], 4, &mut decoded).unwrap();
         assert_eq!(decoded, [0, 1, 2, 0]);

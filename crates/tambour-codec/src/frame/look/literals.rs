@@ -40,7 +40,7 @@ pub struct LiteralsLook {
     pub content_bytes: usize,
     /// Bytes of the section's header.
     pub header_bytes: usize,
-    /// Bytes behind the header, tree included.
+    /// Bytes after the header, tree included.
     pub stored_bytes: usize,
     /// Streams of bits: 0, 1 or 4.
     pub streams: usize,
@@ -51,7 +51,7 @@ pub struct LiteralsLook {
 /// The section: what it says, and where its parts are.
 pub(super) struct Section<'a> {
     pub(super) look: LiteralsLook,
-    /// Everything behind the header.
+    /// Everything after the header.
     data: &'a [u8],
 }
 

@@ -51,7 +51,7 @@ pub struct Lz4Block {
     pub literal_bytes: usize,
     /// Bytes that matches provide.
     pub match_bytes: usize,
-    /// Bytes of tokens and of lengths behind them.
+    /// Bytes of tokens and of lengths after them.
     pub length_bytes: usize,
     /// The sequences, if they were asked for. The last one has neither length nor offset.
     pub each: Vec<Sequence>,

@@ -10,7 +10,7 @@ const BLOCKS_KEPT: u64 = 1 << 12;
 /// Sequences of a zstd frame that are kept: 1.5 MiB of content cannot have more.
 const SEQUENCES_KEPT: usize = 1 << 19;
 
-/// A zstd frame in a block. What there is of it can be far more than its bytes: only so much is kept, but all is in the sums.
+/// A zstd frame in a block. What there is of it can be far more than its bytes: only this much is kept, but all is in the sums.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ZstdPayload {
     /// Its header, blocks and end. A block of which not all sequences were kept has fewer than its count says.
@@ -84,7 +84,11 @@ fn walk(payload: &Payload<'_>, found: &mut ZstdPayload) -> Result<(), CodecError
         let event = event.map_err(|error| in_payload(payload, &error))?;
         match &event {
             Event::Frame(frame) if !found.events.is_empty() => {
-                return Err(malformed(ZSTD, position(frame.offset), "bytes behind the frame"));
+                return Err(malformed(
+                    ZSTD,
+                    position(frame.offset),
+                    "trailing bytes after the frame",
+                ));
             }
             Event::Frame(frame) => match &frame.kind {
                 // The same whether sequences are asked for, which need the dictionary, or not.
@@ -130,7 +134,7 @@ fn in_payload(payload: &Payload<'_>, error: &FrameError) -> CodecError {
         | FrameError::Header { offset, reason, .. } => (position(*offset), *reason),
         FrameError::Magic { offset: 0, .. } => (0, "no zstd magic"),
         FrameError::Magic { offset, .. } | FrameError::Dictionary { offset: offset @ 1.., .. } => {
-            (position(*offset), "bytes behind the frame")
+            (position(*offset), "trailing bytes after the frame")
         }
         FrameError::Size { offset, .. } => {
             (position(*offset), "a block larger than its frame allows")
@@ -156,7 +160,7 @@ mod tests {
         StageLook::default().look(&header, &stream[25..], options)
     }
 
-    /// A zstd frame of no stated size as a block that says it decodes to so many bytes.
+    /// A zstd frame of no stated size as a block that says it decodes to this many bytes.
     fn made_up(body: &[u8], content: u32) -> Vec<u8> {
         // Magic, no flags, a window of 128 KiB.
         let mut stream = vec![0; 25];
@@ -222,7 +226,7 @@ mod tests {
         assert_eq!((tally.blocks[1], tally.total()), (10_001, stream.len() as u64));
     }
 
-    /// Blocks behind the content that the header says are not looked into.
+    /// Blocks after the content that the header says are not looked into.
     #[test]
     fn more_content_than_the_header_says_is_refused_at_once() {
         let (body, _) = bombs(100);

@@ -57,7 +57,7 @@ pub struct SequencesLook {
     pub stream_bytes: usize,
 }
 
-/// One sequence: so many literals, then a match.
+/// One sequence: this many literals, then a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
     /// Number of literals.
@@ -104,7 +104,7 @@ impl<'a> Section<'a> {
         };
         if count == 0 {
             if section.len() > at {
-                return Err(Fault::new(at, "bytes behind a block without sequences"));
+                return Err(Fault::new(at, "trailing bytes after a block without sequences"));
             }
             let look = SequencesLook { header_bytes: at, ..SequencesLook::default() };
             return Ok(Self { look, stream: &[], start: at });

@@ -18,7 +18,7 @@ pub struct StageOptions {
 pub struct Stages {
     /// Method bytes in the order of application: one, or those of a chain.
     pub methods: Vec<u8>,
-    /// Bytes in front of the outermost payload: the list of a chain, and the header behind it.
+    /// Bytes in front of the outermost payload: the list of a chain, and the header after it.
     pub chain_bytes: usize,
     /// What was looked into: the codec that was applied last comes first, since its payload is what is stored.
     pub stages: Vec<Stage>,
@@ -46,7 +46,7 @@ pub struct StageLook {
 
 impl StageLook {
     /// Looks into a block. The second value is what is wrong with it, if anything is; the first has what was understood up to
-    /// there. A codec that this version does not know is no fault.
+    /// there. A codec that this version does not know is not a fault.
     ///
     /// ```
     /// use tambour_codec::block::{Block, Encoder};

@@ -34,7 +34,7 @@ fn values(stage: &Stage) -> &Values {
     }
 }
 
-/// Integers that climb by 3 with a jump now and then, in so many bytes each.
+/// Integers that climb by 3 with a jump now and then, in this many bytes each.
 fn integers(width: usize, count: u64) -> Vec<u8> {
     let value = |k: u64| 1000 + 3 * k + if k.is_multiple_of(97) { 40 } else { 0 };
     (0..count).flat_map(|k| value(k).to_le_bytes().into_iter().take(width)).collect()
@@ -239,7 +239,7 @@ fn vectors_of_alp_are_counted() {
     };
     assert_eq!(fact("vectors"), Fact::Unsigned(3));
     assert_eq!(fact("vectors as they are"), Fact::Unsigned(1));
-    // Every hundredth is no decimal, and some others do not come out the same.
+    // Every hundredth is not a decimal, and some others do not come out the same.
     let Fact::Unsigned(exceptions) = fact("exceptions") else { panic!("{values:?}") };
     assert!((21..300).contains(&exceptions), "{exceptions}");
     assert_eq!(values.exception_bytes as u64, exceptions * 10);
@@ -347,7 +347,8 @@ fn the_fault_names_codec_and_position() {
     let size = u32::try_from(two.len() - 16).unwrap();
     two[17..21].copy_from_slice(&size.to_le_bytes());
     let message = look(&two, CLOSELY).1.unwrap().to_string();
-    let expected = format!("malformed ZSTD payload: bytes behind the frame at {}", frame.len());
+    let expected =
+        format!("malformed ZSTD payload: trailing bytes after the frame at {}", frame.len());
     assert_eq!(message, expected);
 
     let mut inner = encoded("Delta, NONE", UNSIGNED, &integers(4, 5));
@@ -356,7 +357,7 @@ fn the_fault_names_codec_and_position() {
     inner[place] = 3;
     let (found, fault) = look(&inner, CLOSELY);
     assert_eq!(found.stages.len(), 2);
-    let expected = "malformed Delta payload: a width that there is not at 0";
+    let expected = "malformed Delta payload: an unknown width at 0";
     assert_eq!(fault.unwrap().to_string(), expected);
 }
 

@@ -172,7 +172,7 @@ pub struct Tally {
     pub offsets: Histogram,
     /// Blocks whose checksum is wrong.
     pub damaged: u64,
-    /// What the open frame has behind its last block.
+    /// What the open frame has after its last block.
     tail: [u64; 2],
 }
 

@@ -4,10 +4,10 @@ use crate::frame::FrameError;
 use crate::{CodecError, kernels};
 use tambour_kernel::lz4::{self, Malformed, Selector};
 
-/// So many bytes of output, at most, come from one byte of a block.
+/// This many bytes of output, at most, come from one byte of a block.
 const EXPANSION_MAX: usize = 255;
 
-/// The most bytes that a block of so many bytes can hold, `max` at most.
+/// The most bytes that a block of this many bytes can hold, `max` at most.
 pub(super) fn room(block: usize, max: usize) -> usize {
     block.saturating_mul(EXPANSION_MAX).min(max)
 }
@@ -51,7 +51,7 @@ pub(super) fn level(number: Option<i32>) -> Result<lz4::Level, FrameError> {
         }
         number => match u8::try_from(number) {
             Ok(high @ ..=12) => Ok(lz4::Level::High(high)),
-            _ => Err(FrameError::options(format!("LZ4 has no level {number}: 12 is highest"))),
+            _ => Err(FrameError::options(format!("LZ4 has no level {number}: the highest is 12"))),
         },
     }
 }

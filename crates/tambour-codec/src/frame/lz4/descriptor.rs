@@ -30,13 +30,13 @@ impl BlockBytes {
         1 << (8 + 2 * self.code)
     }
 
-    /// The smallest that holds so much content in one block, or the largest: readers may take that much memory.
+    /// The smallest that holds this much content in one block, or the largest: readers may take that much memory.
     pub(in crate::frame) fn holding(content: u64) -> Self {
         let enough = |size: &Self| size.bytes() as u64 >= content;
         (4..=7).map(|code| Self { code }).find(enough).unwrap_or(Self::MAX)
     }
 
-    /// The size of exactly so many bytes, if the format has it.
+    /// The size of exactly this many bytes, if the format has it.
     pub(in crate::frame) fn exactly(bytes: usize) -> Option<Self> {
         (4..=7).map(|code| Self { code }).find(|size| size.bytes() == bytes)
     }

@@ -107,12 +107,12 @@ impl Stored {
     }
 }
 
-/// The end of the content so far, and room for the next linked block behind it.
+/// The end of the content so far, and room for the next linked block after it.
 pub(super) struct Window {
     buffer: Vec<u8>,
     /// Bytes that matches can reach.
     past: usize,
-    /// Bytes of the block behind them.
+    /// Bytes of the block after them.
     length: usize,
     /// Most bytes of a block.
     content_max: usize,

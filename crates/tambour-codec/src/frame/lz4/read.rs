@@ -14,7 +14,7 @@ use crate::frame::pipeline::{Budget, Next, Stages, run};
 use crate::frame::{DecompressOptions, FrameError, Tally};
 use tambour_kernel::lz4;
 
-/// Every block of a legacy frame but the last holds so many bytes.
+/// Every block of a legacy frame but the last holds this many bytes.
 pub(in crate::frame) const LEGACY_BLOCK_BYTES: usize = 8 << 20;
 
 /// Decompresses all frames up to the end of the input.

@@ -214,7 +214,7 @@ fn sizes_that_lie() {
     assert_eq!(says(&skippable), "skippable frame at 0 is cut short: the input ends at 9");
     // A legacy block cannot be longer than the bound of 8 MiB: this is a magic number, and none that is known.
     let legacy = bytes("02214c18 ffffff7f 00");
-    assert_eq!(says(&legacy), "bytes at 4 are no frame: magic number 0x7fffffff");
+    assert_eq!(says(&legacy), "bytes at 4 are not a frame: magic number 0x7fffffff");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn every_flipped_bit_is_refused_or_harmless() {
 fn bytes_behind_the_last_frame_are_refused() {
     let frame = bytes(PLAIN);
     let error = decode(&[&frame[..], b"garbage"].concat()).unwrap_err();
-    assert_eq!(error.to_string(), "bytes at 35 are no frame: magic number 0x62726167");
+    assert_eq!(error.to_string(), "bytes at 35 are not a frame: magic number 0x62726167");
     let error = decode(&[&frame[..], b"gar"].concat()).unwrap_err();
     assert_eq!(error.to_string(), "magic number at 35 is cut short: the input ends at 38");
 }

@@ -89,7 +89,7 @@ impl Job {
         &self.buffer[self.start..]
     }
 
-    /// What is written behind the size.
+    /// What is written after the size.
     fn data(&self) -> &[u8] {
         if self.stored { self.content() } else { &self.block }
     }

@@ -17,7 +17,7 @@ pub const VECTOR: usize = 1024;
 /// Words side by side in a packed vector.
 const LANES: usize = 16;
 
-/// Bytes of a packed vector with so many bits for a value.
+/// Bytes of a packed vector with this many bits for a value.
 pub const fn packed_bytes(bits: u32) -> usize {
     bits as usize * (VECTOR / 8)
 }

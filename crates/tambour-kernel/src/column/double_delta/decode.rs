@@ -74,7 +74,7 @@ impl<W: Word> Sums<W> {
         }
     }
 
-    /// What is known behind so many values of the last difference.
+    /// What is known after this many values of the last difference.
     #[inline(always)]
     fn skip(&mut self, count: usize) {
         let distance = self.delta.wide().wrapping_mul(count as u64);
@@ -104,7 +104,7 @@ const SHORT_ITEMS: usize = 3;
 const _: () = assert!(SHORT_ITEMS * SHORT_BITS as usize <= Held::BITS as usize);
 const _: () = assert!(BATCH.is_multiple_of(SHORT_ITEMS));
 
-/// Under so many bits for an item, most items are of no change.
+/// Under this many bits for an item, most items are of no change.
 const RUN_BITS: usize = 3;
 
 /// Short items; stops at one that is not. How many there were, and what is next.
@@ -151,12 +151,12 @@ fn any<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> (
 
 /// Steps of [`runs`] until it looks back.
 const STEPS: usize = 16;
-/// Items of no change that a step takes at most, and writes always: those behind the run are written again.
+/// Items of no change that a step takes at most, and writes always: those after the run are written again.
 const RUN: u32 = 16;
-/// The longest item behind a run is still in the register.
+/// The longest item after a run is still in the register.
 const _: () = assert!(RUN + 5 + 1 + 31 <= Held::BITS);
 
-/// Runs of items of no change, each with an item behind it.
+/// Runs of items of no change, each with an item after it.
 #[inline(always)]
 fn runs<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> (usize, Pace) {
     let mut done = 0;
@@ -191,7 +191,7 @@ fn runs<W: Word>(held: &mut Held<'_>, sums: &mut Sums<W>, places: &mut [u8]) -> 
     (done, if done < RUN_BITS * STEPS { Pace::Short } else { Pace::Runs })
 }
 
-/// Goes past as many full registers of items of no change as there are; how many items, at most so many.
+/// Goes past as many full registers of items of no change as there are; how many items, at most this many.
 #[inline(always)]
 fn steady(held: &mut Held<'_>, items_max: usize) -> usize {
     let mut items = 0;
@@ -204,7 +204,7 @@ fn steady(held: &mut Held<'_>, items_max: usize) -> usize {
     items
 }
 
-/// The change that the next item says, whose prefix has so many ones, at most four.
+/// The change that the next item says, whose prefix has this many ones, at most four.
 #[inline(always)]
 fn item(held: &mut Held<'_>, ones: u32) -> u64 {
     /// Bits of an item, a byte for each number of ones.

@@ -66,7 +66,7 @@ fn push(writer: &mut Writer<'_>, difference: i64) {
     writer.push((prefix << 1 | sign) << bits | magnitude, prefix_bits + 1 + bits);
 }
 
-/// The decoders, best first. They look at no bytes behind the last item.
+/// The decoders, best first. They look at no bytes after the last item.
 pub static DECODE_VARIANTS: Variants<DecodeItems> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     Variant { name: "avx2", isa: Isa::Avx2, run: decode::with_bit_counts },

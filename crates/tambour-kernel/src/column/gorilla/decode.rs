@@ -97,10 +97,10 @@ fn single<W: Word>(
 
 /// Steps of [`runs`] until it looks back.
 const STEPS: usize = 16;
-/// Repetitions that a step takes at most, and writes always: those behind the run are written again.
+/// Repetitions that a step takes at most, and writes always: those after the run are written again.
 const RUN: u32 = 16;
 
-/// Runs of repetitions, each with an item behind it.
+/// Runs of repetitions, each with an item after it.
 #[inline(always)]
 fn runs<W: Word>(
     reader: &mut Reader<'_>,
@@ -130,7 +130,7 @@ fn runs<W: Word>(
     Ok((done, if done < 3 * STEPS { Pace::Single } else { Pace::Runs }))
 }
 
-/// Takes an item that is no repetition, whose window is given.
+/// Takes an item that is not a repetition, whose window is given.
 #[inline(always)]
 fn change<W: Word>(reader: &mut Reader<'_>, window: u64, last: &mut Last) -> Result<(), Malformed> {
     // Prefix, and fields if any: what is left of the window may have all the data.

@@ -68,7 +68,7 @@ fn encode_words<W: Word>(source: &[u8], target: &mut [u8]) -> usize {
     writer.finish()
 }
 
-/// The decoders, best first. They look at no bytes behind the last item.
+/// The decoders, best first. They look at no bytes after the last item.
 pub static DECODE_VARIANTS: Variants<DecodeItems> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     Variant { name: "avx2", isa: Isa::Avx2, run: decode::with_bit_counts },

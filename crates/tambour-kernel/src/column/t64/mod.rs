@@ -38,7 +38,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Bytes that so many values take; the last group is always whole.
+    /// Bytes that this many values take; the last group is always whole.
     pub const fn packed_bytes(self, count: usize) -> usize {
         count.div_ceil(GROUP) * self.group_bytes()
     }
@@ -47,7 +47,7 @@ impl Shape {
         self.bits as usize * 8
     }
 
-    /// Rows of bytes, and words of bits behind them.
+    /// Rows of bytes, and words of bits after them.
     const fn rows_and_words(self) -> (usize, usize) {
         match self.planes {
             Planes::Bytes => (self.bits as usize / 8, self.bits as usize % 8),

@@ -34,7 +34,7 @@ const fn power(exponent: u32) -> i64 {
     (remainder as i64) << 1
 }
 
-/// The factors that move the low half of 128 bits, and the high half, so many bits.
+/// The factors that move the low half of 128 bits, and the high half, this many bits.
 const fn factors(bits: u32) -> [i64; 2] {
     [power(bits + 32), power(bits - 32)]
 }
@@ -78,7 +78,7 @@ pub(super) fn fold(start: u32, source: &[u8]) -> u32 {
     !register
 }
 
-/// What is left of the start behind so many bytes.
+/// What is left of the start behind this many bytes.
 #[inline]
 fn behind(start: u64, bytes: usize) -> u64 {
     start >> (8 * bytes).min(63)

@@ -11,7 +11,7 @@ const SECRET_MIN: usize = 136;
 /// The last sixteen bytes of a long key meet these of the secret.
 const LAST: usize = SECRET_MIN - 17;
 
-/// Behind the first 128 bytes of a key the secret is used again, from here.
+/// After the first 128 bytes of a key the secret is used again, from here.
 const AGAIN: usize = 3;
 
 /// What is mixed at a time.

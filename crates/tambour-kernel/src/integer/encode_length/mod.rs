@@ -1,7 +1,7 @@
 //! `encode_length` of Xapian's remote protocol up to version 1.4.
 //!
 //! One byte below 255; else `ff`, and the value minus 255 in groups of seven bits, low first, of which the *last* has bit 7
-//! set. What is behind an `ff` cannot be told without the bytes before, so the fast loop takes the one-byte values between
+//! set. What is after an `ff` cannot be told without the bytes before, so the fast loop takes the one-byte values between
 //! two escapes at once and each escape by itself. A group of zero at the end is refused, unless it is the only one: every
 //! value has one form.
 //!

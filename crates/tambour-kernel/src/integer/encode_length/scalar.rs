@@ -42,7 +42,7 @@ pub fn encode(source: &[u32], target: &mut [u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Reads the value that starts at `at`; the value and the position behind it.
+/// Reads the value that starts at `at`; the value and the position after it.
 #[inline]
 pub fn read<T: Word>(source: &[u8], at: usize) -> Result<(T, usize), Malformed> {
     match source.get(at) {
@@ -88,7 +88,7 @@ fn decode(source: &[u8], target: &mut [u32]) -> Result<usize, Malformed> {
     decode_from(source, 0, target)
 }
 
-/// Decodes into all of `target` what starts at `at`; the position behind it.
+/// Decodes into all of `target` what starts at `at`; the position after it.
 pub(super) fn decode_from(
     source: &[u8],
     mut at: usize,

@@ -83,7 +83,7 @@ fn sixteen(constants: Constants, window: Window, sixteenth: usize) -> __m512i {
     if !window.five {
         return joined;
     }
-    // The byte behind the fourth, where there is one; it goes to the top four bits.
+    // The byte after the fourth, where there is one; it goes to the top four bits.
     let more = _mm512_cmplt_epu8_mask(index, last) & 0x8888_8888_8888_8888;
     let next = _mm512_add_epi8(index, _mm512_set1_epi8(1));
     let fifth = _mm512_maskz_permutexvar_epi8(more, next, window.groups);
@@ -130,7 +130,7 @@ fn decode(source: &[u8], target: &mut [u32], form: Form) -> Result<usize, Malfor
             (at, owned, skipped) = (at + STRIDE, !15, 4);
             continue;
         }
-        // Bytes behind four that continue: the last of a value, and it has four bits.
+        // Bytes after four that continue: the last of a value, and it has four bits.
         let fifth = more << 1 & more << 2 & more << 3 & more << 4;
         let mut wrong = _mm512_testn_epi8_mask(bytes, bytes) & more << 1 & strict;
         if fifth != 0 {
@@ -140,7 +140,7 @@ fn decode(source: &[u8], target: &mut [u32], form: Form) -> Result<usize, Malfor
             break;
         }
         let ends = !more & owned;
-        // Behind the last end that an earlier window owns.
+        // After the last end that an earlier window owns.
         let first = 64 - (!more & !owned).leading_zeros();
         let starts = ends << 1 | 1 << first;
         let count = ends.count_ones() as usize;
@@ -166,7 +166,7 @@ fn decode(source: &[u8], target: &mut [u32], form: Form) -> Result<usize, Malfor
     scalar::decode_from(source, behind(source, at, skipped), &mut target[done..], form)
 }
 
-/// The first byte of the value that ends behind the first `window` bytes from `at` on.
+/// The first byte of the value that ends after the first `window` bytes from `at` on.
 pub(super) fn behind(source: &[u8], at: usize, window: usize) -> usize {
     let owned = &source[at..at + window];
     at + owned.iter().rposition(|&byte| byte < 0x80).map_or(0, |last| last + 1)

@@ -93,7 +93,7 @@ fn decode(source: &[u8], target: &mut [u64], form: Form) -> Result<usize, Malfor
         // SAFETY: 64 bytes of source were checked.
         let bytes = unsafe { load::<__m512i, _>(source, at) };
         let more = _mm512_movepi8_mask(bytes);
-        // Bytes behind eight that continue, and behind nine: the last that a value can have, and it has one bit.
+        // Bytes after eight that continue, and after nine: the last that a value can have, and it has one bit.
         let four = more & more << 1 & more << 2 & more << 3;
         let ninth = (four & four << 4) << 1;
         let mut wrong = _mm512_testn_epi8_mask(bytes, bytes) & more << 1 & strict;

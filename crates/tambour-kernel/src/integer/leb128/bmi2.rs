@@ -74,7 +74,7 @@ fn decode<T: Word>(source: &[u8], target: &mut [T], form: Form) -> Result<usize,
         while ends != 0 {
             let end = block + ends.trailing_zeros() as usize;
             let length = end - start + 1;
-            // SAFETY: `start` is at most 16 bytes behind the end of the block, or in it.
+            // SAFETY: `start` is at most 16 bytes past the end of the block, or in it.
             let bytes = unsafe { load::<u64, _>(source, start) };
             #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
             let kept = _bzhi_u64(u64::MAX, 8 * length.min(8) as u32);

@@ -12,7 +12,7 @@ pub(super) const DECODE_U32: Variant<Decode<u32>> =
 pub(super) const DECODE_U64: Variant<Decode<u64>> =
     Variant { name: "scalar", isa: Isa::Scalar, run: decode::<u64> };
 
-/// Reads the value that starts at `at`; the value and the position behind it.
+/// Reads the value that starts at `at`; the value and the position after it.
 #[inline]
 pub fn read<T: Word>(source: &[u8], at: usize, form: Form) -> Result<(T, usize), Malformed> {
     let bytes = source.get(at..).unwrap_or_default();
@@ -48,7 +48,7 @@ fn decode<T: Word>(source: &[u8], target: &mut [T], form: Form) -> Result<usize,
     decode_from(source, 0, target, form)
 }
 
-/// Decodes into all of `target` what starts at `at`; the position behind it.
+/// Decodes into all of `target` what starts at `at`; the position after it.
 pub(super) fn decode_from<T: Word>(
     source: &[u8],
     mut at: usize,
@@ -65,7 +65,7 @@ fn encode<T: Word>(source: &[T], target: &mut [u8]) -> Option<usize> {
     encode_from(source, target, 0)
 }
 
-/// Encodes all of `source` from position `at` of the target on; the position behind it.
+/// Encodes all of `source` from position `at` of the target on; the position after it.
 pub(super) fn encode_from<T: Word>(
     source: &[T],
     target: &mut [u8],

@@ -139,10 +139,7 @@ fn unpack<const SUMS: bool, const WIDE: bool>(
     before: u32,
 ) -> u32 {
     let places = Places::new(width);
-    assert!(
-        source.len() >= at + bits::size(target.len(), width) + SLACK,
-        "bytes behind the values"
-    );
+    assert!(source.len() >= at + bits::size(target.len(), width) + SLACK, "bytes after the values");
     let mut sum = _mm256_set1_epi32(before.cast_signed());
     let (groups, _) = target.as_chunks_mut::<8>();
     for (index, group) in groups.iter_mut().enumerate() {
@@ -183,10 +180,7 @@ fn unpack_marked<const SUMS: bool, const WIDE: bool>(
 ) -> u32 {
     let Packed { source, at, width, bitmap } = packed;
     let places = Places::new(width);
-    assert!(
-        source.len() >= at + bits::size(target.len(), width) + SLACK,
-        "bytes behind the values"
-    );
+    assert!(source.len() >= at + bits::size(target.len(), width) + SLACK, "bytes after the values");
     let above = _mm_cvtsi32_si128(width.cast_signed());
     let mut sum = _mm256_set1_epi32(before.cast_signed());
     let mut taken = 0;
@@ -221,7 +215,7 @@ fn raise(
 ) {
     let places = Places::new(header.high_width);
     let at = data + 2 * places.stride * (first / 16);
-    assert!(at + SLACK <= source.len(), "bytes behind the upper parts");
+    assert!(at + SLACK <= source.len(), "bytes after the upper parts");
     let above = _mm_cvtsi32_si128(header.width.cast_signed());
     #[expect(clippy::cast_possible_truncation, reason = "a count is below 256")]
     let left = (header.count - first) as u32;
@@ -259,7 +253,7 @@ fn add_up(target: &mut [u32], before: u32) -> u32 {
 fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mut [u32; HIGHS]) {
     let one = _mm_set1_epi32(1);
     for four in 0..count.div_ceil(4) {
-        assert!(data + 16 <= source.len(), "bytes behind the data");
+        assert!(data + 16 <= source.len(), "bytes after the data");
         // SAFETY: just checked.
         let (values, length) = unsafe { ssse3::four(source, data, source[codes + four]) };
         let values = _mm_add_epi32(values, one);

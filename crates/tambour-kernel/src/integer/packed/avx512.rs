@@ -130,10 +130,7 @@ fn unpack<const SUMS: bool, const WIDE: bool>(
     before: u32,
 ) -> u32 {
     let places = Places::new(width);
-    assert!(
-        source.len() >= at + bits::size(target.len(), width) + SLACK,
-        "bytes behind the values"
-    );
+    assert!(source.len() >= at + bits::size(target.len(), width) + SLACK, "bytes after the values");
     let mut sum = _mm512_set1_epi32(before.cast_signed());
     let (groups, _) = target.as_chunks_mut::<16>();
     for (index, group) in groups.iter_mut().enumerate() {
@@ -162,10 +159,7 @@ fn unpack_marked<const SUMS: bool, const WIDE: bool>(
 ) -> u32 {
     let Packed { source, at, width, bitmap } = packed;
     let places = Places::new(width);
-    assert!(
-        source.len() >= at + bits::size(target.len(), width) + SLACK,
-        "bytes behind the values"
-    );
+    assert!(source.len() >= at + bits::size(target.len(), width) + SLACK, "bytes after the values");
     let above = _mm_cvtsi32_si128(width.cast_signed());
     let mut sum = _mm512_set1_epi32(before.cast_signed());
     let mut taken = 0;
@@ -197,7 +191,7 @@ fn raise(
 ) {
     let places = Places::new(header.high_width);
     let at = data + places.stride * (first / 16);
-    assert!(at + SLACK <= source.len(), "bytes behind the upper parts");
+    assert!(at + SLACK <= source.len(), "bytes after the upper parts");
     // SAFETY: just checked.
     let highs = unsafe { places.sixteen::<true>(source, at) };
     let above = _mm_cvtsi32_si128(header.width.cast_signed());
@@ -232,7 +226,7 @@ fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mu
     let one = _mm512_set1_epi32(1);
     // Pairs of groups, so that the number of turns is nearly always the same for blocks that are alike.
     for sixteen in 0..2 * count.div_ceil(32) {
-        assert!(data + SLACK <= source.len(), "bytes behind the data");
+        assert!(data + SLACK <= source.len(), "bytes after the data");
         // SAFETY: codes lie before the data, and 64 bytes follow.
         let codes = unsafe { load::<u32, _>(source, codes + 4 * sixteen) };
         let present = present::<OneToFour>(u32::from_le(codes));

@@ -15,7 +15,7 @@ pub(super) const fn width_of(value: u32) -> u32 {
     32 - value.leading_zeros()
 }
 
-/// Packs the lower `width` bits of each value; the bytes behind the last value's last bit are zero. `None` without room.
+/// Packs the lower `width` bits of each value; the bytes after the last value's last bit are zero. `None` without room.
 pub(super) fn pack(values: &[u32], width: u32, target: &mut [u8], at: usize) -> Option<usize> {
     let end = at + size(values.len(), width);
     let target = target.get_mut(at..end)?;
@@ -40,7 +40,7 @@ pub(super) fn pack(values: &[u32], width: u32, target: &mut [u8], at: usize) -> 
     Some(end)
 }
 
-/// The value with number `index`. Bytes behind the end of the source count as zero.
+/// The value with number `index`. Bytes past the end of the source count as zero.
 pub(super) fn value(source: &[u8], at: usize, width: u32, index: usize) -> u32 {
     let bit = index * width as usize;
     let from = source.get(at + bit / 8..).unwrap_or_default();

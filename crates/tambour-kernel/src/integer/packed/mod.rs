@@ -208,7 +208,7 @@ pub fn decode(
     layout.decoders(series).best().decode(source, target)
 }
 
-/// Bytes behind packed values that an engine may read (and ignore).
+/// Bytes after packed values that an engine may read (and ignore).
 const SLACK: usize = 64;
 
 /// Most exceptions of a block, and as much more as an engine may write.
@@ -239,7 +239,7 @@ trait Engine: Copy {
     ) -> u32;
 
     /// What is added to the exceptions `first` to `first + 15` of a list: upper parts at `data`, plus one, above the width;
-    /// zero behind the last exception.
+    /// zero after the last exception.
     fn raise(
         self,
         source: &[u8],

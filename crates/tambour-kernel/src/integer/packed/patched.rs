@@ -1,6 +1,6 @@
 //! Blocks of 256 values at a width that fits most of them, and exceptions.
 //!
-//! The first byte of a block has the width in its lower six bits and the kind of exceptions above. Behind the packed values:
+//! The first byte of a block has the width in its lower six bits and the kind of exceptions above. After the packed values:
 //! places and upper parts of the exceptions, as the kind says. An upper part is what is left above the width, minus one, for
 //! it is never zero.
 
@@ -9,7 +9,7 @@ use super::{Engine, HIGHS, Malformed, SLACK, bits, scalar::Scalar};
 /// Values of a block; the last may have fewer.
 pub(super) const BLOCK: usize = 256;
 
-/// Most bytes behind a header: values, bitmap, codes, data.
+/// Most bytes after a header: values, bitmap, codes, data.
 const BLOCK_BYTES: usize = BLOCK * 4 + BLOCK / 8 + BLOCK / 4 + BLOCK * 4;
 
 /// Bytes that must follow a block which is decoded in place: upper parts are read in whole groups of 16, and an engine reads
@@ -21,9 +21,9 @@ const MARGIN: usize = 4 * SLACK;
 pub(super) enum Kind {
     /// There are none.
     None = 0,
-    /// A count (1 to 255) in the second byte; behind the values a place each. All upper parts are one.
+    /// A count (1 to 255) in the second byte; after the values a place each. All upper parts are one.
     Ones = 1,
-    /// A count and the width of upper parts in the next bytes; behind the values places, then packed upper parts.
+    /// A count and the width of upper parts in the next bytes; after the values places, then packed upper parts.
     List = 2,
     /// A bit per value; then the upper parts as StreamVByte (codes for 1 to 4 bytes).
     Bitmap = 3,
@@ -62,11 +62,11 @@ pub(super) struct Header {
     pub(super) high_width: u32,
     /// Position of the packed values.
     values: usize,
-    /// Position behind them.
+    /// Position after them.
     patches: usize,
     /// Position of the data of the upper parts.
     data: usize,
-    /// Position behind the block.
+    /// Position after the block.
     end: usize,
 }
 
@@ -136,7 +136,7 @@ impl Header {
     }
 }
 
-/// The eight bytes at a position; those behind the end of the source count as zero.
+/// The eight bytes at a position; those past the end of the source count as zero.
 #[inline(always)]
 fn word(source: &[u8], at: usize) -> u64 {
     match source[at..].first_chunk() {
@@ -198,7 +198,7 @@ pub(super) fn decode<E: Engine, const SUMS: bool>(
     Ok(at)
 }
 
-/// A block at the end of the source: it is decoded from a copy with room behind it.
+/// A block at the end of the source: it is decoded from a copy with room after it.
 #[inline(never)]
 fn fill_padded<E: Engine, const SUMS: bool>(
     engine: E,
@@ -244,7 +244,7 @@ fn fill<E: Engine, const SUMS: bool>(
                 let places = &source[patches + first..patches + first + 16];
                 let (places, _) = places.as_chunks::<4>();
                 let (added, _) = added.as_chunks::<4>();
-                // Fours: those behind the last exception are any places, and get nothing added. A turn more or less is
+                // Fours: those after the last exception are any places, and get nothing added. A turn more or less is
                 // cheaper than to add up all sixteen.
                 let fours = (count - first).div_ceil(4);
                 for (places, added) in places.iter().zip(added).take(fours) {

@@ -5,7 +5,7 @@ use super::{Engine, Malformed, SLACK, bits, scalar::Scalar};
 /// Values of a block; the last may have fewer.
 pub(super) const BLOCK: usize = 128;
 
-/// Most bytes of a block behind its header.
+/// Most bytes of a block after its header.
 const BLOCK_BYTES: usize = BLOCK * 4;
 
 /// Decodes blocks until the target is full.

@@ -103,7 +103,7 @@ pub fn decode(source: &[u8], target: &mut [u32], lengths: Lengths) -> Result<usi
     lengths.decoders().best().decode(source, target)
 }
 
-/// Control bytes of so many values.
+/// Control bytes of this many values.
 pub(super) const fn controls(values: usize) -> usize {
     values.div_ceil(4)
 }

@@ -33,7 +33,7 @@ pub(in crate::lz4) struct Choice {
 
 impl Choice {
     /// Decodes on until one of the lanes is closed or has written about `bytes` more. One after the other, the second lane
-    /// waits until the first is closed, or both get on by so much.
+    /// waits until the first is closed, or both get on by this much.
     pub(in crate::lz4) fn advance(self, first: &mut Lane<'_>, second: &mut Lane<'_>, bytes: usize) {
         if self.paired {
             self.variant.advance_pair(first, second, bytes);

@@ -9,7 +9,7 @@ use crate::copy::{Plain, copy, copy_inside, load, opaque, store};
 use crate::lz4::{MATCH_MIN, NIBBLE_MAX};
 use core::slice;
 
-/// Adds the bytes that extend a length from half a token: the position behind them and the length. `None` when the source
+/// Adds the bytes that extend a length from half a token: the position after them and the length. `None` when the source
 /// ends inside them.
 #[inline(always)]
 pub(super) fn extended(source: &[u8], mut at: usize, nibble: usize) -> Option<(usize, usize)> {

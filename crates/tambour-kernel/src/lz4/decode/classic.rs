@@ -83,7 +83,7 @@ fn step_movsb(lane: &mut Lane<'_>) -> bool {
     // SAFETY: both sides have the literals, in different buffers.
     unsafe { move_bytes(lane.from, lane.to, literals) };
     (lane.from, lane.to) = (lane.from.wrapping_add(literals), lane.to.wrapping_add(literals));
-    // SAFETY: two bytes were kept behind the literals.
+    // SAFETY: two bytes were kept after the literals.
     let offset = usize::from(u16::from_le(unsafe { lane.read(lane.from) }));
     lane.from = lane.from.wrapping_add(2);
     let Some(length) = length(lane, token & 15) else { return give_up(lane, start) };
@@ -97,7 +97,7 @@ fn step_movsb(lane: &mut Lane<'_>) -> bool {
     true
 }
 
-/// Copies so many bytes, one after the other: what is written may be read again.
+/// Copies this many bytes, one after the other: what is written may be read again.
 ///
 /// # Safety
 /// `count` bytes can be read from `from` on, as far as they lie before `to` or are written by this copy, and written from
@@ -124,7 +124,7 @@ fn step<P: Plain, const SHUFFLE: bool>(lane: &mut Lane<'_>) -> bool {
     let start = *lane;
     let Some(token) = byte(lane) else { return lane.close() };
     let Some(literals) = length(lane, token >> 4) else { return give_up(lane, start) };
-    // Behind the literals come offset and length; a piece may reach past them.
+    // After the literals come offset and length; a piece may reach past them.
     if lane.source_left() < literals.saturating_add(piece + 2)
         || lane.left() < literals.saturating_add(piece)
     {
@@ -137,7 +137,7 @@ fn step<P: Plain, const SHUFFLE: bool>(lane: &mut Lane<'_>) -> bool {
         k += piece;
     }
     (lane.from, lane.to) = (lane.from.wrapping_add(literals), lane.to.wrapping_add(literals));
-    // SAFETY: two bytes were kept behind the literals.
+    // SAFETY: two bytes were kept after the literals.
     let offset = usize::from(u16::from_le(unsafe { lane.read(lane.from) }));
     lane.from = lane.from.wrapping_add(2);
     let Some(length) = length(lane, token & 15) else { return give_up(lane, start) };
@@ -188,7 +188,7 @@ fn length(lane: &mut Lane<'_>, half: usize) -> Option<usize> {
 }
 
 /// # Safety
-/// `1 <= offset`, so many bytes are written, and `length` and two pieces and 16 bytes of room are left.
+/// `1 <= offset`, this many bytes are written, and `length` and two pieces and 16 bytes of room are left.
 #[inline]
 #[target_feature(enable = "ssse3")]
 unsafe fn copy_match<P: Plain, const SHUFFLE: bool>(lane: &Lane<'_>, offset: usize, length: usize) {
@@ -197,7 +197,7 @@ unsafe fn copy_match<P: Plain, const SHUFFLE: bool>(lane: &Lane<'_>, offset: usi
     if offset < piece {
         // SAFETY: the room holds more than a piece.
         unsafe { start_match::<P, SHUFFLE>(lane, offset) };
-        // Behind it, whole pieces can be copied from a multiple of the offset before.
+        // After it, whole pieces can be copied from a multiple of the offset before.
         distance = offset * piece.div_ceil(offset);
         k = piece;
     }

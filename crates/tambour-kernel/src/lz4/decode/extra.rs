@@ -12,7 +12,7 @@ use crate::variant::Runnable;
 
 /// Decodes a block until `target` is full or the block ends; returns how many bytes were written.
 ///
-/// What lies behind the sequence that fills the target is not looked at, so that the start of a block can be had without
+/// What lies after the sequence that fills the target is not looked at, so that the start of a block can be had without
 /// its end: a source may be cut there. Lengths of that sequence are still read whole.
 pub fn decode_partial(
     variant: Runnable<Decode>,
@@ -40,7 +40,7 @@ pub fn decode_with_dictionary(
 /// Lengths in errors count from the start of the buffer: `written` includes what lies before `start`.
 ///
 /// # Panics
-/// If `start` lies behind the end of the buffer.
+/// If `start` lies past the end of the buffer.
 pub fn decode_behind(
     variant: Runnable<Decode>,
     source: &[u8],
@@ -66,7 +66,7 @@ enum End {
 enum Next {
     /// To the next one, at these places of source and target.
     Sequence(usize, usize),
-    /// To the end; so many bytes are written.
+    /// To the end; this many bytes are written.
     End(usize),
 }
 

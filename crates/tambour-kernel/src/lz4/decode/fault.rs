@@ -25,7 +25,7 @@ pub(in crate::lz4) fn fault_behind(source: &[u8], before: usize, expected: usize
     }
 }
 
-/// Walks over one sequence: the positions behind it, or the fault. The end of the block is one, too.
+/// Walks over one sequence: the positions after it, or the fault. The end of the block is one, too.
 fn sequence(
     source: &[u8],
     start: usize,

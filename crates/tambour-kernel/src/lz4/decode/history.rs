@@ -83,7 +83,7 @@ impl<'a> Remembering<'a> {
         // SAFETY: `machine` proves the instruction set.
         let mut state = Self { lane, history: unsafe { _mm512_setzero_si512() } };
         if lane.is_open() {
-            // SAFETY: so many bytes are written.
+            // SAFETY: this many bytes are written.
             unsafe { state.recall() };
         }
         state
@@ -135,7 +135,7 @@ impl<'a> Remembering<'a> {
         let sequence = Sequence { from, literals, length, offset, end };
         // SAFETY: `machine` proves the instruction set, the checks above the rest.
         self.history = unsafe { append(&self.lane, self.history, sequence) };
-        // SAFETY: the margin holds as much behind `to`, and [`WIDTH`] bytes are written.
+        // SAFETY: the margin holds as much after `to`, and [`WIDTH`] bytes are written.
         unsafe { self.lane.store(end.wrapping_sub(WIDTH), self.history) };
         (self.lane.from, self.lane.to) = (behind.wrapping_add(3 + full), end);
         true
@@ -187,7 +187,7 @@ unsafe fn long_sequence(
     if literals > source.len() - i || literals > target.len() - o {
         return None;
     }
-    // SAFETY: so many literals are there, and so much room.
+    // SAFETY: this many literals are there, and this much room.
     let history = unsafe { append_literals(source, i, target, o, literals, history) };
     let (i, o) = (i + literals, o + literals);
     if i == source.len() {
@@ -209,7 +209,7 @@ unsafe fn long_sequence(
     Some((i, o + length, history))
 }
 
-/// Writes literals; the history behind them.
+/// Writes literals; the history after them.
 ///
 /// # Safety
 /// `literals` bytes from `i` on lie in the source, from `o` on in the target, and [`WIDTH`] before that.
@@ -241,7 +241,7 @@ unsafe fn append_literals(
     history
 }
 
-/// Writes a match; the history behind it.
+/// Writes a match; the history after it.
 ///
 /// Without features of its own, because it has to be inlined: registers go through memory into a function and back.
 ///
@@ -309,7 +309,7 @@ fn blend(a: __m512i, mask: u64, b: __m512i) -> __m512i {
     _mm512_mask_mov_epi8(a, mask, b)
 }
 
-/// The history behind a match of more than [`WIDTH`] bytes offset, of which all but the last [`WIDTH`] are written.
+/// The history after a match of more than [`WIDTH`] bytes offset, of which all but the last [`WIDTH`] are written.
 ///
 /// # Safety
 /// `WIDTH < offset`, `offset + length <= end`, `WIDTH + length <= end`, `end <= target.len()`, and `history` holds what
@@ -335,7 +335,7 @@ unsafe fn far_history(
     unsafe { _mm512_mask_loadu_epi8(shifted, !0 << (WIDTH - length), place.cast()) }
 }
 
-/// The history behind a sequence.
+/// The history after a sequence.
 ///
 /// # Safety
 /// 16 bytes from `from` on lie in the source; `1 <= offset`, and the match lies in what is written.

@@ -9,10 +9,10 @@ use crate::copy::Plain;
 use core::marker::PhantomData;
 use core::ptr;
 
-/// With so much source left, a step of any loop stays inside it: token, length byte, 64 literals, offset, length byte.
+/// With this much source left, a step of any loop stays inside it: token, length byte, 64 literals, offset, length byte.
 pub(super) const SOURCE_MARGIN: usize = 1 + 1 + 64 + 2 + 1;
-/// With so much target left, a step of any loop stays inside it: 64 literals, a match of 64 bytes, and what its copies
-/// in whole pieces write behind it.
+/// With this much target left, a step of any loop stays inside it: 64 literals, a match of 64 bytes, and what its copies
+/// in whole pieces write after it.
 pub(super) const TARGET_MARGIN: usize = 64 + 64 + 16;
 
 /// A place in both buffers. Two pointers: Rust returns such a pair in registers.
@@ -152,7 +152,7 @@ impl<'a> Lane<'a> {
     /// The value in the source at `at`.
     ///
     /// # Safety
-    /// `at` and the bytes of the value behind it lie in the source.
+    /// `at` and the bytes of the value after it lie in the source.
     #[inline(always)]
     pub(super) unsafe fn read<T: Plain>(&self, at: *const u8) -> T {
         debug_assert!(at.addr() + size_of::<T>() <= self.source_end.addr());
@@ -163,7 +163,7 @@ impl<'a> Lane<'a> {
     /// The value in the target at `at`.
     ///
     /// # Safety
-    /// `at` and the bytes of the value behind it lie in the target.
+    /// `at` and the bytes of the value after it lie in the target.
     #[inline(always)]
     pub(super) unsafe fn load<T: Plain>(&self, at: *const u8) -> T {
         debug_assert!(self.target_start.addr() <= at.addr());
@@ -175,7 +175,7 @@ impl<'a> Lane<'a> {
     /// Writes a value to the target at `at`.
     ///
     /// # Safety
-    /// `at` and the bytes of the value behind it lie in the target.
+    /// `at` and the bytes of the value after it lie in the target.
     #[inline(always)]
     pub(super) unsafe fn store<T: Plain>(&self, at: *mut u8, value: T) {
         debug_assert!(self.target_start.addr() <= at.addr());

@@ -155,7 +155,7 @@ pub(super) unsafe trait Machine: Copy {
     /// [`super::careful::fill`], compiled for the instruction set and out of line: writes a match of any shape.
     ///
     /// # Safety
-    /// The last two are from a lane; `offset` bytes, at least one, lie in its target before `to`, and `length` behind.
+    /// The last two are from a lane; `offset` bytes, at least one, lie in its target before `to`, and `length` after it.
     #[inline(always)]
     unsafe fn fill(
         self,

@@ -61,9 +61,9 @@ pub use short::{SHORT_MARGIN, decode_short};
 /// The code of a decoder: opaque, called through a [`Runnable`].
 #[derive(Clone, Copy, Debug)]
 pub struct Decode {
-    /// Decodes on until the lane is closed or about so many bytes more are written.
+    /// Decodes on until the lane is closed or about this many bytes more are written.
     advance: unsafe fn(&mut Lane<'_>, usize),
-    /// The same for two lanes in turns, until one of them is closed or has written so much.
+    /// The same for two lanes in turns, until one of them is closed or has written this much.
     advance_pair: unsafe fn(&mut Lane<'_>, &mut Lane<'_>, usize),
     /// Decodes the rest; whether the block is well formed.
     finish: unsafe fn(&mut Lane<'_>) -> bool,
@@ -159,7 +159,7 @@ impl Runnable<Decode> {
         unsafe { advance(lane, bytes) }
     }
 
-    /// The same for two lanes in turns, until one of them is closed or has written so much.
+    /// The same for two lanes in turns, until one of them is closed or has written this much.
     pub(super) fn advance_pair(self, a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
         let advance_pair = self.run().advance_pair;
         // SAFETY: as above.

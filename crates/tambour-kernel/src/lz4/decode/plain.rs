@@ -32,7 +32,7 @@ pub(super) trait Style<M: Machine> {
     /// Writes a match of at most [`SHORT_MAX`] bytes; may write up to [`SHORT_MAX`] bytes, and up to 16 more than the match.
     ///
     /// # Safety
-    /// `offset` bytes (at least 1) lie before `to` in the target, `SHORT_MAX + 16` bytes behind.
+    /// `offset` bytes (at least 1) lie before `to` in the target, `SHORT_MAX + 16` bytes after it.
     unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize);
 }
 
@@ -170,23 +170,23 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
         // SAFETY: the margins hold 64 literals.
         unsafe { copy_literals::<M>(lane, i.wrapping_add(1), o, literals) };
     }
-    // The place behind offset and token is made while the token loads, so that the chain is load, shift, one addition.
+    // The place after offset and token is made while the token loads, so that the chain is load, shift, one addition.
     // Left alone, the optimiser adds the constant last, and splits an addition of three into two that wait for each other.
     let mut next = opaque_place(i.wrapping_add(3)).wrapping_add(literals);
     let o = o.wrapping_add(literals);
-    // SAFETY: the margin holds two bytes behind 64 literals.
+    // SAFETY: the margin holds two bytes after 64 literals.
     let offset = usize::from(u16::from_le(unsafe { lane.read(next.wrapping_sub(2)) }));
     let mut length = (token & 15) + MATCH_MIN;
     if S::BRANCH_ON_LENGTH {
         if token & 15 == 15 {
-            // SAFETY: the margin holds a byte behind the offset.
+            // SAFETY: the margin holds a byte after the offset.
             length += usize::from(unsafe { lane.read::<u8>(next) });
             next = next.wrapping_add(1);
         }
     } else {
         // 1 if the half is full. Arithmetic, because a comparison would make a flag that is spilled inside the chain.
         let full = ((token & 15) + 1) >> 4;
-        // SAFETY: the margin holds a byte behind the offset.
+        // SAFETY: the margin holds a byte after the offset.
         length += usize::from(unsafe { lane.read::<u8>(next) }) & full.wrapping_neg();
         next = next.wrapping_add(full);
     }
@@ -274,7 +274,7 @@ unsafe fn copy_by_8(lane: &Lane<'_>, from: *const u8, to: *mut u8, length: usize
     unsafe { lane.copy_inside::<u64>(from.wrapping_add(8), to.wrapping_add(8)) };
     let mut k = 16;
     while k < length {
-        // SAFETY: `k < length`, so the piece ends less than 8 bytes behind the match.
+        // SAFETY: `k < length`, so the piece ends less than 8 bytes after the match.
         unsafe { lane.copy_inside::<u64>(from.wrapping_add(k), to.wrapping_add(k)) };
         k += 8;
     }
@@ -320,7 +320,7 @@ unsafe fn repeat<M: Machine>(
     unsafe { lane.store(to.wrapping_add(stride), pattern) };
     let mut covered = stride + 16;
     while covered < length {
-        // SAFETY: `covered < length` and `stride <= 16`, so the store ends less than 16 bytes behind the match.
+        // SAFETY: `covered < length` and `stride <= 16`, so the store ends less than 16 bytes after the match.
         unsafe { lane.store(to.wrapping_add(covered + stride - 16), pattern) };
         covered += stride;
     }

@@ -1,4 +1,4 @@
-//! Short blocks behind a dictionary: one record of a few hundred bytes, decoded millions of times.
+//! Short blocks with a dictionary: one record of a few hundred bytes, decoded millions of times.
 //!
 //! The loops of the variants keep margins from the ends of both buffers and leave the rest of a block to exact code; of a
 //! block of ninety bytes, that would be all. Here the caller has the margins: bytes of any value follow the block in its
@@ -12,11 +12,11 @@ use crate::lz4::{MATCH_MIN, Malformed, NIBBLE_MAX};
 /// Bytes that must follow a block in its buffer, and an output in its own.
 pub const SHORT_MARGIN: usize = 64;
 
-/// Decodes the block in the first `length` bytes of `source` behind `buffer[..start]`, to which its matches may reach, until
+/// Decodes the block in the first `length` bytes of `source` after `buffer[..start]`, to which its matches may reach, until
 /// it ends or at least `wanted` bytes are written; returns how many were.
 ///
 /// Nothing but the buffer from `start` on is written, and its last [`SHORT_MARGIN`] bytes are never part of the output: what a
-/// block would have to write there is an error. Bytes of the buffer behind the output are unspecified. Unlike the
+/// block would have to write there is an error. Bytes of the buffer after the output are unspecified. Unlike the
 /// decoders of whole blocks, this one does not know how long the output will be, and takes blocks that end in a match.
 ///
 /// # Panics
@@ -64,7 +64,7 @@ pub fn decode_short(
         let at = i;
         i += 2;
         let mut match_length = token & NIBBLE_MAX;
-        // Matches behind a dictionary are long and short in turns: a branch on their lengths is mispredicted all the time.
+        // Matches with a dictionary are long and short in turns: a branch on their lengths is mispredicted all the time.
         let is_extended = match_length == NIBBLE_MAX;
         // SAFETY: `i` lies in the block, or at its end, where the margin begins.
         let extension = usize::from(unsafe { load::<u8>(source, i) });
@@ -85,7 +85,7 @@ pub fn decode_short(
         if match_length > end - o {
             return Err(Malformed::MatchPastTarget { at, length: match_length });
         }
-        // Nobody looks at what is behind `stop`.
+        // Nobody looks at what is after `stop`.
         let copied = match_length.min(stop - o);
         // SAFETY: the offset stays in the buffer, and the margin follows the end of the match.
         unsafe { copy_match(buffer, o, distance, copied) };

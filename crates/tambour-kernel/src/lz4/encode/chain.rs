@@ -24,7 +24,7 @@ pub(super) struct Chain {
     epoch: Epoch,
     /// The first position that is not yet in the chains.
     next: usize,
-    /// What the positions behind the dictionary replaced; empty unless there is one ([`Chain::prepare`]).
+    /// What the positions after the dictionary replaced; empty unless there is one ([`Chain::prepare`]).
     undo: Vec<Undo>,
     /// Whether changes are noted, and where the source begins.
     prepared: Option<usize>,
@@ -43,7 +43,7 @@ struct Undo {
 pub(super) struct Wanted {
     /// It covers four bytes from here on.
     pub(super) at: usize,
-    /// It starts here or behind, at most at `at`.
+    /// It starts here or later, at most at `at`.
     pub(super) floor: usize,
     /// It is longer than this, which is at least `at - floor + 2`.
     pub(super) longer_than: usize,
@@ -114,7 +114,7 @@ impl Chain {
         self.next = self.next.max(at);
     }
 
-    /// The longest of the wanted matches among so many candidates, the nearest of equals. Places do not descend from call
+    /// The longest of the wanted matches among this many candidates, the nearest of equals. Places do not descend from call
     /// to call.
     pub(super) fn longest(
         &mut self,
@@ -133,7 +133,7 @@ impl Chain {
         let word = unsafe { input.word(at) };
         let mut distance = number.wrapping_sub(self.heads[hash(word)]) as usize;
         let reach = at.min(OFFSET_MAX);
-        // Candidates are taken from the chain of the word that lies so far behind `at`.
+        // Candidates are taken from the chain of the word that lies that far after `at`.
         let mut shift = 0;
         let mut best = None;
         let mut budget = attempts * STEP_COST;
@@ -165,7 +165,7 @@ impl Chain {
         best
     }
 
-    /// The word of a match, by its place, whose chain has the longest link behind the candidate: a longer match has that
+    /// The word of a match, by its place, whose chain has the longest link after the candidate: a longer match has that
     /// word, too, so that everything between can be left out.
     fn rarest(&self, number: u32, distance: usize, common: usize) -> usize {
         // Only words in front of the position are in the chains.
@@ -180,7 +180,7 @@ impl Chain {
         rarest.1
     }
 
-    /// From the word `shift` bytes behind a candidate to the same before it.
+    /// From the word `shift` bytes after a candidate to the same before it.
     #[inline(always)]
     fn link(&self, number: u32, distance: usize, shift: usize) -> usize {
         #[expect(clippy::cast_possible_truncation, reason = "within the window")]

@@ -8,11 +8,11 @@ use super::{SOURCE_BYTES_MAX, bound};
 use crate::copy::load;
 use crate::lz4::{LAST_LITERALS, LAST_MATCH_DISTANCE, MATCH_MIN, OFFSET_MAX};
 
-/// So many fruitless probes (a power of two, its logarithm) make the step one byte longer.
+/// This many fruitless probes (a power of two, its logarithm) make the step one byte longer.
 const STEP_LOG: u32 = 6;
 /// Largest useful acceleration: the first step is already as long as the window.
 const ACCELERATION_MAX: u32 = 65_537;
-/// Of a prefix, every so many positions are remembered.
+/// Of a prefix, every this many positions are remembered.
 const PREFIX_STEP: usize = 3;
 
 /// Memory of the encoder: where each hash was last seen. The caller owns and reuses it; its contents do not matter.
@@ -89,7 +89,7 @@ pub(super) fn encode_behind(
     }
 }
 
-/// The bytes to encode, `buffer[start..]`, behind their prefix. Positions count from the start of the buffer.
+/// The bytes to encode, `buffer[start..]`, after their prefix. Positions count from the start of the buffer.
 #[derive(Clone, Copy)]
 struct Source<'a> {
     buffer: &'a [u8],
@@ -209,7 +209,7 @@ fn parse<C: Cells, const ROOMY: bool>(
     let mut anchor = start;
     if buffer.len() - start > LAST_MATCH_DISTANCE {
         cells.clear();
-        // Matches start no later than here; hashes are taken up to one byte behind.
+        // Matches start no later than here; hashes are taken up to one byte after it.
         let last = buffer.len() - LAST_MATCH_DISTANCE;
         for at in (0..start).step_by(PREFIX_STEP) {
             // SAFETY: `at < start < last`.
@@ -249,7 +249,7 @@ fn parse<C: Cells, const ROOMY: bool>(
     writer.last_literals(&buffer[anchor..])
 }
 
-/// The first match at `start` or behind that starts at most at `last`. Steps grow while nothing is found.
+/// The first match at `start` or after that starts at most at `last`. Steps grow while nothing is found.
 ///
 /// # Safety
 /// `1 <= start <= last + 1` and `last + 12 <= source.len()`.
@@ -285,7 +285,7 @@ unsafe fn find<C: Cells>(
     }
 }
 
-/// The match right behind a match, if there is one.
+/// The match right after a match, if there is one.
 ///
 /// # Safety
 /// `2 < at` and `at + 12 <= source.len()`.

@@ -1,6 +1,6 @@
 //! Levels 3 to 9: a match is taken only after a look for a longer one that overlaps its end.
 //!
-//! Behind a first match, matches are looked for that begin inside the one before and are longer than it: a *ladder*. When
+//! After a first match, matches are looked for that begin inside the one before and are longer than it: a *ladder*. When
 //! there is no further rung, the cheapest way over the ladder is taken: which rungs, and how the overlaps are cut.
 
 use super::chain::{Chain, Effort, Wanted};
@@ -10,7 +10,7 @@ use crate::lz4::MATCH_MIN;
 
 /// Rungs of a ladder. More are rare, as each is longer than the one before.
 const RUNGS_MAX: usize = 16;
-/// A second rung covers so many of the last bytes of the first; later ones cover one more, which finds more on text.
+/// A second rung covers this many of the last bytes of the first; later ones cover one more, which finds more on text.
 const PROBE_BYTES: usize = 2;
 /// The longest match without extension bytes.
 const SHORT_MAX: usize = MATCH_MIN + 14;
@@ -62,7 +62,7 @@ pub(super) fn parse_on(
 }
 
 impl Ladder {
-    /// Collects the rungs behind a first match.
+    /// Collects the rungs after a first match.
     fn climb(&mut self, input: &Input<'_>, chain: &mut Chain, first: Match, effort: Effort) {
         self.rungs[0] = first;
         self.count = 1;

@@ -21,7 +21,7 @@ impl Match {
     }
 }
 
-/// A source behind its prefix, and the limits of the format. Only made by [`Input::new`].
+/// A source after its prefix, and the limits of the format. Only made by [`Input::new`].
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     /// Prefix and source; all positions count from its start.
@@ -68,7 +68,7 @@ impl<'a> Input<'a> {
         assert!(from <= at && end <= self.buffer.len(), "matches lie in the buffer");
         let mut length = 0;
         while at + length + 8 <= end {
-            // SAFETY: `end` lies in the buffer, and `from` not behind `at`.
+            // SAFETY: `end` lies in the buffer, and `from` not after `at`.
             let before = u64::from_le(unsafe { load(self.buffer, from + length) });
             // SAFETY: `end` lies in the buffer.
             let here = u64::from_le(unsafe { load(self.buffer, at + length) });

@@ -80,7 +80,7 @@ const GAIN_DIVISOR: usize = 16;
 pub struct Encoder {
     level: Level,
     parse: Parse,
-    /// Dictionary and source, one behind the other.
+    /// Dictionary and source, one after another.
     joined: Vec<u8>,
 }
 
@@ -190,7 +190,7 @@ impl Encoder {
     /// Encodes `buffer[start..]`; matches may reach into the 64 KiB in front of it, which a decoder must have.
     ///
     /// # Panics
-    /// When `start` lies behind the end of the buffer.
+    /// When `start` lies past the end of the buffer.
     pub fn encode_behind(
         &mut self,
         buffer: &[u8],

@@ -19,7 +19,7 @@ const BYTE: u32 = 16;
 /// What the parse is after.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aim {
-    /// A match of so many bytes is taken whatever else there is.
+    /// A match of this many bytes is taken whatever else there is.
     pub(super) nice_bytes: usize,
     /// Look for matches everywhere, also where they do not reach beyond what is reached.
     pub(super) thorough: bool,
@@ -33,7 +33,7 @@ pub(super) struct Aim {
 pub(super) trait Finder {
     /// Forgets everything, for a new input.
     fn begin(&mut self, input: &Input<'_>);
-    /// The longest match at a position that is longer than so many bytes, 3 or more. Positions ascend.
+    /// The longest match at a position that is longer than this many bytes, 3 or more. Positions ascend.
     fn find(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match>;
     /// Passes over positions without a look for matches. In a `run`, what they have to offer repeats.
     fn pass(&mut self, input: &Input<'_>, positions: Range<usize>, run: bool);
@@ -93,7 +93,7 @@ impl Stretch {
         Some(anchor)
     }
 
-    /// Finds the cheapest way through the stretch that begins with a match, behind so many literals; leaves its matches
+    /// Finds the cheapest way through the stretch that begins with a match, after this many literals; leaves its matches
     /// and returns its end.
     fn cross(
         &mut self,
@@ -199,7 +199,7 @@ impl Stretch {
     }
 }
 
-/// Whether the last of so many literals takes another byte of length.
+/// Whether the last of this many literals takes another byte of length.
 fn starts_extension(literals: u32) -> bool {
     let literals = literals as usize;
     literals >= NIBBLE_MAX && (literals - NIBBLE_MAX).is_multiple_of(255)

@@ -1,4 +1,4 @@
-//! Many short sources behind one dictionary: its positions are taken in once.
+//! Many short sources with one dictionary: its positions are taken in once.
 //!
 //! After each source the chains are put back to how the dictionary left them, from a list of what the source changed; the
 //! cost of a source does not depend on the dictionary's length.
@@ -13,7 +13,7 @@ use crate::lz4::OFFSET_MAX;
 /// Longer sources would take the places of the dictionary in the chains; afterwards these are made again.
 const REWIND_BYTES_MAX: usize = 1 << 14;
 
-/// Encodes sources behind a dictionary, as [`Encoder::encode_behind`](super::Encoder::encode_behind) does at the levels 3 to 9.
+/// Encodes sources with a dictionary, as [`Encoder::encode_behind`](super::Encoder::encode_behind) does at the levels 3 to 9.
 ///
 /// ```
 /// use tambour_kernel::lz4::{self, Prepared, SHORT_MARGIN};
@@ -32,7 +32,7 @@ const REWIND_BYTES_MAX: usize = 1 << 14;
 pub struct Prepared {
     chain: Chain,
     effort: Effort,
-    /// The dictionary, and room for a source behind it.
+    /// The dictionary, and room for a source after it.
     buffer: Vec<u8>,
     start: usize,
     /// Whether the chains hold the dictionary and nothing else.

@@ -1,7 +1,7 @@
 //! Binary search trees over the window: one tree per hash, sorted by the bytes that follow each position.
 //!
 //! A position becomes the root of its tree when it is inserted; on the way down the old tree is split into what sorts
-//! before and behind it, and every node on the way is a candidate that has more in common with the position than those
+//! before and after it, and every node on the way is a candidate that has more in common with the position than those
 //! above it, on its side. So few nodes lead to the longest match, where a chain may have thousands.
 
 use super::matches::{Epoch, HASH_BITS, Input, Match, hash, slot, zeros};
@@ -9,7 +9,7 @@ use super::optimal::Finder;
 use crate::lz4::{MATCH_MIN, OFFSET_MAX};
 use std::ops::Range;
 
-/// So much of a run's end is taken in: what lies before repeats, at a place that is in the trees already.
+/// This much of a run's end is taken in: what lies before repeats, at a place that is in the trees already.
 const RUN_END_BYTES: usize = 64;
 
 /// The trees of a window.
@@ -17,7 +17,7 @@ pub(super) struct Tree {
     effort: Effort,
     /// Number of the root for a hash.
     roots: Box<[u32; 1 << HASH_BITS]>,
-    /// Slots of the two subtrees of each node: before it and behind it. A node's own slot means that there is none.
+    /// Slots of the two subtrees of each node: before it and after it. A node's own slot means that there is none.
     ///
     /// Children are older than parents. A child that has left the window may share its slot with a younger position; that
     /// one is then no older than the parent, which is how the search sees it.
@@ -82,7 +82,7 @@ impl Tree {
         *root = number;
         let end = input.end.min(at + self.effort.compared_bytes);
         let mut best = Match { at, from: at, length: MATCH_MIN - 1 };
-        // Where the nodes that sort before the position go, and those behind; what the last ones have in common with it.
+        // Where the nodes that sort before the position go, and those that sort after it; what the last ones have in common with it.
         let mut places: [Place; 2] = [(own, 0), (own, 1)];
         let mut commons = [0; 2];
         let mut above = 0;

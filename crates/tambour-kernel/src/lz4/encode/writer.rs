@@ -20,7 +20,7 @@ impl<'a> Writer<'a> {
         Self { target, position: 0 }
     }
 
-    /// Writes literals and a match of at least [`MATCH_MIN`] bytes behind them. `None` when there is no room, also for
+    /// Writes literals and a match of at least [`MATCH_MIN`] bytes after them. `None` when there is no room, also for
     /// the token of a last sequence.
     #[inline]
     pub(super) fn sequence(&mut self, literals: &[u8], offset: usize, length: usize) -> Option<()> {
@@ -65,7 +65,7 @@ impl<'a> Writer<'a> {
             // SAFETY: at least 12 bytes follow the literals in the source, and more than that in the target.
             unsafe { copy::<u64>(buffer, anchor, self.target, self.position) };
             if literals > 8 {
-                // SAFETY: as above; the copy ends at most 7 bytes behind the literals.
+                // SAFETY: as above; the copy ends at most 7 bytes after the literals.
                 unsafe { copy::<u64>(buffer, anchor + 8, self.target, self.position + 8) };
             }
             self.position += literals;

@@ -19,22 +19,22 @@ const LATER_BYTES: usize = 3 << 10;
 const ROUNDS: usize = 2;
 /// What a measurement of the first round weighs beside one of the second.
 const FIRST_WEIGHT: f32 = 0.2;
-/// Choices that are so much slower than the best in the first round are left out of the second. Cold choices differ much.
+/// Choices that are this much slower than the best in the first round are left out of the second. Cold choices differ much.
 const HOPELESS_COLD: f32 = 1.7;
 /// What earlier measurements weigh beside a later one.
 const MEMORY: f32 = 0.6;
-/// Choices that are so much slower than the best are left out of most comparisons,
+/// Choices that are this much slower than the best are left out of most comparisons,
 const HOPELESS: f32 = 1.5;
-/// but what seems to be so much slower was interrupted, and says nothing.
+/// but what seems to be this much slower was interrupted, and says nothing.
 const IMPLAUSIBLE: f32 = 6.0;
-/// A later measurement may say at most so much more than what is known: one interruption dethrones nobody for long.
+/// A later measurement may say at most this much more than what is known: one interruption dethrones nobody for long.
 const OUTLIER: f32 = 1.5;
-/// Blocks that decode into so many times their size have long sequences, with lengths that are hard to predict. A wrong
+/// Blocks that decode into this many times their size have long sequences, with lengths that are hard to predict. A wrong
 /// prediction holds up both lanes of a pair, so that one block at a time may be faster.
 const DENSE_RATIO: usize = 3;
-/// What is tried where sequences are long has to be so much better: it is the exception.
+/// What is tried where sequences are long has to be this much better: it is the exception.
 const HANDICAP: f32 = 1.08;
-/// One comparison in so many, the second one first, takes in the hopeless choices, too.
+/// One comparison in this many, the second one first, takes in the hopeless choices, too.
 const FULL_COMPARISON: u32 = 4;
 
 /// What was measured of one choice.
@@ -166,7 +166,7 @@ pub(super) struct Learner {
     choices: [Choice; CHOICES_MAX],
     measured: [Measured; CHOICES_MAX],
     count: usize,
-    /// So many of them are tried always, the others where sequences are long.
+    /// This many of them are tried always, the others where sequences are long.
     always: usize,
     best: usize,
     /// Trials of the start that are behind us, of `ROUNDS * count`.

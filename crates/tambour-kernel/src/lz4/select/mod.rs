@@ -22,7 +22,7 @@ const SMALL_BYTES: usize = 2 << 10;
 
 /// Blocks that save less than this share of their bytes are mostly long literals,
 const PLAIN_SHARE: usize = 32;
-/// and those that decode into so many times their size mostly long matches: see [`gains_from_company`].
+/// and those that decode into this many times their size mostly long matches: see [`gains_from_company`].
 const RUN_RATIO: usize = 16;
 
 /// How a [`Selector`] chooses.
@@ -49,7 +49,7 @@ pub struct Learned {
     pub name: &'static str,
     /// How many blocks it takes at once: 1 or 2.
     pub lanes: usize,
-    /// Whether it is the choice in use for so many blocks.
+    /// Whether it is the choice in use for this many blocks.
     pub in_use: bool,
     /// How often it was timed.
     pub calls: u64,
@@ -121,7 +121,7 @@ impl Selector {
     /// in [`decode_behind`](super::decode_behind).
     ///
     /// # Panics
-    /// If `start` lies behind the end of the buffer.
+    /// If `start` lies past the end of the buffer.
     pub fn decode_behind(
         &mut self,
         source: &[u8],
@@ -174,7 +174,7 @@ impl Selector {
     }
 }
 
-/// One block behind `start`, with what suits the stream by all that is known.
+/// One block after `start`, with what suits the stream by all that is known.
 fn decode_single(
     singles: &mut Learner,
     clock: Clock,

@@ -7,7 +7,7 @@ use std::f64::consts::TAU;
 
 /// Room for variants; more are not tried.
 const VARIANTS_MAX: usize = 8;
-/// So many calls of each variant do not count: they pay for cold branches and caches.
+/// This many calls of each variant do not count: they pay for cold branches and caches.
 const UNCOUNTED: u64 = 2;
 /// Blocks that decode into fewer bytes take the first variant, untimed.
 const TIMED_BYTES: usize = 32 << 10;

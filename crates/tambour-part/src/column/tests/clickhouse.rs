@@ -43,7 +43,7 @@ impl Table {
     fn sources(&self, cuts: &[usize]) -> MemorySources {
         let mut sources = MemorySources::default();
         for (stem, bytes) in &self.streams {
-            // A dictionary stands behind the version at its first mark.
+            // A dictionary stands after the version at its first mark.
             let bytes = if stem.contains(".dict") { &bytes[8..] } else { bytes };
             sources.insert(name(stem), MemorySource::cut(bytes, cuts));
         }

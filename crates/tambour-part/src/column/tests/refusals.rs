@@ -59,7 +59,7 @@ fn values_out_of_range() {
         "Enum8('a' = 1)",
         StringArray::from(vec!["a", "a", "b"]),
         2,
-        "\"b\" is no value of the Enum",
+        "\"b\" is not a value of the Enum",
     );
     let cents =
         Decimal128Array::from(vec![0, 9_999, 10_000]).with_precision_and_scale(38, 2).unwrap();

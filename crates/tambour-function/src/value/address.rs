@@ -1,6 +1,6 @@
 //! UUIDs and IP addresses from text.
 
-use crate::error::Reject;
+use super::Reject;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 const NOT_UUID: Reject = Reject::new("not a UUID");
@@ -8,16 +8,11 @@ const NOT_IPV4: Reject = Reject::new("not an IPv4 address");
 const NOT_IPV6: Reject = Reject::new("not an IPv6 address");
 
 fn hex(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        b'A'..=b'F' => Some(byte - b'A' + 10),
-        _ => None,
-    }
+    char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 
 /// A UUID, with its dashes or as 32 digits, in textual byte order.
-pub(crate) fn uuid(text: &[u8]) -> Result<[u8; 16], Reject> {
+pub fn uuid(text: &[u8]) -> Result<[u8; 16], Reject> {
     let dashed = match text.len() {
         36 => true,
         32 => false,
@@ -42,13 +37,13 @@ pub(crate) fn uuid(text: &[u8]) -> Result<[u8; 16], Reject> {
 }
 
 /// An IPv4 address.
-pub(crate) fn ipv4(text: &[u8]) -> Result<u32, Reject> {
+pub fn ipv4(text: &[u8]) -> Result<u32, Reject> {
     let text = std::str::from_utf8(text).or(Err(NOT_IPV4))?;
     text.parse::<Ipv4Addr>().map(u32::from).or(Err(NOT_IPV4))
 }
 
 /// An IPv6 address; an IPv4 address becomes its mapped form, as in ClickHouse.
-pub(crate) fn ipv6(text: &[u8]) -> Result<[u8; 16], Reject> {
+pub fn ipv6(text: &[u8]) -> Result<[u8; 16], Reject> {
     let text = std::str::from_utf8(text).or(Err(NOT_IPV6))?;
     if let Ok(address) = text.parse::<Ipv6Addr>() {
         return Ok(address.octets());

@@ -1,6 +1,6 @@
 //! Integers, floats and decimals from text.
 
-use crate::error::Reject;
+use super::Reject;
 use arrow_buffer::i256;
 
 const NOT_INTEGER: Reject = Reject::new("not an integer");
@@ -9,7 +9,7 @@ const NOT_NUMBER: Reject = Reject::new("not a number");
 const NOT_DECIMAL: Reject = Reject::new("not a decimal number");
 const TOO_FINE: Reject = Reject::new("more digits after the point than the type has");
 
-/// A sign and the digits behind it. `strict` refuses `+` and leading zeros, which people write in codes, not in numbers.
+/// A sign and the digits after it. `strict` refuses `+` and leading zeros, which people write in codes, not in numbers.
 fn sign(text: &[u8], strict: bool) -> Result<(bool, &[u8]), Reject> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -23,7 +23,7 @@ fn sign(text: &[u8], strict: bool) -> Result<(bool, &[u8]), Reject> {
 }
 
 /// Sign and magnitude of an integer of up to 64 bits.
-pub(crate) fn small(text: &[u8], strict: bool) -> Result<(bool, u64), Reject> {
+pub fn small(text: &[u8], strict: bool) -> Result<(bool, u64), Reject> {
     let (negative, digits) = sign(text, strict)?;
     let mut magnitude = 0_u64;
     let (head, tail) = digits.split_at(digits.len().min(19));
@@ -46,10 +46,7 @@ pub(crate) fn small(text: &[u8], strict: bool) -> Result<(bool, u64), Reject> {
 }
 
 /// An integer of up to 64 bits.
-pub(crate) fn integer<T: TryFrom<i64> + TryFrom<u64>>(
-    text: &[u8],
-    strict: bool,
-) -> Result<T, Reject> {
+pub fn integer<T: TryFrom<i64> + TryFrom<u64>>(text: &[u8], strict: bool) -> Result<T, Reject> {
     let (negative, magnitude) = match small(text, strict) {
         Ok(parts) => parts,
         Err(_) if !strict && text.eq_ignore_ascii_case(b"true") => (false, 1),
@@ -68,9 +65,8 @@ pub(crate) fn integer<T: TryFrom<i64> + TryFrom<u64>>(
 const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 const NOT_WHOLE: Reject = Reject::new("not a whole number");
 
-/// The whole number that a float is; -0.0 is none, since it would lose its sign.
-#[expect(clippy::cast_possible_truncation, reason = "whole, and below 2^53")]
-pub(crate) fn whole(value: f64) -> Result<i64, Reject> {
+/// The whole number that a float is; not -0.0, which would lose its sign.
+pub fn whole(value: f64) -> Result<i64, Reject> {
     let is_whole = value.fract() == 0.0 && value.abs() < WHOLE_MAX;
     if !is_whole || value == 0.0 && value.is_sign_negative() {
         return Err(NOT_WHOLE);
@@ -79,7 +75,7 @@ pub(crate) fn whole(value: f64) -> Result<i64, Reject> {
 }
 
 /// An integer of up to 64 bits, that is written as a float if it is `whole`.
-pub(crate) fn integer_as<T: TryFrom<i64> + TryFrom<u64>>(
+pub fn integer_as<T: TryFrom<i64> + TryFrom<u64>>(
     text: &[u8],
     strict: bool,
     is_whole: bool,
@@ -95,7 +91,6 @@ pub(crate) fn integer_as<T: TryFrom<i64> + TryFrom<u64>>(
 type Words = [u64; 4];
 
 /// `value * factor + addend`, if that fits.
-#[expect(clippy::cast_possible_truncation, reason = "the upper half is carried")]
 fn multiply_add(value: Words, factor: u64, addend: u64) -> Option<Words> {
     let mut carry = u128::from(addend);
     let mut result = [0; 4];
@@ -143,7 +138,7 @@ fn bytes(value: Words) -> [u8; 32] {
 }
 
 /// An integer of `bits` bits (128 or 256) as its 32 little-endian bytes, sign-extended.
-pub(crate) fn wide(text: &[u8], bits: u32, signed: bool) -> Result<[u8; 32], Reject> {
+pub fn wide(text: &[u8], bits: u32, signed: bool) -> Result<[u8; 32], Reject> {
     let (negative, digits) = sign(text, false)?;
     let value = magnitude(digits)?;
     let top = bits - u32::from(signed);
@@ -171,12 +166,12 @@ fn is_power(value: Words, power: u32) -> bool {
 }
 
 /// The `i256` of 32 little-endian bytes.
-pub(crate) fn to_i256(value: [u8; 32]) -> i256 {
+pub fn to_i256(value: [u8; 32]) -> i256 {
     i256::from_le_bytes(value)
 }
 
 /// A float. `strict` refuses leading zeros (`00.5`) and a leading `+`.
-pub(crate) fn float(text: &[u8], strict: bool) -> Result<f64, Reject> {
+pub fn float(text: &[u8], strict: bool) -> Result<f64, Reject> {
     let value: f64 = checked_float(text, strict)?.parse().or(Err(NOT_NUMBER))?;
     if value.is_infinite() && text.iter().any(u8::is_ascii_digit) {
         return Err(OUT_OF_RANGE);
@@ -185,7 +180,7 @@ pub(crate) fn float(text: &[u8], strict: bool) -> Result<f64, Reject> {
 }
 
 /// A single-precision float (parsed as such, not rounded twice).
-pub(crate) fn float32(text: &[u8], strict: bool) -> Result<f32, Reject> {
+pub fn float32(text: &[u8], strict: bool) -> Result<f32, Reject> {
     let value: f32 = checked_float(text, strict)?.parse().or(Err(NOT_NUMBER))?;
     if value.is_infinite() && text.iter().any(u8::is_ascii_digit) {
         return Err(OUT_OF_RANGE);
@@ -209,7 +204,7 @@ fn checked_float(text: &[u8], strict: bool) -> Result<&str, Reject> {
 
 /// A decimal number as its unscaled integer: `12.5` with scale 2 is 1250. More digits than the scale has are refused
 /// unless they are zeros.
-pub(crate) fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256, Reject> {
+pub fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256, Reject> {
     let (negative, unscaled) = decimal_parts(text, scale)?;
     if !below_ten_power(unscaled, precision) {
         return Err(OUT_OF_RANGE);
@@ -218,7 +213,7 @@ pub(crate) fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256, Rej
 }
 
 /// [`decimal`] for up to 38 digits.
-pub(crate) fn decimal128(text: &[u8], precision: u8, scale: u8) -> Result<i128, Reject> {
+pub fn decimal128(text: &[u8], precision: u8, scale: u8) -> Result<i128, Reject> {
     if let Some(value) = short_decimal(text, precision, scale) {
         return Ok(i128::from(value));
     }
@@ -232,13 +227,13 @@ fn short_decimal(text: &[u8], precision: u8, scale: u8) -> Option<i64> {
         _ => (false, text),
     };
     let mut value = 0_i64;
-    let mut behind = None;
+    let mut after_point = None;
     if digits.len() > 18 || !digits.first()?.is_ascii_digit() {
         return None;
     }
     for (index, &byte) in digits.iter().enumerate() {
-        if byte == b'.' && behind.is_none() {
-            behind = Some(digits.len() - index - 1);
+        if byte == b'.' && after_point.is_none() {
+            after_point = Some(digits.len() - index - 1);
         } else {
             let digit = byte.wrapping_sub(b'0');
             if digit > 9 {
@@ -247,7 +242,7 @@ fn short_decimal(text: &[u8], precision: u8, scale: u8) -> Option<i64> {
             value = value * 10 + i64::from(digit);
         }
     }
-    let missing = usize::from(scale).checked_sub(behind.unwrap_or(0))?;
+    let missing = usize::from(scale).checked_sub(after_point.unwrap_or(0))?;
     let factor = 10_i64.checked_pow(u32::try_from(missing).ok()?)?;
     let value = value.checked_mul(factor)?;
     if precision < 19 && value >= 10_i64.pow(u32::from(precision)) {
@@ -277,7 +272,7 @@ fn decimal_parts(text: &[u8], scale: u8) -> Result<(bool, Words), Reject> {
     if !digits.all(u8::is_ascii_digit) {
         return Err(NOT_DECIMAL);
     }
-    // The point stands behind this many of the digits.
+    // The point stands after this many of the digits.
     let point = i64::try_from(whole.len()).or(Err(OUT_OF_RANGE))? + i64::from(exponent);
     let wanted = point + i64::from(scale);
     let mut value = [0; 4];

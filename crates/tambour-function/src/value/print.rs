@@ -1,9 +1,8 @@
 //! Numbers, dates and addresses as ClickHouse prints them.
 
-use crate::value::time::civil;
+use crate::civil;
+use crate::zone::Zone;
 use arrow_buffer::i256;
-use chrono::{Offset, TimeZone};
-use chrono_tz::Tz;
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -14,7 +13,8 @@ macro_rules! put {
     };
 }
 
-pub(super) fn unsigned(mut value: u64, target: &mut Vec<u8>) {
+/// A whole number.
+pub fn unsigned(mut value: u64, target: &mut Vec<u8>) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {
@@ -28,7 +28,8 @@ pub(super) fn unsigned(mut value: u64, target: &mut Vec<u8>) {
     target.extend_from_slice(&digits[at..]);
 }
 
-pub(super) fn signed(value: i64, target: &mut Vec<u8>) {
+/// A whole number with its sign.
+pub fn signed(value: i64, target: &mut Vec<u8>) {
     if value < 0 {
         target.push(b'-');
     }
@@ -92,21 +93,23 @@ fn not_finite(value: f64) -> Option<&'static [u8]> {
     Some(if value > 0.0 { b"inf" } else { b"-inf" })
 }
 
-pub(super) fn float64(value: f64, target: &mut Vec<u8>) {
+/// The shortest digits that read back as the same float.
+pub fn float64(value: f64, target: &mut Vec<u8>) {
     match not_finite(value) {
         Some(word) => target.extend_from_slice(word),
         None => shortest(&format!("{value:e}"), target),
     }
 }
 
-pub(super) fn float32(value: f32, target: &mut Vec<u8>) {
+/// [`float64`] in single precision.
+pub fn float32(value: f32, target: &mut Vec<u8>) {
     match not_finite(f64::from(value)) {
         Some(word) => target.extend_from_slice(word),
         None => shortest(&format!("{value:e}"), target),
     }
 }
 
-/// An unscaled decimal, given by its digits; zeros behind the point are left out.
+/// An unscaled decimal, given by its digits; zeros at the end are left out.
 fn point(text: &str, scale: usize, target: &mut Vec<u8>) {
     let digits = match text.strip_prefix('-') {
         Some(rest) => {
@@ -125,11 +128,13 @@ fn point(text: &str, scale: usize, target: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn decimal128(value: i128, scale: i8, target: &mut Vec<u8>) {
+/// A decimal number, given by its unscaled integer.
+pub fn decimal128(value: i128, scale: i8, target: &mut Vec<u8>) {
     decimal(&value.to_string(), scale, target);
 }
 
-pub(super) fn decimal256(value: i256, scale: i8, target: &mut Vec<u8>) {
+/// [`decimal128`] with more digits.
+pub fn decimal256(value: i256, scale: i8, target: &mut Vec<u8>) {
     decimal(&value.to_string(), scale, target);
 }
 
@@ -146,8 +151,8 @@ fn decimal(text: &str, scale: i8, target: &mut Vec<u8>) {
 }
 
 /// A 256-bit integer of little-endian bytes.
-#[expect(clippy::cast_possible_truncation, reason = "quotients fit the words that they replace")]
-pub(super) fn wide(bytes: &[u8], signed: bool, target: &mut Vec<u8>) {
+// Quotients fit the words that they replace.
+pub fn wide(bytes: &[u8], signed: bool, target: &mut Vec<u8>) {
     let mut value = [0; 32];
     value.copy_from_slice(bytes);
     if signed || value[31] < 0x80 {
@@ -176,35 +181,40 @@ pub(super) fn wide(bytes: &[u8], signed: bool, target: &mut Vec<u8>) {
 }
 
 /// `YYYY-MM-DD`.
-pub(super) fn date(days: i64, target: &mut Vec<u8>) {
-    let (year, month, day) = civil(days);
+pub fn date(days: i64, target: &mut Vec<u8>) {
+    // The calendar repeats after 400 years, and covers one round of them.
+    const ROUND: i64 = 146_097;
+    let date = civil::from_days(days.rem_euclid(ROUND) as i32);
+    let year = i64::from(date.year) + 400 * days.div_euclid(ROUND);
     if year < 0 {
         target.push(b'-');
     }
     padded(year.unsigned_abs(), 4, target);
     target.push(b'-');
-    padded(u64::from(month), 2, target);
+    padded(u64::from(date.month), 2, target);
     target.push(b'-');
-    padded(u64::from(day), 2, target);
+    padded(u64::from(date.day), 2, target);
 }
 
-/// How times of a column are written.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
-    pub(super) zone: Option<Tz>,
-    /// Digits of a tick, and of the fraction that is shown.
-    pub(super) tick: u8,
-    pub(super) precision: u8,
+/// How instants of a column are written.
+#[derive(Clone, Debug)]
+pub struct InstantPrinter {
+    /// The zone whose clock is shown.
+    pub zone: Zone,
+    /// Digits of a tick.
+    pub tick: u8,
+    /// Digits of the fraction that is shown.
+    pub precision: u8,
 }
 
-impl Clock {
+impl InstantPrinter {
     /// `YYYY-MM-DD hh:mm:ss`, with the fraction's digits.
-    pub(super) fn write(self, ticks: i64, target: &mut Vec<u8>) {
+    pub fn write(&self, ticks: i64, target: &mut Vec<u8>) {
         let per_second = 10_i64.pow(u32::from(self.tick));
         let (utc, fraction) = (ticks.div_euclid(per_second), ticks.rem_euclid(per_second));
-        let local = utc + self.offset(utc);
-        date(local.div_euclid(86_400), target);
-        let of_day = local.rem_euclid(86_400) as u64;
+        let (day, time) = self.zone.local(utc);
+        date(day, target);
+        let of_day = time as u64;
         for (separator, part) in
             [(b' ', of_day / 3_600), (b':', of_day / 60 % 60), (b':', of_day % 60)]
         {
@@ -217,15 +227,10 @@ impl Clock {
             padded(fraction as u64 / dropped, usize::from(self.precision.min(self.tick)), target);
         }
     }
-
-    fn offset(self, utc: i64) -> i64 {
-        let Some(zone) = self.zone else { return 0 };
-        let Some(instant) = chrono::DateTime::from_timestamp(utc, 0) else { return 0 };
-        i64::from(zone.offset_from_utc_datetime(&instant.naive_utc()).fix().local_minus_utc())
-    }
 }
 
-pub(super) fn uuid(bytes: &[u8], target: &mut Vec<u8>) {
+/// A UUID in textual byte order.
+pub fn uuid(bytes: &[u8], target: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     for (index, byte) in bytes.iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
@@ -235,11 +240,13 @@ pub(super) fn uuid(bytes: &[u8], target: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn ipv4(value: u32, target: &mut Vec<u8>) {
+/// An IPv4 address.
+pub fn ipv4(value: u32, target: &mut Vec<u8>) {
     put!(target, "{}", Ipv4Addr::from(value));
 }
 
-pub(super) fn ipv6(bytes: &[u8], target: &mut Vec<u8>) {
+/// An IPv6 address.
+pub fn ipv6(bytes: &[u8], target: &mut Vec<u8>) {
     let mut octets = [0; 16];
     octets.copy_from_slice(bytes);
     let address = Ipv6Addr::from(octets);
@@ -318,13 +325,18 @@ mod tests {
 
     #[test]
     fn times() {
-        let clock = Clock { zone: None, tick: 3, precision: 3 };
+        let clock = InstantPrinter { zone: Zone::UTC, tick: 3, precision: 3 };
         assert_eq!(text(|target| clock.write(-500, target)), "1969-12-31 23:59:59.500");
-        let coarse = Clock { precision: 1, ..clock };
+        let coarse = InstantPrinter { precision: 1, ..clock };
         assert_eq!(text(|target| coarse.write(1_250, target)), "1970-01-01 00:00:01.2");
-        let berlin = Clock { zone: Some(Tz::Europe__Berlin), tick: 0, precision: 0 };
+        let zone = Zone::named("Europe/Berlin").unwrap();
+        let berlin = InstantPrinter { zone, tick: 0, precision: 0 };
         assert_eq!(text(|target| berlin.write(1_593_554_400, target)), "2020-07-01 00:00:00");
+        // Summer time goes on after the database's last year, and before 1900 there was local mean time.
+        assert_eq!(text(|target| berlin.write(5_695_912_800, target)), "2150-07-01 00:00:00");
+        assert_eq!(text(|target| berlin.write(-3_000_000_000, target)), "1874-12-07 19:33:28");
         assert_eq!(text(|target| date(-25_567, target)), "1900-01-01");
+        assert_eq!(text(|target| date(-719_529, target)), "-0001-12-31");
     }
 
     #[test]

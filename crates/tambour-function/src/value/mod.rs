@@ -1,0 +1,29 @@
+//! Values as text: the one place where texts become values and values texts, for files, queries and keys alike.
+//!
+//! There is a parser per kind of value ([`number`], [`time`], [`address`]); none allocates or knows a column. [`print`](mod@print) writes
+//! values as ClickHouse writes them. Local times become instants, and instants local times, in [`Zone`](crate::Zone) alone.
+
+pub mod address;
+pub mod number;
+pub mod print;
+pub mod time;
+
+/// Why a text was refused; the caller knows where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reject {
+    /// The reason, as the end of a message.
+    pub reason: &'static str,
+    /// True if the text itself is malformed; false if it is a sound value of another type.
+    pub syntax: bool,
+}
+
+impl Reject {
+    /// A sound value that does not fit the type.
+    pub const fn new(reason: &'static str) -> Self {
+        Self { reason, syntax: false }
+    }
+    /// A malformed text.
+    pub const fn syntax(reason: &'static str) -> Self {
+        Self { reason, syntax: true }
+    }
+}
