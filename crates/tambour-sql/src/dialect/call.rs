@@ -1,7 +1,7 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, refused, sets};
+use super::{aggregate, refused, sets, tuples};
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -26,6 +26,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("trimRight", "rtrim"),
     ("trimBoth", "btrim"),
     ("generateUUIDv4", "uuid"),
+    ("arrayJoin", "unnest"),
     ("toTypeName", "toTypeName"),
     ("mapKeys", "map_keys"),
     ("mapValues", "map_values"),
@@ -93,11 +94,43 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
             *expr = Expr::Function(call("intDiv", vec![take(left), take(right)]));
         }
         Expr::Interval(interval) => quote_interval(interval),
-        Expr::InSubquery { subquery, negated: true, .. } => sets::subquery(subquery)?,
-        Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => sets::negated(inner)?,
-        Expr::InList { .. } => {
-            if let Some(replacement) = sets::list(expr) {
+        Expr::InSubquery { expr: operand, .. } if matches!(**operand, Expr::Tuple(_)) => {
+            if let Some(replacement) = tuples::in_subquery(expr)? {
                 *expr = replacement;
+            }
+        }
+        Expr::InSubquery { subquery, negated: true, .. } => sets::subquery(subquery)?,
+        Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => {
+            sets::negated(inner)?;
+            let operand = condition_of(take(inner));
+            **inner = operand;
+        }
+        Expr::InList { .. } => {
+            if let Some(replacement) = tuples::in_list(expr)? {
+                *expr = replacement;
+            } else if let Some(replacement) = sets::list(expr) {
+                *expr = replacement;
+            }
+        }
+        Expr::BinaryOp { left, op, right } if is_logical(op) => {
+            for side in [&mut *left, &mut *right] {
+                let operand = condition_of(take(side));
+                **side = operand;
+            }
+            // Conditions are different: one of them is true.
+            if *op == BinaryOperator::Xor {
+                for side in [&mut *left, &mut *right] {
+                    let operand = Expr::Nested(Box::new(take(side)));
+                    **side = operand;
+                }
+                *op = BinaryOperator::NotEq;
+            }
+        }
+        Expr::TypedString(typed) => {
+            if let Some(name) = conversion(&typed.data_type).map(|(name, _)| name).or_else(|| {
+                matches!(typed.data_type, DataType::Timestamp(None, _)).then_some("toDateTime")
+            }) {
+                *expr = Expr::Function(call(name, vec![Expr::Value(typed.value.clone())]));
             }
         }
         // DataFusion's counts letters, and knows no offsets from the end.
@@ -117,6 +150,10 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
         _ => {}
     }
     Ok(())
+}
+
+fn is_logical(operator: &BinaryOperator) -> bool {
+    matches!(operator, BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor)
 }
 
 /// Takes an expression out of its place.

@@ -11,18 +11,26 @@
 
 mod aggregate;
 mod alias;
+mod array_join;
 mod call;
 mod grammar;
+mod joins;
+mod lexical;
+mod limits;
 mod naming;
+mod postfix;
 mod rewrite;
 mod scalar;
 mod sets;
+mod settings;
 mod statement;
+mod tuples;
+mod unions;
 
 use crate::SqlError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql, VisitMut};
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use grammar::Grammar;
 use std::ops::ControlFlow;
 
@@ -33,6 +41,9 @@ pub use statement::Task;
 const STATEMENT_MAX: usize = 8 << 20;
 /// Most operators of a statement: a chain of them is a tree as deep as it is long.
 const OPERATORS_MAX: usize = 1_000;
+
+/// Deepest nesting of parentheses and queries.
+const NESTING_MAX: usize = 300;
 
 /// A statement that DataFusion can plan.
 #[derive(Debug)]
@@ -59,12 +70,18 @@ pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
 
 /// Prepares statements that are separated by semicolons.
 pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
-    check_limits(sql)?;
+    if sql.len() > STATEMENT_MAX {
+        return Err(SqlError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
+    }
     let explained = statement::plain_explain(sql)?;
     let sql = explained.as_deref().unwrap_or(sql);
     let described = with_table_keyword(sql);
-    let mut parser =
-        DFParserBuilder::new(described.as_deref().unwrap_or(sql)).with_dialect(&Grammar).build()?;
+    let tokens = lexical::tokens(described.as_deref().unwrap_or(sql))?;
+    check_limits(&tokens)?;
+    let mut parser = DFParserBuilder::new(tokens)
+        .with_dialect(&Grammar)
+        .with_recursion_limit(NESTING_MAX)
+        .build()?;
     parser.parse_statements()?.into_iter().map(rewritten).collect()
 }
 
@@ -121,14 +138,9 @@ fn with_table_keyword(sql: &str) -> Option<String> {
 }
 
 /// Refuses what would make trees too deep for the stack.
-fn check_limits(sql: &str) -> Result<(), SqlError> {
-    if sql.len() > STATEMENT_MAX {
-        return Err(SqlError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
-    }
-    // What cannot be cut into tokens is for the parser to explain.
-    let tokens = Tokenizer::new(&Grammar, sql).tokenize().unwrap_or_default();
+fn check_limits(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     let is_word = |token: &Token, word: &str| matches!(token, Token::Word(it) if it.value.eq_ignore_ascii_case(word));
-    let operators = tokens.iter().filter(|token| match token {
+    let operators = tokens.iter().filter(|token| match &token.token {
         Token::Plus
         | Token::Minus
         | Token::Mul

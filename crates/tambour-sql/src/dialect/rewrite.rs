@@ -1,10 +1,10 @@
 //! The walk over a statement: clauses of queries and conditions.
 
-use super::{alias, call, naming, refused, scalar};
+use super::{alias, array_join, call, joins, limits, naming, refused, scalar, settings, unions};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, GroupByExpr, Ident, JoinOperator, LimitClause,
-    OrderByKind, Query, Select, TableFactor, UnaryOperator, VisitorMut,
+    BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, OrderByKind,
+    Query, Select, TableFactor, UnaryOperator, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -32,7 +32,7 @@ impl VisitorMut for Rewriter {
         flow(Self::select(select))
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
-        for condition in [&mut select.selection, &mut select.having] {
+        for condition in [&mut select.selection, &mut select.having, &mut select.qualify] {
             if let Some(expr) = condition.take() {
                 *condition = Some(condition_of(expr));
             }
@@ -51,19 +51,13 @@ impl Rewriter {
     fn query(&mut self, query: &mut Query) -> Result<(), SqlError> {
         scalar::inline(query)?;
         for setting in query.settings.take().unwrap_or_default() {
-            self.notes
-                .push(format!("SETTINGS {} = {} has no effect here", setting.key, setting.value));
+            let (key, value) = (setting.key.to_string(), setting.value.to_string());
+            self.notes.push(settings::note(&key, &value)?);
         }
+        unions::distribute(query);
+        limits::translate(query)?;
         if query.format_clause.is_some() {
             return Err(refused("FORMAT in a subquery", "only the outermost query has a format"));
-        }
-        if let Some(LimitClause::LimitOffset { limit_by, .. }) = &query.limit_clause
-            && !limit_by.is_empty()
-        {
-            return Err(refused(
-                "LIMIT ... BY",
-                "number the rows with row_number() OVER (PARTITION BY ...) instead",
-            ));
         }
         let Some(order_by) = &query.order_by else { return Ok(()) };
         let is_filled = match &order_by.kind {
@@ -77,35 +71,15 @@ impl Rewriter {
     }
 
     fn select(select: &mut Select) -> Result<(), SqlError> {
-        if let GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) =
-            &select.group_by
-            && !modifiers.is_empty()
-        {
-            return Err(refused(
-                format!(
-                    "GROUP BY ... {}",
-                    modifiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-                ),
-                "write GROUP BY ROLLUP (...), CUBE (...) or GROUPING SETS (...)",
-            ));
-        }
-        let joins = select.from.iter().flat_map(|table| &table.joins);
-        for join in joins {
-            match join.join_operator {
-                JoinOperator::ArrayJoin
-                | JoinOperator::LeftArrayJoin
-                | JoinOperator::InnerArrayJoin => {
-                    return Err(refused("ARRAY JOIN", "use unnest(...) in the list of results"));
-                }
-                JoinOperator::AsOf { .. } => {
-                    return Err(refused("ASOF JOIN", "it is not there yet"));
-                }
-                _ => {}
-            }
+        groups(&mut select.group_by)?;
+        array_join::from(select)?;
+        for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
+            joins::translate(join)?;
         }
         let aliases = alias::of_results(&select.projection)?;
         naming::name(&mut select.projection);
         alias::apply(select, &aliases)?;
+        array_join::check(select)?;
         naming::distinguish(&mut select.projection);
         if let Some(prewhere) = select.prewhere.take() {
             select.selection = Some(match select.selection.take() {
@@ -118,6 +92,36 @@ impl Rewriter {
             });
         }
         Ok(())
+    }
+}
+
+/// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`.
+fn groups(group_by: &mut GroupByExpr) -> Result<(), SqlError> {
+    let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = group_by;
+    let modifiers = std::mem::take(modifiers);
+    let (kind, rest) = match modifiers.split_first() {
+        None => return Ok(()),
+        Some((kind, rest)) => (kind, rest),
+    };
+    let is_plain = rest.is_empty();
+    match (kind, group_by) {
+        (GroupByWithModifier::Rollup, GroupByExpr::Expressions(list, _)) if is_plain => {
+            let sets = list.drain(..).map(|expr| vec![expr]).collect();
+            list.push(Expr::Rollup(sets));
+            Ok(())
+        }
+        (GroupByWithModifier::Cube, GroupByExpr::Expressions(list, _)) if is_plain => {
+            let sets = list.drain(..).map(|expr| vec![expr]).collect();
+            list.push(Expr::Cube(sets));
+            Ok(())
+        }
+        _ => Err(refused(
+            format!(
+                "GROUP BY ... {}",
+                modifiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+            ),
+            "write GROUP BY ROLLUP (...), CUBE (...) or GROUPING SETS (...)",
+        )),
     }
 }
 

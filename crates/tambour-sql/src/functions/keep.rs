@@ -26,6 +26,7 @@ use tambour_part::types::DataType;
 
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(super::joined::one_of_many)?.data;
     plan.transform_up_with_subqueries(node).map(|transformed| transformed.data)
 }
 
