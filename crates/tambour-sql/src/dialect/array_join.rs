@@ -61,8 +61,20 @@ fn is_clause(keyword: Keyword) -> bool {
     };
     matches!(
         keyword,
-        WHERE | PREWHERE | GROUP | HAVING | ORDER | LIMIT | SETTINGS | FORMAT | UNION | WINDOW
-            | QUALIFY | INNER | LEFT | JOIN
+        WHERE
+            | PREWHERE
+            | GROUP
+            | HAVING
+            | ORDER
+            | LIMIT
+            | SETTINGS
+            | FORMAT
+            | UNION
+            | WINDOW
+            | QUALIFY
+            | INNER
+            | LEFT
+            | JOIN
     )
 }
 
@@ -110,12 +122,17 @@ fn joined(
     let arrays = members.into_iter().map(array).collect::<Result<Vec<_>, _>>()?;
     let base = std::mem::take(&mut from[at].joins);
     let alias = if base.is_empty() { name(&from[at].relation) } else { None };
-    let mut query = parsed(&text(&arrays, keeps_empty))?;
+    let mut query = parsed(&text(&arrays))?;
     if let SetExpr::Select(inner) = &mut *query.body
         && let Some(table) = inner.from.first_mut()
     {
         std::mem::swap(&mut table.relation, &mut from[at].relation);
         table.joins = base;
+        for (item, (array, _)) in inner.projection.iter_mut().skip(1).zip(arrays) {
+            if let SelectItem::ExprWithAlias { expr, .. } = item {
+                *expr = elements(array, keeps_empty);
+            }
+        }
     }
     from[at] = TableWithJoins {
         relation: TableFactor::Derived { lateral: false, subquery: query, alias, sample: None },
@@ -162,15 +179,29 @@ fn array(member: TableFactor) -> Result<(Expr, Ident), SqlError> {
         return Ok((Expr::Function(call), own));
     }
     let last = parts.last().cloned();
-    let column = if parts.len() == 1 { parts.pop().map(Expr::Identifier) } else { Some(Expr::CompoundIdentifier(parts)) };
+    let column = if parts.len() == 1 {
+        parts.pop().map(Expr::Identifier)
+    } else {
+        Some(Expr::CompoundIdentifier(parts))
+    };
     match (column, own.or(last)) {
         (Some(column), Some(own)) => Ok((column, own)),
         _ => Err(refused("ARRAY JOIN of nothing", "name an array")),
     }
 }
 
+/// The elements of an array as rows.
+fn elements(array: Expr, keeps_empty: bool) -> Expr {
+    let array = if keeps_empty {
+        Expr::Function(call::call("emptyArrayToSingle", vec![array]))
+    } else {
+        array
+    };
+    Expr::Function(call::call("arrayJoin", vec![array]))
+}
+
 /// The query of all columns and the elements.
-fn text(arrays: &[(Expr, Ident)], keeps_empty: bool) -> String {
+fn text(arrays: &[(Expr, Ident)]) -> String {
     let quoted = |name: &Ident| Ident::with_quote('"', name.value.clone()).to_string();
     let hidden: Vec<String> = arrays
         .iter()
@@ -181,17 +212,8 @@ fn text(arrays: &[(Expr, Ident)], keeps_empty: bool) -> String {
         [] => String::new(),
         names => format!(" EXCEPT ({})", names.join(", ")),
     };
-    let elements: Vec<String> = arrays
-        .iter()
-        .map(|(expr, own)| {
-            let own = quoted(own);
-            if keeps_empty {
-                format!("arrayJoin(emptyArrayToSingle({expr})) AS {own}")
-            } else {
-                format!("arrayJoin({expr}) AS {own}")
-            }
-        })
-        .collect();
+    let elements: Vec<String> =
+        arrays.iter().map(|(_, own)| format!("1 AS {}", quoted(own))).collect();
     format!("SELECT *{except}, {} FROM \"nothing\"", elements.join(", "))
 }
 
@@ -215,7 +237,9 @@ pub(super) fn check(select: &Select) -> Result<(), SqlError> {
         ));
     }
     let mut in_conditions = BTreeSet::new();
-    for expr in [&select.selection, &select.prewhere, &select.having, &select.qualify].into_iter().flatten() {
+    for expr in
+        [&select.selection, &select.prewhere, &select.having, &select.qualify].into_iter().flatten()
+    {
         collect(expr, &mut in_conditions);
     }
     if in_conditions.is_empty() {

@@ -93,8 +93,7 @@ fn without_global(tokens: &mut [TokenWithSpan], at: usize) {
                 && rest.next().is_some_and(|it| is_keyword(&it.token, Keyword::IN)))
     });
     if is_set {
-        tokens[at].token =
-            Token::Whitespace(Whitespace::Space);
+        tokens[at].token = Token::Whitespace(Whitespace::Space);
     }
 }
 
@@ -168,7 +167,10 @@ fn constrain(
     strictness: Strictness,
 ) -> Result<(), SqlError> {
     let Some(at) = constraint(tokens, join) else {
-        return Err(refused(format!("{} JOIN without ON", strictness.words()), "it needs a condition"));
+        return Err(refused(
+            format!("{} JOIN without ON", strictness.words()),
+            "it needs a condition",
+        ));
     };
     let span = tokens[at].span;
     let token = |token| TokenWithSpan { token, span };
@@ -224,7 +226,8 @@ pub(super) fn translate(join: &mut Join) -> Result<(), SqlError> {
             | JoinOperator::RightAnti(_)
     );
     // SEMI and ANTI look from the left.
-    join.join_operator = match std::mem::replace(&mut join.join_operator, JoinOperator::CrossApply) {
+    join.join_operator = match std::mem::replace(&mut join.join_operator, JoinOperator::CrossApply)
+    {
         JoinOperator::Semi(constraint) => JoinOperator::LeftSemi(constraint),
         JoinOperator::Anti(constraint) => JoinOperator::LeftAnti(constraint),
         other => other,

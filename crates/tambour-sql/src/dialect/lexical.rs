@@ -7,9 +7,7 @@ use crate::SqlError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
-use datafusion::sql::sqlparser::tokenizer::{
-    Token, TokenWithSpan, Tokenizer, Whitespace, Word,
-};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace, Word};
 
 /// The tokens of a statement.
 pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
@@ -36,9 +34,10 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
 fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, SqlError> {
     let next = tokens.get(1).filter(|next| next.span.start == tokens[0].span.end);
     Ok(match (&tokens[0].token, next.map(|next| &next.token)) {
-        (Token::Word(Word { value, quote_style: None, .. }), Some(Token::SingleQuotedString(digits)))
-            if value.eq_ignore_ascii_case("b") =>
-        {
+        (
+            Token::Word(Word { value, quote_style: None, .. }),
+            Some(Token::SingleQuotedString(digits)),
+        ) if value.eq_ignore_ascii_case("b") => {
             Some((Token::SingleQuotedString(text_of_digits(digits, 2)?), 2))
         }
         (Token::SingleQuotedString(raw), _) => {
@@ -48,7 +47,10 @@ fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, SqlEr
             Some((Token::DoubleQuotedString(unescaped(raw, '"')?), 1))
         }
         (Token::Number(zero, false), Some(Token::Word(word))) if zero == "0" => {
-            binary_digits(&word.value).map(|digits| number(digits, 2)).transpose()?.map(|it| (it, 2))
+            binary_digits(&word.value)
+                .map(|digits| number(digits, 2))
+                .transpose()?
+                .map(|it| (it, 2))
         }
         (Token::HexStringLiteral(digits), _) => {
             // `0xFF` is as long as its digits and two; `x'FF'` has its quotes besides.
@@ -67,7 +69,8 @@ fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, SqlEr
 /// The digits of `0b101` without the zero.
 fn binary_digits(word: &str) -> Option<&str> {
     let digits = word.strip_prefix(['b', 'B'])?;
-    let is_binary = !digits.is_empty() && digits.bytes().all(|digit| matches!(digit, b'0' | b'1' | b'_'));
+    let is_binary =
+        !digits.is_empty() && digits.bytes().all(|digit| matches!(digit, b'0' | b'1' | b'_'));
     is_binary.then_some(digits)
 }
 
@@ -141,8 +144,9 @@ fn unescaped(raw: &str, quote: char) -> Result<String, SqlError> {
 /// The two digits after `\x`.
 fn hex_byte(characters: &mut std::str::Chars<'_>, raw: &str) -> Result<u8, SqlError> {
     let digits: String = characters.by_ref().take(2).collect();
-    u8::from_str_radix(&digits, 16)
-        .map_err(|_| refused(format!("the text '{raw}'"), "\\x is followed by two hexadecimal digits"))
+    u8::from_str_radix(&digits, 16).map_err(|_| {
+        refused(format!("the text '{raw}'"), "\\x is followed by two hexadecimal digits")
+    })
 }
 
 /// What an escape means; `None` if there is no such escape.

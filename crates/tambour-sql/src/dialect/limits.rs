@@ -7,8 +7,8 @@ use super::lexical::{is_keyword, is_word};
 use super::{call, refused};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, LimitClause, Offset, OffsetRows, OrderBy,
-    OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
+    BinaryOperator, Expr, Function, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -51,7 +51,9 @@ fn limit(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let is_by = |token: &Token| is_keyword(token, Keyword::BY);
     let Some(by) = find(tokens, at + 1, is_by) else { return };
     let is_other = |token: &Token| {
-        is_keyword(token, Keyword::LIMIT) || is_keyword(token, Keyword::ORDER) || is_word(token, "WITH")
+        is_keyword(token, Keyword::LIMIT)
+            || is_keyword(token, Keyword::ORDER)
+            || is_word(token, "WITH")
     };
     if find(tokens, at + 1, is_other).is_some_and(|other| other < by) {
         return;
@@ -65,7 +67,9 @@ fn limit(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     } else if let Some(offset) = offset.filter(|it| *it < by) {
         tokens[at..by].rotate_left(offset - at);
     }
-    let Some(total) = find(tokens, by + 1, |token| is_keyword(token, Keyword::LIMIT)) else { return };
+    let Some(total) = find(tokens, by + 1, |token| is_keyword(token, Keyword::LIMIT)) else {
+        return;
+    };
     let end = end_of(tokens, total);
     let span = tokens[total].span;
     let token = |token| TokenWithSpan { token, span };
@@ -157,7 +161,9 @@ fn order(order_by: Option<&OrderBy>, select: &Select) -> Result<Vec<OrderByExpr>
     match &order_by.kind {
         OrderByKind::Expressions(items) => items
             .iter()
-            .map(|item| Ok(OrderByExpr { expr: ordinal(item.expr.clone(), select)?, ..item.clone() }))
+            .map(|item| {
+                Ok(OrderByExpr { expr: ordinal(item.expr.clone(), select)?, ..item.clone() })
+            })
             .collect(),
         OrderByKind::All(_) => {
             Err(refused("LIMIT ... BY with ORDER BY ALL", "name the columns of the order"))
@@ -179,12 +185,7 @@ fn ordinal(expr: Expr, select: &Select) -> Result<Expr, SqlError> {
 }
 
 fn numbered(keys: Vec<Expr>, order_by: Vec<OrderByExpr>) -> Expr {
-    let window = WindowSpec {
-        window_name: None,
-        partition_by: keys,
-        order_by,
-        window_frame: None,
-    };
+    let window = WindowSpec { window_name: None, partition_by: keys, order_by, window_frame: None };
     let function = call::call("row_number", Vec::new());
     Expr::Function(Function { over: Some(WindowType::WindowSpec(window)), ..function })
 }
@@ -214,4 +215,3 @@ fn both(left: Expr, right: Expr) -> Expr {
         right: Box::new(Expr::Nested(Box::new(right))),
     }
 }
-

@@ -17,6 +17,7 @@ mod grammar;
 mod joins;
 mod lexical;
 mod limits;
+mod meant;
 mod naming;
 mod postfix;
 mod rewrite;
@@ -26,6 +27,7 @@ mod settings;
 mod statement;
 mod tuples;
 mod unions;
+mod values;
 
 use crate::SqlError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};

@@ -1,6 +1,8 @@
 //! The walk over a statement: clauses of queries and conditions.
 
-use super::{alias, array_join, call, joins, limits, naming, refused, scalar, settings, unions};
+use super::{
+    alias, array_join, call, joins, limits, naming, refused, scalar, settings, unions, values,
+};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, OrderByKind,
@@ -40,7 +42,7 @@ impl VisitorMut for Rewriter {
         ControlFlow::Continue(())
     }
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<SqlError> {
-        flow(check_table(table))
+        flow(check_table(table).and_then(|()| values::rewrite(table)))
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
         flow(call::rewrite(expr))

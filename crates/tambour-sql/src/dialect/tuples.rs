@@ -94,7 +94,8 @@ fn column(number: usize) -> Ident {
 pub(super) fn in_subquery(expr: &mut Expr) -> Result<Option<Expr>, SqlError> {
     let Expr::InSubquery { expr: operand, subquery, negated } = expr else { return Ok(None) };
     let Some(operands) = elements(operand) else { return Ok(None) };
-    let names: Vec<String> = (1..=operands.len()).map(|number| column(number).to_string()).collect();
+    let names: Vec<String> =
+        (1..=operands.len()).map(|number| column(number).to_string()).collect();
     let text = format!("SELECT 1 FROM (SELECT 1) AS \"\u{1f}set\" ({})", names.join(", "));
     let mut query = Parser::new(&Grammar)
         .try_with_sql(&text)

@@ -1,7 +1,7 @@
 //! The values that ClickHouse gives where there is none: zeros, empty texts and arrays, the least number of an Enum.
 
 use super::literal::{bare_type, named};
-use arrow::array::{Array, ArrayRef, StructArray, new_empty_array};
+use arrow::array::{ArrayRef, StructArray, new_empty_array};
 use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;

@@ -9,7 +9,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, JoinType, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
+use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprFunctionExt, Join, LogicalPlan, LogicalPlanBuilder,
     Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, SortExpr, Volatility, lit,
@@ -145,7 +145,9 @@ fn any(join: &Join, conditions: Vec<Expr>) -> Result<LogicalPlan> {
         JoinType::Left => ((*join.left).clone(), first_of_each(&join.right, right_keys)?),
         JoinType::Right => (first_of_each(&join.left, left_keys)?, (*join.right).clone()),
         JoinType::Full => {
-            return plan_err!("ANY FULL JOIN is not supported: join LEFT and RIGHT, and unite them");
+            return plan_err!(
+                "ANY FULL JOIN is not supported: join LEFT and RIGHT, and unite them"
+            );
         }
         _ => ((*join.left).clone(), (*join.right).clone()),
     };
@@ -194,7 +196,9 @@ fn asof(join: &Join, conditions: Vec<Expr>) -> Result<LogicalPlan> {
         .build()?;
     LogicalPlanBuilder::from(candidates)
         .window([nearest.alias(NEAREST)])?
-        .filter(Expr::Column(Column::new_unqualified(NEAREST)).eq(lit(ScalarValue::UInt64(Some(1)))))?
+        .filter(
+            Expr::Column(Column::new_unqualified(NEAREST)).eq(lit(ScalarValue::UInt64(Some(1)))),
+        )?
         .project(wanted)?
         .build()
 }

@@ -89,7 +89,11 @@ impl ScalarUDFImpl for TupleElement {
                 ArrowType::Struct(fields) => {
                     let field = fields[place(fields, *wanted)?].as_ref().clone();
                     let field = Arc::new(field.with_name(item.name()));
-                    Ok(Arc::new(Field::new(self.name(), ArrowType::List(field), tuple.is_nullable())))
+                    Ok(Arc::new(Field::new(
+                        self.name(),
+                        ArrowType::List(field),
+                        tuple.is_nullable(),
+                    )))
                 }
                 other => plan_err!("tupleElement takes a tuple, not an array of {other}"),
             },
