@@ -140,7 +140,8 @@ impl Session {
     }
     /// Parses and plans one statement, ClickHouse's dialect included.
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
-        let Prepared { statement, format, notes, task } = dialect::prepare(text)?;
+        let Prepared { statement, format, notes, task } =
+            dialect::prepare_for(text, &self.catalog())?;
         let plan = if task == Task::Nothing {
             LogicalPlanBuilder::empty(false).build()?
         } else {
@@ -160,6 +161,11 @@ impl Session {
             Task::Definition(table) => self.definition(table).await?,
         };
         Ok(Query { frame, format, notes })
+    }
+    /// The columns of the tables.
+    fn catalog(&self) -> dialect::Catalog {
+        let names = |table: &Table| table.columns().iter().map(|it| it.name.clone()).collect();
+        self.tables().into_iter().map(|(name, table)| (name, names(&table))).collect()
     }
     /// The CREATE TABLE statement of a table.
     async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {

@@ -64,7 +64,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
     }
     let take = |function: &mut Function| arguments(function).unwrap_or_default();
     Ok(match lower.as_str() {
-        "match" => {
+        "match" if functions::canonical("match").is_none() => {
             let Ok([string, pattern]) = <[Expr; 2]>::try_from(take(function)) else {
                 return Err(refused("match with these arguments", "it takes a text and a pattern"));
             };
@@ -150,6 +150,9 @@ fn reaches_the_end(function: &Function) -> bool {
 
 /// `match`: a dot matches a newline, too.
 pub(super) fn matches(string: Expr, pattern: Expr) -> Expr {
+    if functions::canonical("match").is_some() {
+        return Expr::Function(call("match", vec![string, pattern]));
+    }
     let pattern = dot_all(pattern);
     Expr::Function(call("regexp_like", vec![string, pattern]))
 }

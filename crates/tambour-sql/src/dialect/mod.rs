@@ -13,6 +13,7 @@ mod aggregate;
 mod alias;
 mod array_join;
 mod call;
+mod columns;
 mod grammar;
 mod joins;
 mod lexical;
@@ -37,6 +38,7 @@ use grammar::Grammar;
 use std::ops::ControlFlow;
 
 pub(crate) use call::renamed;
+pub use columns::Catalog;
 pub use statement::Task;
 
 /// Most bytes of a statement.
@@ -62,7 +64,12 @@ pub struct Prepared {
 
 /// Prepares one statement; a semicolon may stand behind it.
 pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
-    let mut statements = prepare_all(sql)?.into_iter();
+    prepare_for(sql, &Catalog::new())
+}
+
+/// The same with the columns of the tables that there are.
+pub fn prepare_for(sql: &str, catalog: &Catalog) -> Result<Prepared, SqlError> {
+    let mut statements = prepare_each(sql, catalog)?.into_iter();
     match (statements.next(), statements.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(refused("an empty statement", "there is nothing to do")),
@@ -72,6 +79,10 @@ pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
 
 /// Prepares statements that are separated by semicolons.
 pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
+    prepare_each(sql, &Catalog::new())
+}
+
+fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, SqlError> {
     if sql.len() > STATEMENT_MAX {
         return Err(SqlError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
     }
@@ -84,12 +95,13 @@ pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
         .with_dialect(&Grammar)
         .with_recursion_limit(NESTING_MAX)
         .build()?;
-    parser.parse_statements()?.into_iter().map(rewritten).collect()
+    let statements = parser.parse_statements()?.into_iter();
+    statements.map(|statement| rewritten(statement, catalog)).collect()
 }
 
-fn rewritten(mut statement: Statement) -> Result<Prepared, SqlError> {
+fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, SqlError> {
     statement::check(&statement)?;
-    let mut rewriter = rewrite::Rewriter::default();
+    let mut rewriter = rewrite::Rewriter { catalog, notes: Vec::new() };
     let task = statement::translate(&mut statement, &mut rewriter.notes)?;
     let mut format = None;
     if let Some(sql) = innermost(&mut statement) {

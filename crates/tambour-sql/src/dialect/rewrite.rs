@@ -11,8 +11,10 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 
 /// Rewrites a statement in place.
-#[derive(Debug, Default)]
-pub(super) struct Rewriter {
+#[derive(Debug)]
+pub(super) struct Rewriter<'a> {
+    /// The columns of the tables that there are.
+    pub(super) catalog: &'a Catalog,
     /// What was ignored.
     pub(super) notes: Vec<String>,
 }
@@ -24,14 +26,14 @@ fn flow(result: Result<(), SqlError>) -> ControlFlow<SqlError> {
     }
 }
 
-impl VisitorMut for Rewriter {
+impl VisitorMut for Rewriter<'_> {
     type Break = SqlError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
         flow(self.query(query))
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
-        flow(Self::select(select))
+        flow(columns::expand(select, self.catalog).and_then(|()| Self::select(select)))
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
         for condition in [&mut select.selection, &mut select.having, &mut select.qualify] {
@@ -45,11 +47,12 @@ impl VisitorMut for Rewriter {
         flow(check_table(table).and_then(|()| values::rewrite(table)))
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        columns::dotted(expr, self.catalog);
         flow(call::rewrite(expr))
     }
 }
 
-impl Rewriter {
+impl Rewriter<'_> {
     fn query(&mut self, query: &mut Query) -> Result<(), SqlError> {
         scalar::inline(query)?;
         for setting in query.settings.take().unwrap_or_default() {

@@ -39,7 +39,8 @@ pub(super) fn plan(
     let is_fitted = fitted_left.is_some() || fitted_right.is_some();
     let left = fitted_left.unwrap_or_else(|| left.clone());
     let right = fitted_right.unwrap_or_else(|| right.clone());
-    if let Some(planned) = numbered(&left, operator, &right, &fields)? {
+    let of_fitted = [field_of(&left, schema)?, field_of(&right, schema)?];
+    if let Some(planned) = numbered(&left, operator, &right, &of_fitted)? {
         return Ok(Some(planned));
     }
     if let Some(planned) = floats(&left, operator, &right, &fields) {
@@ -94,8 +95,7 @@ fn numbered(
             if is_order || other.is_none() =>
         {
             return plan_err!(
-                "integers of 256 bits are compared with their own type only; convert the other \
-                 side with toInt256 or toUInt256"
+                "integers of 256 bits are compared with constants and with their own type only"
             );
         }
         (Some(order @ Order::Number(_)), Some(other)) if order == other => {
@@ -372,7 +372,7 @@ fn against(integer: i128, float: f64) -> Option<Ordering> {
         return Some(Ordering::Greater);
     }
     let whole = float.trunc();
-    let rest = 0.0.partial_cmp(&(float - whole))?;
+    let rest = 0.0_f64.partial_cmp(&(float - whole))?;
     Some(integer.cmp(&(whole as i128)).then(rest))
 }
 

@@ -9,11 +9,13 @@ use super::aggregate::{Summand, added};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use super::{comparison, default};
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionParams,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
@@ -373,7 +375,11 @@ fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transforme
     let is_changed = extreme(&name, &mut call.params.args, schema)?;
     let is_moved = neighbour(&name, &mut call.params.args, schema)?;
     let mut is_reordered = false;
-    for item in &mut call.params.order_by {
+    let is_far = has_distances(&call.params.window_frame);
+    if is_far {
+        is_reordered = distances(&mut call.params, schema)?;
+    }
+    for item in call.params.order_by.iter_mut().filter(|_| !is_far) {
         let before = item.expr.clone();
         in_order(item, schema)?;
         is_reordered |= before != item.expr;
@@ -381,6 +387,56 @@ fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transforme
     let is_changed = is_changed || is_moved || is_reordered;
     let expr = Expr::WindowFunction(call);
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
+}
+
+/// True for `RANGE BETWEEN 3 PRECEDING …`: a frame of values, not of rows.
+fn has_distances(frame: &WindowFrame) -> bool {
+    let is_distance = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    };
+    frame.units == WindowFrameUnits::Range
+        && (is_distance(&frame.start_bound) || is_distance(&frame.end_bound))
+}
+
+/// Numbers in a frame over dates are days, over instants seconds: the engine would take them for months.
+fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
+    let Some(first) = params.order_by.first() else { return Ok(false) };
+    let field = field_of(&first.expr, schema)?;
+    let Some(data_type) = bare_type(&field) else { return Ok(false) };
+    let interval = |number: i64| match data_type {
+        DataType::Date | DataType::Date32 => {
+            i32::try_from(number).ok().map(|days| IntervalMonthDayNano::new(0, days, 0))
+        }
+        DataType::DateTime { .. } => number
+            .checked_mul(1_000_000_000)
+            .map(|nanoseconds| IntervalMonthDayNano::new(0, 0, nanoseconds)),
+        _ => None,
+    };
+    match data_type {
+        DataType::Date | DataType::Date32 | DataType::DateTime { .. } => {}
+        other if Order::of_comparison(&other).is_some() => {
+            return plan_err!("a RANGE frame with a distance does not take {other}");
+        }
+        _ => return Ok(false),
+    }
+    for bound in [&mut params.window_frame.start_bound, &mut params.window_frame.end_bound] {
+        let (WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value)) = bound
+        else {
+            continue;
+        };
+        let number = match &*value {
+            ScalarValue::Utf8(Some(text)) => text.parse::<i64>().ok(),
+            other => match other.cast_to(&ArrowType::Int64) {
+                Ok(ScalarValue::Int64(number)) => number,
+                _ => None,
+            },
+        };
+        if let Some(interval) = number.and_then(interval) {
+            *value = ScalarValue::IntervalMonthDayNano(Some(interval));
+        }
+    }
+    Ok(true)
 }
 
 /// `lag` and `lead` past the end: the default of the type, unless the values may be NULL.
