@@ -90,7 +90,9 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
         "any" => rename(function, "any_value"),
         _ if ["first_value", "last_value"].iter().any(|it| it.eq_ignore_ascii_case(written)) => {
             rename(function, &written.to_ascii_lowercase());
-            function.null_treatment.get_or_insert(NullTreatment::IgnoreNulls);
+            if function.null_treatment.is_none() {
+                function.null_treatment = Some(NullTreatment::IgnoreNulls);
+            }
         }
         "anyLast" => {
             rename(function, "last_value");

@@ -197,7 +197,8 @@ fn elements(array: Expr, keeps_empty: bool) -> Expr {
     } else {
         array
     };
-    Expr::Function(call::call("arrayJoin", vec![array]))
+    // By the engine's name: several of them stand side by side here.
+    Expr::Function(call::call("unnest", vec![array]))
 }
 
 /// The query of all columns and the elements.

@@ -41,6 +41,13 @@ fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, SqlEr
         ) if value.eq_ignore_ascii_case("b") => {
             Some((Token::SingleQuotedString(text_of_digits(digits, 2)?), 2))
         }
+        (Token::Word(Word { value, quote_style: Some(quote), .. }), _)
+            if value.contains(*quote) =>
+        {
+            // A quote inside is written twice.
+            let value = value.replace(&format!("{quote}{quote}"), &quote.to_string());
+            Some((Token::make_word(&value, Some(*quote)), 1))
+        }
         (Token::SingleQuotedString(raw), _) => {
             Some((Token::SingleQuotedString(unescaped(raw, '\'')?), 1))
         }

@@ -67,7 +67,7 @@ fn elements(row: Expr) -> Vec<Expr> {
 /// Names and types of `a UInt8, b Array(String)`.
 fn columns(structure: &str) -> Result<Vec<(String, Option<String>)>, SqlError> {
     let mut depth = 0_usize;
-    let pieces = structure.split(|character| {
+    let pieces = structure.split(|character: char| {
         match character {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),

@@ -413,9 +413,9 @@ fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<boo
             .map(|nanoseconds| IntervalMonthDayNano::new(0, 0, nanoseconds)),
         _ => None,
     };
-    match data_type {
+    match &data_type {
         DataType::Date | DataType::Date32 | DataType::DateTime { .. } => {}
-        other if Order::of_comparison(&other).is_some() => {
+        other if Order::of_comparison(other).is_some() => {
             return plan_err!("a RANGE frame with a distance does not take {other}");
         }
         _ => return Ok(false),
