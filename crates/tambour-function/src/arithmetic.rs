@@ -404,7 +404,9 @@ fn remainder_legacy(call: &Call) -> Result<ArrayRef, FunctionError> {
 fn remainder(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (left, right) = operands(call)?;
     if matches!(call.result, DataType::Float64) {
-        let values = pair(call, &floats(left)?, &floats(right)?, |left, right| left % right);
+        // ClickHouse takes what a quotient without its fraction leaves: 7 % 0.7 is 0.
+        let rest = |left: f64, right: f64| left - (left / right).trunc() * right;
+        let values = pair(call, &floats(left)?, &floats(right)?, rest);
         return Ok(Arc::new(PrimitiveArray::<Float64Type>::new(values.into(), None)));
     }
     let (Some(a), Some(b)) = (integer(&left.data_type), integer(&right.data_type)) else {

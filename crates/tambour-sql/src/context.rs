@@ -5,6 +5,7 @@ use crate::describe::{self, TypeName};
 use crate::dialect::{self, Prepared, Task};
 use crate::exec::{self, TambourScanExec};
 use crate::functions;
+use crate::generated;
 use crate::guard;
 use crate::provider::TambourTable;
 use crate::records::RecordTable;
@@ -12,7 +13,7 @@ use crate::results;
 use crate::system::{self, Registry, SystemTable};
 use crate::unknown;
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::common::TableReference;
 use datafusion::config::Dialect;
@@ -100,6 +101,8 @@ impl Session {
                 })?;
             schema.register_table(kind.name().to_owned(), Arc::new(table))?;
         }
+        generated::register_tables(&schema)?;
+        generated::register(&context);
         if let Some(catalog) = context.catalog(CATALOG) {
             catalog.register_schema(system::SCHEMA, Arc::new(schema))?;
         }
@@ -137,7 +140,8 @@ impl Session {
     }
     /// Parses and plans one statement, ClickHouse's dialect included.
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
-        let Prepared { statement, format, notes, task } = dialect::prepare(text)?;
+        let Prepared { statement, format, notes, task } =
+            dialect::prepare_for(text, &self.catalog())?;
         let plan = if task == Task::Nothing {
             LogicalPlanBuilder::empty(false).build()?
         } else {
@@ -146,6 +150,9 @@ impl Session {
         };
         guard::check(&plan)?;
         self.check_view(&plan)?;
+        if task == Task::Rows {
+            check_results(plan.schema().inner())?;
+        }
         let frame = match task {
             Task::Rows | Task::Nothing => self.context.execute_logical_plan(plan).await?,
             Task::Description => {
@@ -154,6 +161,11 @@ impl Session {
             Task::Definition(table) => self.definition(table).await?,
         };
         Ok(Query { frame, format, notes })
+    }
+    /// The columns of the tables.
+    fn catalog(&self) -> dialect::Catalog {
+        let names = |table: &Table| table.columns().iter().map(|it| it.name.clone()).collect();
+        self.tables().into_iter().map(|(name, table)| (name, names(&table))).collect()
     }
     /// The CREATE TABLE statement of a table.
     async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {
@@ -215,6 +227,18 @@ impl Session {
     /// DataFusion's own context, for what is not covered here.
     pub fn context(&self) -> &SessionContext {
         &self.context
+    }
+}
+
+/// ClickHouse shows an interval as a number without its unit, the engine as a text: neither is what was asked for.
+fn check_results(schema: &SchemaRef) -> Result<(), SqlError> {
+    let is_interval = |data_type: &DataType| matches!(data_type, DataType::Interval(_));
+    match schema.fields().iter().find(|field| is_interval(field.data_type())) {
+        Some(field) => Err(SqlError::Refused {
+            clause: format!("the interval {:?} as a result", field.name()),
+            reason: "add it to a date or time".to_owned(),
+        }),
+        None => Ok(()),
     }
 }
 

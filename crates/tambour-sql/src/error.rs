@@ -1,5 +1,6 @@
 //! Errors of queries.
 
+use crate::message;
 use datafusion::error::DataFusionError;
 use tambour_codec::Kind;
 use tambour_part::PartError;
@@ -10,8 +11,8 @@ use tambour_table::TableError;
 #[non_exhaustive]
 pub enum SqlError {
     /// A statement cannot be parsed, planned or executed.
-    #[error("query")]
-    Query(#[source] DataFusionError),
+    #[error("{}", message::of(.0))]
+    Query(DataFusionError),
     /// A table cannot be opened or registered.
     #[error("table {name:?}")]
     Table {

@@ -244,8 +244,8 @@ mod tests {
                     "FINAL is not supported: rows are returned as they are in the parts; group them by the key instead",
                 ),
                 (
-                    "SELECT k FROM t LIMIT 1 BY ls",
-                    "LIMIT ... BY is not supported: number the rows with row_number() OVER (PARTITION BY ...) instead",
+                    "SELECT DISTINCT k FROM t LIMIT 1 BY ls",
+                    "LIMIT ... BY with DISTINCT is not supported: put SELECT DISTINCT in a subquery",
                 ),
                 (
                     "SELECT ls, count() FROM t GROUP BY ls WITH TOTALS",
@@ -257,11 +257,11 @@ mod tests {
                 ),
                 (
                     "SELECT topK(3)(s) FROM t",
-                    "the parametric function topK is not supported: it is not there yet",
+                    "the parametric function topK is not supported: those here are quantile, quantiles and their like",
                 ),
                 (
                     "SELECT groupUniqArray(3)(s) FROM t",
-                    "groupUniqArray with a limit is not supported: it is not there yet",
+                    "groupUniqArray with a limit is not supported: take a part of the array with array_slice",
                 ),
                 (
                     "SELECT quantile(1.5)(f) FROM t",
@@ -272,13 +272,22 @@ mod tests {
                     "FORMAT in a subquery is not supported: only the outermost query has a format",
                 ),
                 (
-                    "SELECT k FROM t ARRAY JOIN a",
-                    "ARRAY JOIN is not supported: use unnest(...) in the list of results",
+                    "SELECT arrayJoin(a), arrayJoin(array(k)) FROM t",
+                    "arrayJoin of several arrays is not supported: write one in a subquery, or ARRAY JOIN a, b for elements side by side",
                 ),
                 (
-                    "SELECT uniq(k, s) FROM t",
-                    "uniq of 2 arguments is not supported: it takes one here",
+                    "SELECT * FROM t PASTE JOIN t AS u",
+                    "PASTE JOIN is not supported: number the rows of both sides with row_number() and join by the numbers",
                 ),
+                (
+                    "SELECT k FROM t SETTINGS transform_null_in = 1",
+                    "the setting transform_null_in = 1 is not supported: it would change the result, which is that of transform_null_in = 0 here",
+                ),
+                (
+                    "SELECT toIntervalDay(3)",
+                    "the interval \"toIntervalDay(3)\" as a result is not supported: add it to a date or time",
+                ),
+                ("SELECT uniq() FROM t", "uniq() is not supported: it takes an argument"),
                 (
                     "SELECT 1; SELECT 2",
                     "more than one statement is not supported: one is expected here",
@@ -623,6 +632,72 @@ mod tests {
             let mut execution =
                 session.sql("SELECT intDiv(1, k) FROM t").await.unwrap().execute().await.unwrap();
             assert_eq!(execution.collect().await.unwrap_err().kind(), Kind::Argument);
+        });
+    }
+
+    #[test]
+    fn clauses_of_clickhouse_run() {
+        run(async {
+            let session = session();
+            let cases = [
+                (r"SELECT 'a\_b', '\d', '\x41', 0xFF, 0b101", "a\\_b\t\\d\tA\t255\t5\n"),
+                ("SELECT count() FROM (SELECT k FROM t ORDER BY k LIMIT 1 BY ls)", "3\n"),
+                ("SELECT k FROM t ORDER BY ls, k LIMIT 1, 1 BY ls", "3\n4\n5\n"),
+                ("SELECT k FROM t ORDER BY ls, k LIMIT 2 BY ls LIMIT 3", "0\n3\n1\n"),
+                (
+                    "SELECT ls, count() AS c FROM t GROUP BY ls WITH ROLLUP ORDER BY c",
+                    "c\t6\na\t7\nb\t7\n\t20\n",
+                ),
+                (
+                    "SELECT x FROM t ARRAY JOIN array(k, k + 1) AS x WHERE k = 3 ORDER BY x",
+                    "3\n4\n",
+                ),
+                ("SELECT count() FROM t AS a ANY JOIN t AS b ON a.ls = b.ls", "3\n"),
+                ("SELECT count() FROM t AS a ANY LEFT JOIN t AS b ON a.ls = b.ls", "20\n"),
+                (
+                    "SELECT b.k FROM t AS a ASOF JOIN t AS b ON a.ls = b.ls AND a.k > b.k WHERE a.k = 9",
+                    "6\n",
+                ),
+                ("SELECT k > 3 ? 'a' : 'b', k MOD 2, (k, 'x').2 FROM t WHERE k = 5", "a\t1\tx\n"),
+                ("SELECT count() FROM t WHERE (k, ls) IN ((0, 'a'), (1, 'a'))", "1\n"),
+                ("SELECT count() FROM t WHERE (k, ls) IN (SELECT k, ls FROM t WHERE k < 4)", "4\n"),
+                ("SELECT sum(number) FROM numbers(10)", "45\n"),
+                ("SELECT number FROM numbers(1000000000000) LIMIT 2", "0\n1\n"),
+                ("SELECT a + 1, b FROM values('a UInt8, b String', (1, 'x'))", "2\tx\n"),
+                ("SELECT dummy FROM system.one", "0\n"),
+                ("SELECT count() FROM (SELECT k FROM t UNION ALL SELECT k FROM t LIMIT 2)", "22\n"),
+                ("SELECT lag(k) OVER (ORDER BY k) FROM t ORDER BY k LIMIT 2", "0\n0\n"),
+            ];
+            for (query, expected) in cases {
+                assert_eq!(answer(&session, query).await.unwrap(), expected, "{query}");
+            }
+        });
+    }
+
+    #[test]
+    fn messages_do_not_show_the_engine() {
+        run(async {
+            let session = session();
+            for query in [
+                "SELECT nothing FROM t",
+                "SELECT k FROM t WHERE",
+                "SELECT sum(s) FROM t",
+                "SELECT x -> x FROM t",
+                "SELECT k FROM t ORDER BY",
+                "SELECT k, count() FROM t",
+                "SELECT '\\xff'",
+            ] {
+                let message = match session.sql(query).await {
+                    Err(error) => error.to_string(),
+                    Ok(query) => match query.execute().await {
+                        Err(error) => error.to_string(),
+                        Ok(mut execution) => execution.collect().await.unwrap_err().to_string(),
+                    },
+                };
+                for word in ["sqltorel", "DataFusion", "Please help", "Ident {", "AST"] {
+                    assert!(!message.contains(word), "{query}: {message}");
+                }
+            }
         });
     }
 

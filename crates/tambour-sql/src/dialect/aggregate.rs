@@ -88,11 +88,18 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             distinct(function, written)?;
         }
         "any" => rename(function, "any_value"),
+        _ if ["first_value", "last_value"].iter().any(|it| it.eq_ignore_ascii_case(written)) => {
+            rename(function, &written.to_ascii_lowercase());
+            if function.null_treatment.is_none() {
+                function.null_treatment = Some(NullTreatment::IgnoreNulls);
+            }
+        }
         "anyLast" => {
             rename(function, "last_value");
             function.null_treatment = Some(NullTreatment::IgnoreNulls);
         }
         "argMin" | "argMax" => extreme(function, written)?,
+        _ if written.eq_ignore_ascii_case("array_agg") => group_array(function, written, None)?,
         "groupArray" => group_array(function, written, None)?,
         "groupUniqArray" => group_array(function, written, Some(DuplicateTreatment::Distinct))?,
         "quantile" | "quantileTDigest" | "quantileExact" => {
@@ -127,23 +134,38 @@ fn add_filter(function: &mut Function, condition: Expr) {
 /// `count()` is `count(*)`.
 fn count(function: &mut Function) {
     rename(function, "count");
-    if let FunctionArguments::List(list) = &mut function.args
-        && list.args.is_empty()
-    {
+    let FunctionArguments::List(list) = &mut function.args else { return };
+    if list.args.is_empty() {
         list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Wildcard));
+    } else if list.duplicate_treatment == Some(DuplicateTreatment::Distinct) {
+        as_tuple(function);
     }
 }
 
 fn distinct(function: &mut Function, written: &str) -> Result<(), SqlError> {
     let list = arguments(function).unwrap_or_default();
-    if list.len() != 1 {
-        return Err(refused(format!("{written} of {} arguments", list.len()), "it takes one here"));
+    if list.is_empty() {
+        return Err(refused(format!("{written}()"), "it takes an argument"));
     }
     set_arguments(function, list);
+    as_tuple(function);
     function.parameters = FunctionArguments::None;
     rename(function, "count");
     set_distinct(function);
     Ok(())
+}
+
+/// Several arguments are one tuple; rows with a NULL are left out.
+fn as_tuple(function: &mut Function) {
+    let Some(list) = arguments(function) else { return };
+    if list.len() < 2 {
+        set_arguments(function, list);
+        return;
+    }
+    for argument in &list {
+        add_filter(function, not_null(argument));
+    }
+    set_arguments(function, vec![Expr::Function(call("struct", list))]);
 }
 
 fn set_distinct(function: &mut Function) {
@@ -181,7 +203,10 @@ fn group_array(
     duplicates: Option<DuplicateTreatment>,
 ) -> Result<(), SqlError> {
     if !matches!(function.parameters, FunctionArguments::None) {
-        return Err(refused(format!("{written} with a limit"), "it is not there yet"));
+        return Err(refused(
+            format!("{written} with a limit"),
+            "take a part of the array with array_slice",
+        ));
     }
     let list = arguments(function).unwrap_or_default();
     let Ok([value]) = <[Expr; 1]>::try_from(list) else {

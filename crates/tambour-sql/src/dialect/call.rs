@@ -1,7 +1,7 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, refused, sets};
+use super::{aggregate, meant, refused, sets, tuples};
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -18,7 +18,6 @@ const RENAMED: &[(&str, &str)] = &[
     ("has", "array_has"),
     ("today", "current_date"),
     ("replaceAll", "replace"),
-    ("match", "regexp_like"),
     ("tuple", "struct"),
     ("array", "make_array"),
     ("reverseUTF8", "reverse"),
@@ -26,12 +25,14 @@ const RENAMED: &[(&str, &str)] = &[
     ("trimRight", "rtrim"),
     ("trimBoth", "btrim"),
     ("generateUUIDv4", "uuid"),
+    ("arrayJoin", "unnest"),
     ("toTypeName", "toTypeName"),
     ("mapKeys", "map_keys"),
     ("mapValues", "map_values"),
     ("arrayConcat", "array_concat"),
     ("arrayDistinct", "array_distinct"),
     ("arraySum", "array_sum"),
+    ("array_remove", "array_remove_all"),
     ("sign", "signum"),
     ("log", "ln"),
     ("stddevPop", "stddev_pop"),
@@ -58,6 +59,7 @@ const SYNTAX: &[&str] = &[
     "toIntervalDay",
     "toIntervalWeek",
     "toIntervalMonth",
+    "toIntervalQuarter",
     "toIntervalYear",
     "yesterday",
     "arraySort",
@@ -67,6 +69,7 @@ const SYNTAX: &[&str] = &[
 /// Names of functions that are rewritten.
 pub(crate) fn renamed() -> impl Iterator<Item = &'static str> {
     let names = RENAMED.iter().map(|(name, _)| *name);
+    let names = names.chain(meant::NAMES.iter().copied());
     names.chain(SYNTAX.iter().copied()).chain(aggregate::NAMES.iter().copied())
 }
 
@@ -93,11 +96,51 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
             *expr = Expr::Function(call("intDiv", vec![take(left), take(right)]));
         }
         Expr::Interval(interval) => quote_interval(interval),
-        Expr::InSubquery { subquery, negated: true, .. } => sets::subquery(subquery)?,
-        Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => sets::negated(inner)?,
-        Expr::InList { .. } => {
-            if let Some(replacement) = sets::list(expr) {
+        Expr::RLike { negated, expr: text, pattern, .. } => {
+            let found = meant::matches(take(text), take(pattern));
+            *expr = if *negated {
+                Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(found) }
+            } else {
+                found
+            };
+        }
+        Expr::InSubquery { expr: operand, .. } if matches!(**operand, Expr::Tuple(_)) => {
+            if let Some(replacement) = tuples::in_subquery(expr)? {
                 *expr = replacement;
+            }
+        }
+        Expr::InSubquery { subquery, negated: true, .. } => sets::subquery(subquery)?,
+        Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => {
+            sets::negated(inner)?;
+            let operand = condition_of(take(inner));
+            **inner = operand;
+        }
+        Expr::InList { .. } => {
+            if let Some(replacement) = tuples::in_list(expr)? {
+                *expr = replacement;
+            } else if let Some(replacement) = sets::list(expr) {
+                *expr = replacement;
+            }
+        }
+        Expr::BinaryOp { left, op, right } if is_logical(op) => {
+            for side in [&mut *left, &mut *right] {
+                let operand = condition_of(take(side));
+                **side = operand;
+            }
+            // Conditions are different: one of them is true.
+            if *op == BinaryOperator::Xor {
+                for side in [&mut *left, &mut *right] {
+                    let operand = Expr::Nested(Box::new(take(side)));
+                    **side = operand;
+                }
+                *op = BinaryOperator::NotEq;
+            }
+        }
+        Expr::TypedString(typed) => {
+            if let Some(name) = conversion(&typed.data_type).map(|(name, _)| name).or_else(|| {
+                matches!(typed.data_type, DataType::Timestamp(None, _)).then_some("toDateTime")
+            }) {
+                *expr = Expr::Function(call(name, vec![Expr::Value(typed.value.clone())]));
             }
         }
         // DataFusion's counts letters, and knows no offsets from the end.
@@ -117,6 +160,10 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
         _ => {}
     }
     Ok(())
+}
+
+fn is_logical(operator: &BinaryOperator) -> bool {
+    matches!(operator, BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor)
 }
 
 /// Takes an expression out of its place.
@@ -200,10 +247,16 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
         return Ok(Some(replacement));
     }
     if !matches!(function.parameters, FunctionArguments::None) {
-        return Err(refused(format!("the parametric function {written}"), "it is not there yet"));
+        return Err(refused(
+            format!("the parametric function {written}"),
+            "those here are quantile, quantiles and their like",
+        ));
     }
     if rewrite_plain(function, &written) {
         return Ok(None);
+    }
+    if let Some(replacement) = meant::rewrite(function, &written)? {
+        return Ok(Some(replacement));
     }
     if let Some(syntax) = syntax(function, &written)? {
         return Ok(Some(syntax));
@@ -306,10 +359,17 @@ fn interval_of(name: &str, argument: &Expr) -> Result<Expr, SqlError> {
         "toIntervalDay" => DateTimeField::Day,
         "toIntervalWeek" => DateTimeField::Week(None),
         "toIntervalMonth" => DateTimeField::Month,
+        "toIntervalQuarter" => DateTimeField::Quarter,
         _ => DateTimeField::Year,
     };
     match argument.to_string() {
-        number if number.parse::<i64>().is_ok() => Ok(interval(&number, unit)),
+        number if number.parse::<i64>().is_ok() => {
+            let mut interval = interval(&number, unit);
+            if let Expr::Interval(interval) = &mut interval {
+                quote_interval(interval);
+            }
+            Ok(interval)
+        }
         other => {
             Err(refused(format!("{name}({other})"), "the length of an interval must be a number"))
         }
@@ -319,9 +379,14 @@ fn interval_of(name: &str, argument: &Expr) -> Result<Expr, SqlError> {
 /// `INTERVAL 1 DAY` as `INTERVAL '1' DAY`.
 fn quote_interval(interval: &mut Interval) {
     let text = interval.value.to_string();
-    if text.parse::<i64>().is_ok() {
-        *interval.value = Expr::value(Value::SingleQuotedString(text));
+    let Ok(number) = text.trim_matches('\'').parse::<i64>() else { return };
+    let is_quarter = matches!(interval.leading_field, Some(DateTimeField::Quarter));
+    let months = number.checked_mul(3).filter(|_| is_quarter);
+    if months.is_some() {
+        interval.leading_field = Some(DateTimeField::Month);
     }
+    let text = months.unwrap_or(number).to_string();
+    *interval.value = Expr::value(Value::SingleQuotedString(text));
 }
 
 fn number(text: &str) -> Expr {

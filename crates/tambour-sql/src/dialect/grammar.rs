@@ -1,7 +1,7 @@
 //! The grammar that statements are parsed with: the parser library's ClickHouse, with what it lacks.
 
-use super::{scalar, statement};
-use datafusion::sql::sqlparser::ast::Statement;
+use super::{postfix, scalar, statement};
+use datafusion::sql::sqlparser::ast::{Expr, Statement};
 use datafusion::sql::sqlparser::dialect::{ClickHouseDialect, Dialect};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -66,6 +66,19 @@ impl Dialect for Grammar {
 
     fn supports_filter_during_aggregation(&self) -> bool {
         true
+    }
+
+    fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
+        postfix::precedence(parser).map(Ok)
+    }
+
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        expr: &Expr,
+        _: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        postfix::parse(parser, expr)
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {

@@ -11,28 +11,43 @@
 
 mod aggregate;
 mod alias;
+mod array_join;
 mod call;
+mod columns;
 mod grammar;
+mod joins;
+mod lexical;
+mod limits;
+mod meant;
 mod naming;
+mod postfix;
 mod rewrite;
 mod scalar;
 mod sets;
+mod settings;
 mod statement;
+mod tuples;
+mod unions;
+mod values;
 
 use crate::SqlError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql, VisitMut};
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use grammar::Grammar;
 use std::ops::ControlFlow;
 
 pub(crate) use call::renamed;
+pub use columns::Catalog;
 pub use statement::Task;
 
 /// Most bytes of a statement.
 const STATEMENT_MAX: usize = 8 << 20;
 /// Most operators of a statement: a chain of them is a tree as deep as it is long.
 const OPERATORS_MAX: usize = 1_000;
+
+/// Deepest nesting of parentheses and queries.
+const NESTING_MAX: usize = 300;
 
 /// A statement that DataFusion can plan.
 #[derive(Debug)]
@@ -49,7 +64,12 @@ pub struct Prepared {
 
 /// Prepares one statement; a semicolon may stand behind it.
 pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
-    let mut statements = prepare_all(sql)?.into_iter();
+    prepare_for(sql, &Catalog::new())
+}
+
+/// The same with the columns of the tables that there are.
+pub fn prepare_for(sql: &str, catalog: &Catalog) -> Result<Prepared, SqlError> {
+    let mut statements = prepare_each(sql, catalog)?.into_iter();
     match (statements.next(), statements.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(refused("an empty statement", "there is nothing to do")),
@@ -59,18 +79,29 @@ pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
 
 /// Prepares statements that are separated by semicolons.
 pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
-    check_limits(sql)?;
+    prepare_each(sql, &Catalog::new())
+}
+
+fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, SqlError> {
+    if sql.len() > STATEMENT_MAX {
+        return Err(SqlError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
+    }
     let explained = statement::plain_explain(sql)?;
     let sql = explained.as_deref().unwrap_or(sql);
     let described = with_table_keyword(sql);
-    let mut parser =
-        DFParserBuilder::new(described.as_deref().unwrap_or(sql)).with_dialect(&Grammar).build()?;
-    parser.parse_statements()?.into_iter().map(rewritten).collect()
+    let tokens = lexical::tokens(described.as_deref().unwrap_or(sql))?;
+    check_limits(&tokens)?;
+    let mut parser = DFParserBuilder::new(tokens)
+        .with_dialect(&Grammar)
+        .with_recursion_limit(NESTING_MAX)
+        .build()?;
+    let statements = parser.parse_statements()?.into_iter();
+    statements.map(|statement| rewritten(statement, catalog)).collect()
 }
 
-fn rewritten(mut statement: Statement) -> Result<Prepared, SqlError> {
+fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, SqlError> {
     statement::check(&statement)?;
-    let mut rewriter = rewrite::Rewriter::default();
+    let mut rewriter = rewrite::Rewriter { catalog, notes: Vec::new() };
     let task = statement::translate(&mut statement, &mut rewriter.notes)?;
     let mut format = None;
     if let Some(sql) = innermost(&mut statement) {
@@ -121,14 +152,9 @@ fn with_table_keyword(sql: &str) -> Option<String> {
 }
 
 /// Refuses what would make trees too deep for the stack.
-fn check_limits(sql: &str) -> Result<(), SqlError> {
-    if sql.len() > STATEMENT_MAX {
-        return Err(SqlError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
-    }
-    // What cannot be cut into tokens is for the parser to explain.
-    let tokens = Tokenizer::new(&Grammar, sql).tokenize().unwrap_or_default();
+fn check_limits(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
     let is_word = |token: &Token, word: &str| matches!(token, Token::Word(it) if it.value.eq_ignore_ascii_case(word));
-    let operators = tokens.iter().filter(|token| match token {
+    let operators = tokens.iter().filter(|token| match &token.token {
         Token::Plus
         | Token::Minus
         | Token::Mul

@@ -1,16 +1,20 @@
 //! The walk over a statement: clauses of queries and conditions.
 
-use super::{alias, call, naming, refused, scalar};
+use super::{
+    alias, array_join, call, joins, limits, naming, refused, scalar, settings, unions, values,
+};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, GroupByExpr, Ident, JoinOperator, LimitClause,
-    OrderByKind, Query, Select, TableFactor, UnaryOperator, VisitorMut,
+    BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, OrderByKind,
+    Query, Select, TableFactor, UnaryOperator, VisitorMut,
 };
 use std::ops::ControlFlow;
 
 /// Rewrites a statement in place.
-#[derive(Debug, Default)]
-pub(super) struct Rewriter {
+#[derive(Debug)]
+pub(super) struct Rewriter<'a> {
+    /// The columns of the tables that there are.
+    pub(super) catalog: &'a Catalog,
     /// What was ignored.
     pub(super) notes: Vec<String>,
 }
@@ -22,17 +26,17 @@ fn flow(result: Result<(), SqlError>) -> ControlFlow<SqlError> {
     }
 }
 
-impl VisitorMut for Rewriter {
+impl VisitorMut for Rewriter<'_> {
     type Break = SqlError;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
         flow(self.query(query))
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
-        flow(Self::select(select))
+        flow(columns::expand(select, self.catalog).and_then(|()| Self::select(select)))
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
-        for condition in [&mut select.selection, &mut select.having] {
+        for condition in [&mut select.selection, &mut select.having, &mut select.qualify] {
             if let Some(expr) = condition.take() {
                 *condition = Some(condition_of(expr));
             }
@@ -40,30 +44,25 @@ impl VisitorMut for Rewriter {
         ControlFlow::Continue(())
     }
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<SqlError> {
-        flow(check_table(table))
+        flow(check_table(table).and_then(|()| values::rewrite(table)))
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+        columns::dotted(expr, self.catalog);
         flow(call::rewrite(expr))
     }
 }
 
-impl Rewriter {
+impl Rewriter<'_> {
     fn query(&mut self, query: &mut Query) -> Result<(), SqlError> {
         scalar::inline(query)?;
         for setting in query.settings.take().unwrap_or_default() {
-            self.notes
-                .push(format!("SETTINGS {} = {} has no effect here", setting.key, setting.value));
+            let (key, value) = (setting.key.to_string(), setting.value.to_string());
+            self.notes.push(settings::note(&key, &value)?);
         }
+        unions::distribute(query);
+        limits::translate(query)?;
         if query.format_clause.is_some() {
             return Err(refused("FORMAT in a subquery", "only the outermost query has a format"));
-        }
-        if let Some(LimitClause::LimitOffset { limit_by, .. }) = &query.limit_clause
-            && !limit_by.is_empty()
-        {
-            return Err(refused(
-                "LIMIT ... BY",
-                "number the rows with row_number() OVER (PARTITION BY ...) instead",
-            ));
         }
         let Some(order_by) = &query.order_by else { return Ok(()) };
         let is_filled = match &order_by.kind {
@@ -77,35 +76,15 @@ impl Rewriter {
     }
 
     fn select(select: &mut Select) -> Result<(), SqlError> {
-        if let GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) =
-            &select.group_by
-            && !modifiers.is_empty()
-        {
-            return Err(refused(
-                format!(
-                    "GROUP BY ... {}",
-                    modifiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-                ),
-                "write GROUP BY ROLLUP (...), CUBE (...) or GROUPING SETS (...)",
-            ));
-        }
-        let joins = select.from.iter().flat_map(|table| &table.joins);
-        for join in joins {
-            match join.join_operator {
-                JoinOperator::ArrayJoin
-                | JoinOperator::LeftArrayJoin
-                | JoinOperator::InnerArrayJoin => {
-                    return Err(refused("ARRAY JOIN", "use unnest(...) in the list of results"));
-                }
-                JoinOperator::AsOf { .. } => {
-                    return Err(refused("ASOF JOIN", "it is not there yet"));
-                }
-                _ => {}
-            }
+        groups(&mut select.group_by)?;
+        array_join::from(select)?;
+        for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
+            joins::translate(join)?;
         }
         let aliases = alias::of_results(&select.projection)?;
         naming::name(&mut select.projection);
         alias::apply(select, &aliases)?;
+        array_join::check(select)?;
         naming::distinguish(&mut select.projection);
         if let Some(prewhere) = select.prewhere.take() {
             select.selection = Some(match select.selection.take() {
@@ -118,6 +97,36 @@ impl Rewriter {
             });
         }
         Ok(())
+    }
+}
+
+/// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`.
+fn groups(group_by: &mut GroupByExpr) -> Result<(), SqlError> {
+    let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = group_by;
+    let modifiers = std::mem::take(modifiers);
+    let (kind, rest) = match modifiers.split_first() {
+        None => return Ok(()),
+        Some((kind, rest)) => (kind, rest),
+    };
+    let is_plain = rest.is_empty();
+    match (kind, group_by) {
+        (GroupByWithModifier::Rollup, GroupByExpr::Expressions(list, _)) if is_plain => {
+            let sets = list.drain(..).map(|expr| vec![expr]).collect();
+            list.push(Expr::Rollup(sets));
+            Ok(())
+        }
+        (GroupByWithModifier::Cube, GroupByExpr::Expressions(list, _)) if is_plain => {
+            let sets = list.drain(..).map(|expr| vec![expr]).collect();
+            list.push(Expr::Cube(sets));
+            Ok(())
+        }
+        _ => Err(refused(
+            format!(
+                "GROUP BY ... {}",
+                modifiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+            ),
+            "write GROUP BY ROLLUP (...), CUBE (...) or GROUPING SETS (...)",
+        )),
     }
 }
 

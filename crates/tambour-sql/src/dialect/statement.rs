@@ -1,7 +1,7 @@
 //! Statements that are no queries: which of them run here, and what becomes of them.
 
 use super::grammar::Grammar;
-use super::refused;
+use super::{refused, settings};
 use crate::SqlError;
 use crate::guard::READ_ONLY;
 use crate::system;
@@ -105,7 +105,7 @@ pub(super) fn translate(
             Task::Rows,
             "SELECT schema_name AS name FROM information_schema.schemata ORDER BY name".to_owned(),
         ),
-        Sql::Set(set) => return Ok(settings(set, notes)),
+        Sql::Set(set) => return assignments(set, notes),
         _ => return Ok(Task::Rows),
     };
     **sql = parsed(&query).map_err(DataFusionError::from)?;
@@ -180,7 +180,7 @@ fn tables(options: &ShowStatementOptions) -> Result<String, SqlError> {
 }
 
 /// `SET max_threads = 1` is for a server; the engine's own settings begin with its name.
-fn settings(set: &Set, notes: &mut Vec<String>) -> Task {
+fn assignments(set: &Set, notes: &mut Vec<String>) -> Result<Task, SqlError> {
     let given: Vec<(String, String)> = match set {
         Set::SingleAssignment { variable, values, .. } => {
             let values: Vec<String> = values.iter().map(ToString::to_string).collect();
@@ -189,15 +189,15 @@ fn settings(set: &Set, notes: &mut Vec<String>) -> Task {
         Set::MultipleAssignments { assignments } => {
             assignments.iter().map(|it| (it.name.to_string(), it.value.to_string())).collect()
         }
-        _ => return Task::Rows,
+        _ => return Ok(Task::Rows),
     };
     if given.iter().any(|(name, _)| name.starts_with("datafusion.")) {
-        return Task::Rows;
+        return Ok(Task::Rows);
     }
-    notes.extend(
-        given.iter().map(|(name, value)| format!("SET {name} = {value} has no effect here")),
-    );
-    Task::Nothing
+    for (name, value) in &given {
+        notes.push(settings::note(name, value)?.replacen("SETTINGS", "SET", 1));
+    }
+    Ok(Task::Nothing)
 }
 
 /// Parses `EXISTS TABLE t`; `None` if the statement is another one.

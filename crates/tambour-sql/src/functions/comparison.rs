@@ -8,15 +8,17 @@
 use super::integer::integer;
 use super::literal::{bare_type, field_of, fitted};
 use super::order::Order;
-use arrow::array::{Array, ArrayRef, BooleanArray, Float64Array};
+use super::scalar;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float64Type};
-use datafusion::common::{DFSchema, ScalarValue, exec_err};
+use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type};
+use datafusion::common::{DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     Between, BinaryExpr, ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, Volatility, cast, lit,
 };
+use std::cmp::Ordering;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -37,6 +39,10 @@ pub(super) fn plan(
     let is_fitted = fitted_left.is_some() || fitted_right.is_some();
     let left = fitted_left.unwrap_or_else(|| left.clone());
     let right = fitted_right.unwrap_or_else(|| right.clone());
+    let of_fitted = [field_of(&left, schema)?, field_of(&right, schema)?];
+    if let Some(planned) = numbered(&left, operator, &right, &of_fitted)? {
+        return Ok(Some(planned));
+    }
     if let Some(planned) = floats(&left, operator, &right, &fields) {
         return Ok(Some(planned));
     }
@@ -48,6 +54,78 @@ pub(super) fn plan(
 
 fn binary(left: Expr, operator: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right)))
+}
+
+/// The first moment of a date in a zone, as an expression.
+pub(super) fn midnight(date: &Expr, zone: Option<&str>) -> Option<Expr> {
+    let mut arguments = vec![date.clone()];
+    arguments.extend(zone.map(lit));
+    scalar::call("toDateTime", arguments)
+}
+
+/// Enums are compared by their numbers, integers of 256 bits by their value.
+fn numbered(
+    left: &Expr,
+    operator: Operator,
+    right: &Expr,
+    fields: &[FieldRef; 2],
+) -> Result<Option<Expr>> {
+    let types = [bare_type(&fields[0]), bare_type(&fields[1])];
+    let is_order = !matches!(operator, Operator::Eq | Operator::NotEq);
+    let form = |data_type: &Option<DataType>| data_type.as_ref().and_then(Order::of_comparison);
+    let of_enum = |known: &[(String, i16)], other: &Expr, field: &Field| match other {
+        Expr::Literal(value, _) if let Some(name) = super::literal::text(value) => {
+            match known.iter().find(|it| it.0 == name) {
+                Some((_, number)) => Ok(Some(lit(*number))),
+                None => plan_err!(
+                    "the Enum has no name {name:?}; it has: {}",
+                    known.iter().map(|it| it.0.as_str()).collect::<Vec<_>>().join(", ")
+                ),
+            }
+        }
+        other if integer(field).is_some() => Ok(Some(other.clone())),
+        _ => Ok(None),
+    };
+    let made = |left: Expr, right: Expr| Some(binary(left, operator, right));
+    Ok(match (form(&types[0]), form(&types[1])) {
+        (Some(order @ Order::Wide { .. }), Some(other)) if order == other && is_order => {
+            made(order.udf().call(vec![left.clone()]), order.udf().call(vec![right.clone()]))
+        }
+        (Some(Order::Wide { .. }), other) | (other, Some(Order::Wide { .. }))
+            if is_order || other.is_none() =>
+        {
+            return plan_err!(
+                "integers of 256 bits are compared with constants and with their own type only"
+            );
+        }
+        (Some(order @ Order::Number(_)), Some(other)) if order == other => {
+            if !is_order {
+                return Ok(None);
+            }
+            made(order.udf().call(vec![left.clone()]), order.udf().call(vec![right.clone()]))
+        }
+        (Some(order @ Order::Number(_)), None) => {
+            let Order::Number(known) = &order else { return Ok(None) };
+            if !is_order && integer(&fields[1]).is_none() {
+                return Ok(None);
+            }
+            let Some(right) = of_enum(known, right, &fields[1])? else { return unordered() };
+            made(order.udf().call(vec![left.clone()]), right)
+        }
+        (None, Some(order @ Order::Number(_))) => {
+            let Order::Number(known) = &order else { return Ok(None) };
+            if !is_order && integer(&fields[0]).is_none() {
+                return Ok(None);
+            }
+            let Some(left) = of_enum(known, left, &fields[0])? else { return unordered() };
+            made(left, order.udf().call(vec![right.clone()]))
+        }
+        _ => None,
+    })
+}
+
+fn unordered() -> Result<Option<Expr>> {
+    plan_err!("an Enum is compared with one of its names, a number or the same Enum")
 }
 
 /// Sides whose Arrow types do not compare, or not in ClickHouse's order.
@@ -66,6 +144,14 @@ fn same_form(
         [Some(DataType::Uuid), _] | [_, Some(DataType::Uuid)] if is_order => {
             Some(both(&|side| Order::Uuid.udf().call(vec![side])))
         }
+        [
+            Some(DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }),
+            Some(DataType::Date | DataType::Date32),
+        ] => Some((left.clone(), midnight(right, zone.as_deref())?)),
+        [
+            Some(DataType::Date | DataType::Date32),
+            Some(DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }),
+        ] => Some((midnight(left, zone.as_deref())?, right.clone())),
         // A text that is longer than the fixed string beside it.
         [Some(DataType::FixedString(_)), _] if is_text(right) => {
             Some(both(&|side| cast(side, ArrowType::Binary)))
@@ -91,6 +177,7 @@ fn same_form(
 fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]) -> Option<Expr> {
     let is_float = |field: &Field| field.data_type().is_floating();
     let is_number = |field: &Field| field.data_type().is_numeric();
+    let is_long = |field: &Field| matches!(field.data_type(), ArrowType::Int64 | ArrowType::UInt64);
     let [left_field, right_field] = fields;
     match (number(left), number(right)) {
         (None, Some(constant)) if is_float(left_field) => {
@@ -98,6 +185,12 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
         }
         (Some(constant), None) if is_float(right_field) => {
             Some(with_constant(right, operator.swap()?, constant, left))
+        }
+        (None, None)
+            if (is_float(left_field) && is_long(right_field))
+                || (is_float(right_field) && is_long(left_field)) =>
+        {
+            Some(exact(left, operator, right, fields))
         }
         (None, None)
             if (is_float(left_field) && is_number(right_field))
@@ -192,6 +285,16 @@ fn with_expression(left: &Expr, operator: Operator, right: &Expr, guarded: &Expr
     if operator == Operator::Eq { compared.and(is_nan(true)) } else { compared.or(is_nan(false)) }
 }
 
+/// An integer of 64 bits may have no float of the same value: they are compared as they are.
+fn exact(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]) -> Expr {
+    let side = |expr: &Expr, field: &Field| match field.data_type() {
+        ArrowType::Int64 | ArrowType::UInt64 => cast(expr.clone(), ArrowType::Decimal128(20, 0)),
+        _ => cast(expr.clone(), ArrowType::Float64),
+    };
+    let sides = vec![side(left, &fields[0]), side(right, &fields[1])];
+    ScalarUDF::new_from_impl(Ieee::new(operator)).call(sides)
+}
+
 fn ieee(left: &Expr, operator: Operator, right: &Expr) -> Expr {
     let wide = |side: &Expr| cast(side.clone(), ArrowType::Float64);
     ScalarUDF::new_from_impl(Ieee::new(operator)).call(vec![wide(left), wide(right)])
@@ -206,8 +309,7 @@ struct Ieee {
 
 impl Ieee {
     fn new(operator: Operator) -> Self {
-        let floats = vec![ArrowType::Float64, ArrowType::Float64];
-        Self { operator, signature: Signature::exact(floats, Volatility::Immutable) }
+        Self { operator, signature: Signature::any(2, Volatility::Immutable) }
     }
     #[expect(clippy::float_cmp, reason = "it is the comparison")]
     fn compare(&self, left: f64, right: f64) -> bool {
@@ -220,12 +322,58 @@ impl Ieee {
             _ => left >= right,
         }
     }
-    fn values(&self, left: &Float64Array, right: &Float64Array) -> ArrayRef {
-        let (a, b) = (left.values(), right.values());
-        let of_row = |row: usize| self.compare(a[row], b[row]);
-        let nulls = NullBuffer::union(left.nulls(), right.nulls());
-        Arc::new(BooleanArray::new(BooleanBuffer::collect_bool(left.len(), of_row), nulls))
+    fn holds(&self, order: Option<Ordering>) -> bool {
+        match self.operator {
+            Operator::Eq => order == Some(Ordering::Equal),
+            Operator::NotEq => order != Some(Ordering::Equal),
+            Operator::Lt => order == Some(Ordering::Less),
+            Operator::LtEq => order.is_some_and(Ordering::is_le),
+            Operator::Gt => order == Some(Ordering::Greater),
+            _ => order.is_some_and(Ordering::is_ge),
+        }
     }
+    fn values(&self, left: &ArrayRef, right: &ArrayRef) -> Result<ArrayRef> {
+        let floats = |side: &ArrayRef| side.as_primitive_opt::<Float64Type>().cloned();
+        let integers = |side: &ArrayRef| side.as_primitive_opt::<Decimal128Type>().cloned();
+        let rows = left.len();
+        let bits = match (floats(left), floats(right), integers(left), integers(right)) {
+            (Some(a), Some(b), ..) => {
+                let (a, b) = (a.values(), b.values());
+                BooleanBuffer::collect_bool(rows, |row| self.compare(a[row], b[row]))
+            }
+            (Some(a), _, _, Some(b)) => {
+                let (a, b) = (a.values(), b.values());
+                let order = |row: usize| against(b[row], a[row]).map(Ordering::reverse);
+                BooleanBuffer::collect_bool(rows, |row| self.holds(order(row)))
+            }
+            (_, Some(b), Some(a), _) => {
+                let (a, b) = (a.values(), b.values());
+                BooleanBuffer::collect_bool(rows, |row| self.holds(against(a[row], b[row])))
+            }
+            _ => return exec_err!("{} takes numbers", self.name()),
+        };
+        let nulls = NullBuffer::union(left.nulls(), right.nulls());
+        Ok(Arc::new(BooleanArray::new(bits, nulls)))
+    }
+}
+
+/// The order of an integer of up to 64 bits and a float; `None` for a NaN.
+#[expect(clippy::cast_possible_truncation, reason = "the float is within the range of integers")]
+fn against(integer: i128, float: f64) -> Option<Ordering> {
+    /// Past all integers of 64 bits.
+    const END: f64 = 1e20;
+    if float.is_nan() {
+        return None;
+    }
+    if float >= END {
+        return Some(Ordering::Less);
+    }
+    if float <= -END {
+        return Some(Ordering::Greater);
+    }
+    let whole = float.trunc();
+    let rest = 0.0_f64.partial_cmp(&(float - whole))?;
+    Some(integer.cmp(&(whole as i128)).then(rest))
 }
 
 impl ScalarUDFImpl for Ieee {
@@ -250,8 +398,7 @@ impl ScalarUDFImpl for Ieee {
         let [left, right] = arrays.as_slice() else {
             return exec_err!("{} takes two arguments", self.name());
         };
-        let floats = [left, right].map(arrow::array::AsArray::as_primitive::<Float64Type>);
-        let values = self.values(floats[0], floats[1]);
+        let values = self.values(left, right)?;
         if args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_))) {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?));
         }
@@ -266,6 +413,19 @@ mod tests {
     use datafusion::common::DFSchema;
     use datafusion::logical_expr::{Expr, Operator, col, lit};
     use tambour_part::types::Strings;
+
+    #[test]
+    fn integers_and_floats_are_compared_exactly() {
+        use super::against;
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        let near = 9_007_199_254_740_993_i128;
+        assert_eq!(against(near, 9_007_199_254_740_992.0), Some(Greater));
+        assert_eq!(against(-3, -3.5), Some(Greater));
+        assert_eq!(against(3, 3.5), Some(Less));
+        assert_eq!(against(3, 3.0), Some(Equal));
+        assert_eq!(against(i128::from(u64::MAX), f64::INFINITY), Some(Less));
+        assert_eq!(against(0, f64::NAN), None);
+    }
 
     fn planned(left: &Expr, operator: Operator, right: &Expr) -> String {
         let uuid = "UUID".parse::<tambour_part::DataType>().unwrap().field("u", Strings::Utf8);

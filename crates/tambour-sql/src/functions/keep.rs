@@ -6,26 +6,29 @@
 //! it back around what they return.
 
 use super::aggregate::{Summand, added};
-use super::comparison;
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use super::{comparison, default};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, ScalarValue, exec_err};
+use datafusion::common::{Column, DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionParams,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
-    BinaryExpr, Case, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, Projection,
-    ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast,
-    lit,
+    Between, BinaryExpr, Case, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
+    Projection, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, SortExpr,
+    Volatility, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(super::joined::one_of_many)?.data;
     plan.transform_up_with_subqueries(node).map(|transformed| transformed.data)
 }
 
@@ -36,17 +39,97 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &source)?);
     }
     let finish = finishes(&plan, &schema);
+    let defaults = defaults_of(&plan)?;
     let names = NamePreserver::new(&plan);
     let plan = plan.map_expressions(|expr| {
         let name = names.save(&expr);
         let rewritten = expr.transform_up(|expr| rewrite(expr, &schema))?;
         Ok(rewritten.update_data(|expr| name.restore(expr)))
     })?;
+    let plan = plan.map_data(|plan| sorted(plan, &schema))?;
     let plan = plan.map_data(LogicalPlan::recompute_schema)?;
-    if finish.iter().all(Option::is_none) {
+    let plan = if finish.iter().all(Option::is_none) {
+        plan
+    } else {
+        Transformed::yes(finished(plan.data, &finish)?)
+    };
+    if defaults.iter().all(Option::is_none) {
         return Ok(plan);
     }
-    Ok(Transformed::yes(finished(plan.data, &finish)?))
+    Ok(Transformed::yes(filled(plan.data, &defaults)?))
+}
+
+/// What stands for each key of ROLLUP, CUBE and GROUPING SETS in the rows that are not grouped by it; `None` for NULL.
+fn defaults_of(plan: &LogicalPlan) -> Result<Vec<Option<Field>>> {
+    let LogicalPlan::Aggregate(aggregate) = plan else { return Ok(Vec::new()) };
+    if !matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)]) {
+        return Ok(Vec::new());
+    }
+    let keys = grouping_set_to_exprlist(&aggregate.group_expr)?;
+    let schema = aggregate.input.schema();
+    keys.into_iter()
+        .map(|key| {
+            let field = key.to_field(schema)?.1;
+            Ok((!field.is_nullable()).then(|| field.as_ref().clone()))
+        })
+        .collect()
+}
+
+/// A projection that has defaults in the place of the NULLs of keys.
+fn filled(plan: LogicalPlan, defaults: &[Option<Field>]) -> Result<LogicalPlan> {
+    let schema = Arc::clone(plan.schema());
+    let columns = schema.iter().enumerate().map(|(index, (qualifier, field))| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let Some(Some(key)) = defaults.get(index) else { return Ok(column) };
+        let value = when(column.clone().is_null(), default::literal(key)?).otherwise(column)?;
+        let value = match bare_type(key) {
+            Some(data_type) => typed(value, Some(data_type)).data,
+            None => value,
+        };
+        Ok(value.alias_qualified(qualifier.cloned(), field.name()))
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
+}
+
+/// Sorts by the form of values that has ClickHouse's order.
+fn sorted(plan: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
+    let LogicalPlan::Sort(mut sort) = plan else { return Ok(plan) };
+    for item in &mut sort.expr {
+        in_order(item, schema)?;
+    }
+    Ok(LogicalPlan::Sort(sort))
+}
+
+fn in_order(item: &mut SortExpr, schema: &DFSchema) -> Result<()> {
+    let field = field_of(&item.expr, schema)?;
+    let Some(data_type) = bare_type(&field) else { return Ok(()) };
+    if let Some(order) = Order::of_sort(&data_type, item.asc, item.nulls_first) {
+        item.expr = order.udf().call(vec![item.expr.clone()]);
+        return Ok(());
+    }
+    check_nested(&data_type, "ORDER BY")
+}
+
+/// Refuses to compare arrays and tuples whose elements the engine would compare in another order.
+fn check_nested(data_type: &DataType, place: &str) -> Result<()> {
+    let is_plain =
+        !matches!(data_type, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..));
+    if is_plain || !has_own_order(data_type) {
+        return Ok(());
+    }
+    plan_err!("{place} does not take {data_type}: order by the elements one by one")
+}
+
+fn has_own_order(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
+            has_own_order(inner)
+        }
+        DataType::Map(key, value) => has_own_order(key) || has_own_order(value),
+        DataType::Tuple(elements) => elements.iter().any(|(_, element)| has_own_order(element)),
+        other => Order::of_comparison(other).is_some(),
+    }
 }
 
 /// What must be done to a value when an aggregate has made it.
@@ -78,10 +161,8 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
     let field = arguments.first()?.to_field(schema).ok()?.1;
     let data_type = bare_type(&field)?;
     let extreme = matches!(name, "min" | "max");
-    let form = extreme.then(|| form_of(name, &field)).flatten().map(|form| match form {
-        Order::Uuid => (Order::Uuid, field.data_type().clone()),
-        _ => (Order::Float, field.data_type().clone()),
-    });
+    let form = extreme.then(|| form_of(name, &field)).flatten();
+    let form = form.map(|form| (form.back(), field.data_type().clone()));
     let data_type = match name {
         "min" | "max" | "first_value" | "last_value" | "any_value" | "nth_value" | "lag"
         | "lead" => Some(data_type),
@@ -95,11 +176,10 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
 /// The form in which the least or greatest values of a type are found.
 fn form_of(aggregate: &str, field: &Field) -> Option<Order> {
     match bare_type(field)? {
-        DataType::Uuid => Some(Order::Uuid),
         DataType::Float32 | DataType::Float64 if field.data_type().is_floating() => {
             Some(if aggregate == "max" { Order::NanLeast } else { Order::NanGreatest })
         }
-        _ => None,
+        other => Order::of_comparison(&other),
     }
 }
 
@@ -113,9 +193,11 @@ fn finished(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<LogicalPlan>
             index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);
         let Some(Finish { form, data_type }) = finish else { return column };
         let column = match form {
-            Some((Order::Uuid, _)) => Order::Uuid.udf().call(vec![column]),
+            Some((form @ (Order::Uuid | Order::Wide { .. } | Order::WideBack), _)) => {
+                form.udf().call(vec![column])
+            }
             Some((form, float)) if *float == ArrowType::Float64 => form.udf().call(vec![column]),
-            Some((form, float)) => cast(form.udf().call(vec![column]), float.clone()),
+            Some((form, other)) => cast(form.udf().call(vec![column]), other.clone()),
             None => column,
         };
         let column = match data_type {
@@ -134,6 +216,12 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let Some(data_type) = bare_type(&field) else {
                 return Ok(Transformed::no(Expr::InList(list)));
             };
+            if let Some(Order::Number(known)) = Order::of_comparison(&data_type)
+                && list.list.iter().any(|item| is_integer_literal(item))
+            {
+                list.expr = Box::new(Order::Number(known).udf().call(vec![*list.expr]));
+                return Ok(Transformed::yes(Expr::InList(list)));
+            }
             for item in &mut list.list {
                 if let Some(fitted) = fitted_to(item, &field, &data_type)? {
                     *item = fitted;
@@ -143,6 +231,9 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         Expr::Between(mut between) => {
             let field = field_of(&between.expr, schema)?;
+            if let Some(compared) = between_by_form(&between, schema)? {
+                return Ok(Transformed::yes(compared));
+            }
             for end in [&mut between.low, &mut between.high] {
                 if let Some(fitted) = fitted(end, &field)? {
                     **end = fitted;
@@ -170,6 +261,37 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
     }
+}
+
+fn is_integer_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(value, _) if value.data_type().is_integer())
+}
+
+/// BETWEEN as two comparisons, where those are not the engine's.
+fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>> {
+    let of_end = |end: &Expr, operator| comparison::plan(&between.expr, operator, end, schema);
+    let is_plain = |data_type: Option<DataType>| data_type.is_none_or(|it| !has_own_order(&it));
+    let fields = [&between.expr, &between.low, &between.high].map(|expr| field_of(expr, schema));
+    let types =
+        fields.into_iter().map(|field| Ok(bare_type(&*field?))).collect::<Result<Vec<_>>>()?;
+    let is_instant =
+        matches!(types[0], Some(DataType::DateTime { .. } | DataType::DateTime64 { .. }));
+    let is_date = types[1..].iter().any(|it| matches!(it, Some(DataType::Date | DataType::Date32)));
+    if is_plain(types[0].clone()) && !(is_instant && is_date) {
+        return Ok(None);
+    }
+    let low = of_end(&between.low, Operator::GtEq)?;
+    let high = of_end(&between.high, Operator::LtEq)?;
+    let plain = |end: &Expr, operator| {
+        Expr::BinaryExpr(BinaryExpr::new(between.expr.clone(), operator, Box::new(end.clone())))
+    };
+    if low.is_none() && high.is_none() {
+        return Ok(None);
+    }
+    let low = low.unwrap_or_else(|| plain(&between.low, Operator::GtEq));
+    let high = high.unwrap_or_else(|| plain(&between.high, Operator::LtEq));
+    let both = low.and(high);
+    Ok(Some(if between.negated { Expr::Not(Box::new(both)) } else { both }))
 }
 
 /// A comparison with a text that was planned before it was known that the other side is a UUID or an address, and took it for
@@ -251,13 +373,92 @@ fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
 fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let name = call.fun.name().to_owned();
     let is_changed = extreme(&name, &mut call.params.args, schema)?;
+    let is_moved = neighbour(&name, &mut call.params.args, schema)?;
+    let mut is_reordered = false;
+    let is_far = has_distances(&call.params.window_frame);
+    if is_far {
+        is_reordered = distances(&mut call.params, schema)?;
+    }
+    for item in call.params.order_by.iter_mut().filter(|_| !is_far) {
+        let before = item.expr.clone();
+        in_order(item, schema)?;
+        is_reordered |= before != item.expr;
+    }
+    let is_changed = is_changed || is_moved || is_reordered;
     let expr = Expr::WindowFunction(call);
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
+}
+
+/// True for `RANGE BETWEEN 3 PRECEDING …`: a frame of values, not of rows.
+fn has_distances(frame: &WindowFrame) -> bool {
+    let is_distance = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    };
+    frame.units == WindowFrameUnits::Range
+        && (is_distance(&frame.start_bound) || is_distance(&frame.end_bound))
+}
+
+/// Numbers in a frame over dates are days, over instants seconds: the engine would take them for months.
+fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
+    let Some(first) = params.order_by.first() else { return Ok(false) };
+    let field = field_of(&first.expr, schema)?;
+    let Some(data_type) = bare_type(&field) else { return Ok(false) };
+    let interval = |number: i64| match data_type {
+        DataType::Date | DataType::Date32 => {
+            i32::try_from(number).ok().map(|days| IntervalMonthDayNano::new(0, days, 0))
+        }
+        DataType::DateTime { .. } => number
+            .checked_mul(1_000_000_000)
+            .map(|nanoseconds| IntervalMonthDayNano::new(0, 0, nanoseconds)),
+        _ => None,
+    };
+    match &data_type {
+        DataType::Date | DataType::Date32 | DataType::DateTime { .. } => {}
+        other if Order::of_comparison(other).is_some() => {
+            return plan_err!("a RANGE frame with a distance does not take {other}");
+        }
+        _ => return Ok(false),
+    }
+    for bound in [&mut params.window_frame.start_bound, &mut params.window_frame.end_bound] {
+        let (WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value)) = bound
+        else {
+            continue;
+        };
+        let number = match &*value {
+            ScalarValue::Utf8(Some(text)) => text.parse::<i64>().ok(),
+            other => match other.cast_to(&ArrowType::Int64) {
+                Ok(ScalarValue::Int64(number)) => number,
+                _ => None,
+            },
+        };
+        if let Some(interval) = number.and_then(interval) {
+            *value = ScalarValue::IntervalMonthDayNano(Some(interval));
+        }
+    }
+    Ok(true)
+}
+
+/// `lag` and `lead` past the end: the default of the type, unless the values may be NULL.
+fn neighbour(name: &str, arguments: &mut Vec<Expr>, schema: &DFSchema) -> Result<bool> {
+    let (Some(first), "lag" | "lead") = (arguments.first(), name) else { return Ok(false) };
+    let field = first.to_field(schema)?.1;
+    if field.is_nullable() || arguments.len() > 2 {
+        return Ok(false);
+    }
+    if arguments.len() == 1 {
+        arguments.push(lit(1_i64));
+    }
+    arguments.push(default::literal(&field)?);
+    Ok(true)
 }
 
 fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool> {
     let ([argument], "min" | "max") = (arguments, name) else { return Ok(false) };
     let field = argument.to_field(schema)?.1;
+    if let Some(data_type) = bare_type(&field) {
+        check_nested(&data_type, name)?;
+    }
     let Some(form) = form_of(name, &field) else { return Ok(false) };
     *argument = form.udf().call(vec![argument.clone()]);
     Ok(true)
@@ -272,7 +473,9 @@ fn needs_name(data_type: &DataType) -> bool {
         | DataType::Int128
         | DataType::UInt128
         | DataType::Int256
-        | DataType::UInt256 => true,
+        | DataType::UInt256
+        | DataType::Enum8(_)
+        | DataType::Enum16(_) => true,
         DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
             needs_name(inner)
         }

@@ -72,6 +72,8 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
             };
             Some(ScalarValue::FixedSizeBinary(size, Some(bytes)))
         }
+        (DataType::Int256, _, ScalarValue::Int64(Some(number))) => Some(wide(*number)),
+        (DataType::UInt256, _, ScalarValue::Int64(Some(number @ 0..))) => Some(wide(*number)),
         (DataType::Bool, Some("true" | "1"), _) => Some(ScalarValue::Boolean(Some(true))),
         (DataType::Bool, Some("false" | "0"), _) => Some(ScalarValue::Boolean(Some(false))),
         (DataType::Bool, _, ScalarValue::Int64(Some(number @ (0 | 1)))) => {
@@ -88,6 +90,13 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
         _ => None,
     };
     Ok(fitted.map(|value| Expr::Literal(value, Some(named(data_type)))))
+}
+
+/// The bytes of an integer of 256 bits, the lowest first.
+fn wide(number: i64) -> ScalarValue {
+    let mut bytes = vec![if number < 0 { 0xff } else { 0 }; 32];
+    bytes[..8].copy_from_slice(&number.to_le_bytes());
+    ScalarValue::FixedSizeBinary(32, Some(bytes))
 }
 
 /// The metadata that says the ClickHouse type.

@@ -8,7 +8,9 @@
 
 mod aggregate;
 mod comparison;
+mod default;
 mod integer;
+mod joined;
 mod keep;
 mod literal;
 mod operators;
@@ -16,7 +18,9 @@ mod order;
 mod quantile;
 mod readable;
 mod scalar;
+mod tuple;
 
+pub(crate) use joined::Strictness;
 pub(crate) use keep::keep_types;
 
 use crate::SqlError;
@@ -47,6 +51,11 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     for readable in readable::all() {
         context.register_udf(ScalarUDF::new_from_impl(readable));
     }
+    for mark in joined::marks() {
+        context.register_udf(mark);
+    }
+    context.register_udf(ScalarUDF::new_from_impl(tuple::TupleElement::new()));
+    context.register_udf(ScalarUDF::new_from_impl(tuple::EmptyToSingle::new()));
     context.register_udaf(AggregateUDF::new_from_impl(quantile::QuantileExact::new()));
     Ok(())
 }

@@ -8,7 +8,7 @@ use super::literal::{bare_type, field_of, ticks_per_second};
 use super::{aggregate, comparison, scalar};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::planner::{
     ExprPlanner, PlannerResult, RawAggregateExpr, RawBinaryExpr, RawFieldAccessExpr, RawWindowExpr,
 };
@@ -28,6 +28,7 @@ fn operator(written: &BinaryOperator) -> Option<Operator> {
         BinaryOperator::Minus => Operator::Minus,
         BinaryOperator::Multiply => Operator::Multiply,
         BinaryOperator::Divide => Operator::Divide,
+        BinaryOperator::Modulo => Operator::Modulo,
         BinaryOperator::Eq => Operator::Eq,
         BinaryOperator::NotEq => Operator::NotEq,
         BinaryOperator::Lt => Operator::Lt,
@@ -49,7 +50,9 @@ impl ExprPlanner for Operators {
             operator,
             Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide
         );
-        let planned = if is_arithmetic {
+        let planned = if operator == Operator::Modulo {
+            remainder(&expr.left, &expr.right, schema)?
+        } else if is_arithmetic {
             arithmetic(&expr.left, operator, &expr.right, schema)?
         } else {
             comparison::plan(&expr.left, operator, &expr.right, schema)?
@@ -114,7 +117,7 @@ fn arithmetic(
     let (Some(left_integer), Some(right_integer)) =
         (of_operand(left, left_field), of_operand(right, right_field))
     else {
-        return Ok(None);
+        return Ok(floats(left, operator, right, &fields));
     };
     let wanted = match operator {
         Operator::Divide => ArrowType::Float64,
@@ -126,11 +129,44 @@ fn arithmetic(
     Ok(Some(binary(operand(left, left_field), operator, operand(right, right_field))))
 }
 
+/// With a float the result is a Float64, whatever the widths.
+fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]) -> Option<Expr> {
+    let types = [fields[0].data_type(), fields[1].data_type()];
+    let is_number = |data_type: &&ArrowType| data_type.is_numeric();
+    let is_float = types.iter().any(|it| it.is_floating());
+    let is_narrow = types.iter().any(|it| **it != ArrowType::Float64);
+    if !is_float || !is_narrow || !types.iter().all(is_number) {
+        return None;
+    }
+    let side = |expr: &Expr| cast(expr.clone(), ArrowType::Float64);
+    Some(binary(side(left), operator, side(right)))
+}
+
+/// The remainder; that of floats is what a quotient without its fraction leaves.
+fn remainder(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let is_float =
+        |side: &Expr| Ok::<_, DataFusionError>(field_of(side, schema)?.data_type().is_floating());
+    if !is_float(left)? && !is_float(right)? {
+        return Ok(None);
+    }
+    let side = |side: &Expr| cast(side.clone(), ArrowType::Float64);
+    Ok(scalar::call("modulo", vec![side(left), side(right)]))
+}
+
 /// Sums and differences of dates and instants: numbers are days and seconds.
 fn moments(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]) -> Option<Expr> {
     use DataType::{Date, Date32, DateTime, DateTime64};
     let [left_field, right_field] = fields;
-    let types = (bare_type(left_field)?, bare_type(right_field)?);
+    let left_type = bare_type(left_field)?;
+    if let (Date | Date32, Some(seconds)) = (&left_type, seconds_of(right)) {
+        let seconds = match operator {
+            Operator::Plus => seconds,
+            Operator::Minus => seconds.checked_neg()?,
+            _ => return None,
+        };
+        return scalar::call("addSeconds", vec![left.clone(), lit(seconds)]);
+    }
+    let types = (left_type, bare_type(right_field)?);
     let is_right_integer = integer(right_field).is_some();
     match (&types, operator) {
         ((DateTime { .. }, DateTime { .. }), Operator::Minus) => {
@@ -170,6 +206,15 @@ fn moments(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]
         }
         _ => None,
     }
+}
+
+/// The seconds of an interval that is shorter than days.
+fn seconds_of(expr: &Expr) -> Option<i64> {
+    let Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(interval)), _) = expr else {
+        return None;
+    };
+    let is_short = interval.months == 0 && interval.days == 0 && interval.nanoseconds != 0;
+    is_short.then_some(interval.nanoseconds / 1_000_000_000)
 }
 
 /// The seconds between two instants with fractions, as a decimal.

@@ -1,18 +1,22 @@
 //! Values in another form whose order in the engine is ClickHouse's order of the values: floats with the NaNs at one end,
-//! UUIDs with their halves exchanged. `max` of the form, turned back, is ClickHouse's `max`.
+//! UUIDs with their halves exchanged, integers of 256 bits with the highest byte first, the numbers of an Enum. `max` of the
+//! form, turned back, is ClickHouse's `max`.
 
-use arrow::array::{Array, ArrayRef, FixedSizeBinaryArray, cast::AsArray};
+use arrow::array::{
+    Array, ArrayRef, FixedSizeBinaryArray, Int16Array, StringViewArray, cast::AsArray,
+};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType as ArrowType, Float64Type, Int64Type};
+use arrow::datatypes::{DataType as ArrowType, Float64Type, Int16Type, Int64Type};
 use datafusion::common::{ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
+use tambour_part::types::DataType;
 
 /// A form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Order {
     /// Floats as integers, NaNs below all others.
     NanLeast,
@@ -20,28 +24,103 @@ pub(super) enum Order {
     NanGreatest,
     /// The way back from both.
     Float,
+    /// Floats as integers for a sort: the zeros are equal, NaNs below all others or above them.
+    Sorted { nan_least: bool },
     /// UUIDs with their halves exchanged; the same way back.
     Uuid,
+    /// Integers of 256 bits with the highest byte first; the way back of unsigned ones is the same.
+    Wide { is_signed: bool },
+    /// The way back of signed ones.
+    WideBack,
+    /// The numbers of an Enum's names.
+    Number(Vec<(String, i16)>),
+    /// The way back from numbers.
+    Name(Vec<(String, i16)>),
 }
 
 impl Order {
+    /// The form that a sort of a type needs; `None` if the engine's own order is the right one.
+    pub(super) fn of_sort(
+        data_type: &DataType,
+        ascending: bool,
+        nulls_first: bool,
+    ) -> Option<Self> {
+        match data_type {
+            DataType::Float32 | DataType::Float64 | DataType::BFloat16 => {
+                Some(Self::Sorted { nan_least: ascending == nulls_first })
+            }
+            other => Self::of_comparison(other),
+        }
+    }
+    /// The form in which values of a type are compared; `None` for those that the engine compares.
+    pub(super) fn of_comparison(data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Uuid => Some(Self::Uuid),
+            DataType::Int256 => Some(Self::Wide { is_signed: true }),
+            DataType::UInt256 => Some(Self::Wide { is_signed: false }),
+            DataType::Enum8(_) | DataType::Enum16(_) => numbers(data_type).map(Self::Number),
+            _ => None,
+        }
+    }
+    /// The way back.
+    pub(super) fn back(&self) -> Self {
+        match self {
+            Self::NanLeast | Self::NanGreatest | Self::Sorted { .. } => Self::Float,
+            Self::Wide { is_signed: true } => Self::WideBack,
+            Self::Number(values) => Self::Name(values.clone()),
+            other => other.clone(),
+        }
+    }
     /// The function that gives values this form.
-    pub(super) fn udf(self) -> ScalarUDF {
+    pub(super) fn udf(&self) -> ScalarUDF {
         ScalarUDF::new_from_impl(Ordered {
-            order: self,
+            order: self.clone(),
             signature: Signature::any(1, Volatility::Immutable),
         })
     }
 
-    fn change(self, values: &ArrayRef) -> Result<ArrayRef> {
+    fn change(&self, values: &ArrayRef) -> Result<ArrayRef> {
         match self {
             Self::NanLeast | Self::NanGreatest => {
-                let nan = if self == Self::NanLeast { i64::MIN } else { i64::MAX };
+                let nan = if *self == Self::NanLeast { i64::MIN } else { i64::MAX };
                 let floats = cast(values, &ArrowType::Float64)?;
                 let floats = floats.as_primitive::<Float64Type>();
                 Ok(Arc::new(floats.unary::<_, Int64Type>(|float| {
                     if float.is_nan() { nan } else { turned(float.to_bits().cast_signed()) }
                 })))
+            }
+            Self::Sorted { nan_least } => {
+                let nan = if *nan_least { i64::MIN } else { i64::MAX };
+                let floats = cast(values, &ArrowType::Float64)?;
+                let floats = floats.as_primitive::<Float64Type>();
+                Ok(Arc::new(floats.unary::<_, Int64Type>(|float| {
+                    // Adding a zero makes both zeros one.
+                    if float.is_nan() { nan } else { turned((float + 0.0).to_bits().cast_signed()) }
+                })))
+            }
+            Self::Wide { is_signed } => reversed(values, |bytes| {
+                if *is_signed && let Some(first) = bytes.first_mut() {
+                    *first ^= 0x80;
+                }
+            }),
+            Self::WideBack => reversed(values, |bytes| {
+                if let Some(last) = bytes.last_mut() {
+                    *last ^= 0x80;
+                }
+            }),
+            Self::Number(known) => {
+                let names = cast(values, &ArrowType::Utf8View)?;
+                let number = |name: &str| known.iter().find(|it| it.0 == name).map(|it| it.1);
+                let numbers: Int16Array =
+                    names.as_string_view().iter().map(|name| name.and_then(number)).collect();
+                Ok(Arc::new(numbers))
+            }
+            Self::Name(known) => {
+                let name = |number| known.iter().find(|it| it.1 == number).map(|it| it.0.as_str());
+                let numbers = values.as_primitive::<Int16Type>();
+                let names: StringViewArray =
+                    numbers.iter().map(|number| number.and_then(name)).collect();
+                Ok(Arc::new(names))
             }
             Self::Float => {
                 let integers = values.as_primitive::<Int64Type>();
@@ -73,6 +152,33 @@ fn turned(bits: i64) -> i64 {
     bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
 }
 
+/// The bytes of integers from the other end, then changed.
+fn reversed(values: &ArrayRef, change: impl Fn(&mut [u8])) -> Result<ArrayRef> {
+    let Some(integers) = values.as_fixed_size_binary_opt() else {
+        return exec_err!("an integer of 256 bits has 32 bytes, not {}", values.data_type());
+    };
+    let width = integers.value_length();
+    let mut bytes = Vec::with_capacity(integers.len() * width.unsigned_abs() as usize);
+    for row in 0..integers.len() {
+        let start = bytes.len();
+        bytes.extend(integers.value(row).iter().rev());
+        change(&mut bytes[start..]);
+    }
+    let nulls = integers.nulls().cloned();
+    Ok(Arc::new(FixedSizeBinaryArray::try_new(width, bytes.into(), nulls)?))
+}
+
+/// Names and numbers of an Enum.
+pub(super) fn numbers(data_type: &DataType) -> Option<Vec<(String, i16)>> {
+    match data_type {
+        DataType::Enum8(values) => {
+            Some(values.iter().map(|(name, number)| (name.clone(), i16::from(*number))).collect())
+        }
+        DataType::Enum16(values) => Some(values.clone()),
+        _ => None,
+    }
+}
+
 /// The function.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Ordered {
@@ -86,7 +192,13 @@ impl ScalarUDFImpl for Ordered {
             Order::NanLeast => "floatOrderNanLeast",
             Order::NanGreatest => "floatOrderNanGreatest",
             Order::Float => "floatOfOrder",
+            Order::Sorted { .. } => "floatSortOrder",
             Order::Uuid => "uuidOrder",
+            Order::Wide { is_signed: true } => "signedWideOrder",
+            Order::Wide { is_signed: false } => "wideOrder",
+            Order::WideBack => "signedWideOfOrder",
+            Order::Number(_) => "enumNumber",
+            Order::Name(_) => "enumName",
         }
     }
     fn signature(&self) -> &Signature {
@@ -94,7 +206,10 @@ impl ScalarUDFImpl for Ordered {
     }
     fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
         Ok(match self.order {
-            Order::NanLeast | Order::NanGreatest => ArrowType::Int64,
+            Order::NanLeast | Order::NanGreatest | Order::Sorted { .. } => ArrowType::Int64,
+            Order::Wide { .. } | Order::WideBack => ArrowType::FixedSizeBinary(32),
+            Order::Number(_) => ArrowType::Int16,
+            Order::Name(_) => ArrowType::Utf8View,
             Order::Float => ArrowType::Float64,
             Order::Uuid => ArrowType::FixedSizeBinary(16),
         })
@@ -114,8 +229,11 @@ impl ScalarUDFImpl for Ordered {
 #[cfg(test)]
 mod tests {
     use super::Order;
-    use arrow::array::{ArrayRef, Float64Array, cast::AsArray};
-    use arrow::datatypes::{Float64Type, Int64Type};
+    use arrow::array::{
+        Array, ArrayRef, FixedSizeBinaryArray, Float64Array, Int16Array, StringViewArray,
+        cast::AsArray,
+    };
+    use arrow::datatypes::{Float64Type, Int16Type, Int64Type};
     use std::sync::Arc;
 
     #[test]
@@ -128,6 +246,46 @@ mod tests {
             assert!(integers.as_primitive::<Int64Type>().values().is_sorted());
             assert_eq!(&Order::Float.change(&integers).unwrap(), &values);
         }
+    }
+
+    #[test]
+    fn wide_integers_stand_in_their_order_and_come_back() {
+        let wide = |number: i128| {
+            let fill = if number < 0 { 0xff } else { 0 };
+            let mut bytes = vec![fill; 32];
+            bytes[..16].copy_from_slice(&number.to_le_bytes());
+            bytes
+        };
+        let numbers = [i128::MIN, -256, -1, 0, 1, 255, 256, i128::MAX];
+        let values = FixedSizeBinaryArray::try_from_iter(numbers.into_iter().map(wide)).unwrap();
+        let values: ArrayRef = Arc::new(values);
+        let order = Order::Wide { is_signed: true };
+        let turned = order.change(&values).unwrap();
+        let bytes = turned.as_fixed_size_binary();
+        assert!((1..bytes.len()).all(|row| bytes.value(row - 1) < bytes.value(row)));
+        assert_eq!(&order.back().change(&turned).unwrap(), &values);
+    }
+
+    #[test]
+    fn names_of_an_enum_become_their_numbers() {
+        let known = vec![("a".to_owned(), 1), ("b".to_owned(), 2), ("c".to_owned(), -3)];
+        let names: ArrayRef = Arc::new(StringViewArray::from(vec![Some("c"), None, Some("b")]));
+        let order = Order::Number(known);
+        let numbers = order.change(&names).unwrap();
+        assert_eq!(
+            numbers.as_primitive::<Int16Type>(),
+            &Int16Array::from(vec![Some(-3), None, Some(2)])
+        );
+        assert_eq!(&order.back().change(&numbers).unwrap(), &names);
+    }
+
+    #[test]
+    fn zeros_are_equal_in_a_sort() {
+        let values: ArrayRef = Arc::new(Float64Array::from(vec![-0.0, 0.0, f64::NAN]));
+        let sorted = Order::Sorted { nan_least: true }.change(&values).unwrap();
+        let sorted = sorted.as_primitive::<Int64Type>();
+        assert_eq!(sorted.value(0), sorted.value(1));
+        assert_eq!(sorted.value(2), i64::MIN);
     }
 
     #[test]

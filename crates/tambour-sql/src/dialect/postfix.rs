@@ -1,0 +1,78 @@
+//! Operators that the parser library does not know: `t.1`, `c ? a : b`, `a MOD b`.
+
+use super::call;
+use super::lexical::is_word;
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value};
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+/// Binds tighter than all others.
+const ELEMENT: u8 = 100;
+/// As `*` and `/`.
+const PRODUCT: u8 = 40;
+/// Less than OR.
+const CHOICE: u8 = 3;
+
+/// An operator at the parser's position.
+enum Operator {
+    /// The number of a tuple's element.
+    Element(String),
+    Choice,
+    Modulo,
+}
+
+fn operator(parser: &Parser<'_>) -> Option<Operator> {
+    let next = parser.peek_token_ref();
+    match &next.token {
+        Token::Number(text, false) => {
+            let index = text.strip_prefix('.')?;
+            let is_index = !index.is_empty() && index.bytes().all(|digit| digit.is_ascii_digit());
+            let is_adjacent = parser.get_current_token().span.end == next.span.start;
+            (is_index && is_adjacent).then(|| Operator::Element(index.to_owned()))
+        }
+        Token::Placeholder(text) if text == "?" => Some(Operator::Choice),
+        token if is_word(token, "MOD") => match &parser.peek_nth_token_ref(1).token {
+            // `SELECT a mod FROM t`: a name.
+            Token::Comma | Token::RParen | Token::EOF | Token::SemiColon => None,
+            Token::Word(word) if word.value.eq_ignore_ascii_case("FROM") => None,
+            _ => Some(Operator::Modulo),
+        },
+        _ => None,
+    }
+}
+
+/// The precedence of the operator at the parser's position, if it is one of these.
+pub(super) fn precedence(parser: &Parser<'_>) -> Option<u8> {
+    match operator(parser) {
+        Some(Operator::Element(_)) => Some(ELEMENT),
+        Some(Operator::Choice) => Some(CHOICE),
+        Some(Operator::Modulo) => Some(PRODUCT),
+        // A colon ends the middle of a choice; it is no operator here.
+        None => (parser.peek_token_ref().token == Token::Colon).then_some(0),
+    }
+}
+
+/// Parses an operator with what is behind it.
+pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr, ParserError>> {
+    let operator = operator(parser)?;
+    parser.next_token();
+    Some(match operator {
+        Operator::Element(index) => {
+            let index = Expr::value(Value::Number(index, false));
+            Ok(Expr::Function(call::call("tupleElement", vec![expr.clone(), index])))
+        }
+        Operator::Choice => choice(parser, expr),
+        Operator::Modulo => parser.parse_subexpr(PRODUCT).map(|right| Expr::BinaryOp {
+            left: Box::new(expr.clone()),
+            op: BinaryOperator::Modulo,
+            right: Box::new(right),
+        }),
+    })
+}
+
+fn choice(parser: &mut Parser<'_>, condition: &Expr) -> Result<Expr, ParserError> {
+    let result = parser.parse_expr()?;
+    parser.expect_token(&Token::Colon)?;
+    let otherwise = parser.parse_expr()?;
+    Ok(Expr::Function(call::call("if", vec![condition.clone(), result, otherwise])))
+}

@@ -1,0 +1,34 @@
+//! Clauses behind the last SELECT of a UNION: for ClickHouse they belong to that SELECT, for the engine to the whole.
+
+use datafusion::sql::sqlparser::ast::{Query, SetExpr};
+
+/// Moves ORDER BY and LIMIT of a union into its last member.
+pub(super) fn distribute(query: &mut Query) {
+    if query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none() {
+        return;
+    }
+    let SetExpr::SetOperation { right, .. } = &mut *query.body else { return };
+    let last = std::mem::replace(&mut **right, SetExpr::Values(empty()));
+    let inner = Query {
+        with: None,
+        body: Box::new(last),
+        order_by: query.order_by.take(),
+        limit_clause: query.limit_clause.take(),
+        fetch: query.fetch.take(),
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    };
+    **right = SetExpr::Query(Box::new(inner));
+}
+
+/// Stands where a member was taken from.
+fn empty() -> datafusion::sql::sqlparser::ast::Values {
+    datafusion::sql::sqlparser::ast::Values {
+        explicit_row: false,
+        value_keyword: false,
+        rows: Vec::new(),
+    }
+}

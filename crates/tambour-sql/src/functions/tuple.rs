@@ -1,0 +1,212 @@
+//! Elements of tuples (`tupleElement`, which `t.1` and `t.name` are), and `emptyArrayToSingle`, which LEFT ARRAY JOIN needs.
+
+use arrow::array::{Array, ArrayRef, ListArray, StructArray, cast::AsArray};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::compute::{concat, take};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Fields};
+use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+use std::sync::Arc;
+
+/// `tupleElement(tuple, number or name)`; of an array of tuples, the array of the elements.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct TupleElement {
+    aliases: Vec<String>,
+    signature: Signature,
+}
+
+impl TupleElement {
+    pub(super) fn new() -> Self {
+        Self {
+            aliases: vec!["tupleelement".to_owned()],
+            signature: Signature::any(2, Volatility::Immutable),
+        }
+    }
+}
+
+/// The place of an element that is named by its number or by its name.
+fn place(fields: &Fields, element: Option<&ScalarValue>) -> Result<usize> {
+    let names = || fields.iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
+    let number = match element.map(|element| element.cast_to(&ArrowType::Int64)) {
+        _ if element.is_some_and(|it| super::literal::text(it).is_some()) => None,
+        Some(Ok(ScalarValue::Int64(Some(number)))) => Some(number),
+        _ => return plan_err!("the element of a tuple is a constant number or name"),
+    };
+    let found = match (number, element.and_then(super::literal::text)) {
+        (Some(number), _) => usize::try_from(number)
+            .ok()
+            .and_then(|number| number.checked_sub(1))
+            .filter(|index| *index < fields.len()),
+        (None, Some(name)) => fields.iter().position(|field| field.name() == name),
+        (None, None) => None,
+    };
+    match found {
+        Some(index) => Ok(index),
+        None => plan_err!(
+            "the tuple has no element {}; it has {}: {}",
+            element.map(ToString::to_string).unwrap_or_default(),
+            fields.len(),
+            names()
+        ),
+    }
+}
+
+/// An element of the rows of a tuple; of a row that is NULL, NULL.
+fn element(tuples: &StructArray, index: usize) -> Result<ArrayRef> {
+    let values = tuples.column(index);
+    let Some(nulls) = tuples.nulls() else { return Ok(Arc::clone(values)) };
+    let both = NullBuffer::union(Some(nulls), values.nulls());
+    Ok(arrow::array::make_array(values.to_data().into_builder().nulls(both.map(|it| it)).build()?))
+}
+
+impl ScalarUDFImpl for TupleElement {
+    fn name(&self) -> &'static str {
+        "tupleElement"
+    }
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
+        plan_err!("the type of an element depends on its number")
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let ([tuple, _], [_, wanted]) = (args.arg_fields, args.scalar_arguments) else {
+            return plan_err!("tupleElement takes a tuple and a number or name");
+        };
+        match tuple.data_type() {
+            ArrowType::Struct(fields) => {
+                let field = &fields[place(fields, *wanted)?];
+                let is_nullable = field.is_nullable() || tuple.is_nullable();
+                Ok(Arc::new(field.as_ref().clone().with_nullable(is_nullable)))
+            }
+            ArrowType::List(item) => match item.data_type() {
+                ArrowType::Struct(fields) => {
+                    let field = fields[place(fields, *wanted)?].as_ref().clone();
+                    let field = Arc::new(field.with_name(item.name()));
+                    Ok(Arc::new(Field::new(
+                        self.name(),
+                        ArrowType::List(field),
+                        tuple.is_nullable(),
+                    )))
+                }
+                other => plan_err!("tupleElement takes a tuple, not an array of {other}"),
+            },
+            other => plan_err!("tupleElement takes a tuple, not {other}"),
+        }
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [tuple, ColumnarValue::Scalar(wanted)] = args.args.as_slice() else {
+            return exec_err!("the element of a tuple is a constant number or name");
+        };
+        let values = match tuple {
+            ColumnarValue::Array(values) => Arc::clone(values),
+            ColumnarValue::Scalar(value) => value.to_array_of_size(1)?,
+        };
+        let result: ArrayRef = match values.data_type() {
+            ArrowType::Struct(fields) => element(values.as_struct(), place(fields, Some(wanted))?)?,
+            ArrowType::List(item) => {
+                let (ArrowType::Struct(fields), ArrowType::List(target)) =
+                    (item.data_type(), args.return_field.data_type())
+                else {
+                    return exec_err!("tupleElement takes a tuple");
+                };
+                let lists = values.as_list::<i32>();
+                let index = place(fields, Some(wanted))?;
+                Arc::new(ListArray::try_new(
+                    Arc::clone(target),
+                    lists.offsets().clone(),
+                    element(lists.values().as_struct(), index)?,
+                    lists.nulls().cloned(),
+                )?)
+            }
+            other => return exec_err!("tupleElement takes a tuple, not {other}"),
+        };
+        Ok(match tuple {
+            ColumnarValue::Array(_) => ColumnarValue::Array(result),
+            ColumnarValue::Scalar(_) => {
+                ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?)
+            }
+        })
+    }
+}
+
+/// `emptyArrayToSingle(array)`: an empty array becomes one with the default of its type.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct EmptyToSingle {
+    aliases: Vec<String>,
+    signature: Signature,
+}
+
+impl EmptyToSingle {
+    pub(super) fn new() -> Self {
+        Self {
+            aliases: vec!["emptyarraytosingle".to_owned()],
+            signature: Signature::any(1, Volatility::Immutable),
+        }
+    }
+}
+
+fn padded(lists: &ListArray) -> Result<ArrayRef> {
+    let ArrowType::List(item) = lists.data_type() else { return exec_err!("it takes an array") };
+    let default = default_of(item)?;
+    let extended = concat(&[lists.values(), &default])?;
+    let end = lists.values().len() as u64;
+    let mut indices = Vec::with_capacity(lists.values().len() + lists.len());
+    let mut lengths = Vec::with_capacity(lists.len());
+    for window in lists.offsets().windows(2) {
+        let (start, stop) = (window[0].unsigned_abs(), window[1].unsigned_abs());
+        if start == stop {
+            indices.push(end);
+            lengths.push(1);
+        } else {
+            indices.extend(u64::from(start)..u64::from(stop));
+            lengths.push((stop - start) as usize);
+        }
+    }
+    let values = take(&extended, &arrow::array::UInt64Array::from(indices), None)?;
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, None)?))
+}
+
+/// One row of the value that ClickHouse gives where there is none.
+pub(super) fn default_of(field: &Field) -> Result<ArrayRef> {
+    let value = super::default::scalar(field)?;
+    Ok(value.to_array_of_size(1)?)
+}
+
+impl ScalarUDFImpl for EmptyToSingle {
+    fn name(&self) -> &'static str {
+        "emptyArrayToSingle"
+    }
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
+        plan_err!("the type is that of the argument")
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        match args.arg_fields {
+            [only] if matches!(only.data_type(), ArrowType::List(_)) => Ok(Arc::clone(only)),
+            _ => plan_err!("emptyArrayToSingle takes an array"),
+        }
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match args.args.as_slice() {
+            [ColumnarValue::Array(values)] => Ok(ColumnarValue::Array(padded(values.as_list())?)),
+            [ColumnarValue::Scalar(value)] => {
+                let padded = padded(value.to_array_of_size(1)?.as_list())?;
+                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&padded, 0)?))
+            }
+            _ => exec_err!("emptyArrayToSingle takes an array"),
+        }
+    }
+}
