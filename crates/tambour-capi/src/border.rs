@@ -100,7 +100,11 @@ fn settled(room: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 /// The same bytes, all of them zero.
 #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
 fn settled(room: &mut [MaybeUninit<u8>]) -> &mut [u8] {
-    room.write_filled(0)
+    for byte in room.iter_mut() {
+        byte.write(0);
+    }
+    // SAFETY: all of them were just written.
+    unsafe { room.assume_init_mut() }
 }
 
 /// The elements at a pointer; empty for count 0, whatever the pointer is. `None` for NULL, for a pointer that is not

@@ -51,6 +51,7 @@ mod store;
 mod superblock;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod verify;
 
 pub use crate::storage::Access;
@@ -68,4 +69,5 @@ pub use restore::{convert, restore};
 pub use shared::Counts;
 pub use stat::{CodecStat, Growth, Stat};
 pub use store::Store;
+pub use turns::Turns;
 pub use verify::{Level, Verified};
