@@ -23,11 +23,11 @@ const VERSION_MIN: c_int = 3_014_000;
 
 /// Places in SQLite's `sqlite3_api_routines`, a table that only grows.
 mod place {
-    pub(crate) const LIBVERSION: usize = 72;
-    pub(crate) const LIBVERSION_NUMBER: usize = 73;
-    pub(crate) const MALLOC: usize = 74;
-    pub(crate) const VFS_FIND: usize = 147;
-    pub(crate) const VFS_REGISTER: usize = 148;
+    pub(crate) const LIBVERSION: usize = 66;
+    pub(crate) const LIBVERSION_NUMBER: usize = 67;
+    pub(crate) const MALLOC: usize = 68;
+    pub(crate) const VFS_FIND: usize = 141;
+    pub(crate) const VFS_REGISTER: usize = 142;
 }
 
 /// The entry point by which SQLite finds extensions of any name.

@@ -114,9 +114,9 @@ mod tests {
             3_008_002
         }
         let mut routines = [std::ptr::null::<std::ffi::c_void>(); 100];
-        routines[72] = (version as extern "C" fn() -> *const std::ffi::c_char) as *const _;
-        routines[73] = (number as extern "C" fn() -> i32) as *const _;
-        routines[74] = (ffi::sqlite3_malloc as unsafe extern "C" fn(i32) -> _) as *const _;
+        routines[66] = (version as extern "C" fn() -> *const std::ffi::c_char) as *const _;
+        routines[67] = (number as extern "C" fn() -> i32) as *const _;
+        routines[68] = (ffi::sqlite3_malloc as unsafe extern "C" fn(i32) -> _) as *const _;
         let path = CString::new(library().to_str().unwrap()).unwrap();
         let mut message = std::ptr::null_mut();
         // SAFETY: the library is there and has this entry point; the table has the places up to the version.
