@@ -153,7 +153,7 @@ impl Database {
 
     /// Begins to read; waits a little for somebody who closes the file.
     pub(crate) fn begin(&mut self) -> Result<(), DatabaseError> {
-        self.turns.wait()?;
+        self.turns.wait(Access::Read)?;
         self.measure()
     }
 
@@ -165,7 +165,7 @@ impl Database {
 
     /// Begins to write, after [`Database::begin`].
     pub(crate) fn begin_write(&mut self) -> Result<(), DatabaseError> {
-        Ok(self.turns.take(Access::Write)?)
+        Ok(self.turns.wait(Access::Write)?)
     }
 
     /// Goes back to reading. What waits is written; if it cannot be, it is dropped: SQLite has its journal for that.
@@ -425,16 +425,11 @@ mod tests {
 
     /// The bytes from `offset` to the end.
     fn tail(database: &mut Database, offset: u64) -> Vec<u8> {
-        let mut room = Vec::with_capacity(usize::try_from(database.size() - offset).unwrap());
-        let memory = &mut room.spare_capacity_mut()[..];
-        let length = memory.len();
-        assert!(database.read(&mut Room::new(memory), offset).unwrap());
-        #[expect(clippy::uninit_vec, reason = "just filled, as the read says")]
-        // SAFETY: a read that was whole has filled the memory.
-        unsafe {
-            room.set_len(length);
-        }
-        room
+        let length = usize::try_from(database.size() - offset).unwrap();
+        let mut room = vec![MaybeUninit::uninit(); length];
+        assert!(database.read(&mut Room::new(&mut room), offset).unwrap());
+        // SAFETY: a read that was whole has filled the room.
+        room.iter().map(|byte| unsafe { byte.assume_init() }).collect()
     }
 
     fn content(database: &mut Database) -> Vec<u8> {

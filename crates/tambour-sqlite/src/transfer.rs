@@ -146,7 +146,10 @@ fn transferred(
     target: &Path,
     dictionary_bytes: Option<usize>,
 ) -> Result<Transferred, TransferError> {
-    let length = |path: &Path| Ok(std::fs::metadata(path).map_err(file("measure", path))?.len());
+    let length = |path: &Path| {
+        let found = std::fs::metadata(path).map_err(file("measure", path));
+        found.map(|found| found.len())
+    };
     Ok(Transferred {
         source_bytes: length(source)?,
         target_bytes: length(target)?,

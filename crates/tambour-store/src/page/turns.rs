@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So long a turn for reading waits for a checkpoint of somebody who closes the store.
+/// So long [`Turns::wait`] waits for who opens or closes the store, and takes a look or a checkpoint for it.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -120,7 +120,9 @@ impl Turns {
             return Err(PageError::Locked { path: self.path.clone() });
         }
         if let Err(error) = self.lock(access) {
-            if self.held.is_some() && self.lock(Access::Read).is_err() {
+            if self.held.is_none() {
+                self.give();
+            } else if self.lock(Access::Read).is_err() {
                 self.overtaken = true;
             }
             return Err(error);
@@ -156,11 +158,11 @@ impl Turns {
         Ok(())
     }
 
-    /// Takes a turn for reading, and waits a little for somebody who closes the store.
-    pub fn wait(&mut self) -> Result<(), PageError> {
+    /// Takes a turn, and waits a little for who opens or closes the store: that is not what locks of the caller know of.
+    pub fn wait(&mut self, access: Access) -> Result<(), PageError> {
         let start = Instant::now();
         loop {
-            match self.take(Access::Read) {
+            match self.take(access) {
                 Err(PageError::Locked { .. }) if start.elapsed() < PATIENCE && !self.overtaken => {
                     std::thread::sleep(PAUSE);
                 }
