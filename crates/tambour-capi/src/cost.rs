@@ -12,6 +12,7 @@ const CALLS: u32 = 20_000;
 const ROUNDS: usize = 41;
 
 /// Nanoseconds of one of many calls.
+#[expect(clippy::disallowed_methods, reason = "a measurement")]
 fn time(call: &mut dyn FnMut()) -> f64 {
     let start = Instant::now();
     (0..CALLS).for_each(|_| call());

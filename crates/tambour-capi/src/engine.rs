@@ -43,7 +43,7 @@ pub(crate) fn with_engine<T>(run: impl FnOnce(&mut Engine) -> T) -> Option<T> {
         }
         let guarded = Use(&mut slot);
         let result = guarded.0.as_mut().map(run);
-        std::mem::forget(guarded);
+        let _kept = std::mem::ManuallyDrop::new(guarded);
         result
     };
     ENGINE.try_with(call).ok().flatten()

@@ -84,8 +84,10 @@ unsafe fn load(message: *mut *mut c_char, routines: *const *const c_void) -> c_i
         // SAFETY: this is the type of the function at that place.
         let malloc: unsafe extern "C" fn(c_int) -> *mut c_void =
             unsafe { std::mem::transmute(malloc) };
+        // SAFETY: it is SQLite's.
+        let text = unsafe { vfs::text(malloc, &problem) };
         // SAFETY: a place for a text, which SQLite frees.
-        unsafe { message.write(vfs::text(malloc, &problem)) };
+        unsafe { message.write(text) };
     }
     ERROR
 }
@@ -94,7 +96,9 @@ unsafe fn load(message: *mut *mut c_char, routines: *const *const c_void) -> c_i
 /// The table is SQLite's, and has this place.
 unsafe fn routine(routines: *const *const c_void, place: usize) -> *const c_void {
     // SAFETY: as the caller promises.
-    unsafe { routines.add(place).read() }
+    let place = unsafe { routines.add(place) };
+    // SAFETY: the same.
+    unsafe { place.read() }
 }
 
 /// # Safety
@@ -124,14 +128,13 @@ unsafe fn register(routines: *const *const c_void) -> Result<(), String> {
     if find.is_null() || add.is_null() || malloc.is_null() {
         return Err("tambour: this SQLite was built without file systems of others".to_owned());
     }
-    // SAFETY: these are the types of the functions at those places.
-    let functions = unsafe {
-        Functions {
-            vfs_find: std::mem::transmute::<*const c_void, vfs::Find>(find),
-            vfs_register: std::mem::transmute::<*const c_void, vfs::Register>(add),
-            malloc: std::mem::transmute::<*const c_void, vfs::Malloc>(malloc),
-        }
-    };
+    // SAFETY: this is the type of the function at that place.
+    let vfs_find = unsafe { std::mem::transmute::<*const c_void, vfs::Find>(find) };
+    // SAFETY: as above.
+    let vfs_register = unsafe { std::mem::transmute::<*const c_void, vfs::Register>(add) };
+    // SAFETY: as above.
+    let malloc = unsafe { std::mem::transmute::<*const c_void, vfs::Malloc>(malloc) };
+    let functions = Functions { vfs_find, vfs_register, malloc };
     // SAFETY: functions of the SQLite that loads us, and `STAY` keeps the library.
     let registered = unsafe { register_with(functions, &Settings::default()) };
     registered.map_err(|error| format!("tambour: {error}"))
@@ -146,6 +149,8 @@ unsafe fn version(function: *const c_void) -> String {
     // SAFETY: this is its type.
     let function: unsafe extern "C" fn() -> *const c_char =
         unsafe { std::mem::transmute(function) };
-    // SAFETY: it may be called at any time, and returns a constant text.
-    unsafe { CStr::from_ptr(function()) }.to_string_lossy().into_owned()
+    // SAFETY: it may be called at any time.
+    let text = unsafe { function() };
+    // SAFETY: it is a constant that ends with a zero byte.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }

@@ -41,11 +41,13 @@ mod tests {
         let path = CString::new(library().to_str().unwrap()).unwrap();
         let entry = entry.map_or(std::ptr::null(), CStr::as_ptr);
         let mut message = std::ptr::null_mut();
+        // SAFETY: the connection lives longer than the handle.
+        let handle = unsafe { connection.handle() };
+        // SAFETY: the connection is open.
+        unsafe { ffi::sqlite3_enable_load_extension(handle, 1) };
         // SAFETY: the connection is open; both texts end with a zero byte.
-        let code = unsafe {
-            ffi::sqlite3_enable_load_extension(connection.handle(), 1);
-            ffi::sqlite3_load_extension(connection.handle(), path.as_ptr(), entry, &raw mut message)
-        };
+        let code =
+            unsafe { ffi::sqlite3_load_extension(handle, path.as_ptr(), entry, &raw mut message) };
         if code == ffi::SQLITE_OK {
             return Ok(());
         }
@@ -119,12 +121,14 @@ mod tests {
         routines[68] = (ffi::sqlite3_malloc as unsafe extern "C" fn(i32) -> _) as *const _;
         let path = CString::new(library().to_str().unwrap()).unwrap();
         let mut message = std::ptr::null_mut();
-        // SAFETY: the library is there and has this entry point; the table has the places up to the version.
-        let code = unsafe {
-            let entry = dlsym(dlopen(path.as_ptr(), 2), c"sqlite3_extension_init".as_ptr());
-            let entry = std::mem::transmute::<*mut std::ffi::c_void, Entry>(entry);
-            entry(std::ptr::null_mut(), &raw mut message, routines.as_ptr())
-        };
+        // SAFETY: the path ends with a zero byte.
+        let library = unsafe { dlopen(path.as_ptr(), 2) };
+        // SAFETY: the library is there.
+        let entry = unsafe { dlsym(library, c"sqlite3_extension_init".as_ptr()) };
+        // SAFETY: this is the type of the entry point.
+        let entry = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Entry>(entry) };
+        // SAFETY: the table has the places up to that of the version, and one for memory.
+        let code = unsafe { entry(std::ptr::null_mut(), &raw mut message, routines.as_ptr()) };
         assert_eq!(code, ffi::SQLITE_ERROR);
         // SAFETY: an error comes with a message.
         let message = unsafe { CStr::from_ptr(message) }.to_str().unwrap();

@@ -140,7 +140,9 @@ pub unsafe fn text(malloc: Malloc, text: &str) -> *mut c_char {
         // SAFETY: the room was just made for the text, and is nobody else's.
         unsafe { room.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         // SAFETY: one byte more was asked for.
-        unsafe { room.add(text.len()).write(0) };
+        let end = unsafe { room.add(text.len()) };
+        // SAFETY: it is that byte.
+        unsafe { end.write(0) };
     }
     room.cast()
 }

@@ -68,9 +68,10 @@ impl Lock {
         flags: c_int,
     ) -> Result<Self, c_int> {
         // SAFETY: what is registered stays where it is.
-        let (bytes, open) = unsafe { ((*parent).file_bytes, (*parent).open) };
-        let Some(open) = open else { return Err(abi::CANTOPEN) };
-        let words = usize::try_from(bytes).unwrap_or(0).max(size_of::<File>()).div_ceil(16);
+        let vfs = unsafe { &*parent };
+        let Some(open) = vfs.open else { return Err(abi::CANTOPEN) };
+        let words =
+            usize::try_from(vfs.file_bytes).unwrap_or(0).max(size_of::<File>()).div_ceil(16);
         let mut memory = vec![0_u128; words].into_boxed_slice();
         let file = memory.as_mut_ptr().cast::<File>();
         let mut got = 0;

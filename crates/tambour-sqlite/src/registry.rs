@@ -207,15 +207,9 @@ impl Connection {
     }
 
     /// Closes the file; the last connection closes the database.
-    pub(crate) fn close(self) -> Result<(), DatabaseError> {
-        let Self { mut seat, lock, .. } = {
-            let mut this = self;
-            let lowered = this.lower_store(Level::None);
-            if lowered.is_err() {
-                return lowered;
-            }
-            this
-        };
+    pub(crate) fn close(mut self) -> Result<(), DatabaseError> {
+        self.lower_store(Level::None)?;
+        let Self { mut seat, lock, .. } = self;
         // The locks go with the file.
         drop(lock);
         seat.leave()

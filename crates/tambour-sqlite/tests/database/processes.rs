@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const QUERY: &str = "TAMBOUR_SQLITE_QUERY";
 const TIMEOUT: &str = "TAMBOUR_SQLITE_TIMEOUT";
@@ -123,7 +123,6 @@ fn work(path: &Path, time: Duration, plain: bool) -> (u64, u64) {
     }
     let mut children: Vec<_> = (0..2).map(|_| start("kill::child", &variables)).collect();
     children.extend((0..2).map(|_| start("processes::sums", &reader)));
-    let end = Instant::now() + time;
     std::thread::scope(|scope| {
         let mut counts = Vec::new();
         for child in &mut children {
@@ -141,7 +140,7 @@ fn work(path: &Path, time: Duration, plain: bool) -> (u64, u64) {
                 (commits, sums)
             }));
         }
-        std::thread::sleep(end.saturating_duration_since(Instant::now()));
+        std::thread::sleep(time);
         for child in &mut children {
             child.kill().unwrap();
             child.wait().unwrap();

@@ -16,11 +16,11 @@ use super::superblock;
 use crate::storage::{Access, File, disk};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// So long [`Turns::wait`] waits for who opens or closes the store, and takes a look or a checkpoint for it.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Between two looks.
+/// So often [`Turns::wait`] looks again, and so waits half a second, for who opens or closes the store, and takes a look or a checkpoint for it.
+const LOOKS: usize = 500;
+/// Between two of its looks.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A store that this process uses by turns with others.
@@ -160,15 +160,13 @@ impl Turns {
 
     /// Takes a turn, and waits a little for who opens or closes the store: that is not what locks of the caller know of.
     pub fn wait(&mut self, access: Access) -> Result<(), PageError> {
-        let start = Instant::now();
-        loop {
+        for _ in 0..LOOKS {
             match self.take(access) {
-                Err(PageError::Locked { .. }) if start.elapsed() < PATIENCE && !self.overtaken => {
-                    std::thread::sleep(PAUSE);
-                }
+                Err(PageError::Locked { .. }) if !self.overtaken => std::thread::sleep(PAUSE),
                 taken => return taken,
             }
         }
+        self.take(access)
     }
 
     /// Makes a turn for writing one for reading. Nobody gets in between who could not have been there before.
