@@ -354,29 +354,34 @@ impl Database {
 
     /// Folds the log, so that the file can be opened without a replay, unless somebody else is at work.
     pub(crate) fn close(mut self) -> Result<(), DatabaseError> {
-        if self.begin_alone().is_ok() {
-            let left = self.leave_log();
+        if self.is_writable() && self.peek().is_ok() {
+            let marked = self.has_log_mark();
             self.end();
-            left?;
+            if marked? && self.turns.take(Access::Write).is_ok() {
+                let left = self.measure().and_then(|()| self.leave_log());
+                self.end();
+                left?;
+            }
         }
         Ok(self.turns.close()?)
     }
 
-    fn begin_alone(&mut self) -> Result<(), DatabaseError> {
-        self.turns.take(Access::Write)?;
-        self.measure()
-    }
-
-    /// A database whose write-ahead log has been closed says in its header that it has one, and is opened again only by who
-    /// can have one. Nothing is in the log any more, so that the header can say that there is none.
-    fn leave_log(&mut self) -> Result<(), DatabaseError> {
+    /// Whether the database says that it has a write-ahead log, and has none.
+    fn has_log_mark(&mut self) -> Result<bool, DatabaseError> {
         let mut log = self.turns.path().as_os_str().to_owned();
         log.push("-wal");
         if self.size < VERSIONS_AT + 2 || Path::new(&log).exists() {
-            return Ok(());
+            return Ok(false);
         }
         let (page, start) = self.place(VERSIONS_AT);
-        if cached(&mut self.cache, &mut self.turns, page, self.cut)?[start..start + 2] == [2, 2] {
+        let content = cached(&mut self.cache, &mut self.turns, page, self.cut)?;
+        Ok(content[start..start + 2] == [2, 2])
+    }
+
+    /// Such a database could be opened only by who can have a log. With nothing in the log any more, the header can say that
+    /// there is none.
+    fn leave_log(&mut self) -> Result<(), DatabaseError> {
+        if self.has_log_mark()? {
             self.write(&[1, 1], VERSIONS_AT)?;
             self.flush(Durability::Sync)?;
         }
