@@ -4,8 +4,8 @@ use crate::Outcome;
 use crate::tidy::{directories, file_name, read};
 use std::path::Path;
 
-/// Layers with `unsafe`: the kernels.
-const UNSAFE: [&str; 1] = ["tambour-kernel"];
+/// Layers with `unsafe`: the kernels, and the border to SQLite.
+const UNSAFE: [&str; 2] = ["tambour-kernel", "tambour-sqlite"];
 
 /// What a layer must not know: crates by prefix, and the lowest layer that may use them.
 const STRANGERS: [(&str, &str); 2] = [("arrow", "tambour-part"), ("datafusion", "tambour-sql")];

@@ -5,7 +5,8 @@
  * All functions may be called from any number of threads at once. They never write outside of the buffers that they
  * are given, whatever the compressed bytes are. A pointer may be NULL where its length is 0; a call with NULL and a
  * length above 0 fails. Buffers that are written must not overlap any other buffer of the same call; a call that
- * breaks this rule fails and writes nothing.
+ * breaks this rule fails and writes nothing. What is read must have been written before (src); what is written need
+ * not (dst: memory as malloc returns it will do).
  *
  * The environment variable TAMBOUR_ISA (scalar, ssse3, avx2, avx512, neon) caps the instruction sets in use. With a
  * value that does not exist, or that this processor lacks, every call but tambour_lz4_bound fails.

@@ -23,22 +23,30 @@ thread_local! {
     static ENGINE: RefCell<Option<Engine>> = const { RefCell::new(None) };
 }
 
+/// The engine while a call uses it. Only a panic drops this: it leaves the engine in an unknown state, so that it goes, too.
+struct Use<'a>(&'a mut Option<Engine>);
+
+impl Drop for Use<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        *self.0 = None;
+    }
+}
+
 /// Runs something with this thread's engine. `None` if there can be none: TAMBOUR_ISA is wrong, or the thread is at its
 /// end. After a panic the next call starts with a new engine.
 pub(crate) fn with_engine<T>(run: impl FnOnce(&mut Engine) -> T) -> Option<T> {
-    ENGINE
-        .try_with(|cell| {
-            let mut slot = cell.try_borrow_mut().ok()?;
-            let mut engine = match slot.take() {
-                Some(engine) => engine,
-                None => Engine::new()?,
-            };
-            let result = run(&mut engine);
-            *slot = Some(engine);
-            Some(result)
-        })
-        .ok()
-        .flatten()
+    let call = |cell: &RefCell<Option<Engine>>| {
+        let mut slot = cell.try_borrow_mut().ok()?;
+        if slot.is_none() {
+            *slot = Some(Engine::new()?);
+        }
+        let guarded = Use(&mut slot);
+        let result = guarded.0.as_mut().map(run);
+        let _kept = std::mem::ManuallyDrop::new(guarded);
+        result
+    };
+    ENGINE.try_with(call).ok().flatten()
 }
 
 /// The variant with this name, if this processor has what it needs and TAMBOUR_ISA allows it.
@@ -101,7 +109,7 @@ fn to_level(level: c_int) -> Level {
 
 #[cfg(test)]
 mod tests {
-    use super::{bound, to_level, with_engine};
+    use super::{ENGINE, bound, to_level, with_engine};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use tambour_kernel::lz4::Level;
 
@@ -119,7 +127,9 @@ mod tests {
     fn a_panic_costs_the_engine_only() {
         let panicked = catch_unwind(AssertUnwindSafe(|| with_engine(|_| panic!("on purpose"))));
         assert!(panicked.is_err());
+        ENGINE.with(|cell| assert!(cell.borrow().is_none()));
         assert_eq!(with_engine(|engine| engine.decode(&[0], &mut [])), Some(true));
+        ENGINE.with(|cell| assert!(cell.borrow().is_some()));
     }
 
     #[test]

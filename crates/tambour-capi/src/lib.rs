@@ -10,9 +10,11 @@
 #![expect(clippy::missing_safety_doc, reason = "callers are C programs, which read the header")]
 
 mod border;
+#[cfg(test)]
+mod cost;
 mod engine;
 
-use border::{Region, are_apart, array, source, target};
+use border::{Region, are_apart, array, is_apart, source, target};
 use engine::with_engine;
 use std::ffi::{CStr, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -135,7 +137,7 @@ unsafe fn pair<'a>(
     src: (*const u8, usize),
     dst: (*mut u8, usize),
 ) -> Option<(&'a [u8], &'a mut [u8])> {
-    if !are_apart(vec![Region::read(src.0, src.1), Region::written(dst.0, dst.1)]) {
+    if !is_apart(Region::read(src.0, src.1), Region::written(dst.0, dst.1)) {
         return None;
     }
     // SAFETY: as the caller promises.

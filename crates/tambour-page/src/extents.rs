@@ -96,6 +96,25 @@ impl Extents {
         Some(offset)
     }
 
+    /// Takes this very piece of free space; `false`, and nothing, if some of it is not free.
+    pub(crate) fn claim(&mut self, offset: u64, length: u64) -> bool {
+        let Some((&start, &found)) = self.by_offset.range(..=offset).next_back() else {
+            return false;
+        };
+        let (end, last) = (start + found, offset + length);
+        if last > end {
+            return false;
+        }
+        self.remove(start, found);
+        if start < offset {
+            self.insert(start, offset - start);
+        }
+        if last < end {
+            self.insert(last, end - last);
+        }
+        true
+    }
+
     fn take(&mut self, offset: u64, found: u64, length: u64) {
         self.remove(offset, found);
         if found > length {

@@ -52,6 +52,7 @@ mod store;
 mod superblock;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod verify;
 
 pub use backup::BackupReport;
@@ -69,4 +70,5 @@ pub use shared::Counts;
 pub use stat::{CodecStat, Growth, Stat};
 pub use store::Store;
 pub use tambour_storage::place::Access;
+pub use turns::Turns;
 pub use verify::{Level, Verified};

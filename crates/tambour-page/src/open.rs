@@ -57,15 +57,34 @@ impl Store {
 
     /// Opens a store, and recovers what a crash has left.
     pub fn open_on(storage: &dyn Storage, path: &Path, access: Access) -> Result<Self, PageError> {
-        let (pack, home, pack_path) = files(storage, path, access)?;
+        let open = |path: &Path| storage.open(path, access);
+        let files = files(storage, path, &open)?;
         if access == Access::Write {
             aside::sweep(storage, path);
         }
+        let writable = access == Access::Write;
+        let (mut store, found) = Self::load(path, files, writable)?;
+        if writable {
+            check_unit(storage, store.superblock.granule)?;
+        }
+        store.repaired = found.damage;
+        // What is there was read from the disk. A writer that goes on from a log makes it so, just below.
+        store.durable = store.generation;
+        if writable {
+            store.settle(found.differ, true)?;
+        }
+        Ok(store)
+    }
+
+    /// Reads the last checkpoint and what was committed since.
+    pub(super) fn load(
+        path: &Path,
+        files: Files,
+        writable: bool,
+    ) -> Result<(Self, superblock::Found), PageError> {
+        let (pack, home, pack_path) = files;
         let found = superblock::read(pack.as_ref(), &pack_path)?;
         let superblock = found.superblock;
-        if access == Access::Write {
-            check_unit(storage, superblock.granule)?;
-        }
         if (superblock.layout == Layout::Holes) != home.is_some() {
             let problem = "its layout is not that of the files; a store with holes is opened by \
                            the name without .map";
@@ -74,25 +93,27 @@ impl Store {
         let shared = Arc::new(Shared::new(path, pack, home, identity(&superblock)));
         let (map, references) = load_map(&shared, &superblock)?;
         let home_length = shared.home.as_ref().map_or(Ok(0), StoreFile::length)?;
-        let writable = access == Access::Write;
         let mut store = Self::assemble(shared, superblock, map, writable, home_length);
         store.check_map()?;
         store.load_dictionaries(references)?;
-        store.repaired = found.damage;
         store.replay()?;
         store.find_space()?;
-        if writable {
-            let length = store.shared.pack.length()?;
-            if found.differ {
-                // The other copy may be that of the checkpoint before, whose space is free now and taken by the next one.
-                store.write_superblocks()?;
-            }
-            if !store.log.frames.is_empty() || found.differ || length > store.extents.tail() {
-                // A new epoch: nothing of what a crash left behind the last commit can ever be taken for one.
-                store.write_checkpoint()?;
-            }
+        Ok((store, found))
+    }
+
+    /// Clears away what a crash may have left, before anything is written: `differ` if the superblocks do, `anew` to fold the
+    /// log in any case.
+    pub(super) fn settle(&mut self, differ: bool, anew: bool) -> Result<(), PageError> {
+        if differ {
+            // The other copy may be that of the checkpoint before, whose space is free now and taken by the next one.
+            self.write_superblocks()?;
         }
-        Ok(store)
+        let has_log = anew && !self.log.frames.is_empty();
+        if has_log || differ || self.shared.pack.length()? > self.extents.tail() {
+            // A new epoch: nothing of what a crash left after the last commit can ever be taken for one.
+            self.write_checkpoint()?;
+        }
+        Ok(())
     }
 
     fn assemble(
@@ -286,11 +307,15 @@ fn fill(file: &dyn File, path: &Path, superblock: &Superblock) -> Result<(), Pag
 }
 
 /// Packed file, file with holes, path of the packed file.
-type Files = (Arc<dyn File>, Option<Arc<dyn File>>, PathBuf);
+pub(super) type Files = (Arc<dyn File>, Option<Arc<dyn File>>, PathBuf);
 
 /// Opens what belongs to a store, whichever layout it has.
-fn files(storage: &dyn Storage, path: &Path, access: Access) -> Result<Files, PageError> {
-    let open = |path: &Path| storage.open(path, access).map_err(PageError::file("open", path));
+pub(super) fn files(
+    storage: &dyn Storage,
+    path: &Path,
+    open: &dyn Fn(&Path) -> std::io::Result<Arc<dyn File>>,
+) -> Result<Files, PageError> {
+    let open = |path: &Path| open(path).map_err(PageError::file("open", path));
     let aside = map_path(path);
     let file = open(path)?;
     if storage.exists(&aside).map_err(PageError::file("look for", &aside))? {

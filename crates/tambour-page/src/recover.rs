@@ -31,22 +31,52 @@ impl Store {
             match self.next_frame(head, length)? {
                 Ok((header, records)) => {
                     let bytes = frame::frame_bytes(records.len(), self.shared.granule);
-                    for record in &records {
-                        self.apply(record, header.generation);
-                        self.forget_home(record);
-                    }
-                    self.map.grow(header.page_count);
-                    self.generation = header.generation;
-                    self.log.previous = header.checksum;
-                    self.log.frames.push((head, bytes));
-                    self.log.bytes += bytes + header.inline_bytes;
+                    self.follow(head, bytes, &header, &records);
                     head += bytes + header.inline_bytes;
                 }
                 Err(problem) => break problem,
             }
         };
-        self.durable = self.generation;
         self.search_behind(head, length, &end)
+    }
+
+    /// Applies a commit that stands at `head`.
+    fn follow(&mut self, head: u64, bytes: u64, header: &FrameHeader, records: &[Record]) {
+        for record in records {
+            self.apply(record, header.generation);
+            self.forget_home(record);
+        }
+        self.map.grow(header.page_count);
+        self.generation = header.generation;
+        self.durable = self.durable.max(header.durable);
+        self.log.previous = header.checksum;
+        self.log.frames.push((head, bytes));
+        self.log.bytes += bytes + header.inline_bytes;
+    }
+
+    /// Applies the commits that others have made since this store was last up to date. `false` if they do not fit to what is
+    /// known here.
+    pub(super) fn catch_up(&mut self) -> Result<bool, PageError> {
+        let length = self.shared.pack.length()?;
+        loop {
+            let head = match self.log.frames.last() {
+                Some(_) => self.extents.tail(),
+                None => self.superblock.log_start,
+            };
+            if head != self.extents.tail() {
+                return Ok(false);
+            }
+            let Ok((header, records)) = self.next_frame(head, length)? else { return Ok(true) };
+            let bytes = frame::frame_bytes(records.len(), self.shared.granule);
+            let gaps = records.iter().filter(|it| it.kind == Kind::Image && it.offset < head);
+            for record in gaps {
+                if !self.extents.claim(record.offset, self.padded(record.length)) {
+                    return Ok(false);
+                }
+            }
+            self.extents.append(bytes + header.inline_bytes);
+            self.follow(head, bytes, &header, &records);
+        }
     }
 
     /// What a page has at home is not known when a checkpoint was under way: all of it must be thought to be taken.

@@ -152,6 +152,11 @@ impl Store {
         self.map.iter(0).map(|(page, _)| page)
     }
 
+    /// The commit that wrote a page; 0 if there is no such page. The same number of the same store is the same content.
+    pub fn written_at(&self, page: PageId) -> Generation {
+        self.map.get(page).generation
+    }
+
     /// Fills `target`, one page long, with a page as of the last commit.
     pub fn read(&mut self, page: PageId, target: &mut [u8]) -> Result<(), PageError> {
         let entry = self.map.get(page);

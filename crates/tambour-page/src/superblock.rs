@@ -16,6 +16,12 @@ pub(crate) const MAGIC: [u8; 8] = *b"TAMBPAGE";
 pub(crate) const VERSION: u16 = 1;
 /// Bytes of a superblock: one sector, so that it is written whole or not at all.
 pub(crate) const SUPERBLOCK_BYTES: usize = 512;
+/// What whoever looks into the file with another program finds there, and where. Nobody reads it back.
+const NOTE: &[u8] = b"\nThis is a Tambour page store. `tambour pages stat FILE` tells what is in it. If that is an \
+SQLite database, SQLite opens it with the extension tambour_sqlite as file:FILE?vfs=tambour, and `tambour pages sqlite \
+export FILE --to DB` makes a plain one of it.\n";
+const NOTE_AT: usize = 128;
+const _: () = assert!(NOTE_AT + NOTE.len() <= SUPERBLOCK_BYTES - 8);
 /// Where the two copies are.
 pub(crate) const PLACES: [u64; 2] = [0, 4096];
 /// Where images and commits may begin.
@@ -92,6 +98,7 @@ impl Superblock {
         put(80, &[self.codec.method.byte(), self.codec.level.to_le_bytes()[0]]);
         put(82, &self.dictionary.to_le_bytes());
         put(88, &self.checkpoint_bytes.to_le_bytes());
+        put(NOTE_AT, NOTE);
         let checksum = xxh3_64(&bytes[..SUPERBLOCK_BYTES - 8], 0);
         bytes[SUPERBLOCK_BYTES - 8..].copy_from_slice(&checksum.to_le_bytes());
         bytes

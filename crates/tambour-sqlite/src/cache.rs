@@ -41,6 +41,8 @@ impl Hasher for PageHasher {
 #[derive(Debug)]
 struct Slot {
     page: u64,
+    /// The commit that wrote what is here: another process may write a later one.
+    written: u64,
     uses: u8,
     content: Box<[u8]>,
 }
@@ -77,19 +79,23 @@ impl Cache {
         }
     }
 
-    /// A page; `fill` makes its content if it is not there.
+    /// A page as the commit `written` has it; `fill` makes its content if it is not there.
     pub(crate) fn get_or<E>(
         &mut self,
         page: u64,
+        written: u64,
         fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<&[u8], E> {
         let again = std::mem::replace(&mut self.last, page) == page;
         if let Some(&place) = self.places.get(&page) {
             let slot = &mut self.slots[place];
-            if !again && slot.uses < USES_MAX {
-                slot.uses += 1;
+            if slot.written == written {
+                if !again && slot.uses < USES_MAX {
+                    slot.uses += 1;
+                }
+                return Ok(&self.slots[place].content);
             }
-            return Ok(&self.slots[place].content);
+            self.remove(page);
         }
         let place = self.room();
         if let Err(error) = fill(&mut self.slots[place].content) {
@@ -97,15 +103,16 @@ impl Cache {
             return Err(error);
         }
         self.slots[place].page = page;
+        self.slots[place].written = written;
         self.slots[place].uses = 0;
         self.places.insert(page, place);
         Ok(&self.slots[place].content)
     }
 
-    /// Sets the content of a page.
-    pub(crate) fn put(&mut self, page: u64, content: &[u8]) {
+    /// Sets the content of a page as the commit `written` has it.
+    pub(crate) fn put(&mut self, page: u64, written: u64, content: &[u8]) {
         self.remove(page);
-        let filled = self.get_or(page, |target| {
+        let filled = self.get_or(page, written, |target| {
             target.copy_from_slice(content);
             Ok::<(), std::convert::Infallible>(())
         });
@@ -120,14 +127,6 @@ impl Cache {
         }
     }
 
-    /// Forgets a page and all behind it.
-    pub(crate) fn forget_from(&mut self, page: u64) {
-        let gone: Vec<u64> = self.places.keys().copied().filter(|it| *it >= page).collect();
-        for page in gone {
-            self.remove(page);
-        }
-    }
-
     /// A slot without a page.
     fn room(&mut self) -> usize {
         if let Some(place) = self.vacant.pop() {
@@ -135,7 +134,7 @@ impl Cache {
         }
         if self.slots.len() < self.capacity {
             let content = vec![0; self.page_bytes].into_boxed_slice();
-            self.slots.push(Slot { page: NONE, uses: 0, content });
+            self.slots.push(Slot { page: NONE, written: 0, uses: 0, content });
             return self.slots.len() - 1;
         }
         self.arrivals = (self.arrivals + 1) % ARRIVALS;
@@ -162,7 +161,7 @@ mod tests {
     fn read(cache: &mut Cache, pages: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut made = Vec::new();
         for page in pages {
-            let content = cache.get_or(page, |target| {
+            let content = cache.get_or(page, 1, |target| {
                 made.push(page);
                 target.fill(u8::try_from(page % 251).unwrap());
                 Ok::<(), ()>(())
@@ -210,12 +209,19 @@ mod tests {
     fn what_is_forgotten_or_failed_is_made_again() {
         let mut cache = Cache::new(64 * 10, 64);
         read(&mut cache, 0..10);
-        cache.forget_from(5);
         cache.remove(0);
-        assert_eq!(read(&mut cache, 0..10), [0, 5, 6, 7, 8, 9]);
-        assert!(cache.get_or(99, |_| Err(())).is_err());
+        // Another process has written page 5.
+        assert_eq!(
+            cache.get_or(5, 2, |target| {
+                target.fill(7);
+                Ok::<(), ()>(())
+            }),
+            Ok(&[7; 64][..])
+        );
+        assert_eq!(read(&mut cache, 0..10), [0, 5]);
+        assert!(cache.get_or(99, 1, |_| Err(())).is_err());
         assert_eq!(read(&mut cache, std::iter::once(99)), [99]);
-        cache.put(99, &[99; 64]);
+        cache.put(99, 1, &[99; 64]);
         assert_eq!(read(&mut cache, std::iter::once(99)), Vec::<u64>::new());
         assert_eq!(cache.slots.len(), 10);
         assert_eq!(cache.places.len() + cache.vacant.len(), 10);

@@ -13,25 +13,38 @@
 //! ```
 //!
 //! The database file is a [`Store`](tambour_page::Store); journals and temporary files are plain files of SQLite's own
-//! VFS. What SQLite writes waits in memory until it asks for a sync, and is one commit then: so the rollback journal keeps its
-//! meaning, and a torn page cannot be. One process has a database open for writing; connections within it share the store, and
-//! lock each other out as SQLite wants it. Write-ahead logs need memory shared between processes, which this VFS does not
-//! have: SQLite stays with the rollback journal, or, with `locking_mode = EXCLUSIVE`, keeps the log's index to itself.
+//! VFS. What SQLite writes waits in memory until it syncs the file, or would if `synchronous` were not off, and is one commit
+//! then: so the rollback journal keeps its meaning, and a torn page cannot be. Locks are SQLite's own, between connections
+//! and between processes. Write-ahead logs need memory that processes share, which this VFS does not offer: `PRAGMA
+//! journal_mode = WAL` says so, unless `locking_mode = EXCLUSIVE` makes the log one connection's own.
+//!
+//! The feature `linked`, on by default, registers the VFS with the SQLite that the program is linked with. Without it there
+//! is [`register_with`], for an SQLite that is reached by pointers: the loadable extension is made of it.
 //!
 //! - `database`: bytes at offsets, kept in pages of the store; `cache`: those that were decoded last
-//! - `lock`: who may read and write
-//! - `file` and `vfs`: the border to C
+//! - `registry`: what connections of a process share; `lock`: SQLite's locks
+//! - `transfer`: plain databases into stores, and back
+//! - `file`, `pragma` and `vfs`: the border to C; `abi`: SQLite's own types
 #![expect(unsafe_code, reason = "SQLite hands over pointers; each block states why it is sound")]
 
+mod abi;
 mod cache;
 mod database;
 mod file;
 mod lock;
+mod pragma;
 mod registry;
+#[cfg(feature = "linked")]
+mod transfer;
 mod vfs;
 
+pub use abi::{Find, Functions, Malloc, Register, Vfs, text};
 pub use database::DatabaseError;
-pub use vfs::{NAME, RegisterError, register};
+#[cfg(feature = "linked")]
+pub use transfer::{TransferError, Transferred, export, import};
+#[cfg(feature = "linked")]
+pub use vfs::register;
+pub use vfs::{NAME, RegisterError, register_with};
 
 use tambour_page::{Layout, PageCodec};
 

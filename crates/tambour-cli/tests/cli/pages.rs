@@ -135,3 +135,36 @@ fn doctor_says_something_of_every_probe() {
     let report = sandbox.run(&["pages", "doctor", ".", "--json"]).expect(0).json();
     assert!(report["probes"].as_array().unwrap().len() >= 2);
 }
+
+#[test]
+fn single_pages_come_out_and_go_in() {
+    let sandbox = loaded("packed");
+    sandbox.run(&["pages", "scan", "a.pages", "-o", "raw"]).expect(0);
+    let raw = std::fs::read(sandbox.path().join("raw")).unwrap();
+    sandbox.run(&["pages", "get", "a.pages", "3", "-o", "page"]).expect(0);
+    let page = std::fs::read(sandbox.path().join("page")).unwrap();
+    assert_eq!(page, raw[3 * 16384..4 * 16384]);
+    sandbox.run(&["pages", "get", "a.pages", "3", "-o", "page"]).expect(1).says(&["--force"]);
+    sandbox.run(&["pages", "get", "a.pages", "99999"]).expect(1).says(&["no page 99999"]);
+    sandbox.run(&["pages", "put", "a.pages", "5", "page"]).expect(0);
+    sandbox.run(&["pages", "get", "a.pages", "5", "-o", "page", "--force"]).expect(0);
+    assert_eq!(std::fs::read(sandbox.path().join("page")).unwrap(), page);
+    sandbox.file("short", "drum");
+    let put = ["pages", "put", "a.pages", "6", "short"];
+    sandbox.run(&put).expect(2).says(&["16384 bytes, got 4", "--pad"]);
+    sandbox.run(&["pages", "put", "a.pages", "6", "short", "--pad"]).expect(0);
+    sandbox.run(&["pages", "put", "a.pages", "6", "raw"]).expect(2).says(&["more than 16384"]);
+    sandbox.run(&["pages", "verify", "a.pages"]).expect(0);
+}
+
+#[test]
+fn what_is_no_database_is_not_imported() {
+    let sandbox = loaded("packed");
+    let import = |source: &str| sandbox.run(&["pages", "sqlite", "import", source, "--into", "b"]);
+    import("text").expect(1).says(&["is not an SQLite database"]);
+    import("a.pages").expect(1).says(&["is a store already"]);
+    import("nowhere").expect(1).says(&["nowhere"]);
+    let export = ["pages", "sqlite", "export", "a.pages", "--to", "b.db"];
+    sandbox.run(&export).expect(1).says(&["cannot copy"]);
+    assert!(!sandbox.path().join("b").exists() && !sandbox.path().join("b.db").exists());
+}

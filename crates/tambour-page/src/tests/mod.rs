@@ -7,6 +7,7 @@ mod disk;
 mod fault;
 mod hostile;
 mod model;
+mod turns;
 
 use super::{Access, Durability, Layout, Options, PageCodec, PageError, PageId, Store};
 use std::collections::BTreeMap;

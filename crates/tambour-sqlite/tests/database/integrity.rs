@@ -2,6 +2,7 @@
 
 use crate::support::{integrity, number, open, try_open};
 use rusqlite::{Connection, OpenFlags};
+use tambour_page::{Access, Level, PageError, Store};
 use tambour_page::{Access, Level, Store};
 use tambour_sqlite::NAME;
 
@@ -99,7 +100,7 @@ fn every_page_size_of_sqlite_works() {
 }
 
 #[test]
-fn every_rollback_journal_works_and_the_write_ahead_log_is_declined() {
+fn every_rollback_journal_works_and_the_write_ahead_log_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     for mode in ["delete", "truncate", "persist", "memory", "off"] {
         let path = directory.path().join(format!("{mode}.db"));
@@ -113,9 +114,26 @@ fn every_rollback_journal_works_and_the_write_ahead_log_is_declined() {
     }
     let path = directory.path().join("wal.db");
     let connection = open(&path);
+    let refused = connection.execute_batch("PRAGMA journal_mode = wal").unwrap_err().to_string();
+    assert!(refused.contains("TRUNCATE") && refused.contains("locking_mode"), "{refused}");
+    connection.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1);").unwrap();
+}
+
+#[test]
+fn a_write_ahead_log_that_was_closed_is_no_obstacle() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let connection = open(&path);
+    connection.execute_batch("PRAGMA locking_mode = EXCLUSIVE").unwrap();
     let set: String =
         connection.query_row("PRAGMA journal_mode = wal", [], |row| row.get(0)).unwrap();
-    assert_eq!(set, "delete", "SQLite stays with the rollback journal");
+    assert_eq!(set, "wal");
+    connection.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1);").unwrap();
+    drop(connection);
+    let connection = open(&path);
+    assert_eq!(number(&connection, "SELECT count(*) FROM t"), 1);
+    connection.execute_batch("INSERT INTO t VALUES (2);").unwrap();
+    assert_eq!(integrity(&connection), "ok");
 }
 
 #[test]
@@ -214,20 +232,28 @@ fn a_damaged_page_is_an_error_and_never_a_wrong_row() {
 }
 
 #[test]
-fn who_writes_does_not_join_who_only_reads() {
+fn who_only_reads_is_in_nobodys_way() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.db");
     open(&path).execute_batch("CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1);").unwrap();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let reader = Connection::open_with_flags_and_vfs(&path, flags, NAME).unwrap();
     assert_eq!(number(&reader, "SELECT count(*) FROM t"), 1);
-    // The store is open for reading, so what a writer commits would go nowhere.
-    let inserted = try_open(&path)
-        .and_then(|writer| writer.execute_batch("INSERT INTO t VALUES (2);"))
-        .unwrap_err();
-    assert_eq!(inserted.sqlite_error_code(), Some(rusqlite::ErrorCode::ReadOnly), "{inserted}");
-    drop(reader);
+    let refused = reader.execute_batch("INSERT INTO t VALUES (2);").unwrap_err();
+    assert_eq!(refused.sqlite_error_code(), Some(rusqlite::ErrorCode::ReadOnly), "{refused}");
     let writer = open(&path);
     writer.execute_batch("INSERT INTO t VALUES (2);").unwrap();
-    assert_eq!(number(&writer, "SELECT count(*) FROM t"), 2);
+    assert_eq!(number(&reader, "SELECT count(*) FROM t"), 2);
+    // The store's own tools, too, while connections are idle.
+    let mut store = Store::open(&path, Access::Write).unwrap();
+    store.compact(u64::MAX).unwrap();
+    store.close().unwrap();
+    writer.execute_batch("INSERT INTO t VALUES (3);").unwrap();
+    assert_eq!(number(&reader, "SELECT count(*) FROM t"), 3);
+    // In the middle of a transaction they wait.
+    reader.execute_batch("BEGIN; SELECT * FROM t").unwrap();
+    assert_eq!(number(&reader, "SELECT count(*) FROM t"), 3);
+    assert!(matches!(Store::open(&path, Access::Write), Err(PageError::Locked { .. })));
+    reader.execute_batch("COMMIT").unwrap();
+    assert_eq!(integrity(&reader), "ok");
 }

@@ -7,6 +7,10 @@ mod kill;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod processes;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tpch;
+#[cfg(test)]
+mod transfer;

@@ -31,18 +31,23 @@ struct Open {
 
 impl Open {
     fn lock(file: std::fs::File, access: Access) -> io::Result<Arc<dyn File>> {
-        let operation = match access {
-            Access::Read => FlockOperation::NonBlockingLockShared,
-            Access::Write => FlockOperation::NonBlockingLockExclusive,
-        };
-        rustix::fs::flock(&file, operation)?;
-        Ok(Self::locked(file))
+        flock(&file, Some(access))?;
+        Ok(Self::wrap(file))
     }
 
-    fn locked(file: std::fs::File) -> Arc<dyn File> {
+    fn wrap(file: std::fs::File) -> Arc<dyn File> {
         let reserves = file_system(&file).is_none_or(|magic| magic != BTRFS_MAGIC);
         Arc::new(Self { file, reserves })
     }
+}
+
+fn flock(file: &std::fs::File, access: Option<Access>) -> io::Result<()> {
+    let operation = match access {
+        Some(Access::Read) => FlockOperation::NonBlockingLockShared,
+        Some(Access::Write) => FlockOperation::NonBlockingLockExclusive,
+        None => FlockOperation::Unlock,
+    };
+    Ok(rustix::fs::flock(file, operation)?)
 }
 
 /// True if the file is the one that has this name.
@@ -63,6 +68,10 @@ pub fn file_system(file: &std::fs::File) -> Option<u64> {
 }
 
 impl File for Open {
+    fn lock(&self, access: Option<Access>) -> io::Result<()> {
+        flock(&self.file, access)
+    }
+
     fn length(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
@@ -152,13 +161,25 @@ impl Storage for Disk {
         Open::lock(file, access)
     }
 
+    fn open_unlocked(&self, path: &Path) -> io::Result<(Arc<dyn File>, bool)> {
+        match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) => Ok((Open::wrap(file), true)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    Ok((Open::wrap(std::fs::File::open(path)?), false))
+                }
+                _ => Err(error),
+            },
+        }
+    }
+
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
         for _ in 0..CREATIONS_MAX {
             let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
             // Nobody else has it for long: only who takes it for a leftover, and removes it.
             rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
             if is_named(&file, path)? {
-                return Ok(Open::locked(file));
+                return Ok(Open::wrap(file));
             }
         }
         Err(io::ErrorKind::Interrupted.into())

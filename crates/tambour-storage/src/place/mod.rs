@@ -35,6 +35,11 @@ pub struct Space {
 
 /// An open file, locked as it was opened. Dropping it gives the lock back.
 pub trait File: Send + Sync + std::fmt::Debug {
+    /// Changes the lock; `None` gives it back. `WouldBlock`, at once, if somebody else is in the way: the file may have no
+    /// lock then. `Unsupported` where files are locked as long as they are open.
+    fn lock(&self, _access: Option<Access>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Length in bytes.
     fn length(&self) -> io::Result<u64>;
     /// Fills `target` from `offset`; an early end is `UnexpectedEof`.
@@ -60,6 +65,10 @@ pub trait File: Send + Sync + std::fmt::Debug {
 pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Opens a file and locks it; `WouldBlock`, at once, if somebody else has it.
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
+    /// Opens a file without a lock: [`File::lock`] takes it. For writing, too, if the system lets us; the second value tells.
+    fn open_unlocked(&self, _path: &Path) -> io::Result<(Arc<dyn File>, bool)> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Makes a new file for writing (an existing one is an error).
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>>;
     /// Writes must begin at multiples of this many bytes, and be multiples of them.

@@ -1,5 +1,7 @@
 //! What may be written after `tambour pages`.
 
+use super::single::{GetArguments, PutArguments};
+use super::sqlite::SqliteArguments;
 use crate::argument::ByteSize;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::ops::Range;
@@ -16,6 +18,8 @@ use tambour::page::{Layout, Level, PageCodec};
 Examples:
   tambour pages space database.ibd --out report
   tambour pages load store.pages database.ibd --page-size 16KiB --codec zstd:3 --train
+  tambour pages get store.pages 17 --output page
+  tambour pages sqlite import drums.db --into drums.pages
   tambour pages verify store.pages
   tambour pages backup store.pages - | ssh host tambour pages restore - store.pages")]
 pub(crate) struct PagesArguments {
@@ -29,6 +33,8 @@ pub(crate) struct PagesArguments {
 pub(crate) enum PagesAction {
     Create(CreateArguments),
     Load(LoadArguments),
+    Get(GetArguments),
+    Put(PutArguments),
     Scan(ScanArguments),
     Update(UpdateArguments),
     Stat(StatArguments),
@@ -37,6 +43,7 @@ pub(crate) enum PagesAction {
     Restore(RestoreArguments),
     Convert(ConvertArguments),
     Compact(CompactArguments),
+    Sqlite(SqliteArguments),
     Space(SpaceArguments),
     Doctor(DoctorArguments),
 }
@@ -45,7 +52,7 @@ impl PagesAction {
     /// True if the result is wanted as JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
-            Self::Create(_) => false,
+            Self::Create(_) | Self::Get(_) | Self::Put(_) => false,
             Self::Load(arguments) => arguments.json,
             Self::Scan(arguments) => arguments.json,
             Self::Update(arguments) => arguments.json,
@@ -55,6 +62,7 @@ impl PagesAction {
             Self::Restore(arguments) => arguments.json,
             Self::Convert(arguments) => arguments.json,
             Self::Compact(arguments) => arguments.json,
+            Self::Sqlite(arguments) => arguments.json(),
             Self::Space(arguments) => arguments.json,
             Self::Doctor(arguments) => arguments.json,
         }

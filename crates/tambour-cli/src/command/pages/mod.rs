@@ -3,7 +3,9 @@
 pub(crate) mod arguments;
 mod copy;
 mod examine;
+pub(crate) mod single;
 mod space;
+pub(crate) mod sqlite;
 mod work;
 
 use crate::exit::Failure;
@@ -26,6 +28,8 @@ pub(crate) fn run(action: &PagesAction, console: Console) -> anyhow::Result<()> 
             Ok(Store::create(&arguments.store, &options)?.close()?)
         }
         PagesAction::Load(arguments) => work::load(arguments, console),
+        PagesAction::Get(arguments) => single::get(arguments),
+        PagesAction::Put(arguments) => single::put(arguments, console),
         PagesAction::Scan(arguments) => work::scan(arguments, console),
         PagesAction::Update(arguments) => work::update(arguments, console),
         PagesAction::Compact(arguments) => work::compact(arguments, console),
@@ -37,6 +41,7 @@ pub(crate) fn run(action: &PagesAction, console: Console) -> anyhow::Result<()> 
         PagesAction::Restore(arguments) => copy::restore(arguments, console),
         PagesAction::Convert(arguments) => copy::convert(arguments, console),
         PagesAction::Space(arguments) => space::run(arguments, console),
+        PagesAction::Sqlite(arguments) => sqlite::run(arguments, console),
         PagesAction::Doctor(arguments) => examine::doctor(arguments),
     }
 }

@@ -251,13 +251,14 @@ fn add_up(target: &mut [u32], before: u32) -> u32 {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mut [u32; HIGHS]) {
+    assert!(count <= patched::BLOCK, "values of one block");
     let one = _mm_set1_epi32(1);
     for four in 0..count.div_ceil(4) {
         assert!(data + 16 <= source.len(), "bytes after the data");
         // SAFETY: just checked.
         let (values, length) = unsafe { ssse3::four(source, data, source[codes + four]) };
         let values = _mm_add_epi32(values, one);
-        // SAFETY: there are at most 256 values.
+        // SAFETY: there are at most 256 values, as asserted.
         unsafe { store(target, 4 * four, values) };
         data += length;
     }

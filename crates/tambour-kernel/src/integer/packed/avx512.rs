@@ -223,17 +223,19 @@ fn add_up(target: &mut [u32], before: u32) -> u32 {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
 fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mut [u32; HIGHS]) {
+    // The two facts that the blocks below rest on.
+    assert!(count <= patched::BLOCK && codes <= data, "codes of one block, and data after them");
     let one = _mm512_set1_epi32(1);
     // Pairs of groups, so that the number of turns is nearly always the same for blocks that are alike.
     for sixteen in 0..2 * count.div_ceil(32) {
         assert!(data + SLACK <= source.len(), "bytes after the data");
-        // SAFETY: codes lie before the data, and 64 bytes follow.
+        // SAFETY: these are at most the first 64 bytes from `codes` on, and as many follow `data`, which is not before.
         let codes = unsafe { load::<u32, _>(source, codes + 4 * sixteen) };
         let present = present::<OneToFour>(u32::from_le(codes));
         // SAFETY: just checked.
         let values = unsafe { expand(source, data, present) };
         let values = _mm512_add_epi32(values, one);
-        // SAFETY: there are at most 256 values, and room for 32 more.
+        // SAFETY: there are at most 256 values, as asserted: sixteen groups of sixteen, and room for 32 more.
         unsafe { store(target, 16 * sixteen, values) };
         data += present.count_ones() as usize;
     }

@@ -253,6 +253,9 @@ trait Engine: Copy {
     fn add_up(self, target: &mut [u32], before: u32) -> u32;
 
     /// Values in StreamVByte: `count` codes at `codes`, data at `data`; each plus one.
+    ///
+    /// # Panics
+    /// For more values than a block has, and where source or room after the data ends too early.
     fn highs(
         self,
         source: &[u8],
