@@ -10,6 +10,7 @@ mod aggregate;
 mod comparison;
 mod integer;
 mod keep;
+mod lambda;
 mod literal;
 mod operators;
 mod order;
@@ -22,7 +23,7 @@ pub(crate) use keep::keep_types;
 use crate::SqlError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnv;
-use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 use tambour_store::schema::function;
@@ -46,6 +47,9 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     }
     for readable in readable::all() {
         context.register_udf(ScalarUDF::new_from_impl(readable));
+    }
+    for lambda in lambda::all() {
+        context.register_higher_order_function(Arc::new(HigherOrderUDF::new_from_impl(lambda)));
     }
     context.register_udaf(AggregateUDF::new_from_impl(quantile::QuantileExact::new()));
     Ok(())

@@ -1,4 +1,4 @@
-//! What stands in arrays and maps: `arrayElement` (a subscript), `mapContains`, `indexOf`.
+//! What stands in arrays and maps: `arrayElement` (a subscript), `mapContains`.
 
 use super::{Call, Function, Signature, bare, cast, expect_count, take, wrong};
 use crate::StoreError;
@@ -16,7 +16,6 @@ use tambour_part::types::DataType;
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("arrayElement", element_type, element),
     Function::new("mapContains", contains_type, contains).aliases(&["mapContainsKey"]).predicate(),
-    Function::new("indexOf", index_type, index_of),
 ];
 
 /// Elements of nested values, and where those of each row stand.
@@ -110,14 +109,6 @@ fn contains_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreE
     }
 }
 
-fn index_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
-    expect_count(name, s, 2..=2)?;
-    match s {
-        [Signature { data_type: DataType::Array(_), .. }, _] => Ok(DataType::UInt64),
-        _ => Err(wrong(name, "it takes an Array and a value")),
-    }
-}
-
 /// Indexes count from 1, negative ones from the end; what is not there is the default of the type.
 fn element(call: &Call) -> Result<ArrayRef, StoreError> {
     let nested = Nested::of(call)?;
@@ -173,11 +164,4 @@ fn contains(call: &Call) -> Result<ArrayRef, StoreError> {
     let found = Nested::of(call)?.find(call)?.into_iter();
     let is_there = found.map(|at| u8::from(at.is_some()));
     Ok(Arc::new(PrimitiveArray::<UInt8Type>::from_iter_values(is_there)))
-}
-
-fn index_of(call: &Call) -> Result<ArrayRef, StoreError> {
-    let nested = Nested::of(call)?;
-    let found = nested.find(call)?.into_iter().zip(&nested.ranges);
-    let indexes = found.map(|(at, range)| at.map_or(0, |at| (at - range.start) as u64 + 1));
-    Ok(Arc::new(PrimitiveArray::<UInt64Type>::from_iter_values(indexes)))
 }

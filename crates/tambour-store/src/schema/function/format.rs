@@ -170,3 +170,8 @@ fn sixteen_bytes(
         }
     }))
 }
+
+/// A float as the shortest text that gives it back.
+pub(super) fn push_float(text: &mut String, value: f64) {
+    float(text, value, || (format!("{value}"), format!("{value:e}")));
+}

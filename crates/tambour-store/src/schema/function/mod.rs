@@ -9,7 +9,9 @@
     reason = "conversions wrap as ClickHouse's do, and parts of dates and times are small"
 )]
 
+mod access;
 mod arithmetic;
+mod array;
 mod calendar;
 mod civil;
 mod conversion;
@@ -17,13 +19,19 @@ mod element;
 mod format;
 mod hash;
 mod identifier;
+mod json;
+mod map;
+mod math;
 mod moment;
+mod network;
 mod number;
 mod parse;
 mod pattern;
 mod piece;
 mod shift;
+mod string;
 mod text;
+mod url;
 mod zone;
 
 use crate::StoreError;
@@ -111,6 +119,7 @@ pub struct Function {
     growth: Growth,
     is_predicate: bool,
     takes_nulls: bool,
+    gives_bytes: bool,
     typing: Typing,
     evaluation: Evaluation,
 }
@@ -123,11 +132,41 @@ const FAMILIES: &[&[Function]] = &[
     arithmetic::FUNCTIONS,
     text::FUNCTIONS,
     hash::FUNCTIONS,
+    string::search::FUNCTIONS[0],
 ];
 
 /// Families that queries have beyond those: what they give depends on the form in which strings are read, or is no value
 /// of a key.
 const QUERY_FAMILIES: &[&[Function]] = &[
+    array::by_keys::FUNCTIONS,
+    array::cut::FUNCTIONS,
+    array::make::FUNCTIONS[0],
+    array::make::FUNCTIONS[1],
+    array::number::FUNCTIONS,
+    array::set::FUNCTIONS,
+    json::extract::FUNCTIONS,
+    json::simple::FUNCTIONS,
+    map::FUNCTIONS,
+    math::bit::FUNCTIONS,
+    math::float::FUNCTIONS[0],
+    math::float::FUNCTIONS[1],
+    math::float::FUNCTIONS[2],
+    math::integer::FUNCTIONS,
+    math::round::FUNCTIONS,
+    math::vector::FUNCTIONS,
+    string::distance::FUNCTIONS,
+    string::edit::FUNCTIONS,
+    string::encode::FUNCTIONS[0],
+    string::encode::FUNCTIONS[1],
+    string::like::FUNCTIONS,
+    string::pad::FUNCTIONS,
+    string::regexp::FUNCTIONS,
+    string::replace::FUNCTIONS,
+    string::search::FUNCTIONS[1],
+    string::search::FUNCTIONS[2],
+    string::split::FUNCTIONS,
+    network::FUNCTIONS,
+    url::FUNCTIONS,
     identifier::FUNCTIONS,
     element::FUNCTIONS,
     piece::FUNCTIONS,
@@ -178,6 +217,7 @@ impl Function {
             growth: Growth::Any,
             is_predicate: false,
             takes_nulls: false,
+            gives_bytes: false,
             typing,
             evaluation,
         }
@@ -203,6 +243,15 @@ impl Function {
     const fn takes_nulls(mut self) -> Self {
         self.takes_nulls = true;
         self
+    }
+    /// Its texts may be any bytes, whatever its arguments are.
+    const fn bytes(mut self) -> Self {
+        self.gives_bytes = true;
+        self
+    }
+    /// True if texts that it makes may not be UTF-8, though its arguments are.
+    pub fn gives_bytes(&self) -> bool {
+        self.gives_bytes
     }
     /// Its name, as ClickHouse prints it.
     pub fn name(&self) -> &'static str {
@@ -231,7 +280,11 @@ impl Function {
             })
             .collect();
         let result = (self.typing)(self.name, &bare)?;
-        Ok(if self.takes_nulls { result } else { dress(result, arguments) })
+        let result = if self.takes_nulls { result } else { dress(result, arguments) };
+        Ok(match result {
+            DataType::LowCardinality(inner) if self.gives_bytes => *inner,
+            other => other,
+        })
     }
 
     /// Its values over the rows of the arguments (`rows` counts if all of them are constant).
