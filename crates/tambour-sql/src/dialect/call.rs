@@ -1,7 +1,7 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, lambda, operator, refused, sets};
+use super::{aggregate, gathered, lambda, operator, refused, sets};
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -52,7 +52,10 @@ const SYNTAX: &[&str] = &[
 pub(crate) fn renamed() -> impl Iterator<Item = &'static str> {
     let names = RENAMED.iter().map(|(name, _)| *name);
     let names = names.chain(SYNTAX.iter().copied()).chain(aggregate::NAMES.iter().copied());
-    names.chain(lambda::names()).chain(operator::NAMES.iter().copied())
+    names
+        .chain(gathered::names().copied())
+        .chain(lambda::names())
+        .chain(operator::NAMES.iter().copied())
 }
 
 /// Rewrites an expression whose parts are rewritten already.
@@ -183,6 +186,9 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
     let Some(written) = name(function).map(str::to_owned) else { return Ok(None) };
     if let Some(replacement) = aggregate::rewrite(function, &written)? {
         return Ok(Some(replacement));
+    }
+    if let Some(reduced) = gathered::reduce(function)? {
+        return Ok(Some(reduced));
     }
     if !matches!(function.parameters, FunctionArguments::None) {
         return Err(refused(format!("the parametric function {written}"), "it is not there yet"));

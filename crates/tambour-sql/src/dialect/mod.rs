@@ -12,6 +12,7 @@
 mod aggregate;
 mod alias;
 mod call;
+mod gathered;
 mod grammar;
 mod lambda;
 mod naming;

@@ -3,7 +3,7 @@
 use super::{Call, Function, Signature, bare, cast, expect_count, take, wrong};
 use crate::StoreError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt8Type, UInt64Type};
+use arrow_array::types::{Int64Type, UInt8Type};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, UInt32Array, make_array, new_null_array};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType as ArrowType;

@@ -28,6 +28,7 @@ mod number;
 mod parse;
 mod pattern;
 mod piece;
+mod reduce;
 mod shift;
 mod string;
 mod text;
@@ -154,6 +155,9 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     math::integer::FUNCTIONS,
     math::round::FUNCTIONS,
     math::vector::FUNCTIONS,
+    reduce::event::FUNCTIONS,
+    reduce::list::FUNCTIONS,
+    reduce::number::FUNCTIONS,
     string::distance::FUNCTIONS,
     string::edit::FUNCTIONS,
     string::encode::FUNCTIONS[0],

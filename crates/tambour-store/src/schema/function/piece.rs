@@ -8,13 +8,12 @@ use crate::StoreError;
 use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, ListArray};
-use arrow_buffer::OffsetBuffer;
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
-use tambour_part::types::{DataType, Strings};
+use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] =

@@ -18,6 +18,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("arrayReverse", same_type, |c| {
         picks(c, |range, picks, _| picks.row(range.rev()))
     }),
+    Function::new("reverse", reverse_type, reverse).bytes().any_case(),
     Function::new("arrayPopBack", same_type, |c| {
         picks(c, |range, picks, _| {
             picks.row(range.start..range.end.saturating_sub(1).max(range.start))
@@ -50,6 +51,22 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
 fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
     takes(name, s, &[Kind::Array], &[])?;
     Ok(array_of(plain_item(item_of(type_at(s, 0)))))
+}
+
+/// Strings turn by bytes.
+fn reverse_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
+    match s {
+        [Signature { data_type: DataType::Array(_), .. }] => same_type(name, s),
+        _ => takes(name, s, &[Kind::String], &[]).map(|()| DataType::String),
+    }
+}
+
+fn reverse(call: &Call) -> Result<ArrayRef, StoreError> {
+    if matches!(call.result, DataType::Array(_)) {
+        return picks(call, |range, picks, _| picks.row(range.rev()));
+    }
+    let texts = call.texts(0)?;
+    call.make_texts(|row, out| out.extend(texts.get(row).iter().rev()))
 }
 
 fn picks(

@@ -225,7 +225,7 @@ fn number(value: &Json, from_text: bool) -> Option<i128> {
         Json::Bool(value) => Some(i128::from(*value)),
         // Floats count if they are whole numbers.
         Json::Float(float) if float.is_finite() && float.abs() < 1e19 => {
-            Some(*float as i128).filter(|number| *number as f64 == *float || !from_text)
+            Some(*float as i128).filter(|_| !from_text || float.trunc().total_cmp(float).is_eq())
         }
         Json::Text(text) => text.parse().ok(),
         _ => None,
@@ -324,9 +324,12 @@ fn check_type(name: &'static str, wanted: &DataType) -> Result<(), StoreError> {
 
 fn extract(call: &Call) -> Result<ArrayRef, StoreError> {
     let others = 1;
-    let inner = call.result;
-    let found: Vec<Option<Json>> = each(call, others, Option::<&Json>::cloned)?;
-    build(call.name, inner, &found.iter().map(Option::as_ref).collect::<Vec<_>>())
+    let wanted: DataType = std::str::from_utf8(&call.constant_text(call.operands.len() - 1)?)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| wrong(call.name, "the type must be a constant text"))?;
+    let found: Vec<Option<Json>> = each(call, others, |value| value.cloned())?;
+    build(call.name, &wanted, &found.iter().map(Option::as_ref).collect::<Vec<_>>())
 }
 
 /// Values of a type: what does not fit is NULL where the type has NULLs, else the default.
