@@ -664,3 +664,8 @@ pub(super) fn widened(values: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, 
 pub(super) fn is_nested(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..))
 }
+
+/// The sum of floats: 0 if there are none, where the library's is -0.
+pub(super) fn total(floats: impl Iterator<Item = f64>) -> f64 {
+    floats.fold(0.0, |sum, float| sum + float)
+}

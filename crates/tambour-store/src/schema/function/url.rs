@@ -33,9 +33,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let urls = c.texts(0)?;
         c.make_texts(|row, out| {
             let url = urls.get(row);
-            let is_start = |byte: &u8| *byte == b'?' || *byte == b'#';
-            let start = url.iter().position(is_start).filter(|at| url[*at] == b'?');
-            let Some(start) = start else { return out.extend_from_slice(url) };
+            let Some(start) = memchr(b'?', url) else { return out.extend_from_slice(url) };
             out.extend_from_slice(url.get(..start).unwrap_or_default());
             let rest = url.get(start..).unwrap_or_default();
             if let Some(at) = memchr(b'#', rest) {
@@ -45,7 +43,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     Function::new("cutQueryStringAndFragment", rule!(String => DataType::String), |c| {
         part(c, |url| {
-            let end = url.iter().position(|byte| matches!(byte, b'?' | b'#'));
+            let end = memchr(b'?', url).or_else(|| memchr(b'#', url));
             url.get(..end.unwrap_or(url.len())).unwrap_or_default()
         })
     }),
@@ -162,7 +160,7 @@ fn domain(url: &[u8]) -> &[u8] {
     for (at, byte) in url.iter().enumerate().skip(begin) {
         match byte {
             b'.' => {
-                if matches!(url.get(at + 1), None | Some(b'.')) {
+                if at + 1 == url.len() {
                     return &[];
                 }
                 dot = Some(at);
@@ -211,11 +209,7 @@ fn path(url: &[u8]) -> &[u8] {
 }
 
 fn query(url: &[u8]) -> &[u8] {
-    let start = url.iter().position(|byte| matches!(byte, b'?' | b'#'));
-    match start {
-        Some(at) if url[at] == b'?' => before(url.get(at + 1..).unwrap_or_default(), b'#'),
-        _ => &[],
-    }
+    before(after(url, b'?'), b'#')
 }
 
 fn fragment(url: &[u8]) -> &[u8] {
@@ -223,11 +217,9 @@ fn fragment(url: &[u8]) -> &[u8] {
 }
 
 fn query_and_fragment(url: &[u8]) -> &[u8] {
-    let start = url.iter().position(|byte| matches!(byte, b'?' | b'#'));
-    match start {
-        Some(at) if url[at] == b'?' => url.get(at + 1..).unwrap_or_default(),
-        Some(at) => url.get(at..).unwrap_or_default(),
-        None => &[],
+    match memchr(b'?', url) {
+        Some(at) => url.get(at + 1..).unwrap_or_default(),
+        None => memchr(b'#', url).and_then(|at| url.get(at..)).unwrap_or_default(),
     }
 }
 
@@ -279,10 +271,12 @@ fn cut_www(call: &Call) -> Result<ArrayRef, StoreError> {
 fn parameters(url: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let start = url.iter().position(|byte| matches!(byte, b'?' | b'#'));
     let rest = start.and_then(|at| url.get(at + 1..)).unwrap_or_default();
-    rest.split(|byte| matches!(byte, b'&' | b'#' | b'?' | b';')).filter_map(|whole| {
-        let at = memchr(b'=', whole)?;
-        Some((whole.get(..at)?, whole))
-    })
+    let mut pieces: Vec<&[u8]> = rest.split(|byte| matches!(byte, b'&' | b'#')).collect();
+    // The last one is none without a value.
+    if pieces.last().is_some_and(|last| memchr(b'=', last).is_none()) {
+        pieces.pop();
+    }
+    pieces.into_iter().map(|whole| (before(whole, b'='), whole))
 }
 
 /// Where the value of a parameter begins.
@@ -316,8 +310,8 @@ fn cut_parameter(url: &[u8], name: &[u8], out: &mut Vec<u8>) {
     // The sign before goes with the last one, the sign after with the others.
     let (cut_from, cut_to) = match url.get(start - 1) {
         _ if is_followed => (start, end + 1),
-        Some(b'#') => (start, end),
-        _ => (start - 1, end),
+        Some(b'&') => (start - 1, end),
+        _ => (start, end),
     };
     out.extend_from_slice(url.get(..cut_from).unwrap_or_default());
     out.extend_from_slice(url.get(cut_to..).unwrap_or_default());
@@ -344,8 +338,11 @@ fn hierarchy(call: &Call, only_path: bool) -> Result<ArrayRef, StoreError> {
                 at = url.len().min(at + 1);
                 list.push(url.get(..at).unwrap_or_default());
             }
-        } else if only_path {
-            at = usize::from(url.first() == Some(&b'/'));
+        } else {
+            if !only_path && !url.is_empty() {
+                list.push(url);
+            }
+            return;
         }
         while at < url.len() {
             at += url.iter().skip(at).take_while(|byte| !is_sign(byte)).count();

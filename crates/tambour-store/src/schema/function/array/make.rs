@@ -120,6 +120,9 @@ fn range(call: &Call) -> Result<ArrayRef, StoreError> {
             lengths.push(0);
             continue;
         }
+        if second.is_none() && to < 0 {
+            return Err(call.value_error(row, "an end alone must not be negative"));
+        }
         if step == 0 {
             return Err(call.value_error(row, "the step must not be 0"));
         }

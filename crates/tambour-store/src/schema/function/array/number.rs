@@ -1,7 +1,7 @@
 //! Numbers of arrays put together: `arraySum`, `arrayAvg`, `arrayProduct`, `arrayMin`, `arrayCumSum`, `arrayDifference`.
 
 use super::super::access::{
-    Kind, Lists, array_of, integer_array, item_of, list_array, takes, type_at, wide_integers,
+    Kind, Lists, array_of, integer_array, item_of, list_array, takes, total, type_at, wide_integers,
 };
 use super::super::arithmetic::{Integer, integer};
 use super::super::{Call, Function, Signature, bare, cast, wrong};
@@ -69,7 +69,7 @@ fn folded(call: &Call, fold: impl Fn(&[f64]) -> f64) -> Result<ArrayRef, StoreEr
 fn sum(call: &Call) -> Result<ArrayRef, StoreError> {
     let lists = call.lists(0)?;
     match call.result {
-        DataType::Float64 => folded(call, |items| items.iter().sum()),
+        DataType::Float64 => folded(call, |items| total(items.iter().copied())),
         DataType::Decimal { .. } => {
             let Some(items) = lists.items.values.as_primitive_opt::<Decimal128Type>() else {
                 return Err(wrong(call.name, "it does not take decimals of more than 38 digits"));

@@ -218,14 +218,16 @@ fn each<T>(
     Ok((0..call.rows).map(of_row).collect())
 }
 
-fn number(value: &Json, from_text: bool) -> Option<i128> {
+/// `JSONExtract` takes more for a number than `JSONExtractInt` does.
+fn number(value: &Json, is_wide: bool) -> Option<i128> {
     match value {
         Json::Unsigned(number) => Some(i128::from(*number)),
         Json::Signed(number) => Some(i128::from(*number)),
-        Json::Bool(value) => Some(i128::from(*value)),
-        // Floats count if they are whole numbers.
-        Json::Float(float) if float.is_finite() && float.abs() < 1e19 => {
-            Some(*float as i128).filter(|_| !from_text || float.trunc().total_cmp(float).is_eq())
+        Json::Bool(value) if is_wide => Some(i128::from(*value)),
+        Json::Float(float) if float.abs() < 1e19 => Some(*float as i128),
+        Json::Text(text) if is_wide => {
+            let of_float = || text.parse::<f64>().ok().filter(|it| it.abs() < 1e19);
+            text.parse().ok().or_else(|| of_float().map(|float| float as i128))
         }
         Json::Text(text) => text.parse().ok(),
         _ => None,
@@ -237,7 +239,6 @@ fn float(value: &Json) -> Option<f64> {
         Json::Unsigned(number) => Some(*number as f64),
         Json::Signed(number) => Some(*number as f64),
         Json::Float(float) => Some(*float),
-        Json::Bool(value) => Some(f64::from(*value)),
         Json::Text(text) => text.parse().ok(),
         _ => None,
     }
@@ -374,7 +375,10 @@ fn build(name: &str, wanted: &DataType, values: &[Option<&Json>]) -> Result<Arra
         }
         float_type @ (DataType::Float32 | DataType::Float64) => {
             let floats = values.iter().map(|value| {
-                let float = value.and_then(float);
+                let float = match value {
+                    Some(Json::Bool(value)) => Some(f64::from(*value)),
+                    other => other.and_then(float),
+                };
                 if is_nullable { float } else { Some(float.unwrap_or(0.0)) }
             });
             let floats: ArrayRef =

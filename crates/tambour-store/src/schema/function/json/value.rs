@@ -158,7 +158,6 @@ fn write_text(out: &mut String, text: &str) {
         let _ = match letter {
             '"' => out.write_str("\\\""),
             '\\' => out.write_str("\\\\"),
-            '/' => out.write_str("\\/"),
             '\n' => out.write_str("\\n"),
             '\r' => out.write_str("\\r"),
             '\t' => out.write_str("\\t"),

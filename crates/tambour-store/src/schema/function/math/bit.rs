@@ -81,6 +81,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         list_array(lengths, values, item)
     }),
     Function::new("bitmaskToList", rule!(Integer => DataType::String), |c| {
+        let is_signed = integer(&c.operand(0)?.data_type).is_some_and(|it| it.is_signed);
         let (numbers, bits) = (c.integers(0)?, width(c, 0)?);
         c.make_texts(|row, out| {
             let number = numbers.get(row);
@@ -88,7 +89,10 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
                 if !out.is_empty() {
                     out.push(b',');
                 }
-                out.extend((1_u64 << bit).to_string().into_bytes());
+                let is_sign = is_signed && bit + 1 == bits;
+                let value = 1_i128 << bit;
+                let value = if is_sign { -value } else { value };
+                out.extend(value.to_string().into_bytes());
             }
         })
     }),
@@ -136,10 +140,9 @@ fn in_result(call: &Call, number: i128) -> i128 {
 /// By how many bits; a negative number is an error.
 fn counts(call: &Call) -> Result<super::super::access::Integers, StoreError> {
     let counts = call.integers(1)?;
-    let limit = result_width(call);
     for row in 0..call.rows {
-        if !(0..=limit).contains(&counts.get(row)) && !call.is_null(row) {
-            return Err(call.value_error(row, format!("the shift must be 0 to {limit} bits")));
+        if counts.get(row) < 0 && !call.is_null(row) {
+            return Err(call.value_error(row, "the shift must not be negative"));
         }
     }
     Ok(counts)

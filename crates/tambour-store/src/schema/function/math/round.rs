@@ -145,7 +145,7 @@ fn round(call: &Call, way: Way) -> Result<ArrayRef, StoreError> {
     }
 }
 
-/// The power of two below; negative integers give their own.
+/// The power of two below; of negative integers 0.
 fn round_to_exp2(call: &Call) -> Result<ArrayRef, StoreError> {
     if matches!(call.result, DataType::Float32 | DataType::Float64) {
         let floats = call.floats(0)?;
@@ -165,6 +165,6 @@ fn round_to_exp2(call: &Call) -> Result<ArrayRef, StoreError> {
         let number = numbers.get(row);
         let magnitude = number.unsigned_abs();
         let below = magnitude.checked_ilog2().map_or(0, |bit| 1_i128 << bit);
-        if number < 0 { -below } else { below }
+        if number < 0 { 0 } else { below }
     })
 }

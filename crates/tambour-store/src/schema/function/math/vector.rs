@@ -1,6 +1,6 @@
 //! Vectors, which are arrays of numbers: norms, distances, `arrayDotProduct`.
 
-use super::super::access::{Kind, Lists, item_of, takes, type_at};
+use super::super::access::{Kind, Lists, item_of, takes, total, type_at};
 use super::super::arithmetic::{Integer, integer};
 use super::super::{Call, Function, Signature, cast, wrong};
 use crate::StoreError;
@@ -12,7 +12,7 @@ use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
-    Function::new("L1Norm", one_type, |c| norm(c, |v| v.iter().map(|x| x.abs()).sum()))
+    Function::new("L1Norm", one_type, |c| norm(c, |v| total(v.iter().map(|x| x.abs()))))
         .aliases(&["normL1"]),
     Function::new("L2Norm", one_type, |c| norm(c, |v| squares(v).sqrt())).aliases(&["normL2"]),
     Function::new("L2SquaredNorm", one_type, |c| norm(c, squares)).aliases(&["normL2Squared"]),
@@ -21,7 +21,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     })
     .aliases(&["normLinf"]),
     Function::new("L1Distance", two_type, |c| {
-        distance(c, |pairs| pairs.iter().map(|(a, b)| (a - b).abs()).sum())
+        distance(c, |pairs| total(pairs.iter().map(|(a, b)| (a - b).abs())))
     })
     .aliases(&["distanceL1"]),
     Function::new("L2Distance", two_type, |c| {
@@ -29,7 +29,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     })
     .aliases(&["distanceL2"]),
     Function::new("L2SquaredDistance", two_type, |c| {
-        distance(c, |pairs| pairs.iter().map(|(a, b)| (a - b) * (a - b)).sum())
+        distance(c, |pairs| total(pairs.iter().map(|(a, b)| (a - b) * (a - b))))
     })
     .aliases(&["distanceL2Squared"]),
     Function::new("LinfDistance", two_type, |c| {
@@ -83,7 +83,7 @@ fn floats(lists: &Lists) -> Result<Vec<f64>, StoreError> {
 }
 
 fn squares(vector: &[f64]) -> f64 {
-    vector.iter().map(|x| x * x).sum()
+    total(vector.iter().map(|x| x * x))
 }
 
 fn norm(call: &Call, make: impl Fn(&[f64]) -> f64) -> Result<ArrayRef, StoreError> {
@@ -123,7 +123,11 @@ fn dot_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError>
     let integers = (integer(item_of(type_at(s, 0))), integer(item_of(type_at(s, 1))));
     Ok(match integers {
         (Some(left), Some(right)) => {
-            Integer { bits: 64, is_signed: left.is_signed || right.is_signed }.data_type()
+            Integer {
+                bits: (left.bits.max(right.bits) * 2).min(64),
+                is_signed: left.is_signed || right.is_signed,
+            }
+            .data_type()
         }
         _ => float_of(s),
     })
@@ -131,7 +135,7 @@ fn dot_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError>
 
 fn dot(call: &Call) -> Result<ArrayRef, StoreError> {
     if matches!(call.result, DataType::Float32 | DataType::Float64) {
-        return distance(call, |pairs| pairs.iter().map(|(a, b)| a * b).sum());
+        return distance(call, |pairs| total(pairs.iter().map(|(a, b)| a * b)));
     }
     let (left, right) = (call.lists(0)?, call.lists(1)?);
     let a = super::super::access::wide_integers(&left.items.values)?;

@@ -1,6 +1,6 @@
 //! Numbers reduced to one: moments, entropies, exact quantiles, weighted averages.
 
-use super::super::access::{Kind, Lists, array_of, item_of, list_array, takes, type_at};
+use super::super::access::{Kind, Lists, array_of, item_of, list_array, takes, total, type_at};
 use super::super::arithmetic::integer;
 use super::super::array::{compare_items, null_at, one_each, plain_item};
 use super::super::{Call, Function, Signature, bare, cast, expect_count, wrong};
@@ -112,12 +112,12 @@ fn entropy(call: &Call) -> Result<ArrayRef, StoreError> {
         for at in lists.range(row).filter(|at| !null_at(&lists.items.values, *at)) {
             *counts.entry(items.get(at)).or_default() += 1;
         }
-        let total = counts.values().sum::<u64>() as f64;
+        let count = counts.values().sum::<u64>() as f64;
         // In one order, so that the last digits do not vary.
         let mut counts: Vec<u64> = counts.into_values().collect();
         counts.sort_unstable();
-        let share = |count: &u64| *count as f64 / total;
-        counts.iter().map(share).map(|p| -p * p.log2()).sum()
+        let share = |of_one: &u64| *of_one as f64 / count;
+        total(counts.iter().map(share).map(|p| -p * p.log2()))
     })
 }
 
@@ -143,7 +143,7 @@ fn delta_sum(call: &Call) -> Result<ArrayRef, StoreError> {
     let lists = call.lists(0)?;
     if matches!(call.result, DataType::Float32 | DataType::Float64) {
         return folded(call, |values| {
-            values.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)).sum()
+            total(values.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)))
         });
     }
     let items = super::super::access::wide_integers(&lists.items.values)?;

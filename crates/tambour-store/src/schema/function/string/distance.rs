@@ -149,9 +149,6 @@ fn jaro(left: &[u8], right: &[u8]) -> Option<f64> {
     if is_too_long(left, right) {
         return None;
     }
-    if left.is_empty() && right.is_empty() {
-        return Some(1.0);
-    }
     let reach = (left.len().max(right.len()) / 2).saturating_sub(1);
     let mut is_taken = vec![false; right.len()];
     let mut matched = Vec::new();
@@ -185,7 +182,8 @@ fn winkler(left: &[u8], right: &[u8]) -> Option<f64> {
 
 fn jaccard<T: Eq + std::hash::Hash>(left: &HashSet<T>, right: &HashSet<T>) -> f64 {
     let common = left.intersection(right).count() as f64;
-    common / (left.len() as f64 + right.len() as f64 - common)
+    let all = left.len() as f64 + right.len() as f64 - common;
+    if all == 0.0 { 0.0 } else { common / all }
 }
 
 fn soundex(text: &[u8], out: &mut Vec<u8>) {

@@ -34,7 +34,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("ascii", rule!(String => DataType::Int32), |c| {
         let texts = c.texts(0)?;
         c.make_numbers::<Int32Type>(|row| {
-            texts.get(row).first().map_or(0, |byte| i32::from(byte.cast_signed()))
+            texts.get(row).first().map_or(0, |byte| i32::from(*byte))
         })
     })
     .any_case(),
@@ -248,7 +248,7 @@ fn overlay(call: &Call, letters_count: bool) -> Result<ArrayRef, StoreError> {
         let offset = offsets.get(row);
         let start = match offset {
             1.. => (offset - 1).min(have),
-            0 => 0,
+            0 => have,
             _ => (have + offset).max(0),
         };
         let length = match lengths.as_ref().map(|lengths| lengths.get(row)) {
@@ -269,5 +269,5 @@ fn entropy(text: &[u8]) -> f64 {
     text.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
     let total = text.len() as f64;
     let share = |count: &u64| *count as f64 / total;
-    counts.iter().filter(|count| **count > 0).map(share).map(|p| -p * p.log2()).sum()
+    counts.iter().filter(|count| **count > 0).map(share).map(|p| -p * p.log2()).fold(0.0, |sum, part| sum + part)
 }

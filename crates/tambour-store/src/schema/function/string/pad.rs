@@ -58,10 +58,8 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         let texts = c.texts(0)?;
         c.make_texts(|row, out| {
             let text = texts.get(row);
-            let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+            let end = memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
             let line = text.get(..end).unwrap_or_default();
-            let line =
-                if end < text.len() { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
             out.extend_from_slice(line);
         })
     }),
@@ -106,10 +104,10 @@ fn pad(call: &Call, letters_count: bool, is_left: bool) -> Result<ArrayRef, Stor
         let filling = if filling.is_empty() { b" " } else { filling };
         let have = size(letters_count, text);
         let wanted = counts.get(row);
-        if wanted < 0 {
-            return Ok(());
+        if wanted < 0 && !call.is_null(row) {
+            return Err(call.value_error(row, format!("the length {wanted} is negative")));
         }
-        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        let wanted = usize::try_from(wanted.max(0)).unwrap_or(usize::MAX);
         call.check_size(row, wanted)?;
         if wanted <= have {
             out.extend_from_slice(
@@ -184,6 +182,10 @@ fn trim(call: &Call, from_left: bool, from_right: bool) -> Result<ArrayRef, Stor
 fn substring_index(call: &Call) -> Result<ArrayRef, StoreError> {
     let (texts, counts) = (call.texts(0)?, call.integers(2)?);
     let delimiter = call.constant_text(1)?;
+    let is_utf8 = call.name.ends_with("UTF8");
+    if is_utf8 && letters(&delimiter) != 1 || !is_utf8 && delimiter.len() != 1 {
+        return Err(super::super::wrong(call.name, "the second argument must be one character"));
+    }
     call.make_texts(|row, out| {
         let text = texts.get(row);
         let count = counts.get(row);

@@ -38,7 +38,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         list_array(lengths, Arc::new(values), &DataType::UInt64)
     }),
     Function::new("extract", rule!(Text ConstText => DataType::String), |c| {
-        let (texts, regex) = (c.texts(0)?, constant(c, 1, true)?);
+        let (texts, regex) = (c.texts(0)?, constant(c, 1)?);
         c.make_texts(|row, out| {
             if let Some(groups) = regex.captures(texts.get(row)) {
                 out.extend_from_slice(wanted(&groups));
@@ -46,7 +46,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         })
     }),
     Function::new("extractAll", rule!(Text ConstText => array_of(DataType::String)), |c| {
-        let (texts, regex) = (c.texts(0)?, constant(c, 1, true)?);
+        let (texts, regex) = (c.texts(0)?, constant(c, 1)?);
         c.make_text_lists(|row, list| {
             for groups in regex.captures_iter(texts.get(row)) {
                 // ClickHouse leaves empty matches out.
@@ -107,11 +107,11 @@ fn wanted<'a>(groups: &regex::bytes::Captures<'a>) -> &'a [u8] {
     groups.get(index).map_or(&[], |group| group.as_bytes())
 }
 
-fn compiled(name: &str, pattern: &[u8], any_line: bool) -> Result<Regex, StoreError> {
+fn compiled(name: &str, pattern: &[u8]) -> Result<Regex, StoreError> {
     let refuse = |problem: String| wrong(name, format!("the regular expression: {problem}"));
     let text = std::str::from_utf8(pattern).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
     RegexBuilder::new(&translated(text))
-        .dot_matches_new_line(any_line)
+        .dot_matches_new_line(true)
         .size_limit(4 << 20)
         .nest_limit(100)
         .build()
@@ -122,8 +122,8 @@ fn compiled(name: &str, pattern: &[u8], any_line: bool) -> Result<Regex, StoreEr
         })
 }
 
-fn constant(call: &Call, index: usize, any_line: bool) -> Result<Regex, StoreError> {
-    compiled(call.name, &call.constant_text(index)?, any_line)
+fn constant(call: &Call, index: usize) -> Result<Regex, StoreError> {
+    compiled(call.name, &call.constant_text(index)?)
 }
 
 /// The expression with the words of RE2 in the syntax of the crate: `\d`, `\w`, `\s` and `\b` are ASCII there, and a `[`, `&&`,
@@ -215,14 +215,13 @@ fn push_escape(class: char, in_class: bool, out: &mut String) {
 /// Expressions of a column, each compiled when it is another than that of the row before.
 struct Cache {
     last: Option<(Vec<u8>, Regex)>,
-    any_line: bool,
 }
 
 impl Cache {
     fn get(&mut self, name: &str, pattern: &[u8]) -> Result<&Regex, StoreError> {
         let is_known = self.last.as_ref().is_some_and(|(known, _)| known == pattern);
         if !is_known {
-            self.last = Some((pattern.to_vec(), compiled(name, pattern, self.any_line)?));
+            self.last = Some((pattern.to_vec(), compiled(name, pattern)?));
         }
         match &self.last {
             Some((_, regex)) => Ok(regex),
@@ -233,7 +232,7 @@ impl Cache {
 
 fn matching(call: &Call, negated: bool) -> Result<ArrayRef, StoreError> {
     let (texts, patterns) = (call.texts(0)?, call.texts(1)?);
-    let mut cache = Cache { last: None, any_line: true };
+    let mut cache = Cache { last: None };
     let mut found = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         let is_match =
@@ -254,7 +253,7 @@ fn multi(call: &Call) -> Result<Vec<Vec<u64>>, StoreError> {
         if compiled_before.as_ref().is_none_or(|(known, _)| *known != range) {
             let all = range
                 .clone()
-                .map(|at| compiled(call.name, items.value(at).unwrap_or_default(), true));
+                .map(|at| compiled(call.name, items.value(at).unwrap_or_default()));
             compiled_before = Some((range, all.collect::<Result<_, _>>()?));
         }
         let all = compiled_before.iter().flat_map(|(_, all)| all.iter().enumerate());
@@ -265,7 +264,7 @@ fn multi(call: &Call) -> Result<Vec<Vec<u64>>, StoreError> {
 }
 
 fn with_groups(call: &Call) -> Result<Regex, StoreError> {
-    let regex = constant(call, 1, true)?;
+    let regex = constant(call, 1)?;
     match regex.captures_len() {
         1 => Err(wrong(call.name, "the regular expression has no groups")),
         count if count > GROUPS_MAX => {
@@ -323,7 +322,7 @@ fn regrouped(
 }
 
 fn regexp_extract(call: &Call) -> Result<ArrayRef, StoreError> {
-    let (texts, regex) = (call.texts(0)?, constant(call, 1, true)?);
+    let (texts, regex) = (call.texts(0)?, constant(call, 1)?);
     let indexes = call.optional_integers(2)?;
     let count = regex.captures_len();
     call.try_texts(|row, out| {
@@ -342,7 +341,7 @@ fn regexp_extract(call: &Call) -> Result<ArrayRef, StoreError> {
 fn count(call: &Call, flags: &str) -> Result<ArrayRef, StoreError> {
     let texts = call.texts(0)?;
     let pattern = [flags.as_bytes(), &call.constant_text(1)?].concat();
-    let regex = compiled(call.name, &pattern, true)?;
+    let regex = compiled(call.name, &pattern)?;
     call.make_numbers::<UInt64Type>(|row| {
         regex.find_iter(texts.get(row)).filter(|found| !found.is_empty()).count() as u64
     })
@@ -369,7 +368,7 @@ fn push_replacement(out: &mut Vec<u8>, replacement: &[u8], groups: &regex::bytes
 
 fn replace(call: &Call, only_first: bool) -> Result<ArrayRef, StoreError> {
     let (texts, patterns, others) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
-    let mut cache = Cache { last: None, any_line: false };
+    let mut cache = Cache { last: None };
     let limit = if only_first { 1 } else { usize::MAX };
     call.try_texts(|row, out| {
         if call.is_null(row) {
@@ -378,12 +377,21 @@ fn replace(call: &Call, only_first: bool) -> Result<ArrayRef, StoreError> {
         let (text, other) = (texts.get(row), others.get(row));
         let regex = cache.get(call.name, patterns.get(row))?;
         let mut from = 0;
-        for groups in regex.captures_iter(text).take(limit) {
-            let Some(whole) = groups.get(0) else { continue };
+        // An empty expression replaces nothing.
+        let mut left = if patterns.get(row).is_empty() { 0 } else { limit };
+        while left > 0 && from <= text.len() {
+            let Some(groups) = regex.captures_at(text, from) else { break };
+            let Some(whole) = groups.get(0) else { break };
             out.extend_from_slice(text.get(from..whole.start()).unwrap_or_default());
             push_replacement(out, other, &groups);
             call.check_size(row, out.len())?;
             from = whole.end();
+            left -= 1;
+            if whole.is_empty() {
+                // The next byte is not looked at again.
+                out.extend(text.get(from));
+                from += 1;
+            }
         }
         out.extend_from_slice(text.get(from..).unwrap_or_default());
         Ok(())
@@ -393,7 +401,7 @@ fn replace(call: &Call, only_first: bool) -> Result<ArrayRef, StoreError> {
 fn split(call: &Call) -> Result<ArrayRef, StoreError> {
     let texts = call.texts(1)?;
     let pattern = call.constant_text(0)?;
-    let regex = compiled(call.name, &pattern, true)?;
+    let regex = compiled(call.name, &pattern)?;
     let limit = call.optional_integers(2)?.map_or(0, |limits| limits.get(0));
     let limit = usize::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     call.make_text_lists(|row, list| {

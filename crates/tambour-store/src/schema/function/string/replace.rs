@@ -20,7 +20,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         c.make_texts(|row, out| {
             for byte in texts.get(row) {
                 match byte {
-                    0 => out.extend_from_slice(b"\\0"),
+                    0 => out.extend([b'\\', 0]),
                     b'\\' | b'(' | b')' | b'^' | b'$' | b'.' | b'[' | b']' | b'?' | b'*' | b'+'
                     | b'{' | b':' | b'-' | b'|' => out.extend([b'\\', *byte]),
                     other => out.push(*other),
