@@ -2,6 +2,7 @@
 //! [`rule!`], columns and constants are read alike ([`TextColumn`], [`Integers`], [`Floats`], [`Lists`]), texts are bytes.
 
 use super::arithmetic::integer;
+pub(super) use super::common::{common_type, supertype, widened};
 use super::text::Texts;
 use super::{Call, Operand, Signature, cast, expect_count, undress, wrong};
 use crate::StoreError;
@@ -18,7 +19,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
 use std::sync::Arc;
-use tambour_part::types::{DataType, Strings};
+use tambour_part::types::DataType;
 
 /// Most bytes of one text that a function makes, and most elements of one array: beyond them it is an error.
 pub(super) const RESULT_MAX: usize = 1 << 28;
@@ -465,7 +466,8 @@ pub(super) fn as_texts(bytes: BinaryViewArray, wants_bytes: bool) -> ArrayRef {
     }
 }
 
-fn has_bytes(arrow: &ArrowType) -> bool {
+/// True if there are strings among the values that are held as bytes.
+pub(super) fn has_bytes(arrow: &ArrowType) -> bool {
     match arrow {
         ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => true,
         ArrowType::Dictionary(_, inner) => has_bytes(inner),
@@ -578,87 +580,6 @@ pub(super) fn optional_integers(
     let array = integer_array(name, data_type, values.iter().map(|value| value.unwrap_or(0)))?;
     let data = array.to_data().into_builder().nulls(Some(nulls)).build();
     Ok(arrow_array::make_array(data.map_err(StoreError::arrow("mark NULLs"))?))
-}
-
-/// The type that holds the values of both, as ClickHouse's arrays and conditions find it.
-pub(super) fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
-    use DataType::{Float32, Float64, LowCardinality, Nullable};
-    if left == right {
-        return Some(left.clone());
-    }
-    match (left, right) {
-        (LowCardinality(inner), other) | (other, LowCardinality(inner)) => supertype(inner, other),
-        (Nullable(a), Nullable(b)) => supertype(a, b).map(nullable),
-        (Nullable(a), other) | (other, Nullable(a)) => supertype(a, other).map(nullable),
-        (DataType::Array(a), DataType::Array(b)) => supertype(a, b).map(array_of),
-        (DataType::Tuple(a), DataType::Tuple(b)) if a.len() == b.len() => a
-            .iter()
-            .zip(b)
-            .map(|((name, a), (other, b))| {
-                let name = if name == other { name.clone() } else { None };
-                supertype(a, b).map(|inner| (name, inner))
-            })
-            .collect::<Option<Vec<_>>>()
-            .map(DataType::Tuple),
-        (DataType::String, DataType::FixedString(_))
-        | (DataType::FixedString(_), DataType::String | DataType::FixedString(_)) => {
-            Some(DataType::String)
-        }
-        (Float32, Float64) | (Float64, Float32) => Some(Float64),
-        (float @ (Float32 | Float64), other) | (other, float @ (Float32 | Float64)) => {
-            let integer = integer(other)?;
-            match (float, integer.bits) {
-                (_, 64) => None,
-                (Float32, 8 | 16) => Some(Float32),
-                _ => Some(Float64),
-            }
-        }
-        _ => {
-            let (a, b) = (integer(left)?, integer(right)?);
-            if a.is_signed == b.is_signed {
-                return Some(if a.bits >= b.bits { a.data_type() } else { b.data_type() });
-            }
-            let (signed, unsigned) = if a.is_signed { (a, b) } else { (b, a) };
-            let bits = if signed.bits > unsigned.bits { signed.bits } else { unsigned.bits * 2 };
-            let is_signed = true;
-            (unsigned.bits < 64 && bits <= 64)
-                .then(|| super::arithmetic::Integer { bits, is_signed }.data_type())
-        }
-    }
-}
-
-/// The type of all arguments from one on.
-pub(super) fn common_type(
-    name: &'static str,
-    types: impl Iterator<Item = DataType>,
-) -> Result<DataType, StoreError> {
-    let mut found: Option<DataType> = None;
-    for next in types {
-        found = Some(match found {
-            None => next,
-            Some(have) => supertype(&have, &next).ok_or_else(|| {
-                wrong(name, format!("there is no common type of {have} and {next}"))
-            })?,
-        });
-    }
-    found.ok_or_else(|| wrong(name, "it takes an argument"))
-}
-
-/// Values of one type as those of a wider one.
-pub(super) fn widened(values: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, StoreError> {
-    let strings = if has_bytes(values.data_type()) { Strings::Binary } else { Strings::Utf8 };
-    let arrow = wanted.arrow(strings);
-    if arrow == *values.data_type() {
-        return Ok(values.clone());
-    }
-    // Fixed strings are bytes.
-    if matches!(values.data_type(), ArrowType::FixedSizeBinary(_))
-        && matches!(arrow, ArrowType::Utf8View)
-    {
-        let bytes = cast(&cast(values, &ArrowType::Binary)?, &ArrowType::BinaryView)?;
-        return Ok(as_texts(bytes.as_binary_view().clone(), false));
-    }
-    cast(values, &arrow)
 }
 
 pub(super) fn is_nested(data_type: &DataType) -> bool {

@@ -14,6 +14,7 @@ mod arithmetic;
 mod array;
 mod calendar;
 mod civil;
+mod common;
 mod conversion;
 mod element;
 mod format;

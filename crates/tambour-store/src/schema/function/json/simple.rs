@@ -4,7 +4,6 @@
 use super::super::access::rule;
 use super::super::{Call, Function};
 use crate::StoreError;
-use arrow_array::ArrayRef;
 use memchr::memmem;
 use tambour_part::types::DataType;
 

@@ -122,13 +122,11 @@ fn dot_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError>
     two_type(name, s)?;
     let integers = (integer(item_of(type_at(s, 0))), integer(item_of(type_at(s, 1))));
     Ok(match integers {
-        (Some(left), Some(right)) => {
-            Integer {
-                bits: (left.bits.max(right.bits) * 2).min(64),
-                is_signed: left.is_signed || right.is_signed,
-            }
-            .data_type()
+        (Some(left), Some(right)) => Integer {
+            bits: (left.bits.max(right.bits) * 2).min(64),
+            is_signed: left.is_signed || right.is_signed,
         }
+        .data_type(),
         _ => float_of(s),
     })
 }

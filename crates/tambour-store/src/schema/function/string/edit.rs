@@ -33,9 +33,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     .aliases(&["isASCII"]),
     Function::new("ascii", rule!(String => DataType::Int32), |c| {
         let texts = c.texts(0)?;
-        c.make_numbers::<Int32Type>(|row| {
-            texts.get(row).first().map_or(0, |byte| i32::from(*byte))
-        })
+        c.make_numbers::<Int32Type>(|row| texts.get(row).first().map_or(0, |byte| i32::from(*byte)))
     })
     .any_case(),
     Function::new("concatWithSeparator", separated_type, separated).aliases(&["concat_ws"]),
@@ -269,5 +267,10 @@ fn entropy(text: &[u8]) -> f64 {
     text.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
     let total = text.len() as f64;
     let share = |count: &u64| *count as f64 / total;
-    counts.iter().filter(|count| **count > 0).map(share).map(|p| -p * p.log2()).fold(0.0, |sum, part| sum + part)
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(share)
+        .map(|p| -p * p.log2())
+        .fold(0.0, |sum, part| sum + part)
 }

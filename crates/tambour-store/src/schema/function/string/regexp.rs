@@ -251,9 +251,8 @@ fn multi(call: &Call) -> Result<Vec<Vec<u64>>, StoreError> {
     for row in 0..call.rows {
         let range = lists.range(row);
         if compiled_before.as_ref().is_none_or(|(known, _)| *known != range) {
-            let all = range
-                .clone()
-                .map(|at| compiled(call.name, items.value(at).unwrap_or_default()));
+            let all =
+                range.clone().map(|at| compiled(call.name, items.value(at).unwrap_or_default()));
             compiled_before = Some((range, all.collect::<Result<_, _>>()?));
         }
         let all = compiled_before.iter().flat_map(|(_, all)| all.iter().enumerate());
