@@ -177,6 +177,12 @@ impl ScalarUDFImpl for Wrapped {
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let has_null = args.arg_fields.iter().any(|field| field.data_type().is_null());
+        if has_null && self.function.takes_null_values() {
+            return plan_err!(
+                "{}: NULL needs a type here, as in CAST(NULL AS Nullable(Int32))",
+                self.name()
+            );
+        }
         if has_null {
             return Ok(Arc::new(self.of_null(args.arg_fields)));
         }

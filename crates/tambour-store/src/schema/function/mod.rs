@@ -254,6 +254,10 @@ impl Function {
         self.gives_bytes = true;
         self
     }
+    /// True if a NULL among its arguments is a value, which needs a type.
+    pub fn takes_null_values(&self) -> bool {
+        self.takes_nulls
+    }
     /// True if texts that it makes may not be UTF-8, though its arguments are.
     pub fn gives_bytes(&self) -> bool {
         self.gives_bytes
@@ -284,7 +288,9 @@ impl Function {
                 constant: argument.constant.clone(),
             })
             .collect();
-        let result = (self.typing)(self.name, &bare)?;
+        // Functions to which a NULL is a value see which arguments have NULLs.
+        let seen = if self.takes_nulls { arguments } else { &bare };
+        let result = (self.typing)(self.name, seen)?;
         let result = if self.takes_nulls { result } else { dress(result, arguments) };
         Ok(match result {
             DataType::LowCardinality(inner) if self.gives_bytes => *inner,

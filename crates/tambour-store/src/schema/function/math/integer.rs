@@ -183,11 +183,10 @@ fn pairs(call: &Call, is_multiple: bool) -> Result<ArrayRef, StoreError> {
         while y != 0 {
             (x, y) = (y, x % y);
         }
-        match is_multiple {
-            false => x,
-            true if x == 0 => 0,
-            true => (a / x).wrapping_mul(b),
+        if !is_multiple {
+            return x;
         }
+        a.checked_div(x).map_or(0, |part| part.wrapping_mul(b))
     })
 }
 
@@ -260,10 +259,9 @@ fn quotient_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreE
 
 fn remainder_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {
     let (left, right) = integers_of(name, s)?;
-    Ok(match left.is_signed {
-        true => Integer { bits: (right.bits * 2).min(64), is_signed: true }.data_type(),
-        false => Integer { is_signed: false, ..right }.data_type(),
-    })
+    let wide = Integer { bits: (right.bits * 2).min(64), is_signed: true };
+    let same = Integer { is_signed: false, ..right };
+    Ok(if left.is_signed { wide } else { same }.data_type())
 }
 
 fn positive_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError> {

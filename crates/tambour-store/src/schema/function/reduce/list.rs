@@ -102,7 +102,7 @@ fn top(call: &Call) -> Result<ArrayRef, StoreError> {
     picked(call, |places| {
         let mut order: Vec<(usize, u64)> = Vec::new();
         let mut known: HashMap<&[u8], usize> = HashMap::new();
-        for at in places.iter() {
+        for at in &*places {
             let index = *known.entry(items.get(*at)).or_insert_with(|| {
                 order.push((*at, 0));
                 order.len() - 1
