@@ -24,6 +24,9 @@ use tambour_part::types::DataType;
 /// Most bytes of one text that a function makes, and most elements of one array: beyond them it is an error.
 pub(super) const RESULT_MAX: usize = 1 << 28;
 
+/// Most bytes of all texts that a function makes at a time.
+const BATCH_MAX: usize = 1 << 32;
+
 /// What an argument may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -329,10 +332,15 @@ impl Call<'_> {
     ) -> Result<ArrayRef, StoreError> {
         let mut builder = BinaryViewBuilder::with_capacity(self.rows);
         let mut out = Vec::new();
+        let mut total = 0_usize;
         for row in 0..self.rows {
             out.clear();
             make(row, &mut out)?;
             self.check_size(row, out.len())?;
+            total += out.len();
+            if total > BATCH_MAX {
+                return Err(self.value_error(row, "the texts of a batch are larger than 4 GiB"));
+            }
             builder.append_value(&out);
         }
         Ok(as_texts(builder.finish(), self.wants_bytes()))

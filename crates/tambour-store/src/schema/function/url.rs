@@ -284,8 +284,8 @@ fn value_start(url: &[u8], name: &[u8]) -> Option<(usize, usize)> {
     let begin = url.iter().position(|byte| matches!(byte, b'?' | b'#'))?;
     let pattern = [name, b"="].concat();
     let found = memmem::find_iter(url.get(begin..)?, &pattern).find(|at| {
-        let before = url.get(begin + at - 1);
-        *at > 0 && matches!(before, Some(b'?' | b'#' | b'&'))
+        let before = at.checked_sub(1).and_then(|at| url.get(begin + at));
+        matches!(before, Some(b'?' | b'#' | b'&'))
     })?;
     Some((begin + found, begin + found + pattern.len()))
 }

@@ -187,6 +187,7 @@ fn resize(call: &Call) -> Result<ArrayRef, StoreError> {
     let sizes = call.integers(1)?;
     let filled = Filled::of(call)?;
     let mut picks = Picks::new(call);
+    let mut made = 0;
     for row in 0..call.rows {
         let range = filled.lists.range(row);
         let wanted = sizes.get(row);
@@ -194,6 +195,8 @@ fn resize(call: &Call) -> Result<ArrayRef, StoreError> {
         if size > 1 << 24 {
             return Err(call.value_error(row, "arrays of more than 16777216 items are refused"));
         }
+        made += size;
+        call.check_size(row, made)?;
         let missing = size.saturating_sub(range.len());
         let filling = std::iter::repeat_n(filled.filling(row), missing);
         let kept = range.len().min(size);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tambour_part::types::{DataType, Strings};
 
 /// Most items of all arrays that one call of `range` makes.
-const RANGE_MAX: u128 = 500_000_000;
+const RANGE_MAX: u128 = 1 << 26;
 
 macro_rules! empty {
     ($($name:literal $item:expr;)+) => {
@@ -148,6 +148,7 @@ fn repeated(call: &Call, count: usize, value: usize) -> Result<ArrayRef, StoreEr
         if count < 0 || count > 1 << 24 {
             return Err(call.value_error(row, "the length must be 0 to 16777216"));
         }
+        call.check_size(row, places.len() + count as usize)?;
         let place = if operand.is_constant { 0 } else { row as u32 };
         places.extend(std::iter::repeat_n(place, count as usize));
         lengths.push(count as usize);

@@ -24,12 +24,16 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     .any_case(),
     Function::new("bitShiftLeft", pair_type, |c| {
         let (numbers, by, bits) = (c.integers(0)?, counts(c)?, result_width(c));
-        c.make_integers(|row| if by.get(row) >= bits { 0 } else { numbers.get(row) << by.get(row) })
+        c.make_integers(|row| {
+            let by = by.get(row);
+            if (0..bits).contains(&by) { numbers.get(row) << by } else { 0 }
+        })
     }),
     Function::new("bitShiftRight", pair_type, |c| {
         let (numbers, by, bits) = (c.integers(0)?, counts(c)?, result_width(c));
         c.make_integers(|row| {
-            if by.get(row) >= bits { 0 } else { in_result(c, numbers.get(row)) >> by.get(row) }
+            let by = by.get(row);
+            if (0..bits).contains(&by) { in_result(c, numbers.get(row)) >> by } else { 0 }
         })
     }),
     Function::new("bitRotateLeft", pair_type, |c| rotate(c, true)),
@@ -42,7 +46,9 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
                 return Err(c.value_error(row, format!("there is no bit {}", places.get(row))));
             }
         }
-        c.make_numbers::<UInt8Type>(|row| (numbers.get(row) >> places.get(row) & 1) as u8)
+        c.make_numbers::<UInt8Type>(|row| {
+            (numbers.get(row) >> places.get(row).clamp(0, 127) & 1) as u8
+        })
     }),
     Function::new("bitTestAll", many_type, |c| test_many(c, true)),
     Function::new("bitTestAny", many_type, |c| test_many(c, false)),

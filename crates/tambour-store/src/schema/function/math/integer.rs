@@ -197,7 +197,7 @@ fn factorial(call: &Call) -> Result<ArrayRef, StoreError> {
             return Err(call.value_error(row, "the factorials of more than 20 do not fit 64 bits"));
         }
     }
-    call.make_numbers::<UInt64Type>(|row| (1..=numbers.get(row).min(20) as u64).product())
+    call.make_numbers::<UInt64Type>(|row| (1..=numbers.get(row).clamp(0, 20) as u64).product())
 }
 
 fn int_exp(call: &Call, base: u64, limit: i128) -> Result<ArrayRef, StoreError> {
