@@ -44,8 +44,6 @@ pub(super) enum Kind {
     Number,
     /// Integers, floats and decimals.
     Numeric,
-    /// Date, Date32, DateTime, DateTime64.
-    Moment,
     Array,
     /// An array of texts.
     Texts,
@@ -67,7 +65,6 @@ impl Kind {
             Self::ConstInteger => is_integer && argument.constant.is_some(),
             Self::Number => is_number,
             Self::Numeric => is_number || matches!(data_type, DataType::Decimal { .. }),
-            Self::Moment => is_moment(data_type),
             Self::Array => matches!(data_type, DataType::Array(_)),
             Self::Texts => match data_type {
                 DataType::Array(item) => {
@@ -89,7 +86,6 @@ impl Kind {
             Self::ConstInteger => "a constant integer",
             Self::Number => "an integer or a float",
             Self::Numeric => "a number",
-            Self::Moment => "a Date, Date32, DateTime or DateTime64",
             Self::Array => "an Array",
             Self::Texts => "an Array(String)",
             Self::Map => "a Map",
@@ -196,11 +192,6 @@ impl Integers {
     pub(super) fn get(&self, row: usize) -> i128 {
         let row = if self.is_constant { 0 } else { row };
         self.values.get(row).copied().unwrap_or(0)
-    }
-    /// The same, moved into the range of 64 bits.
-    pub(super) fn short(&self, row: usize) -> i64 {
-        let number = self.get(row);
-        i64::try_from(number).unwrap_or(if number < 0 { i64::MIN } else { i64::MAX })
     }
 }
 
@@ -345,21 +336,6 @@ impl Call<'_> {
         }
         Ok(as_texts(builder.finish(), self.wants_bytes()))
     }
-    /// A text or NULL per row.
-    pub(super) fn make_optional_texts(
-        &self,
-        mut make: impl FnMut(usize, &mut Vec<u8>) -> bool,
-    ) -> Result<ArrayRef, StoreError> {
-        let mut builder = BinaryViewBuilder::with_capacity(self.rows);
-        let mut out = Vec::new();
-        for row in 0..self.rows {
-            out.clear();
-            let is_there = make(row, &mut out);
-            self.check_size(row, out.len())?;
-            builder.append_option(is_there.then_some(&out));
-        }
-        Ok(as_texts(builder.finish(), self.wants_bytes()))
-    }
     pub(super) fn check_size(&self, row: usize, size: usize) -> Result<(), StoreError> {
         if size <= RESULT_MAX {
             return Ok(());
@@ -453,10 +429,6 @@ impl TextList {
         if self.count <= RESULT_MAX {
             self.builder.append_value(text);
         }
-    }
-    pub(super) fn push_null(&mut self) {
-        self.count += 1;
-        self.builder.append_null();
     }
     pub(super) fn len(&self) -> usize {
         self.count

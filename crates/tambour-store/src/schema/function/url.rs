@@ -326,23 +326,18 @@ fn hierarchy(call: &Call, only_path: bool) -> Result<ArrayRef, StoreError> {
         let is_word = |byte: &&u8| **byte > b'!' && !matches!(**byte, b':' | b'/' | b'?' | b'#');
         let word = url.iter().take_while(is_word).count();
         let has_protocol = url.get(word..).is_some_and(|rest| rest.starts_with(b"://"));
-        let mut at = 0;
-        let mut base = 0;
-        if has_protocol {
-            at = word + 3;
-            at += url.iter().skip(at).take_while(|byte| !is_sign(byte)).count();
-            if only_path {
-                base = at;
-                at = url.len().min(at + 1);
-            } else {
-                at = url.len().min(at + 1);
-                list.push(url.get(..at).unwrap_or_default());
-            }
-        } else {
+        if !has_protocol {
             if !only_path && !url.is_empty() {
                 list.push(url);
             }
             return;
+        }
+        let mut at = word + 3;
+        at += url.iter().skip(at).take_while(|byte| !is_sign(byte)).count();
+        let base = if only_path { at } else { 0 };
+        at = url.len().min(at + 1);
+        if !only_path {
+            list.push(url.get(..at).unwrap_or_default());
         }
         while at < url.len() {
             at += url.iter().skip(at).take_while(|byte| !is_sign(byte)).count();

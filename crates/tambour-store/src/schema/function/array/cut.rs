@@ -288,7 +288,7 @@ fn flatten(call: &Call) -> Result<ArrayRef, StoreError> {
         let rows = operand.values.len();
         let inner = Call { name: call.name, operands, result: call.result, rows }.lists(0)?;
         for range in &mut ranges {
-            *range = if range.is_empty() {
+            *range = if range.start == range.end {
                 0..0
             } else {
                 inner.range(range.start).start..inner.range(range.end - 1).end
