@@ -1,9 +1,9 @@
-//! What stands in arrays and maps: `arrayElement` (a subscript), `mapContains`, `indexOf`.
+//! What stands in arrays and maps: `arrayElement` (a subscript), `mapContains`.
 
 use super::{Call, Function, Signature, bare, cast, expect_count, take, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt8Type, UInt64Type};
+use arrow_array::types::{Int64Type, UInt8Type};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, UInt32Array, make_array, new_null_array};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType as ArrowType;
@@ -16,7 +16,6 @@ use tambour_part::types::DataType;
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("arrayElement", element_type, element),
     Function::new("mapContains", contains_type, contains).aliases(&["mapContainsKey"]).predicate(),
-    Function::new("indexOf", index_type, index_of),
 ];
 
 /// Elements of nested values, and where those of each row stand.
@@ -113,14 +112,6 @@ fn contains_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
     }
 }
 
-fn index_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
-    expect_count(name, s, 2..=2)?;
-    match s {
-        [Signature { data_type: DataType::Array(_), .. }, _] => Ok(DataType::UInt64),
-        _ => Err(wrong(name, "it takes an Array and a value")),
-    }
-}
-
 /// Indexes count from 1, negative ones from the end; what is not there is the default of the type.
 fn element(call: &Call) -> Result<ArrayRef, FunctionError> {
     let nested = Nested::of(call)?;
@@ -176,11 +167,4 @@ fn contains(call: &Call) -> Result<ArrayRef, FunctionError> {
     let found = Nested::of(call)?.find(call)?.into_iter();
     let is_there = found.map(|at| u8::from(at.is_some()));
     Ok(Arc::new(PrimitiveArray::<UInt8Type>::from_iter_values(is_there)))
-}
-
-fn index_of(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let nested = Nested::of(call)?;
-    let found = nested.find(call)?.into_iter().zip(&nested.ranges);
-    let indexes = found.map(|(at, range)| at.map_or(0, |at| (at - range.start) as u64 + 1));
-    Ok(Arc::new(PrimitiveArray::<UInt64Type>::from_iter_values(indexes)))
 }

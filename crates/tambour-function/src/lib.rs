@@ -10,7 +10,9 @@
     reason = "conversions wrap as ClickHouse's do, and parts of dates and times are small"
 )]
 
+mod access;
 mod arithmetic;
+mod array;
 mod calendar;
 mod civil;
 mod conversion;
@@ -19,13 +21,21 @@ mod error;
 mod format;
 mod hash;
 mod identifier;
+mod json;
+mod map;
+mod math;
 mod moment;
+mod network;
 mod number;
 mod parse;
 mod pattern;
 mod piece;
+mod reduce;
 mod shift;
+mod string;
+mod supertype;
 mod text;
+mod url;
 pub mod value;
 mod zone;
 
@@ -116,6 +126,7 @@ pub struct Function {
     growth: Growth,
     is_predicate: bool,
     takes_nulls: bool,
+    gives_bytes: bool,
     typing: Typing,
     evaluation: Evaluation,
 }
@@ -128,11 +139,44 @@ const FAMILIES: &[&[Function]] = &[
     arithmetic::FUNCTIONS,
     text::FUNCTIONS,
     hash::FUNCTIONS,
+    string::search::FUNCTIONS[0],
 ];
 
 /// Families that queries have beyond those: what they give depends on the form in which strings are read, or is no value
 /// of a key.
 const QUERY_FAMILIES: &[&[Function]] = &[
+    array::by_keys::FUNCTIONS,
+    array::cut::FUNCTIONS,
+    array::make::FUNCTIONS[0],
+    array::make::FUNCTIONS[1],
+    array::number::FUNCTIONS,
+    array::set::FUNCTIONS,
+    json::extract::FUNCTIONS,
+    json::simple::FUNCTIONS,
+    map::FUNCTIONS,
+    math::bit::FUNCTIONS,
+    math::float::FUNCTIONS[0],
+    math::float::FUNCTIONS[1],
+    math::float::FUNCTIONS[2],
+    math::integer::FUNCTIONS,
+    math::round::FUNCTIONS,
+    math::vector::FUNCTIONS,
+    reduce::event::FUNCTIONS,
+    reduce::list::FUNCTIONS,
+    reduce::number::FUNCTIONS,
+    string::distance::FUNCTIONS,
+    string::edit::FUNCTIONS,
+    string::encode::FUNCTIONS[0],
+    string::encode::FUNCTIONS[1],
+    string::like::FUNCTIONS,
+    string::pad::FUNCTIONS,
+    string::regexp::FUNCTIONS,
+    string::replace::FUNCTIONS,
+    string::search::FUNCTIONS[1],
+    string::search::FUNCTIONS[2],
+    string::split::FUNCTIONS,
+    network::FUNCTIONS,
+    url::FUNCTIONS,
     identifier::FUNCTIONS,
     element::FUNCTIONS,
     piece::FUNCTIONS,
@@ -183,6 +227,7 @@ impl Function {
             growth: Growth::Any,
             is_predicate: false,
             takes_nulls: false,
+            gives_bytes: false,
             typing,
             evaluation,
         }
@@ -208,6 +253,19 @@ impl Function {
     const fn takes_nulls(mut self) -> Self {
         self.takes_nulls = true;
         self
+    }
+    /// Its texts may be any bytes, whatever its arguments are.
+    const fn bytes(mut self) -> Self {
+        self.gives_bytes = true;
+        self
+    }
+    /// True if a NULL among its arguments is a value, which needs a type.
+    pub fn takes_null_values(&self) -> bool {
+        self.takes_nulls
+    }
+    /// True if texts that it makes may not be UTF-8, though its arguments are.
+    pub fn gives_bytes(&self) -> bool {
+        self.gives_bytes
     }
     /// Its name, as ClickHouse prints it.
     pub fn name(&self) -> &'static str {
@@ -235,8 +293,14 @@ impl Function {
                 constant: argument.constant.clone(),
             })
             .collect();
-        let result = (self.typing)(self.name, &bare)?;
-        Ok(if self.takes_nulls { result } else { dress(result, arguments) })
+        // Functions to which a NULL is a value see which arguments have NULLs.
+        let seen = if self.takes_nulls { arguments } else { &bare };
+        let result = (self.typing)(self.name, seen)?;
+        let result = if self.takes_nulls { result } else { dress(result, arguments) };
+        Ok(match result {
+            DataType::LowCardinality(inner) if self.gives_bytes => *inner,
+            other => other,
+        })
     }
 
     /// Its values over the rows of the arguments (`rows` counts if all of them are constant).

@@ -145,7 +145,7 @@ fn kind(call: &Call, is_it: fn(f64) -> bool) -> Result<ArrayRef, FunctionError> 
 
 fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=1)?;
-    Ok(s.first().map_or(DataType::String, |first| first.data_type.clone()))
+    Ok(s.first().map_or(DataType::String, |first| super::bare(&first.data_type).clone()))
 }
 
 /// The default of the type stands for NULL.

@@ -1,4 +1,4 @@
-//! Pieces of texts, and texts put together of values: `substring`, `splitByChar`, `replaceOne`, `concat`,
+//! Pieces of texts, and texts put together of values: `substring`, `concat`,
 //! `arrayStringConcat`, `hex`. They are for queries only: a piece of text that ends within a letter has no form that both
 //! texts and bytes have.
 
@@ -8,13 +8,12 @@ use crate::FunctionError;
 use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, ListArray};
-use arrow_buffer::OffsetBuffer;
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
-use tambour_part::types::{DataType, Strings};
+use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] =
@@ -24,28 +23,12 @@ pub(super) const FUNCTIONS: &[Function] =
             .aliases(&["substr", "mid", "byteSlice"]),
         Function::new("substringUTF8", substring_type, |c| substring(c, letters_of)),
         Function::new("concat", concat_type, concat).any_case(),
-        Function::new("replaceOne", |n, s| texts_type(n, s, 3, DataType::String), replace_one),
-        Function::new("splitByChar", split_type, split),
-        Function::new("splitByString", split_type, split),
         Function::new("arrayStringConcat", join_type, join),
         Function::new("hex", hex_type, hex).any_case(),
     ];
 
 fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::String | DataType::FixedString(_))
-}
-
-fn texts_type(
-    name: &'static str,
-    s: &[Signature],
-    count: usize,
-    result: DataType,
-) -> Result<DataType, FunctionError> {
-    expect_count(name, s, count..=count)?;
-    match s.iter().find(|argument| !is_text(&argument.data_type)) {
-        Some(other) => Err(wrong(name, format!("it takes texts, not {}", other.data_type))),
-        None => Ok(result),
-    }
 }
 
 fn is_bytes(values: &ArrayRef) -> bool {
@@ -157,7 +140,7 @@ fn scalar_type(name: &'static str, data_type: &DataType) -> Result<(), FunctionE
 }
 
 /// The values of an operand as texts, one for each of `rows` rows.
-fn as_texts(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
+pub(super) fn as_texts(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
     if is_text(&operand.data_type) && !matches!(operand.data_type, DataType::FixedString(_)) {
         return operand.expanded(rows);
     }
@@ -181,65 +164,6 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
         builder.push(Some(&text));
     }
     Ok(builder.finish())
-}
-
-fn replace_one(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let texts = [0, 1, 2].map(|index| call.values(index).map(|values| Texts::of(&values)));
-    let [texts, parts, others] = texts;
-    let (texts, parts, others) = (texts?, parts?, others?);
-    let mut builder = Builder::new(call);
-    for row in 0..call.rows {
-        let (Some(text), Some(part), Some(other)) =
-            (texts.value(row), parts.value(row), others.value(row))
-        else {
-            builder.push(None);
-            continue;
-        };
-        let found = memchr::memmem::find(text, part).filter(|_| !part.is_empty());
-        match found.and_then(|at| Some((text.get(..at)?, text.get(at + part.len()..)?))) {
-            Some((before, behind)) => builder.push(Some(&[before, other, behind].concat())),
-            None => builder.push(Some(text)),
-        }
-    }
-    Ok(builder.finish())
-}
-
-fn split_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
-    texts_type(name, s, 2, DataType::Array(Box::new(DataType::String)))?;
-    let separator = s.first().and_then(|first| first.constant.as_ref());
-    let separator = separator.and_then(|constant| Texts::of(constant).value(0).map(<[u8]>::len));
-    match separator {
-        Some(1) => Ok(DataType::Array(Box::new(DataType::String))),
-        Some(2..) if name == "splitByString" => Ok(DataType::Array(Box::new(DataType::String))),
-        _ => Err(wrong(name, "the separator must be a constant text that is not empty")),
-    }
-}
-
-fn split(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let (separators, texts) = (Texts::of(&call.values(0)?), Texts::of(&call.values(1)?));
-    let mut builder = Builder::new(call);
-    let mut lengths = Vec::with_capacity(call.rows);
-    for row in 0..call.rows {
-        let (Some(separator), Some(text)) = (separators.value(row), texts.value(row)) else {
-            lengths.push(0);
-            continue;
-        };
-        let (mut from, mut count) = (0, 1);
-        for at in memchr::memmem::find_iter(text, separator) {
-            builder.push(text.get(from..at));
-            from = at + separator.len();
-            count += 1;
-        }
-        builder.push(Some(text.get(from..).unwrap_or_default()));
-        lengths.push(count);
-    }
-    let strings = if builder.is_bytes { Strings::Binary } else { Strings::Utf8 };
-    let ArrowType::List(item) = call.result.arrow(strings) else {
-        return Err(wrong(call.name, "its result is an array"));
-    };
-    let offsets = OffsetBuffer::from_lengths(lengths);
-    let list = ListArray::try_new(item, offsets, builder.finish(), None);
-    Ok(Arc::new(list.map_err(FunctionError::arrow("split texts"))?))
 }
 
 fn join_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

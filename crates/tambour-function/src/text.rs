@@ -62,16 +62,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |c| pairs::<UInt8Type>(c, |text, end| u8::from(text.ends_with(end))),
     )
     .predicate(),
-    Function::new(
-        "position",
-        |n, s| text_type(n, s, 2, DataType::UInt64),
-        |c| {
-            pairs::<UInt64Type>(c, |text, needle| {
-                memchr::memmem::find(text, needle).map_or(0, |at| at as u64 + 1)
-            })
-        },
-    )
-    .any_case(),
 ];
 
 /// Texts in any of their Arrow forms.

@@ -1,8 +1,8 @@
 //! Aggregates that DataFusion has under other names or in another syntax, the combinator `-If`, and parameters.
 
 use super::call::{arguments, call, name, rename, set_arguments};
-use super::refused;
 use super::rewrite::condition_of;
+use super::{gathered, refused};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
@@ -60,7 +60,7 @@ const ANY_CASE: &[&str] =
 /// True for calls of aggregates (as far as this crate knows them), not for those over windows.
 pub(super) fn is_one(function: &Function) -> bool {
     let Some(written) = name(function) else { return false };
-    let is_known = NAMES.iter().chain(PLAIN).any(|name| *name == written)
+    let is_known = NAMES.iter().chain(PLAIN).chain(gathered::names()).any(|name| *name == written)
         || ANY_CASE.iter().any(|name| name.eq_ignore_ascii_case(written))
         || base_of_if(written).is_some();
     is_known && function.over.is_none()
@@ -82,6 +82,9 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             super::call::rewrite_plain(function, base);
         }
         return Ok(replaced);
+    }
+    if let Some(expr) = gathered::rewrite(function, written)? {
+        return Ok(Some(expr));
     }
     match written {
         "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => {
@@ -116,7 +119,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
 /// `sum` of `sumIf`.
 fn base_of_if(written: &str) -> Option<&'static str> {
     let base = written.strip_suffix("If")?;
-    NAMES.iter().chain(PLAIN).find(|name| **name == base).copied()
+    NAMES.iter().chain(PLAIN).chain(gathered::names()).find(|name| **name == base).copied()
 }
 
 /// Rows must meet this condition too.

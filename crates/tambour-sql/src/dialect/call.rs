@@ -1,7 +1,7 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, meant, refused, sets, tuples};
+use super::{aggregate, gathered, lambda, meant, operator, refused, sets, tuples};
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -15,26 +15,13 @@ use datafusion::sql::sqlparser::ast::{
 const RENAMED: &[(&str, &str)] = &[
     ("ifNull", "coalesce"),
     ("nullIf", "nullif"),
-    ("has", "array_has"),
     ("today", "current_date"),
-    ("replaceAll", "replace"),
     ("tuple", "struct"),
     ("array", "make_array"),
-    ("reverseUTF8", "reverse"),
-    ("trimLeft", "ltrim"),
-    ("trimRight", "rtrim"),
-    ("trimBoth", "btrim"),
     ("generateUUIDv4", "uuid"),
     ("arrayJoin", "unnest"),
     ("toTypeName", "toTypeName"),
-    ("mapKeys", "map_keys"),
-    ("mapValues", "map_values"),
-    ("arrayConcat", "array_concat"),
-    ("arrayDistinct", "array_distinct"),
-    ("arraySum", "array_sum"),
     ("array_remove", "array_remove_all"),
-    ("sign", "signum"),
-    ("log", "ln"),
     ("stddevPop", "stddev_pop"),
     ("stddevSamp", "stddev"),
     ("varPop", "var_pop"),
@@ -62,15 +49,17 @@ const SYNTAX: &[&str] = &[
     "toIntervalQuarter",
     "toIntervalYear",
     "yesterday",
-    "arraySort",
-    "arrayReverseSort",
 ];
 
 /// Names of functions that are rewritten.
 pub(crate) fn renamed() -> impl Iterator<Item = &'static str> {
     let names = RENAMED.iter().map(|(name, _)| *name);
     let names = names.chain(meant::NAMES.iter().copied());
-    names.chain(SYNTAX.iter().copied()).chain(aggregate::NAMES.iter().copied())
+    let names = names.chain(SYNTAX.iter().copied()).chain(aggregate::NAMES.iter().copied());
+    names
+        .chain(gathered::names().copied())
+        .chain(lambda::names())
+        .chain(operator::NAMES.iter().copied())
 }
 
 /// Rewrites an expression whose parts are rewritten already.
@@ -246,17 +235,23 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
     if let Some(replacement) = aggregate::rewrite(function, &written)? {
         return Ok(Some(replacement));
     }
+    if let Some(reduced) = gathered::reduce(function)? {
+        return Ok(Some(reduced));
+    }
     if !matches!(function.parameters, FunctionArguments::None) {
         return Err(refused(
             format!("the parametric function {written}"),
             "those here are quantile, quantiles and their like",
         ));
     }
-    if rewrite_plain(function, &written) {
+    if lambda::rewrite(function, &written)? || rewrite_plain(function, &written) {
         return Ok(None);
     }
     if let Some(replacement) = meant::rewrite(function, &written)? {
         return Ok(Some(replacement));
+    }
+    if let Some(expr) = operator::rewrite(function, &written)? {
+        return Ok(Some(expr));
     }
     if let Some(syntax) = syntax(function, &written)? {
         return Ok(Some(syntax));
@@ -297,13 +292,7 @@ fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, SqlError>
     let Ok([argument]) = <[Expr; 1]>::try_from(arguments) else {
         return Err(refused(format!("{name} with these arguments"), "it takes one"));
     };
-    let text = |text: &str| Expr::value(Value::SingleQuotedString(text.to_owned()));
-    let sorted = |argument, direction| {
-        Expr::Function(call("array_sort", vec![argument, text(direction), text("NULLS LAST")]))
-    };
     Ok(Some(match name {
-        "arraySort" => sorted(argument, "ASC"),
-        "arrayReverseSort" => sorted(argument, "DESC"),
         "isNull" => Expr::IsNull(Box::new(argument)),
         "isNotNull" => Expr::IsNotNull(Box::new(argument)),
         "not" => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(condition_of(argument)) },

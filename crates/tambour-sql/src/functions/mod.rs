@@ -12,6 +12,7 @@ mod default;
 mod integer;
 mod joined;
 mod keep;
+mod lambda;
 mod literal;
 mod operators;
 mod order;
@@ -26,7 +27,7 @@ pub(crate) use keep::keep_types;
 use crate::SqlError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnv;
-use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 use tambour_function as function;
@@ -56,6 +57,9 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     }
     context.register_udf(ScalarUDF::new_from_impl(tuple::TupleElement::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::EmptyToSingle::new()));
+    for lambda in lambda::all() {
+        context.register_higher_order_function(Arc::new(HigherOrderUDF::new_from_impl(lambda)));
+    }
     context.register_udaf(AggregateUDF::new_from_impl(quantile::QuantileExact::new()));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A function of the store as a function of DataFusion.
 
 use arrow::array::{Array, ArrayRef};
-use arrow::compute::cast;
+use arrow::compute::{CastOptions, cast, cast_with_options};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::{DataFusionError, Result};
@@ -14,6 +14,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use tambour_function::{self as function, Function, Growth, Operand, Signature};
 use tambour_part::types::{DataType, Strings};
+
+/// What does not fit is an error and not NULL.
+const EXACT: CastOptions<'static> =
+    CastOptions { safe: false, format_options: arrow::util::display::FormatOptions::new() };
 
 /// A function of the store.
 #[derive(Debug)]
@@ -147,6 +151,10 @@ fn is_bytes(arrow: &ArrowType) -> bool {
     match arrow {
         ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => true,
         ArrowType::Dictionary(_, inner) => is_bytes(inner),
+        ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::Map(item, _) => {
+            is_bytes(item.data_type())
+        }
+        ArrowType::Struct(fields) => fields.iter().any(|field| is_bytes(field.data_type())),
         _ => false,
     }
 }
@@ -169,6 +177,12 @@ impl ScalarUDFImpl for Wrapped {
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let has_null = args.arg_fields.iter().any(|field| field.data_type().is_null());
+        if has_null && self.function.takes_null_values() {
+            return plan_err!(
+                "{}: NULL needs a type here, as in CAST(NULL AS Nullable(Int32))",
+                self.name()
+            );
+        }
         if has_null {
             return Ok(Arc::new(self.of_null(args.arg_fields)));
         }
@@ -190,7 +204,8 @@ impl ScalarUDFImpl for Wrapped {
             other => other,
         };
         let has_bytes = args.arg_fields.iter().any(|field| is_bytes(field.data_type()));
-        let strings = if has_bytes { Strings::Binary } else { Strings::Utf8 };
+        let strings =
+            if has_bytes || self.function.gives_bytes() { Strings::Binary } else { Strings::Utf8 };
         let field = result.field(self.name(), strings);
         // An array made of a NULL is NULL here, though ClickHouse has no such type.
         let is_nested = field.data_type().is_nested();
@@ -226,7 +241,11 @@ impl ScalarUDFImpl for Wrapped {
         // What was promised when the query was planned counts, whatever turned out to be constant since.
         let wanted = args.return_field.data_type();
         let is_wanted = result.values.data_type() == wanted;
-        let values = if is_wanted { result.values } else { cast(&result.values, wanted)? };
+        let values = if is_wanted {
+            result.values
+        } else {
+            cast_with_options(&result.values, wanted, &EXACT)?
+        };
         if result.is_constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?));
         }

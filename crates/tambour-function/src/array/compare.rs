@@ -1,0 +1,82 @@
+//! How items of arrays are compared and ordered: by a form of their values whose bytes are ordered as ClickHouse orders
+//! them.
+
+use super::super::{Operand, bare, cast};
+use crate::FunctionError;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, PrimitiveArray};
+use arrow_row::{RowConverter, Rows, SortField};
+use arrow_schema::{DataType as ArrowType, SortOptions};
+use std::sync::Arc;
+use tambour_part::types::DataType;
+
+/// Values in a form that can be compared: NaN after all numbers, one zero, NULLs last.
+pub(in super::super) struct Comparable(Rows);
+
+impl Comparable {
+    /// All values of operands of one type, one after the other.
+    pub(in super::super) fn of(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
+        let forms = operands
+            .iter()
+            .map(|operand| ordered(&operand.values, &operand.data_type))
+            .collect::<Result<Vec<_>, _>>()?;
+        let Some(first) = forms.first() else { return Ok(Vec::new()) };
+        let options = SortOptions { descending: false, nulls_first: false };
+        let field = SortField::new_with_options(first.data_type().clone(), options);
+        let converter = RowConverter::new(vec![field]).map_err(FunctionError::arrow("compare"))?;
+        let rows = |form: &ArrayRef| {
+            let rows = converter.convert_columns(std::slice::from_ref(form));
+            rows.map(Self).map_err(FunctionError::arrow("compare"))
+        };
+        forms.iter().map(rows).collect()
+    }
+    pub(in super::super) fn one(operand: &Operand) -> Result<Self, FunctionError> {
+        let mut all = Self::of(&[operand])?;
+        all.pop().ok_or_else(|| super::super::wrong("arrays", "there is nothing to compare"))
+    }
+    pub(in super::super) fn get(&self, at: usize) -> &[u8] {
+        self.0.row(at).data()
+    }
+}
+
+/// The same values, ordered by Arrow as ClickHouse orders them.
+fn ordered(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionError> {
+    Ok(match (bare(data_type), values.data_type()) {
+        (DataType::Float32 | DataType::Float64, _) => {
+            let floats = cast(values, &ArrowType::Float64)?;
+            let one_zero = floats
+                .as_primitive::<Float64Type>()
+                .unary(|float: f64| if float.is_nan() { f64::NAN.abs() } else { float + 0.0 });
+            let one_zero: PrimitiveArray<Float64Type> = one_zero;
+            Arc::new(one_zero)
+        }
+        (DataType::Enum8(_) | DataType::Enum16(_), ArrowType::Dictionary(key, _)) => {
+            // Their keys are in the order of their numbers.
+            let keys =
+                values.as_any_dictionary_opt().map(|dictionary| cast_keys(dictionary.keys()));
+            match keys {
+                Some(keys) => keys?,
+                None => cast(values, key)?,
+            }
+        }
+        (DataType::Uuid, ArrowType::FixedSizeBinary(16)) => {
+            let bytes = values.as_fixed_size_binary();
+            let mut turned = Vec::with_capacity(bytes.len() * 16);
+            for row in 0..bytes.len() {
+                let (high, low) = bytes.value(row).split_at(8);
+                turned.extend_from_slice(low);
+                turned.extend_from_slice(high);
+            }
+            let array = FixedSizeBinaryArray::try_new(16, turned.into(), bytes.nulls().cloned());
+            Arc::new(array.map_err(FunctionError::arrow("compare UUIDs"))?)
+        }
+        (_, ArrowType::Dictionary(_, inner)) => cast(values, inner)?,
+        _ => values.clone(),
+    })
+}
+
+fn cast_keys(keys: &dyn Array) -> Result<ArrayRef, FunctionError> {
+    let keys = arrow_array::make_array(keys.to_data());
+    cast(&keys, &ArrowType::Int32)
+}

@@ -1,0 +1,312 @@
+//! Arrays as sets: `has`, `hasAll`, `hasAny`, `indexOf`, `countEqual`, `arrayDistinct`, `arrayIntersect`, `arrayUnion`.
+
+use super::super::access::{
+    Kind, Lists, array_of, common_type, item_of, list_array, supertype, takes, type_at, widened,
+};
+use super::super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
+use super::compare::Comparable;
+use super::{Picks, plain_item};
+use crate::FunctionError;
+use arrow_array::{Array, ArrayRef};
+use arrow_select::interleave::interleave;
+use std::collections::{HashMap, HashSet};
+use tambour_part::types::DataType;
+
+/// The functions of this room.
+pub(in super::super) const FUNCTIONS: &[Function] = &[
+    Function::new(
+        "has",
+        |n, s| needle_type(n, s).map(|()| DataType::UInt8),
+        |c| {
+            let search = Search::of(c)?;
+            c.make_flags(|row| search.places(c, row).next().is_some())
+        },
+    )
+    .takes_nulls()
+    .predicate(),
+    Function::new(
+        "notHas",
+        |n, s| needle_type(n, s).map(|()| DataType::UInt8),
+        |c| {
+            let search = Search::of(c)?;
+            c.make_flags(|row| search.places(c, row).next().is_none())
+        },
+    )
+    .takes_nulls()
+    .predicate(),
+    Function::new(
+        "indexOf",
+        |n, s| needle_type(n, s).map(|()| DataType::UInt64),
+        |c| {
+            let search = Search::of(c)?;
+            c.make_integers(|row| search.places(c, row).next().map_or(0, |at| at as i128 + 1))
+        },
+    )
+    .takes_nulls(),
+    Function::new(
+        "countEqual",
+        |n, s| needle_type(n, s).map(|()| DataType::UInt64),
+        |c| {
+            let search = Search::of(c)?;
+            c.make_integers(|row| search.places(c, row).count() as i128)
+        },
+    )
+    .takes_nulls(),
+    Function::new(
+        "arrayRemove",
+        |n, s| {
+            needle_type(n, s)?;
+            Ok(array_of(plain_item(item_of(type_at(s, 0)))))
+        },
+        remove,
+    )
+    .takes_nulls()
+    .aliases(&["array_remove"]),
+    Function::new(
+        "hasAll",
+        |n, s| sets_type(n, s, 2).map(|_| DataType::UInt8),
+        |c| {
+            let sets = Sets::of(c)?;
+            c.make_flags(|row| {
+                let all: HashSet<&[u8]> = sets.items(0, row).collect();
+                sets.items(1, row).all(|item| all.contains(item))
+            })
+        },
+    )
+    .predicate(),
+    Function::new(
+        "hasAny",
+        |n, s| sets_type(n, s, 2).map(|_| DataType::UInt8),
+        |c| {
+            let sets = Sets::of(c)?;
+            c.make_flags(|row| {
+                let all: HashSet<&[u8]> = sets.items(0, row).collect();
+                sets.items(1, row).any(|item| all.contains(item))
+            })
+        },
+    )
+    .predicate(),
+    Function::new(
+        "hasSubstr",
+        |n, s| sets_type(n, s, 2).map(|_| DataType::UInt8),
+        |c| {
+            let sets = Sets::of(c)?;
+            c.make_flags(|row| {
+                let (all, part): (Vec<&[u8]>, Vec<&[u8]>) =
+                    (sets.items(0, row).collect(), sets.items(1, row).collect());
+                part.is_empty() || all.windows(part.len()).any(|window| window == part)
+            })
+        },
+    )
+    .predicate(),
+    Function::new(
+        "arrayDistinct",
+        |n, s| {
+            takes(n, s, &[Kind::Array], &[])?;
+            Ok(array_of(plain_item(item_of(type_at(s, 0)))))
+        },
+        distinct,
+    ),
+    Function::new(
+        "arrayIntersect",
+        |n, s| sets_type(n, s, usize::MAX),
+        |c| {
+            sets_of(c, |counts, arrays| counts.iter().filter(|count| **count > 0).count() == arrays)
+        },
+    ),
+    Function::new("arrayUnion", |n, s| sets_type(n, s, usize::MAX), |c| sets_of(c, |_, _| true)),
+    Function::new(
+        "arraySymmetricDifference",
+        |n, s| sets_type(n, s, usize::MAX),
+        |c| {
+            sets_of(c, |counts, arrays| counts.iter().filter(|count| **count > 0).count() != arrays)
+        },
+    ),
+    Function::new(
+        "arrayExcept",
+        |n, s| {
+            sets_type(n, s, 2)?;
+            Ok(array_of(plain_item(item_of(type_at(s, 0)))))
+        },
+        except,
+    ),
+    Function::new(
+        "arrayJaccardIndex",
+        |n, s| sets_type(n, s, 2).map(|_| DataType::Float64),
+        |c| {
+            let sets = Sets::of(c)?;
+            c.make_floats(|row| {
+                let left: HashSet<&[u8]> = sets.items(0, row).collect();
+                let right: HashSet<&[u8]> = sets.items(1, row).collect();
+                let common = left.intersection(&right).count() as f64;
+                common / (left.len() as f64 + right.len() as f64 - common)
+            })
+        },
+    ),
+];
+
+fn needle_type(name: &'static str, s: &[Signature]) -> Result<(), FunctionError> {
+    takes(name, s, &[Kind::Array, Kind::Any], &[])?;
+    let (item, needle) = (item_of(type_at(s, 0)), type_at(s, 1));
+    match compared(bare(item), bare(needle)) {
+        Some(_) => Ok(()),
+        None => Err(wrong(name, format!("{item} and {needle} are not compared"))),
+    }
+}
+
+/// The type in which items and what is looked for are compared.
+fn compared(item: &DataType, needle: &DataType) -> Option<DataType> {
+    supertype(item, needle).or_else(|| {
+        // Integers of all widths and signs, and floats, are numbers.
+        let is_number = |it: &DataType| {
+            super::super::arithmetic::integer(it).is_some()
+                || matches!(it, DataType::Float32 | DataType::Float64)
+        };
+        (is_number(item) && is_number(needle))
+            .then_some(DataType::Decimal { precision: 76, scale: 0 })
+            .filter(|_| !matches!(item, DataType::Float32 | DataType::Float64))
+            .filter(|_| !matches!(needle, DataType::Float32 | DataType::Float64))
+    })
+}
+
+/// Arrays, and in each of them the places of a value. A NULL is found as well.
+struct Search {
+    lists: Lists,
+    items: Comparable,
+    needles: Comparable,
+    is_constant: bool,
+}
+
+impl Search {
+    fn of(call: &Call) -> Result<Self, FunctionError> {
+        let lists = call.lists(0)?;
+        let needle = call.operand(1)?;
+        let wanted = compared(bare(&lists.item_type), bare(&needle.data_type))
+            .ok_or_else(|| wrong(call.name, "the types are not compared"))?;
+        let form = |operand: &Operand| {
+            let values = widened(&operand.values, &wanted)?;
+            Ok::<_, FunctionError>(Operand {
+                data_type: wanted.clone(),
+                values,
+                is_constant: false,
+            })
+        };
+        let (items, needles) = (form(&lists.items)?, form(needle)?);
+        let mut rows = Comparable::of(&[&items, &needles])?.into_iter();
+        match (rows.next(), rows.next()) {
+            (Some(items), Some(needles)) => {
+                Ok(Self { lists, items, needles, is_constant: needle.is_constant })
+            }
+            _ => Err(wrong(call.name, "there is nothing to compare")),
+        }
+    }
+    /// From 0 on.
+    fn places<'a>(&'a self, _: &'a Call, row: usize) -> impl Iterator<Item = usize> + 'a {
+        let needle = self.needles.get(if self.is_constant { 0 } else { row });
+        let range = self.lists.range(row);
+        let start = range.start;
+        range.filter(move |at| self.items.get(*at) == needle).map(move |at| at - start)
+    }
+}
+
+fn remove(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let search = Search::of(call)?;
+    let mut picks = Picks::new(call);
+    for row in 0..call.rows {
+        let gone: HashSet<usize> = search.places(call, row).collect();
+        let range = search.lists.range(row);
+        let start = range.start;
+        picks.row(range.filter(|at| !gone.contains(&(at - start))));
+    }
+    picks.arrays(&search.lists, item_of(call.result))
+}
+
+fn sets_type(name: &'static str, s: &[Signature], most: usize) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1.max(if most == 2 { 2 } else { 1 })..=most)?;
+    takes(name, s, &vec![Kind::Array; s.len()], &[])?;
+    let items = s.iter().map(|argument| plain_item(item_of(&argument.data_type)));
+    common_type(name, items).map(array_of)
+}
+
+/// Several arrays with items of one type.
+struct Sets {
+    lists: Vec<Lists>,
+    values: Vec<ArrayRef>,
+    items: Vec<Comparable>,
+}
+
+impl Sets {
+    fn of(call: &Call) -> Result<Self, FunctionError> {
+        let lists = (0..call.operands.len()).map(|index| call.lists(index));
+        let lists = lists.collect::<Result<Vec<_>, _>>()?;
+        let item = common_type(call.name, lists.iter().map(|it| plain_item(&it.item_type)))?;
+        let operands = lists
+            .iter()
+            .map(|lists| {
+                let values = widened(&lists.items.values, &item)?;
+                Ok(Operand { data_type: item.clone(), values, is_constant: false })
+            })
+            .collect::<Result<Vec<_>, FunctionError>>()?;
+        let items = Comparable::of(&operands.iter().collect::<Vec<_>>())?;
+        Ok(Self { lists, values: operands.into_iter().map(|it| it.values).collect(), items })
+    }
+    fn items(&self, index: usize, row: usize) -> impl Iterator<Item = &[u8]> {
+        self.lists[index].range(row).map(move |at| self.items[index].get(at))
+    }
+}
+
+/// NULLs are left out.
+fn distinct(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let items = Comparable::one(&lists.items)?;
+    let mut picks = Picks::new(call);
+    for row in 0..call.rows {
+        let mut seen = HashSet::new();
+        picks.row(
+            lists
+                .range(row)
+                .filter(|at| !lists.items.values.is_null(*at) && seen.insert(items.get(*at))),
+        );
+    }
+    picks.arrays(&lists, item_of(call.result))
+}
+
+/// Items that differ, in the order in which they come first, if `is_in` takes their counts.
+fn sets_of(call: &Call, is_in: impl Fn(&[u32], usize) -> bool) -> Result<ArrayRef, FunctionError> {
+    let sets = Sets::of(call)?;
+    let arrays = sets.lists.len();
+    let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
+    for row in 0..call.rows {
+        let mut order: Vec<(usize, usize, &[u8])> = Vec::new();
+        let mut counts: HashMap<&[u8], Vec<u32>> = HashMap::new();
+        for (index, lists) in sets.lists.iter().enumerate() {
+            for at in lists.range(row) {
+                let item = sets.items[index].get(at);
+                let of_item = counts.entry(item).or_insert_with(|| {
+                    order.push((index, at, item));
+                    vec![0; arrays]
+                });
+                of_item[index] += 1;
+            }
+        }
+        let before = places.len();
+        let kept = order
+            .iter()
+            .filter(|(_, _, item)| counts.get(item).is_some_and(|counts| is_in(counts, arrays)));
+        places.extend(kept.map(|(index, at, _)| (*index, *at)));
+        lengths.push(places.len() - before);
+    }
+    let values: Vec<&dyn Array> = sets.values.iter().map(AsRef::as_ref).collect();
+    let values = interleave(&values, &places).map_err(FunctionError::arrow("join sets"))?;
+    list_array(lengths, values, item_of(call.result))
+}
+
+fn except(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let sets = Sets::of(call)?;
+    let mut picks = Picks::new(call);
+    for row in 0..call.rows {
+        let others: HashSet<&[u8]> = sets.items(1, row).collect();
+        picks.row(sets.lists[0].range(row).filter(|at| !others.contains(sets.items[0].get(*at))));
+    }
+    picks.arrays(&sets.lists[0], item_of(call.result))
+}

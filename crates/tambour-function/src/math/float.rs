@@ -1,0 +1,93 @@
+//! Functions of floats: `sqrt`, `exp`, `pow`, `atan2`, `hypot`, `lgamma`. All give Float64.
+
+use super::super::access::rule;
+use super::super::{Call, Function};
+use crate::FunctionError;
+use arrow_array::ArrayRef;
+use tambour_part::types::DataType;
+
+macro_rules! unary {
+    ($($name:literal $make:expr;)+) => {
+        &[$(
+            Function::new($name, rule!(Numeric => DataType::Float64), |c| unary(c, $make)),
+        )+]
+    };
+}
+
+macro_rules! unary_any_case {
+    ($($name:literal $aliases:expr, $make:expr;)+) => {
+        &[$(
+            Function::new($name, rule!(Numeric => DataType::Float64), |c| unary(c, $make))
+                .any_case()
+                .aliases($aliases),
+        )+]
+    };
+}
+
+const UNARY: &[Function] = unary! {
+    "erf" libm::erf;
+    "erfc" libm::erfc;
+    "lgamma" libm::lgamma;
+    "tgamma" libm::tgamma;
+    "sigmoid" |x| 1.0 / (1.0 + (-x).exp());
+    "asinh" libm::asinh;
+    "acosh" libm::acosh;
+    "atanh" libm::atanh;
+    "sinh" libm::sinh;
+    "cosh" libm::cosh;
+    "exp10" libm::exp10;
+};
+
+const ANY_CASE: &[Function] = unary_any_case! {
+    "exp" &[], f64::exp;
+    "exp2" &[], f64::exp2;
+    "log" &["ln"], f64::ln;
+    "log2" &[], f64::log2;
+    "log10" &[], f64::log10;
+    "log1p" &[], f64::ln_1p;
+    "sqrt" &[], f64::sqrt;
+    "cbrt" &[], f64::cbrt;
+    "sin" &[], f64::sin;
+    "cos" &[], f64::cos;
+    "tan" &[], f64::tan;
+    "asin" &[], f64::asin;
+    "acos" &[], f64::acos;
+    "atan" &[], f64::atan;
+    "tanh" &[], f64::tanh;
+    "degrees" &[], |x| x * (180.0 / std::f64::consts::PI);
+    "radians" &[], |x| x * (std::f64::consts::PI / 180.0);
+};
+
+/// The functions of this room.
+pub(in super::super) const FUNCTIONS: &[&[Function]] = &[UNARY, ANY_CASE, OTHERS];
+
+const OTHERS: &[Function] = &[
+    Function::new("e", rule!(=> DataType::Float64), |c| c.make_floats(|_| std::f64::consts::E)),
+    Function::new("pi", rule!(=> DataType::Float64), |c| c.make_floats(|_| std::f64::consts::PI))
+        .any_case(),
+    Function::new("pow", rule!(Numeric Numeric => DataType::Float64), |c| binary(c, f64::powf))
+        .any_case()
+        .aliases(&["power"]),
+    Function::new("atan2", rule!(Numeric Numeric => DataType::Float64), |c| binary(c, f64::atan2))
+        .any_case(),
+    Function::new("hypot", rule!(Numeric Numeric => DataType::Float64), |c| binary(c, f64::hypot))
+        .any_case(),
+    Function::new("max2", rule!(Number Number => DataType::Float64), |c| {
+        binary(c, |a, b| if a.is_nan() || a < b { b } else { a })
+    })
+    .any_case(),
+    Function::new("min2", rule!(Number Number => DataType::Float64), |c| {
+        binary(c, |a, b| if a.is_nan() || b < a { b } else { a })
+    })
+    .any_case(),
+];
+
+fn unary(call: &Call, make: impl Fn(f64) -> f64) -> Result<ArrayRef, FunctionError> {
+    let floats = call.floats(0)?;
+    call.make_floats(|row| make(floats.get(row)))
+}
+
+fn binary(call: &Call, make: impl Fn(f64, f64) -> f64) -> Result<ArrayRef, FunctionError> {
+    let (left, right) = (call.floats(0)?, call.floats(1)?);
+    call.make_floats(|row| make(left.get(row), right.get(row)))
+}

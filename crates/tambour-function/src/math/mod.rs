@@ -1,0 +1,7 @@
+//! Functions of numbers.
+
+pub(super) mod bit;
+pub(super) mod float;
+pub(super) mod integer;
+pub(super) mod round;
+pub(super) mod vector;

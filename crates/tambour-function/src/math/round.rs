@@ -1,0 +1,170 @@
+//! Rounding besides `round`: `ceil`, `floor`, `trunc`, `roundBankers`, and to the steps of `roundToExp2`, `roundAge`,
+//! `roundDuration`, `roundDown`.
+
+use super::super::access::{Kind, rule, takes, type_at};
+use super::super::moment::constant_integer;
+use super::super::{Call, Function, Operand, Signature, expect_count};
+use crate::FunctionError;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Decimal128Type;
+use arrow_array::{ArrayRef, PrimitiveArray};
+use std::sync::Arc;
+use tambour_part::types::DataType;
+
+/// Where a number between two others goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Up,
+    Down,
+    ToZero,
+    HalfToEven,
+}
+
+/// The functions of this room.
+pub(in super::super) const FUNCTIONS: &[Function] = &[
+    Function::new("ceil", round_type, |c| round(c, Way::Up)).any_case().aliases(&["ceiling"]),
+    Function::new("floor", round_type, |c| round(c, Way::Down)).any_case(),
+    Function::new("trunc", round_type, |c| round(c, Way::ToZero)).any_case().aliases(&["truncate"]),
+    Function::new("roundBankers", round_type, |c| round(c, Way::HalfToEven)),
+    Function::new("roundToExp2", same_type, round_to_exp2),
+    Function::new("roundAge", rule!(Number => DataType::UInt8), |c| {
+        let ages = c.floats(0)?;
+        c.make_integers(|row| match ages.get(row) {
+            age if age < 1.0 => 0,
+            age if age < 18.0 => 17,
+            age if age < 25.0 => 18,
+            age if age < 35.0 => 25,
+            age if age < 45.0 => 35,
+            age if age < 55.0 => 45,
+            _ => 55,
+        })
+    }),
+    Function::new("roundDuration", rule!(Number => DataType::UInt16), |c| {
+        const STEPS: [i128; 15] =
+            [1, 10, 30, 60, 120, 180, 240, 300, 600, 1200, 1800, 3600, 7200, 18_000, 36_000];
+        let durations = c.floats(0)?;
+        c.make_integers(|row| {
+            let duration = durations.get(row);
+            let below = STEPS.iter().rev().find(|step| **step as f64 <= duration);
+            below.copied().unwrap_or(0)
+        })
+    }),
+];
+
+fn round_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1..=2)?;
+    takes(name, s.get(..1).unwrap_or_default(), &[Kind::Numeric], &[])?;
+    constant_integer(name, s, 1)?;
+    Ok(match type_at(s, 0) {
+        DataType::Bool => DataType::UInt8,
+        other => other.clone(),
+    })
+}
+
+fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Number], &[])?;
+    Ok(type_at(s, 0).clone())
+}
+
+fn of_float(float: f64, way: Way) -> f64 {
+    match way {
+        Way::Up => float.ceil(),
+        Way::Down => float.floor(),
+        Way::ToZero => float.trunc(),
+        Way::HalfToEven => float.round_ties_even(),
+    }
+}
+
+fn of_integer(number: i128, unit: i128, way: Way) -> i128 {
+    let down = number.div_euclid(unit) * unit;
+    let rest = number - down;
+    match way {
+        _ if rest == 0 => number,
+        Way::Up => down + unit,
+        Way::Down => down,
+        Way::ToZero if number < 0 => down + unit,
+        Way::ToZero => down,
+        Way::HalfToEven => {
+            let is_up = rest * 2 > unit || rest * 2 == unit && down.div_euclid(unit) % 2 != 0;
+            if is_up { down + unit } else { down }
+        }
+    }
+}
+
+fn power(digits: i64) -> i128 {
+    10_i128.pow(digits.unsigned_abs().min(37) as u32)
+}
+
+fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
+    let signatures: Vec<Signature> = call.operands.iter().map(Operand::signature).collect();
+    let digits = constant_integer(call.name, &signatures, 1)?.unwrap_or(0).clamp(-40, 40);
+    match call.result {
+        DataType::Float32 => {
+            let (floats, unit) = (call.floats(0)?, 10_f32.powi(digits.unsigned_abs() as i32));
+            call.make_floats(|row| {
+                let float = floats.get(row) as f32;
+                let scaled = if digits >= 0 { float * unit } else { float / unit };
+                let rounded = of_float(f64::from(scaled), way) as f32;
+                f64::from(if digits >= 0 { rounded / unit } else { rounded * unit })
+            })
+        }
+        DataType::Float64 => {
+            let (floats, unit) = (call.floats(0)?, 10_f64.powi(digits.unsigned_abs() as i32));
+            call.make_floats(|row| {
+                let float = floats.get(row);
+                if digits >= 0 {
+                    of_float(float * unit, way) / unit
+                } else {
+                    of_float(float / unit, way) * unit
+                }
+            })
+        }
+        DataType::Decimal { scale, .. } => {
+            let values = call.values(0)?;
+            let dropped = i64::from(*scale) - digits;
+            match values.as_primitive_opt::<Decimal128Type>() {
+                Some(decimals) if dropped > 0 => {
+                    let unit = power(dropped);
+                    let rounded: PrimitiveArray<Decimal128Type> =
+                        decimals.unary(|number| of_integer(number, unit, way));
+                    Ok(Arc::new(rounded.with_data_type(values.data_type().clone())))
+                }
+                _ if dropped <= 0 => Ok(values),
+                _ => Err(super::super::wrong(
+                    call.name,
+                    "it does not take decimals of more than 38 digits",
+                )),
+            }
+        }
+        _ => {
+            let (numbers, unit) = (call.integers(0)?, power(digits));
+            call.make_integers(|row| {
+                if digits >= 0 { numbers.get(row) } else { of_integer(numbers.get(row), unit, way) }
+            })
+        }
+    }
+}
+
+/// The power of two below; of negative integers 0.
+fn round_to_exp2(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if matches!(call.result, DataType::Float32 | DataType::Float64) {
+        let floats = call.floats(0)?;
+        let is_wide = *call.result == DataType::Float64;
+        return call.make_floats(|row| {
+            // Sign and exponent stay.
+            let float = floats.get(row);
+            if is_wide {
+                f64::from_bits(float.to_bits() & 0xfff0_0000_0000_0000)
+            } else {
+                f64::from(f32::from_bits((float as f32).to_bits() & 0xff80_0000))
+            }
+        });
+    }
+    let numbers = call.integers(0)?;
+    call.make_integers(|row| {
+        let number = numbers.get(row);
+        let magnitude = number.unsigned_abs();
+        let below = magnitude.checked_ilog2().map_or(0, |bit| 1_i128 << bit);
+        if number < 0 { 0 } else { below }
+    })
+}

@@ -1,0 +1,179 @@
+//! Values of a group that stay values: `topK`, `groupArraySorted`, `groupArrayLast`, `anyHeavy`, `singleValueOrNull`,
+//! `groupConcat`.
+
+use super::super::access::{Kind, array_of, item_of, nullable, takes, type_at};
+use super::super::array::{Picks, compare_items, one_each, one_each_or_null, plain_item};
+use super::super::piece::as_texts;
+use super::super::text::Texts;
+use super::super::{Call, Function, Signature, bare, wrong};
+use crate::FunctionError;
+use arrow_array::ArrayRef;
+use std::collections::HashMap;
+use tambour_part::types::DataType;
+
+/// The functions of this room.
+pub(in super::super) const FUNCTIONS: &[Function] = &[
+    Function::new("reduceTopK", counted_type, top),
+    Function::new("reduceGroupArrayLast", counted_type, |c| {
+        let count = size(c)?;
+        picked(c, |places| places.split_off(places.len().saturating_sub(count)))
+    }),
+    Function::new("reduceGroupArray", counted_type, |c| {
+        let count = size(c)?;
+        picked(c, |places| {
+            places.truncate(count);
+            std::mem::take(places)
+        })
+    }),
+    Function::new("reduceGroupArraySorted", counted_type, sorted),
+    Function::new(
+        "reduceAnyHeavy",
+        |n, s| {
+            takes(n, s, &[Kind::Array], &[])?;
+            Ok(bare(&plain_item(item_of(type_at(s, 0)))).clone())
+        },
+        heavy,
+    ),
+    Function::new(
+        "reduceSingleValueOrNull",
+        |n, s| {
+            takes(n, s, &[Kind::Array], &[])?;
+            Ok(nullable(bare(item_of(type_at(s, 0))).clone()))
+        },
+        single,
+    ),
+    Function::new(
+        "reduceGroupConcat",
+        |n, s| {
+            takes(n, s, &[Kind::Array], &[Kind::ConstText, Kind::ConstInteger])?;
+            Ok(DataType::String)
+        },
+        concat,
+    ),
+    Function::new(
+        "reduceUniqUpTo",
+        |n, s| takes(n, s, &[Kind::Array, Kind::ConstInteger], &[]).map(|()| DataType::UInt8),
+        |c| {
+            let (lists, limit) = (c.lists(0)?, c.integers(1)?.get(0));
+            let items = compare_items(&[&lists.items])?;
+            c.make_integers(|row| {
+                let all: std::collections::HashSet<&[u8]> = lists
+                    .range(row)
+                    .filter(|at| !lists.is_null(*at))
+                    .filter_map(|at| Some(items.first()?.get(at)))
+                    .collect();
+                (all.len() as i128).min(limit + 1)
+            })
+        },
+    ),
+];
+
+fn counted_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array, Kind::ConstInteger], &[])?;
+    Ok(array_of(bare(&plain_item(item_of(type_at(s, 0)))).clone()))
+}
+
+fn size(call: &Call) -> Result<usize, FunctionError> {
+    match usize::try_from(call.integers(1)?.get(0)) {
+        Ok(size @ 1..) => Ok(size),
+        _ => Err(wrong(call.name, "the number must be greater than 0")),
+    }
+}
+
+fn picked(
+    call: &Call,
+    pick: impl Fn(&mut Vec<usize>) -> Vec<usize>,
+) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let mut picks = Picks::new(call);
+    for row in 0..call.rows {
+        let mut places: Vec<usize> = lists.range(row).filter(|at| !lists.is_null(*at)).collect();
+        picks.row(pick(&mut places));
+    }
+    picks.arrays(&lists, item_of(call.result))
+}
+
+/// The values that are there most often; of equally frequent ones the first.
+fn top(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let count = size(call)?;
+    let lists = call.lists(0)?;
+    let items = compare_items(&[&lists.items])?;
+    let Some(items) = items.first() else { return Err(wrong(call.name, "it takes an array")) };
+    picked(call, |places| {
+        let mut order: Vec<(usize, u64)> = Vec::new();
+        let mut known: HashMap<&[u8], usize> = HashMap::new();
+        for at in &*places {
+            let index = *known.entry(items.get(*at)).or_insert_with(|| {
+                order.push((*at, 0));
+                order.len() - 1
+            });
+            order[index].1 += 1;
+        }
+        order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        order.iter().take(count).map(|(at, _)| *at).collect()
+    })
+}
+
+fn sorted(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let count = size(call)?;
+    let lists = call.lists(0)?;
+    let items = compare_items(&[&lists.items])?;
+    let Some(items) = items.first() else { return Err(wrong(call.name, "it takes an array")) };
+    picked(call, |places| {
+        places.sort_by(|a, b| items.get(*a).cmp(items.get(*b)));
+        places.truncate(count);
+        std::mem::take(places)
+    })
+}
+
+/// The value that is left when each two different ones are taken away together.
+fn heavy(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let items = compare_items(&[&lists.items])?;
+    let Some(items) = items.first() else { return Err(wrong(call.name, "it takes an array")) };
+    let places = (0..call.rows).map(|row| {
+        let (mut found, mut count) = (None::<usize>, 0_u64);
+        for at in lists.range(row).filter(|at| !lists.is_null(*at)) {
+            match found {
+                Some(other) if items.get(other) == items.get(at) => count += 1,
+                Some(_) if count > 0 => count -= 1,
+                _ => (found, count) = (Some(at), 1),
+            }
+        }
+        found
+    });
+    one_each(&lists.items.values, places.collect())
+}
+
+fn single(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let items = compare_items(&[&lists.items])?;
+    let Some(items) = items.first() else { return Err(wrong(call.name, "it takes an array")) };
+    let places = (0..call.rows).map(|row| {
+        let mut range = lists.range(row);
+        let first = range.next()?;
+        range.all(|at| items.get(at) == items.get(first)).then_some(first)
+    });
+    one_each_or_null(&lists.items.values, places.collect())
+}
+
+fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let separator = match call.optional_texts(1)? {
+        Some(separator) => separator.get(0).to_vec(),
+        None => Vec::new(),
+    };
+    let limit = call
+        .optional_integers(2)?
+        .map_or(usize::MAX, |limits| usize::try_from(limits.get(0)).unwrap_or(usize::MAX));
+    let texts = Texts::of(&as_texts(&lists.items, lists.items.values.len())?);
+    call.make_texts(|row, out| {
+        let there = lists.range(row).filter(|at| !lists.is_null(*at)).take(limit);
+        for (index, at) in there.enumerate() {
+            if index > 0 {
+                out.extend_from_slice(&separator);
+            }
+            out.extend_from_slice(texts.value(at).unwrap_or_default());
+        }
+    })
+}

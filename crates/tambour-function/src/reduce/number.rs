@@ -1,0 +1,292 @@
+//! Numbers reduced to one: moments, entropies, exact quantiles, weighted averages.
+
+use super::super::access::{Kind, Lists, array_of, item_of, list_array, takes, total, type_at};
+use super::super::arithmetic::integer;
+use super::super::array::{compare_items, null_at, one_each, plain_item};
+use super::super::{Call, Function, Signature, bare, cast, expect_count, wrong};
+use crate::FunctionError;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{Array, ArrayRef, Float64Array};
+use arrow_schema::DataType as ArrowType;
+use std::collections::HashMap;
+use std::sync::Arc;
+use tambour_part::types::DataType;
+
+/// The functions of this room.
+pub(in super::super) const FUNCTIONS: &[Function] = &[
+    Function::new("reduceSkewPop", numbers_type, |c| moments(c, 3, 0)),
+    Function::new("reduceSkewSamp", numbers_type, |c| moments(c, 3, 1)),
+    Function::new("reduceKurtPop", numbers_type, |c| moments(c, 4, 0)),
+    Function::new("reduceKurtSamp", numbers_type, |c| moments(c, 4, 1)),
+    Function::new(
+        "reduceEntropy",
+        |n, s| takes(n, s, &[Kind::Array], &[]).map(|()| DataType::Float64),
+        entropy,
+    ),
+    Function::new("reduceSumKahan", numbers_type, |c| folded(c, kahan)),
+    Function::new("reduceDeltaSum", delta_type, delta_sum),
+    Function::new("reduceBoundingRatio", pairs_type, |c| paired(c, bounding_ratio)),
+    Function::new("reduceAvgWeighted", pairs_type, |c| {
+        paired(c, |pairs| {
+            let weight: f64 = pairs.iter().map(|(_, weight)| weight).sum();
+            pairs.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight
+        })
+    }),
+    Function::new("reduceQuantileExactLow", level_type, |c| {
+        quantile(c, |n, level| {
+            if is_half(level) { n.saturating_sub(1) / 2 } else { (level * n as f64) as usize }
+        })
+    }),
+    Function::new("reduceQuantileExactHigh", level_type, |c| {
+        quantile(c, |n, level| (level * n as f64) as usize)
+    }),
+    Function::new("reduceQuantileExactExclusive", float_level_type, |c| {
+        interpolated(c, |n, level| level * (n + 1.0))
+    }),
+    Function::new("reduceQuantileExactInclusive", float_level_type, |c| {
+        interpolated(c, |n, level| level * (n - 1.0) + 1.0)
+    }),
+    Function::new("reduceGroupArrayMovingSum", moving_type, |c| moving(c, false)),
+    Function::new(
+        "reduceGroupArrayMovingAvg",
+        |n, s| moving_type(n, s).map(|_| array_of(DataType::Float64)),
+        |c| moving(c, true),
+    ),
+];
+
+fn is_half(level: f64) -> bool {
+    (level - 0.5).abs() < f64::EPSILON
+}
+
+fn is_number(data_type: &DataType) -> bool {
+    integer(bare(data_type)).is_some()
+        || matches!(bare(data_type), DataType::Float32 | DataType::Float64)
+}
+
+fn numbers_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[])?;
+    let item = item_of(type_at(s, 0));
+    if is_number(item) {
+        Ok(DataType::Float64)
+    } else {
+        Err(wrong(name, format!("it takes numbers, not {item}")))
+    }
+}
+
+fn floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
+    Ok(cast(values, &ArrowType::Float64)?.as_primitive::<Float64Type>().clone())
+}
+
+fn folded(call: &Call, fold: impl Fn(&[f64]) -> f64) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let items = floats(&lists.items.values)?;
+    call.make_floats(|row| {
+        let there = lists.range(row).filter(|at| !items.is_null(*at));
+        fold(&there.map(|at| items.value(at)).collect::<Vec<f64>>())
+    })
+}
+
+/// The third or fourth moment by the variance, with so many degrees of freedom taken off.
+fn moments(call: &Call, power: i32, taken: usize) -> Result<ArrayRef, FunctionError> {
+    folded(call, |values| {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let moment = |power: i32| values.iter().map(|it| (it - mean).powi(power)).sum::<f64>();
+        let freedom = count - taken as f64;
+        let variance = if freedom > 0.0 { moment(2) / freedom } else { f64::NAN };
+        if variance > 0.0 {
+            moment(power) / count / variance.powf(f64::from(power) / 2.0)
+        } else {
+            f64::NAN
+        }
+    })
+}
+
+fn entropy(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let items = compare_items(&[&lists.items])?;
+    let Some(items) = items.first() else { return Err(wrong(call.name, "it takes an array")) };
+    call.make_floats(|row| {
+        let mut counts: HashMap<&[u8], u64> = HashMap::new();
+        for at in lists.range(row).filter(|at| !null_at(&lists.items.values, *at)) {
+            *counts.entry(items.get(at)).or_default() += 1;
+        }
+        let count = counts.values().sum::<u64>() as f64;
+        // In one order, so that the last digits do not vary.
+        let mut counts: Vec<u64> = counts.into_values().collect();
+        counts.sort_unstable();
+        let share = |of_one: &u64| *of_one as f64 / count;
+        total(counts.iter().map(share).map(|p| -p * p.log2()))
+    })
+}
+
+/// The sum with what is lost by each addition added again.
+fn kahan(values: &[f64]) -> f64 {
+    let (mut sum, mut lost) = (0.0, 0.0);
+    for value in values {
+        let compensated = value - lost;
+        let next = sum + compensated;
+        lost = (next - sum) - compensated;
+        sum = next;
+    }
+    sum
+}
+
+fn delta_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    numbers_type(name, s)?;
+    Ok(bare(item_of(type_at(s, 0))).clone())
+}
+
+/// The sum of the steps upwards.
+fn delta_sum(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    if matches!(call.result, DataType::Float32 | DataType::Float64) {
+        return folded(call, |values| {
+            total(values.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)))
+        });
+    }
+    let items = super::super::access::wide_integers(&lists.items.values)?;
+    call.make_integers(|row| {
+        let there: Vec<i128> =
+            lists.range(row).filter(|at| !lists.is_null(*at)).map(|at| items[at]).collect();
+        there.windows(2).map(|pair| (pair[1] - pair[0]).max(0)).sum()
+    })
+}
+
+fn pairs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[])?;
+    match item_of(type_at(s, 0)) {
+        DataType::Tuple(elements)
+            if elements.len() == 2 && elements.iter().all(|(_, it)| is_number(it)) =>
+        {
+            Ok(DataType::Float64)
+        }
+        other => Err(wrong(name, format!("it takes two numbers, not {other}"))),
+    }
+}
+
+fn paired(call: &Call, fold: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let Some(pairs) = lists.items.values.as_struct_opt() else {
+        return Err(wrong(call.name, "it takes pairs"));
+    };
+    let (left, right) = (floats(pairs.column(0))?, floats(pairs.column(1))?);
+    call.make_floats(|row| {
+        let there = lists.range(row).filter(|at| !left.is_null(*at) && !right.is_null(*at));
+        fold(&there.map(|at| (left.value(at), right.value(at))).collect::<Vec<_>>())
+    })
+}
+
+/// The slope from the leftmost point to the rightmost.
+fn bounding_ratio(points: &[(f64, f64)]) -> f64 {
+    let by_x = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
+    // Of equal ones the first counts at both ends.
+    let left = points.iter().min_by(by_x);
+    let right = points.iter().rev().max_by(by_x);
+    match (left, right) {
+        (Some(left), Some(right)) => (right.1 - left.1) / (right.0 - left.0),
+        _ => f64::NAN,
+    }
+}
+
+fn level_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 2..=2)?;
+    takes(name, s, &[Kind::Array, Kind::Any], &[])?;
+    let item = item_of(type_at(s, 0));
+    let is_taken = is_number(item) || super::super::access::is_moment(bare(item));
+    if !is_taken {
+        return Err(wrong(name, format!("it takes numbers, dates and times, not {item}")));
+    }
+    Ok(bare(&plain_item(item)).clone())
+}
+
+fn float_level_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    numbers_type(name, s.get(..1).unwrap_or_default())?;
+    level_type(name, s).map(|_| DataType::Float64)
+}
+
+/// The values of a row in their order, without NULLs and NaNs.
+fn sorted(lists: &Lists, items: &Float64Array, row: usize) -> Vec<usize> {
+    let mut there: Vec<usize> =
+        lists.range(row).filter(|at| !items.is_null(*at) && !items.value(*at).is_nan()).collect();
+    there.sort_by(|a, b| items.value(*a).total_cmp(&items.value(*b)));
+    there
+}
+
+fn as_floats(lists: &Lists) -> Result<Float64Array, FunctionError> {
+    match lists.items.values.data_type() {
+        ArrowType::Date32 => floats(&cast(&lists.items.values, &ArrowType::Int32)?),
+        ArrowType::Timestamp(..) => floats(&cast(&lists.items.values, &ArrowType::Int64)?),
+        _ => floats(&lists.items.values),
+    }
+}
+
+fn quantile(call: &Call, place: impl Fn(usize, f64) -> usize) -> Result<ArrayRef, FunctionError> {
+    let (lists, level) = (call.lists(0)?, call.floats(1)?.get(0));
+    let items = as_floats(&lists)?;
+    let places = (0..call.rows).map(|row| {
+        let sorted = sorted(&lists, &items, row);
+        let place = place(sorted.len(), level).min(sorted.len().saturating_sub(1));
+        sorted.get(place).copied()
+    });
+    one_each(&lists.items.values, places.collect())
+}
+
+fn interpolated(call: &Call, place: impl Fn(f64, f64) -> f64) -> Result<ArrayRef, FunctionError> {
+    let (lists, level) = (call.lists(0)?, call.floats(1)?.get(0));
+    let items = as_floats(&lists)?;
+    call.make_floats(|row| {
+        let sorted = sorted(&lists, &items, row);
+        let value = |at: usize| sorted.get(at).map_or(f64::NAN, |at| items.value(*at));
+        let place = place(sorted.len() as f64, level);
+        let below = place as usize;
+        if below < 1 {
+            return value(0);
+        }
+        if below >= sorted.len() {
+            return value(sorted.len().saturating_sub(1));
+        }
+        value(below - 1) + (place - below as f64) * (value(below) - value(below - 1))
+    })
+}
+
+fn moving_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[Kind::ConstInteger])?;
+    let item = item_of(type_at(s, 0));
+    match super::super::array::make::sum_type(item) {
+        Some(sum) => Ok(array_of(sum)),
+        None => Err(wrong(name, format!("it takes numbers, not {item}"))),
+    }
+}
+
+/// The sum of so many last values at each; by their number.
+fn moving(call: &Call, is_average: bool) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let window = match call.optional_integers(1)? {
+        Some(sizes) => usize::try_from(sizes.get(0)).unwrap_or(0),
+        None => 0,
+    };
+    let item = item_of(call.result);
+    let lengths: Vec<usize> = (0..call.rows).map(|row| lists.range(row).len()).collect();
+    let windows = |row: usize| {
+        let range = lists.range(row);
+        let size = if window == 0 { range.len().max(1) } else { window };
+        let start = range.start;
+        range.map(move |at| (start.max((at + 1).saturating_sub(size))..at + 1, size))
+    };
+    let values: ArrayRef = if is_average || *item == DataType::Float64 {
+        let items = floats(&lists.items.values)?;
+        let sums = (0..call.rows).flat_map(windows).map(|(range, size)| {
+            let sum: f64 = range.map(|at| items.value(at)).sum();
+            if is_average { sum / size as f64 } else { sum }
+        });
+        Arc::new(Float64Array::from_iter_values(sums))
+    } else {
+        let items = super::super::access::wide_integers(&lists.items.values)?;
+        let sums = (0..call.rows).flat_map(windows);
+        let sums = sums.map(|(range, _)| range.map(|at| items[at]).sum());
+        super::super::access::integer_array(call.name, item, sums)?
+    };
+    list_array(lengths, values, item)
+}

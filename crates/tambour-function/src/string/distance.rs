@@ -1,0 +1,220 @@
+//! How far strings are apart: `editDistance`, `jaroSimilarity`, `byteHammingDistance`, `stringJaccardIndex`, `soundex`.
+
+use super::super::access::rule;
+use super::super::{Call, Function};
+use crate::FunctionError;
+use arrow_array::ArrayRef;
+use arrow_array::types::UInt64Type;
+use std::collections::HashSet;
+use tambour_part::types::DataType;
+
+/// Longest strings whose distance is computed: it takes the product of their lengths.
+const LENGTH_MAX: usize = 1 << 16;
+
+/// The functions of this room.
+pub(in super::super) const FUNCTIONS: &[Function] = &[
+    Function::new("editDistance", rule!(Text Text => DataType::UInt64), |c| edit(c, false))
+        .aliases(&["levenshteinDistance"]),
+    Function::new("editDistanceUTF8", rule!(Text Text => DataType::UInt64), |c| edit(c, true))
+        .aliases(&["levenshteinDistanceUTF8"]),
+    Function::new("damerauLevenshteinDistance", rule!(Text Text => DataType::UInt64), |c| {
+        let (left, right) = (c.texts(0)?, c.texts(1)?);
+        numbers(c, |row| damerau(left.get(row), right.get(row)))
+    }),
+    Function::new("byteHammingDistance", rule!(Text Text => DataType::UInt64), |c| {
+        let (left, right) = (c.texts(0)?, c.texts(1)?);
+        c.make_numbers::<UInt64Type>(|row| {
+            let (a, b) = (left.get(row), right.get(row));
+            let differing = a.iter().zip(b).filter(|(a, b)| a != b).count();
+            (differing + a.len().abs_diff(b.len())) as u64
+        })
+    })
+    .aliases(&["mismatches"]),
+    Function::new("jaroSimilarity", rule!(Text Text => DataType::Float64), |c| {
+        let (left, right) = (c.texts(0)?, c.texts(1)?);
+        floats(c, |row| jaro(left.get(row), right.get(row)))
+    }),
+    Function::new("jaroWinklerSimilarity", rule!(Text Text => DataType::Float64), |c| {
+        let (left, right) = (c.texts(0)?, c.texts(1)?);
+        floats(c, |row| winkler(left.get(row), right.get(row)))
+    }),
+    Function::new("stringJaccardIndex", rule!(Text Text => DataType::Float64), |c| {
+        let (left, right) = (c.texts(0)?, c.texts(1)?);
+        c.make_floats(|row| {
+            let pairs = |text: &[u8]| -> HashSet<[u8; 2]> {
+                text.windows(2).map(|pair| [pair[0], pair[1]]).collect()
+            };
+            jaccard(&pairs(left.get(row)), &pairs(right.get(row)))
+        })
+    }),
+    Function::new("soundex", rule!(Text => DataType::String), |c| {
+        let texts = c.texts(0)?;
+        c.make_texts(|row, out| soundex(texts.get(row), out))
+    })
+    .any_case(),
+];
+
+fn checked(call: &Call, row: usize, value: Option<f64>) -> Result<f64, FunctionError> {
+    value.ok_or_else(|| {
+        call.value_error(row, format!("the strings are longer than {LENGTH_MAX} bytes"))
+    })
+}
+
+fn numbers(call: &Call, make: impl Fn(usize) -> Option<usize>) -> Result<ArrayRef, FunctionError> {
+    let mut found = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        found.push(checked(call, row, make(row).map(|distance| distance as f64))? as u64);
+    }
+    call.make_numbers::<UInt64Type>(|row| found[row])
+}
+
+fn floats(call: &Call, make: impl Fn(usize) -> Option<f64>) -> Result<ArrayRef, FunctionError> {
+    let mut found = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        found.push(checked(call, row, make(row))?);
+    }
+    call.make_floats(|row| found[row])
+}
+
+fn edit(call: &Call, letters: bool) -> Result<ArrayRef, FunctionError> {
+    let (left, right) = (call.texts(0)?, call.texts(1)?);
+    if !letters {
+        return numbers(call, |row| levenshtein(left.get(row), right.get(row)));
+    }
+    let mut found = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let texts = [left.get(row), right.get(row)].map(std::str::from_utf8);
+        let [Ok(left), Ok(right)] = texts else {
+            return Err(call.value_error(row, "the strings are not UTF-8"));
+        };
+        let (left, right): (Vec<char>, Vec<char>) =
+            (left.chars().collect(), right.chars().collect());
+        let distance = levenshtein(&left, &right).map(|distance| distance as f64);
+        found.push(checked(call, row, distance)? as u64);
+    }
+    call.make_numbers::<UInt64Type>(|row| found[row])
+}
+
+fn is_too_long<T>(left: &[T], right: &[T]) -> bool {
+    left.len() > LENGTH_MAX || right.len() > LENGTH_MAX
+}
+
+fn levenshtein<T: PartialEq>(left: &[T], right: &[T]) -> Option<usize> {
+    if is_too_long(left, right) {
+        return None;
+    }
+    let mut costs: Vec<usize> = (0..=right.len()).collect();
+    for (row, a) in left.iter().enumerate() {
+        let mut diagonal = costs[0];
+        costs[0] = row + 1;
+        for (column, b) in right.iter().enumerate() {
+            let above = costs[column + 1];
+            let replaced = diagonal + usize::from(a != b);
+            costs[column + 1] = replaced.min(above + 1).min(costs[column] + 1);
+            diagonal = above;
+        }
+    }
+    costs.last().copied()
+}
+
+/// With neighbours exchanged as one step, each letter moved once at most.
+fn damerau(left: &[u8], right: &[u8]) -> Option<usize> {
+    if is_too_long(left, right) {
+        return None;
+    }
+    let width = right.len() + 1;
+    let mut before = vec![0; width];
+    let mut last: Vec<usize> = (0..width).collect();
+    for row in 1..=left.len() {
+        let mut next = vec![row; width];
+        for column in 1..width {
+            let is_same = left[row - 1] == right[column - 1];
+            let replaced = last[column - 1] + usize::from(!is_same);
+            let mut cost = replaced.min(last[column] + 1).min(next[column - 1] + 1);
+            let is_exchanged = row > 1
+                && column > 1
+                && left[row - 1] == right[column - 2]
+                && left[row - 2] == right[column - 1];
+            if is_exchanged {
+                cost = cost.min(before[column - 2] + 1);
+            }
+            next[column] = cost;
+        }
+        before = std::mem::replace(&mut last, next);
+    }
+    last.last().copied()
+}
+
+fn jaro(left: &[u8], right: &[u8]) -> Option<f64> {
+    if is_too_long(left, right) {
+        return None;
+    }
+    let reach = (left.len().max(right.len()) / 2).saturating_sub(1);
+    let mut is_taken = vec![false; right.len()];
+    let mut matched = Vec::new();
+    for (at, byte) in left.iter().enumerate() {
+        let range = at.saturating_sub(reach)..right.len().min(at + reach + 1);
+        if let Some(found) = range.clone().find(|other| !is_taken[*other] && right[*other] == *byte)
+        {
+            is_taken[found] = true;
+            matched.push(*byte);
+        }
+    }
+    if matched.is_empty() {
+        return Some(0.0);
+    }
+    let others = right.iter().zip(&is_taken).filter(|(_, taken)| **taken).map(|(byte, _)| byte);
+    let moved = matched.iter().zip(others).filter(|(a, b)| a != b).count() / 2;
+    let count = matched.len() as f64;
+    let sum =
+        count / left.len() as f64 + count / right.len() as f64 + (count - moved as f64) / count;
+    Some(sum / 3.0)
+}
+
+fn winkler(left: &[u8], right: &[u8]) -> Option<f64> {
+    let similarity = jaro(left, right)?;
+    if similarity <= 0.7 {
+        return Some(similarity);
+    }
+    let prefix = left.iter().zip(right).take(4).take_while(|(a, b)| a == b).count();
+    Some(similarity + 0.1 * prefix as f64 * (1.0 - similarity))
+}
+
+fn jaccard<T: Eq + std::hash::Hash>(left: &HashSet<T>, right: &HashSet<T>) -> f64 {
+    let common = left.intersection(right).count() as f64;
+    let all = left.len() as f64 + right.len() as f64 - common;
+    if all == 0.0 { 0.0 } else { common / all }
+}
+
+fn soundex(text: &[u8], out: &mut Vec<u8>) {
+    fn code(letter: u8) -> u8 {
+        match letter.to_ascii_uppercase() {
+            b'B' | b'F' | b'P' | b'V' => b'1',
+            b'C' | b'G' | b'J' | b'K' | b'Q' | b'S' | b'X' | b'Z' => b'2',
+            b'D' | b'T' => b'3',
+            b'L' => b'4',
+            b'M' | b'N' => b'5',
+            b'R' => b'6',
+            b'H' | b'W' => b'-',
+            _ => b'0',
+        }
+    }
+    let mut letters = text.iter().filter(|byte| byte.is_ascii_alphabetic());
+    let Some(first) = letters.next() else { return };
+    out.push(first.to_ascii_uppercase());
+    let mut last = code(*first);
+    for letter in letters {
+        let next = code(*letter);
+        if next == b'-' {
+            continue;
+        }
+        if next != b'0' && next != last {
+            out.push(next);
+            if out.len() == 4 {
+                return;
+            }
+        }
+        last = next;
+    }
+    out.resize(4, b'0');
+}

@@ -1,0 +1,90 @@
+//! Types that hold the values of several others, and values widened to them.
+
+use super::access::{array_of, as_texts, has_bytes, nullable};
+use super::arithmetic::{Integer, integer};
+use super::{cast, wrong};
+use crate::FunctionError;
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_schema::DataType as ArrowType;
+use tambour_part::types::{DataType, Strings};
+
+/// The type that holds the values of both, as ClickHouse's arrays and conditions find it.
+pub(super) fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
+    use DataType::{Float32, Float64, LowCardinality, Nullable};
+    if left == right {
+        return Some(left.clone());
+    }
+    match (left, right) {
+        (LowCardinality(inner), other) | (other, LowCardinality(inner)) => supertype(inner, other),
+        (Nullable(a), Nullable(b)) => supertype(a, b).map(nullable),
+        (Nullable(a), other) | (other, Nullable(a)) => supertype(a, other).map(nullable),
+        (DataType::Array(a), DataType::Array(b)) => supertype(a, b).map(array_of),
+        (DataType::Tuple(a), DataType::Tuple(b)) if a.len() == b.len() => a
+            .iter()
+            .zip(b)
+            .map(|((name, a), (other, b))| {
+                let name = if name == other { name.clone() } else { None };
+                supertype(a, b).map(|inner| (name, inner))
+            })
+            .collect::<Option<Vec<_>>>()
+            .map(DataType::Tuple),
+        (DataType::String, DataType::FixedString(_))
+        | (DataType::FixedString(_), DataType::String | DataType::FixedString(_)) => {
+            Some(DataType::String)
+        }
+        (Float32, Float64) | (Float64, Float32) => Some(Float64),
+        (float @ (Float32 | Float64), other) | (other, float @ (Float32 | Float64)) => {
+            let integer = integer(other)?;
+            match (float, integer.bits) {
+                (_, 64) => None,
+                (Float32, 8 | 16) => Some(Float32),
+                _ => Some(Float64),
+            }
+        }
+        _ => {
+            let (a, b) = (integer(left)?, integer(right)?);
+            if a.is_signed == b.is_signed {
+                return Some(if a.bits >= b.bits { a.data_type() } else { b.data_type() });
+            }
+            let (signed, unsigned) = if a.is_signed { (a, b) } else { (b, a) };
+            let bits = if signed.bits > unsigned.bits { signed.bits } else { unsigned.bits * 2 };
+            let is_signed = true;
+            (unsigned.bits < 64 && bits <= 64).then(|| Integer { bits, is_signed }.data_type())
+        }
+    }
+}
+
+/// The type of all arguments from one on.
+pub(super) fn common_type(
+    name: &'static str,
+    types: impl Iterator<Item = DataType>,
+) -> Result<DataType, FunctionError> {
+    let mut found: Option<DataType> = None;
+    for next in types {
+        found = Some(match found {
+            None => next,
+            Some(have) => supertype(&have, &next).ok_or_else(|| {
+                wrong(name, format!("there is no common type of {have} and {next}"))
+            })?,
+        });
+    }
+    found.ok_or_else(|| wrong(name, "it takes an argument"))
+}
+
+/// Values of one type as those of a wider one.
+pub(super) fn widened(values: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, FunctionError> {
+    let strings = if has_bytes(values.data_type()) { Strings::Binary } else { Strings::Utf8 };
+    let arrow = wanted.arrow(strings);
+    if arrow == *values.data_type() {
+        return Ok(values.clone());
+    }
+    // Fixed strings are bytes.
+    if matches!(values.data_type(), ArrowType::FixedSizeBinary(_))
+        && matches!(arrow, ArrowType::Utf8View)
+    {
+        let bytes = cast(&cast(values, &ArrowType::Binary)?, &ArrowType::BinaryView)?;
+        return Ok(as_texts(bytes.as_binary_view().clone(), false));
+    }
+    cast(values, &arrow)
+}

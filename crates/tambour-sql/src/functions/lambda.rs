@@ -1,0 +1,233 @@
+//! Lambdas: `arrayMap` and `arrayFold`. All other functions with lambdas are functions of what `arrayMap` gives
+//! ([`crate::dialect`] writes them so), which need no lambda themselves.
+
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::{cast, concat, interleave, take, take_arrays};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::{Result, exec_err, plan_err};
+use datafusion::logical_expr::{
+    ColumnarValue, HigherOrderFunctionArgs, HigherOrderReturnFieldArgs, HigherOrderSignature,
+    HigherOrderUDFImpl, LambdaArgument, LambdaParametersProgress, ValueOrLambda, Volatility,
+};
+use std::sync::Arc;
+use tambour_part::types::{DataType, TYPE_KEY};
+
+/// A function that takes a lambda, arrays, and for `arrayFold` a first value.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Lambda {
+    is_fold: bool,
+    aliases: Vec<String>,
+    signature: HigherOrderSignature,
+}
+
+/// All of them.
+pub(super) fn all() -> [Lambda; 2] {
+    [false, true].map(|is_fold| {
+        let name = if is_fold { "arrayfold" } else { "arraymap" };
+        let signature = HigherOrderSignature::variadic_any(Volatility::Immutable);
+        Lambda { is_fold, aliases: vec![name.to_owned()], signature }
+    })
+}
+
+/// The field of the items of an array, with their ClickHouse type.
+fn item_field(list: &Field) -> Result<FieldRef> {
+    let (ArrowType::List(item) | ArrowType::LargeList(item) | ArrowType::FixedSizeList(item, _)) =
+        list.data_type()
+    else {
+        return plan_err!("a lambda takes the items of arrays, not {}", list.data_type());
+    };
+    let field = item.as_ref().clone();
+    Ok(Arc::new(match DataType::from_field(list) {
+        Ok(DataType::Array(inner)) if inner.accepts(item.data_type()) => {
+            field.with_metadata([(TYPE_KEY.to_owned(), inner.to_string())].into())
+        }
+        _ => field,
+    }))
+}
+
+/// Arrays with 32-bit offsets that begin at 0.
+fn as_list(value: &ColumnarValue, rows: usize) -> Result<ListArray> {
+    let array = value.to_array(rows)?;
+    let list = match array.data_type() {
+        ArrowType::List(_) => array.as_list::<i32>().clone(),
+        ArrowType::LargeList(item) | ArrowType::FixedSizeList(item, _) => {
+            cast(&array, &ArrowType::List(Arc::clone(item)))?.as_list::<i32>().clone()
+        }
+        other => return exec_err!("a lambda takes the items of arrays, not {other}"),
+    };
+    let ArrowType::List(item) = list.data_type() else {
+        return exec_err!("it is not an array");
+    };
+    let has_hidden = list.nulls().is_some_and(|nulls| nulls.null_count() > 0);
+    let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(rows));
+    if !has_hidden && list.value_offsets().first() == Some(&0) {
+        return Ok(list);
+    }
+    for row in 0..list.len() {
+        let offsets = list.value_offsets();
+        let range = if list.is_null(row) { 0..0 } else { offsets[row]..offsets[row + 1] };
+        lengths.push(range.len());
+        places.extend(range.map(i32::cast_unsigned));
+    }
+    let values = take(list.values(), &UInt32Array::from(places), None)?;
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    Ok(ListArray::try_new(Arc::clone(item), offsets, values, list.nulls().cloned())?)
+}
+
+fn length(list: &ListArray, row: usize) -> usize {
+    usize::try_from(list.value_length(row)).unwrap_or(0)
+}
+
+fn start(list: &ListArray, row: usize) -> usize {
+    usize::try_from(list.value_offsets()[row]).unwrap_or(0)
+}
+
+impl Lambda {
+    /// The lambda, and the values after it.
+    fn parts<'a, V, L>(&self, all: &'a [ValueOrLambda<V, L>]) -> Result<(&'a L, Vec<&'a V>)> {
+        let least = if self.is_fold { 2 } else { 1 };
+        let mut rest = all.iter();
+        let Some(ValueOrLambda::Lambda(lambda)) = rest.next() else {
+            return plan_err!("{}: the first argument must be a lambda (x -> ...)", self.name());
+        };
+        let values = rest
+            .map(|argument| match argument {
+                ValueOrLambda::Value(value) => Ok(value),
+                ValueOrLambda::Lambda(_) => plan_err!("{} takes one lambda", self.name()),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        if values.len() < least {
+            return plan_err!("{} takes a lambda and {least} values at least", self.name());
+        }
+        Ok((lambda, values))
+    }
+
+    fn map(
+        &self,
+        lambda: &LambdaArgument,
+        lists: &[ListArray],
+        result: &Field,
+    ) -> Result<ArrayRef> {
+        let ArrowType::List(item) = result.data_type() else {
+            return exec_err!("{} gives arrays", self.name());
+        };
+        let first = &lists[0];
+        let values: Vec<ArrayRef> = lists.iter().map(|list| Arc::clone(list.values())).collect();
+        let getters: Vec<_> = values.iter().map(|values| move || Ok(Arc::clone(values))).collect();
+        let getters: Vec<&dyn Fn() -> Result<ArrayRef>> =
+            getters.iter().map(|getter| getter as &dyn Fn() -> Result<ArrayRef>).collect();
+        let rows = (0..first.len()).flat_map(|row| {
+            std::iter::repeat_n(u32::try_from(row).unwrap_or(u32::MAX), length(first, row))
+        });
+        let rows = UInt32Array::from_iter_values(rows);
+        let made = lambda
+            .evaluate(&getters, |captures| Ok(take_arrays(captures, &rows, None)?))?
+            .into_array(rows.len())?;
+        let made = if made.data_type() == item.data_type() {
+            made
+        } else {
+            cast(&made, item.data_type())?
+        };
+        let offsets = first.offsets().clone();
+        Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, made, first.nulls().cloned())?))
+    }
+
+    /// One step for the first items of all rows, one for the second items, and so on.
+    fn fold(lambda: &LambdaArgument, lists: &[ListArray], from: ArrayRef) -> Result<ArrayRef> {
+        let mut state = from;
+        let longest = (0..state.len()).map(|row| length(&lists[0], row)).max().unwrap_or(0);
+        for step in 0..longest {
+            let rows: Vec<usize> =
+                (0..state.len()).filter(|row| length(&lists[0], *row) > step).collect();
+            let index = |row: usize| u32::try_from(row).unwrap_or(u32::MAX);
+            let indices = UInt32Array::from_iter_values(rows.iter().map(|row| index(*row)));
+            let mut values = vec![take(&state, &indices, None)?];
+            for list in lists {
+                let places = rows.iter().map(|row| index(start(list, *row) + step));
+                let places = UInt32Array::from_iter_values(places);
+                values.push(take(list.values(), &places, None)?);
+            }
+            let getters: Vec<_> =
+                values.iter().map(|values| move || Ok(Arc::clone(values))).collect();
+            let getters: Vec<&dyn Fn() -> Result<ArrayRef>> =
+                getters.iter().map(|getter| getter as &dyn Fn() -> Result<ArrayRef>).collect();
+            let made = lambda
+                .evaluate(&getters, |captures| Ok(take_arrays(captures, &indices, None)?))?
+                .into_array(rows.len())?;
+            let made = cast(&made, state.data_type())?;
+            let mut places: Vec<(usize, usize)> = (0..state.len()).map(|row| (0, row)).collect();
+            for (at, row) in rows.iter().enumerate() {
+                places[*row] = (1, at);
+            }
+            state = interleave(&[state.as_ref(), made.as_ref()], &places)?;
+        }
+        Ok(state)
+    }
+}
+
+impl HigherOrderUDFImpl for Lambda {
+    fn name(&self) -> &'static str {
+        if self.is_fold { "arrayFold" } else { "arrayMap" }
+    }
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+    fn signature(&self) -> &HigherOrderSignature {
+        &self.signature
+    }
+    fn lambda_parameters(
+        &self,
+        _: usize,
+        fields: &[ValueOrLambda<FieldRef, Option<FieldRef>>],
+    ) -> Result<LambdaParametersProgress> {
+        let (_, values) = self.parts(fields)?;
+        let mut parameters = Vec::new();
+        let arrays = if self.is_fold {
+            let state = values[values.len() - 1];
+            parameters.push(Arc::new(state.as_ref().clone().with_nullable(true)));
+            &values[..values.len() - 1]
+        } else {
+            &values[..]
+        };
+        for array in arrays {
+            parameters.push(item_field(array)?);
+        }
+        Ok(LambdaParametersProgress::Complete(vec![parameters]))
+    }
+    fn return_field_from_args(&self, args: HigherOrderReturnFieldArgs) -> Result<FieldRef> {
+        let (lambda, values) = self.parts(args.arg_fields)?;
+        if self.is_fold {
+            return Ok(Arc::new(values[values.len() - 1].as_ref().clone().with_nullable(true)));
+        }
+        let item = Field::new("item", lambda.data_type().clone(), lambda.is_nullable());
+        let is_nullable = values.iter().any(|value| value.is_nullable());
+        let field = Field::new("", ArrowType::List(Arc::new(item)), is_nullable);
+        let named = lambda.metadata().get(TYPE_KEY).and_then(|_| DataType::from_field(lambda).ok());
+        Ok(Arc::new(match named {
+            Some(item) => {
+                let data_type = DataType::Array(Box::new(item)).to_string();
+                field.with_metadata([(TYPE_KEY.to_owned(), data_type)].into())
+            }
+            None => field,
+        }))
+    }
+    fn invoke_with_args(&self, args: HigherOrderFunctionArgs) -> Result<ColumnarValue> {
+        let (lambda, values) = self.parts(&args.args)?;
+        let count = values.len() - usize::from(self.is_fold);
+        let lists = values[..count].iter().map(|value| as_list(value, args.number_rows));
+        let lists = lists.collect::<Result<Vec<_>>>()?;
+        for row in 0..args.number_rows {
+            if lists.iter().any(|list| length(list, row) != length(&lists[0], row)) {
+                let lengths: Vec<usize> = lists.iter().map(|list| length(list, row)).collect();
+                return exec_err!("{}: the arrays have {lengths:?} items", self.name());
+            }
+        }
+        Ok(ColumnarValue::Array(if self.is_fold {
+            let from = values[count].to_array(args.number_rows)?;
+            Self::fold(lambda, &lists, concat(&[&from])?)?
+        } else {
+            self.map(lambda, &lists, &args.return_field)?
+        }))
+    }
+}
