@@ -130,11 +130,11 @@ pub(super) fn takes(
 macro_rules! rule {
     ($($kind:ident)* [$($optional:ident)*] => $result:expr) => {
         |name, s| {
-            $tambour_function::access::takes(
+            $crate::access::takes(
                 name,
                 s,
-                &[$($tambour_function::access::Kind::$kind),*],
-                &[$($tambour_function::access::Kind::$optional),*],
+                &[$($crate::access::Kind::$kind),*],
+                &[$($crate::access::Kind::$optional),*],
             )?;
             Ok($result)
         }

@@ -1,6 +1,6 @@
 //! Several users of one store, by turns: against a model, and in each other's way.
 
-use crate::page::{Access, Durability, Layout, Level, Options, PageError, Store, Turns};
+use crate::{Access, Durability, Layout, Level, Options, PageError, Store, Turns};
 use std::collections::BTreeMap;
 
 const PAGE: usize = 4096;

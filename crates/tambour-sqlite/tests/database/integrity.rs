@@ -3,7 +3,6 @@
 use crate::support::{integrity, number, open, try_open};
 use rusqlite::{Connection, OpenFlags};
 use tambour_page::{Access, Level, PageError, Store};
-use tambour_page::{Access, Level, Store};
 use tambour_sqlite::NAME;
 
 #[test]
