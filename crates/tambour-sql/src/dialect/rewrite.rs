@@ -3,6 +3,7 @@
 use super::{
     alias, array_join, call, joins, limits, naming, refused, scalar, settings, unions, values,
 };
+use super::columns::{self, Catalog};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, OrderByKind,

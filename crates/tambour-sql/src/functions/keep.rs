@@ -21,7 +21,7 @@ use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
     Between, BinaryExpr, Case, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
     Projection, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, SortExpr,
-    Volatility, cast, lit, when,
+    Volatility, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_part::types::DataType;
