@@ -1,5 +1,6 @@
 //! One error for callers who use several layers, and the way to a kind through foreign wrappers.
 
+use crate::ImportError;
 use std::error::Error as StdError;
 use tambour_codec::frame::FrameError;
 use tambour_codec::{CodecError, Kind};
@@ -34,10 +35,16 @@ pub enum Error {
     /// Of an interchange file.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Of the options of an import.
+    #[error(transparent)]
+    Import(#[from] ImportError),
     /// Of a query.
     #[cfg(feature = "sql")]
     #[error(transparent)]
     Sql(#[from] SqlError),
+    /// The caller's callback said stop.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl Error {
@@ -50,6 +57,8 @@ impl Error {
             Self::Store(error) => error.kind(),
             Self::Pages(error) => error.kind(),
             Self::File(error) => error.kind(),
+            Self::Import(error) => error.kind(),
+            Self::Interrupted => Kind::Interrupted,
             #[cfg(feature = "sql")]
             Self::Sql(error) => error.kind(),
         }
@@ -94,6 +103,9 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
         return Some(error.kind());
     }
     if let Some(error) = error.downcast_ref::<MessageError>() {
+        return Some(error.kind());
+    }
+    if let Some(error) = error.downcast_ref::<ImportError>() {
         return Some(error.kind());
     }
     error.downcast_ref::<Error>().map(Error::kind)

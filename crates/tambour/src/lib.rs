@@ -64,8 +64,14 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod import;
+mod snapshot;
 
 pub use error::{Error, chain, kind_of, kind_of_link, place_of};
+pub use import::{
+    Clause, ImportError, ImportEvent, ImportOptions, ImportSummary, import, import_with,
+};
+pub use snapshot::Table;
 
 pub use tambour_codec as codec;
 pub use tambour_files as files;
@@ -84,6 +90,10 @@ pub use tambour_codec::Kind;
 pub use tambour_codec::spec::CodecSpec;
 pub use tambour_part::types::Column;
 pub use tambour_part::{DataType, Part, Place};
-pub use tambour_table::Table;
 pub use tambour_table::insert::{Insert, InsertOptions};
 pub use tambour_table::schema::TableDefinition;
+
+/// The processors of this machine, or one if nobody knows.
+fn threads_of_machine() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -9,12 +9,12 @@ use crate::output::Console;
 use crate::output::progress::Total;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tambour::Table;
 use tambour::files::{FileError, Input, ReadOptions};
 use tambour::part::Part;
 use tambour::part::part::ReadRequest;
 use tambour::part::types::{Column, Strings};
 use tambour::storage;
+use tambour::table::Table;
 use tambour::table::advise::{Intake, Present, Sample};
 use tambour::table::scan::{Scan, ScanRange, ScanRequest};
 
