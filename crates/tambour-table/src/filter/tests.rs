@@ -16,6 +16,11 @@ fn column(name: &str, data_type: &str) -> Column {
     Column { name: name.to_owned(), data_type: data_type.parse().unwrap() }
 }
 
+/// One value of a fixed width.
+fn bytes(value: &[u8]) -> ArrayRef {
+    Arc::new(FixedSizeBinaryArray::try_from_iter([value].into_iter()).unwrap())
+}
+
 /// Whether the only row of a column matches; `Err` is the refusal.
 fn matches(data_type: &str, value: ArrayRef, filter: &str) -> Result<bool, String> {
     let filter: Filter = filter.parse().map_err(|error: crate::TableError| error.to_string())?;
@@ -186,7 +191,7 @@ fn texts_are_bytes() {
         &[("x = 'b'", true), ("x > 'a'", true), ("x < 'ba'", true), ("x IN ('a', 'b')", true)],
     );
     assert!(matches("String", text, "x = 5").is_err());
-    let fixed: ArrayRef = Arc::new(FixedSizeBinaryArray::from(vec![b"abc"]));
+    let fixed: ArrayRef = bytes(b"abc");
     check(
         "FixedString(3)",
         &fixed,
@@ -222,9 +227,9 @@ fn enums_are_compared_by_number() {
 
 #[test]
 fn identifiers_and_addresses() {
-    let mut bytes = [0_u8; 16];
-    bytes[7] = 1;
-    let value: ArrayRef = Arc::new(FixedSizeBinaryArray::from(vec![&bytes]));
+    let mut first = [0_u8; 16];
+    first[7] = 1;
+    let value: ArrayRef = bytes(&first);
     check(
         "UUID",
         &value,
@@ -242,9 +247,9 @@ fn identifiers_and_addresses() {
 fn numbers_of_256_bits() {
     let mut minus_five = [0xff_u8; 32];
     minus_five[0] = 0xfb;
-    let value: ArrayRef = Arc::new(FixedSizeBinaryArray::from(vec![&minus_five]));
+    let value: ArrayRef = bytes(&minus_five);
     check("Int256", &value, &[("x < 3", true), ("x = -5", true), ("x > -5.5", true)]);
-    let most: ArrayRef = Arc::new(FixedSizeBinaryArray::from(vec![&[0xff_u8; 32]]));
+    let most: ArrayRef = bytes(&[0xff; 32]);
     let text = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
     check("UInt256", &most, &[(&format!("x = {text}"), true), ("x > -1", true), ("x > 1", true)]);
     assert!(matches("UInt256", most, &format!("x = {text}0")).is_err());
