@@ -9,7 +9,6 @@ use crate::output::progress::{Progress, Total};
 use crate::output::{Console, quantity, stdout};
 use anyhow::Context;
 use serde_json::json;
-use std::ops::ControlFlow;
 use std::time::Duration;
 use tambour::part::types::DataType;
 use tambour::table::SIDECAR;
@@ -46,10 +45,7 @@ pub(crate) fn run(arguments: &ImportArguments, console: Console) -> anyhow::Resu
             }
             _ => {}
         }
-        match interrupt.check() {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
+        interrupt.flow()
     };
     let summary = tambour::import_with(&arguments.files, &arguments.into, &options, tell)
         .map_err(in_flags)?;

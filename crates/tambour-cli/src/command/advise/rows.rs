@@ -6,24 +6,11 @@ use crate::cli::AdviseArguments;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Console;
-use crate::output::progress::Total;
+use crate::output::progress::{Progress, Total};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use tambour::files::{FileError, Input, ReadOptions};
-use tambour::part::Part;
-use tambour::part::part::ReadRequest;
-use tambour::part::types::{Column, Strings};
-use tambour::storage;
-use tambour::table::Table;
-use tambour::table::advise::{Intake, Present, Sample};
-use tambour::table::scan::{Scan, ScanRange, ScanRequest};
-
-/// Rows of a table that are read; of more, granules spread over all are.
-const ROWS_MAX: u64 = 2_000_000;
-/// Granules that are read together.
-const GRANULES: usize = 8;
-/// Rows that travel together.
-const BATCH_ROWS: usize = 16_384;
+use tambour::files::ReadOptions;
+use tambour::table::advise::{Present, Sample};
+use tambour::{ImportEvent, Sampled, Table};
 
 /// A sample of rows, and what is known of their columns.
 #[derive(Debug)]
@@ -71,132 +58,46 @@ fn of_files(
     console: Console,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Rows> {
-    let options = ReadOptions { batch_rows: BATCH_ROWS, ..options };
-    let mut input = Input::open(paths, options)?;
-    let total = input.bytes_total().map_or(Total::Unknown, Total::Bytes);
-    let mut progress = console.progress("advise", total);
-    let sample = loop {
-        let mut intake = Intake::new(input.columns().to_vec());
-        let mut rows = 0;
-        let end = loop {
-            interrupt.check()?;
-            match input.next_batch() {
-                None => break Ok(()),
-                Some(Ok(batch)) => {
-                    rows += batch.num_rows() as u64;
-                    intake.push(&batch)?;
-                    progress.update(input.bytes_read(), rows);
-                }
-                Some(Err(error)) => break Err(error),
+    let mut progress: Option<Progress> = None;
+    let tell = &mut |event: ImportEvent<'_>| {
+        match event {
+            ImportEvent::Opened { bytes_total } => {
+                let total = bytes_total.map_or(Total::Unknown, Total::Bytes);
+                progress = Some(console.progress("advise", total));
             }
-        };
-        match end {
-            Ok(()) => break intake.finish(None)?,
-            // A later row contradicts the types: with all of them known, again from the start.
-            Err(FileError::Widen { .. }) => input.restart()?,
-            Err(error) => return Err(error.into()),
+            ImportEvent::Rows { rows, bytes } => {
+                if let Some(progress) = &mut progress {
+                    progress.update(bytes, rows);
+                }
+            }
+            _ => {}
         }
+        interrupt.flow()
     };
-    let present = vec![Present::default(); input.columns().len()];
+    let sampled = Sampled::files(paths, options, tell)?;
     let name = paths.first().and_then(|path| path.file_stem()).unwrap_or_default();
     let name = name.to_string_lossy().split('.').next().unwrap_or_default().to_owned();
-    Ok(Rows { name, sample, present, is_table: false })
+    Ok(Rows::new(name, sampled, false))
 }
 
 fn of_table(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Rows> {
     let table = Table::open(path)?;
-    let columns: Vec<Column> = table.columns().to_vec();
-    let request = ScanRequest {
-        columns: columns.iter().map(|column| column.name.clone()).collect(),
-        batch_rows: BATCH_ROWS,
-        ..ScanRequest::default()
-    };
-    let (mut scan, _) = Scan::plan(&table, &request)?;
-    thin(&mut scan, &table);
-    let mut intake = Intake::new(columns.clone());
-    for partition in 0..scan.partitions.len() {
-        for batch in scan.run(partition, table.storage(), Some(&table))? {
-            interrupt.check()?;
-            intake.push(&batch?)?;
-        }
-    }
-    let sample = intake.finish(Some(table.rows()))?;
-    let present = columns.iter().map(|column| present(&table, column)).collect::<Result<_, _>>()?;
-    Ok(Rows { name: table.name().to_owned(), sample, present, is_table: true })
+    let sampled = Sampled::table(&table, &mut |_| interrupt.flow())?;
+    Ok(Rows::new(table.name().to_owned(), sampled, true))
 }
 
 fn of_part(path: &Path, interrupt: &Interrupt) -> anyhow::Result<Rows> {
-    let part = Arc::new(Part::open(&storage::disk(), path)?);
-    let columns: Vec<Column> = part.columns().to_vec();
-    let count = part.granules().len();
-    let stride = usize::try_from(part.rows().div_ceil(ROWS_MAX)).unwrap_or(usize::MAX).max(1);
-    let runs = (0..count).step_by(GRANULES).enumerate();
-    let kept = runs.filter(|(number, _)| number % stride == 0);
-    let request = ReadRequest {
-        columns: (0..columns.len()).collect(),
-        granules: kept.map(|(_, start)| start..(start + GRANULES).min(count)).collect(),
-        batch_rows: BATCH_ROWS,
-        strings: Strings::Binary,
-    };
-    let mut intake = Intake::new(columns);
-    for batch in part.read(request)? {
-        interrupt.check()?;
-        intake.push(&batch?)?;
-    }
-    let sample = intake.finish(Some(part.rows()))?;
-    // What most blocks of a column really have.
-    let present = part.column_sizes()?.into_iter().map(|size| Present {
-        codec: size.codecs.first().and_then(|codec| codec.parse().ok()),
-        on_disk: Some(size.compressed),
-    });
-    let present = present.collect();
+    let sampled = Sampled::part(path, &mut |_| interrupt.flow())?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Rows { name, sample, present, is_table: true })
-}
-
-/// What the table says of a column, and what its files take.
-fn present(table: &Table, column: &Column) -> anyhow::Result<Present> {
-    let defined = table.definition().and_then(|definition| {
-        definition.columns.iter().find(|defined| defined.column.name == column.name)
-    });
-    let mut on_disk = 0;
-    for part in table.parts() {
-        for (own, size) in part.columns().iter().zip(part.column_sizes()?) {
-            if own.name == column.name {
-                on_disk += size.compressed;
-            }
-        }
-    }
-    let codec = defined.and_then(|defined| defined.codec.clone());
-    Ok(Present { codec, on_disk: Some(on_disk) })
-}
-
-/// Leaves runs of granules that are spread over a large table.
-fn thin(scan: &mut Scan, table: &Table) {
-    let rows = table.rows();
-    if rows <= ROWS_MAX {
-        return;
-    }
-    let stride = usize::try_from(rows.div_ceil(ROWS_MAX)).unwrap_or(usize::MAX);
-    let mut number = 0;
-    for ranges in &mut scan.partitions {
-        let mut kept = Vec::new();
-        for range in ranges.iter() {
-            let sizes = table.parts().get(range.part).map_or(&[][..], |part| part.granules());
-            for start in (range.start..range.end).step_by(GRANULES) {
-                let end = (start + GRANULES).min(range.end);
-                if number % stride == 0 {
-                    let rows = sizes.get(start..end).unwrap_or_default().iter().sum();
-                    kept.push(ScanRange { part: range.part, start, end, rows });
-                }
-                number += 1;
-            }
-        }
-        *ranges = kept;
-    }
+    Ok(Rows::new(name, sampled, true))
 }
 
 impl Rows {
+    fn new(name: String, sampled: Sampled, is_table: bool) -> Self {
+        let (sample, present) = (sampled.sample, sampled.present);
+        Self { name, sample, present, is_table }
+    }
+
     /// An error if there is nothing to advise on.
     pub(in crate::command) fn check(&self) -> Result<(), Failure> {
         if self.sample.rows() == 0 {
