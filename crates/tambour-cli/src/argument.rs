@@ -66,10 +66,15 @@ pub(crate) fn check_portable<'a>(
 ) -> Result<(), Failure> {
     match specs.find(|spec| is_wanted && !spec.is_portable()) {
         None => Ok(()),
-        Some(spec) => Err(Failure::Usage(format!(
-            "CODEC({spec}) is Tambour's own, and ClickHouse does not read it; --portable=no allows that"
-        ))),
+        Some(spec) => Err(not_portable(spec)),
     }
+}
+
+/// A codec was given that ClickHouse does not read.
+pub(crate) fn not_portable(spec: &CodecSpec) -> Failure {
+    Failure::Usage(format!(
+        "CODEC({spec}) is Tambour's own, and ClickHouse does not read it; --portable=no allows that"
+    ))
 }
 
 /// `--delimiter`: one ASCII character.

@@ -70,6 +70,7 @@ impl From<Kind> for Exit {
             Kind::Corrupt => Self::Corrupt,
             Kind::Limit => Self::Limit,
             Kind::Unsupported => Self::Unsupported,
+            Kind::Interrupted => Self::Interrupted,
             _ => Self::Error,
         }
     }

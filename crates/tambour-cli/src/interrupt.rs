@@ -1,6 +1,7 @@
 //! Ctrl-C: a flag that long work looks at, and a future that queries race against.
 
 use crate::exit::{Exit, Failure};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -65,6 +66,14 @@ impl Interrupt {
     /// An error if the user said stop.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.0.raised.load(Ordering::SeqCst) { Err(Failure::Interrupted) } else { Ok(()) }
+    }
+
+    /// The same for work that asks its caller whether to go on.
+    pub(crate) fn flow(&self) -> ControlFlow<()> {
+        match self.check() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
     }
 
     /// Forgets a Ctrl-C that was obeyed.

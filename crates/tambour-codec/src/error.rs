@@ -21,6 +21,8 @@ pub enum Kind {
     Limit,
     /// The operating system said no.
     Io,
+    /// The caller said stop (exit code 130).
+    Interrupted,
 }
 
 /// An error of a block or a codec.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use tambour_codec::{CodecError, Kind};
+use tambour_storage::Place;
 
 /// An error of the page store.
 #[derive(Debug, thiserror::Error)]
@@ -198,6 +199,19 @@ impl PageError {
             Self::NoPage { .. } => Kind::NotFound,
             Self::Argument { .. } | Self::ReadOnly { .. } => Kind::Argument,
             Self::Limit { .. } => Kind::Limit,
+        }
+    }
+
+    /// Where in the store it is, if it is about a place in the file.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Structure { path, offset, .. }
+            | Self::Page { path, offset, .. }
+            | Self::Decode { path, offset, .. } => Some(Place::file(path).at(*offset)),
+            Self::File { path, .. }
+            | Self::NotAStore { path, .. }
+            | Self::Truncated { path, .. } => Some(Place::file(path)),
+            _ => None,
         }
     }
 

@@ -15,7 +15,8 @@ pub mod types;
 mod verify;
 pub mod write;
 
-pub use error::{PartError, Place};
+pub use error::PartError;
 pub use part::Part;
+pub use tambour_storage::Place;
 pub use types::DataType;
 pub use write::PartWriter;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use tambour_codec::Kind;
+use tambour_storage::Place;
 
 /// An error of a record store.
 #[derive(Debug, thiserror::Error)]
@@ -144,6 +145,18 @@ pub enum RecordError {
 }
 
 impl RecordError {
+    /// Where in the store it is, if it is about a place in a file.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Corrupt { path, offset, .. } => Some(Place::file(path).at(*offset)),
+            Self::File { path, .. }
+            | Self::Version { path, .. }
+            | Self::NotAStore { path, .. }
+            | Self::OtherStore { path, .. } => Some(Place::file(path)),
+            _ => None,
+        }
+    }
+
     /// The kind of this error.
     pub fn kind(&self) -> Kind {
         match self {

@@ -11,8 +11,10 @@ mod flock;
 pub mod lock;
 pub mod memory;
 pub mod place;
+mod spot;
 
 pub use error::StorageError;
+pub use spot::Place;
 
 use std::io;
 use std::path::Path;

@@ -15,6 +15,7 @@ mod chunk;
 mod conform;
 mod draft;
 mod error;
+pub mod filter;
 pub mod insert;
 mod intake;
 mod key;

@@ -31,6 +31,13 @@ pub struct OptimizeOptions {
     pub threads: usize,
 }
 
+impl Default for OptimizeOptions {
+    /// 1 GiB of memory, one thread.
+    fn default() -> Self {
+        Self { memory_bytes: 1 << 30, threads: 1 }
+    }
+}
+
 /// What a merge did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OptimizeSummary {

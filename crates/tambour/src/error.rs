@@ -1,18 +1,37 @@
 //! One error for callers who use several layers, and the way to a kind through foreign wrappers.
 
+#[cfg(feature = "files")]
+use crate::{ExportError, ImportError};
 use std::error::Error as StdError;
 use tambour_codec::frame::FrameError;
 use tambour_codec::{CodecError, Kind};
+#[cfg(feature = "files")]
 use tambour_files::FileError;
+use tambour_int::IntError;
+#[cfg(feature = "messages")]
 use tambour_message::MessageError;
+#[cfg(feature = "pages")]
 use tambour_page::PageError;
-use tambour_part::{PartError, Place};
+#[cfg(feature = "tables")]
+use tambour_part::PartError;
+#[cfg(feature = "records")]
 use tambour_record::RecordError;
 #[cfg(feature = "sql")]
 use tambour_sql::SqlError;
+use tambour_storage::{Place, StorageError};
+#[cfg(feature = "tables")]
 use tambour_table::TableError;
 
-/// An error of any layer.
+/// An error of any layer; every function of this crate returns it.
+///
+/// ```
+/// use tambour::{Error, Kind, Table};
+///
+/// let error = Table::open("/nowhere/hits").unwrap_err();
+/// assert_eq!(error.kind(), Kind::NotFound);
+/// assert!(matches!(error, Error::Table(_)));
+/// assert!(tambour::chain(&error).next().is_some());
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,22 +41,59 @@ pub enum Error {
     /// Of a compressed stream.
     #[error(transparent)]
     Frame(#[from] FrameError),
+    /// Of an integer, a string or a document in few bytes.
+    #[error(transparent)]
+    Int(#[from] IntError),
+    /// Of a file or a lock.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     /// Of a part.
+    #[cfg(feature = "tables")]
     #[error(transparent)]
     Part(#[from] PartError),
     /// Of a table.
+    #[cfg(feature = "tables")]
     #[error(transparent)]
-    Store(#[from] TableError),
+    Table(#[from] TableError),
+    /// Of a store of records.
+    #[cfg(feature = "records")]
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// Of a store of pages.
+    #[cfg(feature = "pages")]
     #[error(transparent)]
-    Pages(#[from] PageError),
+    Page(#[from] PageError),
+    /// Of a message or a dictionary of messages.
+    #[cfg(feature = "messages")]
+    #[error(transparent)]
+    Message(#[from] MessageError),
     /// Of an interchange file.
+    #[cfg(feature = "files")]
     #[error(transparent)]
     File(#[from] FileError),
+    /// Of the options of an import.
+    #[cfg(feature = "files")]
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// Of an export.
+    #[cfg(feature = "files")]
+    #[error(transparent)]
+    Export(#[from] ExportError),
     /// Of a query.
     #[cfg(feature = "sql")]
     #[error(transparent)]
     Sql(#[from] SqlError),
+    /// The threads of a query cannot be started.
+    #[cfg(feature = "sql")]
+    #[error("cannot start the threads of a query")]
+    Runtime {
+        /// Why not.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The caller's callback said stop.
+    #[error("interrupted")]
+    Interrupted,
 }
 
 impl Error {
@@ -46,78 +102,150 @@ impl Error {
         match self {
             Self::Codec(error) => error.kind(),
             Self::Frame(error) => error.kind(),
+            Self::Int(IntError::Full { .. }) => Kind::Limit,
+            Self::Int(_) => Kind::Corrupt,
+            Self::Storage(error) => error.kind(),
+            #[cfg(feature = "tables")]
             Self::Part(error) => error.kind(),
-            Self::Store(error) => error.kind(),
-            Self::Pages(error) => error.kind(),
+            #[cfg(feature = "tables")]
+            Self::Table(error) => error.kind(),
+            #[cfg(feature = "records")]
+            Self::Record(error) => error.kind(),
+            #[cfg(feature = "pages")]
+            Self::Page(error) => error.kind(),
+            #[cfg(feature = "messages")]
+            Self::Message(error) => error.kind(),
+            #[cfg(feature = "files")]
             Self::File(error) => error.kind(),
+            #[cfg(feature = "files")]
+            Self::Import(error) => error.kind(),
+            #[cfg(feature = "files")]
+            Self::Export(error) => error.kind(),
             #[cfg(feature = "sql")]
             Self::Sql(error) => error.kind(),
+            #[cfg(feature = "sql")]
+            Self::Runtime { .. } => Kind::Io,
+            Self::Interrupted => Kind::Interrupted,
         }
     }
 
-    /// Where in a part it happened, if that is known.
+    /// Where in stored data it happened, if that is known.
     pub fn place(&self) -> Option<Place> {
         place_of(self)
     }
 }
 
 /// The kind of the first error of ours in a chain, however deep other libraries wrapped it.
+///
+/// ```
+/// use tambour::Kind;
+///
+/// let error = tambour::Table::open("/nowhere/hits").unwrap_err();
+/// let wrapped = std::io::Error::other(error);
+/// assert_eq!(tambour::kind_of(&wrapped), Some(Kind::NotFound));
+/// ```
 pub fn kind_of(error: &(dyn StdError + 'static)) -> Option<Kind> {
     chain(error).find_map(kind_of_link)
 }
 
+/// The kind of an error if it is of one of these types.
+macro_rules! first_kind {
+    ($error:expr, $($(#[$condition:meta])? $layer:ty),+ $(,)?) => {
+        $(
+            $(#[$condition])?
+            if let Some(error) = $error.downcast_ref::<$layer>() {
+                return Some(error.kind());
+            }
+        )+
+    };
+}
+
 /// The kind of this error itself, not of its sources, if it is one of ours.
+///
+/// ```
+/// let foreign = std::io::Error::other("not ours");
+/// assert_eq!(tambour::kind_of_link(&foreign), None);
+/// ```
 pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
-    #[cfg(feature = "sql")]
-    if let Some(error) = error.downcast_ref::<SqlError>() {
-        return Some(error.kind());
-    }
-    if let Some(error) = error.downcast_ref::<TableError>() {
-        return Some(error.kind());
-    }
-    if let Some(error) = error.downcast_ref::<RecordError>() {
-        return Some(error.kind());
-    }
-    if let Some(error) = error.downcast_ref::<PageError>() {
-        return Some(error.kind());
-    }
-    if let Some(error) = error.downcast_ref::<PartError>() {
-        return Some(error.kind());
-    }
-    if let Some(error) = error.downcast_ref::<FileError>() {
-        return Some(error.kind());
-    }
-    if let Some(error) = error.downcast_ref::<FrameError>() {
-        return Some(error.kind());
-    }
-    if let Some(error) = error.downcast_ref::<CodecError>() {
-        return Some(error.kind());
-    }
-    if let Some(error) = error.downcast_ref::<MessageError>() {
-        return Some(error.kind());
-    }
-    error.downcast_ref::<Error>().map(Error::kind)
+    first_kind!(
+        error,
+        #[cfg(feature = "sql")]
+        SqlError,
+        #[cfg(feature = "tables")]
+        TableError,
+        #[cfg(feature = "records")]
+        RecordError,
+        #[cfg(feature = "pages")]
+        PageError,
+        #[cfg(feature = "tables")]
+        PartError,
+        #[cfg(feature = "files")]
+        FileError,
+        FrameError,
+        CodecError,
+        #[cfg(feature = "messages")]
+        MessageError,
+        #[cfg(feature = "files")]
+        ImportError,
+        #[cfg(feature = "files")]
+        ExportError,
+        Error,
+    );
+    None
 }
 
 /// The place in a part or file that a chain of errors names: the innermost, which knows most.
+///
+/// ```
+/// # use tambour::Place;
+/// let foreign = std::io::Error::other("not ours");
+/// assert_eq!(tambour::place_of(&foreign), None);
+/// assert_eq!(Place::file("t/all_1_1_0/price.bin").at(64).to_string(), "t/all_1_1_0/price.bin, offset 64");
+/// ```
 pub fn place_of(error: &(dyn StdError + 'static)) -> Option<Place> {
     chain(error).filter_map(place_of_link).last()
 }
 
 fn place_of_link(error: &(dyn StdError + 'static)) -> Option<Place> {
-    match error.downcast_ref::<Error>() {
-        Some(Error::Part(error)) => error.place().cloned(),
-        Some(Error::File(error)) => error.place(),
-        Some(_) => None,
-        None => match error.downcast_ref::<FileError>() {
-            Some(error) => error.place(),
-            None => error.downcast_ref::<PartError>()?.place().cloned(),
-        },
+    if let Some(error) = error.downcast_ref::<Error>() {
+        return match error {
+            #[cfg(feature = "tables")]
+            Error::Part(error) => error.place().cloned(),
+            #[cfg(feature = "files")]
+            Error::File(error) => error.place(),
+            #[cfg(feature = "pages")]
+            Error::Page(error) => error.place(),
+            #[cfg(feature = "records")]
+            Error::Record(error) => error.place(),
+            _ => None,
+        };
     }
+    #[cfg(feature = "files")]
+    if let Some(error) = error.downcast_ref::<FileError>() {
+        return error.place();
+    }
+    #[cfg(feature = "pages")]
+    if let Some(error) = error.downcast_ref::<PageError>() {
+        return error.place();
+    }
+    #[cfg(feature = "records")]
+    if let Some(error) = error.downcast_ref::<RecordError>() {
+        return error.place();
+    }
+    #[cfg(feature = "tables")]
+    if let Some(error) = error.downcast_ref::<PartError>() {
+        return error.place().cloned();
+    }
+    None
 }
 
 /// An error and its causes, outermost first. Unlike [`StdError::source`] alone, this looks into an [`std::io::Error`] that
 /// wraps another error.
+///
+/// ```
+/// let cause = std::io::Error::other(std::io::Error::other("cause"));
+/// assert_eq!(tambour::chain(&cause).count(), 2);
+/// ```
 pub fn chain<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
@@ -131,7 +259,7 @@ fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "tables"))]
 mod tests {
     use super::*;
     use std::path::PathBuf;

@@ -4,44 +4,86 @@
 //! this crate reads what ClickHouse writes. Rows travel as Arrow batches.
 //!
 //! ```
-//! use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-//! use std::sync::Arc;
-//! use tambour::storage;
-//! use tambour::table::scan::{Scan, ScanRequest};
-//! use tambour::{Insert, InsertOptions, Table, TableDefinition};
+//! use tambour::ImportOptions;
 //!
-//! # fn main() -> Result<(), tambour::Error> {
-//! # let directory = tempfile::tempdir().unwrap();
-//! # let path = directory.path().join("hits");
-//! let definition = TableDefinition::parse(
-//!     "CREATE TABLE hits (page String, visits Int64 CODEC(ZSTD(3))) ENGINE = MergeTree ORDER BY page",
-//! )?;
+//! # #[cfg(feature = "sql")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+//! # let parquet = directory.path().join("hits.parquet");
+//! std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+//! let table = tambour::import([&csv], &hits, &ImportOptions::default().order_by("page"))?;
 //!
-//! // Insert: rows in any order, visible all at once when the insert commits.
-//! let disk = storage::disk();
-//! let mut insert = Insert::begin(&disk, &path, &definition, InsertOptions::default())?;
-//! let page: ArrayRef = Arc::new(StringArray::from(vec!["/", "/about", "/"]));
-//! let visits: ArrayRef = Arc::new(Int64Array::from(vec![3, 1, 4]));
-//! insert.write(RecordBatch::try_from_iter([("page", page), ("visits", visits)]).unwrap())?;
-//! insert.commit()?;
+//! for batch in table.scan().columns(["page", "visits"]).filter("visits > 10").limit(100).batches()? {
+//!     println!("{} rows", batch?.num_rows());
+//! }
+//! let top = tambour::sql(&[&table], "SELECT page, sum(visits) FROM hits GROUP BY page")?;
+//! assert_eq!(top.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 2);
+//! table.export(&parquet)?;
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "sql"))]
+//! # fn main() {}
+//! ```
 //!
-//! // Read back: sorted by the key, only the columns that are asked for.
-//! let table = Table::open(&path)?;
-//! assert_eq!(table.rows(), 3);
-//! let request = ScanRequest { columns: vec!["visits".to_owned()], ..ScanRequest::default() };
-//! let (scan, _pruned) = Scan::plan(&table, &request)?;
-//! let rows: usize = scan
-//!     .run(0, &disk, Some(&table))?
-//!     .map(|batch| Ok::<_, tambour::Error>(batch?.num_rows()))
-//!     .sum::<Result<_, _>>()?;
-//! assert_eq!(rows, 3);
+//! # What there is
+//!
+//! | for | begin with | feature |
+//! |---|---|---|
+//! | columns | [`import`](fn@import), [`Table`], [`Insert`] | `files`, `tables` |
+//! | queries | [`fn@sql`], [`Session`] | `sql` |
+//! | small records | [`RecordStore`] | `records` |
+//! | pages of a database | [`PageStore`] | `pages` |
+//! | messages of many connections | [`MessageCodec`] | `messages` |
+//! | LZ4 blocks, compressed streams | [`lz4`], [`frame`] | |
+//! | integers and hashes | [`varint`], [`integer`], [`hash`] | |
+//!
+//! All features are on by default. With `default-features = false, features = ["pages"]` there is neither Arrow nor Parquet
+//! nor DataFusion. Arrow is re-exported as [`arrow_array`] and [`arrow_schema`], in the version that batches have here.
+//!
+//! # Records, pages, messages
+//!
+//! ```
+//! use tambour::{Durability, MessageCodec, PageOptions, PageStore, RecordOptions, RecordStore};
+//! use tambour::message::{Scratch, Trainer};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! // Records: appended, compressed with dictionaries trained on them, found by number.
+//! let disk = tambour::storage::disk();
+//! let store = RecordStore::create(&disk, &directory.path().join("events"), &RecordOptions::default())?;
+//! let writer = store.writer("default")?;
+//! let ids = writer.append_batch(&[&b"first"[..], b"second"].into_iter().collect())?;
+//! let view = std::sync::Arc::new(store.view("default", &Default::default())?);
+//! assert_eq!(view.reader().get(ids.start + 1)?, b"second");
+//!
+//! // Pages: of a fixed size, written in batches that are whole or absent.
+//! let options = PageOptions { page_bytes: 4096, ..PageOptions::default() };
+//! let mut pages = PageStore::create(&directory.path().join("drum.pages"), &options)?;
+//! let page = pages.alloc()?;
+//! let mut batch = pages.batch()?;
+//! batch.put(page, &[7; 4096])?;
+//! batch.commit(Durability::Sync)?;
+//! pages.close()?;
+//!
+//! // Messages: one dictionary for all connections, nothing kept per connection.
+//! let mut trainer = Trainer::default();
+//! for id in 0..2000 {
+//!     trainer.add(format!(r#"{{"method":"get","user":"u{id}","id":{id}}}"#).as_bytes())?;
+//! }
+//! let codec = MessageCodec::new(1, trainer.train()?);
+//! let (mut scratch, mut encoded, mut decoded) = (Scratch::default(), Vec::new(), Vec::new());
+//! let message = br#"{"method":"get","user":"u77","id":123456}"#;
+//! codec.encode(message, None, &mut scratch, &mut encoded)?;
+//! codec.decode(&encoded, None, &mut scratch, &mut decoded)?;
+//! assert_eq!(decoded, message);
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! # The layers
 //!
-//! Each is a crate of its own, re-exported here under a short name; a layer knows only those above it in this list.
+//! Each is a crate of its own, re-exported here under a short name, with everything that the root does not show.
 //!
 //! | module | turns | into |
 //! |---|---|---|
@@ -55,36 +97,97 @@
 //! | [`page`] | pages | one file, packed or with holes |
 //! | [`files`] | CSV, TSV, JSON lines, Parquet, Arrow | rows, and back |
 //! | [`message`] | messages of many connections | bytes, with one dictionary for all |
-//! | `sql` | queries | rows: Apache DataFusion over the scans (feature `sql`, on by default) |
+//! | [`mod@sql`] | queries | rows: Apache DataFusion over the scans |
 //!
 //! # Errors
 //!
 //! Every layer has its own error; [`Error`] holds any of them. [`Error::kind`] says what a caller can do about it, the
-//! message is for people, and the chain of sources tells the place.
+//! message is for people, [`Error::place`] and the chain of sources tell the place.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "tables")]
+mod attach;
 mod error;
+#[cfg(feature = "files")]
+mod export;
+#[cfg(feature = "files")]
+mod import;
+#[cfg(feature = "sql")]
+mod query;
+#[cfg(feature = "files")]
 pub mod sample;
+#[cfg(feature = "tables")]
+mod scan;
+#[cfg(feature = "tables")]
+mod snapshot;
 
+#[cfg(feature = "tables")]
+pub use attach::AttachOptions;
 pub use error::{Error, chain, kind_of, kind_of_link, place_of};
+#[cfg(feature = "files")]
+pub use export::{ExportError, ExportOptions, ExportProgress};
+#[cfg(feature = "files")]
+pub use import::{
+    Clause, ImportError, ImportEvent, ImportOptions, ImportSummary, import, import_with,
+};
+#[cfg(feature = "sql")]
+pub use query::{QueryBatches, sql};
+#[cfg(feature = "tables")]
+pub use scan::{Batches, ScanBuilder};
+#[cfg(feature = "tables")]
+pub use snapshot::Table;
+
+#[cfg(feature = "tables")]
+pub use {arrow_array, arrow_schema};
 
 pub use tambour_codec as codec;
+#[cfg(feature = "files")]
 pub use tambour_files as files;
+#[cfg(feature = "tables")]
 pub use tambour_function as function;
+pub use tambour_int as varint;
 pub use tambour_kernel as kernel;
+#[cfg(feature = "messages")]
 pub use tambour_message as message;
+#[cfg(feature = "pages")]
 pub use tambour_page as page;
+#[cfg(feature = "tables")]
 pub use tambour_part as part;
+#[cfg(feature = "records")]
 pub use tambour_record as record;
 #[cfg(feature = "sql")]
 pub use tambour_sql as sql;
 pub use tambour_storage as storage;
+#[cfg(feature = "tables")]
 pub use tambour_table as table;
 
-pub use tambour_codec::Kind;
 pub use tambour_codec::spec::CodecSpec;
+pub use tambour_codec::{Kind, frame};
+pub use tambour_kernel::{hash, integer, lz4};
+#[cfg(feature = "messages")]
+pub use tambour_message::MessageCodec;
+#[cfg(feature = "pages")]
+pub use tambour_page::{Durability, Options as PageOptions, Store as PageStore};
+#[cfg(feature = "tables")]
 pub use tambour_part::types::Column;
-pub use tambour_part::{DataType, Part, Place};
-pub use tambour_table::Table;
+#[cfg(feature = "tables")]
+pub use tambour_part::{DataType, Part};
+#[cfg(feature = "records")]
+pub use tambour_record::{RecordStore, Settings as RecordOptions};
+#[cfg(feature = "sql")]
+pub use tambour_sql::{Session, SessionOptions};
+pub use tambour_storage::Place;
+#[cfg(feature = "tables")]
+pub use tambour_table::filter::Filter;
+#[cfg(feature = "tables")]
 pub use tambour_table::insert::{Insert, InsertOptions};
+#[cfg(feature = "tables")]
+pub use tambour_table::merge::OptimizeOptions;
+#[cfg(feature = "tables")]
 pub use tambour_table::schema::TableDefinition;
+
+/// The processors of this machine, or one if nobody knows.
+#[cfg(feature = "files")]
+fn threads_of_machine() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,14 +1,15 @@
 //! Samples of rows, from which advice on codecs is made: of files, or of a table's or a part's granules.
 
-use crate::{Column, Error, Part, Table};
+use crate::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_files::{FileError, Input, ReadOptions};
+use tambour_part::Part;
 use tambour_part::part::ReadRequest;
-use tambour_part::types::Strings;
-use tambour_table::PartName;
+use tambour_part::types::{Column, Strings};
 use tambour_table::advise::{Intake, Present, Sample};
 use tambour_table::scan::{Scan, ScanRange, ScanRequest};
+use tambour_table::{PartName, Table};
 
 /// Rows of a table that are read; of more, granules spread over all are.
 const ROWS_MAX: u64 = 2_000_000;

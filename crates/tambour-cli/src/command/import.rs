@@ -1,7 +1,7 @@
 //! `tambour import`: files into a table, all rows or none.
 
 use super::threads;
-use crate::argument::check_portable;
+use crate::argument::not_portable;
 use crate::cli::ImportArguments;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -9,190 +9,127 @@ use crate::output::progress::{Progress, Total};
 use crate::output::{Console, quantity, stdout};
 use anyhow::Context;
 use serde_json::json;
-use std::path::Path;
 use std::time::Duration;
-use tambour::codec::CodecError;
-use tambour::codec::block::Encoder;
-use tambour::codec::codec::{Class, Element};
-use tambour::codec::spec::CodecSpec;
-use tambour::files::{FileError, Input, ReadOptions, Types};
-use tambour::part::types::{Column, DataType};
-use tambour::part::write::Dialect;
-use tambour::storage;
+use tambour::part::types::DataType;
 use tambour::table::SIDECAR;
-use tambour::table::Table;
-use tambour::table::insert::{Existing, Insert, InsertOptions, InsertSummary};
+use tambour::table::insert::Existing;
 use tambour::table::schema::expression::Expression;
-use tambour::table::schema::permit;
 use tambour::table::schema::{ColumnDefinition, TableDefinition};
-
-/// Rows that travel together from the files to the table.
-const BATCH_ROWS: usize = 16_384;
+use tambour::{Clause, Error, ImportError, ImportEvent, ImportOptions, ImportSummary};
 
 /// Imports and tells what came of it.
 pub(crate) fn run(arguments: &ImportArguments, console: Console) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen();
-    let given = given_definition(arguments)?;
-    let mut input = open(arguments, given.as_ref())?;
-    let total = input.bytes_total().map_or(Total::Unknown, Total::Bytes);
-    let mut progress = console.progress("import", total);
-    let mut told = false;
-    loop {
-        let definition = match &given {
-            Some(definition) => definition.clone(),
-            None => inferred_definition(arguments, input.columns())?,
-        };
-        if !std::mem::replace(&mut told, true) {
-            tell_schema(&definition, arguments, console);
-        }
-        let mut insert =
-            Insert::begin(&storage::disk(), &arguments.into, &definition, options(arguments))?;
-        match copy(&mut input, &mut insert, &mut progress, &interrupt) {
-            Ok(()) => {
-                progress.phase("writing parts");
-                let summary = insert.commit()?;
-                let time = progress.elapsed();
-                drop(progress);
-                return tell_summary(arguments, &definition, &input, &summary, time, console);
+    refuse_existing(arguments)?;
+    let options = options(arguments)?;
+    let mut progress: Option<Progress> = None;
+    let tell = &mut |event: ImportEvent<'_>| {
+        match event {
+            ImportEvent::Opened { bytes_total } => {
+                let total = bytes_total.map_or(Total::Unknown, Total::Bytes);
+                progress = Some(console.progress("import", total));
             }
-            Err(error) => {
-                insert.abort()?;
-                let Some(widen) = widening(&error) else { return Err(error) };
-                console.note(format_args!("{widen}: starting again with wider types"));
-                told = false;
-                input.restart()?;
+            ImportEvent::Schema(definition) => tell_schema(definition, arguments, console),
+            ImportEvent::Rows { rows, bytes } => {
+                if let Some(progress) = &mut progress {
+                    progress.update(bytes, rows);
+                }
             }
+            ImportEvent::Restart(reason) => {
+                console.note(format_args!("{reason}: starting again with wider types"));
+            }
+            ImportEvent::Committing => {
+                if let Some(progress) = &mut progress {
+                    progress.phase("writing parts");
+                }
+            }
+            _ => {}
         }
+        interrupt.flow()
+    };
+    let summary = tambour::import_with(&arguments.files, &arguments.into, &options, tell)
+        .map_err(in_flags)?;
+    let time = progress.as_ref().map_or(Duration::ZERO, Progress::elapsed);
+    drop(progress);
+    tell_summary(arguments, &summary, time, console)
+}
+
+/// Said before a file is read, and with the flags that help.
+fn refuse_existing(arguments: &ImportArguments) -> Result<(), Failure> {
+    let exists = arguments.into.join(SIDECAR).exists();
+    if !exists || arguments.append || arguments.force {
+        return Ok(());
     }
+    Err(Failure::Conflict(format!(
+        "table {} exists: --append adds rows to it, --force replaces it",
+        arguments.into.display()
+    )))
 }
 
-/// All batches, from the files to the table.
-fn copy(
-    input: &mut Input,
-    insert: &mut Insert,
-    progress: &mut Progress,
-    interrupt: &Interrupt,
-) -> anyhow::Result<()> {
-    let mut rows = 0;
-    while let Some(batch) = input.next_batch() {
-        let batch = batch?;
-        interrupt.check()?;
-        rows += batch.num_rows() as u64;
-        insert.write(batch)?;
-        progress.update(input.bytes_read(), rows);
-    }
-    interrupt.check()?;
-    Ok(())
-}
-
-/// What was learned too late, if that is all that is wrong.
-fn widening(error: &anyhow::Error) -> Option<&FileError> {
-    error.downcast_ref::<FileError>().filter(|error| matches!(error, FileError::Widen { .. }))
-}
-
-fn open(arguments: &ImportArguments, given: Option<&TableDefinition>) -> anyhow::Result<Input> {
-    let header = match (arguments.header, arguments.no_header) {
+fn options(arguments: &ImportArguments) -> anyhow::Result<ImportOptions> {
+    let mut options = ImportOptions::default();
+    options.existing = match (arguments.append, arguments.force) {
+        (true, _) => Existing::Append,
+        (_, true) => Existing::Replace,
+        _ => Existing::Refuse,
+    };
+    options.definition = arguments.create.as_deref().map(create_statement).transpose()?;
+    options.order_by.clone_from(&arguments.order_by);
+    options.primary_key.clone_from(&arguments.primary_key);
+    options.partition_by.clone_from(&arguments.partition_by);
+    let choices = arguments.codec.iter();
+    options.codecs = choices.map(|it| (it.column.clone(), it.codec.clone())).collect();
+    options.portable = arguments.portable;
+    options.keep_types = arguments.keep_types;
+    options.format = arguments.format.map(Into::into);
+    options.header = match (arguments.header, arguments.no_header) {
         (true, _) => Some(true),
         (_, true) => Some(false),
         _ => None,
     };
-    let options = ReadOptions {
-        format: arguments.format.map(Into::into),
-        columns: given.map(TableDefinition::plain_columns),
-        // Types that import may have chosen itself.
-        exact_times: arguments.append && arguments.create.is_none(),
-        batch_rows: BATCH_ROWS,
-        record_bytes_max: usize::try_from(arguments.record_max.0).unwrap_or(usize::MAX),
-        header,
-        delimiter: arguments.delimiter.map(|delimiter| delimiter.0),
-        skip_unknown_columns: arguments.skip_unknown,
-        threads: threads(arguments.threads),
-        types: types(arguments)?,
-        ..ReadOptions::default()
-    };
-    Ok(Input::open(&arguments.files, options)?)
+    options.delimiter = arguments.delimiter.map(|delimiter| delimiter.0);
+    options.skip_unknown_columns = arguments.skip_unknown;
+    options.record_bytes_max = usize::try_from(arguments.record_max.0).unwrap_or(usize::MAX);
+    options.dialect = arguments.dialect.into();
+    options.rows_per_part = arguments.rows_per_part;
+    options.memory_bytes = arguments.memory.0;
+    options.threads = threads(arguments.threads);
+    Ok(options)
 }
 
-/// Types are chosen with the codecs: not where a codec is given, and not for servers that know few types. Those in expressions
-/// stay, which would mean something else, and those by which partitions are named.
-fn types(arguments: &ImportArguments) -> anyhow::Result<Types> {
-    if arguments.keep_types {
-        return Ok(Types::Declared);
-    }
-    let codec = codec_of_all(arguments).map_or_else(CodecSpec::auto, Clone::clone);
-    if !codec.is_auto() || Dialect::from(arguments.dialect) == Dialect::Old {
-        return Ok(Types::Usual);
-    }
-    let mut keep: Vec<String> =
-        arguments.codec.iter().filter_map(|choice| choice.column.clone()).collect();
-    for (flag, text) in [
-        ("--order-by", &arguments.order_by),
-        ("--primary-key", &arguments.primary_key),
-        ("--partition-by", &arguments.partition_by),
-    ] {
-        let Some(text) = text else { continue };
-        let key = Expression::parse_key(text).with_context(|| flag.to_owned())?;
-        let is_kept =
-            |it: &&Expression| flag == "--partition-by" || !matches!(it, Expression::Column(_));
-        let kept = key.iter().filter(is_kept).flat_map(Expression::columns);
-        keep.extend(kept.map(str::to_owned));
-    }
-    Ok(Types::Smallest { codec, keep })
-}
-
-/// What `--codec` says of columns that it does not name.
-fn codec_of_all(arguments: &ImportArguments) -> Option<&CodecSpec> {
-    let mut choices = arguments.codec.iter().rev();
-    choices.find(|choice| choice.column.is_none()).map(|choice| &choice.codec)
-}
-
-fn options(arguments: &ImportArguments) -> InsertOptions {
-    InsertOptions {
-        existing: if arguments.append {
-            Existing::Append
-        } else if arguments.force {
-            Existing::Replace
-        } else {
-            Existing::Refuse
-        },
-        dialect: arguments.dialect.into(),
-        rows_per_part: arguments.rows_per_part,
-        memory_bytes: arguments.memory.0,
-        threads: threads(arguments.threads),
+/// The flag that stands for a wish.
+fn flag(clause: Clause) -> &'static str {
+    match clause {
+        Clause::OrderBy => "--order-by",
+        Clause::PrimaryKey => "--primary-key",
+        Clause::PartitionBy => "--partition-by",
+        _ => "--codec",
     }
 }
 
-/// The definition that is not to be inferred: of `--create`, or of the table that gets more rows.
-fn given_definition(arguments: &ImportArguments) -> anyhow::Result<Option<TableDefinition>> {
-    let exists = arguments.into.join(SIDECAR).exists();
-    if exists && !arguments.append && !arguments.force {
-        return Err(Failure::Conflict(format!(
-            "table {} exists: --append adds rows to it, --force replaces it",
-            arguments.into.display()
-        ))
-        .into());
-    }
-    let mut created = arguments.create.as_deref().map(create_statement).transpose()?;
-    if let Some(definition) = &mut created {
-        set_codecs(&mut definition.columns, arguments)?;
-        definition.check()?;
-    }
-    if created.is_some() || !(exists && arguments.append) {
-        return Ok(created);
-    }
-    if arguments.order_by.is_some()
-        || arguments.primary_key.is_some()
-        || arguments.partition_by.is_some()
-        || !arguments.codec.is_empty()
-    {
-        return Err(Failure::Usage(format!(
+/// What is wrong with the options, in terms of the flags that they came from.
+fn in_flags(error: Error) -> anyhow::Error {
+    let Error::Import(error) = error else { return error.into() };
+    let failure = match error {
+        ImportError::KeysGiven { table } => Failure::Usage(format!(
             "table {} has its keys and codecs already: --append goes without \
              --order-by, --primary-key, --partition-by, --codec",
-            arguments.into.display()
-        ))
-        .into());
-    }
-    Ok(Table::open(&arguments.into)?.definition().cloned())
+            table.display()
+        )),
+        ImportError::UnknownColumn { clause, column, known } => {
+            let (flag, known) = (flag(clause), known.join(", "));
+            Failure::NotFound(format!("{flag}: no column {column:?}; there are: {known}"))
+        }
+        ImportError::Key { clause, cause } => {
+            return anyhow::Error::new(cause).context(flag(clause));
+        }
+        ImportError::NotPortable { codec } => not_portable(&codec),
+        ImportError::Codec { codec, cause } => {
+            Failure::Unsupported(format!("--codec {codec}: {cause}"))
+        }
+        other => return Error::from(other).into(),
+    };
+    failure.into()
 }
 
 /// The statement itself, or `@FILE`.
@@ -202,109 +139,6 @@ fn create_statement(text: &str) -> anyhow::Result<TableDefinition> {
     };
     let statement = std::fs::read_to_string(path).with_context(|| path.to_owned())?;
     TableDefinition::parse(&statement).with_context(|| path.to_owned())
-}
-
-/// A definition over the columns that the files have.
-fn inferred_definition(
-    arguments: &ImportArguments,
-    columns: &[Column],
-) -> anyhow::Result<TableDefinition> {
-    let key = |flag: &str, text: Option<&String>| -> anyhow::Result<Vec<Expression>> {
-        let Some(text) = text else { return Ok(Vec::new()) };
-        let key = Expression::parse_key(text).with_context(|| flag.to_owned())?;
-        check_columns(flag, &key, columns)?;
-        Ok(key)
-    };
-    let order_by = key("--order-by", arguments.order_by.as_ref())?;
-    let primary_key = match &arguments.primary_key {
-        Some(text) => key("--primary-key", Some(text))?,
-        None => order_by.clone(),
-    };
-    let partition_by = key("--partition-by", arguments.partition_by.as_ref())?;
-    let mut settings = vec![("index_granularity".to_owned(), "8192".to_owned())];
-    if has_nullable(order_by.iter().chain(&partition_by), columns)? {
-        settings.push(("allow_nullable_key".to_owned(), "1".to_owned()));
-    }
-    let plain = |it: &Column| ColumnDefinition::new(it.name.clone(), it.data_type.clone());
-    let mut definition =
-        TableDefinition::new(table_name(&arguments.into), columns.iter().map(plain).collect());
-    set_codecs(&mut definition.columns, arguments)?;
-    definition.order_by = order_by;
-    definition.primary_key = primary_key;
-    definition.partition_by = partition_by.into_iter().map(Expression::for_partition).collect();
-    definition.settings = settings;
-    permit(&mut definition);
-    definition.check()?;
-    Ok(definition)
-}
-
-fn table_name(path: &Path) -> String {
-    // `.` and `..` have no name of their own until they are resolved.
-    let resolved = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    resolved
-        .file_name()
-        .map_or_else(|| "table".to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
-fn check_columns(flag: &str, key: &[Expression], columns: &[Column]) -> Result<(), Failure> {
-    for name in key.iter().flat_map(Expression::columns) {
-        if !columns.iter().any(|column| column.name == name) {
-            return Err(unknown_column(flag, name, columns));
-        }
-    }
-    Ok(())
-}
-
-fn unknown_column(flag: &str, name: &str, columns: &[Column]) -> Failure {
-    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    Failure::NotFound(format!("{flag}: no column {name:?}; there are: {}", names.join(", ")))
-}
-
-fn has_nullable<'a>(
-    key: impl Iterator<Item = &'a Expression>,
-    columns: &[Column],
-) -> anyhow::Result<bool> {
-    for expression in key {
-        if expression.data_type(columns)?.is_nullable() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// Sets the codecs that the flags give: a flag for one column goes before what a statement says, and that before a flag
-/// for all; of several the last counts. Without any the chain is chosen by the data.
-fn set_codecs(
-    columns: &mut [ColumnDefinition],
-    arguments: &ImportArguments,
-) -> Result<(), Failure> {
-    let choices = &arguments.codec;
-    for choice in choices {
-        let Some(name) = &choice.column else { continue };
-        if !columns.iter().any(|definition| definition.column.name == *name) {
-            let names: Vec<Column> = columns.iter().map(|it| it.column.clone()).collect();
-            return Err(unknown_column("--codec", name, &names));
-        }
-    }
-    for choice in choices {
-        let codec = &choice.codec;
-        // Found here, not when the first part is written; whether it suits its column is known only then.
-        let element = Element { width: 1, class: Class::Bytes };
-        if let Err(error @ CodecError::UnsupportedCodec { .. }) = Encoder::new(codec, element) {
-            return Err(Failure::Unsupported(format!("--codec {codec}: {error}")));
-        }
-    }
-    for definition in columns.iter_mut() {
-        let name = &definition.column.name;
-        let own = choices.iter().rev().find(|choice| choice.column.as_ref() == Some(name));
-        let all = codec_of_all(arguments);
-        if let Some(own) = own {
-            definition.codec = Some(own.codec.clone());
-        } else if definition.codec.is_none() {
-            definition.codec = Some(all.map_or_else(CodecSpec::auto, Clone::clone));
-        }
-    }
-    check_portable(arguments.portable, columns.iter().filter_map(|it| it.codec.as_ref()))
 }
 
 fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, console: Console) {
@@ -362,13 +196,12 @@ fn tell_zones(definition: &TableDefinition, console: Console) {
 
 fn tell_summary(
     arguments: &ImportArguments,
-    definition: &TableDefinition,
-    input: &Input,
-    summary: &InsertSummary,
+    summary: &ImportSummary,
     time: Duration,
     console: Console,
 ) -> anyhow::Result<()> {
-    let bytes_in = input.bytes_total().unwrap_or_else(|| input.bytes_read());
+    let ImportSummary { definition, bytes_read: bytes_in, written: summary, .. } = summary;
+    let bytes_in = *bytes_in;
     if arguments.json {
         let columns: Vec<_> = definition.columns.iter().map(column_to_json).collect();
         stdout::json(&json!({

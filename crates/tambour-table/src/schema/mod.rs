@@ -10,7 +10,7 @@ pub mod expression;
 mod permit;
 mod print;
 mod sort;
-mod token;
+pub(crate) mod token;
 
 use crate::TableError;
 use expression::Expression;

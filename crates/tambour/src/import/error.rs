@@ -1,0 +1,104 @@
+//! What can be wrong with the wishes for an import, before a row is read.
+
+use std::fmt;
+use std::path::PathBuf;
+use tambour_codec::spec::CodecSpec;
+use tambour_codec::{CodecError, Kind};
+use tambour_table::TableError;
+
+/// A wish of [`ImportOptions`](crate::ImportOptions) that an error is about; its text is the clause of CREATE TABLE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Clause {
+    OrderBy,
+    PrimaryKey,
+    PartitionBy,
+    Codec,
+}
+
+impl fmt::Display for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OrderBy => "ORDER BY",
+            Self::PrimaryKey => "PRIMARY KEY",
+            Self::PartitionBy => "PARTITION BY",
+            Self::Codec => "CODEC",
+        })
+    }
+}
+
+/// Options that cannot be followed.
+///
+/// ```
+/// use tambour::{Clause, Error, ImportError, ImportOptions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let directory = tempfile::tempdir()?;
+/// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+/// std::fs::write(&csv, "page,visits\n/,3\n")?;
+/// let error = tambour::import([&csv], &hits, &ImportOptions::default().order_by("time")).unwrap_err();
+/// assert_eq!(error.to_string(), "ORDER BY: no column \"time\"; there are: page, visits");
+/// let Error::Import(ImportError::UnknownColumn { clause, .. }) = error else { panic!() };
+/// assert_eq!(clause, Clause::OrderBy);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// Rows are added to a table, and keys or codecs are given that it has already.
+    #[error("table {} has its keys and codecs already: give none to append to it", table.display())]
+    KeysGiven {
+        /// The table.
+        table: PathBuf,
+    },
+    /// A key or codec is for a column that is not there.
+    #[error("{clause}: no column {column:?}; there are: {}", known.join(", "))]
+    UnknownColumn {
+        /// Which wish.
+        clause: Clause,
+        /// The column.
+        column: String,
+        /// The columns that there are.
+        known: Vec<String>,
+    },
+    /// A key that does not parse.
+    #[error("{clause}")]
+    Key {
+        /// Which.
+        clause: Clause,
+        /// What is wrong with it.
+        #[source]
+        cause: TableError,
+    },
+    /// A codec that ClickHouse does not read, and that nobody allowed.
+    #[error(
+        "CODEC({codec}) is Tambour's own, and ClickHouse does not read it; `portable(false)` allows that"
+    )]
+    NotPortable {
+        /// The codec.
+        codec: CodecSpec,
+    },
+    /// A codec that is known and cannot be written.
+    #[error("codec {codec}")]
+    Codec {
+        /// The codec.
+        codec: CodecSpec,
+        /// Why not.
+        #[source]
+        cause: CodecError,
+    },
+}
+
+impl ImportError {
+    /// What a caller can do about it.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::KeysGiven { .. } | Self::NotPortable { .. } => Kind::Argument,
+            Self::UnknownColumn { .. } => Kind::NotFound,
+            Self::Key { cause, .. } => cause.kind(),
+            Self::Codec { .. } => Kind::Unsupported,
+        }
+    }
+}

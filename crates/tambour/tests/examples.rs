@@ -1,0 +1,28 @@
+//! Every example program runs to its end; what it claims, it asserts itself.
+
+/// Each as a module, so that nothing but this test is linked.
+macro_rules! examples {
+    ($($name:ident: $path:literal,)+) => {
+        $(
+            #[path = $path]
+            mod $name;
+        )+
+        $(
+            #[test]
+            fn $name() {
+                $name::main().unwrap();
+            }
+        )+
+    };
+}
+
+examples! {
+    import_query: "../examples/import_query.rs",
+    scan_filter: "../examples/scan_filter.rs",
+    export_parquet: "../examples/export_parquet.rs",
+    records: "../examples/records.rs",
+    pages: "../examples/pages.rs",
+    messages: "../examples/messages.rs",
+    lz4: "../examples/lz4.rs",
+    integers_hashes: "../examples/integers_hashes.rs",
+}
