@@ -133,6 +133,9 @@ fn fill_type(name: &'static str, s: &[Signature]) -> Result<DataType, StoreError
         Some(filling) if super::super::is_nullable(&filling.data_type) => nullable(item),
         Some(filling) => supertype(&item, &filling.data_type)
             .ok_or_else(|| wrong(name, format!("{} does not fit {item}", filling.data_type)))?,
+        None if super::super::is_nullable(&item) => {
+            return Err(wrong(name, "say what fills the array: its items may be NULL"));
+        }
         None => item,
     }))
 }

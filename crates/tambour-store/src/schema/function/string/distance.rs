@@ -5,7 +5,6 @@ use super::super::{Call, Function};
 use crate::StoreError;
 use arrow_array::ArrayRef;
 use arrow_array::types::UInt64Type;
-use std::collections::HashSet;
 use tambour_part::types::DataType;
 
 /// Longest strings whose distance is computed: it takes the product of their lengths.
@@ -37,15 +36,6 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("jaroWinklerSimilarity", rule!(Text Text => DataType::Float64), |c| {
         let (left, right) = (c.texts(0)?, c.texts(1)?);
         floats(c, |row| winkler(left.get(row), right.get(row)))
-    }),
-    Function::new("stringJaccardIndex", rule!(Text Text => DataType::Float64), |c| {
-        let (left, right) = (c.texts(0)?, c.texts(1)?);
-        c.make_floats(|row| {
-            let pairs = |text: &[u8]| -> HashSet<[u8; 2]> {
-                text.windows(2).map(|pair| [pair[0], pair[1]]).collect()
-            };
-            jaccard(&pairs(left.get(row)), &pairs(right.get(row)))
-        })
     }),
     Function::new("soundex", rule!(Text => DataType::String), |c| {
         let texts = c.texts(0)?;
@@ -178,12 +168,6 @@ fn winkler(left: &[u8], right: &[u8]) -> Option<f64> {
     }
     let prefix = left.iter().zip(right).take(4).take_while(|(a, b)| a == b).count();
     Some(similarity + 0.1 * prefix as f64 * (1.0 - similarity))
-}
-
-fn jaccard<T: Eq + std::hash::Hash>(left: &HashSet<T>, right: &HashSet<T>) -> f64 {
-    let common = left.intersection(right).count() as f64;
-    let all = left.len() as f64 + right.len() as f64 - common;
-    if all == 0.0 { 0.0 } else { common / all }
 }
 
 fn soundex(text: &[u8], out: &mut Vec<u8>) {
