@@ -27,9 +27,9 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("arrayPopFront", same_type, |c| {
         picks(c, |range, picks, _| picks.row((range.start + 1).min(range.end)..range.end))
     }),
-    Function::new("arraySlice", slice_type, slice),
-    Function::new("arrayRotateLeft", shift_type, |c| rotate(c, 1)),
-    Function::new("arrayRotateRight", shift_type, |c| rotate(c, -1)),
+    Function::new("arraySlice", slice_type, slice).takes_nulls(),
+    Function::new("arrayRotateLeft", shift_type, |c| rotate(c, 1)).takes_nulls(),
+    Function::new("arrayRotateRight", shift_type, |c| rotate(c, -1)).takes_nulls(),
     Function::new("arrayShiftLeft", fill_type, |c| shift(c, 1)).takes_nulls(),
     Function::new("arrayShiftRight", fill_type, |c| shift(c, -1)).takes_nulls(),
     Function::new("arrayPushBack", push_type, |c| push(c, true)).takes_nulls(),

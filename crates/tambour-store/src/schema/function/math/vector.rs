@@ -25,7 +25,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     })
     .aliases(&["distanceL1"]),
     Function::new("L2Distance", two_type, |c| {
-        distance(c, |pairs| pairs.iter().map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt())
+        distance(c, |pairs| total(pairs.iter().map(|(a, b)| (a - b) * (a - b))).sqrt())
     })
     .aliases(&["distanceL2"]),
     Function::new("L2SquaredDistance", two_type, |c| {
