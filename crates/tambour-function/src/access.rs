@@ -283,6 +283,14 @@ impl Call<'_> {
         };
         Ok(Lists { items: undress(&items)?, item_type, offsets, is_constant: operand.is_constant })
     }
+    /// The same, and an error if an item is NULL.
+    pub(super) fn full_lists(&self, index: usize) -> Result<Lists, FunctionError> {
+        let lists = self.lists(index)?;
+        if lists.items.values.null_count() > 0 {
+            return Err(wrong(self.name, "it does not take NULLs in arrays"));
+        }
+        Ok(lists)
+    }
     fn lists_of(
         &self,
         list: &ListArray,

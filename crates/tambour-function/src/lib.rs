@@ -317,7 +317,9 @@ impl Function {
         let result = bare(&data_type).clone();
         let call = Call { name: self.name, operands: &operands, result: &result, rows };
         let values = (self.evaluation)(&call)?;
-        let values = if self.takes_nulls { values } else { with_nulls(values, &operands, rows)? };
+        // ClickHouse has no NULL arrays: what was made of the default stands there.
+        let stays = self.takes_nulls || access::is_nested(&data_type);
+        let values = if stays { values } else { with_nulls(values, &operands, rows)? };
         let values = match data_type {
             DataType::LowCardinality(_) => encode(&values, &data_type)?,
             _ => values,

@@ -112,8 +112,9 @@ fn map_array(
 
 fn bare_key(name: &str, key: &DataType) -> Result<DataType, FunctionError> {
     match key {
-        DataType::Nullable(_) => Err(wrong(name, "keys of maps cannot be NULL")),
-        other => Ok(other.clone()),
+        DataType::Array(_) | DataType::Map(..) => Err(wrong(name, format!("{key} is no key"))),
+        // A key that is NULL is an error when it comes.
+        other => Ok(super::bare(other).clone()),
     }
 }
 

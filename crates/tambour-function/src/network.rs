@@ -5,7 +5,7 @@ use super::access::{Kind, nullable, rule, takes, type_at};
 use super::arithmetic::{Integer, integer};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
-use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -96,14 +96,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
             out.extend(parts.join(":").into_bytes());
         })
     }),
-    Function::new("MACStringToNum", rule!(String => DataType::UInt64), |c| {
-        let texts = c.texts(0)?;
-        c.make_numbers::<UInt64Type>(|row| mac(texts.get(row), 6).unwrap_or(0))
-    }),
-    Function::new("MACStringToOUI", rule!(String => DataType::UInt64), |c| {
-        let texts = c.texts(0)?;
-        c.make_numbers::<UInt64Type>(|row| mac(texts.get(row), 3).unwrap_or(0))
-    }),
 ];
 
 fn number_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
@@ -115,7 +107,11 @@ fn number_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
 }
 
 fn rule_of_ipv4(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
-    number_type(name, s).map(|_| DataType::Ipv6)
+    number_type(name, s)?;
+    match type_at(s, 0) {
+        DataType::Ipv4 => Ok(DataType::Ipv6),
+        other => Err(wrong(name, format!("it takes an IPv4, not {other}"))),
+    }
 }
 
 fn address_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
@@ -192,19 +188,4 @@ fn is_inside(address: IpAddr, network: IpAddr, bits: u32) -> bool {
         }
         _ => false,
     }
-}
-
-/// `01:02:03:04:05:06`, the first so many bytes of it; the separators may be any.
-fn mac(text: &[u8], bytes: usize) -> Option<u64> {
-    if text.len() != 17 && (bytes == 6 || text.len() != 8) {
-        return None;
-    }
-    let digit = |at: usize| char::from(*text.get(at)?).to_digit(16).map(u64::from);
-    (0..bytes).try_fold(0, |sum, index| {
-        let separator = index + 1 < bytes;
-        if separator && text.get(index * 3 + 2)?.is_ascii_hexdigit() {
-            return None;
-        }
-        Some(sum << 8 | digit(index * 3)? << 4 | digit(index * 3 + 1)?)
-    })
 }

@@ -82,7 +82,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         .bytes(),
     Function::new("encodeURLComponent", rule!(String => DataType::String), |c| encode(c, false)),
     Function::new("encodeURLFormComponent", rule!(String => DataType::String), |c| encode(c, true)),
-    Function::new("netloc", rule!(String => DataType::String), |c| part(c, netloc)),
 ];
 
 fn part(call: &Call, find: impl Fn(&[u8]) -> &[u8]) -> Result<ArrayRef, FunctionError> {
@@ -223,13 +222,6 @@ fn query_and_fragment(url: &[u8]) -> &[u8] {
     }
 }
 
-fn netloc(url: &[u8]) -> &[u8] {
-    let Some(begin) = authority(url) else { return &[] };
-    let rest = url.get(begin..).unwrap_or_default();
-    let end = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
-    rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
-}
-
 fn port(call: &Call) -> Result<ArrayRef, FunctionError> {
     let urls = call.texts(0)?;
     let default = call.optional_integers(1)?.map_or(0, |defaults| defaults.get(0)) as u16;
@@ -257,8 +249,10 @@ fn cut_www(call: &Call) -> Result<ArrayRef, FunctionError> {
         let url = urls.get(row);
         let host = domain(url);
         let start = host.as_ptr() as usize;
-        if host.starts_with(b"www.") {
-            let at = start - url.as_ptr() as usize;
+        let at = start.saturating_sub(url.as_ptr() as usize);
+        let has_slashes =
+            url.get(..at).is_some_and(|before| before.windows(2).any(|it| it == b"//"));
+        if has_slashes && host.starts_with(b"www.") {
             out.extend_from_slice(url.get(..at).unwrap_or_default());
             out.extend_from_slice(url.get(at + 4..).unwrap_or_default());
         } else {
@@ -340,9 +334,10 @@ fn hierarchy(call: &Call, only_path: bool) -> Result<ArrayRef, FunctionError> {
             list.push(url.get(..at).unwrap_or_default());
         }
         while at < url.len() {
-            at += url.iter().skip(at).take_while(|byte| !is_sign(byte)).count();
-            // Signs one after the other are one.
+            // Signs one after the other begin the next one.
             at += url.iter().skip(at).take_while(|byte| is_sign(byte)).count();
+            at += url.iter().skip(at).take_while(|byte| !is_sign(byte)).count();
+            at = url.len().min(at + 1);
             list.push(url.get(base..at).unwrap_or_default());
         }
     })

@@ -112,7 +112,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         "arrayFirstByKeys",
         |n, s| Ok(item_of(&filtered_type(n, s)?).clone()),
         |c| {
-            let (lists, places) = ends(c, true)?;
+            let (lists, places) = ends(c, true, true)?;
             one_each(&lists.items.values, places)
         },
     ),
@@ -120,16 +120,16 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         "arrayLastByKeys",
         |n, s| Ok(item_of(&filtered_type(n, s)?).clone()),
         |c| {
-            let (lists, places) = ends(c, false)?;
+            let (lists, places) = ends(c, false, true)?;
             one_each(&lists.items.values, places)
         },
     ),
     Function::new("arrayFirstOrNullByKeys", or_null_type, |c| {
-        let (lists, places) = ends(c, true)?;
+        let (lists, places) = ends(c, true, false)?;
         one_each_or_null(&lists.items.values, places)
     }),
     Function::new("arrayLastOrNullByKeys", or_null_type, |c| {
-        let (lists, places) = ends(c, false)?;
+        let (lists, places) = ends(c, false, false)?;
         one_each_or_null(&lists.items.values, places)
     }),
     Function::new("arraySort", sorted_type, |c| sorted(c, false)),
@@ -206,7 +206,11 @@ fn with_conditions(
     picks.arrays(&lists, item_of(call.result))
 }
 
-fn ends(call: &Call, is_first: bool) -> Result<(Lists, Vec<Option<usize>>), FunctionError> {
+fn ends(
+    call: &Call,
+    is_first: bool,
+    or_default: bool,
+) -> Result<(Lists, Vec<Option<usize>>), FunctionError> {
     let (keys, lists) = (Conditions::of(call)?, call.lists(1)?);
     let mut places = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
@@ -214,6 +218,10 @@ fn ends(call: &Call, is_first: bool) -> Result<(Lists, Vec<Option<usize>>), Func
         let start = of_keys.start;
         let mut true_keys = of_keys.filter(|at| keys.is_true[*at]);
         let found = if is_first { true_keys.next() } else { true_keys.next_back() };
+        if found.is_none() && or_default && super::super::is_nullable(&lists.item_type) {
+            let problem = "no item is meant, and items may be NULL: use the function with OrNull";
+            return Err(call.value_error(row, problem));
+        }
         places.push(found.map(|at| at - start + range.start));
     }
     Ok((lists, places))

@@ -27,9 +27,9 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("arrayPopFront", same_type, |c| {
         picks(c, |range, picks, _| picks.row((range.start + 1).min(range.end)..range.end))
     }),
-    Function::new("arraySlice", slice_type, slice),
-    Function::new("arrayRotateLeft", shift_type, |c| rotate(c, 1)),
-    Function::new("arrayRotateRight", shift_type, |c| rotate(c, -1)),
+    Function::new("arraySlice", slice_type, slice).takes_nulls(),
+    Function::new("arrayRotateLeft", shift_type, |c| rotate(c, 1)).takes_nulls(),
+    Function::new("arrayRotateRight", shift_type, |c| rotate(c, -1)).takes_nulls(),
     Function::new("arrayShiftLeft", fill_type, |c| shift(c, 1)).takes_nulls(),
     Function::new("arrayShiftRight", fill_type, |c| shift(c, -1)).takes_nulls(),
     Function::new("arrayPushBack", push_type, |c| push(c, true)).takes_nulls(),
@@ -133,6 +133,9 @@ fn fill_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
         Some(filling) if super::super::is_nullable(&filling.data_type) => nullable(item),
         Some(filling) => supertype(&item, &filling.data_type)
             .ok_or_else(|| wrong(name, format!("{} does not fit {item}", filling.data_type)))?,
+        None if super::super::is_nullable(&item) => {
+            return Err(wrong(name, "say what fills the array: its items may be NULL"));
+        }
         None => item,
     }))
 }

@@ -7,7 +7,7 @@ use super::super::arithmetic::{Integer, integer};
 use super::super::{Call, Function, Signature, bare, cast, wrong};
 use super::compare::Comparable;
 use super::make::sum_type;
-use super::{one_each, plain_item};
+use super::one_each;
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float64Type};
@@ -20,9 +20,11 @@ use tambour_part::types::DataType;
 pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("arraySum", array_sum_type, sum),
     Function::new("arrayAvg", float_type, |c| {
-        folded(c, |items| items.iter().sum::<f64>() / items.len() as f64)
+        folded(c, |items| total(items.iter().copied()) / items.len().max(1) as f64)
     }),
-    Function::new("arrayProduct", float_type, |c| folded(c, |items| items.iter().product())),
+    Function::new("arrayProduct", float_type, |c| {
+        folded(c, |items| if items.is_empty() { 0.0 } else { items.iter().product() })
+    }),
     Function::new("arrayMin", extreme_type, |c| extreme(c, true)),
     Function::new("arrayMax", extreme_type, |c| extreme(c, false)),
     Function::new("arrayCumSum", |n, s| array_sum_type(n, s).map(array_of), |c| running(c, false)),
@@ -38,12 +40,11 @@ fn item_at(s: &[Signature]) -> &DataType {
     item_of(type_at(s, 0))
 }
 
-/// Items that may be NULL are refused, as there.
+/// Items that are NULL are refused, as there.
 fn array_sum_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array], &[])?;
-    match item_at(s) {
+    match bare(item_at(s)) {
         DataType::Decimal { scale, .. } => Ok(DataType::Decimal { precision: 38, scale: *scale }),
-        item @ DataType::Nullable(_) => Err(wrong(name, format!("it does not add up {item}"))),
         item => sum_type(item).ok_or_else(|| wrong(name, format!("it does not add up {item}"))),
     }
 }
@@ -61,13 +62,13 @@ fn floats(lists: &Lists) -> Result<Vec<f64>, FunctionError> {
 }
 
 fn folded(call: &Call, fold: impl Fn(&[f64]) -> f64) -> Result<ArrayRef, FunctionError> {
-    let lists = call.lists(0)?;
+    let lists = call.full_lists(0)?;
     let items = floats(&lists)?;
     call.make_floats(|row| fold(items.get(lists.range(row)).unwrap_or_default()))
 }
 
 fn sum(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let lists = call.lists(0)?;
+    let lists = call.full_lists(0)?;
     match call.result {
         DataType::Float64 => folded(call, |items| total(items.iter().copied())),
         DataType::Decimal { .. } => {
@@ -90,17 +91,16 @@ fn sum(call: &Call) -> Result<ArrayRef, FunctionError> {
 
 fn extreme_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array], &[])?;
-    match plain_item(item_at(s)) {
-        item @ (DataType::Nullable(_)
-        | DataType::Array(_)
-        | DataType::Tuple(_)
-        | DataType::Map(..)) => Err(wrong(name, format!("it does not compare {item}"))),
+    match bare(item_at(s)).clone() {
+        item @ (DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..)) => {
+            Err(wrong(name, format!("it does not compare {item}")))
+        }
         item => Ok(item),
     }
 }
 
 fn extreme(call: &Call, least: bool) -> Result<ArrayRef, FunctionError> {
-    let lists = call.lists(0)?;
+    let lists = call.full_lists(0)?;
     let items = Comparable::one(&lists.items)?;
     let floats = match bare(&lists.item_type) {
         DataType::Float32 | DataType::Float64 => Some(floats(&lists)?),
@@ -121,7 +121,7 @@ fn extreme(call: &Call, least: bool) -> Result<ArrayRef, FunctionError> {
 }
 
 fn running(call: &Call, not_negative: bool) -> Result<ArrayRef, FunctionError> {
-    let lists = call.lists(0)?;
+    let lists = call.full_lists(0)?;
     let lengths = (0..call.rows).map(|row| lists.range(row).len()).collect();
     let item = item_of(call.result);
     let values: ArrayRef = match item {
@@ -162,7 +162,7 @@ fn running(call: &Call, not_negative: bool) -> Result<ArrayRef, FunctionError> {
 
 fn difference_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array], &[])?;
-    let item = item_at(s);
+    let item = bare(item_at(s));
     match (item, integer(item)) {
         (_, Some(it)) => {
             Ok(array_of(Integer { bits: (it.bits * 2).min(64), is_signed: true }.data_type()))
@@ -173,7 +173,7 @@ fn difference_type(name: &'static str, s: &[Signature]) -> Result<DataType, Func
 }
 
 fn difference(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let lists = call.lists(0)?;
+    let lists = call.full_lists(0)?;
     let item = item_of(call.result);
     let lengths = (0..call.rows).map(|row| lists.range(row).len()).collect();
     let places = (0..call.rows).flat_map(|row| {

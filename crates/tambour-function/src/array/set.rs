@@ -114,14 +114,6 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
             sets_of(c, |counts, arrays| counts.iter().filter(|count| **count > 0).count() == arrays)
         },
     ),
-    Function::new("arrayUnion", |n, s| sets_type(n, s, usize::MAX), |c| sets_of(c, |_, _| true)),
-    Function::new(
-        "arraySymmetricDifference",
-        |n, s| sets_type(n, s, usize::MAX),
-        |c| {
-            sets_of(c, |counts, arrays| counts.iter().filter(|count| **count > 0).count() != arrays)
-        },
-    ),
     Function::new(
         "arrayExcept",
         |n, s| {

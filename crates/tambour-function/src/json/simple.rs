@@ -74,7 +74,9 @@ fn integer(text: &[u8], is_signed: bool) -> i128 {
     let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
     let number =
         digits.fold(0_u64, |sum, byte| sum.wrapping_mul(10).wrapping_add(u64::from(byte - b'0')));
-    if is_negative { i128::from(number.wrapping_neg().cast_signed()) } else { i128::from(number) }
+    let number = if is_negative { -i128::from(number) } else { i128::from(number) };
+    // What 64 bits with a sign cannot hold is none.
+    if is_signed && i64::try_from(number).is_err() { 0 } else { number }
 }
 
 fn float(text: &[u8]) -> f64 {
@@ -114,7 +116,8 @@ fn raw(text: &[u8]) -> &[u8] {
         }
         at += 1;
     }
-    text.get(..at.min(text.len())).unwrap_or_default()
+    // A value that nothing ends is none.
+    text.get(..at).filter(|raw| raw.len() < text.len()).unwrap_or_default()
 }
 
 /// A JSON string at the beginning of a text.

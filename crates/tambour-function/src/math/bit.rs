@@ -238,7 +238,5 @@ fn distance(call: &Call) -> Result<ArrayRef, FunctionError> {
         });
     }
     let (left, right) = (call.integers(0)?, call.integers(1)?);
-    let bits = width(call, 0)?.max(width(call, 1)?);
-    let mask = (1_i128 << bits) - 1;
-    call.make_integers(|row| ((left.get(row) ^ right.get(row)) & mask).count_ones().into())
+    call.make_integers(|row| ((left.get(row) ^ right.get(row)) as u64).count_ones().into())
 }

@@ -19,8 +19,6 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("gcd", pair_type, |c| pairs(c, false)),
     Function::new("lcm", pair_type, |c| pairs(c, true)),
     Function::new("factorial", rule!(Integer => DataType::UInt64), factorial).any_case(),
-    Function::new("intExp2", rule!(Number => DataType::UInt64), |c| int_exp(c, 2, 64)),
-    Function::new("intExp10", rule!(Number => DataType::UInt64), |c| int_exp(c, 10, 20)),
     Function::new("isPrime", unsigned_type, |c| {
         let numbers = c.integers(0)?;
         c.make_flags(|row| is_prime(numbers.get(row) as u64))
@@ -82,13 +80,6 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         },
     )
     .aliases(&["pmodOrNull"]),
-    Function::new("ifNotFinite", rule!(Number Number => DataType::Float64), |c| {
-        let (left, right) = (c.floats(0)?, c.floats(1)?);
-        c.make_floats(|row| {
-            let float = left.get(row);
-            if float.is_finite() { float } else { right.get(row) }
-        })
-    }),
     Function::new("countDigits", digits_type, |c| {
         let operand = c.operand(0)?;
         let numbers: Vec<i128> = match operand.values.as_primitive_opt::<Decimal128Type>() {
@@ -140,7 +131,8 @@ fn sign(call: &Call) -> Result<ArrayRef, FunctionError> {
     let floats = call.floats(0)?;
     call.make_numbers::<Int8Type>(|row| {
         let float = floats.get(row);
-        i8::from(float > 0.0) - i8::from(float < 0.0)
+        // A NaN counts as positive.
+        if float < 0.0 { -1 } else { i8::from(float != 0.0) }
     })
 }
 
@@ -198,20 +190,6 @@ fn factorial(call: &Call) -> Result<ArrayRef, FunctionError> {
         }
     }
     call.make_numbers::<UInt64Type>(|row| (1..=numbers.get(row).clamp(0, 20) as u64).product())
-}
-
-fn int_exp(call: &Call, base: u64, limit: i128) -> Result<ArrayRef, FunctionError> {
-    let floats = call.floats(0)?;
-    for row in 0..call.rows {
-        if floats.get(row).is_nan() {
-            return Err(call.value_error(row, "nan has no power"));
-        }
-    }
-    call.make_numbers::<UInt64Type>(|row| match floats.get(row) as i128 {
-        below if below < 0 => 0,
-        above if above >= limit => u64::MAX,
-        exponent => base.pow(exponent as u32),
-    })
 }
 
 fn unsigned_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

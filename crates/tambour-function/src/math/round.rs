@@ -45,6 +45,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         let durations = c.floats(0)?;
         c.make_integers(|row| {
             let duration = durations.get(row);
+            let duration = if duration.is_nan() { f64::INFINITY } else { duration };
             let below = STEPS.iter().rev().find(|step| **step as f64 <= duration);
             below.copied().unwrap_or(0)
         })

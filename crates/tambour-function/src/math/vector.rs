@@ -2,7 +2,7 @@
 
 use super::super::access::{Kind, Lists, item_of, takes, total, type_at};
 use super::super::arithmetic::{Integer, integer};
-use super::super::{Call, Function, Signature, cast, wrong};
+use super::super::{Call, Function, Signature, bare, cast, wrong};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
@@ -25,7 +25,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     })
     .aliases(&["distanceL1"]),
     Function::new("L2Distance", two_type, |c| {
-        distance(c, |pairs| pairs.iter().map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt())
+        distance(c, |pairs| total(pairs.iter().map(|(a, b)| (a - b) * (a - b))).sqrt())
     })
     .aliases(&["distanceL2"]),
     Function::new("L2SquaredDistance", two_type, |c| {
@@ -50,7 +50,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
 
 fn items_are_numbers(name: &'static str, s: &[Signature]) -> Result<(), FunctionError> {
     for argument in s {
-        let item = item_of(&argument.data_type);
+        let item = bare(item_of(&argument.data_type));
         let is_number = integer(item).is_some() && *item != DataType::Bool
             || matches!(item, DataType::Float32 | DataType::Float64);
         if !is_number {
@@ -61,7 +61,7 @@ fn items_are_numbers(name: &'static str, s: &[Signature]) -> Result<(), Function
 }
 
 fn float_of(s: &[Signature]) -> DataType {
-    let is_narrow = |argument: &Signature| *item_of(&argument.data_type) == DataType::Float32;
+    let is_narrow = |argument: &Signature| *bare(item_of(&argument.data_type)) == DataType::Float32;
     if s.iter().all(is_narrow) { DataType::Float32 } else { DataType::Float64 }
 }
 
@@ -87,7 +87,7 @@ fn squares(vector: &[f64]) -> f64 {
 }
 
 fn norm(call: &Call, make: impl Fn(&[f64]) -> f64) -> Result<ArrayRef, FunctionError> {
-    let lists = call.lists(0)?;
+    let lists = call.full_lists(0)?;
     let items = floats(&lists)?;
     call.make_floats(|row| make(items.get(lists.range(row)).unwrap_or_default()))
 }
@@ -109,7 +109,7 @@ fn pairs_of(
 }
 
 fn distance(call: &Call, make: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef, FunctionError> {
-    let (left, right) = (call.lists(0)?, call.lists(1)?);
+    let (left, right) = (call.full_lists(0)?, call.full_lists(1)?);
     let (a, b) = (floats(&left)?, floats(&right)?);
     let mut found = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
@@ -120,7 +120,7 @@ fn distance(call: &Call, make: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef
 
 fn dot_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     two_type(name, s)?;
-    let integers = (integer(item_of(type_at(s, 0))), integer(item_of(type_at(s, 1))));
+    let integers = (integer(bare(item_of(type_at(s, 0)))), integer(bare(item_of(type_at(s, 1)))));
     Ok(match integers {
         (Some(left), Some(right)) => Integer {
             bits: (left.bits.max(right.bits) * 2).min(64),
@@ -135,7 +135,7 @@ fn dot(call: &Call) -> Result<ArrayRef, FunctionError> {
     if matches!(call.result, DataType::Float32 | DataType::Float64) {
         return distance(call, |pairs| total(pairs.iter().map(|(a, b)| a * b)));
     }
-    let (left, right) = (call.lists(0)?, call.lists(1)?);
+    let (left, right) = (call.full_lists(0)?, call.full_lists(1)?);
     let a = super::super::access::wide_integers(&left.items.values)?;
     let b = super::super::access::wide_integers(&right.items.values)?;
     for row in 0..call.rows {

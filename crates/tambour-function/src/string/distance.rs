@@ -1,11 +1,10 @@
-//! How far strings are apart: `editDistance`, `jaroSimilarity`, `byteHammingDistance`, `stringJaccardIndex`, `soundex`.
+//! How far strings are apart: `editDistance`, `jaroSimilarity`, `byteHammingDistance`.
 
 use super::super::access::rule;
 use super::super::{Call, Function};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::types::UInt64Type;
-use std::collections::HashSet;
 use tambour_part::types::DataType;
 
 /// Longest strings whose distance is computed: it takes the product of their lengths.
@@ -34,24 +33,6 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         let (left, right) = (c.texts(0)?, c.texts(1)?);
         floats(c, |row| jaro(left.get(row), right.get(row)))
     }),
-    Function::new("jaroWinklerSimilarity", rule!(Text Text => DataType::Float64), |c| {
-        let (left, right) = (c.texts(0)?, c.texts(1)?);
-        floats(c, |row| winkler(left.get(row), right.get(row)))
-    }),
-    Function::new("stringJaccardIndex", rule!(Text Text => DataType::Float64), |c| {
-        let (left, right) = (c.texts(0)?, c.texts(1)?);
-        c.make_floats(|row| {
-            let pairs = |text: &[u8]| -> HashSet<[u8; 2]> {
-                text.windows(2).map(|pair| [pair[0], pair[1]]).collect()
-            };
-            jaccard(&pairs(left.get(row)), &pairs(right.get(row)))
-        })
-    }),
-    Function::new("soundex", rule!(Text => DataType::String), |c| {
-        let texts = c.texts(0)?;
-        c.make_texts(|row, out| soundex(texts.get(row), out))
-    })
-    .any_case(),
 ];
 
 fn checked(call: &Call, row: usize, value: Option<f64>) -> Result<f64, FunctionError> {
@@ -169,52 +150,4 @@ fn jaro(left: &[u8], right: &[u8]) -> Option<f64> {
     let sum =
         count / left.len() as f64 + count / right.len() as f64 + (count - moved as f64) / count;
     Some(sum / 3.0)
-}
-
-fn winkler(left: &[u8], right: &[u8]) -> Option<f64> {
-    let similarity = jaro(left, right)?;
-    if similarity <= 0.7 {
-        return Some(similarity);
-    }
-    let prefix = left.iter().zip(right).take(4).take_while(|(a, b)| a == b).count();
-    Some(similarity + 0.1 * prefix as f64 * (1.0 - similarity))
-}
-
-fn jaccard<T: Eq + std::hash::Hash>(left: &HashSet<T>, right: &HashSet<T>) -> f64 {
-    let common = left.intersection(right).count() as f64;
-    let all = left.len() as f64 + right.len() as f64 - common;
-    if all == 0.0 { 0.0 } else { common / all }
-}
-
-fn soundex(text: &[u8], out: &mut Vec<u8>) {
-    fn code(letter: u8) -> u8 {
-        match letter.to_ascii_uppercase() {
-            b'B' | b'F' | b'P' | b'V' => b'1',
-            b'C' | b'G' | b'J' | b'K' | b'Q' | b'S' | b'X' | b'Z' => b'2',
-            b'D' | b'T' => b'3',
-            b'L' => b'4',
-            b'M' | b'N' => b'5',
-            b'R' => b'6',
-            b'H' | b'W' => b'-',
-            _ => b'0',
-        }
-    }
-    let mut letters = text.iter().filter(|byte| byte.is_ascii_alphabetic());
-    let Some(first) = letters.next() else { return };
-    out.push(first.to_ascii_uppercase());
-    let mut last = code(*first);
-    for letter in letters {
-        let next = code(*letter);
-        if next == b'-' {
-            continue;
-        }
-        if next != b'0' && next != last {
-            out.push(next);
-            if out.len() == 4 {
-                return;
-            }
-        }
-        last = next;
-    }
-    out.resize(4, b'0');
 }

@@ -80,10 +80,6 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
             out.extend_from_slice(text.get(start.map_or(0, |at| at + 1)..).unwrap_or_default());
         })
     }),
-    Function::new("caseFoldUTF8", rule!(Text => DataType::String), |c| {
-        let texts = c.texts(0)?;
-        c.make_texts(|row, out| out.extend(super::lower_utf8(texts.get(row))))
-    }),
 ];
 
 fn reverse_utf8(call: &Call) -> Result<ArrayRef, FunctionError> {

@@ -73,12 +73,6 @@ const OTHERS: &[Function] = &[
     })
     .bytes()
     .any_case(),
-    Function::new("unbin", rule!(Text => DataType::String), |c| {
-        let texts = c.texts(0)?;
-        c.make_texts(|row, out| unpacked(texts.get(row), 8, 2, out))
-    })
-    .bytes()
-    .any_case(),
     Function::new("bin", bin_type, bin).any_case(),
     Function::new("char", char_type, char_of).bytes().any_case(),
     Function::new("encodeXMLComponent", rule!(String => DataType::String), |c| {
@@ -172,26 +166,13 @@ fn bin(call: &Call) -> Result<ArrayRef, FunctionError> {
 
 fn char_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=1000)?;
-    takes(name, s, &vec![Kind::Number; s.len()], &[]).map(|()| DataType::String)
+    takes(name, s, &vec![Kind::Integer; s.len()], &[]).map(|()| DataType::String)
 }
 
 fn char_of(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let all = call
-        .operands
-        .iter()
-        .enumerate()
-        .map(|(index, operand)| match operand.data_type {
-            DataType::Float32 | DataType::Float64 => {
-                let floats = call.floats(index)?;
-                Ok((0..call.rows).map(|row| floats.get(row) as i64 as u8).collect::<Vec<u8>>())
-            }
-            _ => {
-                let numbers = call.integers(index)?;
-                Ok((0..call.rows).map(|row| numbers.get(row) as u8).collect())
-            }
-        })
-        .collect::<Result<Vec<Vec<u8>>, FunctionError>>()?;
-    call.make_texts(|row, out| out.extend(all.iter().map(|bytes| bytes[row])))
+    let all = (0..call.operands.len()).map(|index| call.integers(index));
+    let all = all.collect::<Result<Vec<_>, _>>()?;
+    call.make_texts(|row, out| out.extend(all.iter().map(|numbers| numbers.get(row) as u8)))
 }
 
 fn decode_xml(text: &[u8], out: &mut Vec<u8>) {
