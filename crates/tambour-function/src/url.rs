@@ -47,7 +47,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
             url.get(..end.unwrap_or(url.len())).unwrap_or_default()
         })
     }),
-    Function::new("cutWWW", rule!(String => DataType::String), cut_www),
     Function::new("cutURLParameter", rule!(String ConstText => DataType::String), |c| {
         let (urls, names) = (c.texts(0)?, c.texts(1)?);
         c.make_texts(|row, out| cut_parameter(urls.get(row), names.get(row), out))
@@ -241,24 +240,6 @@ fn port_of(url: &[u8]) -> Option<u16> {
         return None;
     }
     std::str::from_utf8(digits).ok()?.parse().ok().filter(|port| *port > 0)
-}
-
-fn cut_www(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let urls = call.texts(0)?;
-    call.make_texts(|row, out| {
-        let url = urls.get(row);
-        let host = domain(url);
-        let start = host.as_ptr() as usize;
-        let at = start.saturating_sub(url.as_ptr() as usize);
-        let has_slashes =
-            url.get(..at).is_some_and(|before| before.windows(2).any(|it| it == b"//"));
-        if has_slashes && host.starts_with(b"www.") {
-            out.extend_from_slice(url.get(..at).unwrap_or_default());
-            out.extend_from_slice(url.get(at + 4..).unwrap_or_default());
-        } else {
-            out.extend_from_slice(url);
-        }
-    })
 }
 
 /// Names, and names with values, of what stands after the `?`.

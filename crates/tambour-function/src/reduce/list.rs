@@ -25,7 +25,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
             std::mem::take(places)
         })
     }),
-    Function::new("reduceGroupArraySorted", counted_type, sorted),
+    Function::new("reduceGroupArraySorted", ordered_type, sorted),
     Function::new(
         "reduceAnyHeavy",
         |n, s| {
@@ -71,6 +71,15 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
 fn counted_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array, Kind::ConstInteger], &[])?;
     Ok(array_of(bare(&plain_item(item_of(type_at(s, 0)))).clone()))
+}
+
+/// Floats are refused: ClickHouse puts NaN first here and last elsewhere.
+fn ordered_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    let found = counted_type(name, s)?;
+    match item_of(&found) {
+        DataType::Float32 | DataType::Float64 => Err(wrong(name, "it does not take floats")),
+        _ => Ok(found),
+    }
 }
 
 fn size(call: &Call) -> Result<usize, FunctionError> {

@@ -19,11 +19,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("reduceSkewSamp", numbers_type, |c| moments(c, 3, 1)),
     Function::new("reduceKurtPop", numbers_type, |c| moments(c, 4, 0)),
     Function::new("reduceKurtSamp", numbers_type, |c| moments(c, 4, 1)),
-    Function::new(
-        "reduceEntropy",
-        |n, s| takes(n, s, &[Kind::Array], &[]).map(|()| DataType::Float64),
-        entropy,
-    ),
+    Function::new("reduceEntropy", entropy_type, entropy),
     Function::new("reduceSumKahan", numbers_type, |c| folded(c, kahan)),
     Function::new("reduceDeltaSum", delta_type, delta_sum),
     Function::new("reduceBoundingRatio", pairs_type, |c| paired(c, bounding_ratio)),
@@ -85,6 +81,15 @@ fn folded(call: &Call, fold: impl Fn(&[f64]) -> f64) -> Result<ArrayRef, Functio
         let there = lists.range(row).filter(|at| !items.is_null(*at));
         fold(&there.map(|at| items.value(at)).collect::<Vec<f64>>())
     })
+}
+
+/// Floats are refused: which of them are one value is another question there.
+fn entropy_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[])?;
+    match bare(item_of(type_at(s, 0))) {
+        DataType::Float32 | DataType::Float64 => Err(wrong(name, "it does not take floats")),
+        _ => Ok(DataType::Float64),
+    }
 }
 
 /// The third or fourth moment by the variance, with so many degrees of freedom taken off.

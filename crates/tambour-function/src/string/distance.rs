@@ -14,8 +14,6 @@ const LENGTH_MAX: usize = 1 << 16;
 pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("editDistance", rule!(Text Text => DataType::UInt64), |c| edit(c, false))
         .aliases(&["levenshteinDistance"]),
-    Function::new("editDistanceUTF8", rule!(Text Text => DataType::UInt64), |c| edit(c, true))
-        .aliases(&["levenshteinDistanceUTF8"]),
     Function::new("damerauLevenshteinDistance", rule!(Text Text => DataType::UInt64), |c| {
         let (left, right) = (c.texts(0)?, c.texts(1)?);
         numbers(c, |row| damerau(left.get(row), right.get(row)))

@@ -15,7 +15,6 @@ use tambour_part::types::DataType;
 pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("reverseUTF8", rule!(Text => DataType::String), reverse_utf8),
     Function::new("initcap", rule!(String => DataType::String), initcap).any_case(),
-    Function::new("initcapUTF8", rule!(String => DataType::String), initcap_utf8),
     Function::new("toValidUTF8", rule!(String => DataType::String), |c| {
         let texts = c.texts(0)?;
         c.make_texts(|row, out| to_valid_utf8(texts.get(row), out))
@@ -104,31 +103,6 @@ fn initcap(call: &Call) -> Result<ArrayRef, FunctionError> {
             let is_word = byte.is_ascii_alphanumeric();
             out.push(if is_inside { byte.to_ascii_lowercase() } else { byte.to_ascii_uppercase() });
             is_inside = is_word;
-        }
-    })
-}
-
-fn initcap_utf8(call: &Call) -> Result<ArrayRef, FunctionError> {
-    fn single(letter: char, mut changed: impl Iterator<Item = char>) -> char {
-        match (changed.next(), changed.next()) {
-            (Some(only), None) => only,
-            _ => letter,
-        }
-    }
-    let texts = call.texts(0)?;
-    call.make_texts(|row, out| {
-        let mut is_inside = false;
-        for chunk in texts.get(row).utf8_chunks() {
-            for letter in chunk.valid().chars() {
-                let changed = if is_inside {
-                    single(letter, letter.to_lowercase())
-                } else {
-                    single(letter, letter.to_uppercase())
-                };
-                out.extend_from_slice(changed.encode_utf8(&mut [0; 4]).as_bytes());
-                is_inside = letter.is_alphanumeric();
-            }
-            out.extend_from_slice(chunk.invalid());
         }
     })
 }

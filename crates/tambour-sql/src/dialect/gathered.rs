@@ -1,4 +1,4 @@
-//! Aggregates that gather the values of a group into an array and reduce it: `topK(3)(x)` is `reduceTopK(array_agg(x), 3)`.
+//! Aggregates that gather the values of a group into an array and reduce it: `entropy(x)` is `reduceEntropy(array_agg(x))`.
 //! Of several arguments tuples are gathered. The reducing functions are the store's, and know no engine.
 
 use super::call::{arguments, call, name};
@@ -33,12 +33,7 @@ const fn two(name: &'static str, reduced_by: &'static str) -> Gathered {
 }
 
 const ALL: &[Gathered] = &[
-    one("topK", "reduceTopK", Some("10")),
-    one("approx_top_k", "reduceTopK", Some("10")),
     one("groupArraySorted", "reduceGroupArraySorted", Some("16777216")),
-    one("groupArrayLast", "reduceGroupArrayLast", Some("16777216")),
-    one("groupArrayMovingSum", "reduceGroupArrayMovingSum", None),
-    one("groupArrayMovingAvg", "reduceGroupArrayMovingAvg", None),
     one("groupConcat", "reduceGroupConcat", None),
     one("group_concat", "reduceGroupConcat", None),
     one("groupBitmap", "arrayUniq", None),
@@ -160,7 +155,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
     Ok(Some(reduce(of_call)))
 }
 
-/// `arrayReduce('topK(3)', a)`: the function that reduces an array as an aggregate does.
+/// `arrayReduce('entropy', a)`: the function that reduces an array as an aggregate does.
 pub(super) fn reduce(function: &mut Function) -> Result<Option<Expr>, SqlError> {
     if name(function) != Some("arrayReduce") {
         return Ok(None);
