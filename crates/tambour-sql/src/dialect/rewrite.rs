@@ -1,9 +1,9 @@
 //! The walk over a statement: clauses of queries and conditions.
 
+use super::columns::{self, Catalog};
 use super::{
     alias, array_join, call, joins, limits, naming, refused, scalar, settings, unions, values,
 };
-use super::columns::{self, Catalog};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, OrderByKind,
