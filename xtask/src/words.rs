@@ -68,7 +68,9 @@ pub(crate) fn check(root: &Path, found: &mut Vec<String>) -> Outcome {
         if inside == "xtask/src/words.rs" {
             continue;
         }
-        for (number, line) in prose(&tidy::read(&path)?, inside.ends_with(".rs")) {
+        for (number, line) in
+            prose(&tidy::read(&path)?, path.extension().is_some_and(|it| it == "rs"))
+        {
             for phrase in phrases(line) {
                 let key = (folder(&inside), phrase);
                 places.entry(key).or_default().push(format!("{inside}:{number}"));

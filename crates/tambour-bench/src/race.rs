@@ -150,7 +150,7 @@ impl Group {
     }
 }
 
-/// A number with so many decimals, if there is one.
+/// A number with this many decimals, if there is one.
 fn decimals(value: Option<f64>, count: usize) -> String {
     value.map_or_else(String::new, |value| format!("{value:.count$}"))
 }

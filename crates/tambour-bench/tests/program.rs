@@ -1,5 +1,9 @@
 //! The program as people and scripts meet it: what it prints, what it refuses, and with which exit code.
-#![expect(clippy::tests_outside_test_module, reason = "this file is tests alone")]
+#![expect(
+    clippy::tests_outside_test_module,
+    clippy::unwrap_used,
+    reason = "this file is tests alone"
+)]
 
 use serde_json::Value;
 use std::path::Path;

@@ -332,7 +332,7 @@ mod tests {
         ] {
             for packed in [0, 256, 512] {
                 let message = refused(T64, 8, &t64(cookie, low, high, packed));
-                assert!(message.ends_with("none of the type at 1"), "{message}");
+                assert!(message.ends_with("outside the type at 1"), "{message}");
             }
         }
     }
@@ -415,7 +415,7 @@ mod tests {
         assert!(refused(ALP, 15, &alp(0, 0, 0, 0, &[])).contains("width"));
         let exception = [2, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert!(refused(ALP, 16, &alp(0, 0, 1, 0, &exception)).contains("past the end at 17"));
-        assert!(refused(ALP, 16, &[1, 8, 1, 4]).contains("other than 1024 values at 2"));
+        assert!(refused(ALP, 16, &[1, 8, 1, 4]).contains("do not have 1024 values at 2"));
         assert!(refused(ALP, 16, &[1, 2, 0, 4]).contains("an unknown width at 1"));
         assert!(refused(ALP, 16, &[1, 8, 0, 4, 0xff, 0]).contains("cut short at 4"));
     }

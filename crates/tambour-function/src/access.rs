@@ -279,7 +279,7 @@ impl Call<'_> {
         let offsets = list.value_offsets();
         let offsets = match list.nulls().filter(|nulls| nulls.null_count() > 0) {
             None => offsets.to_vec(),
-            Some(_) => return self.lists_of(&dense(&list)?, item_type, operand.is_constant),
+            Some(_) => return Self::lists_of(&dense(&list)?, item_type, operand.is_constant),
         };
         Ok(Lists { items: undress(&items)?, item_type, offsets, is_constant: operand.is_constant })
     }
@@ -292,7 +292,6 @@ impl Call<'_> {
         Ok(lists)
     }
     fn lists_of(
-        &self,
         list: &ListArray,
         item_type: DataType,
         is_constant: bool,
@@ -385,6 +384,7 @@ impl Call<'_> {
         Ok(Arc::new(array.map_err(FunctionError::arrow("make fixed strings"))?))
     }
     /// A number per row.
+    #[expect(clippy::unnecessary_wraps, reason = "called where its siblings are, which can fail")]
     pub(super) fn make_numbers<T: ArrowPrimitiveType>(
         &self,
         make: impl FnMut(usize) -> T::Native,

@@ -83,7 +83,7 @@ fn sides(call: &Call, of_keys: bool) -> Result<ArrayRef, FunctionError> {
     list_array(lengths, values, item_of(call.result))
 }
 
-/// A map with these keys and values, so many in each row.
+/// A map with these keys and values, this many in each row.
 fn map_array(
     lengths: Vec<usize>,
     keys: ArrayRef,
@@ -295,12 +295,11 @@ fn merge(call: &Call, update: bool) -> Result<ArrayRef, FunctionError> {
         for (index, maps) in maps.iter().enumerate() {
             for at in maps.range(row) {
                 let known = if update { seen.get(items[index].get(at)).copied() } else { None };
-                match known.filter(|_| index > 0) {
-                    Some(known) => of_row[known] = (index, at),
-                    None => {
-                        seen.insert(items[index].get(at), of_row.len());
-                        of_row.push((index, at));
-                    }
+                if let Some(known) = known.filter(|_| index > 0) {
+                    of_row[known] = (index, at);
+                } else {
+                    seen.insert(items[index].get(at), of_row.len());
+                    of_row.push((index, at));
                 }
             }
         }

@@ -121,7 +121,9 @@ impl Batch<'_> {
         }
         let gain = match shared.layout {
             Layout::Packed => usize::try_from(shared.granule).expect("a granule is a few bytes"),
-            Layout::Holes => BLOCK_BYTES as usize + HEADER_BYTES,
+            Layout::Holes => {
+                usize::try_from(BLOCK_BYTES).expect("a block has 4096 bytes") + HEADER_BYTES
+            }
         };
         let codec = self.store.superblock.codec;
         let dictionary = self.store.dictionaries.get(self.store.superblock.dictionary);

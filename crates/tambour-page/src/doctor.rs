@@ -125,7 +125,7 @@ fn truth(directory: &Path) -> Result<Probe, PageError> {
     const NAME: &str = "count of blocks";
     let before = used(directory);
     let trial = Trial::new(directory, "truth")?;
-    let page = vec![0x5a; PAGE_BYTES as usize];
+    let page = vec![0x5a; usize::try_from(PAGE_BYTES).expect("a few kilobytes")];
     for number in 0..PAGES {
         trial.run("write", trial.file.write_at(&[&page], number * PAGE_BYTES))?;
     }
@@ -152,7 +152,7 @@ fn truth(directory: &Path) -> Result<Probe, PageError> {
 /// Are gaps between short writes past the end of a file allocated? xfs guesses that they will be needed.
 fn strides(directory: &Path) -> Result<Probe, PageError> {
     let trial = Trial::new(directory, "strides")?;
-    let kept = vec![0x5a; KEPT_BYTES as usize];
+    let kept = vec![0x5a; usize::try_from(KEPT_BYTES).expect("a few kilobytes")];
     for number in 0..PAGES {
         trial.run("write", trial.file.write_at(&[&kept], number * PAGE_BYTES))?;
     }
@@ -167,7 +167,7 @@ fn strides(directory: &Path) -> Result<Probe, PageError> {
 /// How long does it take to free an extent? Some devices take milliseconds for each.
 fn freeing(directory: &Path, clock: &dyn Fn() -> f64) -> Result<Probe, PageError> {
     let trial = Trial::new(directory, "freeing")?;
-    let kept = vec![0x5a; BLOCK_BYTES as usize];
+    let kept = vec![0x5a; usize::try_from(BLOCK_BYTES).expect("a few kilobytes")];
     trial.run("resize", trial.file.set_length(PAGES * PAGE_BYTES))?;
     for number in 0..PAGES {
         trial.run("write", trial.file.write_at(&[&kept], number * PAGE_BYTES))?;

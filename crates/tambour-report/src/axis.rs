@@ -16,7 +16,7 @@ pub struct Axis {
     pub label: String,
     /// How values become lengths.
     pub scale: Scale,
-    /// What stands behind the number at a line, such as `x`.
+    /// What stands after the number at a line, such as `x`.
     pub suffix: &'static str,
     /// Values that have a line; round numbers if there are none.
     pub ticks: Vec<f64>,
@@ -40,7 +40,7 @@ impl Axis {
         self
     }
 
-    /// The same with something behind the numbers.
+    /// The same with something after the numbers.
     #[must_use]
     pub fn suffix(mut self, suffix: &'static str) -> Self {
         self.suffix = suffix;

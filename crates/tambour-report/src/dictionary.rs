@@ -2,7 +2,7 @@
 //!
 //! Half of a sample trains the dictionaries, the other half is measured: nothing is encoded with what it taught. Blocks are
 //! frames of libzstd, as most stores have them; a read decodes the block that holds the record. Beside them, the record
-//! store's own way: LZ4 behind a dictionary, record by record.
+//! store's own way: LZ4 after a dictionary, record by record.
 
 use crate::clock::thread_seconds;
 use crate::random::Random;
@@ -104,7 +104,7 @@ fn halves(records: &Batch) -> (Batch, Batch) {
 /// Blocks side by side, and which records they hold.
 struct Blocks {
     bytes: Vec<u8>,
-    /// Where a block ends, and the first record behind it.
+    /// Where a block ends, and the first record after it.
     ends: Vec<(usize, usize)>,
     /// Block of each record.
     block_of: Vec<usize>,
@@ -164,7 +164,7 @@ fn zstd_cell(
     Ok(Cell { block_bytes, dictionary_bytes, level: Some(level), ratio, reads })
 }
 
-/// What the record store does: LZ4 behind the dictionary, with a sum of four bytes.
+/// What the record store does: LZ4 after the dictionary, with a sum of four bytes.
 fn lz4_cell(records: &Batch, dictionary: &Dictionary) -> Result<Cell, ReportError> {
     let mut encoder = Prepared::new(9, dictionary.bytes());
     let (mut bytes, mut ends) = (Vec::new(), Vec::new());

@@ -13,7 +13,7 @@ pub struct Heat {
     pub columns: Vec<String>,
     /// From top to bottom: name, and a value and what hovering tells for each column. `None` for what was not measured.
     pub rows: Vec<(String, Vec<Option<Cell>>)>,
-    /// What stands behind the values, such as `x`.
+    /// What stands after the values, such as `x`.
     pub suffix: &'static str,
 }
 

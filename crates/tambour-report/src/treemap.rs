@@ -71,7 +71,7 @@ fn pack(values: &[f64], frame: Frame) -> Vec<Frame> {
         {
             count += 1;
         }
-        let (row, behind) = rest.split_at(count);
+        let (row, after) = rest.split_at(count);
         let sum: f64 = row.iter().sum();
         let depth = if short > 0.0 { sum * scale / short } else { 0.0 };
         let mut at = 0.0;
@@ -100,7 +100,7 @@ fn pack(values: &[f64], frame: Frame) -> Vec<Frame> {
             free.top += depth;
         }
         left -= sum;
-        rest = behind;
+        rest = after;
     }
     areas
 }

@@ -78,10 +78,10 @@ impl Function {
             }
             _ => None,
         };
-        match number {
-            Some(ScalarValue::UInt64(Some(number))) => Ok(number),
-            _ => plan_err!("{} takes constant numbers from 0 on, not {expr}", self.name),
-        }
+        let Some(ScalarValue::UInt64(Some(number))) = number else {
+            return plan_err!("{} takes constant numbers from 0 on, not {expr}", self.name);
+        };
+        Ok(number)
     }
     fn series(&self, arguments: &[u64]) -> Result<Series> {
         let numbers = |start, rows, step| Series {

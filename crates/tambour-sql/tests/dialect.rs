@@ -417,7 +417,7 @@ mod tests {
             let databases = answer(&session, "SHOW DATABASES").await.unwrap();
             assert_eq!(databases, "default\nsystem\n");
             let tables = answer(&session, "SHOW TABLES FROM system").await.unwrap();
-            assert_eq!(tables, "codecs\ncolumns\nparts\ntables\n");
+            assert_eq!(tables, "codecs\ncolumns\nnumbers\none\nparts\ntables\n");
             assert!(session.sql("DESCRIBE SHOW TABLES").await.is_err());
             for statement in ["DESCRIBE x", "SHOW CREATE TABLE x", "SHOW COLUMNS FROM x"] {
                 let error = session.sql(statement).await.unwrap_err();
@@ -640,7 +640,7 @@ mod tests {
         run(async {
             let session = session();
             let cases = [
-                (r"SELECT 'a\_b', '\d', '\x41', 0xFF, 0b101", "a\\_b\t\\d\tA\t255\t5\n"),
+                (r"SELECT 'a\_b', '\d', '\x41', 0xFF, 0b101", "a\\\\_b\t\\\\d\tA\t255\t5\n"),
                 ("SELECT count() FROM (SELECT k FROM t ORDER BY k LIMIT 1 BY ls)", "3\n"),
                 ("SELECT k FROM t ORDER BY ls, k LIMIT 1, 1 BY ls", "3\n4\n5\n"),
                 ("SELECT k FROM t ORDER BY ls, k LIMIT 2 BY ls LIMIT 3", "0\n3\n1\n"),

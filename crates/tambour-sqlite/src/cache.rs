@@ -10,7 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// So many rounds of the hand does a page survive at most without being asked for.
 const USES_MAX: u8 = 3;
-/// Of so many pages that come into a full cache, one takes the place of an older page than the last that came. More of them
+/// Of this many pages that come into a full cache, one takes the place of an older page than the last that came. More of them
 /// would keep more of what is scanned again and again, and be slower to let in what is used from now on.
 const ARRIVALS: u32 = 2;
 
@@ -65,7 +65,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// A cache of about so many bytes, and of one page at least. It takes memory as it fills.
+    /// A cache of about this many bytes, and of one page at least. It takes memory as it fills.
     pub(crate) fn new(bytes: usize, page_bytes: usize) -> Self {
         Self {
             slots: Vec::new(),

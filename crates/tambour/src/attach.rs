@@ -187,7 +187,7 @@ impl Script<'_> {
         format!("{data}/data/{}/{}/detached", escaped(&self.options.database), escaped(&self.name))
     }
 
-    /// The parts on so many hosts: the largest first, each to the host that has least.
+    /// The parts on this many hosts: the largest first, each to the host that has least.
     fn spread(&self, hosts: usize) -> Vec<Vec<Arc<Part>>> {
         let mut parts = self.table.parts().to_vec();
         if hosts > 1 {

@@ -243,8 +243,8 @@ fn place_of_link(error: &(dyn StdError + 'static)) -> Option<Place> {
 /// wraps another error.
 ///
 /// ```
-/// let cause = std::io::Error::other(std::io::Error::other("cause"));
-/// assert_eq!(tambour::chain(&cause).count(), 2);
+/// let error = std::io::Error::other(std::io::Error::other("cause"));
+/// assert_eq!(tambour::chain(&error).count(), 3); // two errors, and the text in the inner one
 /// ```
 pub fn chain<'a>(
     error: &'a (dyn StdError + 'static),
@@ -259,7 +259,8 @@ fn cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 
     }
 }
 
-#[cfg(all(test, feature = "tables"))]
+#[cfg(test)]
+#[cfg(feature = "tables")]
 mod tests {
     use super::*;
     use std::path::PathBuf;
@@ -267,7 +268,7 @@ mod tests {
     #[test]
     fn kind_and_place_survive_wrappers() {
         let place = Place::file("t/all_1_1_0/price.bin").of_column("price").at(65_552);
-        let cause = PartError::malformed(place.clone(), "a mark points behind the end");
+        let cause = PartError::malformed(place.clone(), "a mark points past the end");
         let table = PathBuf::from("t");
         let error = TableError::Part { table, part: "all_1_1_0".to_owned(), cause };
         let wrapped = std::io::Error::other(error);

@@ -1,4 +1,4 @@
-//! Rows of a table: some columns, those that match, so many of them.
+//! Rows of a table: some columns, those that match, this many of them.
 
 use crate::{Error, Table};
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -68,12 +68,12 @@ impl<'t> ScanBuilder<'t> {
         self.filters.push(Ok(condition));
         self
     }
-    /// Read at most so many rows.
+    /// Read at most this many rows.
     pub fn limit(mut self, rows: u64) -> Self {
         self.limit = Some(rows);
         self
     }
-    /// Read so many rows at once, at least. Batches are whole granules, less the rows that do not match.
+    /// Read this many rows at once, at least. Batches are whole granules, less the rows that do not match.
     pub fn batch_rows(mut self, rows: usize) -> Self {
         self.batch_rows = rows;
         self

@@ -1,4 +1,5 @@
 //! Every example program runs to its end; what it claims, it asserts itself.
+#![expect(clippy::tests_outside_test_module, reason = "this file is tests alone")]
 
 /// Each as a module, so that nothing but this test is linked.
 macro_rules! examples {

@@ -41,7 +41,7 @@ fn numbers(
 /// Name and type, width and class, and what gives the values.
 type Made<'a> = ((&'static str, &'static str), (u8, Class), Next<'a>);
 
-/// Columns of at least so many bytes.
+/// Columns of at least this many bytes.
 pub fn generated(bytes: usize) -> Vec<TypedColumn> {
     use Class::{Float, Signed, Unsigned};
     let (mut clock, mut id, mut walk) = (1_700_000_000_u64, 0_u64, 20.0_f32);

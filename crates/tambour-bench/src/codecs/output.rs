@@ -26,10 +26,12 @@ impl Measured {
             .text("codec", |entry| entry.spec.to_string())
             .text("variant", |entry| entry.variant.clone())
             .number("ratio", |entry| format!("{:.2}", self.ratio(entry)))
-            .number("encode GB/s", |entry| match entry.is_best {
-                true => speed(entry.encode),
-                false => String::new(),
-            })
+            .number(
+                "encode GB/s",
+                |entry| {
+                    if entry.is_best { speed(entry.encode) } else { String::new() }
+                },
+            )
             .number("decode GB/s", |entry| speed(entry.decode))
             .build()
     }

@@ -170,7 +170,7 @@ fn is_lap(end: usize) -> bool {
     end >= GROUP_BLOCKS / 2 && end.is_power_of_two()
 }
 
-/// The laps of a file with so many blocks.
+/// The laps of a file with this many blocks.
 fn laps(blocks: usize) -> Vec<usize> {
     (0..usize::BITS - 1)
         .map(|power| 1 << power)

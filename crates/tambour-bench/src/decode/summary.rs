@@ -38,7 +38,7 @@ pub struct Score {
     pub ratio: f64,
 }
 
-/// How much longer a selector took than the best variant of each file, after so many blocks.
+/// How much longer a selector took than the best variant of each file, after this many blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regret {
     /// Index of the selector.

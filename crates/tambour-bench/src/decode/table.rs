@@ -98,10 +98,12 @@ impl Results {
             .text("contender", |(index, _)| self.contenders[*index].name.clone())
             .number("ratio", |(_, (ratio, _))| two(*ratio))
             .number("GB/s", |(_, (_, speed))| two(*speed))
-            .text("frontier", |&&(_, (ratio, speed))| match is_beaten(ratio, speed) {
-                true => "",
-                false => "*",
-            })
+            .text(
+                "frontier",
+                |&&(_, (ratio, speed))| {
+                    if is_beaten(ratio, speed) { "" } else { "*" }
+                },
+            )
             .build()
     }
 

@@ -210,7 +210,7 @@ fn hashed<H: Copy + Default + PartialEq>(
     Group::run(title, (&["hash"], "G hashes/s"), amount, runners, rounds)
 }
 
-/// Columns of strings have so many times the keys of others: a processor learns the lengths of a few thousand by heart.
+/// Columns of strings have this many times the keys of others: a processor learns the lengths of a few thousand by heart.
 const STRINGS_PER_KEY: usize = 64;
 
 /// Words of a text: strings of 1 to 24 bytes.

@@ -3,7 +3,7 @@
 use super::Input;
 use tambour_report::random::Random;
 
-/// One value in so many is not 1 in the most compressible columns.
+/// One value in this many is not 1 in the most compressible columns.
 const RARE: u64 = 100;
 
 /// What the values of a column are.

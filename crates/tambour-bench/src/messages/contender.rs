@@ -87,7 +87,7 @@ pub(super) trait Ends {
     fn declared_bytes(&self) -> (usize, usize);
 }
 
-/// New ends for so many connections.
+/// New ends for this many connections.
 pub(super) fn ends(
     way: Way,
     shared: &Shared,

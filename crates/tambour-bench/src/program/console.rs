@@ -43,7 +43,7 @@ impl Console {
     }
 
     /// Tells what went wrong.
-    pub(super) fn error(self, text: &str) {
+    pub(super) fn error(text: &str) {
         say(format_args!("{} {text}", "error:".style(Style::new().red().bold())));
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn main(cli: &Cli) -> ExitCode {
             if cli.benchmark.output().json {
                 console::say(to_json(error.as_ref(), code));
             } else {
-                console.error(&messages(error.as_ref()).join(": "));
+                Console::error(&messages(error.as_ref()).join(": "));
             }
             ExitCode::from(code)
         }

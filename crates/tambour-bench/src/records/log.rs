@@ -109,7 +109,7 @@ impl Log {
         usize::try_from(self.random.below(end)).unwrap_or(0)
     }
 
-    /// One event after another, with its time in milliseconds, until there are so many bytes.
+    /// One event after another, with its time in milliseconds, until there are this many bytes.
     pub(crate) fn batch(&mut self, bytes: usize) -> Batch {
         let mut batch = Batch::default();
         let mut text = String::new();

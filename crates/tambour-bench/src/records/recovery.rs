@@ -17,7 +17,7 @@ const BATCH: usize = 100;
 const OPEN_BYTES: usize = 60 << 20;
 /// How often the file is cut, and how often a bit of its end is flipped.
 const DAMAGES: u64 = 12;
-/// Flips hit the last so many bytes.
+/// Flips hit the last this many bytes.
 const TAIL_BYTES: usize = 64 << 10;
 
 /// What was measured.

@@ -74,8 +74,8 @@ fn engine_message(error: &DataFusionError) -> Option<String> {
 
 /// The line and column, counted from 1, that a syntax error names.
 pub(crate) fn position(messages: &[String]) -> Option<(usize, usize)> {
-    let text = messages.iter().find_map(|text| text.split("at Line: ").nth(1))?;
-    let (line, rest) = text.split_once(", Column: ")?;
+    let text = messages.iter().find_map(|text| text.split("at line ").nth(1))?;
+    let (line, rest) = text.split_once(", column ")?;
     let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     Some((line.trim().parse().ok()?, rest.get(..digits)?.parse().ok()?))
 }
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn syntax_errors_have_a_place() {
         let cause = ParserError::ParserError(
-            "Expected: an expression, found: FROM at Line: 2, Column: 8".to_owned(),
+            "syntax error at line 2, column 8: expected an expression, found FROM".to_owned(),
         );
         let error = DataFusionError::SQL(Box::new(cause), None);
         let messages = chain(&error);

@@ -73,7 +73,7 @@ fn old_servers_are_kept_from_harm() {
 fn what_has_no_rows_gets_none() {
     let sandbox = Sandbox::new();
     sandbox.file("empty.csv", "a,b\n");
-    sandbox.run(&["advise", "empty.csv"]).expect(1).says(&["has no rows"]);
+    sandbox.run(&["advise", "empty.csv"]).expect(1).says(&["without rows there is no advice"]);
     sandbox.run(&["advise", "nothing.csv"]).expect(1).says(&["nothing.csv"]);
     sandbox.run(&["advise"]).expect(2);
 }

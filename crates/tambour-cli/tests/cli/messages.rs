@@ -51,7 +51,7 @@ fn damage_and_wrong_dictionaries_are_told() {
     sandbox
         .run(&["messages", "train", "calls.jsonl", "--into", "x", "--connection", "who"])
         .expect(2)
-        .says(&["calls.jsonl, line 1: no field who"]);
+        .says(&["calls.jsonl, line 1: the field who is missing"]);
     sandbox.run(&["messages", "train", "calls.jsonl", "--into", "calls.dict"]).expect(0);
     let with = ["--dictionary", "calls.dict"];
     sandbox

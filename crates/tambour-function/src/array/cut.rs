@@ -21,7 +21,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("reverse", reverse_type, reverse).bytes().any_case(),
     Function::new("arrayPopBack", same_type, |c| {
         picks(c, |range, picks, _| {
-            picks.row(range.start..range.end.saturating_sub(1).max(range.start))
+            picks.row(range.start..range.end.saturating_sub(1).max(range.start));
         })
     }),
     Function::new("arrayPopFront", same_type, |c| {
@@ -86,7 +86,7 @@ fn slice_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     Ok(array_of(plain_item(item_of(type_at(s, 0)))))
 }
 
-/// Offsets count from 1, negative ones from the end; a negative length leaves so many out at the end.
+/// Offsets count from 1, negative ones from the end; a negative length leaves this many out at the end.
 fn slice(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (offsets, lengths) = (call.integers(1)?, call.optional_integers(2)?);
     picks(call, |range, picks, row| {
@@ -300,7 +300,9 @@ fn flatten(call: &Call) -> Result<ArrayRef, FunctionError> {
         operand = Operand { data_type: *item, values: inner.items.values, is_constant: false };
     }
     let mut picks = Picks::new(call);
-    ranges.into_iter().for_each(|range| picks.row(range));
+    for range in ranges {
+        picks.row(range);
+    }
     picks.arrays_of(&operand.values, item_of(call.result))
 }
 

@@ -145,7 +145,7 @@ fn repeated(call: &Call, count: usize, value: usize) -> Result<ArrayRef, Functio
     let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
     for row in 0..call.rows {
         let count = counts.get(row);
-        if count < 0 || count > 1 << 24 {
+        if !(0..=1 << 24).contains(&count) {
             return Err(call.value_error(row, "the length must be 0 to 16777216"));
         }
         call.check_size(row, places.len() + count as usize)?;

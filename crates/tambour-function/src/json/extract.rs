@@ -156,7 +156,7 @@ fn text_of(value: Option<&Json>) -> String {
     }
 }
 
-/// A text, then names and numbers; so many arguments at the end are something else.
+/// A text, then names and numbers; this many arguments at the end are something else.
 fn path_type(name: &'static str, s: &[Signature], others: usize) -> Result<(), FunctionError> {
     expect_count(name, s, 1 + others..=usize::MAX)?;
     let path = s.get(..s.len() - others).unwrap_or_default();
@@ -205,12 +205,11 @@ fn each<T>(
     let constant = texts.is_constant().then(|| Json::read(texts.get(0)));
     let of_row = |row: usize| {
         let own;
-        let document = match &constant {
-            Some(constant) => constant,
-            None => {
-                own = Json::read(texts.get(row));
-                &own
-            }
+        let document = if let Some(constant) = &constant {
+            constant
+        } else {
+            own = Json::read(texts.get(row));
+            &own
         };
         let path: Vec<Step> = steps.iter().map(|steps| steps.get(row)).collect();
         make(document.as_ref().and_then(|document| document.at(&path)).map(|(_, value)| value))
@@ -329,6 +328,10 @@ fn extract(call: &Call) -> Result<ArrayRef, FunctionError> {
         .ok()
         .and_then(|text| text.parse().ok())
         .ok_or_else(|| wrong(call.name, "the type must be a constant text"))?;
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the path is not general over lifetimes"
+    )]
     let found: Vec<Option<Json>> = each(call, others, |value| value.cloned())?;
     build(call.name, &wanted, &found.iter().map(Option::as_ref).collect::<Vec<_>>())
 }
@@ -342,7 +345,7 @@ fn build(
     use super::super::access::{list_array, optional_integers};
     use arrow_array::builder::BinaryViewBuilder;
     let is_nullable = super::super::is_nullable(wanted);
-    let is_null = |value: &Option<&Json>| matches!(value, None | Some(Json::Null));
+    let is_null = |value: Option<&Json>| matches!(value, None | Some(Json::Null));
     match bare(wanted) {
         DataType::Array(item) => {
             let (mut items, mut lengths) = (Vec::new(), Vec::with_capacity(values.len()));
@@ -359,7 +362,7 @@ fn build(
         DataType::String => {
             let mut builder = BinaryViewBuilder::with_capacity(values.len());
             for value in values {
-                if is_nullable && is_null(value) {
+                if is_nullable && is_null(*value) {
                     builder.append_null();
                 } else {
                     builder.append_value(text_of(*value));

@@ -92,7 +92,7 @@ fn entropy_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
     }
 }
 
-/// The third or fourth moment by the variance, with so many degrees of freedom taken off.
+/// The third or fourth moment by the variance, with this many degrees of freedom taken off.
 fn moments(call: &Call, power: i32, taken: usize) -> Result<ArrayRef, FunctionError> {
     folded(call, |values| {
         let count = values.len() as f64;
@@ -265,7 +265,7 @@ fn moving_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
     }
 }
 
-/// The sum of so many last values at each; by their number.
+/// The sum of this many last values at each; by their number.
 fn moving(call: &Call, is_average: bool) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let window = match call.optional_integers(1)? {

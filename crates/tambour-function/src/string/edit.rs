@@ -234,7 +234,9 @@ fn overlay(call: &Call, letters_count: bool) -> Result<ArrayRef, FunctionError> 
 
 fn entropy(text: &[u8]) -> f64 {
     let mut counts = [0_u64; 256];
-    text.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    for byte in text {
+        counts[usize::from(*byte)] += 1;
+    }
     let total = text.len() as f64;
     let share = |count: &u64| *count as f64 / total;
     counts

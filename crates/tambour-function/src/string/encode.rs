@@ -181,15 +181,12 @@ fn decode_xml(text: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(rest.get(..at).unwrap_or_default());
         rest = rest.get(at..).unwrap_or_default();
         let Some(end) = memchr::memchr(b';', rest) else { break };
-        match xml_letter(rest.get(1..end).unwrap_or_default()) {
-            Some(letter) => {
-                out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
-                rest = rest.get(end + 1..).unwrap_or_default();
-            }
-            None => {
-                out.push(b'&');
-                rest = rest.get(1..).unwrap_or_default();
-            }
+        if let Some(letter) = xml_letter(rest.get(1..end).unwrap_or_default()) {
+            out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+            rest = rest.get(end + 1..).unwrap_or_default();
+        } else {
+            out.push(b'&');
+            rest = rest.get(1..).unwrap_or_default();
         }
     }
     out.extend_from_slice(rest);

@@ -33,7 +33,7 @@ pub(super) fn letters(text: &[u8]) -> usize {
     text.iter().filter(|byte| is_letter_start(**byte)).count()
 }
 
-/// The place of the letter after `count` others; the end if there are not so many.
+/// The place of the letter after `count` others; the end if there are fewer.
 pub(super) fn letter_at(text: &[u8], count: usize) -> usize {
     let mut starts = text.iter().enumerate().filter(|(_, byte)| is_letter_start(**byte));
     starts.nth(count).map_or(text.len(), |(at, _)| at)

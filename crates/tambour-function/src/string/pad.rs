@@ -78,7 +78,7 @@ fn place(letters_count: bool, text: &[u8], count: usize) -> usize {
     if letters_count { letter_at(text, count) } else { count.min(text.len()) }
 }
 
-/// A negative count leaves so many out at the other end.
+/// A negative count leaves this many out at the other end.
 fn end(call: &Call, letters_count: bool, is_left: bool) -> Result<ArrayRef, FunctionError> {
     let (texts, counts) = (call.texts(0)?, call.integers(1)?);
     call.make_texts(|row, out| {

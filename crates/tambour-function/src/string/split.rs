@@ -80,7 +80,7 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-/// Takes a text apart, at most into so many pieces as the limit says (what is left over goes away); 0: all.
+/// Takes a text apart, at most into this many pieces as the limit says (what is left over goes away); 0: all.
 fn split(
     call: &Call,
     text: usize,

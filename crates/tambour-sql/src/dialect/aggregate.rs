@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     FunctionArgumentClause, FunctionArguments, NullTreatment, OrderByExpr, OrderByOptions, Value,
 };
 
-/// Aggregates of ClickHouse that are rewritten here; each also with `If` behind it.
+/// Aggregates of ClickHouse that are rewritten here; each also with `If` after it.
 pub(super) const NAMES: &[&str] = &[
     "count",
     "uniq",

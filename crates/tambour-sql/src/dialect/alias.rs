@@ -1,4 +1,4 @@
-//! Names of results in other clauses. For ClickHouse `GROUP BY d` behind `SELECT toStartOfMonth(d) AS d` means the result,
+//! Names of results in other clauses. For ClickHouse `GROUP BY d` after `SELECT toStartOfMonth(d) AS d` means the result,
 //! for DataFusion the column; and DataFusion knows no names of results in WHERE. So names are replaced by what they stand
 //! for, before anything else is rewritten. Inside of its own expression a name is the column.
 

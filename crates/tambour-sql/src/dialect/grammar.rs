@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use std::any::TypeId;
 
-/// ClickHouse with `FILTER (WHERE …)` behind aggregates, and without names of results that begin a clause.
+/// ClickHouse with `FILTER (WHERE …)` after aggregates, and without names of results that begin a clause.
 #[derive(Debug)]
 pub(super) struct Grammar;
 

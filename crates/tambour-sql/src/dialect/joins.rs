@@ -1,7 +1,7 @@
 //! `ANY`, `ASOF` and the other words in front of JOIN, which the parser library does not know: it would take them for names
 //! of tables.
 //!
-//! Before parsing, the word is taken out and a mark is put behind ON or USING: `a ANY LEFT JOIN b ON c` becomes
+//! Before parsing, the word is taken out and a mark is put after ON or USING: `a ANY LEFT JOIN b ON c` becomes
 //! `a LEFT JOIN b ON "mark" -> c`, a lambda, which conditions cannot be. After parsing, the mark is a call beside the
 //! condition, and [`crate::functions::joined`] finds it when the statement is planned.
 
@@ -175,7 +175,7 @@ fn constrain(
     let span = tokens[at].span;
     let token = |token| TokenWithSpan { token, span };
     if is_keyword(&tokens[at].token, Keyword::ON) {
-        tokens.splice(at + 1..at + 1, [token(marked(strictness)), token(Token::Arrow)]);
+        tokens.splice(at + 1..=at, [token(marked(strictness)), token(Token::Arrow)]);
         return Ok(());
     }
     parenthesize(tokens, at);
@@ -250,7 +250,7 @@ pub(super) fn translate(join: &mut Join) -> Result<(), SqlError> {
         JoinConstraint::On(Expr::Lambda(lambda)) => {
             let mark = lambda.params.iter().next().map(|it| it.name.value.clone());
             let condition = call::take(&mut lambda.body);
-            let call = mark.as_deref().and_then(Strictness::of_mark).map(|it| it.mark());
+            let call = mark.as_deref().and_then(Strictness::of_mark).map(Strictness::mark);
             *constraint = JoinConstraint::On(match call.filter(|_| !is_semi) {
                 Some(mark) => Expr::BinaryOp {
                     left: Box::new(Expr::Function(call::call(mark, Vec::new()))),

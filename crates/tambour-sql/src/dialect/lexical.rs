@@ -135,13 +135,12 @@ fn unescaped(raw: &str, quote: char) -> Result<String, SqlError> {
             None => bytes.push(b'\\'),
             Some('x') => bytes.push(hex_byte(&mut characters, raw)?),
             Some('N') => {}
-            Some(escaped) => match escape(escaped) {
-                Some(meant) => push(&mut bytes, meant),
-                None => {
+            Some(escaped) => {
+                if escape(escaped).is_none() {
                     bytes.push(b'\\');
-                    push(&mut bytes, escaped);
                 }
-            },
+                push(&mut bytes, escape(escaped).unwrap_or(escaped));
+            }
         }
     }
     String::from_utf8(bytes).map_err(|_| {

@@ -1,7 +1,7 @@
 //! `LIMIT n BY keys`: rows are numbered within their keys, in the order of the query, and QUALIFY keeps the first of them.
 //!
 //! The parser library knows `OFFSET m LIMIT n BY keys` and a single LIMIT; the other spellings become that one, and a LIMIT
-//! of all rows behind it becomes one more key with a name that nobody types.
+//! of all rows after it becomes one more key with a name that nobody types.
 
 use super::lexical::{is_keyword, is_word};
 use super::{call, refused};

@@ -65,7 +65,7 @@ pub struct Prepared {
     pub task: Task,
 }
 
-/// Prepares one statement; a semicolon may stand behind it.
+/// Prepares one statement; a semicolon may stand after it.
 pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
     prepare_for(sql, &Catalog::new())
 }

@@ -52,7 +52,7 @@ pub(super) fn precedence(parser: &Parser<'_>) -> Option<u8> {
     }
 }
 
-/// Parses an operator with what is behind it.
+/// Parses an operator with what is after it.
 pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr, ParserError>> {
     let operator = operator(parser)?;
     parser.next_token();

@@ -39,7 +39,7 @@ fn is_null(expr: &Expr) -> bool {
 const WITHOUT_NULLS: &str =
     r#"SELECT "value" FROM (SELECT 1) AS "set" ("value") WHERE "value" IS NOT NULL"#;
 
-/// Leaves NULLs out of the set behind NOT IN. (Behind IN they change nothing that a condition could tell.)
+/// Leaves NULLs out of the set after NOT IN. (Behind IN they change nothing that a condition could tell.)
 pub(super) fn subquery(query: &mut Query) -> Result<(), SqlError> {
     if !has_one_column(&query.body) {
         return Ok(());
@@ -98,7 +98,7 @@ fn is_of_one_row(expr: &Expr) -> bool {
     }
 }
 
-/// What stands behind NOT.
+/// What stands after NOT.
 pub(super) fn negated(expr: &mut Expr) -> Result<(), SqlError> {
     match expr {
         Expr::Nested(inner) => negated(inner),

@@ -130,7 +130,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// The table or database behind FROM.
+/// The table or database after FROM.
 fn parent(options: &ShowStatementOptions) -> Option<&ObjectName> {
     options.show_in.as_ref()?.parent_name.as_ref()
 }

@@ -1,4 +1,4 @@
-//! Clauses behind the last SELECT of a UNION: for ClickHouse they belong to that SELECT, for the engine to the whole.
+//! Clauses after the last SELECT of a UNION: for ClickHouse they belong to that SELECT, for the engine to the whole.
 
 use datafusion::sql::sqlparser::ast::{Query, SetExpr};
 

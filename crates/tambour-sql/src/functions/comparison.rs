@@ -75,13 +75,11 @@ fn numbered(
     let form = |data_type: &Option<DataType>| data_type.as_ref().and_then(Order::of_comparison);
     let of_enum = |known: &[(String, i16)], other: &Expr, field: &Field| match other {
         Expr::Literal(value, _) if let Some(name) = super::literal::text(value) => {
-            match known.iter().find(|it| it.0 == name) {
-                Some((_, number)) => Ok(Some(lit(*number))),
-                None => plan_err!(
-                    "the Enum has no name {name:?}; it has: {}",
-                    known.iter().map(|it| it.0.as_str()).collect::<Vec<_>>().join(", ")
-                ),
-            }
+            let Some((_, number)) = known.iter().find(|it| it.0 == name) else {
+                let names = known.iter().map(|it| it.0.as_str()).collect::<Vec<_>>();
+                return plan_err!("the Enum has no name {name:?}; it has: {}", names.join(", "));
+            };
+            Ok(Some(lit(*number)))
         }
         other if integer(field).is_some() => Ok(Some(other.clone())),
         _ => Ok(None),

@@ -31,7 +31,7 @@ pub(super) fn present(field: &Field) -> Result<ScalarValue> {
         ArrowType::Struct(fields) => {
             let columns = fields
                 .iter()
-                .map(|field| Ok(scalar(field)?.to_array_of_size(1)?))
+                .map(|field| scalar(field)?.to_array_of_size(1))
                 .collect::<Result<Vec<ArrayRef>>>()?;
             Ok(ScalarValue::Struct(Arc::new(StructArray::try_new(fields.clone(), columns, None)?)))
         }

@@ -217,7 +217,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 return Ok(Transformed::no(Expr::InList(list)));
             };
             if let Some(Order::Number(known)) = Order::of_comparison(&data_type)
-                && list.list.iter().any(|item| is_integer_literal(item))
+                && list.list.iter().any(is_integer_literal)
             {
                 list.expr = Box::new(Order::Number(known).udf().call(vec![*list.expr]));
                 return Ok(Transformed::yes(Expr::InList(list)));

@@ -43,15 +43,15 @@ fn place(fields: &Fields, element: Option<&ScalarValue>) -> Result<usize> {
         (None, Some(name)) => fields.iter().position(|field| field.name() == name),
         (None, None) => None,
     };
-    match found {
-        Some(index) => Ok(index),
-        None => plan_err!(
+    let Some(index) = found else {
+        return plan_err!(
             "the tuple has no element {}; it has {}: {}",
             element.map(ToString::to_string).unwrap_or_default(),
             fields.len(),
             names()
-        ),
-    }
+        );
+    };
+    Ok(index)
 }
 
 /// An element of the rows of a tuple; of a row that is NULL, NULL.
@@ -59,7 +59,7 @@ fn element(tuples: &StructArray, index: usize) -> Result<ArrayRef> {
     let values = tuples.column(index);
     let Some(nulls) = tuples.nulls() else { return Ok(Arc::clone(values)) };
     let both = NullBuffer::union(Some(nulls), values.nulls());
-    Ok(arrow::array::make_array(values.to_data().into_builder().nulls(both.map(|it| it)).build()?))
+    Ok(arrow::array::make_array(values.to_data().into_builder().nulls(both).build()?))
 }
 
 impl ScalarUDFImpl for TupleElement {
@@ -177,7 +177,7 @@ fn padded(lists: &ListArray) -> Result<ArrayRef> {
 /// One row of the value that ClickHouse gives where there is none.
 pub(super) fn default_of(field: &Field) -> Result<ArrayRef> {
     let value = super::default::scalar(field)?;
-    Ok(value.to_array_of_size(1)?)
+    value.to_array_of_size(1)
 }
 
 impl ScalarUDFImpl for EmptyToSingle {

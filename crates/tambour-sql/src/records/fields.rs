@@ -10,11 +10,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use tambour_record::{Scanned, View};
 
-/// Records whose fields decide over the columns: so many at the start,
+/// Records whose fields decide over the columns: this many at the start,
 const SAMPLE_FIRST: u64 = 1000;
-/// and in so many places of the rest
+/// and in this many places of the rest
 const SAMPLE_PLACES: u64 = 64;
-/// so many each.
+/// this many each.
 const SAMPLE_EACH: u64 = 32;
 
 /// The fields of JSON objects in a sample, by name; none if the first record is no object.

@@ -31,7 +31,11 @@ fn condition(numbers: &mut Numbers, depth: u64) -> String {
         3 => format!("s {comparison} {text}"),
         4 => format!("s LIKE {}", pick(numbers, &["'a%'", "'ab_'", "'%a'", "'b'", "'l%s'"])),
         5 => format!("l {comparison} {text}"),
-        6 => format!("e {comparison} {}", pick(numbers, &["'a'", "'b'", "'c'", "'nowhere'"])),
+        // Only equality knows what a name that is not there means.
+        6 if matches!(comparison.as_str(), "=" | "!=") => {
+            format!("e {comparison} {}", pick(numbers, &["'a'", "'b'", "'c'", "'nowhere'"]))
+        }
+        6 => format!("e {comparison} {}", pick(numbers, &["'a'", "'b'", "'c'"])),
         7 => format!("x {comparison} {}.25", numbers.below(100) as i64 - 10),
         8 => format!("n {comparison} {}", numbers.below(40) as i64 - 20),
         9 => format!("n IS {}NULL", pick(numbers, &["", "NOT "])),

@@ -166,7 +166,7 @@ fn kill_once(path: &Path, modes: [&str; 3], seed: &mut u64) -> i64 {
     committed
 }
 
-/// Kills a writer so many times in each combination of modes; returns kills and commits.
+/// Kills a writer this many times in each combination of modes; returns kills and commits.
 fn kill_all(times: usize) -> (usize, i64) {
     let mut seed = 5;
     let (mut kills, mut commits) = (0, 0);

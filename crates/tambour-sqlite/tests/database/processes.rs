@@ -16,6 +16,7 @@ const SECONDS: &str = "TAMBOUR_SQLITE_SECONDS";
 
 /// Runs what it is told, and says what came of it. Does nothing unless a test starts it.
 #[test]
+#[ignore = "a child of the tests here"]
 fn other() {
     let (Some(path), Ok(query)) = (std::env::var_os(PATH).map(PathBuf::from), std::env::var(QUERY))
     else {
@@ -32,6 +33,7 @@ fn other() {
 
 /// Adds up all balances again and again. Does nothing unless a test starts it.
 #[test]
+#[ignore = "a child of the tests here"]
 fn sums() {
     let Some(path) = std::env::var_os(SUMS).map(PathBuf::from) else { return };
     let connection = if std::env::var_os(PLAIN).is_some() {

@@ -403,6 +403,7 @@ impl Double {
     }
 }
 
+#[expect(clippy::float_cmp, reason = "the very number is meant")]
 /// A number among the floats of a type; `round` gives the largest that is not above it.
 fn float(number: Double, round: fn(f64) -> f64) -> (Edge, Constant) {
     let value = round(number.floor);

@@ -30,7 +30,7 @@ impl Magnitude {
         (self, low(rest))
     }
 
-    /// Ten to a power less one: the largest number of so many digits.
+    /// Ten to a power less one: the largest number of this many digits.
     pub(super) fn nines(digits: u8) -> Self {
         let nines = (0..digits).try_fold(Self::ZERO, |sum, _| sum.times_plus(10, 9));
         nines.unwrap_or(Self([u64::MAX; 4]))

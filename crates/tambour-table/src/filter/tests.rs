@@ -1,4 +1,5 @@
 //! Filters against ClickHouse's answers, and against a naive evaluation.
+#![expect(clippy::float_cmp, reason = "the very numbers are meant")]
 
 use super::{Filter, Literal};
 use crate::predicate::Comparison;
@@ -298,7 +299,7 @@ fn predicates_are_weaker_never_stronger() {
     assert_eq!(predicate("f != 2"), "?");
     assert_eq!(predicate("e = 'z'"), "false");
     assert_eq!(predicate("NOT e = 'z'"), "?");
-    assert_eq!(predicate("a = NULL OR a IN (1, 2.5)"), "false OR a IN (1)");
+    assert_eq!(predicate("a = NULL OR a IN (1, 2.5)"), "a IN (1)");
 }
 
 /// A value of a row, and a literal: halves, so that some literals lie between whole numbers.

@@ -149,13 +149,13 @@ impl ImportOptions {
         self.portable = is_wanted;
         self
     }
-    /// Use so many threads.
+    /// Use this many threads.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
-    /// Let rows that wait take so much memory.
+    /// Let rows that wait take this much memory.
     #[must_use]
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = bytes;

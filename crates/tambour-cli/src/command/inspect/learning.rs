@@ -44,8 +44,7 @@ impl Learning {
     pub(super) fn write(&self, target: &mut dyn Write) -> io::Result<()> {
         writeln!(target)?;
         if self.blocks == 0 {
-            let why =
-                "the selector learns from LZ4 blocks that need no earlier one; there are none here";
+            let why = "the selector learns from LZ4 blocks that stand alone; there are none here";
             return writeln!(target, "{why}");
         }
         let blocks = quantity::counted(self.blocks, "LZ4 block", "LZ4 blocks");

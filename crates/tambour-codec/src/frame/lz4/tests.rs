@@ -181,7 +181,7 @@ fn headers_are_checked() {
     let mut frame = bytes(PLAIN);
     frame[6] ^= 1;
     let text = decode(&frame).unwrap_err().to_string();
-    assert_eq!(text, "header checksum of what starts at 0: expected 0x000000a6, got 0x000000a7");
+    assert_eq!(text, "header checksum of the frame at 0: expected 0x000000a6, got 0x000000a7");
     assert_eq!(kind(b"PK\x03\x04"), Kind::Corrupt);
 }
 

@@ -133,8 +133,8 @@ fn types_that_do_not_fit_are_refused() {
 fn stored_values_that_no_type_allows_are_damage() {
     for (text, bytes, row, said) in [
         ("Bool", &[0, 1, 2][..], 2, "byte 2 in a Bool"),
-        ("Enum8('a' = 1)", &[1, 1, 0xff], 2, "number -1 has no name"),
-        ("Enum16('a' = 1)", &[1, 0, 1, 0, 0, 1], 2, "number 256 has no name"),
+        ("Enum8('a' = 1)", &[1, 1, 0xff], 2, "no name for the number -1"),
+        ("Enum16('a' = 1)", &[1, 0, 1, 0, 0, 1], 2, "no name for the number 256"),
         (
             "DateTime64(2)",
             &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0],
