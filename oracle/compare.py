@@ -137,7 +137,8 @@ def expression(pick):
         return f"SELECT k, {column} FROM g ORDER BY {column} {pick.choice(['', 'DESC', 'ASC NULLS FIRST'])}, k"
     if kind == "like":
         pattern = pick.choice(["'a%'", "'%\\_%'", "'_'", "''", "'%B'"])
-        return rowwise(pick.choice([f"{pick.choice(TEXTS)} LIKE {pattern}", f"match({pick.choice(TEXTS)}, {pick.choice(['\'^a\'', '\'\\d\'', '\'.\''])})"]))
+        expression = pick.choice(["'^a'", "'\\d'", "'.'"])
+        return rowwise(pick.choice([f"{pick.choice(TEXTS)} LIKE {pattern}", f"match({pick.choice(TEXTS)}, {expression})"]))
     function = pick.choice(["lag", "lead", "first_value", "last_value"])
     return f"SELECT k, {function}({pick.choice([*INTEGERS, 's', 'ns', 'd'])}) OVER (ORDER BY k) FROM g ORDER BY k"
 

@@ -23,7 +23,7 @@ const CONTENDERS: [&str; 15] = [
     "xxhash-rust",
 ];
 
-/// Crates that are no part of the product: they may link contenders.
+/// Crates that are not part of the product: they may link contenders.
 const OUTSIDE: [&str; 2] = ["tambour-bench", "tambour-check"];
 
 /// Finds contenders among all that the crates of the product link, on any platform and with any feature.

@@ -112,7 +112,7 @@ fn map_array(
 
 fn bare_key(name: &str, key: &DataType) -> Result<DataType, FunctionError> {
     match key {
-        DataType::Array(_) | DataType::Map(..) => Err(wrong(name, format!("{key} is no key"))),
+        DataType::Array(_) | DataType::Map(..) => Err(wrong(name, format!("{key} is not a key"))),
         // A key that is NULL is an error when it comes.
         other => Ok(super::bare(other).clone()),
     }

@@ -13,7 +13,7 @@ use crate::results;
 use crate::system::{self, Registry, SystemTable};
 use crate::unknown;
 use arrow::array::RecordBatch;
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::common::TableReference;
 use datafusion::config::Dialect;
@@ -29,7 +29,7 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
-use tambour_part::types::Strings;
+use tambour_part::types::{Strings, TYPE_KEY};
 use tambour_record::View;
 use tambour_table::Table;
 
@@ -232,6 +232,14 @@ impl Session {
 
 /// ClickHouse shows an interval as a number without its unit, the engine as a text: neither is what was asked for.
 fn check_results(schema: &SchemaRef) -> Result<(), SqlError> {
+    if let Some(field) = schema.fields().iter().find(|field| is_lost(field)) {
+        return Err(SqlError::Refused {
+            clause: format!("the result {:?}", field.name()),
+            reason: "its type (a UUID, an IPv6, a wide integer) is lost on the way; \
+                     convert it by toString first"
+                .to_owned(),
+        });
+    }
     let is_interval = |data_type: &DataType| matches!(data_type, DataType::Interval(_));
     match schema.fields().iter().find(|field| is_interval(field.data_type())) {
         Some(field) => Err(SqlError::Refused {
@@ -239,6 +247,19 @@ fn check_results(schema: &SchemaRef) -> Result<(), SqlError> {
             reason: "add it to a date or time".to_owned(),
         }),
         None => Ok(()),
+    }
+}
+
+/// True if a field has plain bytes in it where nothing says what they mean: as a text they would be wrong.
+fn is_lost(field: &Field) -> bool {
+    if field.metadata().contains_key(TYPE_KEY) {
+        return false;
+    }
+    match field.data_type() {
+        DataType::FixedSizeBinary(_) => true,
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => is_lost(item),
+        DataType::Struct(fields) => fields.iter().any(|field| is_lost(field)),
+        _ => false,
     }
 }
 

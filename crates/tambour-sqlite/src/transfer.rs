@@ -263,7 +263,7 @@ fn map_of(path: &Path) -> PathBuf {
 impl Drop for Aside {
     fn drop(&mut self) {
         for path in [self.0.clone(), map_of(&self.0)] {
-            // That something cannot be removed is no obstacle to anything.
+            // That something cannot be removed stops nothing.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -107,7 +107,7 @@ fn initcap(call: &Call) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-/// One replacement character for each run of bytes that are no text.
+/// One replacement character for each run of bytes that are not text.
 fn to_valid_utf8(text: &[u8], out: &mut Vec<u8>) {
     let mut is_after_replacement = false;
     for chunk in text.utf8_chunks() {

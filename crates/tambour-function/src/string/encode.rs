@@ -96,7 +96,7 @@ const OTHERS: &[Function] = &[
     }),
 ];
 
-/// Digits from the end on, `width` of them to a byte; what is no digit counts as its low bits do in ClickHouse: 0xff.
+/// Digits from the end on, `width` of them to a byte; what is not a digit counts as its low bits do in ClickHouse: 0xff.
 fn unpacked(text: &[u8], width: usize, radix: u32, out: &mut Vec<u8>) {
     let mut rest = text;
     let first = text.len() % width;

@@ -48,7 +48,7 @@ pub(super) fn lower(text: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Letters of all scripts in lower case, each by itself; bytes that are no text stay.
+/// Letters of all scripts in lower case, each by itself; bytes that are not text stay.
 pub(super) fn lower_utf8(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for chunk in text.utf8_chunks() {

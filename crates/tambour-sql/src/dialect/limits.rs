@@ -123,7 +123,7 @@ pub(super) fn translate(query: &mut Query) -> Result<(), SqlError> {
     }
     query.limit_clause = total;
     let SetExpr::Select(select) = &mut *query.body else {
-        return Err(refused("LIMIT ... BY of this", "write it behind a SELECT"));
+        return Err(refused("LIMIT ... BY of this", "write it after a SELECT"));
     };
     if select.distinct.is_some() {
         return Err(refused("LIMIT ... BY with DISTINCT", "put SELECT DISTINCT in a subquery"));

@@ -5,6 +5,7 @@ use super::{
     alias, array_join, call, joins, limits, naming, refused, scalar, settings, unions, values,
 };
 use crate::SqlError;
+use crate::functions::joined::Strictness;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, OrderByKind,
     Query, Select, TableFactor, UnaryOperator, VisitorMut,
@@ -174,7 +175,12 @@ fn is_condition(expr: &Expr) -> bool {
                 | BinaryOperator::Divide
                 | BinaryOperator::Modulo
         ),
-        Expr::Value(_) | Expr::Cast { .. } | Expr::Case { .. } | Expr::Function(_) => false,
+        // The mark of a join is not a value: it must stay as it is.
+        Expr::Function(function) => {
+            let name = function.name.0.last().and_then(|part| part.as_ident());
+            name.is_some_and(|name| Strictness::of_mark(&name.value).is_some())
+        }
+        Expr::Value(_) | Expr::Cast { .. } | Expr::Case { .. } => false,
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => false,
         _ => true,
     }

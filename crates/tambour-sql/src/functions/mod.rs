@@ -10,7 +10,7 @@ mod aggregate;
 mod comparison;
 mod default;
 mod integer;
-mod joined;
+pub(crate) mod joined;
 mod keep;
 mod lambda;
 mod literal;
