@@ -20,6 +20,7 @@
 //! | `lines [CHECKOUT]` | lines of code per crate, without comments and tests |
 //! | `mariadb DIRECTORY` | unpacks a MariaDB server of Debian's packages there, for `bench pages --mariadb` (apt-get, dpkg; installs nothing) |
 //! | `mariadb-tests DIRECTORY` | the tests that start such a server (slow tier) |
+//! | `oracle` | ClickHouse compared over every function, type and time zone (hours) |
 //! | `scale` | the large measurements of docs/benchmarks.md against chdb |
 //! | `picture [--measure]` | docs/figures/scan.svg from docs/figures/scan.tsv; measures first, if asked |
 //! | `snippets` | calls of `tambour` in the documentation against its help; runs those of the README (part of `test`) |
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         ["report"] => slow::report(),
         ["filesystems"] => filesystems::all(),
         ["flips"] => slow::flips(),
+        ["oracle"] => test::oracle_in_full(),
         ["kill", rest @ ..] => slow::kill(rest.first().copied().unwrap_or("60")),
         ["vectors"] => slow::vectors(),
         ["snippets"] => snippets::command(),

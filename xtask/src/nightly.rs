@@ -20,7 +20,7 @@ struct Step {
 }
 
 /// All but the fuzzing, which gets the time that is left.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "deny", arguments: &["deny"], needs: &[programs::DENY], is_test: false },
     Step { name: "report", arguments: &["report"], needs: &[programs::CHROMIUM], is_test: true },
     Step { name: "miri", arguments: &["miri"], needs: &[programs::MIRI], is_test: true },
@@ -32,6 +32,7 @@ const STEPS: [Step; 8] = [
         needs: &[programs::ROOT],
         is_test: true,
     },
+    Step { name: "oracle", arguments: &["oracle"], needs: &[programs::PYTHON], is_test: false },
     Step { name: "flips", arguments: &["flips"], needs: &[], is_test: true },
     Step { name: "kill", arguments: &["kill"], needs: &[], is_test: true },
 ];

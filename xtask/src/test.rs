@@ -99,6 +99,16 @@ fn oracle(python: &Path) -> Outcome {
     run_with(&python, &["-m", "pytest", "-q", "oracle"], &[("TAMBOUR", &tambour)])
 }
 
+/// The same with every function over every tuple of types, and in every time zone: hours.
+pub(crate) fn oracle_in_full() -> Outcome {
+    let python = virtual_environment()?;
+    run("cargo", &["build", "--workspace", "--locked", "--bin", "tambour"])?;
+    let (python, tambour) = (python.to_string_lossy(), binary("debug"));
+    let tambour = tambour.to_string_lossy();
+    let everything = [("TAMBOUR", &*tambour), ("FUNCTIONS_FULL", "1"), ("TAMBOUR_ZONES", "all")];
+    run_with(&python, &["-m", "pytest", "-q", "oracle"], &everything)
+}
+
 /// The measurements of docs/benchmarks.md at their full size: 10 million rows and TPC-H scale 1, beside chdb.
 pub(crate) fn scale(arguments: &[&str]) -> Outcome {
     let python = virtual_environment()?;

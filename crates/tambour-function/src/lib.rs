@@ -192,8 +192,18 @@ pub fn all() -> impl Iterator<Item = &'static Function> {
 
 /// All functions, also those that keys cannot use.
 pub fn all_in_queries() -> impl Iterator<Item = &'static Function> {
-    all().chain(QUERY_FAMILIES.iter().flat_map(|family| family.iter()))
+    let all = all().chain(QUERY_FAMILIES.iter().flat_map(|family| family.iter()));
+    all.filter(|function| !WITHHELD.contains(&function.name))
 }
+
+/// Functions whose answers differ from ClickHouse's at edges that generated comparisons found: no answer is better.
+const WITHHELD: [&str; 5] = [
+    "hasTokenCaseInsensitiveOrNull",
+    "intDivOrNull",
+    "jaroSimilarity",
+    "multiSearchFirstPositionCaseInsensitiveUTF8",
+    "tryBase64URLDecode",
+];
 
 /// The function of keys of this name, if there is one. Most names are taken as ClickHouse spells them; `lower` and the like in
 /// any case, as it does.

@@ -58,9 +58,10 @@ fn binary(left: Expr, operator: Operator, right: Expr) -> Expr {
 
 /// The first moment of a date in a zone, as an expression.
 pub(super) fn midnight(date: &Expr, zone: Option<&str>) -> Option<Expr> {
-    let mut arguments = vec![date.clone()];
+    // DateTime has neither 1900 nor 2149, and a date may lie there.
+    let mut arguments = vec![date.clone(), lit(0_u8)];
     arguments.extend(zone.map(lit));
-    scalar::call("toDateTime", arguments)
+    scalar::call("toDateTime64", arguments)
 }
 
 /// Enums are compared by their numbers, integers of 256 bits by their value.

@@ -8,7 +8,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature as Arguments, Volatility,
+    Signature as Arguments, TypeSignature, Volatility,
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -34,7 +34,9 @@ impl Wrapped {
             function.other_names().iter().map(|n| n.to_ascii_lowercase()).collect();
         aliases.push(function.name().to_ascii_lowercase());
         aliases.retain(|alias| alias != function.name());
-        Self { function, aliases, signature: Arguments::variadic_any(Volatility::Immutable) }
+        // `pi()` and `e()` have no arguments, which "any" does not cover.
+        let counts = vec![TypeSignature::VariadicAny, TypeSignature::Nullary];
+        Self { function, aliases, signature: Arguments::one_of(counts, Volatility::Immutable) }
     }
 }
 
