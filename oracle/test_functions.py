@@ -244,13 +244,14 @@ def test_calls_of_constants(server, tambour, table):
     assert not wrong, f"{len(wrong)} of {len(calls)} differ: {wrong}"
 
 
-@pytest.mark.skipif(not FULL, reason="hours: the nightly run sets FUNCTIONS_FULL")
-def test_functions_give_what_clickhouse_gives(server, tambour, table):
-    names = known(server, tambour, table)
-    compared, wrong = 0, []
-    for name in names:
-        equal, _, different = compare(server, tambour, table, name, 100_000)
-        compared += equal
-        wrong += different
-    assert compared > 2_000_000
-    assert not wrong, f"{len(wrong)} calls differ: {wrong[:20]}"
+if FULL:  # hours: `cargo xtask oracle`
+
+    def test_functions_give_what_clickhouse_gives(server, tambour, table):
+        names = known(server, tambour, table)
+        compared, wrong = 0, []
+        for name in names:
+            equal, _, different = compare(server, tambour, table, name, 100_000)
+            compared += equal
+            wrong += different
+        assert compared > 2_000_000
+        assert not wrong, f"{len(wrong)} calls differ: {wrong[:20]}"

@@ -6,6 +6,7 @@
 //! | `lint` | rustfmt, clippy, tidy, rustdoc, all with warnings as errors |
 //! | `tidy` | dependency order of the layers, file lengths, module docs, links, picture, changelog |
 //! | `tour` | builds a release binary and runs the main job on the files in `data/` |
+//! | `smoke` | the tour with the debug binary that is there (part of `test`) |
 //! | `isa` | the laws once per `TAMBOUR_ISA` level (part of `test`) |
 //! | `nightly [MINUTES [STEP]...]` | everything slow in that time, or some of it; a table of what ran and what was left out |
 //! | `fuzz [SECONDS]` | every fuzz target for that long (nightly toolchain, cargo-fuzz); adds to `fuzz/COUNTS.tsv` |
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         ["lint"] => lint(),
         ["tidy"] => tidy::check(&root()),
         ["tour"] => tour::release(),
+        ["smoke"] => tour::smoke(&test::binary("debug")),
         ["isa"] => test::isa_levels(),
         ["fuzz", rest @ ..] => fuzz::all(rest.first().copied().unwrap_or("60")),
         ["fuzz-build"] => fuzz::build(),

@@ -133,12 +133,19 @@ impl Help {
     /// The help of a command, if there is such a command.
     fn of(&mut self, command: &[String]) -> Result<Option<&str>, String> {
         if !self.pages.contains_key(command) {
-            let answer = Command::new(&self.tambour)
-                .args(command)
+            // The benchmarks are a program of their own, beside the other.
+            let (program, arguments) = match command {
+                [bench, rest @ ..] if bench == "bench" => {
+                    (self.tambour.with_file_name("tambour-bench"), rest)
+                }
+                _ => (self.tambour.clone(), command),
+            };
+            let answer = Command::new(&program)
+                .args(arguments)
                 .arg("--help")
                 .env("COLUMNS", "200")
                 .output()
-                .map_err(|error| format!("{}: {error}", self.tambour.display()))?;
+                .map_err(|error| format!("{}: {error}", program.display()))?;
             let text = String::from_utf8_lossy(&answer.stdout).into_owned();
             self.pages.insert(command.to_vec(), answer.status.success().then_some(text));
         }
