@@ -121,7 +121,7 @@ fn in_flags(error: Error) -> anyhow::Error {
             Failure::NotFound(format!("{flag}: no column {column:?}; there are: {known}"))
         }
         ImportError::Key { clause, cause } => {
-            return anyhow::Error::new(cause).context(flag(clause));
+            return anyhow::Error::new(*cause).context(flag(clause));
         }
         ImportError::NotPortable { codec } => not_portable(&codec),
         ImportError::Codec { codec, cause } => {

@@ -70,7 +70,7 @@ pub enum ImportError {
         clause: Clause,
         /// What is wrong with it.
         #[source]
-        cause: TableError,
+        cause: Box<TableError>,
     },
     /// A codec that ClickHouse does not read, and that nobody allowed.
     #[error(

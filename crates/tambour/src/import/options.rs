@@ -235,5 +235,5 @@ impl ImportOptions {
 }
 
 pub(super) fn parse_key(clause: Clause, text: &str) -> Result<Vec<Expression>, ImportError> {
-    Expression::parse_key(text).map_err(|cause| ImportError::Key { clause, cause })
+    Expression::parse_key(text).map_err(|cause| ImportError::Key { clause, cause: Box::new(cause) })
 }
