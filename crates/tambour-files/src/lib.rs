@@ -41,6 +41,7 @@ mod pipeline;
 mod source;
 mod text;
 
+pub use columnar::Stored;
 pub use error::{FileError, Spot};
 pub use format::Format;
 pub use input::Input;

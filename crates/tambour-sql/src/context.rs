@@ -24,6 +24,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use datafusion::sql::sqlparser::ast::Query as Ast;
 use futures::StreamExt;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -49,6 +50,8 @@ pub struct SessionOptions {
     pub deterministic: bool,
     /// Strings as bytes instead of text: also those that are not UTF-8 can be read.
     pub binary_strings: bool,
+    /// Statements may change tables; otherwise they are refused.
+    pub write: bool,
 }
 
 impl Default for SessionOptions {
@@ -60,6 +63,7 @@ impl Default for SessionOptions {
             batch_rows: 8192,
             deterministic: false,
             binary_strings: false,
+            write: false,
         }
     }
 }
@@ -74,9 +78,12 @@ const NAMED_CONSUMERS: usize = 3;
 /// A set of tables to query.
 pub struct Session {
     context: SessionContext,
-    registry: Registry,
-    batch_rows: usize,
-    strings: Strings,
+    pub(crate) registry: Registry,
+    pub(crate) batch_rows: usize,
+    pub(crate) strings: Strings,
+    pub(crate) threads: usize,
+    /// Statements may change tables.
+    pub(crate) write: bool,
 }
 
 impl std::fmt::Debug for Session {
@@ -107,7 +114,8 @@ impl Session {
             catalog.register_schema(system::SCHEMA, Arc::new(schema))?;
         }
         let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
-        Ok(Self { context, registry, batch_rows: options.batch_rows.max(1), strings })
+        let (batch_rows, threads) = (options.batch_rows.max(1), options.threads.max(1));
+        Ok(Self { context, registry, batch_rows, strings, threads, write: options.write })
     }
     /// Adds a table under its own name; `t` and `default.t` both find it.
     pub fn register(&self, table: Arc<Table>) -> Result<(), SqlError> {
@@ -120,10 +128,14 @@ impl Session {
         if registered.iter().any(|(other, _)| other == name) {
             return Err(SqlError::Duplicate { name: name.to_owned() });
         }
-        let provider = TambourTable::new(Arc::clone(&table), self.strings, self.batch_rows);
-        self.context.register_table(TableReference::bare(name), Arc::new(provider))?;
+        let provider = Arc::new(self.provider(&table));
+        self.context.register_table(TableReference::bare(name), provider)?;
         registered.push((name.to_owned(), table));
         Ok(())
+    }
+    /// A table as queries see it.
+    pub(crate) fn provider(&self, table: &Arc<Table>) -> TambourTable {
+        TambourTable::new(Arc::clone(table), self.strings, self.batch_rows)
     }
     /// Adds a category of a record store as a table: [`crate::records`].
     pub fn register_records(&self, name: &str, view: Arc<View>) -> Result<(), SqlError> {
@@ -138,10 +150,35 @@ impl Session {
     pub fn tables(&self) -> Vec<(String, Arc<Table>)> {
         system::registered(&self.registry)
     }
-    /// Parses and plans one statement, ClickHouse's dialect included.
+    /// Parses and plans one statement, ClickHouse's dialect included. One that changes a table is carried out at once; what
+    /// it did is among the notes.
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
-        let Prepared { statement, format, notes, task } =
-            dialect::prepare_for(text, &self.catalog())?;
+        let prepared = dialect::prepare_for(text, &self.catalog())?;
+        let Task::Change(change) = &prepared.task else {
+            return self.planned(prepared, text).await;
+        };
+        let told = self.change(change).await?;
+        let plan = LogicalPlanBuilder::empty(false).build()?;
+        let frame = self.context.execute_logical_plan(plan).await?;
+        Ok(Query { frame, format: None, notes: vec![told] })
+    }
+    /// Plans a query that was taken out of a statement.
+    pub(crate) async fn query_of(&self, query: &Ast) -> Result<Query, SqlError> {
+        let prepared = dialect::prepare_query(query, &self.catalog())?;
+        self.planned(prepared, "").await
+    }
+    /// The same with one table more.
+    pub(crate) async fn query_with(
+        &self,
+        query: &Ast,
+        (table, columns): (String, Vec<String>),
+    ) -> Result<Query, SqlError> {
+        let mut catalog = self.catalog();
+        catalog.insert(table, columns);
+        self.planned(dialect::prepare_query(query, &catalog)?, "").await
+    }
+    async fn planned(&self, prepared: Prepared, text: &str) -> Result<Query, SqlError> {
+        let Prepared { statement, format, notes, task } = prepared;
         let plan = if task == Task::Nothing {
             LogicalPlanBuilder::empty(false).build()?
         } else {
@@ -154,7 +191,9 @@ impl Session {
             check_results(plan.schema().inner())?;
         }
         let frame = match task {
-            Task::Rows | Task::Nothing => self.context.execute_logical_plan(plan).await?,
+            Task::Rows | Task::Nothing | Task::Change(_) => {
+                self.context.execute_logical_plan(plan).await?
+            }
             Task::Description => {
                 self.context.read_batch(describe::columns(plan.schema().inner())?)?
             }

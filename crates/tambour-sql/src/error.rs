@@ -3,6 +3,7 @@
 use crate::message;
 use datafusion::error::DataFusionError;
 use tambour_codec::Kind;
+use tambour_files::FileError;
 use tambour_part::PartError;
 use tambour_table::TableError;
 
@@ -21,6 +22,15 @@ pub enum SqlError {
         /// Why.
         #[source]
         cause: Box<TableError>,
+    },
+    /// A value cannot be stored in its column.
+    #[error("table {table:?}")]
+    Rows {
+        /// The table.
+        table: String,
+        /// Which value, and why.
+        #[source]
+        cause: Box<FileError>,
     },
     /// Something in a statement is understood but cannot be done.
     #[error("{clause} is not supported: {reason}")]
@@ -74,6 +84,7 @@ impl SqlError {
         match self {
             Self::Query(error) => query_kind(error),
             Self::Table { cause, .. } => cause.kind(),
+            Self::Rows { cause, .. } => cause.kind(),
             Self::Refused { .. } | Self::UnknownFunction { .. } => Kind::Argument,
             Self::Limit { .. } => Kind::Limit,
             Self::UnknownTable { .. } => Kind::NotFound,

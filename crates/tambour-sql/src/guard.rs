@@ -1,6 +1,6 @@
-//! What a planned statement may do: read. Tables are changed by `tambour import` and `tambour optimize`, which keep parts
-//! and definition in agreement; the engine's own ways to write would pass both by, and its external tables would let a
-//! query read any file.
+//! What a planned statement may do: read. Tables are changed by imports, merges and [`crate::write`], which keep parts and
+//! definition in agreement; the engine's own ways to write would pass both by, and its external tables would let a query
+//! read any file.
 
 use crate::SqlError;
 use datafusion::common::TableReference;
@@ -8,7 +8,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 
 /// Why statements that change something are refused.
-pub(crate) const READ_ONLY: &str = "tables are changed with tambour import and optimize";
+pub(crate) const READ_ONLY: &str = "--write allows INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE; nothing else changes a table here";
 
 /// Refuses plans that change tables or write files, however deep inside.
 pub(crate) fn check(plan: &LogicalPlan) -> Result<(), SqlError> {

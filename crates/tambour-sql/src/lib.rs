@@ -21,6 +21,7 @@ mod results;
 mod statistics;
 pub mod system;
 mod unknown;
+mod write;
 
 pub use context::{Execution, Query, ScanStatistics, Session, SessionOptions};
 pub use error::SqlError;

@@ -30,6 +30,7 @@ pub mod predicate;
 mod prune;
 pub mod recompress;
 mod recover;
+pub mod rewrite;
 mod run;
 pub mod salvage;
 pub mod scan;

@@ -246,7 +246,7 @@ fn merge_parts(
 }
 
 /// The partition key's values, as the first part has them.
-fn partition_values(
+pub(super) fn partition_values(
     path: &Path,
     definition: &TableDefinition,
     parts: &Parts,

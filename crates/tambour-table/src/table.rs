@@ -62,6 +62,21 @@ impl Table {
     pub fn has_deleted_rows(&self) -> bool {
         self.parts.iter().any(|part| part.has_deleted_rows())
     }
+    /// The same table with one of its parts only, by name.
+    pub fn only(&self, part: &str) -> Option<Self> {
+        let index = self.names.iter().position(|name| name == part)?;
+        let only = Arc::clone(&self.parts[index]);
+        Some(Self {
+            storage: Arc::clone(&self.storage),
+            path: self.path.clone(),
+            name: self.name.clone(),
+            definition: self.definition.clone(),
+            columns: self.columns.clone(),
+            names: vec![part.to_owned()],
+            rows: only.rows(),
+            parts: vec![only],
+        })
+    }
     /// The storage it lives on.
     pub fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage

@@ -206,6 +206,9 @@ pub(crate) struct SqlArguments {
     /// After each result, tell on standard error what was read, also when it is not a terminal
     #[arg(long, help_heading = "Output")]
     pub(crate) stats: bool,
+    /// Let INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE change the tables; without it they are only read
+    #[arg(long)]
+    pub(crate) write: bool,
     /// Threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,

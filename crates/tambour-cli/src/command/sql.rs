@@ -146,6 +146,7 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
         threads,
         deterministic: arguments.deterministic,
         binary_strings: arguments.strings == StringsName::Binary,
+        write: arguments.write,
         ..SessionOptions::default()
     })?;
     for Named { name, path } in tables {

@@ -2,7 +2,7 @@
 //! `0xFF` and `0b101` are numbers, and the words in front of JOIN that the parser would take for names are moved to where
 //! [`super::joins`] finds them.
 
-use super::{array_join, columns, joins, limits, refused};
+use super::{array_join, change, columns, joins, limits, refused};
 use crate::SqlError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -23,6 +23,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
         }
         index += 1;
     }
+    change::arrange(&mut tokens);
     array_join::arrange(&mut tokens);
     columns::arrange(&mut tokens);
     sets_in_brackets(&mut tokens);

@@ -13,6 +13,7 @@ mod aggregate;
 mod alias;
 mod array_join;
 mod call;
+mod change;
 mod columns;
 mod gathered;
 mod grammar;
@@ -34,13 +35,16 @@ mod unions;
 mod values;
 
 use crate::SqlError;
+use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql, VisitMut};
+use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use grammar::Grammar;
 use std::ops::ControlFlow;
 
 pub(crate) use call::renamed;
+pub use change::{Action, Change};
 pub use columns::Catalog;
 pub use statement::Task;
 
@@ -102,7 +106,25 @@ fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, SqlError>
     statements.map(|statement| rewritten(statement, catalog)).collect()
 }
 
+/// A query of ours, which is not rewritten yet.
+pub(crate) fn parse_query(text: &str) -> Result<Query, SqlError> {
+    let parsed = Parser::new(&Grammar).try_with_sql(text);
+    let query =
+        parsed.and_then(|mut parser| parser.parse_query()).map_err(DataFusionError::from)?;
+    Ok(*query)
+}
+
+/// A query that was taken out of a statement.
+pub(crate) fn prepare_query(query: &Query, catalog: &Catalog) -> Result<Prepared, SqlError> {
+    let sql = Sql::Query(Box::new(query.clone()));
+    rewritten(Statement::Statement(Box::new(sql)), catalog)
+}
+
 fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, SqlError> {
+    if let Some(change) = change::of(&statement)? {
+        let task = Task::Change(Box::new(change));
+        return Ok(Prepared { statement, format: None, notes: Vec::new(), task });
+    }
     statement::check(&statement)?;
     let mut rewriter = rewrite::Rewriter { catalog, notes: Vec::new() };
     let task = statement::translate(&mut statement, &mut rewriter.notes)?;

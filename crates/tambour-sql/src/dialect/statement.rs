@@ -1,5 +1,6 @@
 //! Statements that are no queries: which of them run here, and what becomes of them.
 
+use super::change::Change;
 use super::grammar::Grammar;
 use super::{refused, settings};
 use crate::SqlError;
@@ -25,6 +26,8 @@ pub enum Task {
     Description,
     /// The CREATE TABLE statement of a table; the statement is a query of it.
     Definition(TableReference),
+    /// A change of a table, instead of anything else.
+    Change(Box<Change>),
     /// Nothing: it has no effect here.
     Nothing,
 }

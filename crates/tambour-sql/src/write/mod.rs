@@ -1,0 +1,115 @@
+//! Statements that write. Parts stay immutable: rows are added as new parts, and a part whose rows change is written anew
+//! ([`mutation`]); one commit of the table's sidecar makes all of it visible, or nothing.
+//!
+//! What is changed is decided by queries of the session, so that conditions and values mean what they mean in SELECT. Values
+//! are stored by the same conversion as an import's ([`tambour_files::Stored`]): one that does not fit is an error.
+
+mod insert;
+mod mutation;
+mod numbered;
+
+use crate::SqlError;
+use crate::context::Session;
+use crate::dialect::{Action, Change};
+use datafusion::common::TableReference;
+use std::sync::{Arc, PoisonError};
+use tambour_part::types::arrow_schema;
+use tambour_table::insert::InsertOptions;
+use tambour_table::merge::{OptimizeOptions, optimize};
+use tambour_table::rewrite::Rewrite;
+use tambour_table::{Table, TableError};
+
+/// Why statements that change tables are refused where a session was opened for reading.
+pub(crate) const READING: &str = "tables are open for reading; give --write to change them";
+
+impl Session {
+    /// Carries out a change; returns what it did, for people.
+    pub(crate) async fn change(&self, change: &Change) -> Result<String, SqlError> {
+        if !self.write {
+            return Err(SqlError::Refused {
+                clause: change.words().to_owned(),
+                reason: READING.to_owned(),
+            });
+        }
+        let table = self.writable(&change.table)?;
+        let told = match &change.action {
+            Action::Insert { columns, source } => self.insert(&table, columns, source).await?,
+            Action::Delete { condition } => self.delete(change, &table, condition).await?,
+            Action::Update { assignments, condition } => {
+                self.update(change, &table, assignments, condition).await?
+            }
+            Action::Truncate => truncate(&change.table, &table, self.insert_options())?,
+            Action::Optimize => self.optimize(&change.table, &table)?,
+        };
+        self.reopen(&change.table, &table)?;
+        Ok(told)
+    }
+
+    fn optimize(&self, name: &str, table: &Table) -> Result<String, SqlError> {
+        let InsertOptions { memory_bytes, threads, .. } = self.insert_options();
+        let options = OptimizeOptions { memory_bytes, threads };
+        let done = optimize(table.storage(), table.path(), &options, &mut |_| {});
+        let done = done.map_err(of_table(name))?;
+        Ok(format!("{} in the place of {}", parts(done.parts_after), parts(done.parts_before)))
+    }
+
+    fn writable(&self, name: &str) -> Result<Arc<Table>, SqlError> {
+        let tables = self.tables();
+        match tables.iter().find(|(other, _)| other == name) {
+            Some((_, table)) => Ok(Arc::clone(table)),
+            None => Err(SqlError::UnknownTable {
+                name: name.to_owned(),
+                tables: tables.into_iter().map(|(name, _)| name).collect(),
+            }),
+        }
+    }
+
+    /// Puts the table as it is now in the place of the one that was changed.
+    fn reopen(&self, name: &str, table: &Table) -> Result<(), SqlError> {
+        let opened = Table::open_on(table.storage(), table.path()).map_err(of_table(name))?;
+        let opened = Arc::new(opened);
+        let provider = Arc::new(self.provider(&opened));
+        self.context().deregister_table(TableReference::bare(name))?;
+        self.context().register_table(TableReference::bare(name), provider)?;
+        let mut registered = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        for (other, table) in registered.iter_mut() {
+            if other == name {
+                *table = Arc::clone(&opened);
+            }
+        }
+        Ok(())
+    }
+
+    fn insert_options(&self) -> InsertOptions {
+        InsertOptions { threads: self.threads, ..InsertOptions::default() }
+    }
+}
+
+fn truncate(name: &str, table: &Table, options: InsertOptions) -> Result<String, SqlError> {
+    let done = (|| {
+        let mut rewrite = Rewrite::begin(table.storage(), table.path(), "TRUNCATE", options)?;
+        let parts = rewrite.table().part_names().to_vec();
+        parts.iter().try_for_each(|part| rewrite.drop_part(part))?;
+        rewrite.commit()
+    })();
+    let done = done.map_err(of_table(name))?;
+    Ok(format!("{} removed, {}", rows(done.rows_before), parts(done.parts)))
+}
+
+/// An error of the table layer, under the table's name in SQL.
+fn of_table(name: &str) -> impl Fn(TableError) -> SqlError {
+    move |cause| SqlError::Table { name: name.to_owned(), cause: Box::new(cause) }
+}
+
+fn rows(count: u64) -> String {
+    if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
+}
+
+fn parts(count: u64) -> String {
+    if count == 1 { "1 part".to_owned() } else { format!("{count} parts") }
+}
+
+/// The Arrow schema of a table in a session of ours.
+fn schema_of(session: &Session, table: &Table) -> arrow::datatypes::SchemaRef {
+    Arc::new(arrow_schema(table.columns(), session.strings))
+}

@@ -1,0 +1,271 @@
+//! UPDATE and DELETE: parts with rows that match are written anew.
+//!
+//! For each part, a query gives the numbers of the rows that match, and their new values; the rows themselves are copied
+//! from the part as they are stored, so that what a session shows of a value (strings as text, say) changes nothing.
+
+use super::insert::{of_rows, refused};
+use super::numbered::{Numbered, ROW};
+use super::{of_table, parts, rows};
+use crate::SqlError;
+use crate::context::{Execution, Session};
+use crate::dialect::{self, Change};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::{filter_record_batch, interleave};
+use arrow::datatypes::UInt64Type;
+use datafusion::common::TableReference;
+use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, SelectItem, SetExpr};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tambour_files::Stored;
+use tambour_part::types::Column;
+use tambour_table::Table;
+use tambour_table::rewrite::{PartDraft, Rewrite};
+use tambour_table::schema::TableDefinition;
+
+/// The name of the part that is looked at; nobody types it.
+const PART: &str = "\u{1f}part";
+
+impl Session {
+    /// Removes the rows that match.
+    pub(super) async fn delete(
+        &self,
+        change: &Change,
+        table: &Table,
+        condition: &Expr,
+    ) -> Result<String, SqlError> {
+        let (count, touched) = self.mutate(change, table, &[], condition).await?;
+        Ok(format!("{} deleted in {}", rows(count), parts(touched)))
+    }
+
+    /// Replaces values in the rows that match.
+    pub(super) async fn update(
+        &self,
+        change: &Change,
+        table: &Table,
+        assignments: &[(String, Expr)],
+        condition: &Expr,
+    ) -> Result<String, SqlError> {
+        let (count, touched) = self.mutate(change, table, assignments, condition).await?;
+        Ok(format!("{} updated in {}", rows(count), parts(touched)))
+    }
+
+    async fn mutate(
+        &self,
+        change: &Change,
+        table: &Table,
+        assignments: &[(String, Expr)],
+        condition: &Expr,
+    ) -> Result<(u64, u64), SqlError> {
+        let error = of_table(&change.table);
+        let options = self.insert_options();
+        let mut rewrite = Rewrite::begin(table.storage(), table.path(), change.words(), options)
+            .map_err(&error)?;
+        let targets = targets(rewrite.definition(), assignments)?;
+        let query = query(&change.table, assignments, condition)?;
+        let (mut count, mut touched) = (0, 0);
+        for part in rewrite.table().part_names().to_vec() {
+            let Some(only) = rewrite.table().only(&part) else { continue };
+            let matches = self.matches(&query, only).await?;
+            let mut found = Matches::new(matches, &targets, &change.table);
+            if !found.begin().await? {
+                continue;
+            }
+            let mut draft = rewrite.replace(&part).map_err(&error)?;
+            let old = rewrite.rows(&part).map_err(&error)?;
+            let mut before = 0;
+            for batch in old {
+                let batch = batch.map_err(&error)?;
+                let end = before + batch.num_rows() as u64;
+                found.upto(end).await?;
+                write(&mut draft, &found.apply(batch, before, &targets)?).map_err(&error)?;
+                before = end;
+            }
+            count += found.taken;
+            found.upto(u64::MAX).await?;
+            if !found.waiting.is_empty() {
+                return Err(disagreement(&part));
+            }
+            touched += 1;
+            rewrite.put(draft).map_err(&error)?;
+        }
+        rewrite.commit().map_err(&error)?;
+        Ok((count, touched))
+    }
+
+    /// Runs the query over one part.
+    async fn matches(&self, query: &Query, part: Table) -> Result<Execution, SqlError> {
+        let names: Vec<String> = part.columns().iter().map(|column| column.name.clone()).collect();
+        let name = TableReference::bare(PART);
+        self.context().deregister_table(name.clone())?;
+        self.context().register_table(name.clone(), Arc::new(Numbered::new(self, part)))?;
+        let planned = self.query_with(query, (PART.to_owned(), names)).await;
+        // What is planned keeps the part; the name is free for the next one.
+        self.context().deregister_table(name)?;
+        planned?.execute().await
+    }
+}
+
+fn write(draft: &mut PartDraft, batch: &RecordBatch) -> Result<(), tambour_table::TableError> {
+    if batch.num_rows() == 0 { Ok(()) } else { draft.write(batch) }
+}
+
+/// The columns that get values, and where they are in the table.
+fn targets(
+    definition: &TableDefinition,
+    assignments: &[(String, Expr)],
+) -> Result<Vec<(usize, Column)>, SqlError> {
+    let keys = definition.order_by.iter().chain(&definition.partition_by);
+    let in_keys: Vec<&str> = keys.flat_map(|key| key.columns()).collect();
+    let mut targets: Vec<(usize, Column)> = Vec::new();
+    for (name, _) in assignments {
+        let mut columns = definition.columns.iter().enumerate();
+        let Some((index, found)) = columns.find(|(_, column)| column.column.name == *name) else {
+            let reason = format!("the table {:?} does not have it", definition.name);
+            return Err(refused(format!("UPDATE of the column {name:?}"), reason));
+        };
+        if in_keys.contains(&name.as_str()) {
+            return Err(refused(
+                format!("UPDATE of the key column {name:?}"),
+                "rows are stored in the order of the key: delete the rows and insert them again",
+            ));
+        }
+        if targets.iter().any(|(other, _)| *other == index) {
+            return Err(refused(format!("UPDATE of {name:?} twice"), "give it one value"));
+        }
+        targets.push((index, found.column.clone()));
+    }
+    Ok(targets)
+}
+
+/// `SELECT row, value, … FROM part AS t WHERE condition ORDER BY row`.
+fn query(table: &str, assignments: &[(String, Expr)], condition: &Expr) -> Result<Query, SqlError> {
+    let alias = table.replace('"', "\"\"");
+    let text =
+        format!("SELECT \"{ROW}\" FROM \"{PART}\" AS \"{alias}\" WHERE 1 ORDER BY \"{ROW}\"");
+    let mut query = dialect::parse_query(&text)?;
+    if let SetExpr::Select(select) = &mut *query.body {
+        select.selection = Some(condition.clone());
+        for (index, (_, value)) in assignments.iter().enumerate() {
+            let alias = Ident::with_quote('"', format!("\u{1f}value{index}"));
+            select.projection.push(SelectItem::ExprWithAlias { expr: value.clone(), alias });
+        }
+    }
+    Ok(query)
+}
+
+/// The query and the part do not agree on how many rows there are.
+fn disagreement(part: &str) -> SqlError {
+    let told = format!("part {part:?} gave other rows to the query than to the copy");
+    DataFusionError::Internal(told).into()
+}
+
+/// Numbers of matching rows, ascending, and their values as they are stored.
+struct Matches<'a> {
+    source: Execution,
+    stored: Stored,
+    table: &'a str,
+    /// Batches with rows that were not taken yet, and how many rows of the first one were.
+    waiting: VecDeque<Piece>,
+    /// The number past the last one that came.
+    next: u64,
+    is_over: bool,
+    taken: u64,
+}
+
+struct Piece {
+    numbers: Vec<u64>,
+    values: Vec<ArrayRef>,
+    taken: usize,
+}
+
+impl<'a> Matches<'a> {
+    fn new(source: Execution, targets: &[(usize, Column)], table: &'a str) -> Self {
+        let columns: Vec<Column> = targets.iter().map(|(_, column)| column.clone()).collect();
+        let mapping = (0..columns.len()).map(|index| Some(index + 1)).collect();
+        let stored = Stored::new("UPDATE", &columns, mapping);
+        let waiting = VecDeque::new();
+        Self { source, stored, table, waiting, next: 0, is_over: false, taken: 0 }
+    }
+
+    /// True if there is a row at all.
+    async fn begin(&mut self) -> Result<bool, SqlError> {
+        while !self.is_over && self.waiting.is_empty() {
+            self.pull().await?;
+        }
+        Ok(!self.waiting.is_empty())
+    }
+
+    /// Waits until all rows below a number are known.
+    async fn upto(&mut self, end: u64) -> Result<(), SqlError> {
+        while !self.is_over && self.next < end {
+            self.pull().await?;
+        }
+        Ok(())
+    }
+
+    async fn pull(&mut self) -> Result<(), SqlError> {
+        let Some(batch) = self.source.next().await? else {
+            self.is_over = true;
+            return Ok(());
+        };
+        let numbers = batch.column(0).as_primitive::<UInt64Type>().values().to_vec();
+        for number in &numbers {
+            if *number < self.next {
+                let told = "the rows of a change came out of order".to_owned();
+                return Err(DataFusionError::Internal(told).into());
+            }
+            self.next = number + 1;
+        }
+        let stored = self.stored.batch(&batch).map_err(of_rows(self.table))?;
+        if !numbers.is_empty() {
+            self.waiting.push_back(Piece { numbers, values: stored.columns().to_vec(), taken: 0 });
+        }
+        Ok(())
+    }
+
+    /// The new form of rows whose first number is `before`.
+    fn apply(
+        &mut self,
+        batch: RecordBatch,
+        before: u64,
+        targets: &[(usize, Column)],
+    ) -> Result<RecordBatch, SqlError> {
+        let end = before + batch.num_rows() as u64;
+        // For every row, where its values come from: 0 is the batch itself, then the pieces.
+        let mut places: Vec<(usize, usize)> = (0..batch.num_rows()).map(|row| (0, row)).collect();
+        let mut sources: Vec<Vec<ArrayRef>> = Vec::new();
+        while let Some(piece) = self.waiting.front_mut() {
+            let first = piece.taken;
+            while let Some(number) = piece.numbers.get(piece.taken).filter(|it| **it < end) {
+                let row = usize::try_from(number - before).unwrap_or(usize::MAX);
+                if let Some(place) = places.get_mut(row) {
+                    *place = (sources.len() + 1, piece.taken);
+                }
+                piece.taken += 1;
+            }
+            self.taken += (piece.taken - first) as u64;
+            sources.push(piece.values.clone());
+            if piece.taken < piece.numbers.len() {
+                break;
+            }
+            self.waiting.pop_front();
+        }
+        let changed = |batch: &RecordBatch| {
+            if targets.is_empty() {
+                let kept: BooleanArray = places.iter().map(|(from, _)| Some(*from == 0)).collect();
+                return filter_record_batch(batch, &kept);
+            }
+            let mut columns = batch.columns().to_vec();
+            for (index, (target, _)) in targets.iter().enumerate() {
+                let values: Vec<&dyn Array> = std::iter::once(batch.column(*target))
+                    .chain(sources.iter().map(|values| &values[index]))
+                    .map(AsRef::as_ref)
+                    .collect();
+                columns[*target] = interleave(&values, &places)?;
+            }
+            RecordBatch::try_new(batch.schema(), columns)
+        };
+        changed(&batch).map_err(|error| DataFusionError::from(error).into())
+    }
+}

@@ -1,0 +1,238 @@
+//! Changing rows: parts are written anew and replace the old ones, all of them in one commit.
+//!
+//! Parts stay immutable. A part that a change does not touch keeps its name and its files.
+
+use super::insert::InsertOptions;
+use super::key::Key;
+use super::locked::{LockedTable, live_part};
+use super::merge::{estimate_row_bytes, partition_values};
+use super::name::PartName;
+use super::open::open_part;
+use super::partition::RangeColumns;
+use super::run::{RunReader, RunRequest, RunWriter};
+use super::shape::{Shape, Work};
+use super::sidecar::Sidecar;
+use super::{Table, recompress};
+use crate::TableError;
+use crate::schema::TableDefinition;
+use arrow_array::RecordBatch;
+use std::path::Path;
+use std::sync::Arc;
+use tambour_part::Part;
+use tambour_part::types::{Strings, arrow_schema};
+use tambour_part::write::Dialect;
+use tambour_storage::Storage;
+
+/// Rows that are handed out at a time, at most.
+const BATCH_ROWS_MAX: u64 = 65_536;
+
+/// A change in progress: it holds the table's lock. Dropped without [`Rewrite::commit`]: nothing happened.
+#[derive(Debug)]
+pub struct Rewrite {
+    /// `None` only when it is over.
+    locked: Option<LockedTable>,
+    table: Arc<Table>,
+    definition: TableDefinition,
+    options: InsertOptions,
+    work: Arc<Work>,
+    next: Sidecar,
+    summary: RewriteSummary,
+}
+
+/// What a change did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RewriteSummary {
+    /// Parts that were replaced or dropped.
+    pub parts: u64,
+    /// Their rows ...
+    pub rows_before: u64,
+    /// ... and the rows that came in their place.
+    pub rows_after: u64,
+}
+
+/// The new rows of one part.
+#[derive(Debug)]
+pub struct PartDraft {
+    old: PartName,
+    writer: RunWriter,
+}
+
+impl Rewrite {
+    /// Takes the lock of a table, and finishes or takes back what a crash left. `operation` is for messages.
+    pub fn begin(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        operation: &'static str,
+        options: InsertOptions,
+    ) -> Result<Self, TableError> {
+        let locked = LockedTable::acquire(storage, path, false)?;
+        match prepare(&locked, operation) {
+            Ok((table, definition, next)) => {
+                let work = Work::begin(storage.as_ref(), path, next.next_block);
+                let (table, summary) = (Arc::new(table), RewriteSummary::default());
+                let locked = Some(locked);
+                Ok(Self { locked, table, definition, options, work, next, summary })
+            }
+            Err(error) => {
+                locked.discard();
+                Err(error)
+            }
+        }
+    }
+
+    /// The table as it is before the change.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+
+    /// Its definition.
+    pub fn definition(&self) -> &TableDefinition {
+        &self.definition
+    }
+
+    /// The rows of a part in their order, with all columns of the table, strings as bytes. Deleted rows are left out.
+    pub fn rows(&self, part: &str) -> Result<PartRows, TableError> {
+        let part = (part.to_owned(), self.part(part)?);
+        let sizes = part.1.column_sizes().map_err(TableError::part(self.table.path(), &part.0))?;
+        let bytes = sizes.iter().map(|size| size.uncompressed).sum();
+        let columns = self.definition.plain_columns();
+        let row_bytes = estimate_row_bytes(part.1.rows(), bytes, columns.len()).max(1);
+        let share = self.options.memory_bytes / 4 / row_bytes;
+        let batch_rows = usize::try_from(share.clamp(1, BATCH_ROWS_MAX)).unwrap_or(1);
+        let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
+        let key = Arc::new(Key::new(&self.definition.order_by, &columns, &schema)?);
+        let table = self.table.path().to_owned();
+        let request = RunRequest { table, key, columns, batch_rows };
+        Ok(PartRows(RunReader::new(request, vec![part])))
+    }
+
+    /// Begins a part that will stand in the place of another: with its rows in the same order, fewer or with other values
+    /// in columns that are in no key.
+    pub fn replace(&self, part: &str) -> Result<PartDraft, TableError> {
+        let old = (part.to_owned(), self.part(part)?);
+        let is_old = old.1.mark_extension() == "mrk";
+        let dialect = if is_old { Dialect::Old } else { Dialect::New };
+        let (storage, path) = (self.table.storage(), self.table.path());
+        let threads = self.options.threads;
+        let place = (storage, path);
+        let shape = Arc::new(Shape::new(place, &self.definition, dialect, threads, &self.work)?);
+        let schema = Arc::new(arrow_schema(&self.definition.plain_columns(), Strings::Binary));
+        let ranges = Arc::new(RangeColumns::new(&self.definition, &schema)?);
+        let name = self.name(part)?;
+        let values = partition_values(path, &self.definition, &vec![old])?;
+        Ok(PartDraft { old: name, writer: RunWriter::new(&shape, &ranges, values, None, false) })
+    }
+
+    /// Puts a finished part in the place of the old one. If it has no rows, the old one is dropped.
+    pub fn put(&mut self, draft: PartDraft) -> Result<(), TableError> {
+        let PartDraft { old, writer } = draft;
+        let run = writer.finish(true)?;
+        let Some(segment) = run.segments.first() else { return self.drop_part(&old.to_string()) };
+        let path = self.table.path().to_owned();
+        let name = PartName::merged(std::slice::from_ref(&old)).ok_or_else(|| {
+            let what = "a part of a level above 4294967295".to_owned();
+            TableError::Unsupported { path: path.clone(), what }
+        })?;
+        let granularity = Some(self.definition.index_granularity());
+        let part = open_part(self.table.storage(), &path.join(&segment.directory), granularity)
+            .map_err(TableError::part(&path, &segment.directory))?;
+        let directory = Some(segment.directory.clone());
+        let live = live_part(&name, directory, part.content_hash(), part.rows());
+        self.summary.rows_after += live.rows;
+        self.drop_part(&old.to_string())?;
+        self.next.parts.push(live);
+        Ok(())
+    }
+
+    /// Drops a part with all of its rows.
+    pub fn drop_part(&mut self, part: &str) -> Result<(), TableError> {
+        let index = self.next.parts.iter().position(|live| live.name == part);
+        let old = self.next.parts.remove(index.ok_or_else(|| self.missing(part))?);
+        self.summary.parts += 1;
+        self.summary.rows_before += old.rows;
+        self.next.removed.push(old.name);
+        Ok(())
+    }
+
+    /// Makes the new parts visible and the old ones disappear, at once.
+    pub fn commit(mut self) -> Result<RewriteSummary, TableError> {
+        let Some(mut locked) = self.locked.take() else { return Err(TableError::Stopped) };
+        if self.summary.parts == 0 {
+            return Ok(self.summary);
+        }
+        self.next.sort_parts();
+        // Numbers temporary directories too: those of the next writer must have other names.
+        self.next.next_block += 1;
+        let synced = self.work.sync(self.table.path());
+        if let Err(error) = synced.and_then(|()| locked.commit(self.next.clone())) {
+            locked.discard();
+            return Err(error);
+        }
+        Ok(self.summary)
+    }
+
+    fn part(&self, name: &str) -> Result<Arc<Part>, TableError> {
+        let mut parts = self.table.part_names().iter().zip(self.table.parts());
+        let found = parts.find(|(other, _)| *other == name);
+        found.map(|(_, part)| Arc::clone(part)).ok_or_else(|| self.missing(name))
+    }
+
+    fn name(&self, part: &str) -> Result<PartName, TableError> {
+        PartName::parse(part).ok_or_else(|| self.missing(part))
+    }
+
+    fn missing(&self, part: &str) -> TableError {
+        TableError::PartMissing { table: self.table.path().to_owned(), part: part.to_owned() }
+    }
+}
+
+impl Drop for Rewrite {
+    fn drop(&mut self) {
+        if let Some(locked) = self.locked.take() {
+            locked.discard();
+        }
+    }
+}
+
+impl PartDraft {
+    /// Appends rows, with the columns of the table, strings as bytes.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
+        self.writer.write(batch)
+    }
+}
+
+/// The rows of a part, batch by batch; see [`Rewrite::rows`].
+#[derive(Debug)]
+pub struct PartRows(RunReader);
+
+impl Iterator for PartRows {
+    type Item = Result<RecordBatch, TableError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|read| read.map(|(batch, _)| batch))
+    }
+}
+
+/// The table, its definition, and the sidecar that the next one is made of.
+fn prepare(
+    locked: &LockedTable,
+    operation: &'static str,
+) -> Result<(Table, TableDefinition, Sidecar), TableError> {
+    let path = locked.path().to_owned();
+    let Some((sidecar, definition)) = locked.describe()? else {
+        let problem = "it holds neither a sidecar nor parts";
+        return Err(TableError::NotATable { path, problem });
+    };
+    let Some(definition) = definition else {
+        return Err(TableError::DefinitionUnknown { table: path, operation });
+    };
+    recompress::forget(locked)?;
+    let table = Table::open_on(locked.storage(), &path)?;
+    for (name, part) in table.part_names().iter().zip(table.parts()) {
+        if let Some(column) = part.unreadable_columns().first() {
+            let what = format!("{operation}: column {:?} of part {name:?}", column.name);
+            return Err(TableError::Unsupported { path, what });
+        }
+    }
+    Ok((table, definition, sidecar))
+}
