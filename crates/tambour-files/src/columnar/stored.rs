@@ -3,7 +3,9 @@
 use super::Target;
 use crate::FileError;
 use crate::infer::Reading;
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_cast::cast;
+use arrow_schema::SchemaRef;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tambour_part::types::{Column, Strings, arrow_schema};
@@ -31,6 +33,7 @@ use tambour_part::types::{Column, Strings, arrow_schema};
 #[derive(Debug)]
 pub struct Stored {
     target: Target,
+    schema: SchemaRef,
     source: PathBuf,
     rows: u64,
 }
@@ -45,15 +48,26 @@ impl Stored {
         };
         let target = Target {
             readings: columns.iter().map(reading).collect(),
-            schema: Arc::new(arrow_schema(columns, Strings::Binary)),
+            // Texts are checked as texts, and handed out as bytes.
+            schema: Arc::new(arrow_schema(columns, Strings::Utf8)),
             mapping,
         };
-        Self { target, source: source.into(), rows: 0 }
+        let schema = Arc::new(arrow_schema(columns, Strings::Binary));
+        Self { target, schema, source: source.into(), rows: 0 }
     }
 
     /// The rows of the next batch as they are stored: strings as bytes.
     pub fn batch(&mut self, batch: &RecordBatch) -> Result<RecordBatch, FileError> {
-        let stored = self.target.batch(&self.source, batch, self.rows)?;
+        let wrong =
+            |cause| super::arrow_error(&self.source, format!("rows from {}", self.rows + 1), cause);
+        let checked = self.target.batch(&self.source, batch, self.rows)?;
+        let columns = checked.columns().iter().zip(self.schema.fields());
+        let columns = columns.map(|(column, field)| cast(column, field.data_type()));
+        let columns = columns.collect::<Result<_, _>>().map_err(wrong)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let schema = Arc::clone(&self.schema);
+        let stored = RecordBatch::try_new_with_options(schema, columns, &options);
+        let stored = stored.map_err(wrong)?;
         self.rows += batch.num_rows() as u64;
         Ok(stored)
     }

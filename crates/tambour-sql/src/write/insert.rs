@@ -1,9 +1,12 @@
 //! INSERT: the rows of a query into new parts.
 
+use super::literals::{self, Literals};
 use super::{of_table, rows};
 use crate::SqlError;
 use crate::context::{Execution, Session};
+use crate::dialect::Change;
 use arrow::array::RecordBatch;
+use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
 use tambour_files::Stored;
 use tambour_part::types::Column;
@@ -18,29 +21,35 @@ impl Session {
     /// Adds the rows of a query to a table: all of them or none.
     pub(super) async fn insert(
         &self,
+        change: &Change,
         table: &Table,
         columns: &[String],
         source: &Query,
     ) -> Result<String, SqlError> {
-        let name = table.name();
+        let name = change.table.as_str();
         let Some(definition) = table.definition() else {
-            return Err(SqlError::Refused {
-                clause: format!("INSERT INTO {name}"),
-                reason: "its definition is not known; put its CREATE TABLE statement beside its \
-                         parts, in a file whose name ends in .sql"
-                    .to_owned(),
-            });
+            return Err(refused(
+                format!("INSERT INTO {name}"),
+                "its definition is not known; put its CREATE TABLE statement beside its parts, in a \
+                 file whose name ends in .sql",
+            ));
         };
         let all = definition.plain_columns();
-        let mut rows_of = self.query_of(source).await?.execute().await?;
-        let width = rows_of.stream.schema().fields().len();
-        let mapping = mapping(&all, columns, width)?;
+        let mut source = match literals::of(source) {
+            Some(literals) => Source::Literals(literals),
+            None => Source::Query(Box::new(self.query_of(source).await?.execute().await?)),
+        };
+        let mapping = mapping(&all, columns, source.width())?;
         check_defaults(definition, &mapping)?;
         let mut stored = Stored::new(SOURCE, &all, mapping);
         let options = InsertOptions { existing: Existing::Append, ..self.insert_options() };
         let insert = Insert::begin(table.storage(), table.path(), definition, options);
         let mut insert = insert.map_err(of_table(name))?;
-        match copy(&mut rows_of, &mut stored, &mut insert, name).await {
+        let write = |batch: &RecordBatch| {
+            let batch = stored.batch(batch).map_err(of_rows(name))?;
+            insert.write(batch).map_err(of_table(name))
+        };
+        match source.copy(write).await {
             Ok(()) => {
                 let written = insert.commit().map_err(of_table(name))?;
                 Ok(format!("{} inserted", rows(written.rows)))
@@ -53,17 +62,37 @@ impl Session {
     }
 }
 
-async fn copy(
-    source: &mut Execution,
-    stored: &mut Stored,
-    insert: &mut Insert,
-    name: &str,
-) -> Result<(), SqlError> {
-    while let Some(batch) = source.next().await? {
-        let batch: RecordBatch = stored.batch(&batch).map_err(of_rows(name))?;
-        insert.write(batch).map_err(of_table(name))?;
+/// Where rows come from.
+enum Source {
+    Literals(Literals),
+    Query(Box<Execution>),
+}
+
+impl Source {
+    /// Values per row.
+    fn width(&self) -> usize {
+        match self {
+            Self::Literals(literals) => literals.width,
+            Self::Query(execution) => execution.stream.schema().fields().len(),
+        }
     }
-    Ok(())
+
+    async fn copy(
+        &mut self,
+        mut write: impl FnMut(&RecordBatch) -> Result<(), SqlError>,
+    ) -> Result<(), SqlError> {
+        match self {
+            Self::Literals(literals) => literals
+                .batches()
+                .try_for_each(|batch| write(&batch.map_err(DataFusionError::from)?)),
+            Self::Query(execution) => {
+                while let Some(batch) = execution.next().await? {
+                    write(&batch)?;
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 /// An error of a value, under the table's name in SQL.

@@ -5,6 +5,7 @@
 //! are stored by the same conversion as an import's ([`tambour_files::Stored`]): one that does not fit is an error.
 
 mod insert;
+mod literals;
 mod mutation;
 mod numbered;
 
@@ -33,7 +34,9 @@ impl Session {
         }
         let table = self.writable(&change.table)?;
         let told = match &change.action {
-            Action::Insert { columns, source } => self.insert(&table, columns, source).await?,
+            Action::Insert { columns, source } => {
+                self.insert(change, &table, columns, source).await?
+            }
             Action::Delete { condition } => self.delete(change, &table, condition).await?,
             Action::Update { assignments, condition } => {
                 self.update(change, &table, assignments, condition).await?
