@@ -43,7 +43,8 @@ mod text;
 
 pub use error::{FileError, Spot};
 pub use format::Format;
-pub use input::Input;
+pub use infer::unify::unify;
+pub use input::{Input, Sighting};
 pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES, Types};
 pub use output::{Output, Style, Text, output, output_with, write_text};
 pub use source::text_reader;

@@ -233,6 +233,11 @@ impl Evidence {
         self.distinct.merge(&other.distinct);
     }
 
+    /// True if no value was seen, apart from what may stand for NULL.
+    pub(crate) fn is_null(&self) -> bool {
+        self.seen == 0 && self.quoted_empties == 0
+    }
+
     /// Bounds of the whole numbers seen, which include 0.
     pub(crate) fn range(&self) -> Option<(i128, i128)> {
         (self.seen == seen::INT)
