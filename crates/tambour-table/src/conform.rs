@@ -52,13 +52,16 @@ pub(super) fn fit(
                 }
             }
             None => {
-                changed.insert(&column.name);
+                // What is not read is not another value of a key.
+                if !column.data_type.is_foreign() {
+                    changed.insert(&column.name);
+                }
                 lacking(&part, column, definition, &stored)
             }
         };
         seen.push(Seen { column: column.clone(), source });
     }
-    if changed.is_empty() {
+    if seen.iter().all(|seen| matches!(seen.source, Source::Stored(_))) {
         return Ok(part);
     }
     let key =
@@ -91,6 +94,9 @@ fn lacking(
     let unreadable = part.unreadable_columns().iter().find(|it| it.name == column.name);
     if let Some(unreadable) = unreadable {
         return Source::Refused(format!("type {}: {}", unreadable.type_text, unreadable.reason));
+    }
+    if column.data_type.is_foreign() {
+        return Source::Refused(format!("type {}", column.data_type));
     }
     let columns = definition.map_or(&[][..], |definition| &definition.columns);
     let default = columns.iter().find(|it| it.column.name == column.name);

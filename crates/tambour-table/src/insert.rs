@@ -144,6 +144,7 @@ impl Insert {
         options: &InsertOptions,
     ) -> Result<(Sidecar, Arc<Shape>), TableError> {
         super::recompress::forget(table)?;
+        refuse_foreign(table.path(), definition)?;
         let next = match (table.describe()?, options.existing) {
             (None, _) => Sidecar::new(definition.stored()),
             (Some(_), Existing::Refuse) => {
@@ -329,6 +330,18 @@ impl Stage {
                 drop(sender);
                 handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
+        }
+    }
+}
+
+/// Rows cannot have values of a type that is known by name only.
+fn refuse_foreign(path: &Path, definition: &TableDefinition) -> Result<(), TableError> {
+    match definition.columns.iter().find(|it| it.column.data_type.is_foreign()) {
+        None => Ok(()),
+        Some(it) => {
+            let what =
+                format!("writing column `{}` of type {}", it.column.name, it.column.data_type);
+            Err(TableError::Unsupported { path: path.to_owned(), what })
         }
     }
 }

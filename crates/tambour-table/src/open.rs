@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_part::part::OpenOptions;
-use tambour_part::types::Column;
+use tambour_part::types::{Column, DataType};
 use tambour_part::{Part, PartError};
 use tambour_storage::Storage;
 use tambour_storage::commit::exists;
@@ -282,7 +282,12 @@ fn common_columns<'a>(parts: impl DoubleEndedIterator<Item = &'a Part>) -> Vec<C
     let mut columns: Vec<Column> = Vec::new();
     // The newest first: it knows the most, and the order.
     for part in parts.rev() {
-        for column in part.columns() {
+        let foreign = part.unreadable_columns().iter().map(|it| Column {
+            name: it.name.clone(),
+            data_type: DataType::Foreign(it.type_text.clone()),
+        });
+        let foreign: Vec<Column> = foreign.collect();
+        for column in part.columns().iter().chain(&foreign) {
             match columns.iter_mut().find(|known| known.name == column.name) {
                 None => columns.push(column.clone()),
                 Some(known) if widens(&known.data_type, &column.data_type).is_some() => {

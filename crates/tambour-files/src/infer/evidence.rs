@@ -268,9 +268,13 @@ impl Evidence {
         }
     }
 
+    /// Who writes "" for the empty string means NULL when there is nothing at all.
+    pub(crate) fn tells_null_from_empty(&self) -> bool {
+        self.empties > 0 && self.quoted_empties > 0
+    }
+
     fn text(&self) -> Decision {
-        // Who writes "" for the empty string means NULL when there is nothing at all.
-        let empty_is_null = self.empties > 0 && self.quoted_empties > 0;
+        let empty_is_null = self.tells_null_from_empty();
         let data_type = nullable(DataType::String, self.nulls > 0 || empty_is_null);
         let data_type = if self.distinct.pays(self.nulls) {
             DataType::LowCardinality(Box::new(data_type))

@@ -154,7 +154,12 @@ impl Sheet {
             Reading {
                 column: column.clone(),
                 order: seen.map_or(DateOrder::Iso, Evidence::order),
-                empty_is_null: column.data_type.is_nullable(),
+                empty_is_null: if exact && *column.data_type.unwrapped() == DataType::String {
+                    // The file decides what nothing means, as it would for a table of its own.
+                    seen.is_some_and(Evidence::tells_null_from_empty)
+                } else {
+                    column.data_type.is_nullable()
+                },
                 inferred: false,
                 whole: exact && self.has_fractions(column),
                 exact,

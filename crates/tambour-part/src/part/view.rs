@@ -130,7 +130,17 @@ impl Part {
 
     /// True if a table sees other columns than the part has.
     pub fn is_outdated(&self) -> bool {
-        self.view.is_some()
+        let is_made = |seen: &Seen| matches!(seen.source, Source::Cast(..) | Source::Derived(..));
+        self.view.as_ref().is_some_and(|view| view.columns.iter().any(is_made))
+    }
+
+    /// True if keys that the part keeps values of are stored in other types than its table's: a server that takes the types from
+    /// its own table misreads them.
+    pub fn has_outdated_keys(&self) -> bool {
+        self.view.as_ref().is_some_and(|view| {
+            let keys = [&view.primary_key, &view.partition_key];
+            !keys.into_iter().all(|key| matches!(key, SeenKey::Same))
+        })
     }
 
     /// Where the values of a column come from that users see.
