@@ -1,5 +1,7 @@
 //! Errors of interchange files: which file, which row and column, what was found there.
 
+use crate::build::NOT_NULLABLE;
+use crate::text::convert::MISSING;
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 use std::fmt;
@@ -312,6 +314,24 @@ impl FileError {
                 row: Some(spot.row),
                 ..Place::file(&spot.path)
             }),
+        }
+    }
+
+    /// The column whose given type does not hold the rows of a file: a value does not fit it, or there is none at all.
+    pub fn misfit(&self) -> Option<&str> {
+        match self {
+            Self::Value { spot, .. } => spot.column.as_deref(),
+            Self::MissingColumn { column, .. } | Self::Type { column, .. } => Some(column),
+            _ => None,
+        }
+    }
+
+    /// True if what does not fit is a NULL, or a column that the file does not have.
+    pub fn is_null(&self) -> bool {
+        match self {
+            Self::Value { reason, .. } => [NOT_NULLABLE.reason, MISSING.reason].contains(reason),
+            Self::MissingColumn { .. } => true,
+            _ => false,
         }
     }
 

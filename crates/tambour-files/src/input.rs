@@ -1,5 +1,6 @@
 //! Files opened together as one input of one schema.
 
+mod sighting;
 mod smallest;
 
 use crate::columnar;
@@ -16,6 +17,7 @@ use crate::text::records::Records;
 use crate::{FileError, Format, ReadOptions};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+pub use sighting::Sighting;
 use smallest::Smallest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -77,9 +79,16 @@ impl Input {
     /// Opens files, infers the schema they share (dates and times recognised, Nullable only where needed, LowCardinality
     /// where it pays). `-` is standard input.
     pub fn open(paths: &[PathBuf], options: ReadOptions) -> Result<Self, FileError> {
+        let mut input = Self::closed(paths, options)?;
+        input.survey()?;
+        Ok(input)
+    }
+
+    /// Files that nobody has looked at yet.
+    fn closed(paths: &[PathBuf], options: ReadOptions) -> Result<Self, FileError> {
         check_arguments(paths, &options)?;
         let bytes_total = bytes_total(paths);
-        let mut input = Self {
+        Ok(Self {
             paths: paths.to_vec(),
             options,
             pieces: Vec::new(),
@@ -98,9 +107,7 @@ impl Input {
             is_narrow: false,
             texts: BTreeSet::new(),
             smallest: Smallest::default(),
-        };
-        input.survey()?;
-        Ok(input)
+        })
     }
 
     /// The columns.
@@ -197,7 +204,7 @@ impl Input {
             self.pieces.push(piece);
         }
         let readings = match &self.options.columns {
-            Some(columns) => self.sheet.given(columns, self.options.exact_times),
+            Some(columns) => self.sheet.given(columns, self.options.exact),
             None => self.usual(self.sheet.decide(&self.texts)),
         };
         if readings.is_empty() {

@@ -21,6 +21,12 @@ pub enum Types {
     /// The same, and LowCardinality for texts of which few are different.
     #[default]
     Usual,
+    /// The same for all that is not text; for texts whichever of String and LowCardinality takes fewer bytes in a sample of the
+    /// rows. A stream is read as with [`Types::Usual`].
+    Natural {
+        /// The codec by which bytes are counted.
+        codec: CodecSpec,
+    },
     /// Those in which a sample of the rows takes the fewest bytes and that lose nothing: LowCardinality, narrower integers,
     /// integers for floats that are whole numbers, seconds for moments without fractions. A stream is read as with [`Types::Usual`], since a row that does not fit
     /// could not be read again.
@@ -40,9 +46,9 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// Types by CREATE TABLE, if the user gave them: nothing is inferred then, and a value that does not fit is an error.
     pub columns: Option<Vec<Column>>,
-    /// Refuse fractions of a second that a type of `columns` would cut, as ClickHouse does cut them. For types that the user did
-    /// not choose.
-    pub exact_times: bool,
+    /// For types of `columns` that the user did not choose: refuse fractions of a second that a type would cut, as ClickHouse
+    /// does cut them, and read integers that are written as floats.
+    pub exact: bool,
     /// Types of columns otherwise.
     pub types: Types,
     /// Rows per batch, at most.
@@ -66,7 +72,7 @@ impl Default for ReadOptions {
         Self {
             format: None,
             columns: None,
-            exact_times: false,
+            exact: false,
             types: Types::default(),
             batch_rows: BATCH_ROWS,
             record_bytes_max: RECORD_BYTES_MAX,

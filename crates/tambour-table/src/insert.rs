@@ -25,7 +25,7 @@ pub enum Existing {
     /// It is an error (kind Conflict).
     #[default]
     Refuse,
-    /// Rows are added; the definition must be the same.
+    /// Rows are added. The definition may have wider types and more columns than the table's; keys must be the same.
     Append,
     /// Its parts are replaced in the same commit.
     Replace,
@@ -144,13 +144,16 @@ impl Insert {
         options: &InsertOptions,
     ) -> Result<(Sidecar, Arc<Shape>), TableError> {
         super::recompress::forget(table)?;
+        refuse_foreign(table.path(), definition)?;
         let next = match (table.describe()?, options.existing) {
             (None, _) => Sidecar::new(definition.stored()),
             (Some(_), Existing::Refuse) => {
                 return Err(TableError::Exists { path: table.path().to_owned() });
             }
-            (Some((sidecar, Some(known))), Existing::Append) => {
-                check_definition(table.path(), &known, definition)?;
+            (Some((mut sidecar, Some(known))), Existing::Append) => {
+                if super::evolve::evolve(table, &sidecar, &known, definition)? {
+                    sidecar.statement = definition.stored();
+                }
                 sidecar
             }
             (Some((_, None)), Existing::Append) => {
@@ -331,41 +334,21 @@ impl Stage {
     }
 }
 
+/// Rows cannot have values of a type that is known by name only.
+fn refuse_foreign(path: &Path, definition: &TableDefinition) -> Result<(), TableError> {
+    match definition.columns.iter().find(|it| it.column.data_type.is_foreign()) {
+        None => Ok(()),
+        Some(it) => {
+            let what =
+                format!("writing column `{}` of type {}", it.column.name, it.column.data_type);
+            Err(TableError::Unsupported { path: path.to_owned(), what })
+        }
+    }
+}
+
 fn refuse_existing(storage: &dyn Storage, path: &Path) -> Result<(), TableError> {
     match contents(storage, path)? {
         Contents::Table | Contents::Parts => Err(TableError::Exists { path: path.to_owned() }),
         Contents::Absent | Contents::Fresh | Contents::Other(_) => Ok(()),
     }
-}
-
-/// What decides how parts look must be the same; codecs and comments may differ.
-fn check_definition(
-    path: &Path,
-    known: &TableDefinition,
-    given: &TableDefinition,
-) -> Result<(), TableError> {
-    type Describe = fn(&TableDefinition) -> String;
-    let clauses: [(&'static str, Describe); 5] = [
-        ("the list of columns", |d| {
-            let column = |c: &tambour_part::types::Column| format!("{} {}", c.name, c.data_type);
-            d.plain_columns().iter().map(column).collect::<Vec<_>>().join(", ")
-        }),
-        ("ORDER BY", |d| describe_key(&d.order_by)),
-        ("PRIMARY KEY", |d| describe_key(&d.primary_key)),
-        ("PARTITION BY", |d| describe_key(&d.partition_by)),
-        ("index_granularity", |d| d.index_granularity().to_string()),
-    ];
-    for (clause, describe) in clauses {
-        let (expected, got) = (describe(known), describe(given));
-        if expected != got {
-            let table = path.to_owned();
-            return Err(TableError::DefinitionDiffers { table, clause, expected, got });
-        }
-    }
-    Ok(())
-}
-
-fn describe_key(expressions: &[crate::schema::expression::Expression]) -> String {
-    let texts: Vec<String> = expressions.iter().map(ToString::to_string).collect();
-    format!("({})", texts.join(", "))
 }

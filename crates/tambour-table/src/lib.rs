@@ -15,6 +15,8 @@ mod chunk;
 mod conform;
 mod draft;
 mod error;
+mod evolve;
+mod fill;
 pub mod filter;
 pub mod insert;
 mod intake;
@@ -44,6 +46,7 @@ mod table;
 mod tests;
 mod tournament;
 pub mod verify;
+pub mod widen;
 
 pub use error::TableError;
 pub use name::PartName;

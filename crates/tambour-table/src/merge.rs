@@ -1,6 +1,6 @@
 //! Merging: a streaming k-way merge of sorted parts with bounded memory.
 
-use super::conform::check_columns;
+use super::conform::fit;
 use super::key::Key;
 use super::locked::{LockedTable, live_part};
 use super::name::PartName;
@@ -123,7 +123,7 @@ fn optimize_locked(
     for group in by_partition(&sidecar.parts) {
         if let [(_, only)] = group.as_slice()
             && codecs.is_none()
-            && !is_compact(table, &definition, only)?
+            && !is_to_rewrite(table, &definition, only)?
         {
             next.parts.push(only.clone());
             continue;
@@ -150,15 +150,17 @@ fn optimize_locked(
     Ok(summary)
 }
 
-/// Whether a part has all columns in one file, which only a new part changes.
-fn is_compact(
+/// Whether a part has all columns in one file, or not those of the table: only a new part changes that.
+fn is_to_rewrite(
     table: &LockedTable,
     definition: &TableDefinition,
     live: &LivePart,
 ) -> Result<bool, TableError> {
     let granularity = Some(definition.index_granularity());
     let part = open_live_part(table.storage(), table.path(), live, granularity)?;
-    Ok(part.form() == Form::Compact)
+    let columns = definition.plain_columns();
+    let part = fit(table.path(), &live.name, (&columns, Some(definition)), part)?;
+    Ok(part.form() == Form::Compact || part.is_outdated())
 }
 
 /// Merges of the other engines of the family drop or add up rows, which only ClickHouse does.
@@ -213,13 +215,12 @@ fn merge_parts(
     let open = |(_, live): &(PartName, LivePart)| {
         let granularity = Some(definition.index_granularity());
         let part = open_live_part(storage, path, live, granularity)?;
-        let expected = definition.plain_columns();
-        check_columns(path, &live.name, &expected, &part)?;
+        let part = fit(path, &live.name, (&definition.plain_columns(), Some(definition)), part)?;
         if let Some(column) = part.unreadable_columns().first() {
             let what = format!("column {:?} of part {:?}", column.name, live.name);
             return Err(TableError::Unsupported { path: path.to_owned(), what });
         }
-        Ok((live.name.clone(), part))
+        Ok((live.name.clone(), Arc::new(part)))
     };
     let parts: Parts = group.iter().map(open).collect::<Result<_, TableError>>()?;
     let is_old = parts.iter().all(|(_, part)| part.mark_extension() == "mrk");

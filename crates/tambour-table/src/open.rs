@@ -1,17 +1,19 @@
 //! Opening a table: which parts are live, where they are, and whether they agree.
 
 use super::Table;
-use super::conform::check_columns;
+use super::conform::fit;
 use super::locked::live_part;
 use super::name::PartName;
 use super::parallel::in_parallel;
 use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
+use super::widen::widens;
 use crate::TableError;
 use crate::schema::TableDefinition;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_part::part::OpenOptions;
+use tambour_part::types::{Column, DataType};
 use tambour_part::{Part, PartError};
 use tambour_storage::Storage;
 use tambour_storage::commit::exists;
@@ -27,7 +29,7 @@ const PART_FILES: [&str; 3] = ["columns.txt", "count.txt", "checksums.txt"];
 
 /// What can come of opening a part that a sidecar names.
 enum Opened {
-    Part(Arc<Part>),
+    Part(Box<Part>),
     /// Neither of its names exists.
     Gone,
 }
@@ -37,10 +39,10 @@ pub(super) fn open_part(
     storage: &Arc<dyn Storage>,
     path: &Path,
     granularity: Option<usize>,
-) -> Result<Arc<Part>, PartError> {
+) -> Result<Part, PartError> {
     let index_granularity = granularity.map(|rows| rows as u64);
     let options = OpenOptions { index_granularity, ..OpenOptions::default() };
-    Part::open_with(storage, path, &options).map(Arc::new)
+    Part::open_with(storage, path, &options)
 }
 
 /// What a directory without a sidecar turned out to be.
@@ -205,14 +207,14 @@ pub(super) fn open_live_part(
     path: &Path,
     live: &LivePart,
     granularity: Option<usize>,
-) -> Result<Arc<Part>, TableError> {
+) -> Result<Part, TableError> {
     let candidates = std::iter::once(&live.name).chain(&live.directory);
     for directory in candidates {
         match open_candidate(storage, path, (&live.name, directory), granularity)? {
             Opened::Gone => {}
             Opened::Part(part) => {
                 compare(path, live, &part)?;
-                return Ok(part);
+                return Ok(*part);
             }
         }
     }
@@ -234,7 +236,7 @@ fn open_candidate(
     let index_granularity = granularity.map(|rows| rows as u64);
     let options = OpenOptions { index_granularity, renamed_to, ..OpenOptions::default() };
     match Part::open_with(storage, &directory, &options) {
-        Ok(part) => Ok(Opened::Part(Arc::new(part))),
+        Ok(part) => Ok(Opened::Part(Box::new(part))),
         // Renamed or removed while we were reading it: not damaged, but elsewhere.
         Err(_) if !exists(storage.as_ref(), &directory)? => Ok(Opened::Gone),
         Err(error) => Err(TableError::part(path, name)(error)),
@@ -258,25 +260,44 @@ fn assemble(
     storage: &Arc<dyn Storage>,
     path: &Path,
     definition: Option<TableDefinition>,
-    parts: Vec<(String, Arc<Part>)>,
+    parts: Vec<(String, Part)>,
 ) -> Result<Table, TableError> {
     let columns = match &definition {
         Some(definition) => definition.plain_columns(),
-        // A part that has fewer columns than another is older than an ALTER; it is named below.
-        None => parts
-            .iter()
-            .map(|(_, part)| part.columns())
-            .max_by_key(|columns| columns.len())
-            .unwrap_or_default()
-            .to_vec(),
+        None => common_columns(parts.iter().map(|(_, part)| part)),
     };
-    for (name, part) in &parts {
-        check_columns(path, name, &columns, part)?;
-    }
     let rows = parts.iter().map(|(_, part)| part.rows()).sum();
+    let fit = |(name, part): (String, Part)| {
+        let part = fit(path, &name, (&columns, definition.as_ref()), part)?;
+        Ok((name, Arc::new(part)))
+    };
+    let parts = parts.into_iter().map(fit).collect::<Result<Vec<_>, TableError>>()?;
     let (names, parts) = parts.into_iter().unzip();
     let (storage, name, path) = (Arc::clone(storage), directory_name(path), path.to_owned());
     Ok(Table { storage, path, name, definition, columns, names, parts, rows })
+}
+
+/// The columns of parts without a definition: all that any of them has, in the order of the newest, in the widest type.
+fn common_columns<'a>(parts: impl DoubleEndedIterator<Item = &'a Part>) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    // The newest first: it knows the most, and the order.
+    for part in parts.rev() {
+        let foreign = part.unreadable_columns().iter().map(|it| Column {
+            name: it.name.clone(),
+            data_type: DataType::Foreign(it.type_text.clone()),
+        });
+        let foreign: Vec<Column> = foreign.collect();
+        for column in part.columns().iter().chain(&foreign) {
+            match columns.iter_mut().find(|known| known.name == column.name) {
+                None => columns.push(column.clone()),
+                Some(known) if widens(&known.data_type, &column.data_type).is_some() => {
+                    known.data_type = column.data_type.clone();
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    columns
 }
 
 /// The last component of a path; `.` and `..` have none of their own until they are resolved.

@@ -123,7 +123,7 @@ fn replace_part(
     let (storage, path) = (table.storage(), table.path());
     let old = next.parts[index].clone();
     let granularity = Some(definition.index_granularity());
-    let part = open_live_part(storage, path, &old, granularity)?;
+    let part = Arc::new(open_live_part(storage, path, &old, granularity)?);
     let work = Work::begin(storage.as_ref(), path, next.next_block);
     let directory = work.directory();
     let codec = |name: &str| codec_of(definition, name);

@@ -56,7 +56,7 @@ impl Run {
             let path = shape.path.join(&segment.directory);
             let part = open_part(&shape.storage, &path, Some(shape.granularity()))
                 .map_err(TableError::part(&shape.path, &segment.directory))?;
-            Ok((segment.directory.clone(), part))
+            Ok((segment.directory.clone(), Arc::new(part)))
         };
         self.segments.iter().map(open).collect()
     }

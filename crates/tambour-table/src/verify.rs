@@ -1,6 +1,6 @@
 //! Verifying a whole table: every part, and what no part can know of itself.
 
-use super::conform::check_columns;
+use super::conform::fit;
 use super::key::{Key, Keys};
 use super::name::PartName;
 use super::open::{self, Found, load_sidecar, open_live_part, open_part};
@@ -170,7 +170,7 @@ fn look(
         Candidate::Itself(name) => open_at(path, name),
     };
     let (name, part) = match opened {
-        Ok(opened) => opened,
+        Ok((name, part)) => (name, Arc::new(part)),
         Err(error) => {
             seen.damage.push(error);
             return seen;
@@ -186,7 +186,8 @@ fn look(
     // Rows that cannot be read cannot be compared.
     if let Some(definition) = definition
         && seen.damage.is_empty()
-        && let Err(error) = compare_rows(path, &name, &part, definition)
+        && let Err(error) =
+            Arc::into_inner(part).map_or(Ok(()), |part| compare_rows(path, &name, part, definition))
     {
         seen.damage.push(error);
     }
@@ -213,11 +214,11 @@ struct Comparison<'a> {
 fn compare_rows(
     path: &Path,
     name: &str,
-    part: &Arc<Part>,
+    part: Part,
     definition: &TableDefinition,
 ) -> Result<(), TableError> {
     let columns = definition.plain_columns();
-    check_columns(path, name, &columns, part)?;
+    let part = Arc::new(fit(path, name, (&columns, Some(definition)), part)?);
     let keys = [&definition.order_by, &definition.primary_key, &definition.partition_by];
     let names: HashSet<&str> =
         keys.into_iter().flatten().flat_map(|expression| expression.columns()).collect();
@@ -237,17 +238,17 @@ fn compare_rows(
         compared: 0,
         rows: 0,
     };
-    comparison.index = comparison.load_index(part)?;
+    comparison.index = comparison.load_index(&part)?;
     let request = RunRequest {
         table: path.to_owned(),
         key: Arc::new(key(&definition.order_by)?),
         columns: needed,
         batch_rows: BATCH_ROWS,
     };
-    for batch in RunReader::new(request, vec![(name.to_owned(), Arc::clone(part))]) {
+    for batch in RunReader::new(request, vec![(name.to_owned(), Arc::clone(&part))]) {
         comparison.compare(&batch?.0)?;
     }
-    comparison.finish(part)
+    comparison.finish(&part)
 }
 
 impl Comparison<'_> {

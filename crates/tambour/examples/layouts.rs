@@ -11,7 +11,7 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
-use tambour::{ImportEvent, ImportOptions, Table};
+use tambour::{ImportEvent, ImportOptions, ImportTypes, Table};
 
 /// Paths, and the values of flags.
 fn arguments() -> (Vec<PathBuf>, BTreeMap<String, String>) {
@@ -34,7 +34,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let codec = flags.get("codec").map_or("auto(size)", String::as_str).parse()?;
     let mut options = ImportOptions::default().replace().codec(codec).threads(2);
     options.order_by = flags.get("order-by").cloned();
-    options.keep_types = flags.get("types").map(String::as_str) == Some("declared");
+    options.types = match flags.get("types").map(String::as_str) {
+        Some("declared") => ImportTypes::Keep,
+        Some("smallest") => ImportTypes::Smallest,
+        _ => ImportTypes::Natural,
+    };
     let start = Instant::now();
     tambour::import_with([file], path, &options, &mut |event| {
         match event {

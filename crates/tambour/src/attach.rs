@@ -115,7 +115,12 @@ impl Script<'_> {
         if let Some(comment) = &self.options.comment {
             text += &format!(": {}", one_line(comment));
         }
-        text += ".\nset -eu\n";
+        text += ".\n";
+        if self.table.parts().iter().any(|part| part.is_outdated()) {
+            text += "# Some parts have narrower types than the table: ClickHouse casts them when it reads, and rewrites them when it \
+                     merges.\n";
+        }
+        text += "set -eu\n";
         text
     }
 

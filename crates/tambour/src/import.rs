@@ -3,9 +3,12 @@
 mod definition;
 mod error;
 mod options;
+mod widen;
 
 pub use error::{Clause, ImportError};
-pub use options::ImportOptions;
+pub use options::{ImportOptions, ImportTypes};
+pub use widen::TypeChange;
+use widen::Widening;
 
 use crate::{Error, Table};
 use std::ops::ControlFlow;
@@ -18,8 +21,8 @@ use tambour_table::schema::TableDefinition;
 /// Imports CSV, TSV, JSON lines, Parquet or Arrow files (also compressed ones) into a table and opens it. `-` is standard
 /// input.
 ///
-/// Types that nobody gave are inferred. Where a later row contradicts them, the files are read again with wider ones; the
-/// table shows all of the rows or, if anything goes wrong, none of them.
+/// Types that nobody gave are inferred. Where a later row contradicts them, the files are read again with wider ones, also
+/// where rows are added to a table ([`ImportOptions::append`]); the table shows all of the rows or, if anything goes wrong, none of them.
 ///
 /// ```
 /// use tambour::ImportOptions;
@@ -76,8 +79,10 @@ pub fn import_with<P: AsRef<Path>>(
 ) -> Result<ImportSummary, Error> {
     let files: Vec<PathBuf> = files.into_iter().map(|file| file.as_ref().to_owned()).collect();
     let path = table.as_ref();
-    let given = definition::given(path, options)?;
-    let mut input = Input::open(&files, options.reading(given.as_ref())?)?;
+    let mut given = definition::given(path, options)?;
+    let mut widening = Widening::of(path, &files, options, given.as_ref());
+    widening.add_columns(given.as_mut())?;
+    let mut input = open(&files, options, &mut given, &mut widening)?;
     let mut tell = |event: ImportEvent<'_>| match progress(event) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(()) => Err(Error::Interrupted),
@@ -94,18 +99,40 @@ pub fn import_with<P: AsRef<Path>>(
             Ok(()) => {
                 let written = insert.commit()?;
                 let bytes_read = input.bytes_total().unwrap_or_else(|| input.bytes_read());
-                return Ok(ImportSummary { definition, bytes_read, written });
+                let changes = widening.changes();
+                return Ok(ImportSummary { definition, bytes_read, written, changes });
             }
             Err(Error::File(reason @ FileError::Widen { .. })) => {
                 insert.abort()?;
                 tell(ImportEvent::Restart(&reason))?;
                 input.restart()?;
             }
+            Err(Error::File(reason)) => {
+                insert.abort()?;
+                let reason = widening.widen(given.as_mut(), reason)?;
+                tell(ImportEvent::Restart(&reason))?;
+                input = open(&files, options, &mut given, &mut widening)?;
+            }
             Err(error) => {
                 insert.abort()?;
                 return Err(error);
             }
         }
+    }
+}
+
+/// Opens the files, for a table that is widened until it has what they have.
+fn open(
+    files: &[PathBuf],
+    options: &ImportOptions,
+    given: &mut Option<TableDefinition>,
+    widening: &mut Widening<'_>,
+) -> Result<Input, Error> {
+    loop {
+        match Input::open(files, options.reading(given.as_ref())?) {
+            Ok(input) => return Ok(input),
+            Err(reason) => widening.widen(given.as_mut(), reason)?,
+        };
     }
 }
 
@@ -143,7 +170,8 @@ pub enum ImportEvent<'a> {
         /// Bytes of the files so far.
         bytes: u64,
     },
-    /// A row contradicts the inferred types: all files are read again, with wider ones. A [`ImportEvent::Schema`] follows.
+    /// A row contradicts the inferred types, or does not fit the table that it is added to: all files are read again, with wider
+    /// ones. A [`ImportEvent::Schema`] follows.
     Restart(&'a FileError),
     /// All rows are read; sorted runs are merged, and the commit follows.
     Committing,
@@ -159,4 +187,6 @@ pub struct ImportSummary {
     pub bytes_read: u64,
     /// Rows, parts and bytes on disk.
     pub written: InsertSummary,
+    /// What rows that were appended have changed of the table's columns.
+    pub changes: Vec<TypeChange>,
 }

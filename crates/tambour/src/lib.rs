@@ -128,7 +128,8 @@ pub use error::{Error, chain, kind_of, kind_of_link, place_of};
 pub use export::{ExportError, ExportOptions, ExportProgress};
 #[cfg(feature = "files")]
 pub use import::{
-    Clause, ImportError, ImportEvent, ImportOptions, ImportSummary, import, import_with,
+    Clause, ImportError, ImportEvent, ImportOptions, ImportSummary, ImportTypes, TypeChange,
+    import, import_with,
 };
 #[cfg(feature = "sql")]
 pub use query::{QueryBatches, sql};

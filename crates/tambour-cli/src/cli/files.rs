@@ -3,6 +3,7 @@
 use crate::argument::{ByteSize, CodecChoice, Delimiter, portable, thread_count};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
+use tambour::ImportTypes;
 
 /// Formats of interchange files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,6 +29,27 @@ pub(crate) enum ResultFormat {
     Parquet,
     /// Runs the query and shows nothing
     Null,
+}
+
+/// Which types columns get that nobody gave one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Types {
+    /// Those of the source, and dictionaries for texts
+    Natural,
+    /// The smallest that hold the values
+    Smallest,
+    /// Those of the source
+    Keep,
+}
+
+impl From<Types> for ImportTypes {
+    fn from(types: Types) -> Self {
+        match types {
+            Types::Natural => Self::Natural,
+            Types::Smallest => Self::Smallest,
+            Types::Keep => Self::Keep,
+        }
+    }
 }
 
 /// Which ClickHouse versions can attach what is written.
@@ -66,7 +88,7 @@ pub(crate) struct ImportArguments {
     /// Directory of the table
     #[arg(long, value_name = "TABLE", value_hint = ValueHint::DirPath)]
     pub(crate) into: PathBuf,
-    /// Add rows to the table if it exists
+    /// Add rows to the table if it exists; columns that do not hold them get wider types, and new ones are added
     #[arg(long, conflicts_with = "force")]
     pub(crate) append: bool,
     /// Replace the rows and the definition of the table if it exists
@@ -91,8 +113,18 @@ pub(crate) struct ImportArguments {
     /// Leave out columns that the table of --create or --append does not have [default: an error]
     #[arg(long, help_heading = "Reading")]
     pub(crate) skip_unknown: bool,
-    /// Keep the types that files declare or texts look like [default: the smallest that hold the same values]
-    #[arg(long, conflicts_with = "create", help_heading = "Reading")]
+    /// Types of columns: those of the source with dictionaries for texts, the smallest that hold the values, or exactly those
+    /// of the source
+    #[arg(
+        long,
+        value_name = "natural|smallest|keep",
+        help_heading = "Reading",
+        hide_possible_values = true
+    )]
+    #[arg(value_enum, default_value = "natural", conflicts_with = "create")]
+    pub(crate) types: Types,
+    /// The same as --types keep
+    #[arg(long, conflicts_with_all = ["create", "types"], help_heading = "Reading")]
     pub(crate) keep_types: bool,
     /// Longest line or record that is accepted
     #[arg(long, value_name = "SIZE", default_value = "64MiB", help_heading = "Reading")]

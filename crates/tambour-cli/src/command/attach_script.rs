@@ -22,6 +22,17 @@ pub(crate) fn run(arguments: &AttachScriptArguments) -> anyhow::Result<()> {
         quantity::counted(table.parts().len() as u64, "part", "parts"),
         quantity::bytes(bytes),
     ));
+    let outdated = table.snapshot();
+    let mut outdated = outdated.parts().iter().filter(|part| part.has_outdated_keys());
+    if let Some(part) = outdated.next() {
+        return Err(Failure::Conflict(format!(
+            "part {:?} has its keys in the types from before the table was widened, which ClickHouse would misread: \
+             `tambour optimize {}` rewrites it",
+            part.name(),
+            arguments.table.display()
+        ))
+        .into());
+    }
     let Some(script) = table.attach_script(&options) else {
         return Err(Failure::NotFound(format!(
             "{}: no CREATE TABLE statement is known (there is no tambour.json)",

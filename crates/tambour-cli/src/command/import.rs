@@ -2,7 +2,7 @@
 
 use super::threads;
 use crate::argument::not_portable;
-use crate::cli::ImportArguments;
+use crate::cli::{ImportArguments, Types};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::progress::{Progress, Total};
@@ -15,7 +15,9 @@ use tambour::table::SIDECAR;
 use tambour::table::insert::Existing;
 use tambour::table::schema::expression::Expression;
 use tambour::table::schema::{ColumnDefinition, TableDefinition};
-use tambour::{Clause, Error, ImportError, ImportEvent, ImportOptions, ImportSummary};
+use tambour::{
+    Clause, Error, ImportError, ImportEvent, ImportOptions, ImportSummary, ImportTypes, TypeChange,
+};
 
 /// Imports and tells what came of it.
 pub(crate) fn run(arguments: &ImportArguments, console: Console) -> anyhow::Result<()> {
@@ -80,7 +82,7 @@ fn options(arguments: &ImportArguments) -> anyhow::Result<ImportOptions> {
     let choices = arguments.codec.iter();
     options.codecs = choices.map(|it| (it.column.clone(), it.codec.clone())).collect();
     options.portable = arguments.portable;
-    options.keep_types = arguments.keep_types;
+    options.types = if arguments.keep_types { ImportTypes::Keep } else { arguments.types.into() };
     options.format = arguments.format.map(Into::into);
     options.header = match (arguments.header, arguments.no_header) {
         (true, _) => Some(true),
@@ -127,6 +129,15 @@ fn in_flags(error: Error) -> anyhow::Error {
         ImportError::Codec { codec, cause } => {
             Failure::Unsupported(format!("--codec {codec}: {cause}"))
         }
+        ImportError::Unlike { ref column, ref have, ref seen, .. } => {
+            let seen =
+                seen.as_ref().map_or("do not have it".to_owned(), |seen| format!("have {seen}"));
+            let what = format!(
+                "column `{column}` is {have}, and the files {seen}: --append --create 'CREATE TABLE ...' with a type \
+                 that holds both (String holds all), or --into another table"
+            );
+            return anyhow::Error::new(error).context(what);
+        }
         other => return Error::from(other).into(),
     };
     failure.into()
@@ -170,6 +181,56 @@ fn tell_schema(definition: &TableDefinition, arguments: &ImportArguments, consol
         arguments.into.display(),
         quantity::counted(definition.columns.len() as u64, "column", "columns"),
     ));
+    if arguments.create.is_none() && !(arguments.append && arguments.into.join(SIDECAR).exists()) {
+        console.note(tell_types(definition, arguments));
+    }
+}
+
+/// Which types were chosen, and what that means.
+fn tell_types(definition: &TableDefinition, arguments: &ImportArguments) -> &'static str {
+    let is_narrow = |it: &ColumnDefinition| {
+        use DataType as T;
+        let is_number = matches!(it.column.data_type, T::LowCardinality(_))
+            && *it.column.data_type.unwrapped() != T::String;
+        is_number
+            || matches!(
+                it.column.data_type.unwrapped(),
+                T::UInt8 | T::UInt16 | T::UInt32 | T::Int8 | T::Int16 | T::Int32
+            )
+    };
+    let is_narrow = definition.columns.iter().any(is_narrow);
+    match (arguments.keep_types, arguments.types) {
+        (true, _) | (_, Types::Keep) => "types: exactly those of the files",
+        (_, Types::Natural) => {
+            "types: those of the files, with room for later rows; texts that repeat have a dictionary (LowCardinality)"
+        }
+        (_, Types::Smallest) if is_narrow => {
+            "types: the smallest that hold these rows; --append widens them for later ones, but ClickHouse, once the parts \
+             are attached, wraps numbers that do not fit"
+        }
+        (_, Types::Smallest) => "types: the smallest that hold these rows are those of the files",
+    }
+}
+
+/// What appended rows have changed.
+fn tell_changes(changes: &[TypeChange], console: Console) {
+    for change in changes {
+        match &change.before {
+            Some(before) => console.note(format_args!(
+                "column `{}` is {} now, {before} before",
+                change.column, change.after
+            )),
+            None => console.note(format_args!(
+                "column `{}` is new, {}; rows from before have no value there",
+                change.column, change.after
+            )),
+        }
+    }
+    if !changes.is_empty() {
+        console.note(
+            "parts from before are cast when they are read; `tambour optimize` rewrites them",
+        );
+    }
 }
 
 /// A key that is computed in local time of the server splits and sorts rows otherwise than here, unless the column has a
@@ -200,7 +261,7 @@ fn tell_summary(
     time: Duration,
     console: Console,
 ) -> anyhow::Result<()> {
-    let ImportSummary { definition, bytes_read: bytes_in, written: summary, .. } = summary;
+    let ImportSummary { definition, bytes_read: bytes_in, written: summary, changes, .. } = summary;
     let bytes_in = *bytes_in;
     if arguments.json {
         let columns: Vec<_> = definition.columns.iter().map(column_to_json).collect();
@@ -214,10 +275,12 @@ fn tell_summary(
             "bytes_on_disk": summary.compressed,
             "seconds": time.as_secs_f64(),
             "columns": columns,
+            "changes": changes.iter().map(change_to_json).collect::<Vec<_>>(),
             "create": definition.to_string(),
         }))?;
         return Ok(());
     }
+    tell_changes(changes, console);
     console.note(format_args!(
         "{}: {} in {}, {} -> {} on disk ({}), {}, {} rows/s",
         arguments.into.display(),
@@ -237,5 +300,13 @@ fn column_to_json(column: &ColumnDefinition) -> serde_json::Value {
         "name": column.column.name,
         "type": column.column.data_type.to_string(),
         "codec": column.codec.as_ref().map(ToString::to_string),
+    })
+}
+
+fn change_to_json(change: &TypeChange) -> serde_json::Value {
+    json!({
+        "column": change.column,
+        "before": change.before.as_ref().map(ToString::to_string),
+        "after": change.after.to_string(),
     })
 }

@@ -24,7 +24,7 @@ fn import_tells_what_it_did() {
     let run = sandbox.run(&["import", "weather.csv", "--into", "w", "--order-by", "id"]).expect(0);
     assert_eq!(run.stdout, "");
     let run = run.says(&["w: 4 columns", "by id", "3 rows in 1 part"]);
-    assert_eq!(run.stderr.lines().count(), 2, "{}", run.stderr);
+    assert_eq!(run.stderr.lines().count(), 3, "{}", run.stderr);
     let run = sandbox.run(&["import", "weather.csv", "--into", "q", "--quiet"]).expect(0);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
     sandbox
@@ -437,7 +437,10 @@ fn layouts_are_those_that_the_named_server_reads() {
     }
     sandbox.file("rows.csv", text);
     let import = |table: &str, codec: &str| {
-        let call = ["import", "rows.csv", "--into", table, "--codec", codec, "--json"];
+        let call = [
+            "import", "rows.csv", "--into", table, "--codec", codec, "--types", "smallest",
+            "--json",
+        ];
         sandbox.run(&call).expect(0).json()["create"].as_str().unwrap().to_owned()
     };
     let has_sizes = |table: &str, part: &str| {
@@ -458,4 +461,61 @@ fn layouts_are_those_that_the_named_server_reads() {
     sandbox.run(&["optimize", "now", "--codec", "auto(size, 'since=24.8')"]).expect(0);
     assert!(!has_sizes("now", "all_1_1_1"));
     sandbox.run(&["verify", "now"]).expect(0);
+}
+
+#[test]
+fn later_rows_widen_the_table() {
+    let sandbox = Sandbox::new();
+    let rows = |from: u32, value: &dyn Fn(u32) -> String| {
+        let mut text = "id,n,s\n".to_owned();
+        for row in from..from + 2000 {
+            text += &format!("{row},{},s{}\n", value(row), row % 7);
+        }
+        text
+    };
+    sandbox.file("one.csv", rows(0, &|row| (row % 200).to_string()));
+    sandbox.file("two.csv", rows(70_000, &|row| format!("{row}.5")));
+    let import = ["import", "one.csv", "--into", "t", "--order-by", "id", "--types", "smallest"];
+    sandbox.run(&import).expect(0).says(&[
+        "the smallest that hold these rows",
+        "ClickHouse",
+        "wraps",
+    ]);
+    sandbox
+        .run(&["import", "one.csv", "--into", "natural"])
+        .expect(0)
+        .says(&["room for later rows"]);
+    sandbox
+        .run(&["import", "one.csv", "--into", "kept", "--keep-types"])
+        .expect(0)
+        .says(&["exactly"]);
+    sandbox.run(&["import", "one.csv", "--into", "x", "--types", "keep", "--keep-types"]).expect(2);
+
+    let append = ["import", "two.csv", "--into", "t", "--append"];
+    sandbox.run(&append).expect(0).says(&[
+        "column `id` is Int64 now, UInt16 before",
+        "column `n` is Float64 now",
+        "`tambour optimize` rewrites them",
+    ]);
+    let sql = |query: &str| sandbox.run(&["sql", "t", query, "--format", "tsv"]).expect(0).stdout;
+    let count = "SELECT count(*), min(n), max(n) FROM t WHERE id >= 1999";
+    let before = sql(count);
+    assert!(before.ends_with("2001\t199\t71999.5\n"), "{before}");
+    sandbox.run(&["verify", "t"]).expect(0);
+    // Its old part has a key that a server would misread.
+    sandbox.run(&["attach-script", "t"]).expect(1).says(&["tambour optimize t"]);
+    sandbox.run(&["optimize", "t"]).expect(0);
+    sandbox.run(&["attach-script", "t"]).expect(0);
+    assert_eq!(sql(count), before);
+
+    sandbox.file("three.csv", "id,n,s\n1,many,x\n");
+    sandbox.run(&["import", "three.csv", "--into", "t", "--append"]).expect(1).says(&[
+        "column `n` is Float64",
+        "--append --create",
+        "\"many\"",
+    ]);
+    let create = "CREATE TABLE t (id Int64, n String, s LowCardinality(String)) ENGINE = MergeTree ORDER BY id";
+    sandbox.run(&["import", "three.csv", "--into", "t", "--append", "--create", create]).expect(0);
+    let found = sql("SELECT count(*) FROM t WHERE n = 'many' OR n = '70000.5'");
+    assert!(found.ends_with("2\n"), "{found}");
 }

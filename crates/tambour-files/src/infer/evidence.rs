@@ -233,6 +233,11 @@ impl Evidence {
         self.distinct.merge(&other.distinct);
     }
 
+    /// True if no value was seen, apart from what may stand for NULL.
+    pub(crate) fn is_null(&self) -> bool {
+        self.seen == 0 && self.quoted_empties == 0
+    }
+
     /// Bounds of the whole numbers seen, which include 0.
     pub(crate) fn range(&self) -> Option<(i128, i128)> {
         (self.seen == seen::INT)
@@ -263,9 +268,13 @@ impl Evidence {
         }
     }
 
+    /// Who writes "" for the empty string means NULL when there is nothing at all.
+    pub(crate) fn tells_null_from_empty(&self) -> bool {
+        self.empties > 0 && self.quoted_empties > 0
+    }
+
     fn text(&self) -> Decision {
-        // Who writes "" for the empty string means NULL when there is nothing at all.
-        let empty_is_null = self.empties > 0 && self.quoted_empties > 0;
+        let empty_is_null = self.tells_null_from_empty();
         let data_type = nullable(DataType::String, self.nulls > 0 || empty_is_null);
         let data_type = if self.distinct.pays(self.nulls) {
             DataType::LowCardinality(Box::new(data_type))

@@ -125,6 +125,26 @@ impl Sheet {
         }
     }
 
+    /// True if the texts of a column of integers look like floats.
+    fn has_fractions(&self, column: &Column) -> bool {
+        let is_integer =
+            tambour_part::choose::integer_range(column.data_type.unwrapped()).is_some();
+        let entry = self.index.get(&column.name).map(|&at| &self.columns[at]);
+        is_integer
+            && entry.is_some_and(|entry| {
+                let seen = self.decision(&column.name, entry).data_type;
+                *seen.unwrapped() == DataType::Float64
+            })
+    }
+
+    /// True if a column of text showed nothing but NULLs.
+    pub(crate) fn is_null(&self, name: &str) -> bool {
+        let Some(entry) = self.index.get(name).map(|&at| &self.columns[at]) else { return false };
+        let json = self.json.get(name.as_bytes());
+        let is_unseen = entry.fields.as_ref().is_none_or(Evidence::is_null);
+        is_unseen && entry.typed.is_empty() && json.is_none_or(tree::Tree::is_null)
+    }
+
     /// Given columns, with what only the values can say.
     /// With `exact`, moments with a finer fraction of a second than their type has are refused.
     pub(crate) fn given(&self, columns: &[Column], exact: bool) -> Vec<Reading> {
@@ -134,9 +154,14 @@ impl Sheet {
             Reading {
                 column: column.clone(),
                 order: seen.map_or(DateOrder::Iso, Evidence::order),
-                empty_is_null: column.data_type.is_nullable(),
+                empty_is_null: if exact && *column.data_type.unwrapped() == DataType::String {
+                    // The file decides what nothing means, as it would for a table of its own.
+                    seen.is_some_and(Evidence::tells_null_from_empty)
+                } else {
+                    column.data_type.is_nullable()
+                },
                 inferred: false,
-                whole: false,
+                whole: exact && self.has_fractions(column),
                 exact,
             }
         };

@@ -111,6 +111,11 @@ impl Tree {
         Ok(())
     }
 
+    /// True if nothing but NULL stood here.
+    pub(crate) fn is_null(&self) -> bool {
+        self.values == self.nulls
+    }
+
     /// Bounds of the whole numbers at this place.
     pub(crate) fn range(&self) -> Option<(i128, i128)> {
         self.scalar.range()

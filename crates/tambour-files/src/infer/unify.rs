@@ -4,7 +4,7 @@ use super::evidence::nullable;
 use tambour_part::DataType;
 
 /// A type that holds the values of both; none if only text would.
-pub(crate) fn unify(one: &DataType, other: &DataType) -> Option<DataType> {
+pub fn unify(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType as T;
     if one == other {
         return Some(one.clone());
@@ -23,7 +23,7 @@ pub(crate) fn unify(one: &DataType, other: &DataType) -> Option<DataType> {
         }
         (T::Tuple(a), T::Tuple(b)) => tuple(a, b),
         (T::Date, T::Date32) | (T::Date32, T::Date) => Some(T::Date32),
-        _ => number(one, other).or_else(|| time(one, other)),
+        _ => number(one, other).or_else(|| decimal(one, other)).or_else(|| time(one, other)),
     }
 }
 
@@ -82,6 +82,21 @@ fn number(one: &DataType, other: &DataType) -> Option<DataType> {
     (fits(one) && fits(other)).then_some(T::Float64)
 }
 
+/// Room for the digits before and after the point of both.
+fn decimal(one: &DataType, other: &DataType) -> Option<DataType> {
+    let (
+        DataType::Decimal { precision: a, scale: scale_a },
+        DataType::Decimal { precision: b, scale: scale_b },
+    ) = (one, other)
+    else {
+        return None;
+    };
+    let scale = *scale_a.max(scale_b);
+    let whole = (a.saturating_sub(*scale_a)).max(b.saturating_sub(*scale_b));
+    let precision = whole + scale;
+    (precision <= 76).then_some(DataType::Decimal { precision, scale })
+}
+
 fn time(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType as T;
     /// Precision, zone, and whether the range is that of `DateTime`.
@@ -113,6 +128,9 @@ mod tests {
         assert_eq!(unify(&T::UInt64, &T::Int64), Some(T::Int128));
         assert_eq!(unify(&T::Int64, &T::Float32), Some(T::Float64));
         assert_eq!(unify(&T::Int64, &T::String), None);
+        let decimal = |precision, scale| T::Decimal { precision, scale };
+        assert_eq!(unify(&decimal(10, 2), &decimal(9, 4)), Some(decimal(12, 4)));
+        assert_eq!(unify(&decimal(76, 0), &decimal(9, 4)), None);
         let null = |inner| T::Nullable(Box::new(inner));
         assert_eq!(unify(&null(T::UInt8), &T::UInt16), Some(null(T::UInt16)));
         let low = T::LowCardinality(Box::new(T::String));

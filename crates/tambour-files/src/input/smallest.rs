@@ -102,7 +102,7 @@ impl Input {
         match self.options.types {
             Types::Declared => false,
             Types::Usual => true,
-            Types::Smallest { .. } => self.has_stream(),
+            Types::Natural { .. } | Types::Smallest { .. } => self.has_stream(),
         }
     }
 
@@ -153,7 +153,11 @@ impl Input {
 
     /// Chooses types by a sample, if they are to be chosen. The input has its usual types.
     pub(super) fn choose_types(&mut self) -> Result<(), FileError> {
-        let Types::Smallest { codec, .. } = self.options.types.clone() else { return Ok(()) };
+        let (codec, texts_only) = match self.options.types.clone() {
+            Types::Declared | Types::Usual => return Ok(()),
+            Types::Natural { codec } => (codec, true),
+            Types::Smallest { codec, .. } => (codec, false),
+        };
         if self.options.columns.is_some() || self.has_stream() {
             return Ok(());
         }
@@ -165,7 +169,7 @@ impl Input {
             let known = self.known(name);
             // A range of all rows is not a guess any more.
             let refused = self.smallest.refused.contains(name) && !known.complete;
-            let keep = stated.contains(name) || !is_text && (doubtful || refused);
+            let keep = stated.contains(name) || !is_text && (texts_only || doubtful || refused);
             Known { keep, ..known }
         };
         let columns = self.columns.clone();

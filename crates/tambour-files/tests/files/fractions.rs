@@ -21,7 +21,7 @@ fn given_types_refuse_fractions_where_the_user_did_not_choose_them() {
     let text = b"at\n1970-01-01 00:00:01.000\n1970-01-01 00:00:02.001\n".to_vec();
     for (name, bytes) in [("a.parquet", parquet), ("a.csv", text)] {
         let file = scratch(name, &bytes);
-        for (data_type, exact_times, good) in [
+        for (data_type, exact, good) in [
             ("DateTime", true, false),
             ("DateTime", false, true),
             ("LowCardinality(DateTime)", true, false),
@@ -30,7 +30,7 @@ fn given_types_refuse_fractions_where_the_user_did_not_choose_them() {
             ("DateTime64(6)", true, true),
         ] {
             let columns = Some(vec![column(data_type)]);
-            let options = ReadOptions { columns, exact_times, ..ReadOptions::default() };
+            let options = ReadOptions { columns, exact, ..ReadOptions::default() };
             let found = read(&file.path, options);
             assert_eq!(found.is_ok(), good, "{name} as {data_type}");
             if let Err(error) = found {
@@ -89,13 +89,13 @@ fn no_way_into_a_columnar_file_cuts_fractions() {
             ("Map(Int64, DateTime)", map(plain())),
         ]
     };
-    for (fraction, exact_times, good) in [(1, true, false), (1, false, true), (0, true, true)] {
+    for (fraction, exact, good) in [(1, true, false), (1, false, true), (0, true, true)] {
         for (data_type, array) in arrays(fraction) {
             let kind = array.data_type().clone();
             let file = scratch("a.arrow", &columnar(Format::ArrowIpc, vec![("at", array)]));
             let column = Column { name: "at".to_owned(), data_type: data_type.parse().unwrap() };
             let columns = Some(vec![column]);
-            let options = ReadOptions { columns, exact_times, ..ReadOptions::default() };
+            let options = ReadOptions { columns, exact, ..ReadOptions::default() };
             let found = read(&file.path, options);
             assert_eq!(found.is_ok(), good, "{kind} as {data_type}: {found:?}");
             if let Err(error) = found {
@@ -117,7 +117,7 @@ fn fractions_inside_of_text_are_not_cut() {
         let text = format!("at\n\"{value}\"\n");
         let data_type = "Tuple(n Int64, t DateTime)".parse().unwrap();
         let columns = Some(vec![Column { name: "at".to_owned(), data_type }]);
-        let options = ReadOptions { columns, exact_times: true, ..ReadOptions::default() };
+        let options = ReadOptions { columns, exact: true, ..ReadOptions::default() };
         let found = read_text("a.csv", text, options);
         assert_eq!(found.is_ok(), good, "{value}: {found:?}");
         if let Ok(found) = found {

@@ -157,6 +157,21 @@ pub fn is_wide_integer(data_type: &DataType) -> bool {
     )
 }
 
+/// The bounds of an integer of at most 64 bits.
+pub fn integer_range(data_type: &DataType) -> Option<(i128, i128)> {
+    Some(match data_type {
+        DataType::UInt8 => (0, u8::MAX.into()),
+        DataType::UInt16 => (0, u16::MAX.into()),
+        DataType::UInt32 => (0, u32::MAX.into()),
+        DataType::UInt64 => (0, u64::MAX.into()),
+        DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        DataType::Int64 => (i64::MIN.into(), i64::MAX.into()),
+        _ => return None,
+    })
+}
+
 /// The narrowest integer for a range, unsigned if nothing is negative.
 pub fn integer(low: i128, high: i128) -> Option<DataType> {
     let fits = |min: i128, max: i128| low >= min && high <= max;

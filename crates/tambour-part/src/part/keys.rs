@@ -1,6 +1,6 @@
 //! What prunes a part: partition values, ranges of columns, the primary index.
 
-use super::Part;
+use super::{Part, SeenKey, Source, View, single};
 use crate::column::read_single;
 use crate::manifest::INDEX_BYTES_MAX;
 use crate::name::escape;
@@ -20,28 +20,38 @@ impl Part {
     /// that they make up the partition id in the directory's name.
     pub fn partition_values(&self, types: &[DataType]) -> Result<Vec<ArrayRef>, PartError> {
         let bytes = self.values.get(PARTITION_FILE).map_or(&[][..], Vec::as_slice);
-        let values = read_single(bytes, types, 1, Strings::Binary)
+        let key = self.view.as_ref().map(|view| view.partition_key.clone()).unwrap_or_default();
+        let stored = key.stored_types(types);
+        let values = read_single(bytes, &stored, 1, Strings::Binary)
             .map_err(|error| self.located(error, PARTITION_FILE))?;
         if let Some(stated) = partition::id_of_name(self.name()) {
-            let pairs = types.iter().cloned().zip(values.iter().cloned());
+            let pairs = stored.iter().cloned().zip(values.iter().cloned());
             let computed = Partition { values: pairs.collect(), ranges: Vec::new() }.id()?;
             if computed != stated {
                 let reason = format!("values make up partition {computed}, the name says {stated}");
                 return Err(PartError::malformed(self.files.place(PARTITION_FILE), reason));
             }
         }
-        Ok(values)
+        key.seen(values)
     }
 
     /// Minimum and maximum of a column in the part (two rows, strings as `BinaryView`), if `minmax_<column>.idx` exists.
     pub fn minmax(&self, column: &str) -> Result<Option<ArrayRef>, PartError> {
         let name = minmax_file(&escape(column));
-        let known = self.columns().iter().find(|known| known.name == column);
+        let index = self.columns().iter().position(|known| known.name == column);
+        let (stored, cast) = match index.and_then(|index| self.source(index)) {
+            Some(Source::Stored(stored)) => (stored, None),
+            Some(Source::Cast(stored, cast)) => (stored, Some(cast)),
+            _ => return Ok(None),
+        };
+        let known = self.stored.get(stored).map(|stored| &stored.column.data_type);
         let (Some(bytes), Some(known)) = (self.values.get(&name), known) else { return Ok(None) };
-        let types = std::slice::from_ref(&known.data_type);
-        let values = read_single(bytes, types, 2, Strings::Binary)
+        let values = read_single(bytes, std::slice::from_ref(known), 2, Strings::Binary)
             .map_err(|error| self.located(error, &name))?;
-        Ok(values.into_iter().next())
+        match (values.into_iter().next(), cast) {
+            (Some(values), Some(cast)) => cast.derive(&single(column, known, values)?).map(Some),
+            (values, _) => Ok(values),
+        }
     }
 
     /// The primary index: one array per key column, one row per granule, and one more for the last row of the part if
@@ -53,8 +63,11 @@ impl Part {
             return Ok(arrays.clone());
         }
         let (name, bytes) = self.index_bytes()?;
-        let arrays = read_single(&bytes, types, self.granules.records(), Strings::Binary)
+        let key = self.view.as_ref().map(|view| view.primary_key.clone()).unwrap_or_default();
+        let stored = key.stored_types(types);
+        let arrays = read_single(&bytes, &stored, self.granules.records(), Strings::Binary)
             .map_err(|error| self.located(error, name))?;
+        let arrays = key.seen(arrays)?;
         *loaded = Some((types.to_vec(), arrays.clone()));
         Ok(arrays)
     }
@@ -78,8 +91,13 @@ impl Part {
         Ok((name, whole::decode(&path, &bytes, 0, INDEX_BYTES_MAX)?))
     }
 
-    /// True if there is a primary.idx or primary.cidx.
+    /// True if there is a primary.idx or primary.cidx, of the primary key as it is seen.
     pub fn has_primary_index(&self) -> bool {
+        let is_unknown = |view: &View| matches!(view.primary_key, SeenKey::Unknown);
+        !self.view.as_ref().is_some_and(is_unknown) && self.has_index_file()
+    }
+
+    fn has_index_file(&self) -> bool {
         INDEX_FILES.iter().any(|(name, _)| self.files.has(name))
     }
 

@@ -6,6 +6,7 @@ mod keys;
 mod marks;
 mod open;
 mod sizes;
+mod view;
 
 pub(crate) use files::{PROJECTION_SUFFIX, PartFiles, file_hash};
 
@@ -22,6 +23,8 @@ use tambour_storage::Storage;
 
 pub use crate::read::PartReader;
 pub use crate::verify::{Damage, Verification};
+pub(crate) use view::single;
+pub use view::{Derive, Seen, SeenKey, Source, View};
 
 /// How the data of a part is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +118,8 @@ pub struct Part {
     values: BTreeMap<String, Vec<u8>>,
     index: Mutex<Option<LoadedIndex>>,
     sizes: OnceLock<Vec<ColumnSize>>,
+    /// How its table sees it, if not as it is.
+    view: Option<View>,
 }
 
 /// The primary index and the types it was decoded with.
@@ -155,8 +160,8 @@ impl Part {
     pub fn has_deleted_rows(&self) -> bool {
         self.row_exists.is_some()
     }
-    /// The readable columns, in the order of columns.txt. ClickHouse's own (`_row_exists`, `_block_number`,
-    /// `_block_offset`) are not among them.
+    /// The readable columns, in the order of columns.txt, or as its table sees them ([`Part::seen_as`]). ClickHouse's own
+    /// (`_row_exists`, `_block_number`, `_block_offset`) are not among them.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -189,7 +194,11 @@ impl Part {
         if let Some(sizes) = self.sizes.get() {
             return Ok(sizes.clone());
         }
-        let sizes = sizes::column_sizes(self)?;
+        let stored = sizes::column_sizes(self)?;
+        let sizes = match &self.view {
+            Some(view) => view.columns.iter().map(|seen| seen.size(&stored)).collect(),
+            None => stored,
+        };
         Ok(self.sizes.get_or_init(|| sizes).clone())
     }
     /// A hash of the contents (hex): of checksums.txt and columns.txt where there is a checksums.txt, else of names and

@@ -122,6 +122,7 @@ impl Read {
             values,
             index: Mutex::new(None),
             sizes: OnceLock::new(),
+            view: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Reads batches of whole granules of an opened part.
 
+mod seeing;
 mod sources;
 
 use crate::column::{ColumnReader, concat};
@@ -13,6 +14,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::FilterBuilder;
+use seeing::Seeing;
 use sources::{CompactSources, WideSources};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -41,6 +43,8 @@ pub struct PartReader {
     columns: Vec<ColumnCursor>,
     /// Place of the mask of lightweight deletes among `columns`.
     mask: Option<usize>,
+    /// How columns become those that are seen, if they are others.
+    seeing: Option<Seeing>,
     compact: Option<CompactSources>,
     runs: VecDeque<Run>,
     batch_rows: u64,
@@ -51,15 +55,11 @@ pub struct PartReader {
 
 impl PartReader {
     pub(crate) fn new(part: &Arc<Part>, request: &ReadRequest) -> Result<Self, PartError> {
-        let mut wanted = Vec::new();
-        for &index in &request.columns {
-            let stored = part
-                .stored
-                .get(index)
-                .ok_or_else(|| PartError::argument(format!("the part has no column {index}")))?;
-            wanted.push(stored.clone());
-        }
-        let schema = visible_schema(&wanted, request.strings);
+        let (mut wanted, seeing) = Seeing::plan(part, request)?;
+        let schema = match &seeing {
+            Some(seeing) => seeing.schema(),
+            None => visible_schema(&wanted, request.strings),
+        };
         let mask = part.row_exists.as_ref().map(|mask| {
             wanted.push(mask.clone());
             wanted.len() - 1
@@ -67,6 +67,7 @@ impl PartReader {
         let runs = coalesce(&request.granules, part.granules().len())?;
         let mut reader = Self::over(part, wanted, request.strings, runs, request.batch_rows)?;
         reader.schema = schema;
+        reader.seeing = seeing;
         reader.mask = mask;
         Ok(reader)
     }
@@ -114,6 +115,7 @@ impl PartReader {
             schema,
             columns,
             mask: None,
+            seeing: None,
             compact,
             runs,
             batch_rows,
@@ -217,6 +219,9 @@ impl PartReader {
                     *array = filter.filter(array).map_err(|e| unexpected(&e.to_string()))?;
                 }
             }
+        }
+        if let Some(seeing) = &self.seeing {
+            return seeing.see(arrays, count);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)

@@ -44,7 +44,7 @@ impl DataType {
             Self::DateTime64 { precision, zone } => {
                 Arrow::Timestamp(unit(*precision), Some(zone_or_utc(zone.as_deref())))
             }
-            Self::String => match strings {
+            Self::String | Self::Foreign(_) => match strings {
                 Strings::Utf8 => Arrow::Utf8View,
                 Strings::Binary => Arrow::BinaryView,
             },
@@ -151,6 +151,7 @@ impl DataType {
             Self::Ipv4 => *arrow == Arrow::UInt32,
             Self::Enum8(_) | Self::Enum16(_) => is_bytes(arrow),
             Self::Nullable(_)
+            | Self::Foreign(_)
             | Self::LowCardinality(_)
             | Self::Array(_)
             | Self::Tuple(_)

@@ -27,6 +27,7 @@ impl DataType {
             Self::FixedString(width) => *width,
             Self::Nullable(inner) => return inner.fixed_width(),
             Self::String
+            | Self::Foreign(_)
             | Self::LowCardinality(_)
             | Self::Array(_)
             | Self::Tuple(_)
@@ -64,7 +65,11 @@ impl DataType {
             Self::Nullable(inner) | Self::LowCardinality(inner) | Self::Array(inner) => {
                 return inner.element();
             }
-            Self::String | Self::FixedString(_) | Self::Tuple(_) | Self::Map(..) => {
+            Self::String
+            | Self::Foreign(_)
+            | Self::FixedString(_)
+            | Self::Tuple(_)
+            | Self::Map(..) => {
                 return Element::BYTES;
             }
         };
@@ -75,7 +80,7 @@ impl DataType {
     /// True for `Nullable(…)` and `LowCardinality(Nullable(…))`.
     pub fn is_nullable(&self) -> bool {
         match self {
-            Self::Nullable(_) => true,
+            Self::Nullable(_) | Self::Foreign(_) => true,
             Self::LowCardinality(inner) => inner.is_nullable(),
             _ => false,
         }
@@ -94,6 +99,7 @@ impl DataType {
         !matches!(
             self,
             Self::Nullable(_)
+                | Self::Foreign(_)
                 | Self::LowCardinality(_)
                 | Self::Array(_)
                 | Self::Tuple(_)

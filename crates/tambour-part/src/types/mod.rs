@@ -20,6 +20,7 @@
 //! | LowCardinality(String), (FixedString) | Dictionary(Int32, Utf8 or FixedSizeBinary) | Binary on request |
 //! | LowCardinality(other) | T | |
 //! | Array(T), Tuple, Map | List, Struct, Map | |
+//! | JSON, Dynamic, Variant, aggregate states, … | as String | for show: nothing reads them |
 //!
 //! Every Arrow field of a column carries the exact ClickHouse type in its metadata under [`TYPE_KEY`], so that a round
 //! trip keeps it. (Only the column's own field: metadata on the fields inside lists and structs would make Arrow types
@@ -27,6 +28,7 @@
 
 mod arrow;
 mod element;
+mod foreign;
 mod names;
 mod parse;
 mod print;
@@ -62,11 +64,19 @@ pub enum DataType {
     Float32,
     Float64,
     BFloat16,
-    Decimal { precision: u8, scale: u8 },
+    Decimal {
+        precision: u8,
+        scale: u8,
+    },
     Date,
     Date32,
-    DateTime { zone: Option<String> },
-    DateTime64 { precision: u8, zone: Option<String> },
+    DateTime {
+        zone: Option<String>,
+    },
+    DateTime64 {
+        precision: u8,
+        zone: Option<String>,
+    },
     String,
     FixedString(usize),
     Uuid,
@@ -79,6 +89,8 @@ pub enum DataType {
     Array(Box<DataType>),
     Tuple(Vec<(Option<String>, DataType)>),
     Map(Box<DataType>, Box<DataType>),
+    /// A type that is known by name only: columns of it are shown and cannot be read.
+    Foreign(String),
 }
 
 /// How `String` columns are handed out.

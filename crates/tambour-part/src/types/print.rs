@@ -22,6 +22,7 @@ impl Display for DataType {
             Self::Array(inner) => write!(f, "Array({inner})"),
             Self::Map(key, value) => write!(f, "Map({key}, {value})"),
             Self::Tuple(elements) => tuple(f, elements),
+            Self::Foreign(text) => f.write_str(text),
             Self::Bool => f.write_str("Bool"),
             Self::UInt8 => f.write_str("UInt8"),
             Self::UInt16 => f.write_str("UInt16"),

@@ -130,7 +130,9 @@ fn column(cursor: &mut Cursor, definition: &mut TableDefinition) -> Result<bool,
     }
     for (suffix, text) in expand(&name, type_text)? {
         let cause = |cause| TableError::Type { column: format!("{name}{suffix}"), cause };
-        let mut data_type: DataType = text.parse().map_err(cause)?;
+        let parsed: Result<DataType, _> = text.parse();
+        let mut data_type =
+            parsed.or_else(|error| DataType::foreign(&text).ok_or(error)).map_err(cause)?;
         if nullable == Some(true) {
             data_type = make_nullable(&name, data_type)?;
         }

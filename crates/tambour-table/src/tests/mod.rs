@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod directory;
+mod evolve;
 mod keys;
 mod kill;
 mod layout;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use tambour_codec::spec::CodecSpec;
 use tambour_codec::{CodecError, Kind};
+use tambour_files::FileError;
+use tambour_part::types::DataType;
 use tambour_table::TableError;
 
 /// A wish of [`ImportOptions`](crate::ImportOptions) that an error is about; its text is the clause of CREATE TABLE.
@@ -53,6 +55,26 @@ pub enum ImportError {
         /// The table.
         table: PathBuf,
     },
+    /// Rows that are added do not fit a column, and no type that holds both kinds is taken without being asked for.
+    #[error(
+        "column `{column}` of table {} is {have}, and the files have {}; give a definition with a type that holds both \
+         (String holds all), or import into a new table",
+        table.display(),
+        seen.as_ref().map_or("no such column".to_owned(), ToString::to_string)
+    )]
+    Unlike {
+        /// The table.
+        table: PathBuf,
+        /// The column.
+        column: String,
+        /// Its type.
+        have: DataType,
+        /// What the files' values look like, if they have it.
+        seen: Option<DataType>,
+        /// The first value that does not fit.
+        #[source]
+        cause: Box<FileError>,
+    },
     /// A key or codec is for a column that is not there.
     #[error("{clause}: no column {column:?}; there are: {}", known.join(", "))]
     UnknownColumn {
@@ -95,7 +117,9 @@ impl ImportError {
     /// What a caller can do about it.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::KeysGiven { .. } | Self::NotPortable { .. } => Kind::Argument,
+            Self::KeysGiven { .. } | Self::NotPortable { .. } | Self::Unlike { .. } => {
+                Kind::Argument
+            }
             Self::UnknownColumn { .. } => Kind::NotFound,
             Self::Key { cause, .. } => cause.kind(),
             Self::Codec { .. } => Kind::Unsupported,

@@ -11,7 +11,22 @@ use tambour_table::schema::expression::Expression;
 /// Rows that travel together from the files to the table.
 const BATCH_ROWS: usize = 16_384;
 
-/// How to import; see [`import`](crate::import). By default a new table with the smallest types that hold the values, codecs
+/// Which types columns get that nobody gave one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportTypes {
+    /// Numbers and times have the type that their source gives them (of texts: Int64, Float64, …), so that later rows fit, too;
+    /// texts of few different values become LowCardinality.
+    #[default]
+    Natural,
+    /// The smallest types that hold the values. Rows that are appended widen them; ClickHouse, once the parts are attached,
+    /// does not: it wraps integers that do not fit.
+    Smallest,
+    /// Those of the source, whatever they are.
+    Keep,
+}
+
+/// How to import; see [`import`](crate::import). By default a new table with types that later rows fit, too, codecs
 /// chosen by the data, no order, 1 GiB of memory and a thread for each processor.
 ///
 /// ```
@@ -48,8 +63,8 @@ pub struct ImportOptions {
     pub codecs: Vec<(Option<String>, CodecSpec)>,
     /// Refuse codecs that ClickHouse does not read.
     pub portable: bool,
-    /// Keep the types that files declare or texts look like; otherwise the smallest types that hold the same values.
-    pub keep_types: bool,
+    /// Which types columns get that nobody gave one.
+    pub types: ImportTypes,
     /// Format of the files; detected if not given.
     pub format: Option<Format>,
     /// Whether CSV and TSV files start with a line of names; detected if not given.
@@ -80,7 +95,7 @@ impl Default for ImportOptions {
             partition_by: None,
             codecs: Vec::new(),
             portable: true,
-            keep_types: false,
+            types: ImportTypes::Natural,
             format: None,
             header: None,
             delimiter: None,
@@ -95,7 +110,8 @@ impl Default for ImportOptions {
 }
 
 impl ImportOptions {
-    /// Add the rows to the table if it exists.
+    /// Add the rows to the table if it exists. Where they do not fit, its columns get wider types, and it gets the columns
+    /// that it does not have; rows that it has keep their values.
     #[must_use]
     pub fn append(mut self) -> Self {
         self.existing = Existing::Append;
@@ -141,6 +157,12 @@ impl ImportOptions {
     #[must_use]
     pub fn codec_of(mut self, column: impl Into<String>, codec: CodecSpec) -> Self {
         self.codecs.push((Some(column.into()), codec));
+        self
+    }
+    /// Choose the types of columns in this way.
+    #[must_use]
+    pub fn types(mut self, types: ImportTypes) -> Self {
+        self.types = types;
         self
     }
     /// Refuse codecs that ClickHouse does not read, which is the default, or allow them.
@@ -198,27 +220,30 @@ impl ImportOptions {
             format: self.format,
             columns: given.map(TableDefinition::plain_columns),
             // Types that an import may have chosen itself.
-            exact_times: self.existing == Existing::Append && self.definition.is_none(),
+            exact: self.existing == Existing::Append && self.definition.is_none(),
             batch_rows: BATCH_ROWS,
             record_bytes_max: self.record_bytes_max,
             header: self.header,
             delimiter: self.delimiter,
             skip_unknown_columns: self.skip_unknown_columns,
             threads: self.threads,
-            types: self.types()?,
+            types: self.types_to_read()?,
             ..ReadOptions::default()
         })
     }
 
     /// Types are chosen with the codecs: not where a codec is given, and not for servers that know few types. Those in
     /// expressions stay, which would mean something else, and those by which partitions are named.
-    fn types(&self) -> Result<Types, ImportError> {
-        if self.keep_types {
+    fn types_to_read(&self) -> Result<Types, ImportError> {
+        if self.types == ImportTypes::Keep {
             return Ok(Types::Declared);
         }
         let codec = self.codec_of_all();
         if !codec.is_auto() || self.dialect == Dialect::Old {
             return Ok(Types::Usual);
+        }
+        if self.types == ImportTypes::Natural {
+            return Ok(Types::Natural { codec });
         }
         let mut keep: Vec<String> =
             self.codecs.iter().filter_map(|(column, _)| column.clone()).collect();
