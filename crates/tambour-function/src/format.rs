@@ -40,6 +40,11 @@ pub(super) fn to_string(call: &Call) -> Result<ArrayRef, FunctionError> {
             let numbers = values.as_primitive::<UInt32Type>();
             printed(numbers.len(), |row, text| print::ipv4(numbers.value(row), text))
         }
+        DataType::Int256 | DataType::UInt256 => {
+            let is_signed = operand.data_type == DataType::Int256;
+            let numbers = values.as_fixed_size_binary();
+            printed(numbers.len(), |row, text| print::wide(numbers.value(row), is_signed, text))
+        }
         DataType::String => Ok(values),
         _ => cast(&values, &ArrowType::Utf8View),
     }

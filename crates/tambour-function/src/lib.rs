@@ -11,11 +11,16 @@
 )]
 
 mod access;
+mod accurate;
+mod age;
 mod arithmetic;
 mod array;
 mod calendar;
 mod civil;
+mod compose;
 mod conversion;
+mod decimal;
+mod digest;
 mod element;
 mod error;
 mod format;
@@ -29,14 +34,17 @@ mod network;
 mod number;
 mod parse;
 mod pattern;
+mod period;
 mod piece;
 mod reduce;
+mod retype;
 mod shift;
 mod string;
 mod supertype;
 mod text;
 mod url;
 pub mod value;
+mod week;
 mod zone;
 
 pub use error::FunctionError;
@@ -183,6 +191,17 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     number::FUNCTIONS,
     shift::FUNCTIONS,
     pattern::FUNCTIONS,
+    accurate::FUNCTIONS[0],
+    accurate::FUNCTIONS[1],
+    accurate::FUNCTIONS[2],
+    age::FUNCTIONS,
+    compose::FUNCTIONS,
+    decimal::FUNCTIONS,
+    digest::FUNCTIONS,
+    period::FUNCTIONS,
+    retype::FUNCTIONS[0],
+    retype::FUNCTIONS[1],
+    week::FUNCTIONS,
 ];
 
 /// All functions of keys.
