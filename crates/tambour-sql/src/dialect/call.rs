@@ -1,7 +1,7 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, gathered, lambda, meant, operator, refused, sets, tuples};
+use super::{aggregate, gathered, lambda, meant, operator, refused, retype, sets, tuples};
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -22,6 +22,13 @@ const RENAMED: &[(&str, &str)] = &[
     ("arrayJoin", "unnest"),
     ("toTypeName", "toTypeName"),
     ("array_remove", "array_remove_all"),
+    ("stddevPopStable", "stddev_pop"),
+    ("stddevSampStable", "stddev"),
+    ("varPopStable", "var_pop"),
+    ("varSampStable", "var"),
+    ("covarPopStable", "covar_pop"),
+    ("covarSampStable", "covar_samp"),
+    ("corrStable", "corr"),
     ("stddevPop", "stddev_pop"),
     ("stddevSamp", "stddev"),
     ("varPop", "var_pop"),
@@ -71,11 +78,17 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
                 *expr = replacement;
             }
         }
-        Expr::Cast { expr: inner, data_type, .. } => {
-            if let Some((name, arguments)) = conversion(data_type) {
+        Expr::Cast { expr: inner, data_type, .. } if *data_type != DataType::Boolean => {
+            let plain = if matches!(data_type, DataType::Nullable(_)) { None } else { conversion(data_type) };
+            if let Some((name, arguments)) = plain {
                 let mut all = vec![take(inner)];
                 all.extend(arguments);
                 *expr = Expr::Function(call(name, all));
+            } else {
+                match retype::cast(take(inner), data_type) {
+                    Ok(call) => *expr = call,
+                    Err(value) => **inner = value,
+                }
             }
         }
         // DataFusion's own POSITION counts characters and looks the other way round.
@@ -244,6 +257,10 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
             format!("the parametric function {written}"),
             "those here are quantile, quantiles and their like",
         ));
+    }
+    if written.eq_ignore_ascii_case("toTypeName") {
+        let shown = arguments(function).unwrap_or_default().into_iter().map(retype::shown);
+        set_arguments(function, shown.collect());
     }
     if lambda::rewrite(function, &written)? || rewrite_plain(function, &written) {
         return Ok(None);

@@ -2,7 +2,7 @@
 
 use super::columns::{self, Catalog};
 use super::{
-    alias, array_join, call, joins, limits, naming, refused, scalar, settings, unions, values,
+    alias, array_join, call, joins, limits, naming, refused, retype, scalar, settings, unions, values,
 };
 use crate::SqlError;
 use crate::functions::joined::Strictness;
@@ -50,6 +50,7 @@ impl VisitorMut for Rewriter<'_> {
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
         columns::dotted(expr, self.catalog);
+        retype::constant(expr);
         flow(call::rewrite(expr))
     }
 }

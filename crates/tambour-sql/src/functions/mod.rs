@@ -72,6 +72,11 @@ pub(crate) fn canonical(written: &str) -> Option<&'static str> {
         .or_else(|| readable::canonical(written))
 }
 
+/// True for a function whose result is 0 or 1 and means no or yes.
+pub(crate) fn is_predicate(name: &str) -> bool {
+    function::find_in_queries(name).is_some_and(function::Function::is_predicate)
+}
+
 /// Names of all functions that ClickHouse has and this crate adds or renames, for completion.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> =

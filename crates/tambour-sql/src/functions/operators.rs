@@ -109,6 +109,7 @@ fn arithmetic(
     right: &Expr,
     schema: &DFSchema,
 ) -> Result<Option<Expr>> {
+    let (left, right) = (&counted(left, schema)?, &counted(right, schema)?);
     let fields = [field_of(left, schema)?, field_of(right, schema)?];
     if let Some(planned) = moments(left, operator, right, &fields) {
         return Ok(Some(planned));
@@ -129,6 +130,12 @@ fn arithmetic(
     Ok(Some(binary(operand(left, left_field), operator, operand(right, right_field))))
 }
 
+/// A condition as 0 or 1, other values as they are.
+fn counted(side: &Expr, schema: &DFSchema) -> Result<Expr> {
+    let is_flag = *field_of(side, schema)?.data_type() == ArrowType::Boolean;
+    Ok(if is_flag { cast(side.clone(), ArrowType::UInt8) } else { side.clone() })
+}
+
 /// With a float the result is a Float64, whatever the widths.
 fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]) -> Option<Expr> {
     let types = [fields[0].data_type(), fields[1].data_type()];
@@ -144,9 +151,15 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
 
 /// The remainder; that of floats is what a quotient without its fraction leaves.
 fn remainder(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let (left, right) = (&counted(left, schema)?, &counted(right, schema)?);
     let is_float =
         |side: &Expr| Ok::<_, DataFusionError>(field_of(side, schema)?.data_type().is_floating());
+    let is_decimal =
+        |side: &Expr| Ok::<_, DataFusionError>(field_of(side, schema)?.data_type().is_decimal());
     if !is_float(left)? && !is_float(right)? {
+        if is_decimal(left)? || is_decimal(right)? {
+            return Ok(scalar::call("modulo", vec![left.clone(), right.clone()]));
+        }
         return Ok(None);
     }
     let side = |side: &Expr| cast(side.clone(), ArrowType::Float64);
