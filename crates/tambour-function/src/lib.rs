@@ -28,6 +28,7 @@ mod hash;
 mod identifier;
 mod json;
 mod map;
+mod mixing;
 mod math;
 mod moment;
 mod network;
@@ -39,9 +40,11 @@ mod piece;
 mod reduce;
 mod retype;
 mod shift;
+mod small;
 mod string;
 mod supertype;
 mod text;
+mod transform;
 mod url;
 pub mod value;
 mod week;
@@ -146,7 +149,7 @@ const FAMILIES: &[&[Function]] = &[
     conversion::FUNCTIONS,
     arithmetic::FUNCTIONS,
     text::FUNCTIONS,
-    hash::FUNCTIONS,
+    hash::FUNCTIONS[0],
     string::search::FUNCTIONS[0],
 ];
 
@@ -160,6 +163,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     array::number::FUNCTIONS,
     array::set::FUNCTIONS,
     json::extract::FUNCTIONS,
+    json::path::FUNCTIONS,
     json::simple::FUNCTIONS,
     map::FUNCTIONS,
     math::bit::FUNCTIONS,
@@ -200,7 +204,11 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     compose::FUNCTIONS,
     decimal::FUNCTIONS,
     digest::FUNCTIONS,
+    hash::FUNCTIONS[1],
+    mixing::FUNCTIONS,
     period::FUNCTIONS,
+    small::FUNCTIONS,
+    transform::FUNCTIONS,
     retype::FUNCTIONS[0],
     retype::FUNCTIONS[1],
     week::FUNCTIONS,

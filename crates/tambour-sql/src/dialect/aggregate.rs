@@ -134,9 +134,18 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             function.null_treatment = Some(NullTreatment::IgnoreNulls);
         }
         "argMin" | "argMax" => extreme(function, written)?,
-        _ if written.eq_ignore_ascii_case("array_agg") => group_array(function, written, None)?,
-        "groupArray" => group_array(function, written, None)?,
-        "groupUniqArray" => group_array(function, written, Some(DuplicateTreatment::Distinct))?,
+        _ if written.eq_ignore_ascii_case("array_agg") => {
+            group_array(function, written, None)?;
+            return Ok(Some(never_null(function)));
+        }
+        "groupArray" => {
+            group_array(function, written, None)?;
+            return Ok(Some(never_null(function)));
+        }
+        "groupUniqArray" => {
+            group_array(function, written, Some(DuplicateTreatment::Distinct))?;
+            return Ok(Some(never_null(function)));
+        }
         "quantileDeterministic" | "quantilesDeterministic" | "medianDeterministic" => {
             // What decides which values are looked at is not needed where all of them are.
             let mut list = arguments(function).unwrap_or_default();
@@ -243,6 +252,11 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), SqlError> {
         list.clauses.push(FunctionArgumentClause::OrderBy(vec![order]));
     }
     Ok(())
+}
+
+/// An array of no rows is empty.
+fn never_null(function: &Function) -> Expr {
+    Expr::Function(call("assumeNotNull", vec![Expr::Function(function.clone())]))
 }
 
 /// Arrays of groups hold no NULLs.

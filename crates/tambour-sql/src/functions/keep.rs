@@ -48,6 +48,7 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     })?;
     let plan = plan.map_data(|plan| sorted(plan, &schema))?;
     let plan = plan.map_data(LogicalPlan::recompute_schema)?;
+    let plan = plan.map_data(unnested)?;
     let plan = if finish.iter().all(Option::is_none) {
         plan
     } else {
@@ -57,6 +58,35 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         return Ok(plan);
     }
     Ok(Transformed::yes(filled(plan.data, &defaults)?))
+}
+
+/// A projection above an Unnest that gives its items the types that their arrays say.
+fn unnested(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Unnest(unnest) = &plan else { return Ok(plan) };
+    let input = unnest.input.schema();
+    let item_of = |index: usize| {
+        let source = *unnest.dependency_indices.get(index)?;
+        let is_list = unnest.list_type_columns.iter().any(|(list, _)| *list == source);
+        let field = input.fields().get(source).filter(|_| is_list)?;
+        match DataType::from_field(field).ok()? {
+            DataType::Array(item) if needs_name(&item) => Some(*item),
+            _ => None,
+        }
+    };
+    let types: Vec<Option<DataType>> = (0..plan.schema().fields().len()).map(item_of).collect();
+    if types.iter().all(Option::is_none) {
+        return Ok(plan);
+    }
+    let schema = Arc::clone(plan.schema());
+    let columns = schema.iter().zip(types).map(|((qualifier, field), data_type)| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        match data_type {
+            Some(data_type) => Typed::call(column, &data_type)
+                .alias_qualified(qualifier.cloned(), field.name()),
+            None => column,
+        }
+    });
+    Ok(LogicalPlan::Projection(Projection::try_new(columns.collect(), Arc::new(plan))?))
 }
 
 /// What stands for each key of ROLLUP, CUBE and GROUPING SETS in the rows that are not grouped by it; `None` for NULL.
@@ -253,6 +283,14 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(typed(Expr::Case(case), data_type))
         }
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
+        Expr::ScalarFunction(call) if call.name() == "make_array" => {
+            Ok(match of_call(&call, schema) {
+                Some(data_type) => {
+                    Transformed::yes(Typed::call(Expr::ScalarFunction(call), &data_type))
+                }
+                None => Transformed::no(Expr::ScalarFunction(call)),
+            })
+        }
         Expr::ScalarFunction(call) => {
             let data_type = of_call(&call, schema);
             Ok(typed(Expr::ScalarFunction(call), data_type))
@@ -513,7 +551,12 @@ fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
     match call.name() {
         "coalesce" | "nvl" | "greatest" | "least" => common(call.args.iter(), schema),
         "nullif" => type_of(call.args.first()?, schema),
-        "make_array" => common(call.args.iter(), schema).map(|it| DataType::Array(Box::new(it))),
+        "make_array" => {
+            let may_be_null = |item: &Expr| item.to_field(schema).is_ok_and(|it| it.1.is_nullable());
+            let item = common(call.args.iter(), schema)?;
+            let has_nulls = call.args.iter().any(may_be_null);
+            Some(DataType::Array(Box::new(if has_nulls { item.made_nullable() } else { item })))
+        }
         "struct" => {
             let elements = call
                 .args
