@@ -49,16 +49,21 @@ const DEFAULTS: &[Function] = with_default! {
 pub(super) const FUNCTIONS: &[&[Function]] = &[CASTS, DEFAULTS, TEXTS];
 
 const CASTS: &[Function] = &[
-    Function::new("accurateCast", |n, s| accurate_type(n, s, 2), |c| {
-        let target = target(c.name, &signatures(c))?;
-        let found = accurate(c, &first(c)?, bare(&target))?;
-        let operand = first(c)?;
-        let lost = (0..found.len()).find(|row| found.is_null(*row) && !operand.values.is_null(*row));
-        match lost {
-            Some(row) => Err(c.value_error(row, format!("the value does not fit {target}"))),
-            None => Ok(found),
-        }
-    }),
+    Function::new(
+        "accurateCast",
+        |n, s| accurate_type(n, s, 2),
+        |c| {
+            let target = target(c.name, &signatures(c))?;
+            let found = accurate(c, &first(c)?, bare(&target))?;
+            let operand = first(c)?;
+            let lost =
+                (0..found.len()).find(|row| found.is_null(*row) && !operand.values.is_null(*row));
+            match lost {
+                Some(row) => Err(c.value_error(row, format!("the value does not fit {target}"))),
+                None => Ok(found),
+            }
+        },
+    ),
     Function::new(
         "accurateCastOrNull",
         |n, s| accurate_type(n, s, 2).map(DataType::made_nullable),
@@ -164,11 +169,7 @@ fn or_default(call: &Call, target: &DataType, index: usize) -> Result<ArrayRef, 
 }
 
 /// The values that are the same in the type; NULL for the others.
-fn accurate(
-    call: &Call,
-    operand: &Operand,
-    target: &DataType,
-) -> Result<ArrayRef, FunctionError> {
+fn accurate(call: &Call, operand: &Operand, target: &DataType) -> Result<ArrayRef, FunctionError> {
     let operand = super::undress(operand)?;
     if let Some(wanted) = integer(target) {
         let whole = whole_numbers(&operand)?;
@@ -213,11 +214,20 @@ fn whole_numbers(operand: &Operand) -> Result<Vec<Option<i128>>, FunctionError> 
     }
     if is_float(&operand.data_type) {
         let wide = cast(values, &ArrowType::Float64)?;
-        let whole = |float: f64| (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128);
-        return Ok(wide.as_primitive::<Float64Type>().iter().map(|it| it.and_then(whole)).collect());
+        let whole =
+            |float: f64| (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128);
+        return Ok(wide
+            .as_primitive::<Float64Type>()
+            .iter()
+            .map(|it| it.and_then(whole))
+            .collect());
     }
     let numbers = wide_integers(values)?;
-    Ok(numbers.into_iter().enumerate().map(|(row, number)| present(row).then_some(number)).collect())
+    Ok(numbers
+        .into_iter()
+        .enumerate()
+        .map(|(row, number)| present(row).then_some(number))
+        .collect())
 }
 
 fn floats(operand: &Operand, is_narrow: bool) -> Result<ArrayRef, FunctionError> {
@@ -293,9 +303,10 @@ fn instant_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
 fn ticks_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Text], &[Kind::ConstInteger, Kind::ConstText])?;
     match constant_integer(name, s, 1)?.unwrap_or(3) {
-        precision @ 0..=9 => {
-            Ok(DataType::DateTime64 { precision: precision as u8, zone: zone_argument(name, s, 2)? })
-        }
+        precision @ 0..=9 => Ok(DataType::DateTime64 {
+            precision: precision as u8,
+            zone: zone_argument(name, s, 2)?,
+        }),
         _ => Err(wrong(name, "the precision must be 0 to 9")),
     }
 }

@@ -20,28 +20,40 @@ use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("makeDate", |n, s| parts_type(n, s, 2..=3).map(|()| DataType::Date), |c| {
-        dates(c, DataType::Date)
-    })
+    Function::new(
+        "makeDate",
+        |n, s| parts_type(n, s, 2..=3).map(|()| DataType::Date),
+        |c| dates(c, DataType::Date),
+    )
     .any_case(),
-    Function::new("makeDate32", |n, s| parts_type(n, s, 2..=3).map(|()| DataType::Date32), |c| {
-        dates(c, DataType::Date32)
-    }),
+    Function::new(
+        "makeDate32",
+        |n, s| parts_type(n, s, 2..=3).map(|()| DataType::Date32),
+        |c| dates(c, DataType::Date32),
+    ),
     Function::new("makeDateTime", instant_type, instants),
     Function::new("makeDateTime64", ticks_type, instants),
-    Function::new("YYYYMMDDToDate", |n, s| digits_type(n, s, DataType::Date), |c| {
-        of_digits(c, DataType::Date)
-    }),
-    Function::new("YYYYMMDDToDate32", |n, s| digits_type(n, s, DataType::Date32), |c| {
-        of_digits(c, DataType::Date32)
-    }),
-    Function::new("fromDaysSinceYearZero", |n, s| digits_type(n, s, DataType::Date), |c| {
-        of_days(c, 0, u16::MAX.into())
-    })
+    Function::new(
+        "YYYYMMDDToDate",
+        |n, s| digits_type(n, s, DataType::Date),
+        |c| of_digits(c, DataType::Date),
+    ),
+    Function::new(
+        "YYYYMMDDToDate32",
+        |n, s| digits_type(n, s, DataType::Date32),
+        |c| of_digits(c, DataType::Date32),
+    ),
+    Function::new(
+        "fromDaysSinceYearZero",
+        |n, s| digits_type(n, s, DataType::Date),
+        |c| of_days(c, 0, u16::MAX.into()),
+    )
     .aliases(&["FROM_DAYS"]),
-    Function::new("fromDaysSinceYearZero32", |n, s| digits_type(n, s, DataType::Date32), |c| {
-        of_days(c, civil::FIRST_DAY.into(), civil::LAST_DAY.into())
-    }),
+    Function::new(
+        "fromDaysSinceYearZero32",
+        |n, s| digits_type(n, s, DataType::Date32),
+        |c| of_days(c, civil::FIRST_DAY.into(), civil::LAST_DAY.into()),
+    ),
     Function::new("fromUnixTimestamp64Second", |n, s| ticks_of(n, s, 0), from_unix),
     Function::new("fromUnixTimestamp64Milli", |n, s| ticks_of(n, s, 3), from_unix),
     Function::new("fromUnixTimestamp64Micro", |n, s| ticks_of(n, s, 6), from_unix),
@@ -211,11 +223,7 @@ fn of_days(call: &Call, first: i64, last: i64) -> Result<ArrayRef, FunctionError
     Ok(Arc::new(PrimitiveArray::<Date32Type>::from_iter_values(days)))
 }
 
-fn ticks_of(
-    name: &'static str,
-    s: &[Signature],
-    precision: u8,
-) -> Result<DataType, FunctionError> {
+fn ticks_of(name: &'static str, s: &[Signature], precision: u8) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=2)?;
     match s.first().map(|first| &first.data_type) {
         Some(number) if integer(number).is_some() => {}

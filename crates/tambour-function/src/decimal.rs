@@ -178,11 +178,7 @@ pub(super) fn decimals(
     array(numbers, *precision, *scale)
 }
 
-fn array(
-    numbers: Vec<Option<i256>>,
-    precision: u8,
-    scale: u8,
-) -> Result<ArrayRef, FunctionError> {
+fn array(numbers: Vec<Option<i256>>, precision: u8, scale: u8) -> Result<ArrayRef, FunctionError> {
     let make = FunctionError::arrow("make decimals");
     let scale = i8::try_from(scale).unwrap_or(i8::MAX);
     if precision <= 38 {

@@ -32,21 +32,31 @@ const OF_KEYS: &[Function] = &[
 ];
 
 const OF_QUERIES: &[Function] = &[
-    Function::new("murmurHash2_32", |n, s| hash_type(n, s, DataType::UInt32), |c| {
-        hash(c, Kind::Murmur2Narrow)
-    }),
-    Function::new("murmurHash2_64", |n, s| hash_type(n, s, DataType::UInt64), |c| {
-        hash(c, Kind::Murmur2)
-    }),
-    Function::new("gccMurmurHash", |n, s| hash_type(n, s, DataType::UInt64), |c| {
-        hash(c, Kind::Murmur2Gcc)
-    }),
-    Function::new("murmurHash3_32", |n, s| hash_type(n, s, DataType::UInt32), |c| {
-        hash(c, Kind::Murmur3Narrow)
-    }),
-    Function::new("murmurHash3_64", |n, s| hash_type(n, s, DataType::UInt64), |c| {
-        hash(c, Kind::Murmur3)
-    }),
+    Function::new(
+        "murmurHash2_32",
+        |n, s| hash_type(n, s, DataType::UInt32),
+        |c| hash(c, Kind::Murmur2Narrow),
+    ),
+    Function::new(
+        "murmurHash2_64",
+        |n, s| hash_type(n, s, DataType::UInt64),
+        |c| hash(c, Kind::Murmur2),
+    ),
+    Function::new(
+        "gccMurmurHash",
+        |n, s| hash_type(n, s, DataType::UInt64),
+        |c| hash(c, Kind::Murmur2Gcc),
+    ),
+    Function::new(
+        "murmurHash3_32",
+        |n, s| hash_type(n, s, DataType::UInt32),
+        |c| hash(c, Kind::Murmur3Narrow),
+    ),
+    Function::new(
+        "murmurHash3_64",
+        |n, s| hash_type(n, s, DataType::UInt64),
+        |c| hash(c, Kind::Murmur3),
+    ),
 ];
 
 /// A hash function.

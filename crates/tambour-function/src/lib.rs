@@ -28,15 +28,17 @@ mod hash;
 mod identifier;
 mod json;
 mod map;
-mod mixing;
 mod math;
+mod mixing;
 mod moment;
+mod nested;
 mod network;
 mod number;
 mod parse;
 mod pattern;
 mod period;
 mod piece;
+mod reading;
 mod reduce;
 mod retype;
 mod shift;
@@ -209,6 +211,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     period::FUNCTIONS,
     small::FUNCTIONS,
     transform::FUNCTIONS,
+    reading::FUNCTIONS,
     retype::FUNCTIONS[0],
     retype::FUNCTIONS[1],
     week::FUNCTIONS,

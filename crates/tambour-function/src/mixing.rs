@@ -14,14 +14,22 @@ use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("intHash32", |n, s| number_type(n, s, DataType::UInt32), |c| {
-        let words = words(c)?;
-        c.make_integers(|row| i128::from(mixed_32(words[row])))
-    }),
-    Function::new("intHash64", |n, s| number_type(n, s, DataType::UInt64), |c| {
-        let words = words(c)?;
-        c.make_integers(|row| i128::from(mixed_64(words[row])))
-    }),
+    Function::new(
+        "intHash32",
+        |n, s| number_type(n, s, DataType::UInt32),
+        |c| {
+            let words = words(c)?;
+            c.make_integers(|row| i128::from(mixed_32(words[row])))
+        },
+    ),
+    Function::new(
+        "intHash64",
+        |n, s| number_type(n, s, DataType::UInt64),
+        |c| {
+            let words = words(c)?;
+            c.make_integers(|row| i128::from(mixed_64(words[row])))
+        },
+    ),
     Function::new("jumpConsistentHash", jump_type, |c| {
         let (keys, buckets) = (c.integers(0)?, c.integers(1)?);
         c.make_integers(|row| {
@@ -70,7 +78,9 @@ fn number_type(
     match type_at(s, 0) {
         DataType::Date | DataType::DateTime { .. } => Ok(result),
         number if integer(number).is_some() => Ok(result),
-        other => Err(wrong(name, format!("it takes an integer, a Date or a DateTime, not {other}"))),
+        other => {
+            Err(wrong(name, format!("it takes an integer, a Date or a DateTime, not {other}")))
+        }
     }
 }
 
@@ -102,9 +112,8 @@ fn jump_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
 
 /// Java's hash of a text, over its bytes.
 fn of_java(text: &[u8]) -> i32 {
-    text.iter().fold(0_i32, |hash, byte| {
-        hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed()))
-    })
+    text.iter()
+        .fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed())))
 }
 
 /// The checksum of ECMA-182 with its bits in the other order.
@@ -165,9 +174,7 @@ pub(super) fn murmur_2_64(text: &[u8], seed: u64) -> u64 {
 
 /// MurmurHash3 of 32 bits.
 pub(super) fn murmur_3_32(text: &[u8]) -> u32 {
-    let mix = |word: u32| {
-        word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
-    };
+    let mix = |word: u32| word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let mut hash = 0_u32;
     let mut chunks = text.chunks_exact(4);
     for chunk in &mut chunks {

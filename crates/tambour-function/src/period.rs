@@ -4,6 +4,7 @@
 use super::calendar::with_clock;
 use super::civil::{self, DAY};
 use super::moment::{self, Moments};
+use super::pattern::{MONTHS, WEEKDAYS};
 use super::week::{local_days, saturated};
 use super::zone::{Clock, Fixed, Zone};
 use super::{Call, Function, Signature, expect_count, wrong};
@@ -17,106 +18,148 @@ use tambour_part::types::DataType;
 
 /// Days from 0000-01-01 to 1970-01-01.
 pub(super) const YEAR_ZERO: i64 = 719_528;
-const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-];
-const WEEKDAYS: [&str; 7] =
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("toRelativeYearNum", |n, s| part_type(n, s, DataType::UInt16), |c| {
-        by_day::<UInt16Type>(c, |day| civil::from_days(day).year as u16)
-    }),
-    Function::new("toRelativeQuarterNum", |n, s| part_type(n, s, DataType::UInt32), |c| {
-        by_day::<UInt32Type>(c, |day| {
-            let date = civil::from_days(day);
-            date.year as u32 * 4 + u32::from((date.month - 1) / 3)
-        })
-    }),
-    Function::new("toRelativeMonthNum", |n, s| part_type(n, s, DataType::UInt32), |c| {
-        by_day::<UInt32Type>(c, |day| {
-            let date = civil::from_days(day);
-            date.year as u32 * 12 + u32::from(date.month)
-        })
-    }),
-    Function::new("toRelativeWeekNum", |n, s| part_type(n, s, DataType::UInt32), |c| {
-        by_day::<UInt32Type>(c, |day| ((day + 3) / 7).max(0) as u32)
-    }),
-    Function::new("toRelativeDayNum", |n, s| part_type(n, s, DataType::UInt32), |c| {
-        by_day::<UInt32Type>(c, |day| day.max(0) as u32)
-    }),
-    Function::new("toRelativeHourNum", |n, s| part_type(n, s, DataType::UInt32), |c| {
-        by_second(c, 3_600)
-    }),
-    Function::new("toRelativeMinuteNum", |n, s| part_type(n, s, DataType::UInt32), |c| {
-        by_second(c, 60)
-    }),
-    Function::new("toRelativeSecondNum", |n, s| part_type(n, s, DataType::UInt32), |c| {
-        by_second(c, 1)
-    }),
-    Function::new("toDaysSinceYearZero", |n, s| part_type(n, s, DataType::UInt32), |c| {
-        by_day::<UInt32Type>(c, |day| (i64::from(day) + YEAR_ZERO) as u32)
-    })
+    Function::new(
+        "toRelativeYearNum",
+        |n, s| part_type(n, s, DataType::UInt16),
+        |c| by_day::<UInt16Type>(c, |day| civil::from_days(day).year as u16),
+    ),
+    Function::new(
+        "toRelativeQuarterNum",
+        |n, s| part_type(n, s, DataType::UInt32),
+        |c| {
+            by_day::<UInt32Type>(c, |day| {
+                let date = civil::from_days(day);
+                date.year as u32 * 4 + u32::from((date.month - 1) / 3)
+            })
+        },
+    ),
+    Function::new(
+        "toRelativeMonthNum",
+        |n, s| part_type(n, s, DataType::UInt32),
+        |c| {
+            by_day::<UInt32Type>(c, |day| {
+                let date = civil::from_days(day);
+                date.year as u32 * 12 + u32::from(date.month)
+            })
+        },
+    ),
+    Function::new(
+        "toRelativeWeekNum",
+        |n, s| part_type(n, s, DataType::UInt32),
+        |c| by_day::<UInt32Type>(c, |day| ((day + 3) / 7).max(0) as u32),
+    ),
+    Function::new(
+        "toRelativeDayNum",
+        |n, s| part_type(n, s, DataType::UInt32),
+        |c| by_day::<UInt32Type>(c, |day| day.max(0) as u32),
+    ),
+    Function::new(
+        "toRelativeHourNum",
+        |n, s| part_type(n, s, DataType::UInt32),
+        |c| by_second(c, 3_600),
+    ),
+    Function::new(
+        "toRelativeMinuteNum",
+        |n, s| part_type(n, s, DataType::UInt32),
+        |c| by_second(c, 60),
+    ),
+    Function::new(
+        "toRelativeSecondNum",
+        |n, s| part_type(n, s, DataType::UInt32),
+        |c| by_second(c, 1),
+    ),
+    Function::new(
+        "toDaysSinceYearZero",
+        |n, s| part_type(n, s, DataType::UInt32),
+        |c| by_day::<UInt32Type>(c, |day| (i64::from(day) + YEAR_ZERO) as u32),
+    )
     .aliases(&["TO_DAYS"]),
-    Function::new("toDaysInMonth", |n, s| part_type(n, s, DataType::UInt8), |c| {
-        by_day::<arrow_array::types::UInt8Type>(c, |day| {
-            let date = civil::from_days(day);
-            civil::days_in_month(date.year, date.month.into()) as u8
-        })
-    }),
-    Function::new("toLastDayOfMonth", |n, s| part_type(n, s, DataType::Date), |c| {
-        by_day::<Date32Type>(c, |day| saturated(last_of_month(day)))
-    })
+    Function::new(
+        "toDaysInMonth",
+        |n, s| part_type(n, s, DataType::UInt8),
+        |c| {
+            by_day::<arrow_array::types::UInt8Type>(c, |day| {
+                let date = civil::from_days(day);
+                civil::days_in_month(date.year, date.month.into()) as u8
+            })
+        },
+    ),
+    Function::new(
+        "toLastDayOfMonth",
+        |n, s| part_type(n, s, DataType::Date),
+        |c| by_day::<Date32Type>(c, |day| saturated(last_of_month(day))),
+    )
     .aliases(&["LAST_DAY"]),
-    Function::new("toMillisecond", |n, s| fraction_type(n, s, DataType::UInt16), |c| {
-        fraction(c, 1_000)
-    })
+    Function::new(
+        "toMillisecond",
+        |n, s| fraction_type(n, s, DataType::UInt16),
+        |c| fraction(c, 1_000),
+    )
     .aliases(&["millisecond"]),
-    Function::new("toMicrosecond", |n, s| fraction_type(n, s, DataType::UInt32), |c| {
-        fraction(c, 1_000_000)
-    })
+    Function::new(
+        "toMicrosecond",
+        |n, s| fraction_type(n, s, DataType::UInt32),
+        |c| fraction(c, 1_000_000),
+    )
     .aliases(&["microsecond"]),
-    Function::new("toNanosecond", |n, s| fraction_type(n, s, DataType::UInt32), |c| {
-        fraction(c, 1_000_000_000)
-    })
+    Function::new(
+        "toNanosecond",
+        |n, s| fraction_type(n, s, DataType::UInt32),
+        |c| fraction(c, 1_000_000_000),
+    )
     .aliases(&["nanosecond"]),
     Function::new("timeSlot", slot_type, slot),
-    Function::new("monthName", |n, s| part_type(n, s, DataType::String), |c| {
-        let days = local_days(c, &moment::zone(c, 1)?)?;
-        c.make_texts(|row, out| {
-            let month = usize::from(civil::from_days(days.value(row)).month) - 1;
-            out.extend_from_slice(MONTHS[month].as_bytes());
-        })
-    })
+    Function::new(
+        "monthName",
+        |n, s| part_type(n, s, DataType::String),
+        |c| {
+            let days = local_days(c, &moment::zone(c, 1)?)?;
+            c.make_texts(|row, out| {
+                let month = usize::from(civil::from_days(days.value(row)).month) - 1;
+                out.extend_from_slice(MONTHS[month].as_bytes());
+            })
+        },
+    )
     .any_case(),
     Function::new("dateName", name_type, date_name).any_case(),
-    Function::new("toTimezone", |n, s| zoned_type(n, s), |c| {
-        match &c.result {
+    Function::new(
+        "toTimezone",
+        |n, s| zoned_type(n, s),
+        |c| match &c.result {
             DataType::DateTime { .. } | DataType::DateTime64 { .. } => {
                 let values = super::cast(&c.values(0)?, &arrow_schema::DataType::Int64)?;
                 let ticks = arrow_array::cast::AsArray::as_primitive::<Int64Type>(&values).clone();
                 moment::from_ticks(ticks, c.result)
             }
             other => Err(wrong(c.name, format!("it does not take {other}"))),
-        }
-    })
+        },
+    )
     .aliases(&["toTimeZone"]),
-    Function::new("timezoneOf", |n, s| of_zone_type(n, s, DataType::String), |c| {
-        let zone = zone_of(c)?.unwrap_or_else(|| "UTC".to_owned());
-        c.make_texts(|_, out| out.extend_from_slice(zone.as_bytes()))
-    })
+    Function::new(
+        "timezoneOf",
+        |n, s| of_zone_type(n, s, DataType::String),
+        |c| {
+            let zone = zone_of(c)?.unwrap_or_else(|| "UTC".to_owned());
+            c.make_texts(|_, out| out.extend_from_slice(zone.as_bytes()))
+        },
+    )
     .aliases(&["timeZoneOf"]),
-    Function::new("timezoneOffset", |n, s| of_zone_type(n, s, DataType::Int32), |c| {
-        let zone = Zone::of(zone_of(c)?.as_deref())?;
-        let seconds = Moments::of(c, 0)?.seconds(&zone);
-        c.make_integers(|row| {
-            let instant = seconds.value(row);
-            let (day, time) = zone.local(instant);
-            i128::from(day * DAY + time - instant)
-        })
-    })
+    Function::new(
+        "timezoneOffset",
+        |n, s| of_zone_type(n, s, DataType::Int32),
+        |c| {
+            let zone = Zone::of(zone_of(c)?.as_deref())?;
+            let seconds = Moments::of(c, 0)?.seconds(&zone);
+            c.make_integers(|row| {
+                let instant = seconds.value(row);
+                let (day, time) = zone.local(instant);
+                i128::from(day * DAY + time - instant)
+            })
+        },
+    )
     .aliases(&["timeZoneOffset"]),
 ];
 

@@ -110,9 +110,10 @@ fn check(name: &'static str, source: &DataType, target: &DataType) -> Result<(),
     match (source, target) {
         _ if source == target => Ok(()),
         (DataType::Array(have), DataType::Array(wanted)) => check(name, have, wanted),
-        (DataType::Tuple(have), DataType::Tuple(wanted)) if have.len() == wanted.len() => {
-            have.iter().zip(wanted).try_for_each(|((_, have), (_, wanted))| check(name, have, wanted))
-        }
+        (DataType::Tuple(have), DataType::Tuple(wanted)) if have.len() == wanted.len() => have
+            .iter()
+            .zip(wanted)
+            .try_for_each(|((_, have), (_, wanted))| check(name, have, wanted)),
         (DataType::Map(key, value), DataType::Map(other_key, other_value)) => {
             check(name, key, other_key)?;
             check(name, value, other_value)
@@ -121,10 +122,16 @@ fn check(name: &'static str, source: &DataType, target: &DataType) -> Result<(),
         (DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..), DataType::String) => Ok(()),
         (DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..), _) => refused(),
         (_, DataType::Decimal { .. }) => {
-            if is_number(source) || is_text(source) { Ok(()) } else { refused() }
+            if is_number(source) || is_text(source) {
+                Ok(())
+            } else {
+                refused()
+            }
         }
         (_, DataType::FixedString(_) | DataType::Enum8(_) | DataType::Enum16(_)) => {
-            if is_text(source) || integer(source).is_some() && !matches!(target, DataType::FixedString(_)) {
+            if is_text(source)
+                || integer(source).is_some() && !matches!(target, DataType::FixedString(_))
+            {
                 Ok(())
             } else {
                 refused()
@@ -465,9 +472,9 @@ fn wide_type(
 ) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=1)?;
     match s.first().map(|first| bare(&first.data_type)) {
-        Some(
-            DataType::Int128 | DataType::UInt128 | DataType::Int256 | DataType::UInt256,
-        ) => Ok(result),
+        Some(DataType::Int128 | DataType::UInt128 | DataType::Int256 | DataType::UInt256) => {
+            Ok(result)
+        }
         Some(taken) if is_text(taken) || is_number(taken) => Ok(result),
         Some(other) => Err(wrong(name, format!("it does not take {other}"))),
         None => Err(wrong(name, "it takes an argument")),
@@ -559,7 +566,8 @@ fn whole_numbers(call: &Call, values: &ArrayRef) -> Result<Vec<i256>, FunctionEr
         ArrowType::Float32 | ArrowType::Float64 => {
             let floats = cast(values, &ArrowType::Float64)?;
             let floats = floats.as_primitive::<Float64Type>();
-            let bad = |float: Option<f64>| float.is_some_and(|it| it.is_nan() || it.abs() >= 1.7e38);
+            let bad =
+                |float: Option<f64>| float.is_some_and(|it| it.is_nan() || it.abs() >= 1.7e38);
             if let Some(row) = floats.iter().position(bad) {
                 return Err(call.value_error(row, "the number is out of range"));
             }

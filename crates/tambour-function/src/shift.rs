@@ -179,7 +179,9 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
                     // What is out of range wraps around.
                     return Ok(instants.value(row).wrapping_add(by));
                 }
-                let by = by.checked_mul(per_second).filter(|_| count(row).checked_mul(seconds) == Some(by));
+                let by = by
+                    .checked_mul(per_second)
+                    .filter(|_| count(row).checked_mul(seconds) == Some(by));
                 let moved = by.and_then(|by| instants.value(row).checked_add(by));
                 moved.filter(inside).map_or_else(|| left(row, 0), Ok)
             })

@@ -31,8 +31,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
 fn bar_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Number, Kind::Number, Kind::Number], &[Kind::Number])?;
     if let Some(width) = s.get(3) {
-        let constant = width.constant.as_ref().map(|constant| super::cast(constant, &ArrowType::Float64));
-        let width = constant.transpose()?.map(|it| it.as_primitive::<arrow_array::types::Float64Type>().value(0));
+        let constant =
+            width.constant.as_ref().map(|constant| super::cast(constant, &ArrowType::Float64));
+        let width = constant
+            .transpose()?
+            .map(|it| it.as_primitive::<arrow_array::types::Float64Type>().value(0));
         if !width.is_some_and(|width| (1.0..=WIDTH_MAX).contains(&width)) {
             return Err(wrong(name, "the width must be a constant from 1 to 1000"));
         }
@@ -136,7 +139,8 @@ fn ranges_4(call: &Call) -> Result<ArrayRef, FunctionError> {
         let free = 32 - bits.get(row).clamp(0, 32) as u32;
         if free == 32 { u32::MAX } else { (1_u32 << free) - 1 }
     };
-    let first = UInt32Array::from_iter_values((0..call.rows).map(|row| addresses[row] & !mask(row)));
+    let first =
+        UInt32Array::from_iter_values((0..call.rows).map(|row| addresses[row] & !mask(row)));
     let last = UInt32Array::from_iter_values((0..call.rows).map(|row| addresses[row] | mask(row)));
     tuples(call, vec![Arc::new(first), Arc::new(last)])
 }

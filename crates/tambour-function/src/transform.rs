@@ -9,11 +9,14 @@ use arrow_select::interleave::interleave;
 use tambour_part::types::DataType;
 
 /// The function of this room.
-pub(super) const FUNCTIONS: &[Function] =
-    &[Function::new("transform", transform_type, transform)];
+pub(super) const FUNCTIONS: &[Function] = &[Function::new("transform", transform_type, transform)];
 
 /// The item type of a constant array without NULLs.
-fn constant_item(name: &'static str, s: &[Signature], index: usize) -> Result<DataType, FunctionError> {
+fn constant_item(
+    name: &'static str,
+    s: &[Signature],
+    index: usize,
+) -> Result<DataType, FunctionError> {
     let problem = || wrong(name, "the second and the third argument must be constant arrays");
     match s.get(index) {
         Some(Signature { data_type: DataType::Array(item), constant: Some(_) }) => {
@@ -24,7 +27,11 @@ fn constant_item(name: &'static str, s: &[Signature], index: usize) -> Result<Da
 }
 
 /// Integers and floats that have no common type are compared by their values in ClickHouse; they are refused.
-fn common(name: &'static str, left: &DataType, right: &DataType) -> Result<DataType, FunctionError> {
+fn common(
+    name: &'static str,
+    left: &DataType,
+    right: &DataType,
+) -> Result<DataType, FunctionError> {
     supertype(left, right)
         .ok_or_else(|| wrong(name, format!("there is no common type of {left} and {right}")))
 }

@@ -15,32 +15,48 @@ use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] = &[
-    Function::new("toWeek", |n, s| mode_type(n, s, DataType::UInt8), |c| {
-        by_mode::<UInt8Type>(c, |day, mode| year_week(day, mode).1 as u8)
-    })
+    Function::new(
+        "toWeek",
+        |n, s| mode_type(n, s, DataType::UInt8),
+        |c| by_mode::<UInt8Type>(c, |day, mode| year_week(day, mode).1 as u8),
+    )
     .aliases(&["week"]),
-    Function::new("toYearWeek", |n, s| mode_type(n, s, DataType::UInt32), |c| {
-        by_mode::<UInt32Type>(c, |day, mode| {
-            let (year, week) = year_week(day, mode | WEEK_YEAR);
-            year as u32 * 100 + week
-        })
-    })
+    Function::new(
+        "toYearWeek",
+        |n, s| mode_type(n, s, DataType::UInt32),
+        |c| {
+            by_mode::<UInt32Type>(c, |day, mode| {
+                let (year, week) = year_week(day, mode | WEEK_YEAR);
+                year as u32 * 100 + week
+            })
+        },
+    )
     .aliases(&["yearweek"]),
-    Function::new("toISOYear", |n, s| part_type(n, s, DataType::UInt16), |c| {
-        by_mode::<UInt16Type>(c, |day, _| iso_year(day) as u16)
-    }),
-    Function::new("toISOWeek", |n, s| part_type(n, s, DataType::UInt8), |c| {
-        by_mode::<UInt8Type>(c, |day, _| iso_week(day))
-    }),
-    Function::new("toStartOfISOYear", |n, s| part_type(n, s, DataType::Date), |c| {
-        by_mode::<Date32Type>(c, |day, _| saturated(iso_year_start(iso_year(day))))
-    }),
-    Function::new("toLastDayOfWeek", |n, s| mode_type(n, s, DataType::Date), |c| {
-        by_mode::<Date32Type>(c, |day, mode| {
-            let start = if mode & MONDAY_FIRST == 0 { civil::sunday } else { civil::monday };
-            saturated(start(day) + 6)
-        })
-    }),
+    Function::new(
+        "toISOYear",
+        |n, s| part_type(n, s, DataType::UInt16),
+        |c| by_mode::<UInt16Type>(c, |day, _| iso_year(day) as u16),
+    ),
+    Function::new(
+        "toISOWeek",
+        |n, s| part_type(n, s, DataType::UInt8),
+        |c| by_mode::<UInt8Type>(c, |day, _| iso_week(day)),
+    ),
+    Function::new(
+        "toStartOfISOYear",
+        |n, s| part_type(n, s, DataType::Date),
+        |c| by_mode::<Date32Type>(c, |day, _| saturated(iso_year_start(iso_year(day)))),
+    ),
+    Function::new(
+        "toLastDayOfWeek",
+        |n, s| mode_type(n, s, DataType::Date),
+        |c| {
+            by_mode::<Date32Type>(c, |day, mode| {
+                let start = if mode & MONDAY_FIRST == 0 { civil::sunday } else { civil::monday };
+                saturated(start(day) + 6)
+            })
+        },
+    ),
 ];
 
 /// Weeks begin on Monday.
@@ -125,8 +141,7 @@ fn year_week(day: i32, mode: i64) -> (i32, u32) {
     let mut first = civil::to_days(year, 1, 1);
     let monday_first = i32::from(civil::weekday(first));
     let mut weekday = if is_monday_first { monday_first - 1 } else { monday_first % 7 };
-    let is_of_last_year =
-        |weekday: i32| if by_weekday { weekday != 0 } else { weekday >= 4 };
+    let is_of_last_year = |weekday: i32| if by_weekday { weekday != 0 } else { weekday >= 4 };
     if date.month == 1 && i32::from(date.day) <= 7 - weekday {
         if !has_week_year && is_of_last_year(weekday) {
             return (year, 0);

@@ -9,22 +9,35 @@ use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
-    Function::new("JSON_VALUE", |n, s| path_type(n, s, DataType::String), |c| {
-        let found = each(c, |value| match value {
-            Some(Json::Array(_) | Json::Object(_)) | None => String::new(),
-            Some(Json::Text(text)) => text.clone(),
-            Some(other) => written(other),
-        })?;
-        c.make_texts(|row, out| out.extend_from_slice(found[row].as_bytes()))
-    }),
-    Function::new("JSON_QUERY", |n, s| path_type(n, s, DataType::String), |c| {
-        let found = each(c, |value| value.map_or_else(String::new, |it| format!("[{}]", written(it))))?;
-        c.make_texts(|row, out| out.extend_from_slice(found[row].as_bytes()))
-    }),
-    Function::new("JSON_EXISTS", |n, s| path_type(n, s, DataType::UInt8), |c| {
-        let found = each(c, |value| value.is_some())?;
-        c.make_flags(|row| found[row])
-    })
+    Function::new(
+        "JSON_VALUE",
+        |n, s| path_type(n, s, DataType::String),
+        |c| {
+            let found = each(c, |value| match value {
+                Some(Json::Array(_) | Json::Object(_)) | None => String::new(),
+                Some(Json::Text(text)) => text.clone(),
+                Some(other) => written(other),
+            })?;
+            c.make_texts(|row, out| out.extend_from_slice(found[row].as_bytes()))
+        },
+    ),
+    Function::new(
+        "JSON_QUERY",
+        |n, s| path_type(n, s, DataType::String),
+        |c| {
+            let found =
+                each(c, |value| value.map_or_else(String::new, |it| format!("[{}]", written(it))))?;
+            c.make_texts(|row, out| out.extend_from_slice(found[row].as_bytes()))
+        },
+    ),
+    Function::new(
+        "JSON_EXISTS",
+        |n, s| path_type(n, s, DataType::UInt8),
+        |c| {
+            let found = each(c, |value| value.is_some())?;
+            c.make_flags(|row| found[row])
+        },
+    )
     .predicate(),
 ];
 
@@ -85,9 +98,7 @@ fn each<T>(call: &Call, make: impl Fn(Option<&Json>) -> T) -> Result<Vec<T>, Fun
         for step in &steps {
             at = match (at, step) {
                 (Some(Json::Object(_)), Step::Index(_)) => None,
-                (Some(value), step) => {
-                    value.at(std::slice::from_ref(step)).map(|(_, value)| value)
-                }
+                (Some(value), step) => value.at(std::slice::from_ref(step)).map(|(_, value)| value),
                 (None, _) => None,
             };
         }
@@ -102,7 +113,8 @@ mod tests {
 
     #[test]
     fn paths_are_names_and_numbers() {
-        for (path, count) in [("$", Some(0)), ("$.a", Some(1)), ("$.a[0].b", Some(3)), ("a", None)] {
+        for (path, count) in [("$", Some(0)), ("$.a", Some(1)), ("$.a[0].b", Some(3)), ("a", None)]
+        {
             assert_eq!(steps(path).map(|steps| steps.len()), count, "{path}");
         }
         for path in ["$.a[*]", "$..a", "$.a[x]", "$.", "$.a-b"] {

@@ -10,7 +10,7 @@ use super::super::{Call, Function, Operand, Signature, bare, find_in_queries, ta
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt32Array};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tambour_part::types::DataType;
 
 /// Counters that ClickHouse keeps for each value that `topK` is to find.
@@ -23,11 +23,19 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("reduceMap", map_type, by_key),
     Function::new("reduceTopK", top_type, |c| top(c, false)),
     Function::new("reduceTopKWeighted", weighted_type, |c| top(c, true)),
-    Function::new(
-        "reduceQuantileBFloat16",
-        rule!(Array Any => DataType::Float64),
-        bfloat16,
-    ),
+    Function::new("reduceQuantileBFloat16", rule!(Array Any => DataType::Float64), bfloat16),
+    Function::new("reduceGroupBitmap", wrapping_type, |c| {
+        let lists = c.lists(0)?;
+        let compared = compare_items(&[&lists.items])?;
+        let Some(compared) = compared.first() else {
+            return Err(wrong(c.name, "it takes integers"));
+        };
+        // The count has the type of the values, and wraps around.
+        c.make_integers(|row| {
+            let there = lists.range(row).filter(|at| !lists.is_null(*at));
+            there.map(|at| compared.get(at)).collect::<HashSet<_>>().len() as i128
+        })
+    }),
     Function::new("reduceSumWithOverflow", wrapping_type, wrapping_sum),
 ];
 
@@ -52,10 +60,7 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
 }
 
 /// The inner arrays of an array of them.
-fn inner_lists(
-    call: &Call,
-    items: &Operand,
-) -> Result<super::super::access::Lists, FunctionError> {
+fn inner_lists(call: &Call, items: &Operand) -> Result<super::super::access::Lists, FunctionError> {
     let operands = std::slice::from_ref(items);
     let rows = items.values.len();
     Call { name: call.name, operands, result: call.result, rows }.lists(0)
@@ -74,7 +79,8 @@ fn for_each_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
     match bare(item_of(type_at(s, 0))) {
         DataType::Array(item) => {
             let data_type = array_of(bare(item).clone());
-            let reduced = reducer(name, s)?.data_type(&[Signature { data_type, constant: None }])?;
+            let reduced =
+                reducer(name, s)?.data_type(&[Signature { data_type, constant: None }])?;
             Ok(array_of(reduced))
         }
         other => Err(wrong(name, format!("it takes arrays, not {other}"))),
@@ -126,7 +132,8 @@ fn map_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
     match bare(item_of(type_at(s, 0))) {
         DataType::Map(key, value) => {
             let data_type = array_of(bare(value).clone());
-            let reduced = reducer(name, s)?.data_type(&[Signature { data_type, constant: None }])?;
+            let reduced =
+                reducer(name, s)?.data_type(&[Signature { data_type, constant: None }])?;
             Ok(DataType::Map(key.clone(), Box::new(reduced)))
         }
         other => Err(wrong(name, format!("it takes maps here, not {other}"))),
@@ -229,7 +236,8 @@ fn top(call: &Call, is_weighted: bool) -> Result<ArrayRef, FunctionError> {
                 counters.len() - 1
             });
             if counters.len() as i64 > wanted * COUNTERS {
-                let problem = "more values than ClickHouse keeps counters for; count them by GROUP BY";
+                let problem =
+                    "more values than ClickHouse keeps counters for; count them by GROUP BY";
                 return Err(call.value_error(row, problem));
             }
             counters[slot].1 += weight;

@@ -202,7 +202,8 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
         let mut order: Vec<usize> = (0..pairs.len()).collect();
         order.sort_by(|a, b| value(&pairs[*a]).total_cmp(&value(&pairs[*b])));
         let mut ranks = vec![0.0; pairs.len()];
-        for group in order.chunk_by(|a, b| value(&pairs[*a]).total_cmp(&value(&pairs[*b])).is_eq()) {
+        for group in order.chunk_by(|a, b| value(&pairs[*a]).total_cmp(&value(&pairs[*b])).is_eq())
+        {
             let before = order.partition_point(|at| {
                 value(&pairs[*at]).total_cmp(&value(&pairs[group[0]])).is_lt()
             });

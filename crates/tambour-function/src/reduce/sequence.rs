@@ -19,12 +19,16 @@ const CONDITIONS_MAX: usize = 32;
 
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
-    Function::new("reduceSequenceMatch", |n, s| sequence_type(n, s, DataType::UInt8), |c| {
-        sequences(c, true)
-    }),
-    Function::new("reduceSequenceCount", |n, s| sequence_type(n, s, DataType::UInt64), |c| {
-        sequences(c, false)
-    }),
+    Function::new(
+        "reduceSequenceMatch",
+        |n, s| sequence_type(n, s, DataType::UInt8),
+        |c| sequences(c, true),
+    ),
+    Function::new(
+        "reduceSequenceCount",
+        |n, s| sequence_type(n, s, DataType::UInt64),
+        |c| sequences(c, false),
+    ),
 ];
 
 /// A part of a pattern.
@@ -127,7 +131,12 @@ fn sequence_type(
     let known = |step: &Step| !matches!(step, Step::Event(index) if *index >= conditions.len());
     match steps(&text) {
         Some(steps) if steps.iter().all(known) => Ok(result),
-        _ => Err(wrong(name, format!("the pattern {text:?} cannot be read; it is made of (?1), .*, . and (?t<=10) after an event"))),
+        _ => Err(wrong(
+            name,
+            format!(
+                "the pattern {text:?} cannot be read; it is made of (?1), .*, . and (?t<=10) after an event"
+            ),
+        )),
     }
 }
 
@@ -158,8 +167,7 @@ impl Search<'_> {
             }
             Step::Time(comparison, distance)
                 if is_there
-                    && comparison
-                        .holds(self.times[event].cmp(&(self.times[base] + distance))) =>
+                    && comparison.holds(self.times[event].cmp(&(self.times[base] + distance))) =>
             {
                 self.matched(step + 1, event, event)
             }

@@ -6,9 +6,9 @@ use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, DataType, DateTimeField, ExactNumberInfo, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval,
-    ObjectName, ObjectNamePart, UnaryOperator, Value,
+    BinaryOperator, CaseWhen, CeilFloorKind, DataType, DateTimeField, ExactNumberInfo, Expr,
+    Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
+    Interval, ObjectName, ObjectNamePart, UnaryOperator, Value,
 };
 
 /// Functions that DataFusion has under another name.
@@ -79,7 +79,11 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
             }
         }
         Expr::Cast { expr: inner, data_type, .. } if *data_type != DataType::Boolean => {
-            let plain = if matches!(data_type, DataType::Nullable(_)) { None } else { conversion(data_type) };
+            let plain = if matches!(data_type, DataType::Nullable(_)) {
+                None
+            } else {
+                conversion(data_type)
+            };
             if let Some((name, arguments)) = plain {
                 let mut all = vec![take(inner)];
                 all.extend(arguments);
@@ -107,7 +111,19 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
                 found
             };
         }
-        Expr::InSubquery { expr: operand, .. } if matches!(**operand, Expr::Tuple(_)) => {
+        // The engine knows tuples of names and literals only.
+        Expr::Tuple(elements)
+            if !elements.iter().all(|it| matches!(it, Expr::Identifier(_) | Expr::Value(_))) =>
+        {
+            *expr = Expr::Function(call("struct", std::mem::take(elements)));
+        }
+        Expr::Ceil { expr: inner, field: CeilFloorKind::Scale(scale) } => {
+            *expr = Expr::Function(call("ceil", vec![take(inner), Expr::Value(scale.clone())]));
+        }
+        Expr::Floor { expr: inner, field: CeilFloorKind::Scale(scale) } => {
+            *expr = Expr::Function(call("floor", vec![take(inner), Expr::Value(scale.clone())]));
+        }
+        Expr::InSubquery { expr: operand, .. } if tuples::is_one(operand) => {
             if let Some(replacement) = tuples::in_subquery(expr)? {
                 *expr = replacement;
             }
@@ -278,6 +294,12 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
         split_interval(function);
     }
     if let Some(canonical) = functions::canonical(&written) {
+        if canonical.starts_with("reduce") {
+            return Err(refused(
+                written,
+                "there is no such function; arrayReduce names the aggregate",
+            ));
+        }
         rename(function, canonical);
     }
     Ok(None)

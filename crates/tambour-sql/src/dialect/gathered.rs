@@ -36,7 +36,7 @@ const ALL: &[Gathered] = &[
     one("groupArraySorted", "reduceGroupArraySorted", Some("16777216")),
     one("groupConcat", "reduceGroupConcat", None),
     one("group_concat", "reduceGroupConcat", None),
-    one("groupBitmap", "arrayUniq", None),
+    one("groupBitmap", "reduceGroupBitmap", None),
     one("uniqUpTo", "reduceUniqUpTo", Some("0")),
     one("anyHeavy", "reduceAnyHeavy", None),
     one("singleValueOrNull", "reduceSingleValueOrNull", None),

@@ -34,7 +34,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("sha256", "SHA256"),
     ("sha384", "SHA384"),
     ("sha512", "SHA512"),
-    ("to_unixtime", "parseDateTime"),
     ("version", "version"),
 ];
 

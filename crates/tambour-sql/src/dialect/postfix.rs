@@ -67,9 +67,9 @@ pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr,
             Ok(Expr::Function(call::call("tupleElement", vec![expr.clone(), index])))
         }
         Operator::Choice => choice(parser, expr),
-        Operator::WholeQuotient => parser.parse_subexpr(PRODUCT).map(|right| {
-            Expr::Function(call::call("intDiv", vec![expr.clone(), right]))
-        }),
+        Operator::WholeQuotient => parser
+            .parse_subexpr(PRODUCT)
+            .map(|right| Expr::Function(call::call("intDiv", vec![expr.clone(), right]))),
         Operator::Modulo => parser.parse_subexpr(PRODUCT).map(|right| Expr::BinaryOp {
             left: Box::new(expr.clone()),
             op: BinaryOperator::Modulo,

@@ -1,8 +1,8 @@
 //! Types in queries: `CAST(x AS T)` of types that the engine does not know is the function CAST with the name of the type,
 //! `DateTime('zone')` gets past the parser, and `toTypeName` says ClickHouse's types of conditions and counts.
 
-use super::lexical::{closing, is_word, next};
 use super::call;
+use super::lexical::{closing, is_word, next};
 use crate::functions;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, DataType, Expr, UnaryOperator, Value};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};

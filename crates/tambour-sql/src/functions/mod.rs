@@ -9,6 +9,7 @@
 mod aggregate;
 mod comparison;
 mod default;
+mod elementwise;
 mod integer;
 pub(crate) mod joined;
 mod keep;

@@ -5,7 +5,7 @@
 use super::integer::{integer, of_operand, wide};
 use super::keep::Typed;
 use super::literal::{bare_type, field_of, ticks_per_second};
-use super::{aggregate, comparison, scalar};
+use super::{aggregate, comparison, elementwise, scalar};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
@@ -50,6 +50,15 @@ impl ExprPlanner for Operators {
             operator,
             Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide
         );
+        if is_arithmetic
+            && let Some(planned) =
+                elementwise::arithmetic(&expr.left, &expr.right, schema, |left, right| {
+                    let planned = arithmetic(left, operator, right, schema)?;
+                    Ok(planned.unwrap_or_else(|| binary(left.clone(), operator, right.clone())))
+                })?
+        {
+            return Ok(PlannerResult::Planned(planned));
+        }
         let planned = if operator == Operator::Modulo {
             remainder(&expr.left, &expr.right, schema)?
         } else if is_arithmetic {
