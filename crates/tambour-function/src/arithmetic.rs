@@ -173,6 +173,11 @@ fn modulo_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
             Ok(Integer { bits: (right.bits * 2).min(64), is_signed: true }.data_type())
         }
         (Some(_), Some(right)) => Ok(Integer { is_signed: false, ..right }.data_type()),
+        _ if s.iter().any(|a| matches!(a.data_type, DataType::Decimal { .. }))
+            && !s.iter().any(|a| is_float(&a.data_type)) =>
+        {
+            super::decimal::remainder_type(name, s)
+        }
         _ => wide_type(name, s, false),
     }
 }
@@ -402,6 +407,9 @@ fn remainder_legacy(call: &Call) -> Result<ArrayRef, FunctionError> {
 }
 
 fn remainder(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if matches!(call.result, DataType::Decimal { .. }) {
+        return super::decimal::remainder(call);
+    }
     let (left, right) = operands(call)?;
     if matches!(call.result, DataType::Float64) {
         // ClickHouse takes what a quotient without its fraction leaves: 7 % 0.7 is 0.

@@ -265,10 +265,8 @@ fn string_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
     expect_count(name, s, 1..=2)?;
     super::moment::zone_argument(name, s, 1)?;
     match s.first().map(|first| &first.data_type) {
-        Some(nested @ (DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..))) => {
-            Err(wrong(name, format!("it does not take {nested}")))
-        }
-        _ => Ok(DataType::String),
+        Some(_) => Ok(DataType::String),
+        None => Err(wrong(name, "it takes an argument")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What stands in arrays and maps: `arrayElement` (a subscript), `mapContains`.
 
-use super::{Call, Function, Signature, bare, cast, expect_count, take, wrong};
+use super::{Call, Function, Operand, Signature, bare, cast, expect_count, take, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt8Type};
@@ -137,8 +137,15 @@ fn element(call: &Call) -> Result<ArrayRef, FunctionError> {
         ArrowType::Dictionary(_, inner) if !is_enum => cast(&elements, inner)?,
         _ => elements,
     };
+    let may_be_null = match call.operands.first() {
+        // What is written out is Nullable if it holds a NULL.
+        Some(array) if array.is_constant => elements.logical_null_count() > 0,
+        Some(Operand { data_type: DataType::Array(item), .. }) => super::is_nullable(item),
+        Some(Operand { data_type: DataType::Map(_, value), .. }) => super::is_nullable(value),
+        _ => false,
+    };
     // Fields of tuples have defaults of their own: a tuple that is not there stays NULL.
-    if matches!(call.result, DataType::Nullable(_) | DataType::Tuple(_)) {
+    if may_be_null || matches!(call.result, DataType::Tuple(_)) {
         let at = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok());
         return take(&elements, &found.into_iter().map(at).collect::<UInt32Array>());
     }

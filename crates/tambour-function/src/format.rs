@@ -3,7 +3,7 @@
 use super::moment::{self, Moments};
 use super::text::Texts;
 use super::value::print::{self, InstantPrinter};
-use super::{Call, cast, civil, wrong};
+use super::{Call, Operand, cast, civil, nested, wrong};
 use crate::FunctionError;
 use arrow_array::builder::BinaryViewBuilder;
 use arrow_array::cast::AsArray;
@@ -34,11 +34,19 @@ pub(super) fn to_string(call: &Call) -> Result<ArrayRef, FunctionError> {
             let floats = values.as_primitive::<Float64Type>();
             printed(floats.len(), |row, text| print::float64(floats.value(row), text))
         }
+        DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..) => {
+            nested::texts(&Operand { values, is_constant: false, ..operand.clone() })
+        }
         DataType::Decimal { .. } => decimals(&values),
         DataType::Uuid | DataType::Ipv6 => sixteen_bytes(call, &values, &operand.data_type),
         DataType::Ipv4 => {
             let numbers = values.as_primitive::<UInt32Type>();
             printed(numbers.len(), |row, text| print::ipv4(numbers.value(row), text))
+        }
+        DataType::Int256 | DataType::UInt256 => {
+            let is_signed = operand.data_type == DataType::Int256;
+            let numbers = values.as_fixed_size_binary();
+            printed(numbers.len(), |row, text| print::wide(numbers.value(row), is_signed, text))
         }
         DataType::String => Ok(values),
         _ => cast(&values, &ArrowType::Utf8View),

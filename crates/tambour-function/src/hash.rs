@@ -1,10 +1,11 @@
-//! Hashes of values with ClickHouse's results: `cityHash64`, `sipHash64`, `xxHash32`, `xxHash64`, `xxh3`.
+//! Hashes of values with ClickHouse's results: `cityHash64`, `sipHash64`, `xxHash32`, `xxHash64`, `xxh3`, and
+//! MurmurHash in queries.
 //!
 //! A value is hashed as ClickHouse stores it; `cityHash64` mixes numbers of up to 64 bits instead. Several arguments are
 //! joined from left to right, a tuple counts as its elements, an array as its length and then its elements, and a map as an
 //! array of tuples.
 
-use super::{Call, Function, Operand, Signature, bare, undress, wrong};
+use super::{Call, Function, Operand, Signature, bare, mixing, undress, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -20,12 +21,42 @@ use tambour_kernel::hash::{city_hash_64, city_hash_join, sip_hash_64, xxh3_64, x
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(super) const FUNCTIONS: &[Function] = &[
+pub(super) const FUNCTIONS: &[&[Function]] = &[OF_KEYS, OF_QUERIES];
+
+const OF_KEYS: &[Function] = &[
     Function::new("cityHash64", |n, s| hash_type(n, s, DataType::UInt64), |c| hash(c, Kind::City)),
     Function::new("sipHash64", |n, s| hash_type(n, s, DataType::UInt64), |c| hash(c, Kind::Sip)),
     Function::new("xxHash32", |n, s| hash_type(n, s, DataType::UInt32), |c| hash(c, Kind::Xx32)),
     Function::new("xxHash64", |n, s| hash_type(n, s, DataType::UInt64), |c| hash(c, Kind::Xx64)),
     Function::new("xxh3", |n, s| hash_type(n, s, DataType::UInt64), |c| hash(c, Kind::Xx3)),
+];
+
+const OF_QUERIES: &[Function] = &[
+    Function::new(
+        "murmurHash2_32",
+        |n, s| hash_type(n, s, DataType::UInt32),
+        |c| hash(c, Kind::Murmur2Narrow),
+    ),
+    Function::new(
+        "murmurHash2_64",
+        |n, s| hash_type(n, s, DataType::UInt64),
+        |c| hash(c, Kind::Murmur2),
+    ),
+    Function::new(
+        "gccMurmurHash",
+        |n, s| hash_type(n, s, DataType::UInt64),
+        |c| hash(c, Kind::Murmur2Gcc),
+    ),
+    Function::new(
+        "murmurHash3_32",
+        |n, s| hash_type(n, s, DataType::UInt32),
+        |c| hash(c, Kind::Murmur3Narrow),
+    ),
+    Function::new(
+        "murmurHash3_64",
+        |n, s| hash_type(n, s, DataType::UInt64),
+        |c| hash(c, Kind::Murmur3),
+    ),
 ];
 
 /// A hash function.
@@ -36,6 +67,12 @@ enum Kind {
     Xx32,
     Xx64,
     Xx3,
+    Murmur2Narrow,
+    Murmur2,
+    /// With the seed of GCC's standard library.
+    Murmur2Gcc,
+    Murmur3Narrow,
+    Murmur3,
 }
 
 impl Kind {
@@ -46,6 +83,14 @@ impl Kind {
             Self::Xx32 => xxh32(bytes, 0).into(),
             Self::Xx64 => xxh64(bytes, 0),
             Self::Xx3 => xxh3_64(bytes, 0),
+            Self::Murmur2Narrow => mixing::murmur_2_32(bytes, 0).into(),
+            Self::Murmur2 => mixing::murmur_2_64(bytes, 0),
+            Self::Murmur2Gcc => mixing::murmur_2_64(bytes, 0xc70f_6907),
+            Self::Murmur3Narrow => mixing::murmur_3_32(bytes).into(),
+            Self::Murmur3 => {
+                let (low, high) = mixing::murmur_3_128(bytes);
+                low ^ high
+            }
         }
     }
 
@@ -61,7 +106,10 @@ impl Kind {
 
     /// The length of an array.
     fn of_length(self, length: u64) -> u64 {
-        if self == Self::Xx32 { mixed_32(length) } else { mixed_64(length) }
+        match self {
+            Self::Xx32 | Self::Murmur2Narrow | Self::Murmur3Narrow => mixed_32(length),
+            _ => mixed_64(length),
+        }
     }
 
     /// Two hashes as one.
@@ -74,13 +122,14 @@ impl Kind {
                 both[8..].copy_from_slice(&second.to_le_bytes());
                 sip_hash_64(&both)
             }
-            Self::Xx32 => mixed_32(first) ^ second,
+            Self::Xx32 | Self::Murmur2Narrow | Self::Murmur3Narrow => mixed_32(first) ^ second,
+            Self::Murmur2 | Self::Murmur2Gcc | Self::Murmur3 => mixed_64(first) ^ second,
         }
     }
 }
 
 /// ClickHouse's mixing of an integer with a salt, 64 bits.
-fn mixed_64(value: u64) -> u64 {
+pub(super) fn mixed_64(value: u64) -> u64 {
     let mut mixed = value ^ 0x4cf2_d2ba_ae6d_a887;
     mixed = (mixed ^ mixed >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     mixed = (mixed ^ mixed >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -88,7 +137,7 @@ fn mixed_64(value: u64) -> u64 {
 }
 
 /// The same with 32 bits.
-fn mixed_32(value: u64) -> u64 {
+pub(super) fn mixed_32(value: u64) -> u64 {
     let mut mixed = value ^ 0x75d9_543d_e018_bf45;
     mixed = (!mixed).wrapping_add(mixed << 18);
     mixed = (mixed ^ mixed.rotate_right(31)).wrapping_mul(21);

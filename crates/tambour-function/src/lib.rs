@@ -11,11 +11,16 @@
 )]
 
 mod access;
+mod accurate;
+mod age;
 mod arithmetic;
 mod array;
 mod calendar;
 mod civil;
+mod compose;
 mod conversion;
+mod decimal;
+mod digest;
 mod element;
 mod error;
 mod format;
@@ -24,19 +29,27 @@ mod identifier;
 mod json;
 mod map;
 mod math;
+mod mixing;
 mod moment;
+mod nested;
 mod network;
 mod number;
 mod parse;
 mod pattern;
+mod period;
 mod piece;
+mod reading;
 mod reduce;
+mod retype;
 mod shift;
+mod small;
 mod string;
 mod supertype;
 mod text;
+mod transform;
 mod url;
 pub mod value;
+mod week;
 mod zone;
 
 pub use error::FunctionError;
@@ -138,7 +151,7 @@ const FAMILIES: &[&[Function]] = &[
     conversion::FUNCTIONS,
     arithmetic::FUNCTIONS,
     text::FUNCTIONS,
-    hash::FUNCTIONS,
+    hash::FUNCTIONS[0],
     string::search::FUNCTIONS[0],
 ];
 
@@ -152,6 +165,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     array::number::FUNCTIONS,
     array::set::FUNCTIONS,
     json::extract::FUNCTIONS,
+    json::path::FUNCTIONS,
     json::simple::FUNCTIONS,
     map::FUNCTIONS,
     math::bit::FUNCTIONS,
@@ -161,9 +175,11 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     math::integer::FUNCTIONS,
     math::round::FUNCTIONS,
     math::vector::FUNCTIONS,
+    reduce::combine::FUNCTIONS,
     reduce::event::FUNCTIONS,
     reduce::list::FUNCTIONS,
     reduce::number::FUNCTIONS,
+    reduce::sequence::FUNCTIONS,
     string::distance::FUNCTIONS,
     string::edit::FUNCTIONS,
     string::encode::FUNCTIONS[0],
@@ -183,6 +199,22 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     number::FUNCTIONS,
     shift::FUNCTIONS,
     pattern::FUNCTIONS,
+    accurate::FUNCTIONS[0],
+    accurate::FUNCTIONS[1],
+    accurate::FUNCTIONS[2],
+    age::FUNCTIONS,
+    compose::FUNCTIONS,
+    decimal::FUNCTIONS,
+    digest::FUNCTIONS,
+    hash::FUNCTIONS[1],
+    mixing::FUNCTIONS,
+    period::FUNCTIONS,
+    small::FUNCTIONS,
+    transform::FUNCTIONS,
+    reading::FUNCTIONS,
+    retype::FUNCTIONS[0],
+    retype::FUNCTIONS[1],
+    week::FUNCTIONS,
 ];
 
 /// All functions of keys.

@@ -8,6 +8,7 @@ use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float32Type, Float64Type, UInt8Type};
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_buffer::NullBuffer;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::interleave::interleave;
 use std::sync::Arc;
@@ -155,6 +156,22 @@ fn assume_not_null(call: &Call) -> Result<ArrayRef, FunctionError> {
         return Ok(values);
     };
     let default = default_of(&values)?;
+    with_default(&values, &nulls, &default)
+}
+
+/// Values with another one, the first of its array, in the place of NULLs.
+pub(super) fn filled(values: &ArrayRef, default: &ArrayRef) -> Result<ArrayRef, FunctionError> {
+    match values.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+        Some(nulls) => with_default(values, &nulls, default),
+        None => Ok(values.clone()),
+    }
+}
+
+fn with_default(
+    values: &ArrayRef,
+    nulls: &NullBuffer,
+    default: &ArrayRef,
+) -> Result<ArrayRef, FunctionError> {
     let places: Vec<(usize, usize)> =
         (0..values.len()).map(|row| if nulls.is_null(row) { (1, 0) } else { (0, row) }).collect();
     interleave(&[values.as_ref(), default.as_ref()], &places)

@@ -15,7 +15,8 @@ use tambour_part::types::DataType;
 pub(super) const FUNCTIONS: &[Function] =
     &[Function::new("formatDateTime", pattern_type, format_date_time).aliases(&["date_format"])];
 
-const MONTHS: [&str; 12] = [
+/// Names of months.
+pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -29,7 +30,8 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const WEEKDAYS: [&str; 7] =
+/// Names of the days of the week, Monday first.
+pub(super) const WEEKDAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 /// What may stand behind `%`.
 const LETTERS: &str = "abcCdDefFgGhHiIjklmMnpQrRsStTuVwWyYz%";

@@ -122,11 +122,23 @@ fn substring(call: &Call, cut: Cut) -> Result<ArrayRef, FunctionError> {
 }
 
 fn concat_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if let (true, Some(arrays)) = (are_arrays(s.iter().map(|it| &it.data_type)), of_arrays()) {
+        return arrays.data_type(s);
+    }
     expect_count(name, s, 1..=usize::MAX)?;
     for argument in s {
         scalar_type(name, &argument.data_type)?;
     }
     Ok(DataType::String)
+}
+
+fn are_arrays<'a>(mut types: impl Iterator<Item = &'a DataType>) -> bool {
+    types.all(|data_type| matches!(data_type, DataType::Array(_)))
+}
+
+/// The function that joins arrays.
+fn of_arrays() -> Option<&'static Function> {
+    super::find_in_queries("arrayConcat")
 }
 
 fn scalar_type(name: &'static str, data_type: &DataType) -> Result<(), FunctionError> {
@@ -149,6 +161,11 @@ pub(super) fn as_texts(operand: &Operand, rows: usize) -> Result<ArrayRef, Funct
 }
 
 fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let types = call.operands.iter().map(|operand| &operand.data_type);
+    if let (true, false, Some(arrays)) = (are_arrays(types), call.operands.is_empty(), of_arrays())
+    {
+        return arrays.evaluate(call.operands)?.expanded(call.rows);
+    }
     let columns: Vec<Texts> = call
         .operands
         .iter()

@@ -84,6 +84,21 @@ impl Unit {
             _ => None,
         }
     }
+    /// True if a day that is moved by so many leaves the calendar.
+    fn leaves(self, day: i32, count: i64) -> bool {
+        let months = match self {
+            Self::Month => count,
+            Self::Quarter => count.saturating_mul(3),
+            Self::Year => count.saturating_mul(12),
+            _ => {
+                let calendar = i64::from(civil::FIRST_DAY)..=i64::from(civil::LAST_DAY);
+                return !calendar.contains(&self.move_day(day, count));
+            }
+        };
+        let date = civil::from_days(civil::clamp(day.into()));
+        let month = i64::from(date.year) * 12 + i64::from(date.month) - 1;
+        !(1900 * 12..2300 * 12).contains(&month.saturating_add(months))
+    }
     /// A day moved by some of them.
     fn move_day(self, day: i32, count: i64) -> i64 {
         let day = i64::from(day);
@@ -137,7 +152,7 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
     let count = |row: usize| counts.value(row).saturating_mul(sign);
     let moments = Moments::of(call, 0)?;
     let (instants, per_second) = match (moments, unit.seconds()) {
-        (Moments::Days(days), None) => return Ok(shift_days(call, &days, unit, count)),
+        (Moments::Days(days), None) => return shift_days(call, &days, unit, count),
         (Moments::Ticks(ticks, per_second), _) => (ticks, per_second),
         (other, _) => {
             let per_second = match call.result {
@@ -149,41 +164,62 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
         }
     };
     let nulls = instants.nulls().cloned();
+    let is_wide = matches!(call.result, DataType::DateTime64 { .. });
+    let left = |row: usize, tick: i64| match call.is_null(row) {
+        true => Ok(tick),
+        false => Err(call.value_error(row, "the result is outside of the years 1900 to 2299")),
+    };
+    let calendar = zone.calendar();
+    let inside = |tick: &i64| calendar.contains(&tick.div_euclid(per_second));
     let moved: Vec<i64> = match unit.seconds() {
         Some(seconds) => (0..instants.len())
             .map(|row| {
-                let by = count(row).saturating_mul(seconds).saturating_mul(per_second);
-                instants.value(row).saturating_add(by)
+                let by = count(row).wrapping_mul(seconds);
+                if !is_wide {
+                    // What is out of range wraps around.
+                    return Ok(instants.value(row).wrapping_add(by));
+                }
+                let by = by
+                    .checked_mul(per_second)
+                    .filter(|_| count(row).checked_mul(seconds) == Some(by));
+                let moved = by.and_then(|by| instants.value(row).checked_add(by));
+                moved.filter(inside).map_or_else(|| left(row, 0), Ok)
             })
-            .collect(),
+            .collect::<Result<_, _>>()?,
         None => with_clock!(zone, |clock| (0..instants.len())
             .map(|row| {
                 let tick = instants.value(row);
                 let (second, rest) = (tick.div_euclid(per_second), tick.rem_euclid(per_second));
+                if is_wide && unit.leaves(clock.day(second), count(row)) {
+                    return left(row, tick);
+                }
                 let moved = move_instant(clock, &zone, second, unit, count(row));
-                moved.saturating_mul(per_second).saturating_add(rest)
+                Ok(moved.saturating_mul(per_second).saturating_add(rest))
             })
-            .collect()),
+            .collect::<Result<_, _>>())?,
     };
-    let is_wide = matches!(call.result, DataType::DateTime64 { .. });
     let fit = |tick: i64| if is_wide { tick } else { i64::from(tick as u32) };
     from_ticks(Int64Array::new(moved.into_iter().map(fit).collect(), nulls), call.result)
 }
 
-/// Dates wrap around as in ClickHouse, those of the wide type end with the calendar.
+/// Dates wrap around as in ClickHouse, those of the wide type must stay within the calendar.
 fn shift_days(
     call: &Call,
     days: &PrimitiveArray<Date32Type>,
     unit: Unit,
     count: impl Fn(usize) -> i64,
-) -> ArrayRef {
+) -> Result<ArrayRef, FunctionError> {
     let is_narrow = matches!(call.result, DataType::Date);
     let moved = (0..days.len()).map(|row| {
         let day = unit.move_day(days.value(row), count(row));
-        if is_narrow { i32::from(day as u16) } else { civil::clamp(day) }
+        if !is_narrow && !call.is_null(row) && unit.leaves(days.value(row), count(row)) {
+            let problem = "the result is outside of the years 1900 to 2299";
+            return Err(call.value_error(row, problem));
+        }
+        Ok(if is_narrow { i32::from(day as u16) } else { civil::clamp(day) })
     });
-    let moved: Vec<i32> = moved.collect();
-    Arc::new(PrimitiveArray::<Date32Type>::new(moved.into(), days.nulls().cloned()))
+    let moved = moved.collect::<Result<Vec<i32>, _>>()?;
+    Ok(Arc::new(PrimitiveArray::<Date32Type>::new(moved.into(), days.nulls().cloned())))
 }
 
 /// The unit that stands in a constant argument.

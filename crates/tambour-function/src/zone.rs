@@ -169,6 +169,14 @@ impl Zone {
         name.map_or(Ok(Self::UTC), Self::named)
     }
 
+    /// True if its clock has always shown full units of this length, an hour or a minute, when Unix time did.
+    pub(super) fn shows_whole(&self, length: i64) -> bool {
+        match self {
+            Self::Fixed(offset) => offset % length == 0,
+            Self::Table(days) => days.whole_hours || days.whole_minutes && length < 3_600,
+        }
+    }
+
     /// Unix time of what the clock on the wall shows: a day and the seconds since its midnight. A time that is skipped counts on
     /// with the offset of before, from a change on with the one of after; a time that is shown twice is the first: what
     /// ClickHouse does.

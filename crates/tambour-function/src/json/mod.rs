@@ -1,5 +1,6 @@
 //! JSON in strings: `JSONExtract…`, `JSONHas`, `simpleJSON…`. What is not JSON gives the default of the type.
 
 pub(super) mod extract;
+pub(super) mod path;
 pub(super) mod simple;
 pub(super) mod value;

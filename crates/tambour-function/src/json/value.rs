@@ -77,7 +77,10 @@ pub(in super::super) enum Step<'a> {
 impl Json {
     /// The document in a text, if it is one.
     pub(in super::super) fn read(text: &[u8]) -> Option<Self> {
-        serde_json::from_slice(text).ok()
+        match with_wide_integers_quoted(text) {
+            Some(quoted) => serde_json::from_slice(&quoted).ok(),
+            None => serde_json::from_slice(text).ok(),
+        }
     }
 
     /// What stands at the end of a path, with the name under which it stands.
@@ -145,6 +148,55 @@ impl Json {
             }
         };
     }
+}
+
+/// Integers beyond 64 bits are texts to ClickHouse. `None` if there are none.
+fn with_wide_integers_quoted(text: &[u8]) -> Option<Vec<u8>> {
+    /// The digits of the least integer that may be too wide.
+    const DIGITS: usize = 19;
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let mut quoted: Option<Vec<u8>> = None;
+    let (mut copied, mut at) = (0, 0);
+    while at < text.len() {
+        match text[at] {
+            b'"' => {
+                at += 1;
+                while at < text.len() && text[at] != b'"' {
+                    at += if text[at] == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+            }
+            b'-' | b'0'..=b'9' => {
+                let start = at;
+                at += usize::from(text[at] == b'-');
+                let digits = text[at..].iter().take_while(|byte| is_digit(byte)).count();
+                at += digits;
+                let is_integer = !matches!(text.get(at), Some(b'.' | b'e' | b'E'));
+                let number = std::str::from_utf8(&text[start..at]).unwrap_or_default();
+                let is_wide = digits >= DIGITS
+                    && number.parse::<u64>().is_err()
+                    && number.parse::<i64>().is_err();
+                if is_integer && is_wide {
+                    let out = quoted.get_or_insert_with(Vec::new);
+                    out.extend_from_slice(&text[copied..start]);
+                    out.push(b'"');
+                    out.extend_from_slice(&text[start..at]);
+                    out.push(b'"');
+                    copied = at;
+                } else if !is_integer {
+                    // The rest of a float is no integer.
+                    let is_part =
+                        |byte: &u8| matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-' | b'0'..=b'9');
+                    at += text[at..].iter().take_while(|byte| is_part(byte)).count();
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    if let Some(out) = &mut quoted {
+        out.extend_from_slice(&text[copied..]);
+    }
+    quoted
 }
 
 fn place(index: i128, length: usize) -> Option<usize> {

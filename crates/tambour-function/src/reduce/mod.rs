@@ -1,6 +1,8 @@
 //! Aggregates as functions of arrays: what a group holds is gathered into an array, and the array is reduced here. The same
 //! functions serve `arrayReduce`. Values of several arguments are tuples. Parameters follow the array as constants.
 
+pub(super) mod combine;
 pub(super) mod event;
 pub(super) mod list;
 pub(super) mod number;
+pub(super) mod sequence;

@@ -29,6 +29,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
             pairs.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight
         })
     }),
+    Function::new("reduceRankCorr", pairs_type, |c| paired(c, rank_correlation)),
     Function::new("reduceQuantileExactLow", level_type, |c| {
         quantile(c, |n, level| {
             if is_half(level) { n.saturating_sub(1) / 2 } else { (level * n as f64) as usize }
@@ -193,6 +194,29 @@ fn bounding_ratio(points: &[(f64, f64)]) -> f64 {
         (Some(left), Some(right)) => (right.1 - left.1) / (right.0 - left.0),
         _ => f64::NAN,
     }
+}
+
+/// Spearman's coefficient; equal values share the mean of their ranks.
+fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
+    let ranks = |value: fn(&(f64, f64)) -> f64| {
+        let mut order: Vec<usize> = (0..pairs.len()).collect();
+        order.sort_by(|a, b| value(&pairs[*a]).total_cmp(&value(&pairs[*b])));
+        let mut ranks = vec![0.0; pairs.len()];
+        for group in order.chunk_by(|a, b| value(&pairs[*a]).total_cmp(&value(&pairs[*b])).is_eq())
+        {
+            let before = order.partition_point(|at| {
+                value(&pairs[*at]).total_cmp(&value(&pairs[group[0]])).is_lt()
+            });
+            for at in group {
+                ranks[*at] = before as f64 + (group.len() as f64 + 1.0) / 2.0;
+            }
+        }
+        ranks
+    };
+    let squares = ranks(|pair| pair.0).into_iter().zip(ranks(|pair| pair.1));
+    let total: f64 = squares.map(|(left, right)| (left - right) * (left - right)).sum();
+    let count = pairs.len() as f64;
+    1.0 - 6.0 * total / (count * (count * count - 1.0))
 }
 
 fn level_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

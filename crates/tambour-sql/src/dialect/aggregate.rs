@@ -2,7 +2,7 @@
 
 use super::call::{arguments, call, name, rename, set_arguments};
 use super::rewrite::condition_of;
-use super::{gathered, refused};
+use super::{combinator, gathered, refused};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
@@ -31,6 +31,9 @@ pub(super) const NAMES: &[&str] = &[
     "quantilesExact",
     "medianExact",
     "quantileTDigest",
+    "quantileDeterministic",
+    "quantilesDeterministic",
+    "medianDeterministic",
     "sumIf",
     "countIf",
     "avgIf",
@@ -40,6 +43,13 @@ pub(super) const NAMES: &[&str] = &[
 
 /// Aggregates that take `If` besides those above.
 const PLAIN: &[&str] = &[
+    "stddevPopStable",
+    "stddevSampStable",
+    "varPopStable",
+    "varSampStable",
+    "covarPop",
+    "covarSamp",
+    "corr",
     "sum",
     "avg",
     "min",
@@ -57,17 +67,34 @@ const PLAIN: &[&str] = &[
 const ANY_CASE: &[&str] =
     &["count", "sum", "avg", "min", "max", "median", "stddev", "var", "any_value", "array_agg"];
 
+/// True for names of aggregates that combinators may follow.
+pub(super) fn is_name(written: &str) -> bool {
+    let is_known = NAMES.iter().chain(PLAIN).chain(gathered::names()).any(|it| *it == written);
+    is_known || base_of_if(written).is_some() || combinator::split(written).is_some()
+}
+
 /// True for calls of aggregates (as far as this crate knows them), not for those over windows.
 pub(super) fn is_one(function: &Function) -> bool {
     let Some(written) = name(function) else { return false };
     let is_known = NAMES.iter().chain(PLAIN).chain(gathered::names()).any(|name| *name == written)
         || ANY_CASE.iter().any(|name| name.eq_ignore_ascii_case(written))
-        || base_of_if(written).is_some();
+        || base_of_if(written).is_some()
+        || combinator::split(written).is_some();
     is_known && function.over.is_none()
 }
 
 /// Rewrites a call if it is one of an aggregate; what replaces it, if it is not a call any more.
 pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<Expr>, SqlError> {
+    if let Some(base) = combined_base_of_if(written) {
+        let mut list = arguments(function).unwrap_or_default();
+        let Some(condition) = list.pop() else {
+            return Err(refused(format!("{written}()"), "the condition is missing"));
+        };
+        set_arguments(function, list);
+        add_filter(function, condition_of(condition));
+        rename(function, base);
+        return rewrite(function, base);
+    }
     if let Some(base) = base_of_if(written) {
         let mut list = arguments(function).unwrap_or_default();
         let Some(condition) = list.pop() else {
@@ -82,6 +109,11 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             super::call::rewrite_plain(function, base);
         }
         return Ok(replaced);
+    }
+    if !NAMES.contains(&written)
+        && let Some(expr) = combinator::rewrite(function, written)?
+    {
+        return Ok(Some(expr));
     }
     if let Some(expr) = gathered::rewrite(function, written)? {
         return Ok(Some(expr));
@@ -102,9 +134,27 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             function.null_treatment = Some(NullTreatment::IgnoreNulls);
         }
         "argMin" | "argMax" => extreme(function, written)?,
-        _ if written.eq_ignore_ascii_case("array_agg") => group_array(function, written, None)?,
-        "groupArray" => group_array(function, written, None)?,
-        "groupUniqArray" => group_array(function, written, Some(DuplicateTreatment::Distinct))?,
+        _ if written.eq_ignore_ascii_case("array_agg") => {
+            group_array(function, written, None)?;
+            return Ok(Some(never_null(function)));
+        }
+        "groupArray" => {
+            group_array(function, written, None)?;
+            return Ok(Some(never_null(function)));
+        }
+        "groupUniqArray" => {
+            group_array(function, written, Some(DuplicateTreatment::Distinct))?;
+            return Ok(Some(never_null(function)));
+        }
+        "quantileDeterministic" | "quantilesDeterministic" | "medianDeterministic" => {
+            // What decides which values are looked at is not needed where all of them are.
+            let mut list = arguments(function).unwrap_or_default();
+            list.truncate(1);
+            set_arguments(function, list);
+            let plain = written.trim_end_matches("Deterministic").to_owned();
+            rename(function, &plain);
+            return quantile(function, &plain).map(Some);
+        }
         "quantile" | "quantileTDigest" | "quantileExact" => {
             return quantile(function, written).map(Some);
         }
@@ -120,6 +170,11 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
 fn base_of_if(written: &str) -> Option<&'static str> {
     let base = written.strip_suffix("If")?;
     NAMES.iter().chain(PLAIN).chain(gathered::names()).find(|name| **name == base).copied()
+}
+
+/// The aggregate with combinators of `sumArrayIf`.
+fn combined_base_of_if(written: &str) -> Option<&str> {
+    written.strip_suffix("If").filter(|base| combinator::split(base).is_some())
 }
 
 /// Rows must meet this condition too.
@@ -197,6 +252,11 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), SqlError> {
         list.clauses.push(FunctionArgumentClause::OrderBy(vec![order]));
     }
     Ok(())
+}
+
+/// An array of no rows is empty.
+fn never_null(function: &Function) -> Expr {
+    Expr::Function(call("assumeNotNull", vec![Expr::Function(function.clone())]))
 }
 
 /// Arrays of groups hold no NULLs.

@@ -1,14 +1,14 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, gathered, lambda, meant, operator, refused, sets, tuples};
+use super::{aggregate, gathered, lambda, meant, operator, refused, retype, sets, tuples};
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, DataType, DateTimeField, ExactNumberInfo, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval,
-    ObjectName, ObjectNamePart, UnaryOperator, Value,
+    BinaryOperator, CaseWhen, CeilFloorKind, DataType, DateTimeField, ExactNumberInfo, Expr,
+    Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
+    Interval, ObjectName, ObjectNamePart, UnaryOperator, Value,
 };
 
 /// Functions that DataFusion has under another name.
@@ -22,6 +22,13 @@ const RENAMED: &[(&str, &str)] = &[
     ("arrayJoin", "unnest"),
     ("toTypeName", "toTypeName"),
     ("array_remove", "array_remove_all"),
+    ("stddevPopStable", "stddev_pop"),
+    ("stddevSampStable", "stddev"),
+    ("varPopStable", "var_pop"),
+    ("varSampStable", "var"),
+    ("covarPopStable", "covar_pop"),
+    ("covarSampStable", "covar_samp"),
+    ("corrStable", "corr"),
     ("stddevPop", "stddev_pop"),
     ("stddevSamp", "stddev"),
     ("varPop", "var_pop"),
@@ -71,11 +78,21 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
                 *expr = replacement;
             }
         }
-        Expr::Cast { expr: inner, data_type, .. } => {
-            if let Some((name, arguments)) = conversion(data_type) {
+        Expr::Cast { expr: inner, data_type, .. } if *data_type != DataType::Boolean => {
+            let plain = if matches!(data_type, DataType::Nullable(_)) {
+                None
+            } else {
+                conversion(data_type)
+            };
+            if let Some((name, arguments)) = plain {
                 let mut all = vec![take(inner)];
                 all.extend(arguments);
                 *expr = Expr::Function(call(name, all));
+            } else {
+                match retype::cast(take(inner), data_type) {
+                    Ok(call) => *expr = call,
+                    Err(value) => **inner = value,
+                }
             }
         }
         // DataFusion's own POSITION counts characters and looks the other way round.
@@ -94,7 +111,19 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
                 found
             };
         }
-        Expr::InSubquery { expr: operand, .. } if matches!(**operand, Expr::Tuple(_)) => {
+        // The engine knows tuples of names and literals only.
+        Expr::Tuple(elements)
+            if !elements.iter().all(|it| matches!(it, Expr::Identifier(_) | Expr::Value(_))) =>
+        {
+            *expr = Expr::Function(call("struct", std::mem::take(elements)));
+        }
+        Expr::Ceil { expr: inner, field: CeilFloorKind::Scale(scale) } => {
+            *expr = Expr::Function(call("ceil", vec![take(inner), Expr::Value(scale.clone())]));
+        }
+        Expr::Floor { expr: inner, field: CeilFloorKind::Scale(scale) } => {
+            *expr = Expr::Function(call("floor", vec![take(inner), Expr::Value(scale.clone())]));
+        }
+        Expr::InSubquery { expr: operand, .. } if tuples::is_one(operand) => {
             if let Some(replacement) = tuples::in_subquery(expr)? {
                 *expr = replacement;
             }
@@ -245,6 +274,10 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
             "those here are quantile, quantiles and their like",
         ));
     }
+    if written.eq_ignore_ascii_case("toTypeName") {
+        let shown = arguments(function).unwrap_or_default().into_iter().map(retype::shown);
+        set_arguments(function, shown.collect());
+    }
     if lambda::rewrite(function, &written)? || rewrite_plain(function, &written) {
         return Ok(None);
     }
@@ -261,6 +294,12 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
         split_interval(function);
     }
     if let Some(canonical) = functions::canonical(&written) {
+        if canonical.starts_with("reduce") {
+            return Err(refused(
+                written,
+                "there is no such function; arrayReduce names the aggregate",
+            ));
+        }
         rename(function, canonical);
     }
     Ok(None)

@@ -2,7 +2,7 @@
 //! `0xFF` and `0b101` are numbers, and the words in front of JOIN that the parser would take for names are moved to where
 //! [`super::joins`] finds them.
 
-use super::{array_join, change, columns, joins, limits, refused};
+use super::{array_join, change, columns, joins, limits, refused, retype};
 use crate::SqlError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -29,6 +29,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     sets_in_brackets(&mut tokens);
     joins::mark(&mut tokens)?;
     limits::arrange(&mut tokens);
+    retype::arrange(&mut tokens);
     Ok(tokens)
 }
 

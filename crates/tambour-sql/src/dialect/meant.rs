@@ -23,7 +23,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("date_bin", "toStartOfInterval"),
     ("date_format", "formatDateTime"),
     ("flatten", "arrayFlatten"),
-    ("from_unixtime", "fromUnixTimestamp"),
     ("initcap", "initcap"),
     ("lpad", "leftPad"),
     ("rpad", "rightPad"),
@@ -35,7 +34,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("sha256", "SHA256"),
     ("sha384", "SHA384"),
     ("sha512", "SHA512"),
-    ("to_unixtime", "parseDateTime"),
     ("version", "version"),
 ];
 
@@ -97,6 +95,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             list.push(text("g"));
             Some(Expr::Function(call("regexp_replace", list)))
         }
+        "from_unixtime" | "fromunixtimestamp" => Some(of_unix_time(written, take(function))?),
         "date_trunc" | "datetrunc" => Some(truncated(written, take(function))?),
         "left" if functions::canonical("left").is_none() => {
             let Ok([string, length]) = <[Expr; 2]>::try_from(take(function)) else {
@@ -129,6 +128,22 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
         }
         _ => None,
     })
+}
+
+/// `FROM_UNIXTIME(n)` is `toDateTime(n)`; with a format, the text of that.
+fn of_unix_time(written: &str, list: Vec<Expr>) -> Result<Expr, SqlError> {
+    let mut list = list.into_iter();
+    let Some(seconds) = list.next() else {
+        return Err(refused(format!("{written}()"), "it takes a number of seconds"));
+    };
+    let seconds = Expr::Function(call("toInt64", vec![seconds]));
+    let instant = Expr::Function(call("toDateTime", vec![seconds]));
+    let rest: Vec<Expr> = list.collect();
+    if rest.is_empty() {
+        return Ok(instant);
+    }
+    let all = std::iter::once(instant).chain(rest).collect();
+    Ok(Expr::Function(call("formatDateTime", all)))
 }
 
 fn in_frame(function: &mut Function, name: &str) -> Option<Expr> {

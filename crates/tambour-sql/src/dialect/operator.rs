@@ -31,6 +31,15 @@ pub(super) const NAMES: &[&str] = &[
     "identity",
     "toNullable",
     "ignore",
+    "ifNotFinite",
+    "currentDatabase",
+    "toLowCardinality",
+    "tuplePlus",
+    "tupleMinus",
+    "tupleMultiply",
+    "tupleDivide",
+    "tupleMultiplyByNumber",
+    "tupleDivideByNumber",
 ];
 
 fn operator(name: &str) -> Option<BinaryOperator> {
@@ -41,10 +50,10 @@ fn operator(name: &str) -> Option<BinaryOperator> {
         "greater" => BinaryOperator::Gt,
         "lessOrEquals" => BinaryOperator::LtEq,
         "greaterOrEquals" => BinaryOperator::GtEq,
-        "plus" => BinaryOperator::Plus,
-        "minus" => BinaryOperator::Minus,
-        "multiply" => BinaryOperator::Multiply,
-        "divide" => BinaryOperator::Divide,
+        "plus" | "tuplePlus" => BinaryOperator::Plus,
+        "minus" | "tupleMinus" => BinaryOperator::Minus,
+        "multiply" | "tupleMultiply" | "tupleMultiplyByNumber" => BinaryOperator::Multiply,
+        "divide" | "tupleDivide" | "tupleDivideByNumber" => BinaryOperator::Divide,
         _ => return None,
     })
 }
@@ -79,7 +88,27 @@ pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr
     if name == "ignore" {
         return Ok(Some(Expr::value(Value::Number("0".to_owned(), false))));
     }
-    if matches!(name, "materialize" | "identity" | "toNullable" | "isZeroOrNull") {
+    if name == "currentDatabase" {
+        return Ok(Some(Expr::value(Value::SingleQuotedString("default".to_owned()))));
+    }
+    if name == "ifNotFinite" {
+        let Ok([value, other]) = <[Expr; 2]>::try_from(all) else {
+            return Err(wrong("it takes two"));
+        };
+        let is_finite = Expr::Function(super::call::call("isFinite", vec![value.clone()]));
+        let chosen = vec![CaseWhen { condition: is_finite, result: value }];
+        return Ok(Some(Expr::Case {
+            case_token: AttachedToken::empty(),
+            end_token: AttachedToken::empty(),
+            operand: None,
+            conditions: chosen,
+            else_result: Some(Box::new(other)),
+        }));
+    }
+    if matches!(
+        name,
+        "materialize" | "identity" | "toNullable" | "isZeroOrNull" | "toLowCardinality"
+    ) {
         let Ok([only]) = <[Expr; 1]>::try_from(all) else { return Err(wrong("it takes one")) };
         if name != "isZeroOrNull" {
             return Ok(Some(Expr::Nested(Box::new(only))));

@@ -1,4 +1,4 @@
-//! Operators that the parser library does not know: `t.1`, `c ? a : b`, `a MOD b`.
+//! Operators that the parser library does not know: `t.1`, `c ? a : b`, `a MOD b`, `a DIV b`.
 
 use super::call;
 use super::lexical::is_word;
@@ -19,6 +19,7 @@ enum Operator {
     Element(String),
     Choice,
     Modulo,
+    WholeQuotient,
 }
 
 fn operator(parser: &Parser<'_>) -> Option<Operator> {
@@ -31,12 +32,16 @@ fn operator(parser: &Parser<'_>) -> Option<Operator> {
             (is_index && is_adjacent).then(|| Operator::Element(index.to_owned()))
         }
         Token::Placeholder(text) if text == "?" => Some(Operator::Choice),
-        token if is_word(token, "MOD") => match &parser.peek_nth_token_ref(1).token {
-            // `SELECT a mod FROM t`: a name.
-            Token::Comma | Token::RParen | Token::EOF | Token::SemiColon => None,
-            Token::Word(word) if word.value.eq_ignore_ascii_case("FROM") => None,
-            _ => Some(Operator::Modulo),
-        },
+        token if is_word(token, "MOD") || is_word(token, "DIV") => {
+            let operator =
+                if is_word(token, "MOD") { Operator::Modulo } else { Operator::WholeQuotient };
+            match &parser.peek_nth_token_ref(1).token {
+                // `SELECT a mod FROM t`: a name.
+                Token::Comma | Token::RParen | Token::EOF | Token::SemiColon => None,
+                Token::Word(word) if word.value.eq_ignore_ascii_case("FROM") => None,
+                _ => Some(operator),
+            }
+        }
         _ => None,
     }
 }
@@ -46,7 +51,7 @@ pub(super) fn precedence(parser: &Parser<'_>) -> Option<u8> {
     match operator(parser) {
         Some(Operator::Element(_)) => Some(ELEMENT),
         Some(Operator::Choice) => Some(CHOICE),
-        Some(Operator::Modulo) => Some(PRODUCT),
+        Some(Operator::Modulo | Operator::WholeQuotient) => Some(PRODUCT),
         // A colon ends the middle of a choice; it is no operator here.
         None => (parser.peek_token_ref().token == Token::Colon).then_some(0),
     }
@@ -62,6 +67,9 @@ pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr,
             Ok(Expr::Function(call::call("tupleElement", vec![expr.clone(), index])))
         }
         Operator::Choice => choice(parser, expr),
+        Operator::WholeQuotient => parser
+            .parse_subexpr(PRODUCT)
+            .map(|right| Expr::Function(call::call("intDiv", vec![expr.clone(), right]))),
         Operator::Modulo => parser.parse_subexpr(PRODUCT).map(|right| Expr::BinaryOp {
             left: Box::new(expr.clone()),
             op: BinaryOperator::Modulo,

@@ -2,13 +2,14 @@
 
 use super::columns::{self, Catalog};
 use super::{
-    alias, array_join, call, joins, limits, naming, refused, scalar, settings, unions, values,
+    alias, array_join, call, joins, limits, naming, refused, retype, scalar, settings, unions,
+    values,
 };
 use crate::SqlError;
 use crate::functions::joined::Strictness;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, OrderByKind,
-    Query, Select, TableFactor, UnaryOperator, VisitorMut,
+    BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, LimitClause,
+    OrderByKind, Query, Select, TableFactor, UnaryOperator, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -50,6 +51,7 @@ impl VisitorMut for Rewriter<'_> {
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
         columns::dotted(expr, self.catalog);
+        retype::constant(expr);
         flow(call::rewrite(expr))
     }
 }
@@ -62,6 +64,7 @@ impl Rewriter<'_> {
             self.notes.push(settings::note(&key, &value)?);
         }
         unions::distribute(query);
+        fetched(query)?;
         limits::translate(query)?;
         if query.format_clause.is_some() {
             return Err(refused("FORMAT in a subquery", "only the outermost query has a format"));
@@ -132,6 +135,28 @@ fn groups(group_by: &mut GroupByExpr) -> Result<(), SqlError> {
     }
 }
 
+/// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
+fn fetched(query: &mut Query) -> Result<(), SqlError> {
+    let Some(fetch) = query.fetch.take() else { return Ok(()) };
+    if fetch.with_ties || fetch.percent {
+        return Err(refused(fetch.to_string(), "write LIMIT n"));
+    }
+    let one = Expr::value(Value::Number("1".to_owned(), false));
+    let count = fetch.quantity.unwrap_or(one);
+    match &mut query.limit_clause {
+        None => {
+            query.limit_clause = Some(LimitClause::LimitOffset {
+                limit: Some(count),
+                offset: None,
+                limit_by: Vec::new(),
+            });
+        }
+        Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(count),
+        Some(_) => return Err(refused("LIMIT with FETCH", "write one of them")),
+    }
+    Ok(())
+}
+
 /// The parser takes FINAL for another name of the table.
 fn check_table(table: &TableFactor) -> Result<(), SqlError> {
     let TableFactor::Table { alias, sample, .. } = table else { return Ok(()) };
@@ -166,7 +191,7 @@ pub(super) fn condition_of(expr: Expr) -> Expr {
 fn is_condition(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_condition(inner),
-        Expr::UnaryOp { op: UnaryOperator::Not, .. } => true,
+        Expr::UnaryOp { op, .. } => *op == UnaryOperator::Not,
         Expr::BinaryOp { op, .. } => !matches!(
             op,
             BinaryOperator::Plus

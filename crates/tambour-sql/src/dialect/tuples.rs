@@ -22,6 +22,11 @@ fn elements(expr: &Expr) -> Option<Vec<Expr>> {
     }
 }
 
+/// True for a tuple that is written out.
+pub(super) fn is_one(expr: &Expr) -> bool {
+    elements(expr).is_some()
+}
+
 /// The condition that stands for IN with tuples; `None` for other sets.
 pub(super) fn in_list(expr: &Expr) -> Result<Option<Expr>, SqlError> {
     let Expr::InList { expr: operand, list, negated } = expr else { return Ok(None) };

@@ -8,7 +8,7 @@
 use super::integer::integer;
 use super::literal::{bare_type, field_of, fitted};
 use super::order::Order;
-use super::scalar;
+use super::{elementwise, scalar};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type};
@@ -32,6 +32,14 @@ pub(super) fn plan(
     right: &Expr,
     schema: &DFSchema,
 ) -> Result<Option<Expr>> {
+    let of_elements = |left: &Expr, operator: Operator, right: &Expr| {
+        let planned = plan(left, operator, right, schema)?;
+        Ok(planned.unwrap_or_else(|| binary(left.clone(), operator, right.clone())))
+    };
+    let of_tuples = elementwise::comparison(left, operator, right, schema, of_elements)?;
+    if of_tuples.is_some() {
+        return Ok(of_tuples);
+    }
     let fields = [field_of(left, schema)?, field_of(right, schema)?];
     let [left_field, right_field] = &fields;
     let fitted_left = fitted(left, right_field)?;

@@ -9,6 +9,7 @@
 mod aggregate;
 mod comparison;
 mod default;
+mod elementwise;
 mod integer;
 pub(crate) mod joined;
 mod keep;
@@ -70,6 +71,11 @@ pub(crate) fn canonical(written: &str) -> Option<&'static str> {
     function::find_in_queries(written)
         .map(function::Function::name)
         .or_else(|| readable::canonical(written))
+}
+
+/// True for a function whose result is 0 or 1 and means no or yes.
+pub(crate) fn is_predicate(name: &str) -> bool {
+    function::find_in_queries(name).is_some_and(function::Function::is_predicate)
 }
 
 /// Names of all functions that ClickHouse has and this crate adds or renames, for completion.

@@ -5,7 +5,7 @@
 use super::integer::{integer, of_operand, wide};
 use super::keep::Typed;
 use super::literal::{bare_type, field_of, ticks_per_second};
-use super::{aggregate, comparison, scalar};
+use super::{aggregate, comparison, elementwise, scalar};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
@@ -50,6 +50,15 @@ impl ExprPlanner for Operators {
             operator,
             Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide
         );
+        if is_arithmetic
+            && let Some(planned) =
+                elementwise::arithmetic(&expr.left, &expr.right, schema, |left, right| {
+                    let planned = arithmetic(left, operator, right, schema)?;
+                    Ok(planned.unwrap_or_else(|| binary(left.clone(), operator, right.clone())))
+                })?
+        {
+            return Ok(PlannerResult::Planned(planned));
+        }
         let planned = if operator == Operator::Modulo {
             remainder(&expr.left, &expr.right, schema)?
         } else if is_arithmetic {
@@ -109,6 +118,7 @@ fn arithmetic(
     right: &Expr,
     schema: &DFSchema,
 ) -> Result<Option<Expr>> {
+    let (left, right) = (&counted(left, schema)?, &counted(right, schema)?);
     let fields = [field_of(left, schema)?, field_of(right, schema)?];
     if let Some(planned) = moments(left, operator, right, &fields) {
         return Ok(Some(planned));
@@ -129,6 +139,12 @@ fn arithmetic(
     Ok(Some(binary(operand(left, left_field), operator, operand(right, right_field))))
 }
 
+/// A condition as 0 or 1, other values as they are.
+fn counted(side: &Expr, schema: &DFSchema) -> Result<Expr> {
+    let is_flag = *field_of(side, schema)?.data_type() == ArrowType::Boolean;
+    Ok(if is_flag { cast(side.clone(), ArrowType::UInt8) } else { side.clone() })
+}
+
 /// With a float the result is a Float64, whatever the widths.
 fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]) -> Option<Expr> {
     let types = [fields[0].data_type(), fields[1].data_type()];
@@ -144,9 +160,15 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
 
 /// The remainder; that of floats is what a quotient without its fraction leaves.
 fn remainder(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let (left, right) = (&counted(left, schema)?, &counted(right, schema)?);
     let is_float =
         |side: &Expr| Ok::<_, DataFusionError>(field_of(side, schema)?.data_type().is_floating());
+    let is_decimal =
+        |side: &Expr| Ok::<_, DataFusionError>(field_of(side, schema)?.data_type().is_decimal());
     if !is_float(left)? && !is_float(right)? {
+        if is_decimal(left)? || is_decimal(right)? {
+            return Ok(scalar::call("modulo", vec![left.clone(), right.clone()]));
+        }
         return Ok(None);
     }
     let side = |side: &Expr| cast(side.clone(), ArrowType::Float64);

@@ -161,6 +161,32 @@ fn is_bytes(arrow: &ArrowType) -> bool {
     }
 }
 
+/// The arguments of a function to which NULL is a value: a bare NULL has the type of the items of the array before it, or
+/// else the narrowest one.
+fn typed_nulls(fields: &[FieldRef]) -> Vec<FieldRef> {
+    let item = fields.first().and_then(|first| match DataType::from_field(first).ok()? {
+        DataType::Array(item) => Some(*item),
+        _ => None,
+    });
+    let of_null = make_nullable(item.unwrap_or(DataType::UInt8));
+    let typed = |field: &FieldRef| {
+        if field.data_type().is_null() {
+            let array = fields.first().and_then(|first| match first.data_type() {
+                ArrowType::List(item) => Some(item.data_type().clone()),
+                _ => None,
+            });
+            let field = of_null.field(field.name(), Strings::Utf8).with_nullable(true);
+            Arc::new(match array {
+                Some(data_type) => field.with_data_type(data_type),
+                None => field,
+            })
+        } else {
+            Arc::clone(field)
+        }
+    };
+    fields.iter().map(typed).collect()
+}
+
 impl ScalarUDFImpl for Wrapped {
     fn name(&self) -> &str {
         self.function.name()
@@ -179,21 +205,16 @@ impl ScalarUDFImpl for Wrapped {
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let has_null = args.arg_fields.iter().any(|field| field.data_type().is_null());
-        if has_null && self.function.takes_null_values() {
-            return plan_err!(
-                "{}: NULL needs a type here, as in CAST(NULL AS Nullable(Int32))",
-                self.name()
-            );
-        }
-        if has_null {
+        if has_null && !self.function.takes_null_values() {
             return Ok(Arc::new(self.of_null(args.arg_fields)));
         }
-        let arguments: Vec<Signature> = args
-            .arg_fields
+        let arg_fields = &typed_nulls(args.arg_fields);
+        let arguments: Vec<Signature> = arg_fields
             .iter()
             .zip(args.scalar_arguments)
             .map(|(field, value)| {
-                let data_type = argument_type(field, *value)?;
+                let value = value.filter(|value| !value.data_type().is_null());
+                let data_type = argument_type(field, value)?;
                 let constant = value.map(|value| constant(value, &data_type)).transpose()?;
                 Ok(Signature { data_type, constant })
             })
@@ -205,7 +226,7 @@ impl ScalarUDFImpl for Wrapped {
             _ if self.function.is_predicate() => DataType::Bool,
             other => other,
         };
-        let has_bytes = args.arg_fields.iter().any(|field| is_bytes(field.data_type()));
+        let has_bytes = arg_fields.iter().any(|field| is_bytes(field.data_type()));
         let strings =
             if has_bytes || self.function.gives_bytes() { Strings::Binary } else { Strings::Utf8 };
         let field = result.field(self.name(), strings);
@@ -216,15 +237,22 @@ impl ScalarUDFImpl for Wrapped {
         Ok(Arc::new(field.with_nullable(is_nullable)))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if args.arg_fields.iter().any(|field| field.data_type().is_null()) {
+        let has_null = args.arg_fields.iter().any(|field| field.data_type().is_null());
+        if has_null && !self.function.takes_null_values() {
             let null = ScalarValue::try_from(args.return_field.data_type())?;
             return Ok(ColumnarValue::Scalar(null));
         }
+        let arg_fields = typed_nulls(&args.arg_fields);
         let operands: Vec<Operand> = args
             .args
             .iter()
-            .zip(&args.arg_fields)
+            .zip(&arg_fields)
             .map(|(value, field)| match value {
+                ColumnarValue::Scalar(null) if null.data_type().is_null() => Ok(Operand {
+                    data_type: argument_type(field, None)?,
+                    values: arrow::array::new_null_array(field.data_type(), 1),
+                    is_constant: true,
+                }),
                 ColumnarValue::Array(values) => {
                     let data_type = argument_type(field, None)?;
                     Ok(Operand { data_type, values: Arc::clone(values), is_constant: false })

@@ -1,0 +1,143 @@
+//! Full units between two dates or times: `age`, and `timeDiff`.
+
+use super::civil::{self, DAY};
+use super::moment::{self, Moments, expect_moment};
+use super::text::Texts;
+use super::zone::Zone;
+use super::{Call, Function, Operand, Signature, expect_count, wrong};
+use crate::FunctionError;
+use arrow_array::ArrayRef;
+use tambour_part::types::DataType;
+
+/// The functions of this room.
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("age", age_type, age).any_case(),
+    Function::new("timeDiff", difference_type, |c| {
+        let (from, to) = (side(c, 0, None)?, side(c, 1, None)?);
+        c.make_integers(|row| i128::from(to.seconds(row)) - i128::from(from.seconds(row)))
+    }),
+];
+
+/// What is counted.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// Of this many nanoseconds.
+    Fixed(i128),
+    /// Of this many days.
+    Days(i128),
+    /// Of this many months.
+    Months(i128),
+}
+
+const SECOND: i128 = 1_000_000_000;
+
+fn unit_named(name: &str) -> Option<Unit> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "nanosecond" | "nanoseconds" | "ns" => Unit::Fixed(1),
+        "microsecond" | "microseconds" | "us" | "u" => Unit::Fixed(1_000),
+        "millisecond" | "milliseconds" | "ms" => Unit::Fixed(1_000_000),
+        "second" | "seconds" | "ss" | "s" => Unit::Fixed(SECOND),
+        "minute" | "minutes" | "mi" | "n" => Unit::Fixed(60 * SECOND),
+        "hour" | "hours" | "hh" | "h" => Unit::Fixed(3_600 * SECOND),
+        "day" | "days" | "dd" | "d" => Unit::Days(1),
+        "week" | "weeks" | "wk" | "ww" => Unit::Days(7),
+        "month" | "months" | "mm" | "m" => Unit::Months(1),
+        "quarter" | "quarters" | "qq" | "q" => Unit::Months(3),
+        "year" | "years" | "yyyy" | "yy" => Unit::Months(12),
+        _ => return None,
+    })
+}
+
+fn unit(name: &'static str, s: &[Signature]) -> Result<Unit, FunctionError> {
+    let constant = s.first().and_then(|argument| argument.constant.as_ref());
+    let text = constant.and_then(|constant| Texts::of(constant).first());
+    text.and_then(|text| unit_named(&text)).ok_or_else(|| {
+        wrong(name, "the unit must be nanosecond, microsecond, millisecond, second, minute, hour, day, week, month, quarter or year")
+    })
+}
+
+fn age_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 3..=4)?;
+    unit(name, s)?;
+    moment::zone_argument(name, s, 3)?;
+    for moment in s.iter().skip(1).take(2) {
+        expect_moment(name, std::slice::from_ref(moment))?;
+    }
+    Ok(DataType::Int64)
+}
+
+fn difference_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 2..=2)?;
+    for moment in s {
+        expect_moment(name, std::slice::from_ref(moment))?;
+    }
+    Ok(DataType::Int64)
+}
+
+/// One of the two moments, in nanoseconds and as the clock on the wall shows it.
+struct Side {
+    seconds: arrow_array::Int64Array,
+    fractions: Option<Vec<i64>>,
+    zone: Zone,
+}
+
+fn side(call: &Call, index: usize, given: Option<&str>) -> Result<Side, FunctionError> {
+    let own = call.operands.get(index).map(Operand::signature);
+    let own = moment::zone_name(call.name, own.as_slice(), usize::MAX)?;
+    let zone = Zone::of(given.or(own.as_deref()))?;
+    let moments = Moments::of(call, index)?;
+    let fractions = match &moments {
+        Moments::Ticks(ticks, per_second) => {
+            let unit = 1_000_000_000 / per_second;
+            Some(ticks.values().iter().map(|it| it.rem_euclid(*per_second) * unit).collect())
+        }
+        _ => None,
+    };
+    Ok(Side { seconds: moments.seconds(&zone), fractions, zone })
+}
+
+impl Side {
+    fn seconds(&self, row: usize) -> i64 {
+        self.seconds.value(row)
+    }
+    fn fraction(&self, row: usize) -> i64 {
+        self.fractions.as_ref().and_then(|all| all.get(row)).copied().unwrap_or(0)
+    }
+    fn nanoseconds(&self, row: usize) -> i128 {
+        i128::from(self.seconds(row)) * SECOND + i128::from(self.fraction(row))
+    }
+    /// Months since year 0, the day of the month, and nanoseconds since midnight.
+    fn by_month(&self, row: usize) -> (i128, (u8, i128)) {
+        let (day, time) = self.by_day(row);
+        let date = civil::from_days(civil::clamp(day as i64));
+        (i128::from(date.year) * 12 + i128::from(date.month), (date.day, time))
+    }
+    /// The day, and nanoseconds since its midnight.
+    fn by_day(&self, row: usize) -> (i128, i128) {
+        let (day, time) = self.zone.local(self.seconds(row));
+        let time = time.min(DAY - 1);
+        (i128::from(day), i128::from(time) * SECOND + i128::from(self.fraction(row)))
+    }
+}
+
+/// The units that are full: one less if the rest of the end lies before the rest of the start.
+fn full<T: PartialOrd>(from: (i128, T), to: (i128, T)) -> i128 {
+    let between = to.0 - from.0;
+    match between.signum() {
+        1 if to.1 < from.1 => between - 1,
+        -1 if to.1 > from.1 => between + 1,
+        _ => between,
+    }
+}
+
+fn age(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let signatures: Vec<Signature> = call.operands.iter().map(Operand::signature).collect();
+    let unit = unit(call.name, &signatures)?;
+    let given = moment::zone_argument(call.name, &signatures, 3)?;
+    let (from, to) = (side(call, 1, given.as_deref())?, side(call, 2, given.as_deref())?);
+    call.make_integers(|row| match unit {
+        Unit::Fixed(length) => (to.nanoseconds(row) - from.nanoseconds(row)) / length,
+        Unit::Days(length) => full(from.by_day(row), to.by_day(row)) / length,
+        Unit::Months(length) => full(from.by_month(row), to.by_month(row)) / length,
+    })
+}

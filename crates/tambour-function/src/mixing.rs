@@ -1,0 +1,248 @@
+//! Hashes of integers (`intHash32`), of texts as other systems compute them (`javaHash`, `hiveHash`, `murmurHash3_128`), and
+//! checksums.
+
+use super::access::{Kind, rule, takes, type_at};
+use super::arithmetic::integer;
+use super::hash::{mixed_32, mixed_64};
+use super::moment::Moments;
+use super::zone::Zone;
+use super::{Call, Function, Signature, wrong};
+use crate::FunctionError;
+use tambour_kernel::hash::partition::jump_one;
+use tambour_kernel::hash::sip_hash_128;
+use tambour_part::types::DataType;
+
+/// The functions of this room.
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new(
+        "intHash32",
+        |n, s| number_type(n, s, DataType::UInt32),
+        |c| {
+            let words = words(c)?;
+            c.make_integers(|row| i128::from(mixed_32(words[row])))
+        },
+    ),
+    Function::new(
+        "intHash64",
+        |n, s| number_type(n, s, DataType::UInt64),
+        |c| {
+            let words = words(c)?;
+            c.make_integers(|row| i128::from(mixed_64(words[row])))
+        },
+    ),
+    Function::new("jumpConsistentHash", jump_type, |c| {
+        let (keys, buckets) = (c.integers(0)?, c.integers(1)?);
+        c.make_integers(|row| {
+            let buckets = u32::try_from(buckets.get(row)).unwrap_or(1);
+            i128::from(jump_one(keys.get(row) as u64, buckets))
+        })
+    }),
+    Function::new("javaHash", rule!(Text => DataType::Int32), |c| {
+        let texts = c.texts(0)?;
+        c.make_integers(|row| i128::from(of_java(texts.get(row))))
+    }),
+    Function::new("hiveHash", rule!(Text => DataType::Int32), |c| {
+        let texts = c.texts(0)?;
+        c.make_integers(|row| i128::from(of_java(texts.get(row)) & i32::MAX))
+    }),
+    Function::new("CRC64", rule!(Text => DataType::UInt64), |c| {
+        let texts = c.texts(0)?;
+        c.make_integers(|row| i128::from(crc_64(texts.get(row))))
+    })
+    .any_case(),
+    Function::new("sipHash128", rule!(Text => DataType::FixedString(16)), |c| {
+        let texts = c.texts(0)?;
+        c.make_fixed(16, |row, out| out.extend_from_slice(&sip_hash_128(texts.get(row))))
+    }),
+    Function::new("murmurHash3_128", rule!(Text => DataType::FixedString(16)), |c| {
+        let texts = c.texts(0)?;
+        c.make_fixed(16, |row, out| {
+            let (low, high) = murmur_3_128(texts.get(row));
+            out.extend_from_slice(&low.to_le_bytes());
+            out.extend_from_slice(&high.to_le_bytes());
+        })
+    }),
+    Function::new("kafkaMurmurHash", rule!(Text => DataType::UInt32), |c| {
+        let texts = c.texts(0)?;
+        c.make_integers(|row| i128::from(murmur_2_32(texts.get(row), 0x9747_b28c)))
+    }),
+];
+
+/// Integers, dates and instants.
+fn number_type(
+    name: &'static str,
+    s: &[Signature],
+    result: DataType,
+) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Any], &[])?;
+    match type_at(s, 0) {
+        DataType::Date | DataType::DateTime { .. } => Ok(result),
+        number if integer(number).is_some() => Ok(result),
+        other => {
+            Err(wrong(name, format!("it takes an integer, a Date or a DateTime, not {other}")))
+        }
+    }
+}
+
+/// The bits of the values, the sign carried on.
+fn words(call: &Call) -> Result<Vec<u64>, FunctionError> {
+    match &call.operand(0)?.data_type {
+        DataType::Date => match Moments::of(call, 0)? {
+            Moments::Days(days) => Ok(days.values().iter().map(|day| *day as u64).collect()),
+            _ => Err(wrong(call.name, "it takes a Date")),
+        },
+        DataType::DateTime { .. } => {
+            let seconds = Moments::of(call, 0)?.seconds(&Zone::UTC);
+            Ok(seconds.values().iter().map(|second| *second as u64).collect())
+        }
+        _ => {
+            let numbers = call.integers(0)?;
+            Ok((0..call.rows).map(|row| numbers.get(row) as u64).collect())
+        }
+    }
+}
+
+fn jump_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Integer, Kind::ConstInteger], &[])?;
+    match super::moment::constant_integer(name, s, 1)? {
+        Some(1..=0x7fff_ffff) => Ok(DataType::Int32),
+        _ => Err(wrong(name, "the number of buckets must be 1 to 2147483647")),
+    }
+}
+
+/// Java's hash of a text, over its bytes.
+fn of_java(text: &[u8]) -> i32 {
+    text.iter()
+        .fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed())))
+}
+
+/// The checksum of ECMA-182 with its bits in the other order.
+fn crc_64(text: &[u8]) -> u64 {
+    let mut sum = u64::MAX;
+    for byte in text {
+        sum ^= u64::from(*byte);
+        for _ in 0..8 {
+            sum = sum >> 1 ^ if sum & 1 == 1 { 0xc96c_5795_d787_0f42 } else { 0 };
+        }
+    }
+    !sum
+}
+
+fn word_32(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+}
+
+fn word_64(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// MurmurHash2 of 32 bits.
+pub(super) fn murmur_2_32(text: &[u8], seed: u32) -> u32 {
+    const M: u32 = 0x5bd1_e995;
+    let mut hash = seed ^ text.len() as u32;
+    let mut chunks = text.chunks_exact(4);
+    for chunk in &mut chunks {
+        let mut word = word_32(chunk).wrapping_mul(M);
+        word = (word ^ word >> 24).wrapping_mul(M);
+        hash = hash.wrapping_mul(M) ^ word;
+    }
+    let rest = chunks.remainder();
+    if !rest.is_empty() {
+        hash = (hash ^ word_32(rest)).wrapping_mul(M);
+    }
+    hash = (hash ^ hash >> 13).wrapping_mul(M);
+    hash ^ hash >> 15
+}
+
+/// MurmurHash64A.
+pub(super) fn murmur_2_64(text: &[u8], seed: u64) -> u64 {
+    const M: u64 = 0xc6a4_a793_5bd1_e995;
+    let mut hash = seed ^ (text.len() as u64).wrapping_mul(M);
+    let mut chunks = text.chunks_exact(8);
+    for chunk in &mut chunks {
+        let mut word = word_64(chunk).wrapping_mul(M);
+        word = (word ^ word >> 47).wrapping_mul(M);
+        hash = (hash ^ word).wrapping_mul(M);
+    }
+    let rest = chunks.remainder();
+    if !rest.is_empty() {
+        hash = (hash ^ word_64(rest)).wrapping_mul(M);
+    }
+    hash = (hash ^ hash >> 47).wrapping_mul(M);
+    hash ^ hash >> 47
+}
+
+/// MurmurHash3 of 32 bits.
+pub(super) fn murmur_3_32(text: &[u8]) -> u32 {
+    let mix = |word: u32| word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+    let mut hash = 0_u32;
+    let mut chunks = text.chunks_exact(4);
+    for chunk in &mut chunks {
+        hash = (hash ^ mix(word_32(chunk))).rotate_left(13);
+        hash = hash.wrapping_mul(5).wrapping_add(0xe654_6b64);
+    }
+    hash ^= mix(word_32(chunks.remainder()));
+    hash ^= text.len() as u32;
+    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
+    hash ^ hash >> 16
+}
+
+/// MurmurHash3 of 128 bits for 64-bit machines: the low half and the high one.
+pub(super) fn murmur_3_128(text: &[u8]) -> (u64, u64) {
+    const C1: u64 = 0x87c3_7b91_1142_53d5;
+    const C2: u64 = 0x4cf5_ad43_2745_937f;
+    let first = |word: u64| word.wrapping_mul(C1).rotate_left(31).wrapping_mul(C2);
+    let second = |word: u64| word.wrapping_mul(C2).rotate_left(33).wrapping_mul(C1);
+    let (mut low, mut high) = (0_u64, 0_u64);
+    let mut chunks = text.chunks_exact(16);
+    for chunk in &mut chunks {
+        low = (low ^ first(word_64(&chunk[..8]))).rotate_left(27).wrapping_add(high);
+        low = low.wrapping_mul(5).wrapping_add(0x52dc_e729);
+        high = (high ^ second(word_64(&chunk[8..]))).rotate_left(31).wrapping_add(low);
+        high = high.wrapping_mul(5).wrapping_add(0x3849_5ab5);
+    }
+    let rest = chunks.remainder();
+    let (head, tail) = rest.split_at(rest.len().min(8));
+    high ^= second(word_64(tail));
+    low ^= first(word_64(head));
+    let length = text.len() as u64;
+    low ^= length;
+    high ^= length;
+    low = low.wrapping_add(high);
+    high = high.wrapping_add(low);
+    low = finished(low);
+    high = finished(high);
+    low = low.wrapping_add(high);
+    (low, high.wrapping_add(low))
+}
+
+fn finished(mut hash: u64) -> u64 {
+    hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ hash >> 33
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every number was given by ClickHouse 26.9.
+    #[test]
+    fn hashes_are_those_of_clickhouse() {
+        let text = b"hello world, how are you?";
+        assert_eq!(murmur_2_32(b"a", 0), 2_456_313_694);
+        assert_eq!(murmur_2_32(text, 0), 2_354_941_344);
+        assert_eq!(murmur_2_64(b"a", 0), 510_903_276_987_443_985);
+        assert_eq!(murmur_2_64(text, 0), 5_949_641_393_921_554_226);
+        assert_eq!(murmur_2_64(text, 0xc70f_6907), 6_372_887_125_373_053_033);
+        assert_eq!(murmur_3_32(b"a"), 1_009_084_850);
+        assert_eq!(murmur_3_32(text), 3_398_841_583);
+        let (low, high) = murmur_3_128(b"a");
+        assert_eq!(low ^ high, 7_196_874_446_409_822_675);
+        let (low, high) = murmur_3_128(text);
+        assert_eq!(low ^ high, 17_951_124_086_394_839_338);
+        assert_eq!(crc_64(b"a"), 3_219_832_958_944_941_148);
+        assert_eq!(of_java("é".as_bytes()), -1_978);
+    }
+}

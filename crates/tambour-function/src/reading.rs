@@ -1,0 +1,394 @@
+//! Dates and times read from texts: `parseDateTime` after a pattern, `parseDateTimeBestEffort` in the usual notations; and
+//! `formatDateTimeInJodaSyntax`.
+//!
+//! A best effort that is not clear (`01/02/2020`, names of months) is an error here, also with `…OrNull`.
+
+use super::access::{Kind, takes};
+use super::calendar::with_clock;
+use super::civil;
+use super::moment::{
+    self, Moments, constant_integer, expect_moment, ticks_per_second, zone_argument,
+};
+use super::pattern::{MONTHS, WEEKDAYS};
+use super::text::Texts;
+use super::value::time::Cursor;
+use super::zone::{Clock, Fixed, Zone};
+use super::{Call, Function, Signature, bare, expect_count, parse, wrong};
+use crate::FunctionError;
+use arrow_array::{ArrayRef, Int64Array};
+use std::fmt::Write;
+use tambour_part::types::DataType;
+
+/// What a text that cannot be read becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    Error,
+    Zero,
+    Null,
+}
+
+/// The functions of this room.
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("parseDateTime", pattern_type, |c| by_pattern(c, Failure::Error))
+        .aliases(&["TO_UNIXTIME"]),
+    Function::new("parseDateTimeOrZero", pattern_type, |c| by_pattern(c, Failure::Zero)),
+    Function::new(
+        "parseDateTimeOrNull",
+        |n, s| pattern_type(n, s).map(DataType::made_nullable),
+        |c| by_pattern(c, Failure::Null),
+    )
+    .aliases(&["str_to_date"]),
+    Function::new("parseDateTimeBestEffort", effort_type, |c| by_effort(c, Failure::Error))
+        .aliases(&["parseDateTime32BestEffort"]),
+    Function::new("parseDateTimeBestEffortOrZero", effort_type, |c| by_effort(c, Failure::Zero))
+        .aliases(&["parseDateTime32BestEffortOrZero"]),
+    Function::new(
+        "parseDateTimeBestEffortOrNull",
+        |n, s| effort_type(n, s).map(DataType::made_nullable),
+        |c| by_effort(c, Failure::Null),
+    )
+    .aliases(&["parseDateTime32BestEffortOrNull"]),
+    Function::new("parseDateTime64BestEffort", ticks_type, |c| by_effort(c, Failure::Error)),
+    Function::new("parseDateTime64BestEffortOrZero", ticks_type, |c| by_effort(c, Failure::Zero)),
+    Function::new(
+        "parseDateTime64BestEffortOrNull",
+        |n, s| ticks_type(n, s).map(DataType::made_nullable),
+        |c| by_effort(c, Failure::Null),
+    ),
+    Function::new("formatDateTimeInJodaSyntax", joda_type, joda),
+];
+
+/// What a pattern is made of.
+#[derive(Clone, Copy)]
+enum Part {
+    Letter(u8),
+    Literal(u8),
+}
+
+/// `%T` and `%F` are written out; `None` if a letter is not known.
+fn parts(pattern: &str) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    let mut bytes = pattern.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            parts.push(Part::Literal(byte));
+            continue;
+        }
+        let letter = bytes.next()?;
+        match letter {
+            b'%' => parts.push(Part::Literal(b'%')),
+            b'T' => parts.extend(self::parts("%H:%i:%S")?),
+            b'R' => parts.extend(self::parts("%H:%i")?),
+            b'F' => parts.extend(self::parts("%Y-%m-%d")?),
+            b'D' => parts.extend(self::parts("%m/%d/%y")?),
+            b'Y' | b'y' | b'm' | b'd' | b'H' | b'h' | b'I' | b'i' | b'S' | b's' | b'b' | b'j'
+            | b'p' => parts.push(Part::Letter(letter)),
+            _ => return None,
+        }
+    }
+    Some(parts)
+}
+
+fn constant(s: &[Signature], index: usize) -> Option<String> {
+    let constant = s.get(index).and_then(|argument| argument.constant.as_ref());
+    constant.and_then(|constant| Texts::of(constant).first())
+}
+
+fn pattern_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Text, Kind::ConstText], &[Kind::ConstText])?;
+    let zone = zone_argument(name, s, 2)?;
+    match constant(s, 1).and_then(|pattern| parts(&pattern)) {
+        Some(_) => Ok(DataType::DateTime { zone }),
+        None => Err(wrong(
+            name,
+            "the pattern must be made of %Y %y %m %d %b %j %H %h %I %i %S %s %p %T %R %F %D",
+        )),
+    }
+}
+
+/// Digits of just this number.
+fn digits(cursor: &mut Cursor, count: usize) -> Option<u32> {
+    let is_long_enough =
+        cursor.0.len() >= count && cursor.0[..count].iter().all(u8::is_ascii_digit);
+    if is_long_enough { cursor.number(count, count) } else { None }
+}
+
+/// The instant of a text after a pattern; what the pattern does not say is that of 1970-01-01 00:00:00.
+fn read(text: &[u8], parts: &[Part], zone: &Zone) -> Option<i64> {
+    let mut cursor = Cursor(text);
+    let (mut year, mut month, mut day) = (1970, 1, 1);
+    let (mut of_year, mut hour, mut minute, mut second) = (None, 0, 0, 0);
+    let (mut is_half, mut is_afternoon) = (false, None);
+    for part in parts {
+        match part {
+            Part::Literal(byte) => {
+                cursor.one_of(&[*byte])?;
+            }
+            Part::Letter(b'Y') => year = digits(&mut cursor, 4)?,
+            Part::Letter(b'y') => {
+                let short = digits(&mut cursor, 2)?;
+                year = if short >= 70 { 1900 + short } else { 2000 + short };
+            }
+            Part::Letter(b'm') => month = digits(&mut cursor, 2)?,
+            Part::Letter(b'd') => day = digits(&mut cursor, 2)?,
+            Part::Letter(b'j') => of_year = Some(digits(&mut cursor, 3)?),
+            Part::Letter(b'H') => hour = digits(&mut cursor, 2).filter(|it| *it < 24)?,
+            Part::Letter(b'h' | b'I') => {
+                hour = digits(&mut cursor, 2).filter(|it| (1..=12).contains(it))?;
+                is_half = true;
+            }
+            Part::Letter(b'i') => minute = digits(&mut cursor, 2).filter(|it| *it < 60)?,
+            Part::Letter(b'b') => {
+                let name = cursor.0.get(..3)?;
+                let found =
+                    MONTHS.iter().position(|it| it.as_bytes()[..3].eq_ignore_ascii_case(name))?;
+                month = u32::try_from(found).ok()? + 1;
+                cursor.0 = &cursor.0[3..];
+            }
+            Part::Letter(b'p') => {
+                let name = cursor.0.get(..2)?;
+                is_afternoon = Some(match name.to_ascii_uppercase().as_slice() {
+                    b"AM" => false,
+                    b"PM" => true,
+                    _ => return None,
+                });
+                cursor.0 = &cursor.0[2..];
+            }
+            Part::Letter(_) => second = digits(&mut cursor, 2).filter(|it| *it < 60)?,
+        }
+    }
+    if !cursor.0.is_empty() {
+        return None;
+    }
+    if is_half || is_afternoon.is_some() {
+        hour = hour % 12 + if is_afternoon == Some(true) { 12 } else { 0 };
+    }
+    let date = match of_year {
+        None => civil::date(year, month, day)?,
+        Some(number) => {
+            let year = i32::try_from(year).ok()?;
+            let length = if civil::is_leap(year) { 366 } else { 365 };
+            let number = i32::try_from(number).ok().filter(|it| (1..=length).contains(it))?;
+            civil::to_days(year, 1, 1) + number - 1
+        }
+    };
+    let time = i64::from(hour * 3_600 + minute * 60 + second);
+    let instant = zone.instant(date, time);
+    (0..=i64::from(u32::MAX)).contains(&instant).then_some(instant)
+}
+
+fn by_pattern(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
+    let pattern = String::from_utf8_lossy(&call.constant_text(1)?).into_owned();
+    let parts = parts(&pattern).unwrap_or_default();
+    let zone = match bare(call.result) {
+        DataType::DateTime { zone } => Zone::of(zone.as_deref())?,
+        _ => return Err(wrong(call.name, "its result is a DateTime")),
+    };
+    let texts = Texts::of(&call.values(0)?);
+    let of_row = |row: usize| {
+        let Some(text) = texts.value(row) else { return Ok(None) };
+        match (read(text, &parts, &zone), failure) {
+            (Some(instant), _) => Ok(Some(instant)),
+            (None, Failure::Zero) => Ok(Some(0)),
+            (None, Failure::Null) => Ok(None),
+            (None, Failure::Error) => {
+                Err(call.value_error(row, format!("the text is not of the pattern {pattern:?}")))
+            }
+        }
+    };
+    let instants = (0..texts.len()).map(of_row).collect::<Result<Int64Array, _>>()?;
+    moment::from_ticks(instants, bare(call.result))
+}
+
+fn effort_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Text], &[Kind::ConstText])?;
+    Ok(DataType::DateTime { zone: zone_argument(name, s, 1)? })
+}
+
+fn ticks_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Text], &[Kind::ConstInteger, Kind::ConstText])?;
+    match constant_integer(name, s, 1)?.unwrap_or(3) {
+        precision @ 0..=9 => {
+            let zone = zone_argument(name, s, 2)?;
+            Ok(DataType::DateTime64 { precision: precision as u8, zone })
+        }
+        _ => Err(wrong(name, "the precision must be 0 to 9")),
+    }
+}
+
+/// True for `2020-01-02 03:04:05`, for 8 or 14 digits of a date, and for 9 or 10 of Unix time.
+fn is_clear(text: &[u8]) -> bool {
+    let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match count {
+        4 => matches!(text.get(4), Some(b'-' | b'/')) && text.len() >= 8,
+        8..=10 | 14 => count == text.len(),
+        _ => false,
+    }
+}
+
+fn by_effort(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
+    let (per_second, step, zone) = match bare(call.result) {
+        DataType::DateTime64 { precision, zone } => {
+            let per_second = ticks_per_second(*precision);
+            (per_second, per_second / 10_i64.pow(u32::from(*precision)), zone)
+        }
+        DataType::DateTime { zone } => (1, 1, zone),
+        _ => return Err(wrong(call.name, "its result is an instant")),
+    };
+    let is_narrow = matches!(bare(call.result), DataType::DateTime { .. });
+    let zone = Zone::of(zone.as_deref())?;
+    let texts = Texts::of(&call.values(0)?);
+    let read = |text: &[u8]| {
+        let (seconds, nanoseconds) = parse::date_time(text, &zone)?;
+        if is_narrow {
+            return (0..=i64::from(u32::MAX)).contains(&seconds).then_some(seconds);
+        }
+        let fraction = i64::from(nanoseconds) / (1_000_000_000 / per_second);
+        let tick = seconds.checked_mul(per_second)?.checked_add(fraction)?;
+        Some(tick - tick.rem_euclid(step))
+    };
+    let of_row = |row: usize| {
+        let Some(text) = texts.value(row) else { return Ok(None) };
+        let found = if is_clear(text) { read(text) } else { None };
+        // What has no digit is certainly no date.
+        let is_hopeless = !text.iter().any(u8::is_ascii_digit);
+        match (found, failure) {
+            (Some(tick), _) => Ok(Some(tick)),
+            (None, Failure::Zero) if is_hopeless => Ok(Some(0)),
+            (None, Failure::Null) if is_hopeless => Ok(None),
+            _ => Err(call.value_error(
+                row,
+                "the text is not clearly a date and time; write YYYY-MM-DD hh:mm:ss",
+            )),
+        }
+    };
+    let ticks = (0..texts.len()).map(of_row).collect::<Result<Int64Array, _>>()?;
+    moment::from_ticks(ticks, bare(call.result))
+}
+
+/// Letters with their counts, and literals.
+fn joda_parts(pattern: &str) -> Option<Vec<(char, usize, String)>> {
+    let mut parts = Vec::new();
+    let mut letters = pattern.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter == '\'' {
+            let mut text = String::new();
+            loop {
+                match letters.next()? {
+                    '\'' => break,
+                    other => text.push(other),
+                }
+            }
+            let text = if text.is_empty() { "'".to_owned() } else { text };
+            parts.push(('\'', 0, text));
+            continue;
+        }
+        if !letter.is_ascii_alphabetic() {
+            parts.push(('\'', 0, letter.to_string()));
+            continue;
+        }
+        if !"yMdEhHmsaDe".contains(letter) {
+            return None;
+        }
+        let mut count = 1;
+        while letters.next_if_eq(&letter).is_some() {
+            count += 1;
+        }
+        parts.push((letter, count, String::new()));
+    }
+    Some(parts)
+}
+
+fn joda_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 2..=3)?;
+    expect_moment(name, s)?;
+    zone_argument(name, s, 2)?;
+    match constant(s, 1).and_then(|pattern| joda_parts(&pattern)) {
+        Some(_) => Ok(DataType::String),
+        None => {
+            Err(wrong(name, "the pattern must be made of y M d E h H m s a D e and quoted texts"))
+        }
+    }
+}
+
+fn joda(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let pattern = String::from_utf8_lossy(&call.constant_text(1)?).into_owned();
+    let parts = joda_parts(&pattern).unwrap_or_default();
+    let zone = moment::zone(call, 2)?;
+    let seconds = Moments::of(call, 0)?.seconds(&zone);
+    with_clock!(zone, |clock| call.make_texts(|row, out| {
+        let instant = seconds.value(row);
+        let (day, time) = (clock.day(instant), clock.time(instant));
+        let date = civil::from_days(day);
+        let (month, weekday) = (usize::from(date.month) - 1, usize::from(civil::weekday(day)) - 1);
+        let mut text = String::new();
+        for (letter, count, literal) in &parts {
+            let number = match letter {
+                '\'' => {
+                    text.push_str(literal);
+                    continue;
+                }
+                'M' if *count > 2 => {
+                    text.push_str(if *count > 3 { MONTHS[month] } else { &MONTHS[month][..3] });
+                    continue;
+                }
+                'E' => {
+                    let name = WEEKDAYS[weekday];
+                    text.push_str(if *count > 3 { name } else { &name[..3] });
+                    continue;
+                }
+                'a' => {
+                    text.push_str(if time < 43_200 { "AM" } else { "PM" });
+                    continue;
+                }
+                'y' if *count == 2 => i64::from(date.year % 100),
+                'y' => i64::from(date.year),
+                'M' => i64::from(date.month),
+                'd' => i64::from(date.day),
+                'D' => i64::from(day - civil::year_start(day) + 1),
+                'e' => i64::from(civil::weekday(day)),
+                'h' => (time / 3_600 + 11) % 12 + 1,
+                'H' => time / 3_600,
+                'm' => time / 60 % 60,
+                _ => time % 60,
+            };
+            // Writing to a String does not fail.
+            let _ = write!(text, "{number:0count$}");
+        }
+        out.extend_from_slice(text.as_bytes());
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Zone, is_clear, joda_parts, parts, read};
+
+    /// Every line was given to ClickHouse 26.9.
+    #[test]
+    fn texts_are_read_after_patterns() {
+        for (text, pattern, instant) in [
+            ("2020-01-02 03:04:05", "%F %T", Some(1_577_934_245)),
+            ("10:20", "%H:%i", Some(37_200)),
+            ("2020 032", "%Y %j", Some(1_580_515_200)),
+            ("05/Jan/2020", "%d/%b/%Y", Some(1_578_182_400)),
+            ("12 AM", "%I %p", Some(0)),
+            ("12 PM", "%h %p", Some(43_200)),
+            ("5", "%d", None),
+            ("05 ", "%d", None),
+            ("2021-02-29", "%Y-%m-%d", None),
+            ("1969-01-01", "%Y-%m-%d", None),
+        ] {
+            let parts = parts(pattern).unwrap();
+            assert_eq!(read(text.as_bytes(), &parts, &Zone::UTC), instant, "{text}");
+        }
+        assert!(parts("%Q").is_none());
+    }
+
+    #[test]
+    fn what_is_clear_and_what_is_a_pattern() {
+        assert!(is_clear(b"2020-01-02 03:04:05") && is_clear(b"1580000000"));
+        assert!(!is_clear(b"01/02/2020") && !is_clear(b"Jan 5 2020") && !is_clear(b"2020"));
+        assert_eq!(joda_parts("yyyy-MM").map(|parts| parts.len()), Some(3));
+        assert!(joda_parts("Q").is_none() && joda_parts("'a").is_none());
+    }
+}

@@ -1,0 +1,285 @@
+//! Arrays and maps of a group put together: what the combinators `-Array`, `-ForEach` and `-Map` look at, and the most
+//! frequent values of a group.
+
+use super::super::access::{Kind, array_of, item_of, list_array, rule, takes, type_at};
+use super::super::arithmetic::integer;
+use super::super::array::{Picks, compare_items, null_at, plain_item};
+use super::super::moment::constant_integer;
+use super::super::text::Texts;
+use super::super::{Call, Function, Operand, Signature, bare, find_in_queries, take, wrong};
+use crate::FunctionError;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use std::collections::{HashMap, HashSet};
+use tambour_part::types::DataType;
+
+/// Counters that ClickHouse keeps for each value that `topK` is to find.
+const COUNTERS: i64 = 3;
+
+/// The functions of this room.
+pub(in super::super) const FUNCTIONS: &[Function] = &[
+    Function::new("reduceConcat", concat_type, concat),
+    Function::new("reduceForEach", for_each_type, for_each),
+    Function::new("reduceMap", map_type, by_key),
+    Function::new("reduceTopK", top_type, |c| top(c, false)),
+    Function::new("reduceTopKWeighted", weighted_type, |c| top(c, true)),
+    Function::new("reduceQuantileBFloat16", rule!(Array Any => DataType::Float64), bfloat16),
+    Function::new("reduceGroupBitmap", wrapping_type, |c| {
+        let lists = c.lists(0)?;
+        let compared = compare_items(&[&lists.items])?;
+        let Some(compared) = compared.first() else {
+            return Err(wrong(c.name, "it takes integers"));
+        };
+        // The count has the type of the values, and wraps around.
+        c.make_integers(|row| {
+            let there = lists.range(row).filter(|at| !lists.is_null(*at));
+            there.map(|at| compared.get(at)).collect::<HashSet<_>>().len() as i128
+        })
+    }),
+    Function::new("reduceSumWithOverflow", wrapping_type, wrapping_sum),
+];
+
+fn concat_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[])?;
+    match bare(item_of(type_at(s, 0))) {
+        DataType::Array(item) => Ok(array_of(bare(item).clone())),
+        other => Err(wrong(name, format!("it takes arrays, not {other}"))),
+    }
+}
+
+/// The items of the inner arrays in one, NULLs left out.
+fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let inner = inner_lists(call, &lists.items)?;
+    let mut places = Picks::new(call);
+    for row in 0..call.rows {
+        let items = lists.range(row).flat_map(|at| inner.range(at));
+        places.row(items.filter(|at| !inner.is_null(*at)));
+    }
+    places.arrays_of(&inner.items.values, item_of(call.result))
+}
+
+/// The inner arrays of an array of them.
+fn inner_lists(call: &Call, items: &Operand) -> Result<super::super::access::Lists, FunctionError> {
+    let operands = std::slice::from_ref(items);
+    let rows = items.values.len();
+    Call { name: call.name, operands, result: call.result, rows }.lists(0)
+}
+
+/// The function of arrays that a constant text names.
+fn reducer(name: &'static str, s: &[Signature]) -> Result<&'static Function, FunctionError> {
+    let constant = s.get(1).and_then(|argument| argument.constant.as_ref());
+    let text = constant.and_then(|constant| Texts::of(constant).first());
+    text.and_then(|text| find_in_queries(&text))
+        .ok_or_else(|| wrong(name, "it takes the name of a function of arrays"))
+}
+
+fn for_each_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array, Kind::ConstText], &[])?;
+    match bare(item_of(type_at(s, 0))) {
+        DataType::Array(item) => {
+            let data_type = array_of(bare(item).clone());
+            let reduced =
+                reducer(name, s)?.data_type(&[Signature { data_type, constant: None }])?;
+            Ok(array_of(reduced))
+        }
+        other => Err(wrong(name, format!("it takes arrays, not {other}"))),
+    }
+}
+
+fn signatures(call: &Call) -> Vec<Signature> {
+    call.operands.iter().map(Operand::signature).collect()
+}
+
+/// Groups of items, given by their places, reduced to one each.
+fn reduced(
+    call: &Call,
+    items: &Operand,
+    groups: Vec<Vec<usize>>,
+) -> Result<ArrayRef, FunctionError> {
+    let lengths = groups.iter().map(Vec::len).collect();
+    let places = groups.into_iter().flatten().map(|at| at as u32);
+    let values = take(&items.values, &UInt32Array::from_iter_values(places))?;
+    let item = bare(&items.data_type).clone();
+    let arrays = Operand {
+        values: list_array(lengths, values, &item)?,
+        data_type: array_of(item),
+        is_constant: false,
+    };
+    Ok(reducer(call.name, &signatures(call))?.evaluate(&[arrays])?.values)
+}
+
+/// The first items of all arrays reduced to one, then the second ones.
+fn for_each(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let inner = inner_lists(call, &lists.items)?;
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut lengths = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let longest = lists.range(row).map(|at| inner.range(at).len()).max().unwrap_or(0);
+        for place in 0..longest {
+            let items = lists.range(row).filter_map(|at| inner.range(at).nth(place));
+            groups.push(items.filter(|at| !inner.is_null(*at)).collect());
+        }
+        lengths.push(longest);
+    }
+    let values = reduced(call, &inner.items, groups)?;
+    list_array(lengths, values, item_of(call.result))
+}
+
+fn map_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array, Kind::ConstText], &[])?;
+    match bare(item_of(type_at(s, 0))) {
+        DataType::Map(key, value) => {
+            let data_type = array_of(bare(value).clone());
+            let reduced =
+                reducer(name, s)?.data_type(&[Signature { data_type, constant: None }])?;
+            Ok(DataType::Map(key.clone(), Box::new(reduced)))
+        }
+        other => Err(wrong(name, format!("it takes maps here, not {other}"))),
+    }
+}
+
+/// The values of each key reduced to one, in the order of the keys.
+fn by_key(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let DataType::Map(key_type, value_type) = &lists.items.data_type else {
+        return Err(wrong(call.name, "it takes maps"));
+    };
+    let maps = lists.items.values.as_map();
+    let operand = |data_type: &DataType, values: &ArrayRef| Operand {
+        data_type: data_type.clone(),
+        values: values.clone(),
+        is_constant: false,
+    };
+    let keys = super::super::undress(&operand(key_type, maps.keys()))?;
+    let values = super::super::undress(&operand(value_type, maps.values()))?;
+    let compared = compare_items(&[&keys])?;
+    let Some(compared) = compared.first() else { return Err(wrong(call.name, "it takes maps")) };
+    let offsets = maps.value_offsets();
+    let (mut firsts, mut groups, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..call.rows {
+        let mut found: std::collections::BTreeMap<&[u8], Vec<usize>> = Default::default();
+        for at in lists.range(row).filter(|at| !maps.is_null(*at)) {
+            for entry in offsets[at] as usize..offsets[at + 1] as usize {
+                found.entry(compared.get(entry)).or_default().push(entry);
+            }
+        }
+        lengths.push(found.len());
+        for entries in found.into_values() {
+            firsts.extend(entries.first().map(|first| *first as u32));
+            groups.push(entries.into_iter().filter(|at| !null_at(&values.values, *at)).collect());
+        }
+    }
+    let keys = take(&keys.values, &UInt32Array::from(firsts))?;
+    let values = reduced(call, &values, groups)?;
+    super::super::map::map_array(lengths, keys, values, call.result)
+}
+
+fn count_of(name: &'static str, s: &[Signature]) -> Result<i64, FunctionError> {
+    match constant_integer(name, s, 1)?.unwrap_or(10) {
+        count @ 1..=65_536 => Ok(count),
+        _ => Err(wrong(name, "the number of values must be 1 to 65536")),
+    }
+}
+
+fn top_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[Kind::ConstInteger])?;
+    count_of(name, s)?;
+    Ok(array_of(bare(&plain_item(item_of(type_at(s, 0)))).clone()))
+}
+
+fn weighted_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[Kind::ConstInteger])?;
+    count_of(name, s)?;
+    match item_of(type_at(s, 0)) {
+        DataType::Tuple(elements)
+            if elements.len() == 2
+                && integer(bare(&elements[1].1)).is_some_and(|weight| !weight.is_signed) =>
+        {
+            Ok(array_of(bare(&plain_item(&elements[0].1)).clone()))
+        }
+        _ => Err(wrong(name, "it takes values and their unsigned weights")),
+    }
+}
+
+/// The most frequent values. Each stands before those with smaller counts that it has overtaken, as in ClickHouse, whose
+/// counters do not suffice for more values than it keeps: those groups are refused.
+fn top(call: &Call, is_weighted: bool) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let wanted = count_of(call.name, &signatures(call))?;
+    let (items, weights) = match (is_weighted, &lists.items.data_type) {
+        (true, DataType::Tuple(elements)) => {
+            let pairs = lists.items.values.as_struct();
+            let values = pairs.column(0).clone();
+            let data_type = elements[0].1.clone();
+            let items = Operand { data_type, values, is_constant: false };
+            let weights = super::super::access::wide_integers(pairs.column(1))?;
+            (super::super::undress(&items)?, Some(weights))
+        }
+        _ => (lists.items.clone(), None),
+    };
+    let compared = compare_items(&[&items])?;
+    let Some(compared) = compared.first() else { return Err(wrong(call.name, "it takes values")) };
+    let mut places = Picks::new(call);
+    for row in 0..call.rows {
+        let mut slots: HashMap<&[u8], usize> = HashMap::new();
+        let mut counters: Vec<(usize, i128)> = Vec::new();
+        for at in lists.range(row).filter(|at| !null_at(&items.values, *at)) {
+            let weight = weights.as_ref().map_or(1, |weights| weights[at]);
+            if weight == 0 {
+                continue;
+            }
+            let key = compared.get(at);
+            let mut slot = *slots.entry(key).or_insert_with(|| {
+                counters.push((at, 0));
+                counters.len() - 1
+            });
+            if counters.len() as i64 > wanted * COUNTERS {
+                let problem =
+                    "more values than ClickHouse keeps counters for; count them by GROUP BY";
+                return Err(call.value_error(row, problem));
+            }
+            counters[slot].1 += weight;
+            while slot > 0 && counters[slot].1 > counters[slot - 1].1 {
+                counters.swap(slot, slot - 1);
+                slots.insert(compared.get(counters[slot].0), slot);
+                slot -= 1;
+                slots.insert(key, slot);
+            }
+        }
+        places.row(counters.iter().take(wanted as usize).map(|counter| counter.0));
+    }
+    places.arrays_of(&items.values, item_of(call.result))
+}
+
+/// The quantile of numbers cut to the upper half of the bits of a Float32.
+fn bfloat16(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (lists, level) = (call.lists(0)?, call.floats(1)?.get(0));
+    let items = super::super::cast(&lists.items.values, &arrow_schema::DataType::Float64)?;
+    let items = items.as_primitive::<arrow_array::types::Float64Type>();
+    call.make_floats(|row| {
+        let there = lists.range(row).filter(|at| !items.is_null(*at)).map(|at| items.value(at));
+        let cut = |float: f64| f32::from_bits((float as f32).to_bits() & 0xffff_0000);
+        let mut sorted: Vec<f32> = there.filter(|float| !float.is_nan()).map(cut).collect();
+        sorted.sort_by(f32::total_cmp);
+        let place = (sorted.len() as f64 * level).ceil() as usize;
+        sorted.get(place.saturating_sub(1)).map_or(f64::NAN, |float| f64::from(*float))
+    })
+}
+
+fn wrapping_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[])?;
+    let item = bare(item_of(type_at(s, 0)));
+    match integer(item) {
+        Some(_) if *item != DataType::Bool => Ok(item.clone()),
+        _ => Err(wrong(name, format!("it takes integers, not {item}"))),
+    }
+}
+
+/// The sum in the type of the values.
+fn wrapping_sum(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let items = super::super::access::wide_integers(&lists.items.values)?;
+    call.make_integers(|row| lists.range(row).map(|at| items[at]).fold(0, i128::wrapping_add))
+}

@@ -1,0 +1,164 @@
+//! Functions that stand alone: `bar`, `throwIf`, `initcapUTF8`, `IPv4CIDRToRange`.
+
+use super::access::{Kind, rule, takes, type_at};
+use super::arithmetic::integer;
+use super::{Call, Function, Signature, expect_count, wrong};
+use crate::FunctionError;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{ArrayRef, FixedSizeBinaryArray, StructArray, UInt32Array};
+use arrow_schema::{DataType as ArrowType, Fields};
+use std::sync::Arc;
+use tambour_part::types::{DataType, Strings};
+
+/// Blocks of one to seven eighths.
+const EIGHTHS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+/// Widest bar, as in ClickHouse.
+const WIDTH_MAX: f64 = 1_000.0;
+
+/// The functions of this room.
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("bar", bar_type, bar),
+    Function::new("throwIf", throw_type, throw_if),
+    Function::new("initcapUTF8", rule!(Text => DataType::String), |c| {
+        let texts = c.texts(0)?;
+        c.make_texts(|row, out| capitalized(texts.get(row), out))
+    }),
+    Function::new("IPv4CIDRToRange", |n, s| range_type(n, s, &DataType::Ipv4), ranges_4),
+    Function::new("IPv6CIDRToRange", |n, s| range_type(n, s, &DataType::Ipv6), ranges_6),
+];
+
+fn bar_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Number, Kind::Number, Kind::Number], &[Kind::Number])?;
+    if let Some(width) = s.get(3) {
+        let constant =
+            width.constant.as_ref().map(|constant| super::cast(constant, &ArrowType::Float64));
+        let width = constant
+            .transpose()?
+            .map(|it| it.as_primitive::<arrow_array::types::Float64Type>().value(0));
+        if !width.is_some_and(|width| (1.0..=WIDTH_MAX).contains(&width)) {
+            return Err(wrong(name, "the width must be a constant from 1 to 1000"));
+        }
+    }
+    Ok(DataType::String)
+}
+
+/// As many blocks of the width as the value is far between the ends.
+fn bar(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (values, low, high) = (call.floats(0)?, call.floats(1)?, call.floats(2)?);
+    let width = if call.operands.len() > 3 { call.floats(3)?.get(0) } else { 80.0 };
+    call.make_texts(|row, out| {
+        let (value, low, high) = (values.get(row), low.get(row), high.get(row));
+        let length = if value.is_nan() || low >= high || value <= low {
+            0.0
+        } else if value >= high {
+            width
+        } else {
+            (value - low) * width / (high - low)
+        };
+        let eighths = (length * 8.0) as usize;
+        for _ in 0..eighths / 8 {
+            out.extend_from_slice("█".as_bytes());
+        }
+        if let Some(part) = (eighths % 8).checked_sub(1).and_then(|part| EIGHTHS.get(part)) {
+            out.extend_from_slice(part.as_bytes());
+        }
+    })
+}
+
+fn throw_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Number], &[Kind::ConstText])?;
+    Ok(DataType::UInt8)
+}
+
+/// An error if a value is not zero.
+fn throw_if(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let values = call.floats(0)?;
+    let thrown = (0..call.rows).find(|row| !call.is_null(*row) && values.get(*row) != 0.0);
+    if let Some(row) = thrown {
+        let message = match call.optional_texts(1)? {
+            Some(message) => String::from_utf8_lossy(message.get(0)).into_owned(),
+            None => "the value is not zero".to_owned(),
+        };
+        return Err(call.value_error(row, message));
+    }
+    call.make_flags(|_| false)
+}
+
+/// The first letter of each word large, the others small; what is no letter and no digit ends a word.
+fn capitalized(text: &[u8], out: &mut Vec<u8>) {
+    let Ok(text) = std::str::from_utf8(text) else {
+        out.extend_from_slice(text);
+        return;
+    };
+    let mut is_inside = false;
+    for letter in text.chars() {
+        let mut buffer = [0; 4];
+        let mut changed = if is_inside {
+            letter.to_lowercase().collect::<Vec<char>>()
+        } else {
+            letter.to_uppercase().collect()
+        };
+        // One letter stays one, as in ClickHouse.
+        if changed.len() != 1 {
+            changed = vec![letter];
+        }
+        for letter in changed {
+            out.extend_from_slice(letter.encode_utf8(&mut buffer).as_bytes());
+        }
+        is_inside = letter.is_alphanumeric();
+    }
+}
+
+fn range_type(
+    name: &'static str,
+    s: &[Signature],
+    address: &DataType,
+) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 2..=2)?;
+    let is_size = integer(type_at(s, 1)).is_some();
+    if type_at(s, 0) != address || !is_size {
+        return Err(wrong(name, format!("it takes an {address} and a number of bits")));
+    }
+    Ok(DataType::Tuple(vec![(None, address.clone()), (None, address.clone())]))
+}
+
+fn tuples(call: &Call, ends: Vec<ArrayRef>) -> Result<ArrayRef, FunctionError> {
+    let ArrowType::Struct(fields) = call.result.arrow(Strings::Utf8) else {
+        return Err(wrong(call.name, "its result is a Tuple"));
+    };
+    let fields: Fields = fields;
+    let tuples = StructArray::try_new(fields, ends, None);
+    Ok(Arc::new(tuples.map_err(FunctionError::arrow("make tuples"))?))
+}
+
+fn ranges_4(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let addresses = call.values(0)?;
+    let (addresses, bits) = (addresses.as_primitive::<UInt32Type>().values(), call.integers(1)?);
+    let mask = |row: usize| {
+        let free = 32 - bits.get(row).clamp(0, 32) as u32;
+        if free == 32 { u32::MAX } else { (1_u32 << free) - 1 }
+    };
+    let first =
+        UInt32Array::from_iter_values((0..call.rows).map(|row| addresses[row] & !mask(row)));
+    let last = UInt32Array::from_iter_values((0..call.rows).map(|row| addresses[row] | mask(row)));
+    tuples(call, vec![Arc::new(first), Arc::new(last)])
+}
+
+fn ranges_6(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (addresses, bits) = (call.texts(0)?, call.integers(1)?);
+    let (mut first, mut last) = (Vec::new(), Vec::new());
+    for row in 0..call.rows {
+        let address = u128::from_be_bytes(addresses.get(row).try_into().unwrap_or_default());
+        let free = 128 - bits.get(row).clamp(0, 128) as u32;
+        let mask = if free == 128 { u128::MAX } else { (1_u128 << free) - 1 };
+        first.extend_from_slice(&(address & !mask).to_be_bytes());
+        last.extend_from_slice(&(address | mask).to_be_bytes());
+    }
+    let side = |bytes: Vec<u8>| {
+        FixedSizeBinaryArray::try_new(16, bytes.into(), None)
+            .map(|array| Arc::new(array) as ArrayRef)
+            .map_err(FunctionError::arrow("make addresses"))
+    };
+    tuples(call, vec![side(first)?, side(last)?])
+}

@@ -1,0 +1,87 @@
+//! `transform`: values by a list of pairs.
+
+use super::access::{Lists, supertype, type_at, widened};
+use super::array::compare_items;
+use super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
+use crate::FunctionError;
+use arrow_array::{Array, ArrayRef};
+use arrow_select::interleave::interleave;
+use tambour_part::types::DataType;
+
+/// The function of this room.
+pub(super) const FUNCTIONS: &[Function] = &[Function::new("transform", transform_type, transform)];
+
+/// The item type of a constant array without NULLs.
+fn constant_item(
+    name: &'static str,
+    s: &[Signature],
+    index: usize,
+) -> Result<DataType, FunctionError> {
+    let problem = || wrong(name, "the second and the third argument must be constant arrays");
+    match s.get(index) {
+        Some(Signature { data_type: DataType::Array(item), constant: Some(_) }) => {
+            Ok(bare(item).clone())
+        }
+        _ => Err(problem()),
+    }
+}
+
+/// Integers and floats that have no common type are compared by their values in ClickHouse; they are refused.
+fn common(
+    name: &'static str,
+    left: &DataType,
+    right: &DataType,
+) -> Result<DataType, FunctionError> {
+    supertype(left, right)
+        .ok_or_else(|| wrong(name, format!("there is no common type of {left} and {right}")))
+}
+
+fn transform_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 3..=4)?;
+    let (from, to) = (constant_item(name, s, 1)?, constant_item(name, s, 2)?);
+    common(name, type_at(s, 0), &from)?;
+    if matches!(from, DataType::Float32 | DataType::Float64) {
+        return Err(wrong(name, "it does not take floats"));
+    }
+    common(name, &to, type_at(s, if s.len() > 3 { 3 } else { 0 }))
+}
+
+fn transform(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let operand = |index: usize| -> Result<Operand, FunctionError> {
+        let operand = call.operand(index)?;
+        Ok(Operand { values: call.values(index)?, is_constant: false, ..operand.clone() })
+    };
+    let constant = |index: usize| -> Result<Lists, FunctionError> {
+        let operands = std::slice::from_ref(call.operand(index)?);
+        Call { name: call.name, operands, result: call.result, rows: 1 }.lists(0)
+    };
+    let (from, to) = (constant(1)?, constant(2)?);
+    if from.range(0).len() != to.range(0).len() {
+        return Err(wrong(call.name, "the arrays must have the same length"));
+    }
+    if from.items.values.null_count() + to.items.values.null_count() > 0 {
+        return Err(wrong(call.name, "it does not take NULLs in arrays"));
+    }
+    let values = operand(0)?;
+    let compared_as = common(call.name, &values.data_type, &from.items.data_type)?;
+    let side = |operand: &Operand| -> Result<Operand, FunctionError> {
+        let values = widened(&operand.values, &compared_as)?;
+        Ok(Operand { data_type: compared_as.clone(), values, is_constant: false })
+    };
+    let (left, right) = (side(&values)?, side(&from.items)?);
+    let compared = compare_items(&[&left, &right])?;
+    let [left, right] = compared.as_slice() else {
+        return Err(wrong(call.name, "it takes values"));
+    };
+    let result = bare(call.result);
+    let targets = widened(&to.items.values, result)?;
+    let others = widened(&operand(if call.operands.len() > 3 { 3 } else { 0 })?.values, result)?;
+    let places: Vec<(usize, usize)> = (0..call.rows)
+        .map(|row| {
+            let found = from.range(0).find(|at| right.get(*at) == left.get(row));
+            found.map_or((1, row), |at| (0, to.range(0).start + at - from.range(0).start))
+        })
+        .collect();
+    interleave(&[targets.as_ref(), others.as_ref()], &places)
+        .map_err(FunctionError::arrow("transform values"))
+}

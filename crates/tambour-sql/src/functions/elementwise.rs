@@ -1,0 +1,115 @@
+//! Tuples element by element: `(1, 2) + (3, 4)`, `(1, 2) * 2`, `(a, b) < (c, d)`. The engine compares tuples of one type
+//! only, and orders their elements by its own rules.
+
+use super::tuple::TupleElement;
+use arrow::datatypes::DataType as ArrowType;
+use datafusion::common::{DFSchema, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, ScalarUDF, lit};
+
+/// The elements of a tuple; `None` of other values.
+pub(super) fn elements(expr: &Expr, schema: &DFSchema) -> Result<Option<Vec<Expr>>> {
+    if let Expr::ScalarFunction(call) = expr
+        && call.name() == "struct"
+    {
+        return Ok(Some(call.args.clone()));
+    }
+    let field = super::literal::field_of(expr, schema)?;
+    let ArrowType::Struct(fields) = field.data_type() else { return Ok(None) };
+    let element = |number: usize| {
+        let number = lit(i64::try_from(number).unwrap_or(i64::MAX));
+        ScalarUDF::new_from_impl(TupleElement::new()).call(vec![expr.clone(), number])
+    };
+    Ok(Some((1..=fields.len()).map(element).collect()))
+}
+
+/// A tuple of these elements.
+fn tuple(elements: Vec<Expr>) -> Expr {
+    datafusion::functions::core::r#struct().call(elements)
+}
+
+/// The sum, difference, product or quotient of tuples, or of a tuple and a number.
+pub(super) fn arithmetic(
+    left: &Expr,
+    right: &Expr,
+    schema: &DFSchema,
+    of_elements: impl Fn(&Expr, &Expr) -> Result<Expr>,
+) -> Result<Option<Expr>> {
+    let sides = (elements(left, schema)?, elements(right, schema)?);
+    let made: Vec<Expr> = match sides {
+        (Some(a), Some(b)) if a.len() == b.len() => {
+            a.iter().zip(&b).map(|(a, b)| of_elements(a, b)).collect::<Result<_>>()?
+        }
+        (Some(_), Some(_)) => return plan_err!("the tuples have different lengths"),
+        (Some(a), None) => a.iter().map(|a| of_elements(a, right)).collect::<Result<_>>()?,
+        (None, Some(b)) => b.iter().map(|b| of_elements(left, b)).collect::<Result<_>>()?,
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(tuple(made)))
+}
+
+/// A comparison of tuples; `None` unless both sides are. Tuples that hold NULLs are refused: ClickHouse's answer is NULL
+/// even where other elements differ.
+pub(super) fn comparison(
+    left: &Expr,
+    operator: Operator,
+    right: &Expr,
+    schema: &DFSchema,
+    of_elements: impl Fn(&Expr, Operator, &Expr) -> Result<Expr>,
+) -> Result<Option<Expr>> {
+    // Equality of columns of tuples is the engine's, which joins by it.
+    let is_written =
+        |side: &Expr| matches!(side, Expr::ScalarFunction(call) if call.name() == "struct");
+    if !is_written(left) && !is_written(right) {
+        return Ok(None);
+    }
+    let (Some(a), Some(b)) = (elements(left, schema)?, elements(right, schema)?) else {
+        return Ok(None);
+    };
+    if a.len() != b.len() || a.is_empty() {
+        return plan_err!("tuples of {} and {} elements cannot be compared", a.len(), b.len());
+    }
+    for side in a.iter().chain(&b) {
+        if side.nullable(schema)? {
+            return plan_err!(
+                "tuples whose elements may be NULL cannot be compared; compare them one by one"
+            );
+        }
+    }
+    let pairs: Vec<(&Expr, &Expr)> = a.iter().zip(&b).collect();
+    let all_equal = |pairs: &[(&Expr, &Expr)]| -> Result<Vec<Expr>> {
+        pairs.iter().map(|(a, b)| of_elements(a, Operator::Eq, b)).collect()
+    };
+    let and = |list: Vec<Expr>| {
+        list.into_iter().reduce(|a, b| {
+            Expr::BinaryExpr(BinaryExpr::new(Box::new(a), Operator::And, Box::new(b)))
+        })
+    };
+    let equal = and(all_equal(&pairs)?);
+    let (strict, or_equal) = match operator {
+        Operator::Eq => return Ok(equal),
+        Operator::NotEq => return Ok(equal.map(|it| Expr::Not(Box::new(it)))),
+        Operator::Lt => (Operator::Lt, Operator::Lt),
+        Operator::LtEq => (Operator::Lt, Operator::LtEq),
+        Operator::Gt => (Operator::Gt, Operator::Gt),
+        _ => (Operator::Gt, Operator::GtEq),
+    };
+    // The first element that differs decides.
+    let mut made: Option<Expr> = None;
+    for (at, (a, b)) in pairs.iter().enumerate() {
+        let is_last = at + 1 == pairs.len();
+        let decides = of_elements(a, if is_last { or_equal } else { strict }, b)?;
+        let mut list = all_equal(&pairs[..at])?;
+        list.push(decides);
+        made = match (made, and(list)) {
+            (Some(before), Some(next)) => Some(Expr::BinaryExpr(BinaryExpr::new(
+                Box::new(before),
+                Operator::Or,
+                Box::new(next),
+            ))),
+            (None, next) => next,
+            (before, None) => before,
+        };
+    }
+    Ok(made)
+}
