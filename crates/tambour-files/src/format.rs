@@ -110,6 +110,12 @@ impl fmt::Display for Format {
 }
 
 impl Compression {
+    /// Whether compressed bytes may begin so, and more of them would tell.
+    pub(crate) fn may_begin(head: &[u8]) -> bool {
+        let more = |magic: &[u8]| magic.len() > head.len() && magic.starts_with(head);
+        more(&[0x28, 0xb5, 0x2f, 0xfd]) || more(&[0x1f, 0x8b])
+    }
+
     pub(crate) fn sniff(head: &[u8]) -> Option<Self> {
         if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
             return Some(Self::Zstd);

@@ -58,7 +58,13 @@ impl Source {
             if is_stdin(path) { Box::new(io::stdin()) } else { Box::new(open_file(path)?.0) };
         let mut counted = Counted { raw, progress };
         let mut head = Vec::new();
-        (&mut counted).take(4).read_to_end(&mut head).map_err(FileError::io(path, "read"))?;
+        // No more than tells: a pipe may have a short line only for a long time.
+        while Compression::may_begin(&head) {
+            let read = (&mut counted).take(1).read_to_end(&mut head);
+            if read.map_err(FileError::io(path, "read"))? == 0 {
+                break;
+            }
+        }
         let compression = Compression::sniff(&head);
         let whole = io::Cursor::new(head).chain(counted);
         let reader: Box<dyn Read + Send> = match compression {

@@ -75,6 +75,13 @@ impl Batch {
         self.push(record, timed.then(|| time.unwrap_or(NO_TIME)));
     }
 
+    /// Adds the records of another batch, with or without times.
+    pub fn append(&mut self, other: &Self) {
+        for (k, record) in other.iter().enumerate() {
+            self.push_mixed(record, other.times.get(k).copied().filter(|time| *time != NO_TIME));
+        }
+    }
+
     /// Makes room for this many more records of this many bytes in all.
     pub(super) fn reserve(&mut self, records: usize, bytes: usize) {
         self.ends.reserve(records);

@@ -2,12 +2,15 @@
 
 use super::RecordError;
 use super::bytes::{Parser, put_length};
+use super::codec::{Codec, Decoder, Encoder};
 use super::error::Damage;
 use super::guard;
 use tambour_kernel::hash::crc32c;
 
 /// Longest dictionary.
 pub const DICTIONARY_BYTES_MAX: usize = 256 << 10;
+/// What LZ4 reaches of a dictionary: the last so many bytes. Longer ones make its records larger, not smaller.
+pub const LZ4_DICTIONARY_BYTES_MAX: usize = 64 << 10;
 /// Fewest sample records to train from: libzstd wants some.
 pub const SAMPLES_MIN: usize = 16;
 
@@ -61,6 +64,12 @@ impl Dictionary {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// Whether libzstd takes it: what begins like one of its own dictionaries has to be one.
+    pub(super) fn check(&self) -> Result<(), RecordError> {
+        Decoder::new(Codec::Zstd, self, 0)?;
+        Encoder::new(Codec::Zstd, 1, self)?.encode(b"a record", &mut Vec::new())
     }
 
     /// The form for a file: length, sum, and itself compressed.

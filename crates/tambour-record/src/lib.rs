@@ -51,7 +51,7 @@ mod writer;
 pub use background::Sealing;
 pub use batch::Batch;
 pub use codec::Codec;
-pub use dictionary::{DICTIONARY_BYTES_MAX, Dictionary, SAMPLES_MIN};
+pub use dictionary::{DICTIONARY_BYTES_MAX, Dictionary, LZ4_DICTIONARY_BYTES_MAX, SAMPLES_MIN};
 pub use error::RecordError;
 pub use layout::{MARKER, RecordStore, Settings};
 pub use reader::Reader;

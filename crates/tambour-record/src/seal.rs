@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::codec::Codec;
-use super::dictionary::{self, Dictionary};
+use super::dictionary::{self, Dictionary, LZ4_DICTIONARY_BYTES_MAX};
 use super::layout::{
     FileKind, NEXT_DICTIONARY, RecordStore, category_of, file_name, replace_file, segment_files,
 };
@@ -224,7 +224,12 @@ fn run(
 ) -> Result<SealReport, RecordError> {
     let codec = options.codec.unwrap_or(store.settings.codec);
     let samples = Samples::of(&job.records);
-    let own = samples.train(options.dictionary_bytes);
+    // What LZ4 cannot reach is of no use to it.
+    let bytes_max = match codec {
+        Codec::Lz4 => options.dictionary_bytes.min(LZ4_DICTIONARY_BYTES_MAX),
+        Codec::Raw | Codec::Zstd => options.dictionary_bytes,
+    };
+    let own = samples.train(bytes_max);
     let raw_bytes = job.records.bytes().len() as u64;
     let level = options.level_of(codec);
     // Segments with the same dictionary share a decoder, and its place in the caches.
@@ -239,7 +244,7 @@ fn run(
     let shape = Shape { codec, level: way.level, group, dictionary: way.dictionary };
     let file = build(store.number, category_of(&job.files[0]), job.base, &job.records, &shape)?;
     // Where the dictionary so far is no longer good enough, later records get another one, too.
-    let (bytes_max, own) = (options.dictionary_bytes, &shape.dictionary);
+    let own = &shape.dictionary;
     let learn = || next::learn(store, directory, job.base, &job.records, own, bytes_max);
     // What it cannot be learned from, and that it cannot be written, costs size only.
     let next = if trained { learn().unwrap_or_default() } else { None };

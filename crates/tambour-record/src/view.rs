@@ -1,8 +1,10 @@
 //! What readers see of a category: its segments at one moment.
 
 use super::RecordError;
-use super::layout::{FileKind, RecordStore, file_name, settled_files};
+use super::dictionary::Dictionary;
+use super::layout::{FileKind, RecordStore, file_name, segment_files, settled_files};
 use super::memory::Budget;
+use super::next;
 use super::open::OpenSegment;
 use super::reader::Reader;
 use super::sealed::Sealed;
@@ -33,12 +35,25 @@ pub(super) enum Segment {
     Broken(FileKind, RecordError),
 }
 
+impl Segment {
+    fn dictionary(&self) -> Option<&Dictionary> {
+        match self {
+            Self::Sealed(sealed) => Some(&sealed.meta.dictionary),
+            Self::Open(open) => Some(&open.dictionary),
+            Self::Broken(..) => None,
+        }
+    }
+}
+
 /// A segment and its ids.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) ids: Range<u64>,
     pub(super) segment: Segment,
 }
+
+/// A file of a segment: its first id, what it is, its length.
+type Listed = (u64, FileKind, u64);
 
 /// The segments of a category at one moment.
 #[derive(Debug)]
@@ -48,6 +63,8 @@ pub struct View {
     pub(super) directory: PathBuf,
     pub(super) slots: Vec<Slot>,
     budget: Budget,
+    /// The files as they were listed.
+    listed: Vec<Listed>,
 }
 
 /// So often files may vanish between listing and opening, because they are sealed or dropped.
@@ -78,14 +95,39 @@ impl View {
             return Err(RecordError::NoCategory { name: category.to_owned() });
         }
         let mut attempt = 0;
-        let slots = loop {
+        let (slots, listed) = loop {
             attempt += 1;
             match read_slots(store, &directory, &budget, known) {
                 Err(RecordError::Gone { .. }) if attempt < ATTEMPTS => {}
                 slots => break slots?,
             }
         };
-        Ok(Self { store: store.clone(), category: category.to_owned(), directory, slots, budget })
+        let (store, category) = (store.clone(), category.to_owned());
+        Ok(Self { store, category, directory, slots, budget, listed })
+    }
+
+    /// Whether anything was appended, sealed or dropped since this view was opened: whether [`View::refresh`] would show it.
+    pub fn has_changed(&self) -> Result<bool, RecordError> {
+        Ok(segment_files(&*self.store.storage, &self.directory)? != self.listed)
+    }
+
+    /// The dictionary of the segment that holds a record; an empty one where it has none.
+    pub fn dictionary_of(&self, id: u64) -> Result<Dictionary, RecordError> {
+        let slot = &self.slots[self.slot_of(id)?];
+        match &slot.segment {
+            Segment::Broken(kind, _) => Err(self.broken(slot, *kind)),
+            whole => Ok(whole.dictionary().cloned().unwrap_or_default()),
+        }
+    }
+
+    /// The dictionary that the next segment begins with, or the latest one of a segment. Empty where there is none.
+    pub fn latest_dictionary(&self) -> Dictionary {
+        let next = next::known(&self.store, &self.directory);
+        if !next.is_empty() {
+            return next;
+        }
+        let mut known = self.slots.iter().rev().filter_map(|slot| slot.segment.dictionary());
+        known.find(|known| !known.is_empty()).cloned().unwrap_or_default()
     }
 
     /// Ids of the records of this view.
@@ -167,7 +209,7 @@ fn read_slots(
     directory: &std::path::Path,
     budget: &Budget,
     known: &[Slot],
-) -> Result<Vec<Slot>, RecordError> {
+) -> Result<(Vec<Slot>, Vec<Listed>), RecordError> {
     let storage = &*store.storage;
     let files = settled_files(storage, directory)?;
     let mut slots: Vec<Slot> = Vec::with_capacity(files.len());
@@ -223,5 +265,5 @@ fn read_slots(
         };
         slots.push(Slot { ids: base..end, segment });
     }
-    Ok(slots)
+    Ok((slots, files))
 }

@@ -15,7 +15,7 @@ use super::open::{OpenHeader, OpenSegment, start};
 use super::pending::{Epoch, Pending};
 use super::retention::{self, Dropped, Retention};
 use super::salvage::CutOff;
-use super::seal::{self, NO_TIME, SealOptions, SealReport};
+use super::seal::{self, SealOptions, SealReport};
 use super::sealed::build::seed;
 use super::trial::Samples;
 use super::{RECORD_BYTES_MAX, RecordError, SEGMENT_BYTES_MAX, weight};
@@ -284,11 +284,7 @@ impl Writer {
             let mut pending = hold(&self.pending);
             pending.check_room(records.bytes().len(), records.len())?;
             let first = pending.end();
-            let times = records.times();
-            for (k, record) in records.iter().enumerate() {
-                let time = times.get(k).copied().filter(|time| *time != NO_TIME);
-                pending.records.push_mixed(record, time);
-            }
+            pending.records.append(records);
             (first..pending.end(), pending.epoch.clone())
         };
         self.wait_for(ids.end, &epoch)?;
@@ -437,6 +433,7 @@ impl Writer {
 
     /// Makes a dictionary the one of the next open segment, which begins with the next commit.
     pub fn use_dictionary(&self, dictionary: &Dictionary) -> Result<(), RecordError> {
+        dictionary.check()?;
         let _pass = hold(&self.sealing);
         let _held = hold(&self.maintenance);
         let file = dictionary::to_file(dictionary, self.store.number)?;

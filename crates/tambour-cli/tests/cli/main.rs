@@ -19,6 +19,8 @@ mod pages;
 #[cfg(test)]
 mod records;
 #[cfg(test)]
+mod records_import;
+#[cfg(test)]
 mod results;
 #[cfg(test)]
 mod support;

@@ -44,7 +44,7 @@ fn records_come_back_by_id_by_range_and_by_time() {
 #[test]
 fn every_format_is_read_and_written() {
     for (format, text) in [
-        ("lines", b"a\n\nb c\r\nlast".to_vec()),
+        ("lines", b"a\n\nb c\nlast".to_vec()),
         ("nul", b"a\0\0b c\0last".to_vec()),
         ("length", b"\x01\0\0\0a\0\0\0\0\x03\0\0\0b c\x04\0\0\0last".to_vec()),
     ] {

@@ -32,6 +32,10 @@ pub(crate) enum RecordsAction {
     Get(GetArguments),
     /// Print records in order: a range of ids, or of times
     Scan(ScanArguments),
+    /// Print the last records, and with -f those that follow
+    Tail(TailArguments),
+    /// Write a dictionary to a file that `zstd -D` takes, or use one of a file
+    Dictionary(DictionaryArguments),
     /// Compress full segments for good: train, encode again, index
     Seal(SealArguments),
     /// Train a dictionary for a store, or measure whether one pays off
@@ -98,7 +102,7 @@ pub(crate) struct LogArguments {
 }
 
 /// Appends.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct AppendArguments {
     /// Where to
     #[command(flatten)]
@@ -119,9 +123,19 @@ pub(crate) struct AppendArguments {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) batch: u32,
+    /// Milliseconds after which records that came through a pipe are durable and seen by readers
+    #[arg(long, value_name = "MS", default_value_t = 200)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
+    pub(crate) flush: u32,
+    /// Leave out the first records of the first file: those that an earlier call says are in
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) skip: u64,
     /// Seal segments as they get full
     #[arg(long)]
     pub(crate) seal: bool,
+    /// Print a JSON object with the ids of each commit, on a line of its own, once it is durable
+    #[arg(long, help_heading = "Output", conflicts_with = "json")]
+    pub(crate) ack: bool,
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -173,6 +187,69 @@ pub(crate) struct ScanArguments {
     /// How to write them
     #[arg(long, value_name = "FORMAT", default_value = "lines")]
     pub(crate) format: RecordFormat,
+}
+
+/// Follows.
+#[derive(Args, Debug)]
+pub(crate) struct TailArguments {
+    /// Where from
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// Most records to begin with
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    pub(crate) lines: u64,
+    /// Go on with records as they are appended
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Milliseconds between looks for more
+    #[arg(long, value_name = "MS", default_value_t = 100)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
+    pub(crate) interval: u32,
+    /// How to write them
+    #[arg(long, value_name = "FORMAT", default_value = "lines")]
+    pub(crate) format: RecordFormat,
+}
+
+/// Dictionaries in files.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour records dictionary export events events.dict
+  zstd -D events.dict one.json
+  tambour records dictionary import events other.dict")]
+pub(crate) struct DictionaryArguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) action: DictionaryAction,
+}
+
+/// What can be done with dictionaries.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DictionaryAction {
+    /// Write the latest dictionary, or that of the segment which holds --id, to a file
+    Export {
+        /// Where from
+        #[command(flatten)]
+        log: LogArguments,
+        /// File to write
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+        /// A record of the segment whose dictionary is wanted
+        #[arg(long, value_name = "ID")]
+        id: Option<u64>,
+        /// Replace the file if it exists
+        #[arg(long)]
+        force: bool,
+    },
+    /// Begin the next segment with the dictionary of a file
+    Import {
+        /// Where to
+        #[command(flatten)]
+        log: LogArguments,
+        /// A dictionary as `zstd --train` writes it, or any bytes
+        #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
 }
 
 /// Seals.
@@ -304,6 +381,7 @@ impl RecordsAction {
             Self::Salvage(arguments) => arguments.json,
             Self::Retain(arguments) => arguments.json,
             Self::Create(_) | Self::Get(_) | Self::Scan(_) | Self::Export(_) => false,
+            Self::Tail(_) | Self::Dictionary(_) => false,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use anyhow::Context;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tambour::files;
 use tambour::record::RECORD_BYTES_MAX;
 
@@ -21,50 +21,91 @@ pub(super) fn of(path: &Path, given: Option<RecordFormat>) -> RecordFormat {
 
 /// A file or standard input. Text that is compressed with gzip or zstd is decompressed; what lengths or NUL bytes separate
 /// may begin with any bytes and is taken as it is.
-fn open(path: &Path, format: RecordFormat) -> anyhow::Result<Box<dyn BufRead>> {
-    let source: Box<dyn Read> = match format {
+fn open(path: &Path, format: RecordFormat) -> anyhow::Result<Box<dyn Read + Send>> {
+    Ok(match format {
         RecordFormat::Lines | RecordFormat::Jsonl => files::text_reader(path)?,
         _ if path.as_os_str() == "-" => Box::new(io::stdin()),
         _ => Box::new(File::open(path).with_context(|| path.display().to_string())?),
-    };
-    Ok(Box::new(BufReader::with_capacity(1 << 20, source)))
+    })
 }
 
-/// Calls `take` with every record of a file and its number, from 1.
+/// The records of a file, one after another.
+pub(super) struct Records {
+    source: BufReader<Box<dyn Read + Send>>,
+    format: RecordFormat,
+    path: PathBuf,
+    /// Records that were read, empty lines among them.
+    pub(super) number: u64,
+}
+
+impl Records {
+    /// Opens a file, or standard input for `-`.
+    pub(super) fn open(path: &Path, format: RecordFormat) -> anyhow::Result<Self> {
+        let source = BufReader::with_capacity(1 << 20, open(path, format)?);
+        Ok(Self { source, format, path: path.to_owned(), number: 0 })
+    }
+
+    /// Where the record is that was read last.
+    pub(super) fn place(&self) -> String {
+        format!("{}, record {}", self.path.display(), self.number)
+    }
+
+    /// Whether the next record is not there as a whole yet: reading it may wait for whoever writes it.
+    pub(super) fn would_wait(&self) -> bool {
+        let there = self.source.buffer();
+        match self.format {
+            RecordFormat::Lines | RecordFormat::Jsonl => !there.contains(&b'\n'),
+            RecordFormat::Nul => !there.contains(&0),
+            RecordFormat::Length => there
+                .split_first_chunk::<4>()
+                .is_none_or(|(length, rest)| rest.len() < u32::from_le_bytes(*length) as usize),
+        }
+    }
+
+    /// Reads the next record, whatever it is; `false` at the end.
+    pub(super) fn pass_over(&mut self, record: &mut Vec<u8>) -> anyhow::Result<bool> {
+        record.clear();
+        self.number += 1;
+        let more = match self.format {
+            RecordFormat::Lines | RecordFormat::Jsonl => until(&mut self.source, b'\n', record),
+            RecordFormat::Nul => until(&mut self.source, 0, record),
+            RecordFormat::Length => behind_length(&mut self.source, record),
+        };
+        let more = more.with_context(|| self.place())?;
+        self.number -= u64::from(!more);
+        Ok(more)
+    }
+
+    /// Reads the next record; `false` at the end. JSON lines are checked, and empty ones are left out.
+    pub(super) fn next(&mut self, record: &mut Vec<u8>) -> anyhow::Result<bool> {
+        loop {
+            if !self.pass_over(record)? {
+                return Ok(false);
+            }
+            if self.format != RecordFormat::Jsonl {
+                return Ok(true);
+            }
+            if !record.iter().all(u8::is_ascii_whitespace) {
+                serde_json::from_slice::<serde::de::IgnoredAny>(record)
+                    .with_context(|| self.place())?;
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// Calls `take` with every record of a file.
 pub(super) fn read(
     path: &Path,
     format: RecordFormat,
-    take: &mut dyn FnMut(u64, &[u8]) -> anyhow::Result<()>,
+    take: &mut dyn FnMut(&[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut source = open(path, format)?;
+    let mut records = Records::open(path, format)?;
     let mut record = Vec::new();
-    let mut number = 0;
-    loop {
-        record.clear();
-        let more = match format {
-            RecordFormat::Lines | RecordFormat::Jsonl => until(&mut source, b'\n', &mut record),
-            RecordFormat::Nul => until(&mut source, 0, &mut record),
-            RecordFormat::Length => behind_length(&mut source, &mut record),
-        };
-        let place = || format!("{}, record {}", path.display(), number + 1);
-        if !more.with_context(place)? {
-            return Ok(());
-        }
-        number += 1;
-        let place = || format!("{}, record {number}", path.display());
-        if matches!(format, RecordFormat::Lines | RecordFormat::Jsonl)
-            && record.last() == Some(&b'\r')
-        {
-            record.pop();
-        }
-        if format == RecordFormat::Jsonl {
-            if record.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            serde_json::from_slice::<serde::de::IgnoredAny>(&record).with_context(place)?;
-        }
-        take(number, &record).with_context(place)?;
+    while records.next(&mut record)? {
+        take(&record).with_context(|| records.place())?;
     }
+    Ok(())
 }
 
 /// Reads up to a byte, which is not kept; whether anything was there.

@@ -6,12 +6,16 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Console, failure, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
-use tambour::record::{CutOff, Group, Retention, SealOptions, SealReport, Writer, salvage as save};
+use tambour::record::{
+    Codec, CutOff, Group, LZ4_DICTIONARY_BYTES_MAX, Retention, SealOptions, SealReport, Writer,
+    salvage as save,
+};
 use tambour::storage;
 use tambour_report::clock::thread_seconds;
 
 pub(super) fn seal(arguments: &SealArguments, console: Console) -> anyhow::Result<()> {
-    let writer = open(&arguments.log.store)?.writer(&arguments.log.category)?;
+    let store = open(&arguments.log.store)?;
+    let writer = store.writer(&arguments.log.category)?;
     tell_found(&writer, console);
     let group = match arguments.group {
         Some(group) => Group::Fixed(usize::from(group)),
@@ -23,6 +27,10 @@ pub(super) fn seal(arguments: &SealArguments, console: Console) -> anyhow::Resul
         dictionary_bytes: usize::try_from(arguments.dictionary.0).unwrap_or(usize::MAX),
         group,
     };
+    let codec = options.codec.unwrap_or(store.settings().codec);
+    if codec == Codec::Lz4 && options.dictionary_bytes > LZ4_DICTIONARY_BYTES_MAX {
+        console.note("LZ4 reaches 64 KiB of a dictionary: no longer one is trained");
+    }
     let reports = writer.seal(&options, !arguments.full_only)?;
     if arguments.json {
         let segments: Vec<_> = reports.iter().map(to_json).collect();

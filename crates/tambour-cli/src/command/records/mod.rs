@@ -1,10 +1,13 @@
 //! `tambour records`: logs of small records.
 
 pub(crate) mod arguments;
+mod dictionary;
 mod format;
+mod import;
 mod maintain;
 mod read;
 mod stat;
+mod tail;
 mod train;
 mod write;
 
@@ -22,6 +25,8 @@ pub(crate) fn run(action: &RecordsAction, console: Console) -> anyhow::Result<()
         RecordsAction::Append(arguments) => write::append(arguments, console),
         RecordsAction::Get(arguments) => read::get(arguments),
         RecordsAction::Scan(arguments) => read::scan(arguments),
+        RecordsAction::Tail(arguments) => tail::run(arguments),
+        RecordsAction::Dictionary(arguments) => dictionary::run(arguments, console),
         RecordsAction::Export(arguments) => read::export(arguments, console),
         RecordsAction::Seal(arguments) => maintain::seal(arguments, console),
         RecordsAction::Salvage(arguments) => maintain::salvage(arguments, console),

@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &TrainArguments, console: Console) -> anyhow::Resul
     }
     let mut records = Batch::default();
     let format = format::of(&arguments.file, arguments.format);
-    format::read(&arguments.file, format, &mut |_, record| {
+    format::read(&arguments.file, format, &mut |record| {
         if records.bytes().len() < SAMPLE_BYTES_MAX {
             records.push(record, None);
         }
