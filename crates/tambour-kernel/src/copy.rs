@@ -106,6 +106,19 @@ pub(crate) fn opaque(value: usize) -> usize {
     value
 }
 
+/// Starts a new cache line of code here: a loop that follows lies the same way in every build. Where its head falls within
+/// a line is worth up to a third of its speed, and a change of any other function would move it.
+///
+/// It claims to touch memory, so that what is loaded before is not loaded after it, between the line's start and the loop.
+#[inline(always)]
+pub(crate) fn align() {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    // SAFETY: only instructions that do nothing, as many as are missing to the end of the line.
+    unsafe {
+        core::arch::asm!(".p2align 6", options(nostack, preserves_flags));
+    }
+}
+
 /// [`opaque`] for a place in a buffer.
 #[inline(always)]
 pub(crate) fn opaque_place(place: *const u8) -> *const u8 {

@@ -137,8 +137,8 @@ fn overlapping_matches_repeat() {
 #[test]
 fn margins_hold() {
     let step = if cfg!(miri) { 7 } else { 1 };
-    let data = distinct(80);
-    for literals in [0, 14, 15, 16, 32, 33, 63, 64, 65] {
+    let data = distinct(300);
+    for literals in [0, 14, 15, 16, 32, 33, 63, 64, 65, 100, 269, 270] {
         for length in [4, 16, 17, 18, 19, 20, 32, 33, 63, 64, 65] {
             for offset in (1..18).chain([64]).step_by(step) {
                 for rest in (0..24).step_by(step) {
@@ -147,7 +147,7 @@ fn margins_hold() {
                     append(&mut block, &data[..literals], Some((offset, length)));
                     let end = block.len();
                     append(&mut block, &data[..rest], None);
-                    let written = 150 + literals + length + rest;
+                    let written = 370 + literals + length + rest;
                     assert!(decode(&block, written).is_ok());
                     for missing in 1..5 {
                         assert!(decode(&block[..end - missing], written).is_err());

@@ -7,8 +7,8 @@ use super::tables::{PERIODS, PERIODS_16, STRIDES_32};
 use crate::copy::load;
 use crate::variant::Variant;
 use core::arch::x86_64::{
-    __m128i, __m256i, _mm_shuffle_epi8, _mm256_blendv_epi8, _mm256_cmpgt_epi8,
-    _mm256_permute2x128_si256, _mm256_set1_epi8, _mm256_shuffle_epi8,
+    __m128i, __m256i, _mm_cvtsi64_si128, _mm_shuffle_epi8, _mm256_blendv_epi8, _mm256_cmpgt_epi8,
+    _mm256_permute2x128_si256, _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_shuffle_epi8,
 };
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-avx2");
@@ -34,6 +34,15 @@ fn pattern(seed: __m256i, offset: usize) -> __m256i {
     let in_high = _mm256_cmpgt_epi8(indices, _mm256_set1_epi8(15));
     let (low, high) = (_mm256_shuffle_epi8(low, indices), _mm256_shuffle_epi8(high, indices));
     _mm256_blendv_epi8(low, high, in_high)
+}
+
+/// Both halves have the seed, and indices are below 8: no byte has to cross them.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn near_pattern(seed: u64, offset: usize) -> __m256i {
+    // SAFETY: the row has 64 bytes.
+    let indices = unsafe { load::<__m256i>(&PERIODS.0[offset & 31], 0) };
+    _mm256_shuffle_epi8(_mm256_set1_epi64x(seed.cast_signed()), indices)
 }
 
 // SAFETY: both calls are compiled for what the type proves.
@@ -62,5 +71,18 @@ unsafe impl Machine for Avx2 {
         let indices = unsafe { load::<__m128i>(&PERIODS_16.0[offset & 15], 0) };
         // SAFETY: `self` proves AVX2.
         unsafe { _mm_shuffle_epi8(seed, indices) }
+    }
+
+    #[inline(always)]
+    fn near_pattern(self, seed: u64, offset: usize) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe { near_pattern(seed, offset) }
+    }
+
+    #[inline(always)]
+    fn near_short_pattern(self, seed: u64, offset: usize) -> __m128i {
+        // SAFETY: `self` proves AVX2.
+        let seed = unsafe { _mm_cvtsi64_si128(seed.cast_signed()) };
+        self.short_pattern(seed, offset)
     }
 }

@@ -8,8 +8,8 @@ use super::{Decode, history};
 use crate::copy::load;
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, __m256i, __m512i, _bzhi_u64, _mm_shuffle_epi8, _mm512_mask_storeu_epi8,
-    _mm512_permutexvar_epi8,
+    __m128i, __m256i, __m512i, _bzhi_u64, _mm_cvtsi64_si128, _mm_shuffle_epi8,
+    _mm512_mask_storeu_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi64,
 };
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-avx512");
@@ -49,6 +49,12 @@ fn pattern(seed: __m512i, offset: usize) -> __m512i {
     // SAFETY: a row has 64 bytes.
     let indices = unsafe { load::<__m512i>(&PERIODS.0[offset], 0) };
     _mm512_permutexvar_epi8(indices, seed)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn near_pattern(seed: u64, offset: usize) -> __m512i {
+    pattern(_mm512_set1_epi64(seed.cast_signed()), offset)
 }
 
 #[inline]
@@ -116,5 +122,18 @@ unsafe impl Machine for Avx512 {
     fn store_start(self, target: &mut [u8], value: __m512i) {
         // SAFETY: `self` proves AVX-512 VBMI.
         unsafe { store_start(target, value) }
+    }
+
+    #[inline(always)]
+    fn near_pattern(self, seed: u64, offset: usize) -> __m512i {
+        // SAFETY: `self` proves AVX-512 VBMI.
+        unsafe { near_pattern(seed, offset) }
+    }
+
+    #[inline(always)]
+    fn near_short_pattern(self, seed: u64, offset: usize) -> __m128i {
+        // SAFETY: `self` proves AVX-512 VBMI.
+        let seed = unsafe { _mm_cvtsi64_si128(seed.cast_signed()) };
+        self.short_pattern(seed, offset)
     }
 }

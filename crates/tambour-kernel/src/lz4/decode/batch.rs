@@ -68,21 +68,19 @@ impl<'a> Flight<'a> {
     }
 }
 
-/// Decodes all blocks. Whenever another block has begun beside one that is under way, `choose` is asked with what to go
-/// on; it may decode a part of both itself. The last block goes on alone with that variant.
+/// Decodes all blocks. Whenever another block has begun beside one that is under way, `run` decodes on until one of them is
+/// closed, and says what is to decode its end. The last block goes on alone with that variant.
 pub(in crate::lz4) fn batch<'a, 'b: 'a>(
     blocks: impl Iterator<Item = &'a mut Block<'b>>,
     start: Runnable<Decode>,
-    mut choose: impl FnMut(&mut Lane<'_>, &mut Lane<'_>) -> Choice,
+    mut run: impl FnMut(&mut Lane<'_>, &mut Lane<'_>) -> Choice,
 ) {
     let mut queue = blocks.map(Flight::start);
     let Some(mut first) = queue.next() else { return };
     let mut variant = start;
     let mut partner = queue.next();
     while let Some(mut second) = partner {
-        let choice = choose(&mut first.lane, &mut second.lane);
-        choice.advance(&mut first.lane, &mut second.lane, usize::MAX);
-        variant = choice.variant;
+        variant = run(&mut first.lane, &mut second.lane).variant;
         // One of them is closed: it gives way to the next block. The other one keeps its place.
         if second.lane.is_open() {
             core::mem::swap(&mut first, &mut second);

@@ -178,9 +178,13 @@ unsafe fn fill<M: Machine>(machine: M, target: &mut [u8], at: usize, offset: usi
             machine.store_start(&mut target[k..end], piece);
         }
     } else {
-        // SAFETY: the seed ends before `at + width`, which lies in the target.
-        let seed = unsafe { load::<M::Wide>(target, at - offset) };
-        let pattern = machine.pattern(seed, offset);
+        let pattern = if offset <= 8 {
+            // SAFETY: the seed ends before `at + width`, which lies in the target.
+            machine.near_pattern(unsafe { load::<u64>(target, at - offset) }, offset)
+        } else {
+            // SAFETY: as above.
+            machine.pattern(unsafe { load::<M::Wide>(target, at - offset) }, offset)
+        };
         // Nothing is read back, so no load waits for a store: this is what makes long runs fast.
         let stride = machine.stride(offset);
         // Two at a time: each round of the loop is a branch to predict.

@@ -11,7 +11,7 @@ use super::careful::extended;
 use super::lane::Place;
 use super::machine::Machine;
 use super::tables::{HISTORY, IOTA, STRIDES_64};
-use crate::copy::{copy_inside, load, store};
+use crate::copy::{align, copy_inside, load, store};
 use crate::lz4::MATCH_MIN;
 use core::arch::x86_64::{
     __m128i, __m512i, _bzhi_u64, _mm512_castsi128_si512, _mm512_mask_add_epi8,
@@ -47,8 +47,11 @@ struct Sequence {
 #[inline(always)]
 pub(super) fn advance(machine: Avx512, lane: &mut Lane<'_>, bytes: usize) {
     let mut state = Remembering::new(machine, lane.until(bytes));
-    // SAFETY: the lane is open.
-    while state.lane.is_open() && unsafe { state.step() } {}
+    if state.lane.is_open() {
+        align();
+        // SAFETY: the lane is open.
+        while unsafe { state.step::<true>() } && state.lane.is_open() {}
+    }
     lane.resume(&state.lane);
 }
 
@@ -62,12 +65,16 @@ pub(super) fn advance_pair(
 ) {
     let mut a = Remembering::new(machine, first.until(bytes));
     let mut b = Remembering::new(machine, second.until(bytes));
-    while a.lane.is_open() && b.lane.is_open() {
-        // SAFETY: the lane is open.
-        let on = unsafe { a.step() };
-        // SAFETY: the lane is open.
-        if !(on & unsafe { b.step() }) {
-            break;
+    if a.lane.is_open() && b.lane.is_open() {
+        align();
+        loop {
+            // SAFETY: the lane is open.
+            let on = unsafe { a.step::<false>() };
+            // SAFETY: the lane is open.
+            let both = on & unsafe { b.step::<false>() };
+            if !(both && a.lane.is_open() && b.lane.is_open()) {
+                break;
+            }
         }
     }
     first.resume(&a.lane);
@@ -99,12 +106,13 @@ impl<'a> Remembering<'a> {
         self.history = unsafe { self.lane.load(self.lane.to.wrapping_sub(WIDTH)) };
     }
 
-    /// One sequence; whether the loop may go on.
+    /// One sequence; whether the loop may go on. A long one is decoded in place where the history can stay in its register,
+    /// which two lanes do not have enough of: out of line it goes through memory, there and back.
     ///
     /// # Safety
     /// The lane is open.
     #[inline(always)]
-    unsafe fn step(&mut self) -> bool {
+    unsafe fn step<const IN_PLACE: bool>(&mut self) -> bool {
         let Lane { from, to, .. } = self.lane;
         // SAFETY: the first byte of the margin.
         let token = usize::from(unsafe { self.lane.read::<u8>(from) });
@@ -120,9 +128,14 @@ impl<'a> Remembering<'a> {
         let total = literals + length;
         if literals == 15 || total > WIDTH {
             let Lane { source_end, target_start, target_end, .. } = self.lane;
-            // SAFETY: the lane is open, thus not done, and the history holds what is written before `to`.
-            let (place, history) =
-                unsafe { long((from, to), self.history, source_end, target_start, target_end) };
+            let history = self.history;
+            let (place, history) = if IN_PLACE {
+                // SAFETY: the lane is open, thus not done, and the history holds what is written before `to`.
+                unsafe { long_in_place((from, to), history, source_end, target_start, target_end) }
+            } else {
+                // SAFETY: as above.
+                unsafe { long((from, to), history, source_end, target_start, target_end) }
+            };
             self.history = history;
             return self.lane.follow(place);
         }
@@ -156,6 +169,22 @@ unsafe fn long(
     target_start: *mut u8,
     target_end: *mut u8,
 ) -> (Place, __m512i) {
+    // SAFETY: the same conditions.
+    unsafe { long_in_place((from, to), history, source_end, target_start, target_end) }
+}
+
+/// [`long`], part of the loop.
+///
+/// # Safety
+/// The same conditions, and the CPU has AVX-512 VBMI.
+#[inline(always)]
+unsafe fn long_in_place(
+    (from, to): (*const u8, *mut u8),
+    history: __m512i,
+    source_end: *const u8,
+    target_start: *mut u8,
+    target_end: *mut u8,
+) -> (Place, __m512i) {
     let (left, room) = (source_end.addr() - from.addr(), target_end.addr() - target_start.addr());
     // SAFETY: a lane's source lies between the two.
     let source = unsafe { slice::from_raw_parts(from, left) };
@@ -173,9 +202,8 @@ unsafe fn long(
 /// The same on slices. `None` for a malformed block; the end of both slices for the last sequence of a block.
 ///
 /// # Safety
-/// `history` holds the [`WIDTH`] bytes of the target before `o`.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+/// The CPU has AVX-512 VBMI, and `history` holds the [`WIDTH`] bytes of the target before `o`.
+#[inline(always)]
 unsafe fn long_sequence(
     source: &[u8],
     target: &mut [u8],

@@ -88,6 +88,13 @@ impl<'a> Lane<'a> {
         self.from < self.source_limit && self.to < self.target_limit
     }
 
+    /// Whether both margins are left after this many literals, of which the first follows `from`.
+    #[inline(always)]
+    pub(super) fn has_margins_after(&self, from: *const u8, literals: usize) -> bool {
+        from.wrapping_add(literals) < self.source_limit
+            && self.to.wrapping_add(literals) < self.target_limit
+    }
+
     /// Whether the whole block was decoded.
     #[inline(always)]
     pub(in crate::lz4) fn is_done(&self) -> bool {

@@ -123,6 +123,13 @@ pub(super) unsafe trait Machine: Copy {
     /// The same with 16 bytes. Only the low four bits of `offset` count.
     fn short_pattern(self, seed: Self::Half, offset: usize) -> Self::Half;
 
+    /// [`Self::pattern`] for an offset of 1 to 8. The seed is no longer than that: it comes from one store as a rule, and
+    /// such a load need not wait until that store has reached the cache.
+    fn near_pattern(self, seed: u64, offset: usize) -> Self::Wide;
+
+    /// The same with 16 bytes.
+    fn near_short_pattern(self, seed: u64, offset: usize) -> Self::Half;
+
     /// Writes the start of a register: as many bytes as the target has, at most those of the register.
     #[inline(always)]
     fn store_start(self, target: &mut [u8], value: Self::Wide) {

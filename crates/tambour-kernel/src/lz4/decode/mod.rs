@@ -149,7 +149,11 @@ impl Runnable<Decode> {
 
     /// Decodes blocks that do not depend on each other, two of them in turns at any time: faster than one after the other.
     pub fn decode_batch(self, blocks: &mut [Block<'_>]) {
-        batch(blocks.iter_mut(), self, |_, _| Choice { variant: self, paired: true });
+        let choice = Choice { variant: self, paired: true };
+        batch(blocks.iter_mut(), self, |first, second| {
+            choice.advance(first, second, usize::MAX);
+            choice
+        });
     }
 
     /// Decodes on until the lane is closed or about `bytes` more are written.

@@ -6,7 +6,7 @@ use super::plain::{Flat, Lean8, Lean16, Skip8};
 use super::tables::{PERIODS_16, STRIDES_16};
 use crate::copy::{Two, load};
 use crate::variant::Variant;
-use core::arch::aarch64::{uint8x16_t, vqtbl1q_u8};
+use core::arch::aarch64::{uint8x16_t, vdupq_n_u64, vqtbl1q_u8, vreinterpretq_u8_u64};
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-neon");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-neon");
@@ -44,5 +44,17 @@ unsafe impl Machine for Neon {
         let indices = unsafe { load::<uint8x16_t>(&PERIODS_16.0[offset & 15], 0) };
         // SAFETY: `self` proves NEON.
         unsafe { vqtbl1q_u8(seed, indices) }
+    }
+
+    #[inline(always)]
+    fn near_pattern(self, seed: u64, offset: usize) -> uint8x16_t {
+        self.near_short_pattern(seed, offset)
+    }
+
+    #[inline(always)]
+    fn near_short_pattern(self, seed: u64, offset: usize) -> uint8x16_t {
+        // SAFETY: `self` proves NEON.
+        let seed = unsafe { vreinterpretq_u8_u64(vdupq_n_u64(seed)) };
+        self.short_pattern(seed, offset)
     }
 }

@@ -7,7 +7,7 @@
 use super::lane::Lane;
 use super::machine::Machine;
 use super::tables::STRIDES_16;
-use crate::copy::{opaque, opaque_place};
+use crate::copy::{align, opaque, opaque_place};
 use crate::lz4::MATCH_MIN;
 use core::hint::cold_path;
 
@@ -75,7 +75,7 @@ impl<M: Machine> Style<M> for Lean8 {
     unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
         if offset >= 8 {
             // SAFETY: the same conditions, and the offset is long enough.
-            unsafe { copy_by_8(lane, to.wrapping_sub(offset), to, length) };
+            unsafe { copy_by_8::<M>(lane, to.wrapping_sub(offset), to, offset, length) };
         } else {
             cold_path();
             // SAFETY: the same conditions.
@@ -114,8 +114,11 @@ impl<M: Machine> Style<M> for Skip8 {
 pub(super) fn advance<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>, bytes: usize) {
     // A local copy: through the reference, every change would have to be stored.
     let mut local = lane.until(bytes);
-    // SAFETY: the lane is open.
-    while local.is_open() && unsafe { step::<M, S>(machine, &mut local) } {}
+    if local.is_open() {
+        align();
+        // SAFETY: the lane is open.
+        while unsafe { step::<M, S>(machine, &mut local) } && local.is_open() {}
+    }
     lane.resume(&local);
 }
 
@@ -129,13 +132,17 @@ pub(super) fn advance_pair<M: Machine, S: Style<M>>(
     bytes: usize,
 ) {
     let (mut a, mut b) = (first.until(bytes), second.until(bytes));
-    while a.is_open() && b.is_open() {
-        // SAFETY: the lane is open.
-        let on = unsafe { step::<M, S>(machine, &mut a) };
-        // Both steps are taken before either is asked, so that the exit is one branch.
-        // SAFETY: the lane is open.
-        if !(on & unsafe { step::<M, S>(machine, &mut b) }) {
-            break;
+    if a.is_open() && b.is_open() {
+        align();
+        loop {
+            // SAFETY: the lane is open.
+            let on = unsafe { step::<M, S>(machine, &mut a) };
+            // Both steps are taken before either is asked, so that the exit is one branch.
+            // SAFETY: the lane is open.
+            let both = on & unsafe { step::<M, S>(machine, &mut b) };
+            if !(both && a.is_open() && b.is_open()) {
+                break;
+            }
         }
     }
     first.resume(&a);
@@ -161,14 +168,19 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
     } else {
         // SAFETY: the second byte of the margin.
         literals += usize::from(unsafe { lane.read::<u8>(i.wrapping_add(1)) });
+        i = i.wrapping_add(1);
         if literals > SHORT_MAX {
             cold_path();
-            // SAFETY: the lane is open, thus not done.
-            return unsafe { machine.long(lane) };
+            if literals > 15 + 254 || !lane.has_margins_after(i, literals) {
+                // SAFETY: the lane is open, thus not done.
+                return unsafe { machine.long(lane) };
+            }
+            // SAFETY: the margins follow the literals, and are longer than a piece.
+            unsafe { copy_many_literals::<M>(lane, i.wrapping_add(1), o, literals) };
+        } else {
+            // SAFETY: the margins hold 64 literals.
+            unsafe { copy_literals::<M>(lane, i.wrapping_add(1), o, literals) };
         }
-        i = i.wrapping_add(1);
-        // SAFETY: the margins hold 64 literals.
-        unsafe { copy_literals::<M>(lane, i.wrapping_add(1), o, literals) };
     }
     // The place after offset and token is made while the token loads, so that the chain is load, shift, one addition.
     // Left alone, the optimiser adds the constant last, and splits an addition of three into two that wait for each other.
@@ -264,19 +276,61 @@ unsafe fn copy_literals<M: Machine>(
     }
 }
 
+/// Matches that this far back start have all of a piece before them when the pieces of 8 bytes are written.
+const APART: usize = 32;
+
 /// # Safety
-/// As for [`Style::copy_match`], with `to - from >= 8`.
+/// As for [`Style::copy_match`], with `to - from = offset >= 8`.
 #[inline(always)]
-unsafe fn copy_by_8(lane: &Lane<'_>, from: *const u8, to: *mut u8, length: usize) {
+unsafe fn copy_by_8<M: Machine>(
+    lane: &Lane<'_>,
+    from: *const u8,
+    to: *mut u8,
+    offset: usize,
+    length: usize,
+) {
     // SAFETY: the first 8 of `SHORT_MAX` bytes; `from` lies before.
     unsafe { lane.copy_inside::<u64>(from, to) };
     // SAFETY: the second 8 of `SHORT_MAX` bytes.
     unsafe { lane.copy_inside::<u64>(from.wrapping_add(8), to.wrapping_add(8)) };
+    if length <= 16 {
+        return;
+    }
+    if offset >= APART {
+        for k in [16, 32, 48] {
+            if k >= length {
+                break;
+            }
+            // SAFETY: a quarter of `SHORT_MAX` bytes.
+            unsafe { lane.copy_inside::<M::Half>(from.wrapping_add(k), to.wrapping_add(k)) };
+        }
+        return;
+    }
     let mut k = 16;
     while k < length {
         // SAFETY: `k < length`, so the piece ends less than 8 bytes after the match.
         unsafe { lane.copy_inside::<u64>(from.wrapping_add(k), to.wrapping_add(k)) };
-        k += 8;
+        // Otherwise the optimiser makes a loop of wider pieces of it, with all the checks that such a loop begins with.
+        k = opaque(k + 8);
+    }
+}
+
+/// Copies literals that the margins do not hold, rounded up to a multiple of 32.
+///
+/// # Safety
+/// After the literals, 32 bytes follow in the source, and in the target.
+#[inline(always)]
+unsafe fn copy_many_literals<M: Machine>(
+    lane: &Lane<'_>,
+    from: *const u8,
+    to: *mut u8,
+    literals: usize,
+) {
+    let mut k = 0;
+    while k < literals {
+        // SAFETY: `k < literals`, and a piece follows the last one.
+        unsafe { lane.copy::<M::Double>(from.wrapping_add(k), to.wrapping_add(k)) };
+        k = opaque(k + size_of::<M::Double>());
     }
 }
 
@@ -310,9 +364,14 @@ unsafe fn repeat<M: Machine>(
     length: usize,
 ) {
     let from = to.wrapping_sub(offset);
-    // SAFETY: `from` lies before `to`, and more than 16 bytes follow there. The pattern keeps only what lies before `to`.
-    let seed = unsafe { lane.load::<M::Half>(from) };
-    let pattern = machine.short_pattern(seed, offset & 15);
+    // The patterns keep only what lies before `to`.
+    let pattern = if offset <= 8 {
+        // SAFETY: `from` lies before `to`, and more than 16 bytes follow there.
+        machine.near_short_pattern(unsafe { lane.load::<u64>(from) }, offset)
+    } else {
+        // SAFETY: as above.
+        machine.short_pattern(unsafe { lane.load::<M::Half>(from) }, offset & 15)
+    };
     let stride = usize::from(STRIDES_16[offset & 15]);
     // SAFETY: 80 bytes follow `to`.
     unsafe { lane.store(to, pattern) };

@@ -44,4 +44,15 @@ unsafe impl Machine for Portable {
         }
         pattern.to_le()
     }
+
+    #[inline(always)]
+    fn near_pattern(self, seed: u64, offset: usize) -> u128 {
+        self.near_short_pattern(seed, offset)
+    }
+
+    #[inline(always)]
+    fn near_short_pattern(self, seed: u64, offset: usize) -> u128 {
+        let seed = u128::from(u64::from_le(seed)).to_le();
+        self.short_pattern(seed, offset)
+    }
 }

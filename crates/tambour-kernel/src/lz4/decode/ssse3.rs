@@ -6,7 +6,7 @@ use super::plain::{Flat, Lean8, Lean16, Skip8};
 use super::tables::{PERIODS_16, STRIDES_16};
 use crate::copy::{Two, load};
 use crate::variant::Variant;
-use core::arch::x86_64::{__m128i, _mm_shuffle_epi8};
+use core::arch::x86_64::{__m128i, _mm_cvtsi64_si128, _mm_shuffle_epi8};
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-ssse3");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-ssse3");
@@ -44,5 +44,17 @@ unsafe impl Machine for Ssse3 {
         let indices = unsafe { load::<__m128i>(&PERIODS_16.0[offset & 15], 0) };
         // SAFETY: `self` proves SSSE3.
         unsafe { _mm_shuffle_epi8(seed, indices) }
+    }
+
+    #[inline(always)]
+    fn near_pattern(self, seed: u64, offset: usize) -> __m128i {
+        self.near_short_pattern(seed, offset)
+    }
+
+    #[inline(always)]
+    fn near_short_pattern(self, seed: u64, offset: usize) -> __m128i {
+        // SAFETY: `self` proves SSSE3.
+        let seed = unsafe { _mm_cvtsi64_si128(seed.cast_signed()) };
+        self.short_pattern(seed, offset)
     }
 }

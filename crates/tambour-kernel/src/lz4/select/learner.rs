@@ -3,18 +3,23 @@
 //! A decoder can stop at any sequence and another one can go on. So the choices are timed *inside* the first blocks, a few
 //! KiB each, and no work is wasted: a column of eight blocks already gains. Later, ever more rarely, they are compared on
 //! one and the same stretch: a lane is put back and the next choice writes the same bytes again, which is fair even where
-//! the data changes from place to place.
+//! the data changes from place to place. What a stretch says is only a proposal: whole blocks in turns decide
+//! ([`Duel`](super::duel::Duel)), so that what is learned later never makes a stream slower for long.
 
+use super::duel::Duel;
 use super::{Choice, Clock, Lane, Learned};
 
 /// Room for choices; more are not tried.
-const CHOICES_MAX: usize = 8;
+const CHOICES_MAX: usize = 10;
 /// Output per block and trial at the start: long enough for the branches of a choice to warm up, short enough to be cheap.
+/// Blocks that have less than two of these are tried whole.
 const FIRST_BYTES: usize = 3 << 10;
 /// Output per block with which a choice begins in a comparison, untimed: its code, tables and predictors are cold.
 const WARM_UP_BYTES: usize = 512;
 /// Output per block that is timed in a comparison.
 const LATER_BYTES: usize = 3 << 10;
+/// What a comparison needs of each block.
+const COMPARISON_BYTES: usize = WARM_UP_BYTES + 2 * LATER_BYTES;
 /// So often every choice is tried at the start; the first round is there to warm up, and to sort out.
 const ROUNDS: usize = 2;
 /// What a measurement of the first round weighs beside one of the second.
@@ -29,13 +34,14 @@ const HOPELESS: f32 = 1.5;
 const IMPLAUSIBLE: f32 = 6.0;
 /// A later measurement may say at most this much more than what is known: one interruption dethrones nobody for long.
 const OUTLIER: f32 = 1.5;
-/// Blocks that decode into this many times their size have long sequences, with lengths that are hard to predict. A wrong
-/// prediction holds up both lanes of a pair, so that one block at a time may be faster.
-const DENSE_RATIO: usize = 3;
-/// What is tried where sequences are long has to be this much better: it is the exception.
-const HANDICAP: f32 = 1.08;
 /// One comparison in this many, the second one first, takes in the hopeless choices, too.
 const FULL_COMPARISON: u32 = 4;
+/// A choice that comes this near to the best has its duel with it.
+const NEAR: f32 = 1.3;
+/// Output before the first comparison. Short columns never pay for it.
+const FIRST_INTERVAL: usize = 512 << 10;
+/// Output between later comparisons.
+const INTERVAL_MAX: usize = 3 << 20;
 
 /// What was measured of one choice.
 #[derive(Clone, Copy, Default)]
@@ -55,11 +61,16 @@ impl Measured {
         if self.bytes > 0.0 { self.ticks / self.bytes } else { f32::MAX }
     }
 
-    /// Adds a measurement; what was known before counts `memory` times.
-    fn add(&mut self, ticks: u64, bytes: usize, memory: f32) {
+    /// Counts a measurement that says nothing about costs.
+    fn count(&mut self, ticks: u64, bytes: usize) {
         self.calls += 1;
         self.ticks_total = self.ticks_total.saturating_add(ticks);
         self.bytes_total += bytes as u64;
+    }
+
+    /// Adds a measurement; what was known before counts `memory` times.
+    fn add(&mut self, ticks: u64, bytes: usize, memory: f32) {
+        self.count(ticks, bytes);
         let (mut ticks, bytes) = (ticks as f32, bytes as f32);
         let known = self.cost() * bytes;
         if known > IMPLAUSIBLE * ticks {
@@ -81,12 +92,12 @@ pub(super) trait Lanes {
     fn put_back(&mut self, place: Self::Place);
     /// Whether every lane can go on for `bytes` more.
     fn have(&self, bytes: usize) -> bool;
+    /// Bytes that every lane still has.
+    fn left(&self) -> usize;
     /// Whether every lane can go on.
     fn are_open(&self) -> bool;
     /// Bytes that are written.
     fn written(&self) -> usize;
-    /// Whether what is left has long sequences.
-    fn are_dense(&self) -> bool;
     /// Decodes about `bytes` more of every lane.
     fn advance(&mut self, choice: Choice, bytes: usize);
 }
@@ -109,16 +120,16 @@ impl<'b> Lanes for One<'_, 'b> {
         self.0.is_open() && self.0.left() >= bytes
     }
 
+    fn left(&self) -> usize {
+        self.0.left()
+    }
+
     fn are_open(&self) -> bool {
         self.0.is_open()
     }
 
     fn written(&self) -> usize {
         self.0.written()
-    }
-
-    fn are_dense(&self) -> bool {
-        is_dense(self.0)
     }
 
     fn advance(&mut self, choice: Choice, bytes: usize) {
@@ -144,16 +155,16 @@ impl<'b, 'c> Lanes for Both<'_, 'b, 'c> {
         self.are_open() && self.0.left() >= bytes && self.1.left() >= bytes
     }
 
+    fn left(&self) -> usize {
+        self.0.left().min(self.1.left())
+    }
+
     fn are_open(&self) -> bool {
         self.0.is_open() && self.1.is_open()
     }
 
     fn written(&self) -> usize {
         self.0.written() + self.1.written()
-    }
-
-    fn are_dense(&self) -> bool {
-        is_dense(self.0) && is_dense(self.1)
     }
 
     fn advance(&mut self, choice: Choice, bytes: usize) {
@@ -165,43 +176,25 @@ impl<'b, 'c> Lanes for Both<'_, 'b, 'c> {
 pub(super) struct Learner {
     choices: [Choice; CHOICES_MAX],
     measured: [Measured; CHOICES_MAX],
+    /// What whole blocks cost beside stretches, against the best choice: what a duel has found out.
+    standing: [f32; CHOICES_MAX],
     count: usize,
-    /// This many of them are tried always, the others where sequences are long.
-    always: usize,
     best: usize,
-    /// Trials of the start that are behind us, of `ROUNDS * count`.
+    /// Trials of the start that were made, of `ROUNDS * count`.
     trials: usize,
-    /// Blocks that have begun.
-    blocks: u32,
-    /// The block of each lane at whose start the choices are compared next.
-    next: u32,
+    /// Output so far, up to where the choices are compared next.
+    bytes: usize,
+    next: usize,
     comparisons: u32,
-}
-
-/// The block of each lane at whose start the choices are compared first. Short columns never pay for it.
-const FIRST_COMPARISON: u32 = 8;
-/// Blocks of each lane between later comparisons.
-const INTERVAL_MAX: u32 = 32;
-
-/// How many blocks a choice takes at once.
-fn width(choice: Choice) -> u32 {
-    1 + u32::from(choice.paired)
+    duel: Option<Duel>,
 }
 
 impl Learner {
-    /// Knows nothing; `start` is in use until it does. The choices `if_dense` are tried where
-    /// sequences are long.
-    pub(super) fn new(
-        start: Choice,
-        choices: impl Iterator<Item = Choice>,
-        if_dense: impl Iterator<Item = Choice>,
-    ) -> Self {
+    /// Knows nothing; `start` is in use until it does.
+    pub(super) fn new(start: Choice, choices: impl Iterator<Item = Choice>) -> Self {
         let mut list = [start; CHOICES_MAX];
         let mut count = 0;
-        let places = list.iter_mut();
-        let mut always = 0;
-        let choices = choices.inspect(|_| always += 1).chain(if_dense);
-        for (place, choice) in places.zip(choices) {
+        for (place, choice) in list.iter_mut().zip(choices) {
             *place = choice;
             count += 1;
         }
@@ -209,13 +202,14 @@ impl Learner {
         Self {
             choices: list,
             measured: [Measured::default(); CHOICES_MAX],
+            standing: [1.0; CHOICES_MAX],
             count,
-            always: always.min(count),
             best: list[..count].iter().position(same).unwrap_or(0),
             trials: 0,
-            blocks: 0,
-            next: FIRST_COMPARISON * width(start),
+            bytes: 0,
+            next: FIRST_INTERVAL,
             comparisons: 0,
+            duel: None,
         }
     }
 
@@ -229,7 +223,7 @@ impl Learner {
         let measured = self.choices.iter().zip(&self.measured).take(self.count).enumerate();
         measured.map(|(k, (choice, measured))| Learned {
             name: choice.variant.name(),
-            lanes: width(*choice) as usize,
+            lanes: 1 + usize::from(choice.paired),
             in_use: k == self.best,
             calls: measured.calls,
             bytes: measured.bytes_total,
@@ -237,59 +231,97 @@ impl Learner {
         })
     }
 
-    /// A block has begun: tries and compares if it is time to, which decodes a part of it. Returns with what to go on.
-    pub(super) fn guide(&mut self, lanes: &mut impl Lanes, clock: Clock) -> Choice {
-        if self.count > 1 {
-            if self.trials < ROUNDS * self.count {
-                self.try_all(lanes, clock);
-            } else if self.blocks >= self.next {
-                self.compare(lanes, clock);
-            }
-            self.blocks = self.blocks.wrapping_add(1);
+    /// A block has begun: decodes on until one is closed, trying, comparing and timing where it is time to. Returns what is
+    /// to decode the end of the block.
+    pub(super) fn run(&mut self, lanes: &mut impl Lanes, clock: Clock) -> Choice {
+        if self.count < 2 {
+            lanes.advance(self.best(), usize::MAX);
+            return self.best();
         }
-        self.best()
+        let before = lanes.written();
+        let used = self.guide(lanes, clock);
+        lanes.advance(self.choices[used], usize::MAX);
+        self.bytes = self.bytes.saturating_add(lanes.written() - before);
+        self.choices[used]
+    }
+
+    /// Does what is to be done at this block besides decoding it; returns with what to go on.
+    fn guide(&mut self, lanes: &mut impl Lanes, clock: Clock) -> usize {
+        if self.trials < ROUNDS * self.count {
+            self.try_all(lanes, clock);
+        } else if let Some(duel) = self.duel {
+            let (k, choice) = (duel.turn_of(), self.choices[duel.turn_of()]);
+            if let Some((ticks, bytes)) = whole(choice, lanes, clock) {
+                self.measured[k].count(ticks, bytes);
+                self.referee(duel, ticks, bytes);
+            }
+            return k;
+        } else if self.bytes >= self.next {
+            self.compare(lanes, clock);
+        }
+        self.best
     }
 
     /// The start: every choice in turn, each on its own stretch, then those near the best once more. Goes on in the next
-    /// block when this one is too short.
+    /// block when this one is too short, and takes blocks whole that are too short for any stretch.
     fn try_all(&mut self, lanes: &mut impl Lanes, clock: Clock) {
+        let is_short = !lanes.have(2 * FIRST_BYTES);
         while self.trials < ROUNDS * self.count {
             let (round, k) = (self.trials / self.count, self.trials % self.count);
             let known = self.measured[k].cost();
             let best = self.measured[self.best].cost();
             let hopeless = known > HOPELESS_COLD * best && known < IMPLAUSIBLE * best;
-            if round > 0 && hopeless || !self.suits(k, lanes) {
+            if round > 0 && hopeless {
                 self.trials += 1;
                 continue;
             }
-            if !lanes.have(2 * FIRST_BYTES) {
-                break;
-            }
-            if let Some((ticks, bytes)) = trial(self.choices[k], lanes, FIRST_BYTES, clock)
+            let measured = if is_short && lanes.are_open() {
+                whole(self.choices[k], lanes, clock)
+            } else if lanes.have(2 * FIRST_BYTES) {
+                trial(self.choices[k], lanes, FIRST_BYTES, clock)
+            } else {
+                return;
+            };
+            if let Some((ticks, bytes)) = measured
                 && ticks as f32 <= IMPLAUSIBLE * bytes as f32 * best
             {
                 self.measured[k].add(ticks, bytes, FIRST_WEIGHT);
             }
             self.trials += 1;
-            self.choose();
+            self.best = self.fastest();
         }
+        self.challenge();
     }
 
-    /// All choices on the same stretch.
+    /// All choices on the same stretch: each time at another place, because the start of a block, where there is little to
+    /// refer to, is unlike the rest of it. Short blocks leave it to duels.
     fn compare(&mut self, lanes: &mut impl Lanes, clock: Clock) {
-        if !lanes.have(WARM_UP_BYTES + 2 * LATER_BYTES) {
-            return;
-        }
         self.comparisons = self.comparisons.wrapping_add(1);
-        let interval = INTERVAL_MAX * width(self.best());
-        self.next = self.blocks.saturating_add(self.blocks.min(interval));
+        self.next = self.bytes.saturating_add(self.bytes.min(INTERVAL_MAX));
+        for standing in &mut self.standing {
+            // What was found out grows old.
+            *standing = 1.0 + 0.9 * (*standing - 1.0);
+        }
+        if lanes.have(COMPARISON_BYTES) {
+            let places = lanes.left() / COMPARISON_BYTES;
+            let place = (self.comparisons as usize).wrapping_mul(PLACE_STEP) % places;
+            if place > 0 {
+                lanes.advance(self.best(), place * COMPARISON_BYTES);
+            }
+            if lanes.have(COMPARISON_BYTES) {
+                self.compare_here(lanes, clock);
+            }
+        }
+        self.challenge();
+    }
+
+    fn compare_here(&mut self, lanes: &mut impl Lanes, clock: Clock) {
         let start = lanes.place();
         let full = self.comparisons % FULL_COMPARISON == 2;
         for k in 0..self.count {
             // Each time another one pays for being the first.
             let k = (k + self.comparisons as usize) % self.count;
-            let hopeless = self.measured[k].cost() > HOPELESS * self.measured[self.best].cost();
-            if !self.suits(k, lanes) || hopeless && !full {
+            if self.cost(k) > HOPELESS * self.cost(self.best) && !full {
                 continue;
             }
             lanes.put_back(start);
@@ -300,31 +332,46 @@ impl Learner {
             };
             self.measured[k].add(ticks, bytes, MEMORY);
         }
-        self.choose();
     }
 
-    /// Whether a choice is to be tried on such blocks.
-    fn suits(&self, k: usize, lanes: &impl Lanes) -> bool {
-        k < self.always || lanes.are_dense()
+    /// Has whole blocks decide between the best choice and the one that comes next, or seems to be better.
+    fn challenge(&mut self) {
+        let others = (0..self.count).filter(|k| *k != self.best);
+        let challenger = others.min_by(|a, b| self.cost(*a).total_cmp(&self.cost(*b)));
+        self.duel = challenger
+            .filter(|k| self.cost(*k) < NEAR * self.cost(self.best))
+            .map(|challenger| Duel::new(self.best, challenger));
     }
 
-    fn choose(&mut self) {
-        for k in 0..self.count {
-            if self.handicapped_cost(k) < self.handicapped_cost(self.best) {
-                self.best = k;
-            }
+    /// Takes down what a turn of a duel has cost; the last one decides.
+    fn referee(&mut self, mut duel: Duel, ticks: u64, bytes: usize) {
+        duel.add(ticks, bytes);
+        self.duel = Some(duel);
+        let Some(ratio) = duel.decision() else { return };
+        self.duel = None;
+        let Duel { champion, challenger, .. } = duel;
+        let standing = ratio * self.cost(champion) / self.measured[challenger].cost();
+        if standing.is_finite() {
+            self.standing[challenger] = standing.clamp(0.25, 4.0);
+        }
+        if ratio < 1.0 {
+            self.best = challenger;
         }
     }
 
-    /// What is tried on some blocks only has to be better than a little.
-    fn handicapped_cost(&self, k: usize) -> f32 {
-        self.measured[k].cost() * if k < self.always { 1.0 } else { HANDICAP }
+    fn fastest(&self) -> usize {
+        let costs = (0..self.count).min_by(|a, b| self.cost(*a).total_cmp(&self.cost(*b)));
+        costs.unwrap_or(self.best)
+    }
+
+    /// What a byte costs by all that is known.
+    fn cost(&self, k: usize) -> f32 {
+        self.measured[k].cost() * self.standing[k]
     }
 }
 
-fn is_dense(lane: &Lane<'_>) -> bool {
-    lane.source_left() * DENSE_RATIO < lane.left()
-}
+/// Comparisons move on by this many places: coprime to most counts of places in a block.
+const PLACE_STEP: usize = 7;
 
 /// Ticks and output of one choice over about `bytes` of each lane; `None` when that says nothing about it.
 fn trial(
@@ -340,4 +387,14 @@ fn trial(
     let written = lanes.written() - before;
     // A block that ended, and long sequences, would be compared with other work.
     (lanes.are_open() && (bytes / 2..=16 * bytes).contains(&written)).then_some((ticks, written))
+}
+
+/// The same until a lane is closed.
+fn whole(choice: Choice, lanes: &mut impl Lanes, clock: Clock) -> Option<(u64, usize)> {
+    let before = lanes.written();
+    let start = clock();
+    lanes.advance(choice, usize::MAX);
+    let ticks = clock().wrapping_sub(start);
+    let written = lanes.written() - before;
+    (written >= WARM_UP_BYTES).then_some((ticks, written))
 }

@@ -5,6 +5,7 @@
 //! cheap to make and does not allocate. Why it works as it does: `docs/adr/0016-lz4-selector.md`.
 
 mod clock;
+mod duel;
 mod learner;
 mod thompson;
 
@@ -22,8 +23,10 @@ const SMALL_BYTES: usize = 2 << 10;
 
 /// Blocks that save less than this share of their bytes are mostly long literals,
 const PLAIN_SHARE: usize = 32;
-/// and those that decode into this many times their size mostly long matches: see [`gains_from_company`].
+/// those that decode into this many times their size mostly long matches,
 const RUN_RATIO: usize = 16;
+/// and two targets of this many bytes each do not stay in the near caches: see [`gains_from_company`].
+const COMPANY_BYTES_MAX: usize = 256 << 10;
 
 /// How a [`Selector`] chooses.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,15 +96,10 @@ impl Selector {
             cap,
             clock,
             default,
-            singles: Learner::new(
-                Choice { variant: default, paired: false },
-                singles.clone(),
-                std::iter::empty(),
-            ),
+            singles: Learner::new(Choice { variant: default, paired: false }, singles.clone()),
             pairs: Learner::new(
                 Choice { variant: pair_default(cap), paired: true },
-                pairs,
-                singles.filter(|choice| takes_dense(choice.variant)),
+                pairs.chain(singles),
             ),
             thompson: Thompson::new(default, adapting(cap)),
         }
@@ -159,7 +157,7 @@ impl Selector {
                     block.result = decode_single(singles, *clock, block.source, block.target, 0);
                     None
                 });
-                batch(queue, start, |first, second| pairs.guide(&mut Both(first, second), *clock));
+                batch(queue, start, |first, second| pairs.run(&mut Both(first, second), *clock));
             }
         }
     }
@@ -187,8 +185,7 @@ fn decode_single(
         return decode_behind(singles.best().variant, source, buffer, start);
     }
     let mut lane = Lane::behind(source, buffer, start);
-    let variant = singles.guide(&mut One(&mut lane), clock).variant;
-    variant.advance(&mut lane, usize::MAX);
+    let variant = singles.run(&mut One(&mut lane), clock).variant;
     if variant.finish(&mut lane) { Ok(()) } else { Err(fault_behind(source, start, expected)) }
 }
 
@@ -198,7 +195,7 @@ fn gains_from_company(block: &Block<'_>) -> bool {
     let (encoded, decoded) = (block.source.len(), block.target.len());
     let is_plain = encoded >= decoded - decoded / PLAIN_SHARE;
     let is_run = encoded.saturating_mul(RUN_RATIO) <= decoded;
-    !is_plain && !is_run
+    !is_plain && !is_run && decoded <= COMPANY_BYTES_MAX
 }
 
 /// What pairs take before anything is known: pieces of 8 bytes where there is such a loop.
@@ -206,11 +203,6 @@ fn pair_default(cap: Isa) -> Runnable<Decode> {
     let mut variants = adapting(cap);
     let lean8 = variants.find(|variant| variant.name().starts_with("lean8"));
     lean8.unwrap_or_else(|| DECODE_VARIANTS.best_at_most(cap))
-}
-
-/// Whether a variant is tried on single blocks of a batch, too, where sequences are long.
-fn takes_dense(variant: Runnable<Decode>) -> bool {
-    ["lean16", "flat", "permute"].iter().any(|start| variant.name().starts_with(start))
 }
 
 impl fmt::Debug for Selector {
