@@ -32,6 +32,7 @@ mod build;
 mod columnar;
 mod error;
 mod format;
+mod handed;
 mod infer;
 mod input;
 mod literal;
@@ -43,6 +44,7 @@ mod text;
 
 pub use error::{FileError, Spot};
 pub use format::Format;
+pub use handed::{Handed, Survey};
 pub use input::Input;
 pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES, Types};
 pub use output::{Output, Style, Text, output, output_with, write_text};

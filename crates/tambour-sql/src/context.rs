@@ -28,7 +28,7 @@ use futures::StreamExt;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 use tambour_part::types::{Strings, TYPE_KEY};
 use tambour_record::View;
 use tambour_table::Table;
@@ -75,6 +75,8 @@ const NAMED_CONSUMERS: usize = 3;
 pub struct Session {
     context: SessionContext,
     registry: Registry,
+    /// Names and columns of tables that were handed over as batches.
+    pub(crate) handed: RwLock<Vec<(String, Vec<String>)>>,
     batch_rows: usize,
     strings: Strings,
 }
@@ -107,7 +109,8 @@ impl Session {
             catalog.register_schema(system::SCHEMA, Arc::new(schema))?;
         }
         let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
-        Ok(Self { context, registry, batch_rows: options.batch_rows.max(1), strings })
+        let (handed, batch_rows) = (RwLock::default(), options.batch_rows.max(1));
+        Ok(Self { context, registry, handed, batch_rows, strings })
     }
     /// Adds a table under its own name; `t` and `default.t` both find it.
     pub fn register(&self, table: Arc<Table>) -> Result<(), SqlError> {
@@ -165,7 +168,8 @@ impl Session {
     /// The columns of the tables.
     fn catalog(&self) -> dialect::Catalog {
         let names = |table: &Table| table.columns().iter().map(|it| it.name.clone()).collect();
-        self.tables().into_iter().map(|(name, table)| (name, names(&table))).collect()
+        let handed = self.handed.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.tables().into_iter().map(|(name, table)| (name, names(&table))).chain(handed).collect()
     }
     /// The CREATE TABLE statement of a table.
     async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {

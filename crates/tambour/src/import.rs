@@ -1,9 +1,11 @@
 //! Files into a table: all rows or none.
 
+mod batches;
 mod definition;
 mod error;
 mod options;
 
+pub use batches::{BatchSource, BatchesInMemory, collect_batches, import_batches};
 pub use error::{Clause, ImportError};
 pub use options::ImportOptions;
 
