@@ -11,6 +11,7 @@
 //! | `nightly [MINUTES [STEP]...]` | everything slow in that time, or some of it; a table of what ran and what was left out |
 //! | `fuzz [SECONDS]` | every fuzz target for that long (nightly toolchain, cargo-fuzz); adds to `fuzz/COUNTS.tsv` |
 //! | `kill [SECONDS]` | the tests that kill a writer, again and again |
+//! | `python` | the package for Python and its tests (part of `test`) |
 //! | `vectors` | many vectors of codecs that ClickHouse makes (chdb), against ours |
 //! | `miri` | the kernels' scalar paths and the codecs under Miri (nightly toolchain) |
 //! | `aarch64` | the kernels' tests for AArch64 under qemu-user (needs the rustup target, gcc-aarch64-linux-gnu, qemu-user) |
@@ -41,6 +42,7 @@ mod mariadb;
 mod nightly;
 mod picture;
 mod programs;
+mod python;
 mod release;
 mod slow;
 mod snippets;
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         ["flips"] => slow::flips(),
         ["oracle"] => test::oracle_in_full(),
         ["kill", rest @ ..] => slow::kill(rest.first().copied().unwrap_or("60")),
+        ["python"] => test::python(),
         ["vectors"] => slow::vectors(),
         ["snippets"] => snippets::command(),
         ["book"] => book::build(),
@@ -90,7 +93,7 @@ fn main() -> ExitCode {
         ["mariadb-tests", directory] => mariadb::test(directory),
         ["scale", rest @ ..] => test::scale(rest),
         _ => {
-            Err("usage: cargo xtask test|lint|tidy|tour|isa|nightly [MINUTES [STEP]...]|fuzz [SECONDS]|kill [SECONDS]|miri|aarch64|vectors|deny|report|filesystems|flips|lines|mariadb[-tests] DIRECTORY|scale|picture [--measure]|snippets|book|release --dry-run [--no-build]"
+            Err("usage: cargo xtask test|lint|tidy|tour|isa|nightly [MINUTES [STEP]...]|fuzz [SECONDS]|kill [SECONDS]|miri|aarch64|python|vectors|deny|report|filesystems|flips|lines|mariadb[-tests] DIRECTORY|scale|picture [--measure]|snippets|book|release --dry-run [--no-build]"
                 .into())
         }
     };

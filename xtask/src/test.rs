@@ -1,6 +1,7 @@
-//! The everyday tests, in the order in which they say most: Rust, laws per ISA level, oracle, snippets of the docs, tour.
+//! The everyday tests, in the order in which they say most: Rust, laws per ISA level, oracle, Python, snippets of the docs,
+//! tour.
 
-use crate::{Outcome, output, root, run, run_with, snippets, tour};
+use crate::{Outcome, output, python, root, run, run_with, snippets, tour};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ pub(crate) fn all() -> Outcome {
     run("cargo", &["test", "--workspace", "--locked"])?;
     isa_levels()?;
     oracle(&python)?;
+    python::check(&python, "debug")?;
     snippets::check(&binary("debug"))?;
     tour::smoke(&binary("debug"))
 }
@@ -84,11 +86,14 @@ fn levels() -> Vec<&'static str> {
     vec!["scalar"]
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// Where cargo put a binary of ours.
 pub(crate) fn binary(profile: &str) -> PathBuf {
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    target.join(profile).join("tambour")
+    target().join(profile).join("tambour")
 }
 
 /// The tests against ClickHouse itself (chdb), through the command line.
@@ -119,6 +124,11 @@ pub(crate) fn scale(arguments: &[&str]) -> Outcome {
     let mut words = vec!["oracle/scale.py"];
     words.extend(arguments);
     run_with(&python, &words, &[("TAMBOUR", &tambour)])
+}
+
+/// The tests of the package for Python alone.
+pub(crate) fn python() -> Outcome {
+    python::check(&virtual_environment()?, "debug")
 }
 
 /// `.venv` with the pinned packages of oracle/requirements.txt; made or mended if it differs.

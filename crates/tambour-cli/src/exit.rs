@@ -25,12 +25,6 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
-impl From<Exit> for std::process::ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit.code())
-    }
-}
-
 impl Exit {
     /// The number.
     pub(crate) fn code(self) -> u8 {

@@ -29,7 +29,7 @@ use futures::StreamExt;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 use tambour_part::types::{Strings, TYPE_KEY};
 use tambour_record::View;
 use tambour_table::Table;
@@ -79,6 +79,8 @@ const NAMED_CONSUMERS: usize = 3;
 pub struct Session {
     context: SessionContext,
     pub(crate) registry: Registry,
+    /// Names and columns of tables that were handed over as batches.
+    pub(crate) handed: RwLock<Vec<(String, Vec<String>)>>,
     pub(crate) batch_rows: usize,
     pub(crate) strings: Strings,
     pub(crate) threads: usize,
@@ -204,7 +206,8 @@ impl Session {
     /// The columns of the tables.
     fn catalog(&self) -> dialect::Catalog {
         let names = |table: &Table| table.columns().iter().map(|it| it.name.clone()).collect();
-        self.tables().into_iter().map(|(name, table)| (name, names(&table))).collect()
+        let handed = self.handed.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.tables().into_iter().map(|(name, table)| (name, names(&table))).chain(handed).collect()
     }
     /// The CREATE TABLE statement of a table.
     async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {

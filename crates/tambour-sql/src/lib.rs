@@ -13,6 +13,7 @@ pub mod exec;
 pub mod functions;
 mod generated;
 mod guard;
+mod handed;
 mod message;
 pub mod provider;
 pub mod pushdown;

@@ -1,10 +1,12 @@
 //! Files into a table: all rows or none.
 
+mod batches;
 mod definition;
 mod error;
 mod options;
 mod widen;
 
+pub use batches::{BatchSource, BatchesInMemory, collect_batches, import_batches};
 pub use error::{Clause, ImportError};
 pub use options::{ImportOptions, ImportTypes};
 pub use widen::TypeChange;

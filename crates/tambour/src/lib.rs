@@ -128,11 +128,11 @@ pub use error::{Error, chain, kind_of, kind_of_link, place_of};
 pub use export::{ExportError, ExportOptions, ExportProgress};
 #[cfg(feature = "files")]
 pub use import::{
-    Clause, ImportError, ImportEvent, ImportOptions, ImportSummary, ImportTypes, TypeChange,
-    import, import_with,
+    BatchSource, BatchesInMemory, Clause, ImportError, ImportEvent, ImportOptions, ImportSummary,
+    ImportTypes, TypeChange, collect_batches, import, import_batches, import_with,
 };
 #[cfg(feature = "sql")]
-pub use query::{QueryBatches, sql};
+pub use query::{QueryBatches, sql, sql_in};
 #[cfg(feature = "tables")]
 pub use scan::{Batches, ScanBuilder};
 #[cfg(feature = "tables")]

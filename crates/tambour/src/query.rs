@@ -4,7 +4,8 @@ use crate::{Error, Table};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::fmt;
-use tambour_sql::{Execution, Session, SessionOptions};
+use std::time::Duration;
+use tambour_sql::{Execution, Session, SessionOptions, SqlError};
 use tokio::runtime::Runtime;
 
 /// Runs one statement over some tables, each under its own name, and yields the batches of the result as they come.
@@ -31,6 +32,11 @@ pub fn sql(tables: &[&Table], statement: &str) -> Result<QueryBatches, Error> {
     for table in tables {
         session.register(table.snapshot())?;
     }
+    sql_in(&session, statement)
+}
+
+/// The same in a session, with all that is registered in it.
+pub fn sql_in(session: &Session, statement: &str) -> Result<QueryBatches, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .thread_name("query")
         .enable_all()
@@ -62,16 +68,33 @@ impl QueryBatches {
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
+
+    /// The next batch, if it comes within this time: for callers who look at something else now and then. `None` if it does
+    /// not; the next call waits on.
+    pub fn next_within(&mut self, patience: Duration) -> Option<Option<<Self as Iterator>::Item>> {
+        let Some(runtime) = &self.runtime else { return Some(None) };
+        let waited =
+            runtime.block_on(async { tokio::time::timeout(patience, self.execution.next()).await });
+        Some(self.came(waited.ok()?))
+    }
+
+    /// What came, for the caller; after an error, and at the end, nothing follows.
+    fn came(
+        &mut self,
+        came: Result<Option<RecordBatch>, SqlError>,
+    ) -> Option<<Self as Iterator>::Item> {
+        if !matches!(came, Ok(Some(_))) {
+            self.runtime = None;
+        }
+        came.map_err(Error::from).transpose()
+    }
 }
 
 impl Iterator for QueryBatches {
     type Item = Result<RecordBatch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let item = self.runtime.as_ref()?.block_on(self.execution.next()).transpose();
-        if !matches!(item, Some(Ok(_))) {
-            self.runtime = None;
-        }
-        item.map(|batch| batch.map_err(Error::from))
+        let came = self.runtime.as_ref()?.block_on(self.execution.next());
+        self.came(came)
     }
 }

@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failure};
 use anyhow::Context;
 use std::ffi::OsString;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 /// The program, which lies beside this one.
 const PROGRAM: &str = "tambour-bench";
@@ -11,7 +11,7 @@ const PROGRAM: &str = "tambour-bench";
 const BUILD: &str = "cargo build --release -p tambour-bench";
 
 /// Runs the program with the arguments of this call, and ends as it does.
-pub(crate) fn run() -> anyhow::Result<ExitCode> {
+pub(crate) fn run() -> anyhow::Result<u8> {
     let own = std::env::current_exe().context("the path of this program is unknown")?;
     let program = own.with_file_name(format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX));
     if !program.is_file() {
@@ -24,7 +24,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let status = child.status().with_context(|| program.display().to_string())?;
     // Ended by a signal: it has said why, or nobody can.
     let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(ExitCode::from(code.unwrap_or(Exit::Error.code())))
+    Ok(code.unwrap_or(Exit::Error.code()))
 }
 
 /// All words of the call but the command itself: flags of every command may stand before it.

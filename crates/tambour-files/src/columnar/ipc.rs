@@ -84,7 +84,11 @@ pub(crate) fn stated_columns(path: &Path, schema: &SchemaRef) -> Result<Columns,
     columns(path, schema, &facts)
 }
 
-fn columns(path: &Path, schema: &SchemaRef, facts: &[Facts]) -> Result<Columns, FileError> {
+pub(crate) fn columns(
+    path: &Path,
+    schema: &SchemaRef,
+    facts: &[Facts],
+) -> Result<Columns, FileError> {
     let decide = |(field, facts): (&Arc<arrow_schema::Field>, &Facts)| {
         let data_type = facts.decide(field).map_err(|source| FileError::Type {
             path: path.to_owned(),

@@ -1,0 +1,176 @@
+//! Batches that a program hands over instead of files: their columns as a table would have them, and their rows in its form.
+//!
+//! ```
+//! use arrow_array::{Int64Array, RecordBatch, StringArray};
+//! use std::sync::Arc;
+//! use tambour_files::{Handed, Survey};
+//!
+//! let batch = RecordBatch::try_from_iter([
+//!     ("page", Arc::new(StringArray::from(vec!["/", "/about"])) as arrow_array::ArrayRef),
+//!     ("visits", Arc::new(Int64Array::from(vec![30, 1]))),
+//! ])?;
+//! let mut survey = Survey::new(batch.schema());
+//! survey.observe(&batch);
+//! let mut handed = Handed::with_columns(&batch.schema(), &survey.columns()?, false)?;
+//! assert_eq!(handed.columns()[1].data_type.to_string(), "Int64");
+//! assert_eq!(handed.batch(&batch)?.num_rows(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::FileError;
+use crate::columnar::facts::Facts;
+use crate::columnar::fit::missing;
+use crate::columnar::{Target, ipc};
+use crate::infer::Reading;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tambour_part::types::{Column, Strings, arrow_schema};
+
+/// What errors call the rows.
+const NAME: &str = "the data";
+
+/// Finds out which types a table of some batches needs.
+#[derive(Debug)]
+pub struct Survey {
+    schema: SchemaRef,
+    facts: Vec<Facts>,
+}
+
+impl Survey {
+    /// A survey of batches of this schema, of which nothing was seen.
+    pub fn new(schema: SchemaRef) -> Self {
+        let facts = vec![Facts::default(); schema.fields().len()];
+        Self { schema, facts }
+    }
+
+    /// The same for batches that are seen only once, later: what may be NULL is Nullable.
+    pub fn stated(schema: SchemaRef) -> Self {
+        let facts = schema.fields().iter().map(|field| Facts::stated(field)).collect();
+        Self { schema, facts }
+    }
+
+    /// Looks at a batch: which columns have NULLs, and how far dates reach.
+    pub fn observe(&mut self, batch: &RecordBatch) {
+        for (array, facts) in batch.columns().iter().zip(&mut self.facts) {
+            facts.observe(array, false);
+        }
+    }
+
+    /// The columns; an error if a type has no like in a table.
+    pub fn columns(&self) -> Result<Vec<Column>, FileError> {
+        let columns = ipc::columns(Path::new(NAME), &self.schema, &self.facts)?;
+        Ok(columns.into_iter().map(|(name, data_type)| Column { name, data_type }).collect())
+    }
+}
+
+/// Brings batches of one schema into the form of a table's columns, which they are matched with by name.
+#[derive(Debug)]
+pub struct Handed {
+    columns: Vec<Column>,
+    target: Target,
+    name: PathBuf,
+    rows: u64,
+}
+
+impl Handed {
+    /// For a table with these columns. A column that the batches lack gets its default; one that the table lacks is an
+    /// error, unless `skip_unknown`.
+    pub fn with_columns(
+        schema: &SchemaRef,
+        columns: &[Column],
+        skip_unknown: bool,
+    ) -> Result<Self, FileError> {
+        let name = PathBuf::from(NAME);
+        let known = |name: &str| columns.iter().any(|column| column.name == name);
+        if let Some(unknown) = schema.fields().iter().find(|field| !known(field.name()))
+            && !skip_unknown
+        {
+            return Err(FileError::UnknownColumn { path: name, column: unknown.name().clone() });
+        }
+        let index = |column: &Column| {
+            let found = schema.fields().iter().position(|field| *field.name() == column.name);
+            if found.is_none() && missing(&column.data_type, 1).is_err() {
+                let (path, column) = (PathBuf::from(NAME), column.name.clone());
+                return Err(FileError::MissingColumn { path, column });
+            }
+            Ok(found)
+        };
+        let mapping = columns.iter().map(index).collect::<Result<_, _>>()?;
+        let reading = |column: &Column| Reading {
+            column: column.clone(),
+            exact: true,
+            ..Reading::plain(column.data_type.clone())
+        };
+        let readings: Vec<Reading> = columns.iter().map(reading).collect();
+        let schema = Arc::new(arrow_schema(columns, Strings::Utf8));
+        let target = Target { readings: readings.into(), schema, mapping };
+        Ok(Self { columns: columns.to_vec(), target, name, rows: 0 })
+    }
+
+    /// The table's columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The schema of the batches that come out.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.target.schema
+    }
+
+    /// The rows of a batch in the form of the table. A value that does not fit is an error that names its row and column.
+    pub fn batch(&mut self, batch: &RecordBatch) -> Result<RecordBatch, FileError> {
+        let fitted = self.target.batch(&self.name, batch, self.rows)?;
+        self.rows += batch.num_rows() as u64;
+        Ok(fitted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Handed, Survey};
+    use crate::FileError;
+    use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
+    use std::sync::Arc;
+    use tambour_part::types::Column;
+
+    fn batch(values: Vec<Option<i64>>) -> RecordBatch {
+        let array = Arc::new(Int64Array::from(values)) as ArrayRef;
+        RecordBatch::try_from_iter_with_nullable([("n", array, true)]).unwrap()
+    }
+
+    #[test]
+    fn nullable_only_where_nulls_are() {
+        let full = batch(vec![Some(1), Some(2)]);
+        let type_of = |survey: &Survey| survey.columns().unwrap()[0].data_type.to_string();
+        let mut survey = Survey::new(full.schema());
+        survey.observe(&full);
+        assert_eq!(type_of(&survey), "Int64");
+        survey.observe(&batch(vec![None]));
+        assert_eq!(type_of(&survey), "Nullable(Int64)");
+        assert_eq!(type_of(&Survey::stated(full.schema())), "Nullable(Int64)");
+    }
+
+    #[test]
+    fn values_that_do_not_fit_are_named() {
+        let columns = [Column { name: "n".to_owned(), data_type: "Int32".parse().unwrap() }];
+        let rows = batch(vec![Some(7), Some(1 << 40)]);
+        let mut handed = Handed::with_columns(&rows.schema(), &columns, false).unwrap();
+        let fitted = handed.batch(&rows.slice(0, 1)).unwrap();
+        assert_eq!(fitted.column(0).as_ref(), &Int32Array::from(vec![7]));
+        let error = handed.batch(&rows.slice(1, 1)).unwrap_err();
+        let FileError::Value { spot, .. } = error else { panic!("{error}") };
+        assert_eq!((spot.row, spot.column.as_deref()), (2, Some("n")));
+    }
+
+    #[test]
+    fn unknown_columns_are_refused_or_skipped() {
+        let columns = [Column { name: "m".to_owned(), data_type: "Int32".parse().unwrap() }];
+        let rows = batch(vec![Some(7)]);
+        let refused = Handed::with_columns(&rows.schema(), &columns, false);
+        assert!(matches!(refused, Err(FileError::UnknownColumn { .. })));
+        let mut handed = Handed::with_columns(&rows.schema(), &columns, true).unwrap();
+        assert_eq!(handed.batch(&rows).unwrap().column(0).as_ref(), &Int32Array::from(vec![0]));
+    }
+}

@@ -1,0 +1,156 @@
+//! Filters as Python writes them: a text, `(column, operator, value)`, a list of those that all have to be true, or a list of
+//! such lists of which one has to be.
+
+use crate::failure::{Failure, argument};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyFloat, PyInt, PyList, PyString, PyTuple};
+use tambour::Filter;
+use tambour::table::filter::Literal;
+use tambour::table::predicate::Comparison;
+
+/// A condition.
+#[derive(Debug)]
+pub(crate) enum Condition {
+    /// That the scan itself decides.
+    Filter(Filter),
+    /// Text that only SQL understands, if it is there.
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "the error tells the text"))]
+    Sql(String, Failure),
+}
+
+/// The condition of an object.
+pub(crate) fn condition(object: &Bound<'_, PyAny>) -> PyResult<Condition> {
+    if let Ok(text) = object.cast::<PyString>() {
+        let text = text.to_str()?;
+        return Ok(match text.parse::<Filter>() {
+            Ok(filter) => Condition::Filter(filter),
+            Err(error) => Condition::Sql(text.to_owned(), Failure::from(error)),
+        });
+    }
+    if let Ok(triple) = object.cast::<PyTuple>() {
+        return comparison(triple).map(Condition::Filter);
+    }
+    let Ok(list) = object.cast::<PyList>() else {
+        let got = object.get_type();
+        return Err(argument(format!("a filter is a text, a tuple or a list, not {got}")).into());
+    };
+    if !list.is_empty() && list.iter().all(|item| item.is_instance_of::<PyList>()) {
+        let any = list.iter().map(|item| all(item.cast::<PyList>()?)).collect::<PyResult<_>>()?;
+        return Ok(Condition::Filter(Filter::Any(any)));
+    }
+    all(list).map(Condition::Filter)
+}
+
+fn all(list: &Bound<'_, PyList>) -> PyResult<Filter> {
+    let triple = |item: Bound<'_, PyAny>| match item.cast::<PyTuple>() {
+        Ok(triple) => comparison(triple),
+        Err(_) => Err(argument(format!("{item:?} is not (column, operator, value)")).into()),
+    };
+    list.iter().map(triple).collect::<PyResult<Vec<_>>>().map(Filter::All)
+}
+
+/// `(column, operator, value)`; `("not", condition)`, too.
+fn comparison(triple: &Bound<'_, PyTuple>) -> PyResult<Filter> {
+    if triple.len() == 2 && triple.get_item(0)?.eq("not")? {
+        return match condition(&triple.get_item(1)?)? {
+            Condition::Filter(filter) => Ok(Filter::Not(Box::new(filter))),
+            Condition::Sql(_, reason) => Err(reason.into()),
+        };
+    }
+    let wrong = || argument(format!("{triple:?} is not (column, operator, value)"));
+    if triple.len() != 3 {
+        return Err(wrong().into());
+    }
+    let column: String = triple.get_item(0)?.extract().map_err(|_| wrong())?;
+    let operator: String = triple.get_item(1)?.extract().map_err(|_| wrong())?;
+    let value = triple.get_item(2)?;
+    let compare = |comparison| Ok(Filter::Compare(column.clone(), comparison, literal(&value)?));
+    match operator.to_ascii_lowercase().as_str() {
+        "=" | "==" if value.is_none() => Ok(Filter::IsNull(column)),
+        "!=" | "<>" if value.is_none() => Ok(Filter::Not(Box::new(Filter::IsNull(column)))),
+        "=" | "==" => compare(Comparison::Equal),
+        "!=" | "<>" => compare(Comparison::NotEqual),
+        "<" => compare(Comparison::Less),
+        "<=" => compare(Comparison::LessOrEqual),
+        ">" => compare(Comparison::Greater),
+        ">=" => compare(Comparison::GreaterOrEqual),
+        "in" => Ok(Filter::In(column, literals(&value)?)),
+        "not in" => Ok(Filter::Not(Box::new(Filter::In(column, literals(&value)?)))),
+        _ => Err(argument(format!(
+            "operator {operator:?}: there are =, !=, <, <=, >, >=, in and not in"
+        ))
+        .into()),
+    }
+}
+
+fn literals(values: &Bound<'_, PyAny>) -> PyResult<Vec<Literal>> {
+    if values.is_instance_of::<PyString>() {
+        return Err(argument("`in` takes a list of values, not a text").into());
+    }
+    values.try_iter()?.map(|value| literal(&value?)).collect()
+}
+
+/// A value as it would be written.
+fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
+    if value.is_none() {
+        return Ok(Literal::Null);
+    }
+    if let Ok(value) = value.cast::<PyBool>() {
+        return Ok(Literal::Bool(value.is_true()));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Literal::Text(text.to_str()?.to_owned()));
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return match std::str::from_utf8(bytes.as_bytes()) {
+            Ok(text) => Ok(Literal::Text(text.to_owned())),
+            Err(_) => Err(argument("bytes in a filter must be UTF-8").into()),
+        };
+    }
+    if value.is_instance_of::<PyInt>() {
+        return Ok(Literal::Number(value.str()?.to_str()?.to_owned()));
+    }
+    if let Ok(number) = value.cast::<PyFloat>() {
+        return float(number.value());
+    }
+    if value.is_instance_of::<PyDateTime>() {
+        return moment(value);
+    }
+    if value.is_instance_of::<PyDate>() {
+        return Ok(Literal::Text(value.str()?.to_str()?.to_owned()));
+    }
+    // NumPy's scalars give themselves as Python's; decimals, UUIDs and addresses are what they print.
+    if let Some(item) = value.getattr_opt("item")? {
+        let plain = item.call0()?;
+        if !plain.get_type().is(value.get_type()) {
+            return literal(&plain);
+        }
+    }
+    let module: String = value.get_type().module()?.extract()?;
+    let text = value.str()?.to_str()?.to_owned();
+    match module.as_str() {
+        "decimal" => Ok(Literal::Number(text)),
+        "uuid" | "ipaddress" => Ok(Literal::Text(text)),
+        _ => Err(argument(format!("a value of {} cannot be in a filter", value.get_type())).into()),
+    }
+}
+
+fn float(number: f64) -> PyResult<Literal> {
+    if number.is_finite() {
+        return Ok(Literal::Number(format!("{number}")));
+    }
+    Err(argument(format!("{number} cannot be in a filter: nothing is equal to it, less or more"))
+        .into())
+}
+
+/// A moment, which ClickHouse reads in the zone of the column: one with a zone of its own is given in UTC, as a number.
+fn moment(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
+    if !value.getattr("tzinfo")?.is_none() {
+        return Err(argument(
+            "a moment with a zone cannot be in a filter: write it as text in the zone of its column",
+        )
+        .into());
+    }
+    let text: String = value.call_method1("isoformat", (" ",))?.extract()?;
+    Ok(Literal::Text(text))
+}

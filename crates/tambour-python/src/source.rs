@@ -1,0 +1,61 @@
+//! Batches that Python hands over: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
+
+use crate::carrow::capsule::{self, Handed};
+use crate::failure::{Failure, argument};
+use crate::work;
+use pyo3::prelude::*;
+use tambour::BatchSource;
+use tambour::arrow_array::RecordBatch;
+use tambour::arrow_schema::SchemaRef;
+
+/// An object's batches.
+pub(crate) struct Source {
+    object: Py<PyAny>,
+    handed: Handed,
+    schema: SchemaRef,
+    /// The object gives a new stream each time it is asked.
+    again: bool,
+}
+
+impl Source {
+    /// The batches of an object.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let Some(handed) = capsule::ask(object)? else {
+            let got = object.get_type();
+            return Err(argument(format!(
+                "{got} has neither __arrow_c_stream__ nor __arrow_c_array__: hand over an Arrow table, a data frame, or what reads one"
+            ))
+            .into());
+        };
+        let schema = handed.schema()?;
+        // Readers are used up; tables and data frames are not.
+        let is_reader = object.hasattr("read_next_batch")? || object.hasattr("__next__")?;
+        let again = !is_reader && !object.is_instance_of::<crate::stream::Stream>();
+        Ok(Self { object: object.clone().unbind(), handed, schema, again })
+    }
+}
+
+impl BatchSource<Failure> for Source {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        work::check_signals()?;
+        self.handed.next_batch(&self.schema)
+    }
+
+    fn restart(&mut self) -> Result<bool, Failure> {
+        if !self.again {
+            return Ok(false);
+        }
+        let handed = Python::attach(|py| capsule::ask(self.object.bind(py)))?;
+        let handed = handed.ok_or_else(|| argument("the data were a stream and are none now"))?;
+        let schema = handed.schema()?;
+        if schema != self.schema {
+            return Err(argument("the data have other columns when they are read again"));
+        }
+        self.handed = handed;
+        Ok(true)
+    }
+}

@@ -1,0 +1,515 @@
+//! Tables: opened, scanned, written, merged, verified.
+
+use crate::buffer::{PathArgument, codec};
+use crate::carrow::capsule;
+use crate::failure::{Failure, argument};
+use crate::filter::{Condition, condition};
+use crate::source::Source;
+use crate::stream::Stream;
+use crate::work;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use tambour::part::types::{Strings, arrow_schema};
+use tambour::storage::disk;
+use tambour::table::insert::{Existing, InsertSummary};
+use tambour::table::merge::{OptimizeOptions, optimize_with};
+use tambour::table::recompress::recompress;
+use tambour::table::salvage::salvage;
+use tambour::table::verify::verify;
+use tambour::{AttachOptions, CodecSpec, ExportOptions, ImportEvent, ImportOptions};
+
+/// A table: what it was when it was opened or last changed through this handle.
+#[pyclass(frozen, module = "tambour._internal")]
+pub(crate) struct Table {
+    table: RwLock<tambour::Table>,
+}
+
+impl Table {
+    /// The table as it is now.
+    pub(crate) fn snapshot(&self) -> tambour::Table {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn replace(&self, table: tambour::Table) {
+        *self.table.write().unwrap_or_else(PoisonError::into_inner) = table;
+    }
+
+    /// Does something to the table on the disk, and looks at it again.
+    fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut work::Watch, &Path) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        let path = self.snapshot().path().to_owned();
+        let (changed, table) = work::detached(py, |watch| {
+            let changed = change(watch, &path)?;
+            Ok((changed, tambour::Table::open(&path)?))
+        })?;
+        self.replace(table);
+        Ok(changed)
+    }
+}
+
+/// Codecs as Python says them: of columns, or of all others (`None`).
+type Codecs = Vec<(Option<String>, String)>;
+
+fn parsed(codecs: &Codecs) -> Result<Vec<(Option<String>, CodecSpec)>, Failure> {
+    codecs.iter().map(|(column, text)| Ok((column.clone(), codec(text)?))).collect()
+}
+
+/// The codec that a column gets: its own, or that of all.
+fn chosen(codecs: &[(Option<String>, CodecSpec)], column: &str) -> Option<CodecSpec> {
+    let own = codecs.iter().rev().find(|(name, _)| name.as_deref() == Some(column));
+    let all = codecs.iter().rev().find(|(name, _)| name.is_none());
+    own.or(all).map(|(_, codec)| codec.clone())
+}
+
+/// Codecs for columns that the table has.
+fn known(
+    table: &tambour::Table,
+    codecs: &Codecs,
+) -> Result<Vec<(Option<String>, CodecSpec)>, Failure> {
+    for name in codecs.iter().filter_map(|(column, _)| column.as_ref()) {
+        if !table.columns().iter().any(|column| column.name == *name) {
+            let names: Vec<&str> = table.columns().iter().map(|it| it.name.as_str()).collect();
+            let text = format!("no column {name:?}; there are: {}", names.join(", "));
+            return Err(Failure::Said(tambour::Kind::NotFound, text));
+        }
+    }
+    parsed(codecs)
+}
+
+#[pymethods]
+impl Table {
+    /// Opens a table, a directory of parts, or a part.
+    #[new]
+    fn open(py: Python<'_>, path: PathArgument) -> PyResult<Self> {
+        let table = work::detached(py, |_| Ok(tambour::Table::open(&path)?))?;
+        Ok(Self { table: RwLock::new(table) })
+    }
+
+    /// Looks at the table again.
+    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        self.change(py, |_, _| Ok(()))
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> String {
+        self.snapshot().name().to_owned()
+    }
+
+    /// Its directory.
+    #[getter]
+    fn path(&self) -> std::path::PathBuf {
+        self.snapshot().path().to_owned()
+    }
+
+    /// Rows of all parts.
+    #[getter]
+    fn rows(&self) -> u64 {
+        self.snapshot().rows()
+    }
+
+    /// True if rows are hidden by lightweight deletes, which `rows` counts.
+    #[getter]
+    fn has_deleted_rows(&self) -> bool {
+        self.snapshot().has_deleted_rows()
+    }
+
+    /// The CREATE TABLE statement, if it is known.
+    #[getter]
+    fn statement(&self) -> Option<String> {
+        self.snapshot().definition().map(ToString::to_string)
+    }
+
+    /// Names and types of the columns.
+    fn column_types(&self) -> Vec<(String, String)> {
+        let column = |it: &tambour::Column| (it.name.clone(), it.data_type.to_string());
+        self.snapshot().columns().iter().map(column).collect()
+    }
+
+    /// A dictionary for each column: sizes in bytes, and codecs.
+    fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let table = self.snapshot();
+        let sizes = work::detached(py, |_| sizes(&table))?;
+        let list = PyList::empty(py);
+        for column in table.columns() {
+            let size = sizes.get(&column.name).cloned().unwrap_or_default();
+            let entry = PyDict::new(py);
+            entry.set_item("name", &column.name)?;
+            entry.set_item("type", column.data_type.to_string())?;
+            entry.set_item("codec", declared(&table, &column.name))?;
+            entry.set_item("compressed", size.compressed)?;
+            entry.set_item("uncompressed", size.uncompressed)?;
+            entry.set_item("codecs", size.codecs)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// A dictionary for each part.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let table = self.snapshot();
+        let list = PyList::empty(py);
+        for part in table.parts() {
+            let entry = PyDict::new(py);
+            entry.set_item("name", part.name())?;
+            entry.set_item("path", part.path().to_string_lossy())?;
+            entry.set_item("rows", part.rows())?;
+            entry.set_item("bytes_on_disk", part.bytes_on_disk())?;
+            let is_wide = part.form() == tambour::part::part::Form::Wide;
+            entry.set_item("form", if is_wide { "wide" } else { "compact" })?;
+            entry.set_item("granules", part.granules().len())?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// The schema, in a capsule.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::schema(py, &arrow_schema(self.snapshot().columns(), Strings::Utf8))
+    }
+
+    /// Begins to read rows.
+    #[pyo3(signature = (columns = None, filter = None, limit = None, binary = false))]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filter: Option<Bound<'_, PyAny>>,
+        limit: Option<u64>,
+        binary: bool,
+    ) -> PyResult<Stream> {
+        let table = self.snapshot();
+        let condition = filter.map(|filter| condition(&filter)).transpose()?;
+        work::detached(py, move |_| {
+            let mut scan = table.scan();
+            match condition {
+                None => {}
+                Some(Condition::Filter(filter)) => scan = scan.matching(filter),
+                #[cfg(feature = "sql")]
+                Some(Condition::Sql(text, _)) => {
+                    let wish = crate::query::Rows { columns, text: &text, limit, binary };
+                    return wish.of(&table);
+                }
+                #[cfg(not(feature = "sql"))]
+                Some(Condition::Sql(_, reason)) => return Err(reason),
+            }
+            if let Some(columns) = columns {
+                scan = scan.columns(columns);
+            }
+            if let Some(limit) = limit {
+                scan = scan.limit(limit);
+            }
+            if binary {
+                scan = scan.strings(Strings::Binary);
+            }
+            let batches = scan.batches()?;
+            let schema = Arc::clone(batches.schema());
+            let batches = batches.map(|batch| batch.map_err(Failure::from));
+            Ok(Stream::new(schema, Box::new(batches)))
+        })
+    }
+
+    /// Adds rows; how many.
+    fn append(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        wishes: ImportWishes,
+    ) -> PyResult<u64> {
+        let mut source = Source::of(data)?;
+        let options = wishes.options()?;
+        let written = self.change(py, |watch, path| {
+            let mut tell = |_: ImportEvent<'_>| watch.flow();
+            Ok(tambour::import_batches(&mut source, path, &options, &mut tell)?.written)
+        })?;
+        Ok(written.rows)
+    }
+
+    /// Merges the parts of each partition; how many parts there were and are.
+    fn optimize(
+        &self,
+        py: Python<'_>,
+        codecs: Codecs,
+        memory_bytes: Option<u64>,
+        threads: usize,
+    ) -> PyResult<(u64, u64)> {
+        let codecs = known(&self.snapshot(), &codecs)?;
+        let mut options = OptimizeOptions { threads, ..OptimizeOptions::default() };
+        if let Some(bytes) = memory_bytes {
+            options.memory_bytes = bytes;
+        }
+        let summary = self.change(py, |watch, path| {
+            let choose = |column: &str| chosen(&codecs, column);
+            let choose: Option<&tambour::table::merge::ChooseCodec<'_>> =
+                if codecs.is_empty() { None } else { Some(&choose) };
+            Ok(optimize_with(&disk(), path, &options, choose, &mut |_| watch.leave())?)
+        })?;
+        Ok((summary.parts_before, summary.parts_after))
+    }
+
+    /// Gives columns other codecs; bytes before and after.
+    fn recompress(&self, py: Python<'_>, codecs: Codecs) -> PyResult<(u64, u64)> {
+        let codecs = known(&self.snapshot(), &codecs)?;
+        let summary = self.change(py, |watch, path| {
+            let choose = |column: &str| chosen(&codecs, column);
+            Ok(recompress(&disk(), path, &choose, &mut |_| watch.leave())?)
+        })?;
+        Ok((summary.bytes_before, summary.bytes_after))
+    }
+
+    /// Writes all rows into a file; how many.
+    fn export(
+        &self,
+        py: Python<'_>,
+        path: PathArgument,
+        columns: Vec<String>,
+        format: Option<&str>,
+        replace: bool,
+    ) -> PyResult<u64> {
+        let table = self.snapshot();
+        let mut options = ExportOptions::default();
+        options.columns = columns;
+        options.format = format.map(file_format).transpose()?;
+        options.replace = replace;
+        work::detached(py, |watch| Ok(table.export_with(&path, &options, &mut |_| watch.flow())?))
+    }
+
+    /// The commands that attach the parts to a server.
+    fn attach_script(
+        &self,
+        database: String,
+        name: Option<String>,
+        hosts: Vec<String>,
+        sql: bool,
+    ) -> Option<String> {
+        let mut options = AttachOptions::default();
+        options.database = database;
+        options.name = name;
+        options.hosts = hosts;
+        options.sql = sql;
+        self.snapshot().attach_script(&options)
+    }
+}
+
+/// Bytes of a column in all parts.
+#[derive(Clone, Default)]
+struct Size {
+    compressed: u64,
+    uncompressed: u64,
+    codecs: Vec<String>,
+}
+
+fn sizes(table: &tambour::Table) -> Result<BTreeMap<String, Size>, Failure> {
+    let mut sizes: BTreeMap<String, Size> = BTreeMap::new();
+    for part in table.parts() {
+        let found = part.column_sizes()?;
+        for (column, found) in part.columns().iter().zip(found) {
+            let size = sizes.entry(column.name.clone()).or_default();
+            size.compressed += found.compressed;
+            size.uncompressed += found.uncompressed;
+            for codec in found.codecs {
+                if !size.codecs.contains(&codec) {
+                    size.codecs.push(codec);
+                }
+            }
+        }
+    }
+    Ok(sizes)
+}
+
+/// The codec of a column as its table declares it.
+fn declared(table: &tambour::Table, column: &str) -> Option<String> {
+    let columns = &table.definition()?.columns;
+    let found = columns.iter().find(|defined| defined.column.name == column)?;
+    found.codec.as_ref().map(ToString::to_string)
+}
+
+/// The format of files by its name.
+fn file_format(name: &str) -> Result<tambour::files::Format, Failure> {
+    use tambour::files::Format;
+    Format::by_extension(Path::new(&format!("file.{name}"))).ok_or_else(|| {
+        argument(format!("format {name:?}: there are csv, tsv, jsonl, parquet and arrow"))
+    })
+}
+
+/// How to import, as Python says it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ImportWishes {
+    exists: String,
+    order_by: Option<String>,
+    primary_key: Option<String>,
+    partition_by: Option<String>,
+    codecs: Codecs,
+    definition: Option<String>,
+    portable: bool,
+    keep_types: bool,
+    format: Option<String>,
+    header: Option<bool>,
+    delimiter: Option<String>,
+    skip_unknown_columns: bool,
+    rows_per_part: Option<u64>,
+    memory_bytes: Option<u64>,
+    threads: Option<usize>,
+}
+
+impl ImportWishes {
+    /// The options of the library.
+    fn options(self) -> Result<ImportOptions, Failure> {
+        let mut options = ImportOptions::default();
+        options.existing = match self.exists.as_str() {
+            "error" => Existing::Refuse,
+            "append" => Existing::Append,
+            "replace" => Existing::Replace,
+            other => {
+                return Err(argument(format!("exists={other:?}: say error, append or replace")));
+            }
+        };
+        options.order_by = self.order_by;
+        options.primary_key = self.primary_key;
+        options.partition_by = self.partition_by;
+        options.codecs = parsed(&self.codecs)?;
+        if let Some(statement) = &self.definition {
+            let parsed = tambour::TableDefinition::parse(statement)?;
+            options.definition = Some(parsed);
+        }
+        options.portable = self.portable;
+        options.keep_types = self.keep_types;
+        options.format = self.format.as_deref().map(file_format).transpose()?;
+        options.header = self.header;
+        options.delimiter = match self.delimiter.as_deref().map(str::as_bytes) {
+            None => None,
+            Some([byte]) => Some(*byte),
+            Some(_) => return Err(argument("the delimiter is one ASCII character")),
+        };
+        options.skip_unknown_columns = self.skip_unknown_columns;
+        options.rows_per_part = self.rows_per_part;
+        if let Some(bytes) = self.memory_bytes {
+            options.memory_bytes = bytes;
+        }
+        if let Some(threads) = self.threads {
+            options.threads = threads;
+        }
+        Ok(options)
+    }
+}
+
+/// Imports files; `progress` is called with what was done so far: a word, rows, bytes, bytes of all.
+#[pyfunction]
+pub(crate) fn import_files(
+    py: Python<'_>,
+    files: Vec<PathArgument>,
+    table: PathArgument,
+    wishes: ImportWishes,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(u64, u64, u64)> {
+    let options = wishes.options()?;
+    let written = work::detached(py, |watch| {
+        let mut teller = Teller { progress, total: None };
+        let mut raised = None;
+        let result = tambour::import_with(&files, &table, &options, &mut |event| {
+            if let Err(failure) = teller.tell(event) {
+                raised = Some(failure);
+                return ControlFlow::Break(());
+            }
+            watch.flow()
+        });
+        match raised {
+            Some(failure) => Err(failure),
+            None => Ok(result?.written),
+        }
+    })?;
+    Ok(summed(&written))
+}
+
+fn summed(written: &InsertSummary) -> (u64, u64, u64) {
+    (written.rows, written.uncompressed, written.compressed)
+}
+
+/// Tells Python how far an import is.
+struct Teller {
+    progress: Option<Py<PyAny>>,
+    total: Option<u64>,
+}
+
+impl Teller {
+    fn tell(&mut self, event: ImportEvent<'_>) -> Result<(), Failure> {
+        let Some(progress) = &self.progress else { return Ok(()) };
+        let said = match event {
+            ImportEvent::Opened { bytes_total } => {
+                self.total = bytes_total;
+                ("opened", 0, 0)
+            }
+            ImportEvent::Rows { rows, bytes } => ("rows", rows, bytes),
+            ImportEvent::Restart(_) => ("restart", 0, 0),
+            ImportEvent::Committing => ("committing", 0, 0),
+            _ => return Ok(()),
+        };
+        let (what, rows, bytes) = said;
+        Python::attach(|py| progress.call1(py, (what, rows, bytes, self.total)))?;
+        Ok(())
+    }
+}
+
+/// Imports batches that an object hands over; rows, bytes before and after compression.
+#[pyfunction]
+pub(crate) fn import_data(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    table: PathArgument,
+    wishes: ImportWishes,
+) -> PyResult<(u64, u64, u64)> {
+    let mut source = Source::of(data)?;
+    let options = wishes.options()?;
+    let written = work::detached(py, |watch| {
+        let mut tell = |_: ImportEvent<'_>| watch.flow();
+        Ok(tambour::import_batches(&mut source, &table, &options, &mut tell)?.written)
+    })?;
+    Ok(summed(&written))
+}
+
+/// Verifies a table, a directory of parts or a part: counts, and the damage as exceptions.
+#[pyfunction]
+pub(crate) fn verify_table<'py>(
+    py: Python<'py>,
+    path: PathArgument,
+) -> PyResult<(Bound<'py, PyDict>, Vec<Py<PyAny>>)> {
+    let seen = work::detached(py, |watch| Ok(verify(&disk(), &path, &mut |_| watch.leave())?))?;
+    let counts = PyDict::new(py);
+    counts.set_item("parts", seen.parts)?;
+    counts.set_item("files", seen.files)?;
+    counts.set_item("blocks", seen.blocks)?;
+    counts.set_item("bytes", seen.bytes)?;
+    counts.set_item("rows", seen.rows)?;
+    let raised = |error| {
+        let error = PyErr::from(Failure::from(error));
+        error.into_value(py).into_any()
+    };
+    Ok((counts, seen.damage.into_iter().map(raised).collect()))
+}
+
+/// A loss: the column, its first and last row in the part, and the reason.
+type Lost = (String, Option<(u64, u64)>, String);
+
+/// Salvages a part into a new table: rows, rows saved, columns saved, and the losses.
+#[pyfunction]
+pub(crate) fn salvage_part(
+    py: Python<'_>,
+    part: PathArgument,
+    to: PathArgument,
+    threads: usize,
+) -> PyResult<(u64, u64, usize, Vec<Lost>)> {
+    let saved = work::detached(py, |_| Ok(salvage(&disk(), &part, &to, threads)?))?;
+    let loss = |loss: tambour::table::salvage::Loss| {
+        (loss.column, loss.rows.map(|rows| (rows.start, rows.end)), loss.reason)
+    };
+    let losses = saved.losses.into_iter().map(loss).collect();
+    Ok((saved.rows, saved.rows_saved, saved.columns_saved, losses))
+}

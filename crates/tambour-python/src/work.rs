@@ -1,0 +1,104 @@
+//! Work that takes a while: without the interpreter's lock, and so that Ctrl-C ends it.
+
+use crate::failure::Failure;
+use pyo3::prelude::*;
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
+use std::thread::ThreadId;
+use std::time::Duration;
+use tambour::Kind;
+
+/// The thread that signals come to: the one that imported the module, which is Python's main one as a rule. Asking on others
+/// would be of no use, and could wait for a lock that its holder gives back only when we are done.
+static MAIN: OnceLock<ThreadId> = OnceLock::new();
+
+/// Remembers the thread that imports the module.
+pub(crate) fn imported() {
+    MAIN.get_or_init(|| std::thread::current().id());
+}
+
+/// An error if the user pressed Ctrl-C.
+pub(crate) fn check_signals() -> Result<(), Failure> {
+    if MAIN.get() != Some(&std::thread::current().id()) {
+        return Ok(());
+    }
+    Ok(Python::attach(|py| py.check_signals())?)
+}
+
+/// Asks for Ctrl-C at most this often.
+const PAUSE: Duration = Duration::from_millis(50);
+
+thread_local! {
+    static ASKED: Cell<Option<Duration>> = const { Cell::new(None) };
+}
+
+/// The same, now and then.
+fn check_now_and_then() -> Result<(), Failure> {
+    let now = tambour_report::clock::thread_time();
+    let due = ASKED.get().is_none_or(|asked| now.saturating_sub(asked) >= PAUSE || now < asked);
+    if due {
+        ASKED.set(Some(now));
+        check_signals()?;
+    }
+    Ok(())
+}
+
+/// What work asks that can be told to stop. The error is kept: the library knows only that it was told.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    raised: Option<Failure>,
+}
+
+impl Watch {
+    /// Whether to go on.
+    pub(crate) fn flow(&mut self) -> ControlFlow<()> {
+        match check_now_and_then() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(failure) => {
+                self.raised = Some(failure);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// For work that knows only progress: leaves it as a panic would. Its stores stand a sudden end.
+    pub(crate) fn leave(&mut self) {
+        if self.flow().is_break() {
+            resume_unwind(Box::new(Left));
+        }
+    }
+
+    /// Runs work with this watch; what it was told to stop for comes out as the error.
+    pub(crate) fn run<T>(work: impl FnOnce(&mut Self) -> Result<T, Failure>) -> Result<T, Failure> {
+        let mut watch = Self::default();
+        let result = guarded(|| work(&mut watch));
+        match watch.raised.take() {
+            Some(raised) => Err(raised),
+            None => result,
+        }
+    }
+}
+
+/// What work is left with.
+struct Left;
+
+/// Runs work; a panic in it is an error of the library, and not the end of the interpreter.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+        let text =
+            format!("a fault of Tambour, please report it: {}", said.unwrap_or("no message"));
+        Err(Failure::Said(Kind::Unsupported, text))
+    })
+}
+
+/// Runs work without the interpreter's lock.
+pub(crate) fn detached<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut Watch) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    Ok(py.detach(|| Watch::run(work))?)
+}

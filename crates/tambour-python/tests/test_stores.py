@@ -1,0 +1,268 @@
+"""Records, messages, pages, and SQLite over pages."""
+
+import os
+import sqlite3
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import tambour
+import tambour.sqlite3
+
+
+def event(n):
+    return f'{{"event":"login","user":"u{n}","ok":true}}'.encode()
+
+
+@pytest.fixture
+def log(tmp_path):
+    with tambour.RecordStore(tmp_path / "log", "a", codec="zstd", segment_bytes=1 << 16) as store:
+        yield store
+
+
+def test_records_are_a_sequence(log):
+    events = log["events"]
+    assert events.extend(event(n) for n in range(5000)) == range(5000)
+    assert events.append(b"last") == 5000 and events.append("text", time=7) == 5001
+    assert len(events) == 5002 and events.first == 0 and events.end == 5002
+    assert events[3] == event(3) and events[-2] == b"last"
+    assert events[4997:5001] == [event(4997), event(4998), event(4999), b"last"]
+    assert events[::2500] == [event(0), event(2500), b"last"]
+    assert list(events)[:5000] == [event(n) for n in range(5000)]
+    assert events.time(5001) == 7 and events.time(0) is None
+    for number in (5002, -5003):
+        with pytest.raises(IndexError):
+            events[number]
+    assert list(log) == log.categories() == ["events"] and "events" in log and len(log) == 1
+
+
+def test_records_are_sealed_smaller(log):
+    events = log["events"]
+    events.extend([event(n) for n in range(20_000)])
+    before = events.stat["bytes_on_disk"]
+    reports = events.seal()
+    assert sum(report["records"] for report in reports) == 20_000
+    assert reports[-1]["dictionary_bytes"] > 0
+    assert events.stat["bytes_on_disk"] < before / 2
+    assert events[12_345] == event(12_345)
+    events.append(b"after")
+    assert events[-1] == b"after"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [list, lambda n: np.array(n, dtype="int32"), lambda n: np.array(n, dtype="uint64"), pa.array, pl.Series],
+    ids=["list", "int32", "uint64", "pyarrow", "polars"],
+)
+def test_get_many(log, make):
+    events = log["events"]
+    events.extend([event(n) for n in range(3000)])
+    events.seal()
+    numbers = [2999, 0, 7, 7, 1500]
+    array = events.get_many(make(numbers))
+    assert len(array) == 5
+    assert pa.array(array).to_pylist() == [event(n) for n in numbers] == array.to_bytes_list()
+    assert pl.Series(array).to_list() == [event(n) for n in numbers]
+    assert len(events.get_many(make([]))) == 0 if make is not pa.array else True
+    with pytest.raises(tambour.NotFoundError):
+        events.get_many(make([3000]))
+
+
+@pytest.mark.parametrize("ids", [[-1], [1.5], ["a"], np.array([1.0]), pa.array([1, None])], ids=str)
+def test_wrong_ids(log, ids):
+    log["events"].append(b"x")
+    with pytest.raises(tambour.ArgumentError):
+        log["events"].get_many(ids)
+
+
+def test_records_of_arrow_with_times(log):
+    events = log["events"]
+    times = np.arange(100, dtype="int64") * 10
+    events.extend(pa.array([event(n) for n in range(100)]), times)
+    between = events.between(200, 250)
+    assert between["time"].to_pylist() == [200, 210, 220, 230, 240]
+    assert between["record"].to_pylist() == [event(n) for n in range(20, 25)]
+    table = events.to_arrow(98)
+    assert table["id"].to_pylist() == [98, 99]
+    with pytest.raises(tambour.ArgumentError, match="2 records and 1 times"):
+        events.extend([b"a", b"b"], [1])
+    with pytest.raises(tambour.ArgumentError, match="missing"):
+        events.extend(pa.array([b"a", None]))
+    assert len(events) == 100
+    assert events.extend([]) == range(100, 100)
+
+
+def test_old_records_are_dropped(log):
+    events = log["events"]
+    events.extend([event(n) for n in range(20_000)], np.arange(20_000))
+    events.seal()
+    dropped = events.retain(before=10_000)
+    assert 0 < dropped <= 10_000 and events.first == dropped and len(events) == 20_000 - dropped
+    assert events[dropped] == event(dropped)
+    with pytest.raises(IndexError):
+        events[0]
+
+
+def test_one_writer_and_many_readers(log, tmp_path):
+    log["events"].append(b"one")
+    with pytest.raises(tambour.ConflictError):
+        with tambour.RecordStore(tmp_path / "log", "a") as other:
+            other["events"].append(b"two")
+    with tambour.RecordStore(tmp_path / "log") as reader:
+        events = reader["events"]
+        assert len(events) == 1
+        log["events"].append(b"two")
+        assert len(events) == 1 and len(events.refresh()) == 2
+        with pytest.raises(tambour.ArgumentError, match="opened to read"):
+            events.append(b"three")
+
+
+def test_record_store_is_closed(tmp_path):
+    with tambour.RecordStore(tmp_path / "log", "x") as store:
+        events = store["events"]
+        events.append(b"one")
+    for use in (lambda: store["events"], lambda: events[0], lambda: events.append(b""), lambda: len(events), store.categories):
+        with pytest.raises(tambour.ClosedError):
+            use()
+    store.close()
+    with pytest.raises(tambour.ConflictError):
+        tambour.RecordStore(tmp_path / "log", "x")
+    with pytest.raises(tambour.NotFoundError):
+        tambour.RecordStore(tmp_path / "nothing")
+    with pytest.raises(tambour.ArgumentError, match="mode"):
+        tambour.RecordStore(tmp_path / "log", "w")
+
+
+def test_damaged_records(log, tmp_path):
+    events = log["events"]
+    events.extend([event(n) for n in range(3000)])
+    events.seal()
+    log.close()
+    counts, damage = tambour.RecordStore.verify(tmp_path / "log")
+    assert counts["records"] == 3000 and damage == []
+    file = max((tmp_path / "log" / "events").iterdir(), key=lambda path: path.stat().st_size)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    counts, damage = tambour.RecordStore.verify(tmp_path / "log")
+    assert damage and isinstance(damage[0], tambour.CorruptError) and damage[0].path == str(file)
+    with tambour.RecordStore(tmp_path / "log") as store, pytest.raises(tambour.CorruptError):
+        list(store["events"])
+
+
+def test_messages():
+    samples = [f'{{"method":"get","user":"u{n % 97}","id":{n}}}' for n in range(2000)]
+    codec = tambour.MessageCodec.train(samples)
+    encoded = [codec.encode(sample) for sample in samples]
+    assert sum(map(len, encoded)) < sum(map(len, samples)) / 2
+    other = tambour.MessageCodec(codec.dictionary)
+    assert [other.decode(message).decode() for message in encoded] == samples
+    for at in range(len(encoded[0])):
+        damaged = bytearray(encoded[0])
+        damaged[at] ^= 0x10
+        with pytest.raises(tambour.TambourError):
+            other.decode(damaged)
+    newer = tambour.MessageCodec.train(samples[1000:], generation=2)
+    with pytest.raises(tambour.TambourError):
+        other.decode(newer.encode(samples[0]))
+    other.add(newer.dictionary, 2)
+    assert other.decode(newer.encode(samples[0])).decode() == samples[0]
+    other.switch_to(2)
+    assert other.retire(1) and newer.decode(other.encode(b"x")) == b"x"
+    with pytest.raises(tambour.TambourError):
+        tambour.MessageCodec(b"no dictionary")
+    with pytest.raises(tambour.TambourError):
+        tambour.MessageCodec.train([])
+
+
+def test_pages(tmp_path):
+    path = tmp_path / "drum.pages"
+    with tambour.PageStore(path, "x", page_bytes=4096) as store:
+        content = [bytes([n]) * 4096 for n in range(10)]
+        pages = [store.append(data) for data in content]
+        assert store[pages[3]] == content[3] and len(store) == 10 and pages[3] in store
+        assert store[2:5] == content[2:5] and list(store) == pages
+        assert store.get_many([5, 1, 5]) == content[5] + content[1] + content[5]
+        room = bytearray(4096)
+        store.read_into(7, room)
+        assert room == content[7]
+        store.backup(tmp_path / "full")
+        at = store.generation
+        store[1] = content[9]
+        store.commit({2: content[8]}, free=[0])
+        assert 0 not in store and store[2] == content[8]
+        store.backup(tmp_path / "changes", since=at)
+        assert store.verify() == (9, [])
+        assert store.stat["pages"] == 9 and store.stat["bytes_on_disk"] > 0
+        del store[9]
+    with tambour.PageStore(path) as store:
+        assert 9 not in store and store[1] == content[9]
+        with pytest.raises(tambour.TambourError):
+            store[1] = content[0]
+    tambour.PageStore.restore([tmp_path / "full", tmp_path / "changes"], tmp_path / "copy")
+    with tambour.PageStore(tmp_path / "copy") as store:
+        assert store[1] == content[9] and store[9] == content[9] and 0 not in store
+
+
+def test_wrong_pages(tmp_path):
+    path = tmp_path / "drum.pages"
+    with tambour.PageStore(path, "a", page_bytes=4096) as store:
+        store.append(b"x" * 4096)
+        for wrong in (lambda: store.append(b"short"), lambda: store.read_into(0, bytearray(5)), lambda: store.read_into(0, bytes(4096))):
+            with pytest.raises(tambour.ArgumentError):
+                wrong()
+        for missing in (lambda: store[99], lambda: store.get_many([99])):
+            with pytest.raises(tambour.NotFoundError):
+                missing()
+        with pytest.raises(IndexError):
+            store[-1]
+        with pytest.raises(tambour.ConflictError):
+            tambour.PageStore(path, "a")
+        with pytest.raises(tambour.ConflictError):
+            tambour.PageStore(path, "x")
+    assert store.closed
+    for use in (lambda: store[0], lambda: len(store), lambda: store.append(b"x" * 4096)):
+        with pytest.raises(tambour.ClosedError):
+            use()
+    store.close()
+    for options in ({"page_bytes": 5000}, {"codec": "gzip"}):
+        with pytest.raises(tambour.ArgumentError):
+            tambour.PageStore(tmp_path / "other", "x", **options)
+    with pytest.raises(tambour.NotFoundError):
+        tambour.PageStore(tmp_path / "nothing")
+
+
+def test_damaged_pages(tmp_path):
+    path = tmp_path / "drum.pages"
+    with tambour.PageStore(path, "x", page_bytes=4096, codec="none") as store:
+        for n in range(20):
+            store.append(os.urandom(4096))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with tambour.PageStore(path) as store:
+        pages, damage = store.verify()
+        assert pages == 20 and isinstance(damage[0], tambour.CorruptError) and damage[0].path == str(path)
+
+
+def test_sqlite(tmp_path):
+    path = tmp_path / "a drum's.pages"
+    database = tambour.sqlite3.connect(path)
+    database.execute("CREATE TABLE drum (name TEXT, made INTEGER)")
+    database.executemany("INSERT INTO drum VALUES (?, ?)", [(f"drum {n}", n) for n in range(10_000)])
+    database.commit()
+    database.close()
+    assert path.read_bytes()[:8] == b"TAMBPAGE"
+    with tambour.PageStore(path) as store:
+        assert store.verify()[1] == []
+    database = tambour.sqlite3.connect(path)
+    assert database.execute("SELECT count(*), sum(made) FROM drum").fetchone() == (10_000, 49_995_000)
+    assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    plain = sqlite3.connect(tmp_path / "plain.db")
+    database.backup(plain)
+    assert plain.execute("SELECT count(*) FROM drum").fetchone() == (10_000,)
+    plain.close()
+    database.close()
+    assert path.stat().st_size < (tmp_path / "plain.db").stat().st_size
