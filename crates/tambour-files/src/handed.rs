@@ -82,12 +82,12 @@ impl Handed {
         columns: &[Column],
         skip_unknown: bool,
     ) -> Result<Self, FileError> {
-        let name = PathBuf::from(NAME);
         let known = |name: &str| columns.iter().any(|column| column.name == name);
         if let Some(unknown) = schema.fields().iter().find(|field| !known(field.name()))
             && !skip_unknown
         {
-            return Err(FileError::UnknownColumn { path: name, column: unknown.name().clone() });
+            let (path, column) = (PathBuf::from(NAME), unknown.name().clone());
+            return Err(FileError::UnknownColumn { path, column });
         }
         let index = |column: &Column| {
             let found = schema.fields().iter().position(|field| *field.name() == column.name);
@@ -98,6 +98,12 @@ impl Handed {
             Ok(found)
         };
         let mapping = columns.iter().map(index).collect::<Result<_, _>>()?;
+        Ok(Self::placed(NAME, columns, mapping))
+    }
+
+    /// For batches whose column `mapping[i]` goes to column `i`; where that is `None`, the column gets NULL or what is empty
+    /// for its type, if there is such a thing. `name` is what errors call the rows.
+    pub fn placed(name: &str, columns: &[Column], mapping: Vec<Option<usize>>) -> Self {
         let reading = |column: &Column| Reading {
             column: column.clone(),
             exact: true,
@@ -106,7 +112,7 @@ impl Handed {
         let readings: Vec<Reading> = columns.iter().map(reading).collect();
         let schema = Arc::new(arrow_schema(columns, Strings::Utf8));
         let target = Target { readings: readings.into(), schema, mapping };
-        Ok(Self { columns: columns.to_vec(), target, name, rows: 0 })
+        Self { columns: columns.to_vec(), target, name: PathBuf::from(name), rows: 0 }
     }
 
     /// The table's columns.

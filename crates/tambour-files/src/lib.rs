@@ -42,7 +42,6 @@ mod pipeline;
 mod source;
 mod text;
 
-pub use columnar::Stored;
 pub use error::{FileError, Spot};
 pub use format::Format;
 pub use handed::{Handed, Survey};

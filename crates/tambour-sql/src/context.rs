@@ -117,7 +117,8 @@ impl Session {
         }
         let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
         let (batch_rows, threads) = (options.batch_rows.max(1), options.threads.max(1));
-        Ok(Self { context, registry, batch_rows, strings, threads, write: options.write })
+        let (handed, write) = (RwLock::default(), options.write);
+        Ok(Self { context, registry, handed, batch_rows, strings, threads, write })
     }
     /// Adds a table under its own name; `t` and `default.t` both find it.
     pub fn register(&self, table: Arc<Table>) -> Result<(), SqlError> {

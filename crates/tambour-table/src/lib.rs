@@ -12,6 +12,7 @@
 pub mod advise;
 mod canonical;
 mod chunk;
+mod complete;
 mod conform;
 mod draft;
 mod error;
@@ -48,6 +49,7 @@ mod tournament;
 pub mod verify;
 pub mod widen;
 
+pub use complete::Completion;
 pub use error::TableError;
 pub use name::PartName;
 pub use sidecar::SIDECAR;

@@ -5,10 +5,7 @@ pub(crate) mod facts;
 pub(crate) mod fit;
 pub(crate) mod ipc;
 pub(crate) mod parquet;
-mod stored;
 mod whole;
-
-pub use stored::Stored;
 
 use crate::FileError;
 use crate::error::{Spot, quoted};

@@ -8,11 +8,10 @@ use crate::dialect::Change;
 use arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
-use tambour_files::Stored;
+use tambour_files::Handed;
 use tambour_part::types::Column;
-use tambour_table::Table;
 use tambour_table::insert::{Existing, Insert, InsertOptions};
-use tambour_table::schema::TableDefinition;
+use tambour_table::{Completion, Table};
 
 /// What errors call the rows that are added.
 const SOURCE: &str = "INSERT";
@@ -39,15 +38,19 @@ impl Session {
             Some(literals) => Source::Literals(literals),
             None => Source::Query(Box::new(self.query_of(source).await?.execute().await?)),
         };
-        let mapping = mapping(&all, columns, source.width())?;
-        check_defaults(definition, &mapping)?;
-        let mut stored = Stored::new(SOURCE, &all, mapping);
+        let given = given(&all, columns, source.width())?;
+        let completion =
+            Completion::new(table.path(), definition, &given).map_err(of_table(name))?;
+        let mapping = (0..given.len()).map(Some).collect();
+        let mut stored = Handed::placed(SOURCE, &given, mapping);
         let options = InsertOptions { existing: Existing::Append, ..self.insert_options() };
         let insert = Insert::begin(table.storage(), table.path(), definition, options);
         let mut insert = insert.map_err(of_table(name))?;
         let write = |batch: &RecordBatch| {
             let batch = stored.batch(batch).map_err(of_rows(name))?;
-            insert.write(batch).map_err(of_table(name))
+            insert
+                .write(completion.complete(&batch).map_err(of_table(name))?)
+                .map_err(of_table(name))
         };
         match source.copy(write).await {
             Ok(()) => {
@@ -100,56 +103,32 @@ pub(super) fn of_rows(name: &str) -> impl Fn(tambour_files::FileError) -> SqlErr
     move |cause| SqlError::Rows { table: name.to_owned(), cause: Box::new(cause) }
 }
 
-/// For every column of the table the result that goes there.
-fn mapping(
-    all: &[Column],
-    columns: &[String],
-    width: usize,
-) -> Result<Vec<Option<usize>>, SqlError> {
-    let every: Vec<String>;
-    let columns = if columns.is_empty() {
-        every = all.iter().map(|column| column.name.clone()).collect();
-        &every
-    } else {
-        columns
-    };
-    for (index, name) in columns.iter().enumerate() {
-        if !all.iter().any(|column| column.name == *name) {
+/// The columns that get values, in the order of the statement.
+fn given(all: &[Column], columns: &[String], width: usize) -> Result<Vec<Column>, SqlError> {
+    let mut given: Vec<Column> = Vec::new();
+    for name in columns {
+        let Some(column) = all.iter().find(|column| column.name == *name) else {
             let known: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
             return Err(refused(
                 format!("INSERT into the column {name:?}"),
                 format!("the table does not have it; there are: {}", known.join(", ")),
             ));
-        }
-        if columns[..index].contains(name) {
+        };
+        if given.iter().any(|other| other.name == *name) {
             return Err(refused(format!("INSERT into {name:?} twice"), "name each column once"));
         }
+        given.push(column.clone());
     }
-    if columns.len() != width {
+    if columns.is_empty() {
+        given = all.to_vec();
+    }
+    if given.len() != width {
         return Err(refused(
-            format!("INSERT of {width} values into {} columns", columns.len()),
+            format!("INSERT of {width} values into {} columns", given.len()),
             "each column needs a value",
         ));
     }
-    let place = |column: &Column| columns.iter().position(|name| *name == column.name);
-    Ok(all.iter().map(place).collect())
-}
-
-/// A column that is left out gets what is empty for its type; a DEFAULT would have to be computed.
-fn check_defaults(definition: &TableDefinition, mapping: &[Option<usize>]) -> Result<(), SqlError> {
-    let mut columns = definition.columns.iter().zip(mapping);
-    let left_out = columns.find(|(column, to)| to.is_none() && column.clauses.default.is_some());
-    match left_out {
-        None => Ok(()),
-        Some((column, _)) => Err(refused(
-            format!("INSERT without the column {:?}", column.column.name),
-            format!(
-                "it has a DEFAULT, which is not computed here: name it in the list of columns and \
-                 give it a value, like {}",
-                column.clauses.default.as_deref().unwrap_or_default()
-            ),
-        )),
-    }
+    Ok(given)
 }
 
 pub(super) fn refused(clause: impl Into<String>, reason: impl Into<String>) -> SqlError {

@@ -2,7 +2,7 @@
 //! ([`mutation`]); one commit of the table's sidecar makes all of it visible, or nothing.
 //!
 //! What is changed is decided by queries of the session, so that conditions and values mean what they mean in SELECT. Values
-//! are stored by the same conversion as an import's ([`tambour_files::Stored`]): one that does not fit is an error.
+//! are stored by the same conversion as an import's ([`tambour_files::Handed`]): one that does not fit is an error.
 
 mod insert;
 mod literals;

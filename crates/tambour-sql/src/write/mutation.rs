@@ -10,15 +10,15 @@ use crate::SqlError;
 use crate::context::{Execution, Session};
 use crate::dialect::{self, Change};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
-use arrow::compute::{filter_record_batch, interleave};
-use arrow::datatypes::UInt64Type;
+use arrow::compute::{cast, filter_record_batch, interleave};
+use arrow::datatypes::{DataType, UInt64Type};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, SelectItem, SetExpr};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use tambour_files::Stored;
-use tambour_part::types::Column;
+use tambour_files::Handed;
+use tambour_part::types::{Column, Strings};
 use tambour_table::Table;
 use tambour_table::rewrite::{PartDraft, Rewrite};
 use tambour_table::schema::TableDefinition;
@@ -163,7 +163,9 @@ fn disagreement(part: &str) -> SqlError {
 /// Numbers of matching rows, ascending, and their values as they are stored.
 struct Matches<'a> {
     source: Execution,
-    stored: Stored,
+    stored: Handed,
+    /// Strings as bytes, as the part's rows have them.
+    types: Vec<DataType>,
     table: &'a str,
     /// Batches with rows that were not taken yet, and how many rows of the first one were.
     waiting: VecDeque<Piece>,
@@ -183,9 +185,10 @@ impl<'a> Matches<'a> {
     fn new(source: Execution, targets: &[(usize, Column)], table: &'a str) -> Self {
         let columns: Vec<Column> = targets.iter().map(|(_, column)| column.clone()).collect();
         let mapping = (0..columns.len()).map(|index| Some(index + 1)).collect();
-        let stored = Stored::new("UPDATE", &columns, mapping);
+        let stored = Handed::placed("UPDATE", &columns, mapping);
         let waiting = VecDeque::new();
-        Self { source, stored, table, waiting, next: 0, is_over: false, taken: 0 }
+        let types = columns.iter().map(|column| column.data_type.arrow(Strings::Binary)).collect();
+        Self { source, stored, types, table, waiting, next: 0, is_over: false, taken: 0 }
     }
 
     /// True if there is a row at all.
@@ -219,7 +222,10 @@ impl<'a> Matches<'a> {
         }
         let stored = self.stored.batch(&batch).map_err(of_rows(self.table))?;
         if !numbers.is_empty() {
-            self.waiting.push_back(Piece { numbers, values: stored.columns().to_vec(), taken: 0 });
+            let values = stored.columns().iter().zip(&self.types);
+            let values = values.map(|(values, to)| cast(values, to)).collect::<Result<_, _>>();
+            let values = values.map_err(DataFusionError::from)?;
+            self.waiting.push_back(Piece { numbers, values, taken: 0 });
         }
         Ok(())
     }

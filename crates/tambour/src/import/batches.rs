@@ -99,7 +99,7 @@ pub fn import_batches<E: From<Error>>(
     match copy(source, handed, &mut insert, &mut tell) {
         Ok(bytes_read) => {
             let written = insert.commit().map_err(Error::from)?;
-            Ok(ImportSummary { definition, bytes_read, written })
+            Ok(ImportSummary { definition, bytes_read, written, changes: Vec::new() })
         }
         Err(error) => {
             insert.abort().map_err(Error::from)?;
