@@ -23,10 +23,12 @@ use crate::columnar::fit::missing;
 use crate::columnar::{Target, ipc};
 use crate::infer::Reading;
 use arrow_array::RecordBatch;
+use arrow_array::timezone::Tz;
 use arrow_schema::SchemaRef;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::types::{Column, Strings, arrow_schema};
+use tambour_part::{DataType, PartError, Place};
 
 /// What errors call the rows.
 const NAME: &str = "the data";
@@ -75,13 +77,14 @@ pub struct Handed {
 }
 
 impl Handed {
-    /// For a table with these columns. A column that the batches lack gets its default; one that the table lacks is an
-    /// error, unless `skip_unknown`.
+    /// For a table with these columns. A column that the batches lack is NULL, and an error if it cannot be; one that the
+    /// table lacks is an error, unless `skip_unknown`.
     pub fn with_columns(
         schema: &SchemaRef,
         columns: &[Column],
         skip_unknown: bool,
     ) -> Result<Self, FileError> {
+        columns.iter().try_for_each(|column| zones_exist(column, &column.data_type))?;
         let known = |name: &str| columns.iter().any(|column| column.name == name);
         if let Some(unknown) = schema.fields().iter().find(|field| !known(field.name()))
             && !skip_unknown
@@ -133,6 +136,35 @@ impl Handed {
     }
 }
 
+/// An error if a zone of times is none that this machine knows: ClickHouse would refuse the table.
+fn zones_exist(column: &Column, data_type: &DataType) -> Result<(), FileError> {
+    match data_type {
+        DataType::DateTime { zone: Some(zone) } | DataType::DateTime64 { zone: Some(zone), .. } => {
+            if zone.parse::<Tz>().is_ok() {
+                return Ok(());
+            }
+            let place = Place::column(&column.name);
+            Err(FileError::Type {
+                path: PathBuf::from(NAME),
+                column: column.name.clone(),
+                data_type: data_type.to_string(),
+                source: Box::new(PartError::unsupported(place, format!("time zone {zone:?}"))),
+            })
+        }
+        DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
+            zones_exist(column, inner)
+        }
+        DataType::Tuple(elements) => {
+            elements.iter().try_for_each(|(_, inner)| zones_exist(column, inner))
+        }
+        DataType::Map(key, value) => {
+            zones_exist(column, key)?;
+            zones_exist(column, value)
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Handed, Survey};
@@ -172,11 +204,23 @@ mod tests {
 
     #[test]
     fn unknown_columns_are_refused_or_skipped() {
-        let columns = [Column { name: "m".to_owned(), data_type: "Int32".parse().unwrap() }];
+        let column = |kind: &str| Column { name: "m".to_owned(), data_type: kind.parse().unwrap() };
         let rows = batch(vec![Some(7)]);
+        let columns = [column("Nullable(Int32)")];
         let refused = Handed::with_columns(&rows.schema(), &columns, false);
         assert!(matches!(refused, Err(FileError::UnknownColumn { .. })));
         let mut handed = Handed::with_columns(&rows.schema(), &columns, true).unwrap();
-        assert_eq!(handed.batch(&rows).unwrap().column(0).as_ref(), &Int32Array::from(vec![0]));
+        assert_eq!(handed.batch(&rows).unwrap().column(0).as_ref(), &Int32Array::from(vec![None]));
+        let missing = Handed::with_columns(&rows.schema(), &[column("Int32")], true);
+        assert!(matches!(missing, Err(FileError::MissingColumn { .. })));
+    }
+
+    #[test]
+    fn zones_are_known() {
+        let column = |kind: &str| Column { name: "n".to_owned(), data_type: kind.parse().unwrap() };
+        let schema = batch(vec![Some(7)]).schema();
+        let made = |kind: &str| Handed::with_columns(&schema, &[column(kind)], false).is_ok();
+        assert!(made("DateTime('Europe/Berlin')") && made("Array(DateTime64(3, 'UTC'))"));
+        assert!(!made("DateTime('Nowhere')") && !made("Map(String, DateTime64(3, 'Nowhere'))"));
     }
 }

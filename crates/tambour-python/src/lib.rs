@@ -61,7 +61,7 @@ mod _internal {
     #[pymodule_export]
     use super::table::{Table, import_data, import_files, salvage_part, verify_table};
     #[pymodule_export]
-    use super::varint::{decode as varint_decode, encode as varint_encode};
+    use super::varint::{decode, encode};
 
     #[cfg(feature = "sql")]
     #[pymodule_export]

@@ -15,6 +15,8 @@ pub(crate) struct Source {
     schema: SchemaRef,
     /// The object gives a new stream each time it is asked.
     again: bool,
+    /// Something was read of the present one.
+    begun: bool,
 }
 
 impl Source {
@@ -31,7 +33,7 @@ impl Source {
         // Readers are used up; tables and data frames are not.
         let is_reader = object.hasattr("read_next_batch")? || object.hasattr("__next__")?;
         let again = !is_reader && !object.is_instance_of::<crate::stream::Stream>();
-        Ok(Self { object: object.clone().unbind(), handed, schema, again })
+        Ok(Self { object: object.clone().unbind(), handed, schema, again, begun: false })
     }
 }
 
@@ -42,13 +44,17 @@ impl BatchSource<Failure> for Source {
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
         work::check_signals()?;
+        self.begun = true;
         self.handed.next_batch(&self.schema)
     }
 
     fn restart(&mut self) -> Result<bool, Failure> {
-        if !self.again {
-            return Ok(false);
+        if !self.again || !self.begun {
+            return Ok(self.again);
         }
+        // Some have one stream at a time only.
+        self.handed = Handed::nothing();
+        self.begun = false;
         let handed = Python::attach(|py| capsule::ask(self.object.bind(py)))?;
         let handed = handed.ok_or_else(|| argument("the data were a stream and are none now"))?;
         let schema = handed.schema()?;

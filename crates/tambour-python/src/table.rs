@@ -20,7 +20,7 @@ use tambour::table::merge::{OptimizeOptions, optimize_with};
 use tambour::table::recompress::recompress;
 use tambour::table::salvage::salvage;
 use tambour::table::verify::verify;
-use tambour::{AttachOptions, CodecSpec, ExportOptions, ImportEvent, ImportOptions};
+use tambour::{AttachOptions, CodecSpec, ExportOptions, ImportEvent, ImportOptions, ImportTypes};
 
 /// A table: what it was when it was opened or last changed through this handle.
 #[pyclass(frozen, module = "tambour._internal")]
@@ -350,7 +350,7 @@ pub(crate) struct ImportWishes {
     codecs: Codecs,
     definition: Option<String>,
     portable: bool,
-    keep_types: bool,
+    types: String,
     format: Option<String>,
     header: Option<bool>,
     delimiter: Option<String>,
@@ -381,7 +381,14 @@ impl ImportWishes {
             options.definition = Some(parsed);
         }
         options.portable = self.portable;
-        options.keep_types = self.keep_types;
+        options.types = match self.types.as_str() {
+            "natural" => ImportTypes::Natural,
+            "smallest" => ImportTypes::Smallest,
+            "keep" => ImportTypes::Keep,
+            other => {
+                return Err(argument(format!("types={other:?}: say natural, smallest or keep")));
+            }
+        };
         options.format = self.format.as_deref().map(file_format).transpose()?;
         options.header = self.header;
         options.delimiter = match self.delimiter.as_deref().map(str::as_bytes) {

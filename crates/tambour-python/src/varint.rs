@@ -18,6 +18,7 @@ const BYTES_MAX: usize = 11;
 
 /// Encodes whole numbers.
 #[pyfunction]
+#[pyo3(name = "varint_encode")]
 pub(crate) fn encode<'py>(
     py: Python<'py>,
     values: &Bound<'py, PyAny>,
@@ -75,6 +76,7 @@ fn unfolded(number: u64) -> i64 {
 
 /// Decodes whole numbers, as many as said, or all of the bytes; and how many bytes they took.
 #[pyfunction]
+#[pyo3(name = "varint_decode")]
 pub(crate) fn decode(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,

@@ -99,11 +99,13 @@ def exported(batch):
 
 
 class Pair:
-    def __init__(self, schema, array):
-        self.pair = schema, array
+    """Two capsules, which are taken once."""
+
+    def __init__(self, make):
+        self.make = make
 
     def __arrow_c_array__(self, requested_schema=None):
-        return self.pair
+        return self.make()
 
 
 def lie_length(array):
@@ -179,24 +181,22 @@ def batch():
 def test_structures_that_lie(tmp_path, lie):
     schema, array, structure = exported(batch())
     lie(structure)
-    with pytest.raises((tambour.ArgumentError, tambour.UnsupportedError)):
-        tambour.import_data(Pair(schema, array), tmp_path / "t")
+    with pytest.raises((tambour.ArgumentError, tambour.UnsupportedError)) as raised:
+        tambour.import_data(Pair(lambda: (schema, array)), tmp_path / "t")
+    assert "released" not in str(raised.value)
     assert not (tmp_path / "t" / "tambour.json").exists()
     gc.collect()
 
 
 def test_the_same_batch_without_a_lie(tmp_path):
-    schema, array, _ = exported(batch())
-    table = tambour.import_data(Pair(schema, array), tmp_path / "t")
+    table = tambour.import_data(Pair(lambda: exported(batch())[:2]), tmp_path / "t")
     assert table.scan(["n", "text", "key"]).to_pylist() == batch().to_pylist()
 
 
 @pytest.mark.parametrize(
     "column",
     [
-        pa.array([1, 2], pa.time32("s")),
         pa.array([1, 2], pa.duration("s")),
-        pa.nulls(2),
         pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])]),
         pa.array([[1], [2]], pa.list_view(pa.int64())),
         pa.RunEndEncodedArray.from_arrays([2], [1]),
@@ -263,8 +263,8 @@ def test_exceptions_survive_pickling():
 def test_threads(numbers):
     def work(results, k):
         rows = numbers.scan(["n"], ("n", "<", 1000 * k)).to_arrow().num_rows
-        [total] = numbers.sql(f"SELECT count() AS n FROM numbers WHERE n < {1000 * k}").to_pylist()
-        results[k] = (rows, total["n"])
+        [total] = numbers.sql(f"SELECT count() AS rows FROM numbers WHERE n < {1000 * k}").to_pylist()
+        results[k] = (rows, total["rows"])
 
     results = {}
     threads = [threading.Thread(target=work, args=(results, k)) for k in range(1, 9)]

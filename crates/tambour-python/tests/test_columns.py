@@ -34,7 +34,7 @@ def test_other_hashes_of_keys():
     assert 0 <= hash.sip64(b"") < 2**64 and 0 <= hash.city128(b"") < 2**128
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "int64", "float32", "float64", "bool", "complex128"])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "int64", "float32", "float64", "bool"])
 @pytest.mark.parametrize("name", ["xxh32", "xxh64", "xxh3_64"])
 def test_numpy(name, dtype):
     values = np.arange(1000).astype(dtype)
@@ -69,7 +69,7 @@ def test_arrow():
     expected = [THEIRS["xxh64"](np.int32(n).tobytes()) if n else None for n in (1, 2, None, 4)]
     assert pa.array(hash.xxh64(chunks)).to_pylist() == expected
     dictionary = pa.array(["b", "a", "b"]).dictionary_encode()
-    assert pa.array(hash.xxh64(dictionary)).to_pylist() == [THEIRS["xxh64"](t) for t in ("b", "a", "b")]
+    assert pa.array(hash.xxh64(dictionary)).to_pylist() == [THEIRS["xxh64"](t) for t in (b"b", b"a", b"b")]
     sliced = pa.array([0, 1, 2, 3], pa.int64())[1:3]
     assert pa.array(hash.xxh64(sliced)).to_pylist() == [THEIRS["xxh64"](np.int64(n).tobytes()) for n in (1, 2)]
     fixed = pa.array([b"abc", b"def"], pa.binary(3))

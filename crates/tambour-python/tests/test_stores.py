@@ -38,7 +38,8 @@ def test_records_are_a_sequence(log):
     assert list(log) == log.categories() == ["events"] and "events" in log and len(log) == 1
 
 
-def test_records_are_sealed_smaller(log):
+def test_records_are_sealed_smaller(tmp_path):
+    log = tambour.RecordStore(tmp_path / "sealed", "x", codec="zstd")
     events = log["events"]
     events.extend([event(n) for n in range(20_000)])
     before = events.stat["bytes_on_disk"]
@@ -49,6 +50,7 @@ def test_records_are_sealed_smaller(log):
     assert events[12_345] == event(12_345)
     events.append(b"after")
     assert events[-1] == b"after"
+    log.close()
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,8 @@ def test_get_many(log, make):
     assert len(array) == 5
     assert pa.array(array).to_pylist() == [event(n) for n in numbers] == array.to_bytes_list()
     assert pl.Series(array).to_list() == [event(n) for n in numbers]
-    assert len(events.get_many(make([]))) == 0 if make is not pa.array else True
+    if make not in (pa.array, pl.Series):
+        assert len(events.get_many(make([]))) == 0
     with pytest.raises(tambour.NotFoundError):
         events.get_many(make([3000]))
 
@@ -96,7 +99,9 @@ def test_records_of_arrow_with_times(log):
 
 def test_old_records_are_dropped(log):
     events = log["events"]
-    events.extend([event(n) for n in range(20_000)], np.arange(20_000))
+    for start in range(0, 20_000, 1000):
+        numbers = range(start, start + 1000)
+        events.extend([event(n) for n in numbers], np.array(numbers))
     events.seal()
     dropped = events.retain(before=10_000)
     assert 0 < dropped <= 10_000 and events.first == dropped and len(events) == 20_000 - dropped

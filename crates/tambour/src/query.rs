@@ -4,9 +4,13 @@ use crate::{Error, Table};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::fmt;
+use std::panic::resume_unwind;
 use std::time::Duration;
-use tambour_sql::{Execution, Session, SessionOptions, SqlError};
+use tambour_sql::{Session, SessionOptions};
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 /// Runs one statement over some tables, each under its own name, and yields the batches of the result as they come.
 ///
@@ -42,24 +46,48 @@ pub fn sql_in(session: &Session, statement: &str) -> Result<QueryBatches, Error>
         .enable_all()
         .build()
         .map_err(|cause| Error::Runtime { cause })?;
-    let (schema, execution) = runtime.block_on(async {
+    let (schema, mut execution) = runtime.block_on(async {
         let query = session.sql(statement).await?;
         Ok::<_, Error>((query.schema(), query.execute().await?))
     })?;
-    Ok(QueryBatches { schema, execution, runtime: Some(runtime) })
+    let (sender, receiver) = channel(AHEAD);
+    let work = runtime.spawn(async move {
+        loop {
+            let came = execution.next().await.map_err(Error::from).transpose();
+            let is_last = !matches!(came, Some(Ok(_)));
+            // Where nobody wants more of it, it ends.
+            if sender.send(came).await.is_err() || is_last {
+                return;
+            }
+        }
+    });
+    Ok(QueryBatches { schema, receiver, running: Some((runtime, work)) })
 }
+
+/// Batches that wait for the caller.
+const AHEAD: usize = 2;
 
 /// The batches of a result; see [`fn@sql`].
 pub struct QueryBatches {
     schema: SchemaRef,
-    execution: Execution,
-    /// `None` after an error, and at the end.
-    runtime: Option<Runtime>,
+    receiver: Receiver<Option<<Self as Iterator>::Item>>,
+    /// The threads, and the work on them; `None` after an error, and at the end.
+    running: Option<(Runtime, JoinHandle<()>)>,
 }
 
 impl fmt::Debug for QueryBatches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("QueryBatches").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl Drop for QueryBatches {
+    fn drop(&mut self) {
+        if let Some((runtime, work)) = self.running.take() {
+            // Not waited for: what computes looks up only now and then.
+            work.abort();
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -72,21 +100,29 @@ impl QueryBatches {
     /// The next batch, if it comes within this time: for callers who look at something else now and then. `None` if it does
     /// not; the next call waits on.
     pub fn next_within(&mut self, patience: Duration) -> Option<Option<<Self as Iterator>::Item>> {
-        let Some(runtime) = &self.runtime else { return Some(None) };
-        let waited =
-            runtime.block_on(async { tokio::time::timeout(patience, self.execution.next()).await });
+        let Some((runtime, _)) = &self.running else { return Some(None) };
+        let receiver = &mut self.receiver;
+        let waited = runtime.block_on(async { timeout(patience, receiver.recv()).await });
         Some(self.came(waited.ok()?))
     }
 
     /// What came, for the caller; after an error, and at the end, nothing follows.
     fn came(
         &mut self,
-        came: Result<Option<RecordBatch>, SqlError>,
+        came: Option<Option<<Self as Iterator>::Item>>,
     ) -> Option<<Self as Iterator>::Item> {
-        if !matches!(came, Ok(Some(_))) {
-            self.runtime = None;
+        if matches!(came, Some(Some(Ok(_)))) {
+            return came.flatten();
         }
-        came.map_err(Error::from).transpose()
+        if let Some((runtime, work)) = self.running.take()
+            && came.is_none()
+            && let Err(ended) = runtime.block_on(work)
+            && ended.is_panic()
+        {
+            // As if it had run here.
+            resume_unwind(ended.into_panic());
+        }
+        came.flatten()
     }
 }
 
@@ -94,7 +130,10 @@ impl Iterator for QueryBatches {
     type Item = Result<RecordBatch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let came = self.runtime.as_ref()?.block_on(self.execution.next());
+        if self.running.is_none() {
+            return None;
+        }
+        let came = self.receiver.blocking_recv();
         self.came(came)
     }
 }

@@ -10,7 +10,7 @@ A table is a directory of parts in ClickHouse's own format. Rows come and go by 
 >>> len(table)
 3
 >>> table.columns["visits"].type
-'UInt8'
+'Int64'
 """
 
 from __future__ import annotations

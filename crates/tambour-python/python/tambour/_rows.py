@@ -133,6 +133,25 @@ class Rows:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table>{foot}"
 
 
+def _without_views(field: pyarrow.Field, *, top: bool = False) -> pyarrow.Field:
+    """The same field with texts inside lists, structs and maps in the form that pyarrow hands to pandas."""
+    import pyarrow
+
+    kind = field.type
+    types = pyarrow.types
+    if not top and types.is_string_view(kind):
+        kind = pyarrow.string()
+    elif not top and types.is_binary_view(kind):
+        kind = pyarrow.binary()
+    elif types.is_list(kind):
+        kind = pyarrow.list_(_without_views(kind.value_field))
+    elif types.is_struct(kind):
+        kind = pyarrow.struct([_without_views(kind.field(k)) for k in range(kind.num_fields)])
+    elif types.is_map(kind):
+        kind = pyarrow.map_(_without_views(kind.key_field), _without_views(kind.item_field))
+    return field.with_type(kind)
+
+
 def _to_pandas(table: pyarrow.Table, options: dict[str, Any]) -> pandas.DataFrame:
     import pandas
     import pyarrow
@@ -148,6 +167,9 @@ def _to_pandas(table: pyarrow.Table, options: dict[str, Any]) -> pandas.DataFram
         pyarrow.uint64(): pandas.UInt64Dtype(),
         pyarrow.bool_(): pandas.BooleanDtype(),
     }
+    table = table.cast(
+        pyarrow.schema([_without_views(field, top=True) for field in table.schema])
+    )
     frame = table.to_pandas(**options)
     if "types_mapper" in options:
         return frame

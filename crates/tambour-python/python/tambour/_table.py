@@ -446,7 +446,7 @@ def _wishes(*, codec: Codecs | None, **given: Any) -> dict[str, Any]:
         "partition_by": None,
         "definition": None,
         "portable": True,
-        "keep_types": False,
+        "types": "natural",
         "format": None,
         "header": None,
         "delimiter": None,
@@ -488,7 +488,7 @@ def import_files(
     format: str | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
-    keep_types: bool = False,
+    types: Literal["natural", "smallest", "keep"] = "natural",
     portable: bool = True,
     skip_unknown_columns: bool = False,
     rows_per_part: int | None = None,
@@ -498,7 +498,8 @@ def import_files(
 ) -> Table:
     """Imports CSV, TSV, JSON lines, Parquet or Arrow files (also compressed ones) into a table, all rows or none.
 
-    Types are found by looking at the values, and columns get the codecs that suit them, unless `definition` (a
+    Types are found by looking at the values: ``natural`` ones, which later rows fit too, the ``smallest``, or those that the
+    files ``keep``. Columns get the codecs that suit them, unless `definition` (a
     ``CREATE TABLE`` statement) or `codec` (one for all, or a dictionary by column) say otherwise. With `progress`, a bar of
     tqdm is drawn if that is installed; a function is called with what happens, rows, bytes and bytes of all.
 
@@ -516,7 +517,7 @@ def import_files(
         codec=_first_codec(codec),
         definition=definition,
         portable=portable,
-        keep_types=keep_types,
+        types=types,
         format=format,
         header=header,
         delimiter=delimiter,

@@ -89,6 +89,14 @@ pub(crate) fn ask(object: &Bound<'_, PyAny>) -> PyResult<Option<Handed>> {
 }
 
 impl Handed {
+    /// No arrays.
+    pub(crate) fn nothing() -> Self {
+        Self::Array(
+            Field::new("", tambour::arrow_schema::DataType::Null, true),
+            ArrowArray::empty(),
+        )
+    }
+
     /// The schema of its batches.
     pub(crate) fn schema(&self) -> Result<SchemaRef, Failure> {
         match self {
