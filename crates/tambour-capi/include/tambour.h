@@ -29,8 +29,8 @@ bool tambour_lz4_decode(const uint8_t *src, size_t n, uint8_t *dst, size_t m);
 /* Forgets what this thread has learned about its blocks: call it where other data begins. */
 void tambour_lz4_selector_reset(void);
 
-/* The same with a variant by its name ("scalar", "lean8-avx2", ...: those that `tambour codecs` lists). False also if there is no such variant, or this
- * processor cannot run it, or TAMBOUR_ISA excludes it. */
+/* The same with a variant by its name ("scalar", "lean8-avx2", ...: those that `tambour codecs` lists). False also if
+ * there is no such variant, or this processor cannot run it, or TAMBOUR_ISA excludes it. */
 bool tambour_lz4_decode_with(const char *variant, const uint8_t *src, size_t n, uint8_t *dst, size_t m);
 
 /* Decodes count independent blocks; faster than one call for each. Returns how many were right, in order: that is the

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::c_int;
+use std::sync::LazyLock;
 use tambour_codec::kernels;
 use tambour_kernel::lz4::{
     self, Block, DECODE_VARIANTS, Decode, Encoder, Level, Policy, Selector, ticks,
@@ -21,6 +22,20 @@ const DECODE_SPEED: c_int = 100;
 
 thread_local! {
     static ENGINE: RefCell<Option<Engine>> = const { RefCell::new(None) };
+}
+
+/// What decodes blocks that no selector would think about: there is nothing to look up for a thread.
+static SMALL: LazyLock<Option<Runnable<Decode>>> = LazyLock::new(|| kernels::lz4_decode().ok());
+
+/// Targets below this many bytes are small.
+const SMALL_BYTES: usize = 512;
+
+/// Decodes one block; whether it was right. `None` if TAMBOUR_ISA is wrong.
+pub(crate) fn decode(source: &[u8], target: &mut [u8]) -> Option<bool> {
+    if target.len() < SMALL_BYTES {
+        return Some((*SMALL)?.decode(source, target).is_ok());
+    }
+    with_engine(|engine| engine.decode(source, target))
 }
 
 /// The engine while a call uses it. Only a panic drops this: it leaves the engine in an unknown state, so that it goes, too.

@@ -32,7 +32,7 @@ pub unsafe extern "C" fn tambour_lz4_decode(
     let buffers = unsafe { pair((src, n), (dst, m)) };
     guarded(false, || {
         let (source, target) = buffers?;
-        with_engine(|engine| engine.decode(source, target))
+        engine::decode(source, target)
     })
 }
 

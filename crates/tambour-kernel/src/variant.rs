@@ -162,7 +162,12 @@ pub struct Variants<F: Copy + 'static> {
     list: &'static [Variant<F>],
     /// The last of the list; runs everywhere.
     everywhere: &'static Variant<F>,
+    /// The place of what [`Self::best`] gives, once that was asked for.
+    chosen: AtomicU8,
 }
+
+/// A place that no table has.
+const UNKNOWN: u8 = u8::MAX;
 
 impl<F: Copy + 'static> Variants<F> {
     /// A table; does not compile when its last entry needs a CPU check.
@@ -170,7 +175,7 @@ impl<F: Copy + 'static> Variants<F> {
         assert!(!list.is_empty(), "a kernel has at least one variant");
         let everywhere = &list[list.len() - 1];
         assert!(matches!(everywhere.isa, Isa::Scalar), "the last variant must run everywhere");
-        Self { list, everywhere }
+        Self { list, everywhere, chosen: AtomicU8::new(UNKNOWN) }
     }
 
     /// The variants that this CPU can run, best first; never empty.
@@ -186,7 +191,20 @@ impl<F: Copy + 'static> Variants<F> {
     /// The best variant at or below the level in use ([`level`]): what every function runs that names no variant.
     #[inline]
     pub fn best(&self) -> Runnable<F> {
-        self.best_at_most(level::cap())
+        match self.list.get(usize::from(self.chosen.load(atomic::Ordering::Relaxed))) {
+            Some(variant) => Runnable(variant),
+            None => self.choose(),
+        }
+    }
+
+    /// Asks the level in use, which never changes, once: lists of four values are not worth as many questions.
+    #[cold]
+    fn choose(&self) -> Runnable<F> {
+        let best = self.best_at_most(level::cap());
+        let place = self.list.iter().position(|variant| std::ptr::eq(variant, best.0));
+        let place = place.and_then(|place| u8::try_from(place).ok()).unwrap_or(UNKNOWN);
+        self.chosen.store(place, atomic::Ordering::Relaxed);
+        best
     }
 
     /// The best variant that this CPU can run and that needs no more than `cap`.

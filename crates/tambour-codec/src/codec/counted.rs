@@ -1,9 +1,10 @@
 //! The frame of `DoubleDelta` and `Gorilla`: prefix, u32 count of values, then what a kernel makes of them.
 
+use super::explain::word;
 use super::width::{explain_prefix, read_prefix, write_prefix};
 use super::{Payload, Values};
 use crate::CodecError;
-use tambour_kernel::column::{DecodeItems, Width};
+use tambour_kernel::column::{DecodeItems, Width, fill, is_zero};
 use tambour_kernel::variant::Runnable;
 
 /// Bytes of the count.
@@ -67,10 +68,11 @@ fn split_count<'a>(
     Ok(items)
 }
 
-/// Checks the count against the target and decodes with a kernel.
+/// Checks the count against the target and decodes with a kernel. Values after the first `whole` ones, which are written
+/// in full, take a bit each as long as nothing changes: where no bit is set, the block has one value.
 pub(super) fn decode_counted(
     codec: &'static str,
-    decode: Runnable<DecodeItems>,
+    (decode, whole): (Runnable<DecodeItems>, usize),
     source: &[u8],
     target: &mut [u8],
 ) -> Result<(), CodecError> {
@@ -79,6 +81,14 @@ pub(super) fn decode_counted(
     let expected = body.target.len() / body.width.bytes();
     let items = split_count(codec, body.source, body.at, expected)?;
     let at = body.at + COUNT_BYTES;
+    if let Some((first, changes)) = items.split_at_checked(body.width.bytes())
+        && expected >= whole
+        && changes.len() == (whole - 1) * body.width.bytes() + (expected - whole).div_ceil(8)
+        && is_zero(changes)
+    {
+        fill(body.width, word(first), body.target);
+        return Ok(());
+    }
     let decoded = decode.decode(body.width, items, body.target);
     decoded.map_err(|cause| malformed(at + cause.at, cause.reason))
 }

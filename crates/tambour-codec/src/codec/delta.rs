@@ -7,7 +7,7 @@ use super::explain::word;
 use super::width::{argument_width, explain_prefix, read_prefix, write_prefix};
 use super::{Class, Codec, Family, Inside, Payload, Scope};
 use crate::{CodecError, kernels};
-use tambour_kernel::column::{Width, delta};
+use tambour_kernel::column::{Width, delta, fill, is_zero};
 
 pub(super) const FAMILY: Family = Family {
     name: "Delta",
@@ -56,6 +56,12 @@ impl Codec for Delta {
         let body = read_prefix("Delta", Width::new, source, target)?;
         if body.source.len() != body.target.len() {
             return Err(other_count(body.at));
+        }
+        if let Some((first, differences)) = body.source.split_at_checked(body.width.bytes())
+            && is_zero(differences)
+        {
+            fill(body.width, word(first), body.target);
+            return Ok(());
         }
         kernels::delta_decode()?.decode(body.width, body.source, body.target);
         Ok(())

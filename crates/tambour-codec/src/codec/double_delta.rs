@@ -52,6 +52,6 @@ impl Codec for DoubleDelta {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        decode_counted("DoubleDelta", kernels::double_delta_decode()?, source, target)
+        decode_counted("DoubleDelta", (kernels::double_delta_decode()?, 2), source, target)
     }
 }

@@ -55,6 +55,6 @@ impl Codec for Gorilla {
     }
 
     fn decode(&mut self, source: &[u8], target: &mut [u8]) -> Result<(), CodecError> {
-        decode_counted("Gorilla", kernels::gorilla_decode()?, source, target)
+        decode_counted("Gorilla", (kernels::gorilla_decode()?, 1), source, target)
     }
 }

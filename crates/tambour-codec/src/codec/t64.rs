@@ -7,8 +7,8 @@
 use super::width::{WORDS, element_width};
 use super::{Class, Codec, Element, Family, Inside, Payload, Scope, argument_error};
 use crate::{CodecError, kernels};
-use tambour_kernel::column::Width;
 use tambour_kernel::column::t64::{self, Planes, Shape};
+use tambour_kernel::column::{Width, fill};
 
 pub(super) const FAMILY: Family = Family {
     name: "T64",
@@ -151,7 +151,7 @@ impl Codec for T64 {
         let shape = Shape { width, bits, planes };
         check_planes(shape, target.len() / width.bytes(), packed, at)?;
         if bits == 0 {
-            t64::fill(width, low.cast_unsigned(), target);
+            fill(width, low.cast_unsigned(), target);
             return Ok(());
         }
         kernels::t64_decode()?.decode(shape, above(signed, bits, low, high), packed, target);

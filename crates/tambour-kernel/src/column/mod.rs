@@ -7,6 +7,7 @@ pub mod alp;
 pub(crate) mod bits;
 pub mod delta;
 pub mod double_delta;
+mod fill;
 pub mod fpc;
 pub mod gcd;
 pub mod gorilla;
@@ -16,6 +17,7 @@ pub mod stats;
 pub mod t64;
 
 use crate::variant::Runnable;
+pub use fill::{fill, is_zero};
 
 /// What is wrong with the values of a payload, and where. Positions count bytes from the start of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -149,11 +149,3 @@ fn range_words<W: Word>(signed: bool, source: &[u8]) -> (i64, i64) {
     let (low, high) = values().fold((u64::MAX, 0), add);
     (low.cast_signed(), high.cast_signed())
 }
-
-/// Fills `target`, a multiple of the width, with one value.
-pub fn fill(width: Width, value: u64, target: &mut [u8]) {
-    assert!(target.len().is_multiple_of(width.bytes()));
-    for place in target.chunks_exact_mut(width.bytes()) {
-        place.copy_from_slice(&value.to_le_bytes()[..width.bytes()]);
-    }
-}

@@ -26,11 +26,23 @@ const CONTINUE: u64 = 0x8080_8080_8080_8080;
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn encode<T: Word>(source: &[T], target: &mut [u8]) -> Option<usize> {
     let mut at = 0;
-    for (index, value) in source.iter().enumerate() {
+    let mut done = 0;
+    while done < source.len() {
         if target.len() - at < 16 {
-            return scalar::encode_from(&source[index..], target, at);
+            return scalar::encode_from(&source[done..], target, at);
         }
-        let value = value.widen();
+        let value = source[done].widen();
+        if value < 0x80 {
+            if scalar::is_eight_small(source, done, target, at) {
+                (done, at) = (done + 8, at + 8);
+                continue;
+            }
+            // SAFETY: 16 bytes of room were checked above.
+            unsafe { store(target, at, value.to_le_bytes()[0]) };
+            (done, at) = (done + 1, at + 1);
+            continue;
+        }
+        done += 1;
         // Bytes beyond the first: the position of the highest bit, divided by 7.
         let more = ((value | 1).ilog2() * 37) >> 8;
         let spread = _pdep_u64(value, GROUPS) | (CONTINUE & _bzhi_u64(u64::MAX, 8 * more.min(8)));

@@ -163,13 +163,24 @@ pub const fn bound<T: Word>(values: usize) -> usize {
     values.saturating_mul(T::BYTES_MAX)
 }
 
+/// Fewer values than this are encoded and decoded where they are called from: no variant has a loop for them.
+const FEW: usize = 16;
+
 /// Encodes with the best variant of this CPU; the number of bytes, or `None` when the target is too short.
+#[inline]
 pub fn encode<T: Word>(source: &[T], target: &mut [u8]) -> Option<usize> {
+    if source.len() < FEW {
+        return scalar::encode_from(source, target, 0);
+    }
     T::encoders().best().encode(source, target)
 }
 
 /// Decodes exactly `target.len()` values with the best variant of this CPU; the number of bytes taken.
+#[inline]
 pub fn decode<T: Word>(source: &[u8], target: &mut [T], form: Form) -> Result<usize, Malformed> {
+    if target.len() < FEW {
+        return scalar::decode_from(source, 0, target, form);
+    }
     T::decoders().best().decode(source, target, form)
 }
 

@@ -4,6 +4,7 @@
 //! instruction: alone, each step would wait for the previous one's length.
 
 use super::scalar::{self, Progress};
+use super::ssse3;
 use super::{Codes, Decode, Encode, Malformed, OneToFour, ZeroToFour, controls};
 use crate::integer::memory::{load, row64, store};
 use crate::variant::{Isa, Variant};
@@ -90,7 +91,7 @@ fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malforme
         at += present.count_ones() as usize;
         done += 16;
     }
-    scalar::decode_from::<C>(source, target, Progress { done, at })
+    ssse3::decode_ends::<C>(source, target, Progress { done, at })
 }
 
 /// The code of each of 16 values, in the first byte of its lane.
@@ -185,5 +186,5 @@ fn encode<C: Codes>(source: &[u32], target: &mut [u8]) -> Option<usize> {
         unsafe { store(target, done / 4, control_bytes) };
         done += 64;
     }
-    scalar::encode_from::<C>(source, target, Progress { done, at })
+    ssse3::encode_ends::<C>(source, target, Progress { done, at })
 }

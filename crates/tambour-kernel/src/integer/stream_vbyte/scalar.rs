@@ -35,8 +35,12 @@ pub(in crate::integer) fn encode_from<C: Codes>(
         for (lane, &value) in four.iter().enumerate() {
             let code = C::code(value);
             control |= code << (2 * lane);
-            let length = C::BYTES[usize::from(code)];
-            target.get_mut(at..at + length)?.copy_from_slice(&value.to_le_bytes()[..length]);
+            let (length, bytes) = (C::BYTES[usize::from(code)], value.to_le_bytes());
+            // All four where there is room: the next value comes over what is too much.
+            match target.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+                Some(place) => *place = bytes,
+                None => target.get_mut(at..at + length)?.copy_from_slice(&bytes[..length]),
+            }
             at += length;
         }
         *target.get_mut(done / 4 + index)? = control;
@@ -61,12 +65,16 @@ pub(in crate::integer) fn decode_from<C: Codes>(
     let (count, Progress { done, mut at }) = (target.len(), progress);
     for (index, value) in target.iter_mut().enumerate().skip(done) {
         let length = C::BYTES[usize::from(source[index / 4] >> (2 * (index % 4)) & 3)];
-        let Some(bytes) = source.get(at..at + length) else {
-            return Err(short::<C>(source, count));
+        *value = if let Some(whole) = source.get(at..).and_then(<[u8]>::first_chunk) {
+            #[expect(clippy::cast_possible_truncation, reason = "the low bits are what is wanted")]
+            let kept = ((1_u64 << (8 * length)) - 1) as u32;
+            u32::from_le_bytes(*whole) & kept
+        } else {
+            let Some(bytes) = source.get(at..at + length) else {
+                return Err(short::<C>(source, count));
+            };
+            bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte))
         };
-        let mut whole = [0; 4];
-        whole[..length].copy_from_slice(bytes);
-        *value = u32::from_le_bytes(whole);
         at += length;
     }
     Ok(at)

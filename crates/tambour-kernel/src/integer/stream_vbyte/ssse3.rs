@@ -4,7 +4,7 @@ use super::scalar::{self, Progress};
 use super::{Codes, Decode, Encode, Malformed, OneToFour, ZeroToFour, controls};
 use crate::integer::memory::{load, store};
 use crate::variant::{Isa, Variant};
-use core::arch::x86_64::{__m128i, _mm_shuffle_epi8};
+use core::arch::x86_64::{__m128i, _mm_add_epi8, _mm_set_epi64x, _mm_set1_epi8, _mm_shuffle_epi8};
 
 pub(super) const ENCODE_1234: Variant<Encode<u32>> =
     Variant { name: "ssse3", isa: Isa::Ssse3, run: encode::<OneToFour> };
@@ -56,10 +56,20 @@ fn tables_of<C: Codes>() -> &'static Tables {
 
 #[target_feature(enable = "ssse3")]
 fn encode<C: Codes>(source: &[u32], target: &mut [u8]) -> Option<usize> {
+    encode_ends::<C>(source, target, Progress { done: 0, at: controls(source.len()) })
+}
+
+/// Encodes what is left; `progress.done` is a multiple of four.
+#[inline]
+#[target_feature(enable = "ssse3")]
+pub(super) fn encode_ends<C: Codes>(
+    source: &[u32],
+    target: &mut [u8],
+    mut progress: Progress,
+) -> Option<usize> {
     let tables = tables_of::<C>();
-    let mut progress = Progress { done: 0, at: controls(source.len()) };
     let (fours, _) = source.as_chunks::<4>();
-    for (index, four) in fours.iter().enumerate() {
+    for (index, four) in fours.iter().enumerate().skip(progress.done / 4) {
         if target.len() < progress.at + 16 {
             break;
         }
@@ -126,5 +136,79 @@ fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malforme
         progress.at += length;
         progress.done += 4;
     }
-    scalar::decode_from::<C>(source, target, progress)
+    decode_ends::<C>(source, target, progress)
+}
+
+/// Decodes what is left, with as few as one value, and with fewer than 16 bytes of source after a group: short lists are
+/// nothing else. The control bytes are there, and `progress.done` is a multiple of four.
+#[inline]
+#[target_feature(enable = "ssse3")]
+pub(super) fn decode_ends<C: Codes>(
+    source: &[u8],
+    target: &mut [u32],
+    progress: Progress,
+) -> Result<usize, Malformed> {
+    let tables = tables_of::<C>();
+    let (count, Progress { done, mut at }) = (target.len(), progress);
+    if done == count {
+        return Ok(at);
+    }
+    let first = source.len().saturating_sub(16);
+    let last = last_bytes(source);
+    for (four, &control) in target[done..].chunks_mut(4).zip(&source[done / 4..]) {
+        // The codes of values that are not there are as good as none: each would take the least.
+        let missing = 4 - four.len();
+        let control = control & (0xff >> (2 * missing));
+        let length = usize::from(tables.length[usize::from(control)]) - missing * C::BYTES[0];
+        if source.len() < at + length {
+            return Err(scalar::short::<C>(source, count));
+        }
+        // SAFETY: a row has 16 bytes.
+        let mut spread = unsafe { load::<__m128i, _>(&tables.spread[usize::from(control)], 0) };
+        let bytes = if source.len() >= at + 16 {
+            // SAFETY: just compared.
+            unsafe { load::<__m128i, _>(source, at) }
+        } else {
+            // Indices of bytes that the source does not have belong to values that are not there.
+            #[expect(clippy::cast_possible_truncation, reason = "below 16")]
+            let by = _mm_set1_epi8(at.wrapping_sub(first) as i8);
+            spread = _mm_add_epi8(spread, by);
+            last
+        };
+        let values = _mm_shuffle_epi8(bytes, spread);
+        if missing == 0 {
+            // SAFETY: four values are 16 bytes.
+            unsafe { store(four, 0, values) };
+        } else {
+            let mut whole = [0; 4];
+            // SAFETY: four values are 16 bytes.
+            unsafe { store(&mut whole, 0, values) };
+            for (place, value) in four.iter_mut().zip(whole) {
+                *place = value;
+            }
+        }
+        at += length;
+    }
+    Ok(at)
+}
+
+/// The last 16 bytes; of a shorter source all bytes, and zeros after them.
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn last_bytes(source: &[u8]) -> __m128i {
+    let n = source.len();
+    if n >= 16 {
+        // SAFETY: just compared.
+        return unsafe { load::<__m128i, _>(source, n - 16) };
+    }
+    let word = |at: usize| source[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let half =
+        |at: usize| source[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes).into());
+    // Two pieces that may overlap: what they have in common is the same in both.
+    let (low, high) = match n {
+        8.. => (word(0), word(n - 8) >> 1 >> (63 - 8 * (n - 8))),
+        4.. => (half(0) | half(n - 4) << (8 * (n - 4)), 0),
+        _ => (source.iter().rev().fold(0, |bytes, byte| bytes << 8 | u64::from(*byte)), 0),
+    };
+    _mm_set_epi64x(high.cast_signed(), low.cast_signed())
 }

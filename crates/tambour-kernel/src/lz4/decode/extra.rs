@@ -49,7 +49,9 @@ pub fn decode_behind(
 ) -> Result<(), Malformed> {
     let expected = buffer.len();
     let mut lane = Lane::behind(source, buffer, start);
-    variant.advance(&mut lane, usize::MAX);
+    if lane.is_open() {
+        variant.advance(&mut lane, usize::MAX);
+    }
     if variant.finish(&mut lane) { Ok(()) } else { Err(fault_behind(source, start, expected)) }
 }
 

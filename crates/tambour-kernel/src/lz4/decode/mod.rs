@@ -143,7 +143,9 @@ impl Runnable<Decode> {
     pub fn decode(self, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
         let expected = target.len();
         let mut lane = Lane::new(source, target);
-        self.advance(&mut lane, usize::MAX);
+        if lane.is_open() {
+            self.advance(&mut lane, usize::MAX);
+        }
         if self.finish(&mut lane) { Ok(()) } else { Err(fault(source, expected)) }
     }
 
