@@ -35,7 +35,7 @@ pub enum RecordError {
         got: String,
     },
     /// A file of a format that this version does not read.
-    #[error("{}: format version {version} is not supported (this program reads 1, of open segments also 2)", path.display())]
+    #[error("{}: format version {version} is not supported (this program reads 1 and 2, of open segments also 3)", path.display())]
     Version {
         /// The file.
         path: PathBuf,
@@ -67,6 +67,18 @@ pub enum RecordError {
         first: u64,
         /// The id that the next record gets.
         end: u64,
+    },
+    /// What has this id is no record any more.
+    #[error("record {id} was deleted or updated; `get --key` reads the latest of a key")]
+    Deleted {
+        /// The id.
+        id: u64,
+    },
+    /// The index of a segment is gone.
+    #[error("{}: is not there, and searches read the whole segment; `records verify --repair` makes it again", path.display())]
+    NoIndex {
+        /// Where it should be.
+        path: PathBuf,
     },
     /// A segment between two others is not there.
     #[error("{}: no file holds records {first} to {end} (exclusive)", path.display())]
@@ -166,11 +178,12 @@ impl RecordError {
                 io::ErrorKind::FileTooLarge => Kind::Limit,
                 _ => Kind::Io,
             },
-            Self::Corrupt { .. } | Self::Missing { .. } => Kind::Corrupt,
+            Self::Corrupt { .. } | Self::Missing { .. } | Self::NoIndex { .. } => Kind::Corrupt,
             Self::Version { .. } => Kind::Unsupported,
-            Self::NotFound { .. } | Self::NotAStore { .. } | Self::NoCategory { .. } => {
-                Kind::NotFound
-            }
+            Self::NotFound { .. }
+            | Self::Deleted { .. }
+            | Self::NotAStore { .. }
+            | Self::NoCategory { .. } => Kind::NotFound,
             Self::Gone { .. }
             | Self::OtherStore { .. }
             | Self::OtherCategory { .. }

@@ -102,6 +102,7 @@ fn take_sealed(sealed: &Sealed, wanted: usize, sample: &mut Batch) -> Result<(),
     let mut left = wanted;
     for record in runs(0..count, bytes, wanted).flatten() {
         let place = sealed.group(record / sealed.header.group)?;
+        // As it is stored: with its key.
         push(sealed.get(record, place, &mut decoder, &mut spare)?, &mut left, sample);
     }
     Ok(())

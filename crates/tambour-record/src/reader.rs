@@ -2,6 +2,7 @@
 
 use super::RecordError;
 use super::codec::Decoder;
+use super::entry::{Entry, State};
 use super::open::HeadCache;
 use super::sealed::Sealed;
 use super::view::{Segment, View};
@@ -31,6 +32,8 @@ pub struct Reader {
     heads: HeadCache,
     /// A group that was read from the file.
     spare: Vec<u8>,
+    /// The record of a key that was found last.
+    pub(super) hit: Vec<u8>,
 }
 
 const NONE: usize = usize::MAX;
@@ -46,8 +49,8 @@ struct Found {
 impl Reader {
     pub(super) fn new(view: Arc<View>) -> Self {
         let decoder_of = vec![NONE; view.slots.len()];
-        let (decoders, heads, spare) = (Vec::new(), HeadCache::default(), Vec::new());
-        Self { view, decoders, decoder_of, heads, spare }
+        let (decoders, heads) = (Vec::new(), HeadCache::default());
+        Self { view, decoders, decoder_of, heads, spare: Vec::new(), hit: Vec::new() }
     }
 
     /// What is read.
@@ -167,6 +170,35 @@ impl Reader {
     /// Decodes a record that was found.
     #[inline]
     fn read(&mut self, found: &Found, id: u64) -> Result<&[u8], RecordError> {
+        let entry = self.read_entry(found, id)?;
+        if entry.state == State::Record {
+            Ok(entry.record)
+        } else {
+            Err(RecordError::Deleted { id })
+        }
+    }
+
+    /// An entry of a segment, whatever it is.
+    pub(super) fn entry(&mut self, slot: usize, record: usize) -> Result<Entry<'_>, RecordError> {
+        let id = self.view.slots.get(slot).map_or(0, |slot| slot.ids.start) + record as u64;
+        if self.view.slot_of(id)? != slot {
+            return Err(RecordError::Gone { path: self.view.directory.clone() });
+        }
+        let mut found = Found { slot, record, place: 0..0 };
+        self.place(&mut found)?;
+        self.read_entry(&found, id)
+    }
+
+    /// Begins to load a record of a sealed segment.
+    pub(super) fn prefetch_record(&self, slot: usize, record: usize) {
+        let mut found = Found { slot, record, place: 0..0 };
+        if self.place(&mut found).is_ok() {
+            self.prefetch_group(&found);
+        }
+    }
+
+    #[inline]
+    fn read_entry(&mut self, found: &Found, id: u64) -> Result<Entry<'_>, RecordError> {
         let decoder = self.decoder(found.slot)?;
         let Some(slot) = self.view.slots.get(found.slot) else {
             return Err(RecordError::Gone { path: self.view.directory.clone() });
@@ -174,9 +206,11 @@ impl Reader {
         match &slot.segment {
             Segment::Sealed(sealed) => {
                 let (decoder, spare) = (&mut self.decoders[decoder], &mut self.spare);
-                sealed.get(found.record, found.place.clone(), decoder, spare)
+                sealed.entry(sealed.get(found.record, found.place.clone(), decoder, spare)?)
             }
-            Segment::Open(open) => open.get(id, &mut self.heads, &mut self.decoders[decoder]),
+            Segment::Open(open) => {
+                open.entry(open.get(id, &mut self.heads, &mut self.decoders[decoder])?)
+            }
             Segment::Broken(kind, _) => Err(self.view.broken(slot, *kind)),
         }
     }

@@ -4,6 +4,7 @@ use super::RecordError;
 use super::layout::{FileKind, RecordStore, file_name, segment_files};
 use super::seal::remove;
 use super::sealed::read_header;
+use super::search;
 use std::path::Path;
 
 /// What may be dropped: a sealed segment goes when either bound says so, and when all before it have gone. Open segments
@@ -52,6 +53,10 @@ pub(super) fn apply(
             break;
         }
         remove(storage, &path)?;
+        let index = search::path_of(&path);
+        if storage.exists(&index).map_err(RecordError::file("look for", &index))? {
+            remove(storage, &index)?;
+        }
         storage.sync_directory(directory).map_err(RecordError::file("sync", directory))?;
         bytes -= length;
         dropped.segments += 1;

@@ -121,7 +121,7 @@ fn salvage_category(
                 }
                 copied += 1;
                 let time = Some(scanned.time.unwrap_or(super::seal::NO_TIME));
-                batch.push(scanned.record, time);
+                batch.push_mixed_entry(scanned.entry(), time);
             }
             Err(error) => salvaged.damage.push(error),
         }

@@ -1,13 +1,15 @@
 //! Reading in order: a range of ids, or of times.
 
 use super::RecordError;
+use super::entry::{Entry, State};
+use super::keys::is_current;
 use super::reader::{Reader, record_in};
 use super::seal::NO_TIME;
 use super::view::Segment;
 use std::ops::{ControlFlow, Range};
 
 /// A record of a scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scanned<'a> {
     /// Its id.
     pub id: u64,
@@ -15,12 +17,40 @@ pub struct Scanned<'a> {
     pub time: Option<i64>,
     /// Itself.
     pub record: &'a [u8],
+    /// Its key, if it has one.
+    pub key: Option<&'a [u8]>,
+    /// What it is: anything but a record only where all are asked for.
+    pub state: State,
+}
+
+impl<'a> Scanned<'a> {
+    /// The same as an entry.
+    pub(super) fn entry(self) -> Entry<'a> {
+        Entry { state: self.state, key: self.key, record: self.record }
+    }
 }
 
 impl Reader {
     /// Calls `visit` with the records of a range of ids, in their order, until it breaks. Ids outside of the view are passed
-    /// over; ids inside of it that cannot be read are an error.
+    /// over; ids inside of it that cannot be read are an error. Of records with keys only the latest of each key are there.
     pub fn scan(
+        &mut self,
+        ids: Range<u64>,
+        mut visit: impl FnMut(Scanned<'_>) -> ControlFlow<()>,
+    ) -> Result<(), RecordError> {
+        let Some(outdated) = self.outdated()? else { return self.scan_all(ids, visit) };
+        let view = std::sync::Arc::clone(&self.view);
+        self.scan_all(ids, |scanned| {
+            let current = view.slot_of(scanned.id).is_ok_and(|slot| {
+                let record = record_in(view.slots[slot].ids.start, scanned.id);
+                is_current(&outdated, slot, record, scanned.state)
+            });
+            if current { visit(scanned) } else { ControlFlow::Continue(()) }
+        })
+    }
+
+    /// The same with everything that was appended: also records that were updated or deleted later, and deletions.
+    pub fn scan_all(
         &mut self,
         ids: Range<u64>,
         mut visit: impl FnMut(Scanned<'_>) -> ControlFlow<()>,
@@ -135,7 +165,12 @@ impl Reader {
     ) -> ControlFlow<B> {
         let view = std::sync::Arc::clone(&self.view);
         match (&view.slots[slot].segment, self.decoder_mut(slot)) {
-            (Segment::Open(open), Ok(decoder)) => open.scan(ids, decoder, visit),
+            (Segment::Open(open), Ok(decoder)) => open.scan(ids, decoder, |scanned| {
+                visit(scanned.and_then(|scanned| {
+                    let Entry { state, key, record } = open.entry(scanned.record)?;
+                    Ok(Scanned { state, key, record, ..scanned })
+                }))
+            }),
             (_, Ok(_)) => ControlFlow::Continue(()),
             (_, Err(error)) => visit(Err(error)),
         }
@@ -178,7 +213,10 @@ impl Reader {
                             visit(Err(sealed.bad_lengths(group)))?;
                             break;
                         };
-                        visit(Ok(Scanned { id, time, record }))?;
+                        visit(sealed.entry(record).map(|entry| {
+                            let Entry { state, key, record } = entry;
+                            Scanned { id, time, record, key, state }
+                        }))?;
                     }
                 }
                 Err(error) => visit(Err(error))?,

@@ -10,6 +10,7 @@ use super::next;
 use super::open::OpenSegment;
 use super::scan::Scanned;
 use super::sealed::build::{Shape, build};
+use super::search;
 use super::trial::{self, Group, Samples};
 use super::writer::hold;
 use super::{RecordError, SEGMENT_BYTES_MAX, SEGMENT_RECORDS_MAX, layout, weight};
@@ -75,11 +76,12 @@ pub struct SealReport {
 }
 
 /// Open segments that become one sealed segment.
-struct Job {
-    base: u64,
-    files: Vec<PathBuf>,
-    records: Batch,
-    dictionary: Dictionary,
+pub(super) struct Job {
+    pub(super) base: u64,
+    /// The files that it replaces, but for one of the same name.
+    pub(super) files: Vec<PathBuf>,
+    pub(super) records: Batch,
+    pub(super) dictionary: Dictionary,
 }
 
 /// Removes what crashes left: files that are half written, and open segments that a sealed one replaces.
@@ -117,6 +119,7 @@ pub(super) fn tidy(storage: &dyn Storage, directory: &Path, store: u64) -> Resul
             FileKind::Open => {}
         }
     }
+    removed |= search::tidy(storage, directory)?;
     if removed { sync() } else { Ok(()) }
 }
 
@@ -183,7 +186,8 @@ fn collect(
             || records > SEGMENT_RECORDS_MAX
             || weight(bytes, records) > SEGMENT_BYTES_MAX;
         let is_cut = open.end() < next || open.tail_damage().is_some();
-        if number > 0 && (!contiguous || full || is_cut) {
+        let other = open.header.keyed != job.records.is_keyed();
+        if number > 0 && (!contiguous || full || is_cut || other) {
             break;
         }
         // Damage is not sealed away: it stays in the open file until somebody has looked.
@@ -200,7 +204,7 @@ fn collect(
         let mut decoder = open.decoder()?;
         let flow = open.scan(base..open.end().min(next), &mut decoder, |scanned| match scanned {
             Ok(Scanned { time, record, .. }) => {
-                job.records.push_mixed(record, time);
+                job.records.push_stored(record, time, open.header.keyed);
                 ControlFlow::Continue(())
             }
             Err(error) => ControlFlow::Break(error),
@@ -215,7 +219,7 @@ fn collect(
 }
 
 /// Makes one sealed segment and puts it in the place of the open ones.
-fn run(
+pub(super) fn run(
     store: &RecordStore,
     directory: &Path,
     job: &Job,
@@ -240,16 +244,27 @@ fn run(
         way = trial::ease(&samples, raw_bytes, way)?;
     }
     let group = trial::group(&samples.held_out, &way, options.group)?;
+    let name = file_name(job.base, FileKind::Sealed);
+    let path = directory.join(&name);
     let (codec, dictionary_bytes) = (way.codec, way.dictionary.bytes().len());
     let shape = Shape { codec, level: way.level, group, dictionary: way.dictionary };
-    let file = build(store.number, category_of(&job.files[0]), job.base, &job.records, &shape)?;
+    let file = build(store.number, category_of(&path), job.base, &job.records, &shape)?;
     // Where the dictionary so far is no longer good enough, later records get another one, too.
     let own = &shape.dictionary;
     let learn = || next::learn(store, directory, job.base, &job.records, own, bytes_max);
     // What it cannot be learned from, and that it cannot be written, costs size only.
-    let next = if trained { learn().unwrap_or_default() } else { None };
+    let is_new = trained && !job.files.is_empty();
+    let next = if is_new { learn().unwrap_or_default() } else { None };
     let _held = hold(files_held);
-    let name = file_name(job.base, FileKind::Sealed);
+    if job.files.is_empty() {
+        // Another form of a segment, unless retention has dropped it meanwhile.
+        let exists = store.storage.exists(&path).map_err(RecordError::file("look for", &path))?;
+        if !exists {
+            return Err(RecordError::Gone { path });
+        }
+    }
+    // In front of the segment: no crash leaves one without its index.
+    search::write(store, directory, job.base, &job.records, &file)?;
     replace_file(&*store.storage, directory, &name, &file)?;
     // From here on the sealed segment counts; the open ones are leftovers.
     for file in &job.files {

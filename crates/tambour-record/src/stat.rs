@@ -39,6 +39,8 @@ pub struct SegmentStat {
     pub time_bytes: u64,
     /// The dictionary as stored.
     pub dictionary_bytes: u64,
+    /// The index of keys.
+    pub key_bytes: u64,
     /// Sum of the dictionary, its name; 0 for none.
     pub dictionary: u32,
     /// First and last time.
@@ -84,6 +86,7 @@ impl View {
                 index_bytes: 0,
                 time_bytes: 0,
                 dictionary_bytes: 0,
+                key_bytes: 0,
                 dictionary: 0,
                 times: None,
             };
@@ -96,10 +99,11 @@ impl View {
                     stat.raw_bytes = header.raw_bytes;
                     stat.file_bytes = sealed.file_bytes();
                     stat.data_bytes = header.data_bytes;
-                    let [index, times, dictionary] = sealed.meta.sizes;
+                    let [index, times, dictionary, keys] = sealed.meta.sizes;
                     stat.index_bytes = index as u64;
                     stat.time_bytes = times as u64;
                     stat.dictionary_bytes = dictionary as u64;
+                    stat.key_bytes = keys as u64;
                     stat.dictionary = sealed.meta.dictionary.sum();
                     stat.times = header.timed.then_some(header.times);
                 }

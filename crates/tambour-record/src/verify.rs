@@ -2,7 +2,9 @@
 
 use super::RecordError;
 use super::dictionary;
+use super::keys;
 use super::layout::{MARKER, NEXT_DICTIONARY, RecordStore};
+use super::search;
 use super::view::{Segment, View, ViewOptions};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -117,6 +119,8 @@ fn verify_view(view: View, verified: &mut Verified) {
     let view = Arc::new(view);
     verified.segments += view.slots.len();
     check_files(&view, &mut verified.damage);
+    keys::check(&view, &mut verified.damage);
+    search::check(view.store(), &view, &mut verified.damage);
     let mut reader = view.reader();
     let scanned = reader.scan_each(0..u64::MAX, |scanned| {
         match scanned {

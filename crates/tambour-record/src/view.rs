@@ -2,6 +2,7 @@
 
 use super::RecordError;
 use super::dictionary::Dictionary;
+use super::keys::Outdated;
 use super::layout::{FileKind, RecordStore, file_name, segment_files, settled_files};
 use super::memory::Budget;
 use super::next;
@@ -10,7 +11,7 @@ use super::reader::Reader;
 use super::sealed::Sealed;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How a view reads.
 #[derive(Clone, Debug)]
@@ -36,6 +37,15 @@ pub(super) enum Segment {
 }
 
 impl Segment {
+    /// Whether records have keys in front.
+    pub(super) fn is_keyed(&self) -> bool {
+        match self {
+            Self::Sealed(sealed) => sealed.header.keyed,
+            Self::Open(open) => open.header.keyed,
+            Self::Broken(..) => false,
+        }
+    }
+
     fn dictionary(&self) -> Option<&Dictionary> {
         match self {
             Self::Sealed(sealed) => Some(&sealed.meta.dictionary),
@@ -65,6 +75,8 @@ pub struct View {
     budget: Budget,
     /// The files as they were listed.
     listed: Vec<Listed>,
+    /// Which records were updated or deleted later, once somebody has asked.
+    pub(super) outdated: OnceLock<Arc<Outdated>>,
 }
 
 /// So often files may vanish between listing and opening, because they are sealed or dropped.
@@ -103,7 +115,7 @@ impl View {
             }
         };
         let (store, category) = (store.clone(), category.to_owned());
-        Ok(Self { store, category, directory, slots, budget, listed })
+        Ok(Self { store, category, directory, slots, budget, listed, outdated: OnceLock::new() })
     }
 
     /// Whether anything was appended, sealed or dropped since this view was opened: whether [`View::refresh`] would show it.

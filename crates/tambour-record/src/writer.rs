@@ -61,6 +61,8 @@ struct Commit {
     end: u64,
     /// Room for frames.
     frames: Vec<u8>,
+    /// Whether the last segment has keys: the next one has them, too.
+    keyed: bool,
 }
 
 struct Open {
@@ -112,7 +114,7 @@ impl Writer {
             .map_err(|e| from_store(e, &directory))?;
         let lock = lock.ok_or_else(|| RecordError::Gone { path: directory.clone() })?;
         seal::tidy(storage, &directory, store.number)?;
-        let commit = Mutex::new(Commit { open: None, end: 0, frames: Vec::new() });
+        let commit = Mutex::new(Commit { open: None, end: 0, frames: Vec::new(), keyed: false });
         let (pending, maintenance) = (Mutex::default(), Mutex::default());
         let writer = Self {
             store: store.clone(),
@@ -143,9 +145,11 @@ impl Writer {
             let header = super::sealed::read_header(&*file, &path)?.0;
             header.check_owner(&path, self.store.number)?;
             commit.end = header.end();
+            commit.keyed = header.keyed;
         } else {
             let open = OpenSegment::read(storage, &path, Some(self.store.number), None)?;
             commit.end = open.end();
+            commit.keyed = open.header.keyed;
             // A commit of which pieces are whole may have been durable, and lost a sector since then.
             if let Some(cut) = open.cut_off().filter(|cut| cut.whole_behind) {
                 let copy = Some(copies::keep(storage, &path, "torn")?);
@@ -163,7 +167,7 @@ impl Writer {
             if !found.is_empty() && open.end() == base {
                 // Of which no record can be read: the next segment replaces it.
                 copies::keep(storage, &path, "damaged")?;
-                commit.open = Some(self.begin_new(base)?);
+                commit.open = Some(self.begin_new(base, commit.keyed)?);
             }
             *hold(&self.found) = found;
         }
@@ -212,12 +216,12 @@ impl Writer {
     }
 
     /// Begins a new open segment with the latest dictionary.
-    fn begin_new(&self, base: u64) -> Result<Open, RecordError> {
+    fn begin_new(&self, base: u64, keyed: bool) -> Result<Open, RecordError> {
         let path = self.directory.join(NEXT_DICTIONARY);
         let dictionary = next::known(&self.store, &self.directory);
         let store = self.store.number;
         let seed = seed(store, category_of(&path), base);
-        let header = OpenHeader { store, base, seed };
+        let header = OpenHeader { store, base, seed, keyed };
         self.begin(header, &dictionary, &[], Size::default())
     }
 
@@ -233,6 +237,21 @@ impl Writer {
     /// lost a sector of it later leaves the same. A commit of which nothing but the beginning is there is not told.
     pub fn take_cut(&self) -> Option<CutOff> {
         hold(&self.cut).take()
+    }
+
+    /// The store that is written to.
+    pub(super) fn store(&self) -> &RecordStore {
+        &self.store
+    }
+
+    /// Held during a pass over segments.
+    pub(super) fn sealing(&self) -> &Mutex<()> {
+        &self.sealing
+    }
+
+    /// Held while files other than the open segment are changed.
+    pub(super) fn maintenance(&self) -> &Mutex<()> {
+        &self.maintenance
     }
 
     /// The directory of the category.
@@ -277,7 +296,8 @@ impl Writer {
     /// Appends records; they are durable when this returns, and their ids follow each other. An error, and none is appended,
     /// when they are too many for one commit together with those that wait for it: 256 MiB, with 32 bytes more per record.
     pub fn append_batch(&self, records: &Batch) -> Result<Range<u64>, RecordError> {
-        for record in records.iter() {
+        // Those of a batch with keys were looked at when they got there.
+        for record in records.iter().filter(|_| !records.is_keyed()) {
             check(record)?;
         }
         let (ids, epoch) = {
@@ -289,6 +309,26 @@ impl Writer {
         };
         self.wait_for(ids.end, &epoch)?;
         Ok(ids)
+    }
+
+    /// Appends a record with a key and returns its id; it is durable, and what the key stands for, when this returns.
+    pub fn put_keyed(
+        &self,
+        key: &[u8],
+        record: &[u8],
+        time: Option<i64>,
+    ) -> Result<u64, RecordError> {
+        let mut batch = Batch::default();
+        batch.push_keyed(key, record, time)?;
+        Ok(self.append_batch(&batch)?.start)
+    }
+
+    /// Deletes a key, whether it is there or not: its records are gone for readers when this returns, and their space with
+    /// the next [`Writer::compact`].
+    pub fn delete(&self, key: &[u8]) -> Result<(), RecordError> {
+        let mut batch = Batch::default();
+        batch.push_deletion(key, None)?;
+        self.append_batch(&batch).map(drop)
     }
 
     /// Returns when everything that was appended before is durable. An error also when a commit failed that took records of
@@ -324,7 +364,7 @@ impl Writer {
             pending.first = pending.end();
             std::mem::take(&mut pending.records)
         };
-        let result = self.commit(&mut commit, &taken);
+        let result = self.commit(&mut commit, taken);
         let mut pending = hold(&self.pending);
         if let Err(error) = result {
             // What is in the file after the last durable record does not count: the next segment begins there.
@@ -342,10 +382,19 @@ impl Writer {
     }
 
     /// Writes frames and makes them durable.
-    fn commit(&self, commit: &mut Commit, records: &Batch) -> Result<(), RecordError> {
+    fn commit(&self, commit: &mut Commit, mut records: Batch) -> Result<(), RecordError> {
         let base = commit.end;
+        if records.is_keyed() && !commit.keyed && commit.open.take().is_some() {
+            // The first keys of a log: a segment has them from its first record on, or not at all.
+            self.ended.add();
+        }
+        commit.keyed |= records.is_keyed();
+        if commit.keyed {
+            records.give_keys();
+        }
+        let records = &records;
         if commit.open.is_none() {
-            commit.open = Some(self.begin_new(base)?);
+            commit.open = Some(self.begin_new(base, commit.keyed)?);
         }
         let Some(open) = &mut commit.open else { return Ok(()) };
         commit.frames.clear();

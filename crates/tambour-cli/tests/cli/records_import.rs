@@ -148,3 +148,86 @@ fn dictionaries_go_to_files_and_come_from_them() {
     sandbox.file("events.dict", vec![7; 300_000]);
     sandbox.run(&import).expect(4).says(&["events.dict", "262144"]);
 }
+
+#[test]
+fn records_are_updated_found_and_deleted_by_key() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["records", "create", "store"]).expect(0);
+    let user = |id: u64, version: u64| format!("{{\"id\":{id},\"version\":{version}}}\n");
+    let all = |version: u64| (0..300).map(|id| user(id, version)).collect::<String>();
+    let append = ["records", "append", "store", "users.jsonl", "--key", "id"];
+    for version in 0..3 {
+        sandbox.file("users.jsonl", all(version));
+        sandbox.run(&append).expect(0);
+        sandbox.run(&["records", "seal", "store"]).expect(0);
+    }
+    let get = ["records", "get", "store", "--key", "7", "--key", "299"];
+    assert_eq!(sandbox.run(&get).expect(0).stdout, user(7, 2) + &user(299, 2));
+    let versions = sandbox.run(&["records", "get", "store", "--key", "7", "--all"]).expect(0);
+    assert_eq!(versions.stdout, user(7, 0) + &user(7, 1) + &user(7, 2));
+    assert_eq!(scan(&sandbox), all(2));
+    let everything = sandbox.run(&["records", "scan", "store", "--all"]).expect(0).stdout;
+    assert_eq!(everything, all(0) + &all(1) + &all(2));
+    let count = sandbox.run(&["sql", "store", "SELECT count(), sum(version) FROM store"]).expect(0);
+    assert_eq!(count.stdout.trim(), "300\t600");
+    sandbox.run(&["records", "delete", "store", "--key", "7"]).expect(0);
+    sandbox.run(&get).expect(1).says(&["no record has the key \"7\""]);
+    sandbox.run(&["records", "delete", "store", "--key", "7"]).expect(1).says(&["no record"]);
+    let compact = ["records", "compact", "store", "--json"];
+    let done = sandbox.run(&compact).expect(0).json();
+    assert_eq!((&done["segments"], &done["reclaimed"]), (&2.into(), &600.into()));
+    assert_eq!(scan(&sandbox), all(2).replace(&user(7, 2), ""));
+    sandbox.run(&["records", "get", "store", "5"]).expect(1).says(&["updated", "--key"]);
+    sandbox.run(&["verify", "store"]).expect(0);
+    // Keys that cannot be: none, an empty one, one that is no text and no number, a huge one.
+    let huge = format!("{{\"id\":\"{}\"}}", "k".repeat(70_000));
+    for (line, code, said) in [
+        ("{\"other\":1}", 1, "every record needs its key"),
+        ("{\"id\":\"\"}", 1, "a key is empty"),
+        ("{\"id\":1.5}", 1, "is not a key"),
+        ("{\"id\":null}", 1, "is not a key"),
+        (&huge, 4, "65535"),
+    ] {
+        sandbox.file("users.jsonl", user(1, 9) + line);
+        let refused = sandbox.run(&append).expect(code);
+        refused.says(&["users.jsonl, record 2", said, "nothing was appended"]);
+    }
+    assert_eq!(scan(&sandbox), all(2).replace(&user(7, 2), ""));
+}
+
+#[test]
+fn words_are_searched_with_an_index_and_without() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["records", "create", "store", "--segment", "64KiB"]).expect(0);
+    let line = |id: u64| {
+        let (level, disk) = (["info", "ERROR"][usize::from(id % 50 == 3)], id % 7);
+        format!("{{\"id\":{id},\"level\":\"{level}\",\"text\":\"disk sd{disk} is slow\"}}\n")
+    };
+    let all: String = (0..3000).map(line).collect();
+    sandbox.file("log.jsonl", &all);
+    sandbox.run(&["records", "append", "store", "log.jsonl", "--batch", "300"]).expect(0);
+    sandbox.run(&["records", "seal", "store"]).expect(0);
+    let query = "error AND \"disk sd3\" NOT id17*";
+    let expected: String = (0..3000).filter(|id| id % 50 == 3 && id % 7 == 3).map(line).collect();
+    let search = ["records", "search", "store", query];
+    let without = sandbox.run(&search).expect(0).says(&["without an index"]);
+    assert_eq!(without.stdout, expected);
+    sandbox.file("none", "");
+    sandbox.run(&["records", "append", "store", "none", "--index", "words"]).expect(0);
+    let found = sandbox.run(&search).expect(0);
+    assert_eq!((found.stdout.as_str(), found.stderr.contains("index")), (&expected[..], false));
+    let count = sandbox.run(&[&search[..], &["--count"]].concat()).expect(0);
+    assert_eq!(count.stdout.trim(), expected.lines().count().to_string());
+    let json = sandbox.run(&[&search[..], &["--json", "--limit", "1"]].concat()).expect(0).json();
+    assert_eq!((&json["count"], &json["hits"][0]["id"]), (&1.into(), &3.into()));
+    sandbox.run(&["records", "search", "store", "a AND"]).expect(1).says(&["at byte", "a word"]);
+    // Lost, told, made again.
+    sandbox.run(&["records", "verify", "store"]).expect(0);
+    let name = "store/default/00000000000000000000.words";
+    fs::remove_file(sandbox.path().join(name)).unwrap();
+    let verified = sandbox.run(&["records", "verify", "store"]).expect(3);
+    assert!(verified.stdout.contains("--repair"), "{}", verified.stdout);
+    assert_eq!(sandbox.run(&search).expect(0).stdout, expected);
+    sandbox.run(&["records", "verify", "store", "--repair"]).expect(0);
+    assert!(sandbox.path().join(name).exists());
+}

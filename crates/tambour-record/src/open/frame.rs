@@ -7,6 +7,7 @@
 use crate::batch::Batch;
 use crate::bytes::{Parser, put_length, put_varint, unzigzag, zigzag};
 use crate::codec::Encoder;
+use crate::entry::ENTRY_BYTES_MAX;
 use crate::error::Damage;
 use crate::{GROUP_RECORDS_MAX, RECORD_BYTES_MAX, RecordError};
 use std::ops::Range;
@@ -108,7 +109,7 @@ impl Head {
         }
         self.goes_on = goes_on(flags);
         for _ in 0..records {
-            self.lengths.push(parser.varint_up_to(RECORD_BYTES_MAX)?);
+            self.lengths.push(parser.varint_up_to(ENTRY_BYTES_MAX)?);
         }
         if flags & flag::TIMED != 0 {
             let mut time = 0_i64;

@@ -11,6 +11,8 @@ use tambour_kernel::hash::crc32c;
 const MAGIC: [u8; 8] = *b"TMBROPEN";
 /// What is written. In version 1 no frame says that it goes on with a commit.
 const VERSION: u16 = 2;
+/// What is written where records have keys.
+const VERSION_KEYED: u16 = 3;
 const VERSION_MIN: u16 = 1;
 /// Bytes of the header, which is there twice.
 pub(super) const HEADER_BYTES: usize = 48;
@@ -24,13 +26,16 @@ pub(crate) struct OpenHeader {
     pub(crate) base: u64,
     /// Where the sums of its frames start.
     pub(crate) seed: u32,
+    /// Whether records have keys in front.
+    pub(crate) keyed: bool,
 }
 
 /// The start of a file: everything before the first frame.
 pub(crate) fn start(header: OpenHeader, dictionary: &Dictionary) -> Result<Vec<u8>, RecordError> {
     let stored = dictionary.store(3)?;
     let mut fields = MAGIC.to_vec();
-    fields.extend_from_slice(&VERSION.to_le_bytes());
+    let version = if header.keyed { VERSION_KEYED } else { VERSION };
+    fields.extend_from_slice(&version.to_le_bytes());
     fields.extend_from_slice(&[0; 2]);
     fields.extend_from_slice(&header.store.to_le_bytes());
     fields.extend_from_slice(&header.base.to_le_bytes());
@@ -57,11 +62,11 @@ pub(super) fn read_header(
     };
     let error = |(bad, at): (Damage, usize)| bad.within(path, at as u64);
     match (copy(0), copy(HEADER_BYTES)) {
-        (Ok((header, VERSION_MIN..=VERSION)), second) => {
+        (Ok((header, VERSION_MIN..=VERSION_KEYED)), second) => {
             damage.extend(second.err().map(error));
             Ok(header)
         }
-        (Err(first), Ok((header, VERSION_MIN..=VERSION))) => {
+        (Err(first), Ok((header, VERSION_MIN..=VERSION_KEYED))) => {
             damage.push(error(first));
             Ok(header)
         }
@@ -91,7 +96,8 @@ fn parse_header(bytes: &[u8]) -> Result<HeaderFields, Damage> {
     if length > DICTIONARY_STORED_MAX || base > u64::MAX / 2 {
         return Err(Damage::new(0, "fields of the header", "within the limits", "more"));
     }
-    Ok(((OpenHeader { store, base, seed }, length, sum), version))
+    let keyed = version == VERSION_KEYED;
+    Ok(((OpenHeader { store, base, seed, keyed }, length, sum), version))
 }
 
 const _: () = assert!(HEADER_BYTES == 8 + 2 + 2 + 8 + 8 + 4 + 4 + 4 + 4 + 4, "fields of a header");
@@ -103,9 +109,16 @@ mod tests {
 
     #[test]
     fn the_version_before_is_read_and_later_ones_are_not() {
-        let header = OpenHeader { store: 1, base: 9, seed: 7 };
+        let header = OpenHeader { store: 1, base: 9, seed: 7, keyed: false };
         let file = start(header, &Dictionary::default()).unwrap();
-        for (version, is_read) in [(0, false), (1, true), (VERSION, true), (VERSION + 1, false)] {
+        let versions = [
+            (0, false),
+            (1, true),
+            (VERSION, true),
+            (VERSION_KEYED, true),
+            (VERSION_KEYED + 1, false),
+        ];
+        for (version, is_read) in versions {
             let mut other = file.clone();
             for at in [0, HEADER_BYTES] {
                 other[at + 8..at + 10].copy_from_slice(&version.to_le_bytes());
@@ -113,7 +126,10 @@ mod tests {
                 other[at + HEADER_BYTES - 4..at + HEADER_BYTES].copy_from_slice(&sum.to_le_bytes());
             }
             match OpenSegment::parse(other, Path::new("file"), None, None) {
-                Ok(segment) => assert!(is_read && segment.header == header),
+                Ok(segment) => {
+                    let keyed = version == VERSION_KEYED;
+                    assert!(is_read && segment.header == OpenHeader { keyed, ..header });
+                }
                 Err(RecordError::Version { version: got, .. }) => {
                     assert!(!is_read && got == u64::from(version));
                 }

@@ -10,10 +10,12 @@ mod torn;
 
 use super::codec::{Codec, Decoder, GROUP_MARGIN};
 use super::dictionary::Dictionary;
+use super::entry::{ENTRY_BYTES_MAX, Entry};
 use super::error::Damage;
+use super::keys::index::KeyIndex;
 use super::scan::Scanned;
 use super::sealed::header::check_owner;
-use super::{RECORD_BYTES_MAX, RecordError, guard};
+use super::{RecordError, guard};
 pub(super) use cache::HeadCache;
 use frame::{HEAD_BYTES, Head, MAGICS, block_start};
 use header::{HEADER_BYTES, read_header};
@@ -21,12 +23,13 @@ pub(super) use header::{OpenHeader, start};
 use search::Candidates;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 pub(super) use tail::Tail;
 use tambour_kernel::hash::crc32c;
 use tambour_storage::Storage;
 
 /// Longest group that a block of an open segment decodes to.
-const GROUP_BYTES_MAX: usize = (64 << 10) + RECORD_BYTES_MAX;
+const GROUP_BYTES_MAX: usize = (64 << 10) + ENTRY_BYTES_MAX;
 /// Longest file that is read.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
@@ -61,6 +64,8 @@ pub(super) struct OpenSegment {
     pub(super) torn: bool,
     /// What that is.
     pub(super) tail: Tail,
+    /// Where keys are, once somebody has asked.
+    pub(super) key_index: OnceLock<KeyIndex>,
 }
 
 impl OpenSegment {
@@ -120,6 +125,7 @@ impl OpenSegment {
             damage,
             torn: false,
             tail: Tail::Nothing,
+            key_index: OnceLock::new(),
         };
         segment.find_frames(limit.unwrap_or(u64::MAX));
         Ok(segment)
@@ -403,7 +409,12 @@ impl OpenSegment {
                     }
                     let time = head.times.get(record).copied();
                     let time = time.filter(|time| *time != super::seal::NO_TIME);
-                    visit(Ok(Scanned { id, time, record: &bytes[start..at] }))?;
+                    visit(Ok(Scanned {
+                        id,
+                        time,
+                        record: &bytes[start..at],
+                        ..Scanned::default()
+                    }))?;
                 }
             }
             id = frame.first + frame.records;
@@ -432,6 +443,11 @@ impl OpenSegment {
         let got = decoded.len();
         let wrong = || Damage::new(payload_at, "bytes of a block", room, got).within(&self.path, 0);
         if got == room { Ok(decoded) } else { Err(wrong()) }
+    }
+
+    /// Stored bytes of a record, taken apart.
+    pub(super) fn entry<'a>(&self, stored: &'a [u8]) -> Result<Entry<'a>, RecordError> {
+        Entry::of(stored, self.header.keyed).map_err(|damage| damage.within(&self.path, 0))
     }
 
     /// Time of a record, if it has one.

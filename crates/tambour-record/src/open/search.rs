@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn heads_without_frames_cost_one_pass() {
         let (dictionary, header) =
-            (Dictionary::default(), OpenHeader { store: 1, base: 0, seed: 7 });
+            (Dictionary::default(), OpenHeader { store: 1, base: 0, seed: 7, keyed: false });
         let mut encoder = Encoder::new(Codec::Lz4, 1, &dictionary).unwrap();
         let batch: Batch = [&b"a record"[..]].into_iter().collect();
         let mut file = start(header, &dictionary).unwrap();

@@ -5,7 +5,10 @@ use super::meta::Draft;
 use crate::batch::Batch;
 use crate::codec::{Codec, Encoder};
 use crate::dictionary::Dictionary;
+use crate::entry::Entry;
+use crate::keys::index::{KeyIndex, hash};
 use crate::{RecordError, SEGMENT_BYTES_MAX, SEGMENT_RECORDS_MAX, guard};
+use std::path::Path;
 use tambour_kernel::hash::crc32c;
 
 /// How a segment is to be encoded.
@@ -50,6 +53,9 @@ pub(crate) fn build(
     }
     draft.lengths = records.lengths().map(|length| length as u64).collect();
     draft.times = records.times().to_vec();
+    if records.is_keyed() {
+        draft.keys = Some(key_index(store, records)?);
+    }
     let meta = draft.write(shape.group, &shape.dictionary.store(DICTIONARY_LEVEL)?);
     let span = |times: &[i64]| {
         (times.iter().copied().min().unwrap_or(0), times.iter().copied().max().unwrap_or(0))
@@ -62,6 +68,7 @@ pub(crate) fn build(
         codec: shape.codec,
         group: shape.group,
         timed: !draft.times.is_empty(),
+        keyed: records.is_keyed(),
         store,
         base,
         records: records.len() as u64,
@@ -81,6 +88,20 @@ pub(crate) fn build(
     guard::write(&meta, &mut file);
     file.extend_from_slice(&header);
     Ok(file)
+}
+
+/// The index of the keys of a segment.
+fn key_index(store: u64, records: &Batch) -> Result<Vec<u8>, RecordError> {
+    let mut entries = Vec::with_capacity(records.len());
+    for (number, stored) in records.iter().enumerate() {
+        let entry = Entry::of(stored, true);
+        let entry = entry.map_err(|damage| damage.within(Path::new("a batch"), number as u64))?;
+        #[expect(clippy::cast_possible_truncation, reason = "segments have less records")]
+        entries.extend(entry.key.map(|key| (hash(store, key), number as u32)));
+    }
+    let mut index = Vec::new();
+    KeyIndex::write(&mut entries, records.len(), &mut index);
+    Ok(index)
 }
 
 /// Readers refuse a segment of more.

@@ -3,9 +3,10 @@
 use super::build::seed;
 use crate::bytes::Parser;
 use crate::codec::Codec;
+use crate::entry::ENTRY_BYTES_MAX;
 use crate::error::Damage;
 use crate::layout::category_of;
-use crate::{GROUP_RECORDS_MAX, RECORD_BYTES_MAX, RecordError, SEGMENT_RECORDS_MAX};
+use crate::{GROUP_RECORDS_MAX, RecordError, SEGMENT_RECORDS_MAX};
 use std::path::Path;
 use tambour_kernel::hash::crc32c;
 
@@ -13,8 +14,9 @@ use tambour_kernel::hash::crc32c;
 pub(crate) const HEADER_BYTES: usize = 96;
 /// The first bytes of a sealed segment.
 pub(crate) const MAGIC: [u8; 8] = *b"TMBRSEAL";
-/// The version that this program writes and reads.
+/// The versions that this program writes and reads: without keys, and with them.
 const VERSION: u16 = 1;
+const VERSION_KEYED: u16 = 2;
 /// Flag: records have times.
 const TIMED: u8 = 1;
 
@@ -43,6 +45,8 @@ pub(crate) struct Header {
     pub(crate) group: usize,
     /// Whether records have times.
     pub(crate) timed: bool,
+    /// Whether records have keys in front, and an index of them is there.
+    pub(crate) keyed: bool,
     /// Number of the store.
     pub(crate) store: u64,
     /// Id of the first record.
@@ -80,7 +84,8 @@ impl Header {
     pub(crate) fn write(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        let version = if self.keyed { VERSION_KEYED } else { VERSION };
+        bytes.extend_from_slice(&version.to_le_bytes());
         bytes.push(self.codec.number());
         #[expect(clippy::cast_possible_truncation, reason = "at most 16")]
         bytes.push(self.group as u8);
@@ -123,7 +128,7 @@ impl Header {
         if sum != expected {
             return Err(Damage::sum(0, "header", expected, sum).into());
         }
-        if version != VERSION {
+        if !(VERSION..=VERSION_KEYED).contains(&version) {
             return Err(BadHeader::Version(version));
         }
         let limited = |at, what, value: u64, least: u64, most: u64| {
@@ -135,7 +140,7 @@ impl Header {
         limited(11, "records of a group", group.into(), 1, GROUP_RECORDS_MAX as u64)?;
         limited(12, "flags", flags.into(), 0, TIMED.into())?;
         limited(32, "records", records, 1, SEGMENT_RECORDS_MAX)?;
-        let bytes_max = (GROUP_RECORDS_MAX * RECORD_BYTES_MAX) as u64;
+        let bytes_max = (GROUP_RECORDS_MAX * ENTRY_BYTES_MAX) as u64;
         limited(64, "bytes of a group", group_bytes_max.into(), 0, bytes_max)?;
         let codec = Codec::of(codec)
             .ok_or_else(|| Damage::new(10, "number of a codec", "0 to 2", codec))?;
@@ -143,6 +148,7 @@ impl Header {
             codec,
             group: group.into(),
             timed: flags == TIMED,
+            keyed: version == VERSION_KEYED,
             store,
             base,
             records,

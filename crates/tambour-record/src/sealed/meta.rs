@@ -5,6 +5,7 @@ use super::header::Header;
 use crate::bytes::{Parser, put_length};
 use crate::dictionary::Dictionary;
 use crate::error::Damage;
+use crate::keys::index::KeyIndex;
 use crate::line::{BITS_MARGIN, Line, distance, narrow, pack};
 use std::ops::Range;
 
@@ -34,8 +35,10 @@ pub(crate) struct Meta {
     lengths: Vec<Lengths>,
     times: Vec<Line>,
     pub(crate) dictionary: Dictionary,
-    /// Bytes of index (groups and lengths), of times, and of the dictionary.
-    pub(crate) sizes: [usize; 3],
+    /// Empty where records have no keys.
+    pub(crate) keys: KeyIndex,
+    /// Bytes of index (groups and lengths), of times, of the dictionary, and of keys.
+    pub(crate) sizes: [usize; 4],
 }
 
 /// What a segment is made of, before it is written.
@@ -47,6 +50,8 @@ pub(super) struct Draft {
     pub(super) lengths: Vec<u64>,
     /// Times of all records, or none.
     pub(super) times: Vec<i64>,
+    /// The index of keys, where records have some.
+    pub(super) keys: Option<Vec<u8>>,
 }
 
 impl Draft {
@@ -68,11 +73,13 @@ impl Draft {
         for block in self.times.chunks(BLOCK_TIMES) {
             Line::write(block, &mut times);
         }
+        let mut parts = vec![&index[..], &times, dictionary];
+        parts.extend(self.keys.as_deref());
         let mut meta = Vec::new();
-        for part in [&index, &times, dictionary] {
+        for part in &parts {
             put_length(&mut meta, part.len());
         }
-        for part in [&index, &times, dictionary] {
+        for part in &parts {
             meta.extend_from_slice(part);
         }
         meta
@@ -97,8 +104,11 @@ impl Meta {
         let records = usize::try_from(header.records).map_err(too_many)?;
         let groups = records.div_ceil(header.group);
         let mut parser = Parser::new(&bytes);
-        let sizes = [parser.length()?, parser.length()?, parser.length()?];
-        let [index_bytes, time_bytes, dictionary_bytes] = sizes;
+        let mut sizes = [parser.length()?, parser.length()?, parser.length()?, 0];
+        if header.keyed {
+            sizes[3] = parser.length()?;
+        }
+        let [index_bytes, time_bytes, dictionary_bytes, key_bytes] = sizes;
         let start = parser.at();
         let mut lines = Vec::with_capacity(groups.div_ceil(BLOCK_GROUPS).min(bytes.len()));
         for first in (0..groups).step_by(BLOCK_GROUPS) {
@@ -131,11 +141,27 @@ impl Meta {
             return Err(Damage::new(start + index_bytes, "bytes of times", time_bytes, got));
         }
         let dictionary = Dictionary::restore(parser.take(dictionary_bytes)?)?;
+        let keys = if header.keyed {
+            KeyIndex::read(parser.take(key_bytes)?, records)?
+        } else {
+            KeyIndex::default()
+        };
         parser.end()?;
         bytes.truncate(start + index_bytes + time_bytes);
         bytes.resize(bytes.len() + BITS_MARGIN, 0);
         let (group, data_bytes) = (header.group, header.data_bytes);
-        Ok(Self { bytes, group, records, data_bytes, lines, lengths, times, dictionary, sizes })
+        Ok(Self {
+            bytes,
+            group,
+            records,
+            data_bytes,
+            lines,
+            lengths,
+            times,
+            dictionary,
+            keys,
+            sizes,
+        })
     }
 
     /// Where a group is in the data; the last four bytes are its sum.

@@ -6,9 +6,11 @@ pub(super) mod meta;
 
 use super::RecordError;
 use super::codec::{Decoder, GROUP_MARGIN};
+use super::entry::Entry;
 use super::error::Damage;
 use super::guard;
 use super::memory::{Budget, Resident};
+use super::search::WordIndex;
 use build::group_start;
 use header::{BadHeader, HEADER_BYTES, Header};
 use meta::Meta;
@@ -30,6 +32,8 @@ pub(super) struct Sealed {
     data: OnceLock<Option<Resident>>,
     budget: Budget,
     crc: Runnable<Crc32c>,
+    /// The index of words beside it, once somebody has asked.
+    pub(super) words: OnceLock<Option<WordIndex>>,
     /// What was found damaged, and made good, when the segment was opened.
     pub(super) repairs: Vec<RecordError>,
 }
@@ -101,7 +105,8 @@ impl Sealed {
         let meta = Meta::parse(bytes, &header).map_err(|damage| damage.within(path, meta_at))?;
         let crc = CRC32C_VARIANTS.best();
         let (path, data) = (path.to_owned(), OnceLock::new());
-        Ok(Self { header, meta, path, file, data, budget, crc, repairs })
+        let words = OnceLock::new();
+        Ok(Self { header, meta, path, file, data, budget, crc, words, repairs })
     }
 
     /// A decoder for the groups of this segment.
@@ -239,6 +244,19 @@ impl Sealed {
             .map_err(RecordError::file("read", &self.path))?;
         let (payload, guard) = bytes.split_at(length);
         guard::check(payload, guard).map_err(|damage| damage.within(&self.path, meta_at))
+    }
+
+    /// An index of keys that names others than there are.
+    pub(super) fn bad_keys(&self) -> RecordError {
+        let at = HEADER_BYTES as u64 + self.header.data_bytes;
+        Damage::new(0, "the index of keys", "those of the records", "others").within(&self.path, at)
+    }
+
+    /// Stored bytes of a record, taken apart.
+    #[inline]
+    pub(super) fn entry<'a>(&self, stored: &'a [u8]) -> Result<Entry<'a>, RecordError> {
+        Entry::of(stored, self.header.keyed)
+            .map_err(|damage| damage.within(&self.path, HEADER_BYTES as u64))
     }
 
     /// Length of the file.

@@ -196,12 +196,12 @@ fn a_version_from_the_future_is_unsupported() {
     let mut bytes = memory.read(&path, u64::MAX).unwrap();
     let end = bytes.len();
     for at in [0, end - 96] {
-        bytes[at + 8] = 2;
+        bytes[at + 8] = 3;
         let sum = tambour_kernel::hash::crc32c(0, &bytes[at..at + 92]);
         bytes[at + 92..at + 96].copy_from_slice(&sum.to_le_bytes());
     }
     memory.put(&path, &bytes);
     let error = reader(&dynamic(&memory)).unwrap().get(0).unwrap_err();
     assert_eq!(error.kind(), Kind::Unsupported);
-    assert!(error.to_string().contains("version 2"), "{error}");
+    assert!(error.to_string().contains("version 3"), "{error}");
 }

@@ -102,3 +102,54 @@ fn write_a_golden_store() {
     }
     assert_holds(&storage, &target);
 }
+
+fn keyed() -> PathBuf {
+    golden().with_file_name("2026-11-keys")
+}
+
+/// What the store with keys holds: 40 records sealed, of which 20 were updated in 5 that are open, then a deletion.
+fn keyed_batches() -> [Batch; 3] {
+    let key = |number: u64| format!("user:{number}").into_bytes();
+    let mut batches = [Batch::default(), Batch::default(), Batch::default()];
+    for id in 0..60 {
+        let (record, time) = record(id);
+        batches[usize::from(id >= 55)].push_keyed(&key(id % 40), &record, time).unwrap();
+    }
+    batches[1].push_mixed(b"a record without a key", None);
+    batches[2].push_deletion(&key(39), Some(5)).unwrap();
+    batches
+}
+
+#[test]
+fn keys_of_the_golden_store_are_found() {
+    let storage = disk();
+    let store = RecordStore::open(&storage, &keyed()).unwrap();
+    let view = Arc::new(store.view("default", &ViewOptions::default()).unwrap());
+    let mut reader = view.reader();
+    assert_eq!(view.ids(), 0..62);
+    for number in 0..39 {
+        let id = if number < 20 { number + 40 } else { number };
+        let key = format!("user:{number}");
+        assert_eq!(reader.find(key.as_bytes()).unwrap(), Some(id));
+        assert_eq!(reader.get_by_key(key.as_bytes()).unwrap(), Some(&record(id).0[..]));
+    }
+    assert_eq!(reader.find(b"user:39").unwrap(), None);
+    assert_eq!(reader.get(60).unwrap(), b"a record without a key");
+    let verified = verify(&storage, &keyed()).unwrap();
+    assert_eq!((verified.records, verified.damage.len()), (62, 0), "{:?}", verified.damage);
+}
+
+/// Makes the store with keys anew, in the directory that the variable `GOLDEN` names.
+#[test]
+#[ignore = "writes files; only for a new golden store"]
+fn write_a_golden_store_with_keys() {
+    let target = PathBuf::from(std::env::var_os("GOLDEN").unwrap());
+    let store = RecordStore::create(&disk(), &target, &Settings::default()).unwrap();
+    let writer = store.writer("default").unwrap();
+    let [sealed, open, deletion] = keyed_batches();
+    writer.append_batch(&sealed).unwrap();
+    let options = SealOptions { dictionary_bytes: 1024, ..SealOptions::default() };
+    writer.seal(&options, true).unwrap();
+    writer.append_batch(&open).unwrap();
+    writer.append_batch(&deletion).unwrap();
+}

@@ -7,8 +7,10 @@ mod damage;
 mod drift;
 mod flips;
 mod golden;
+mod keys;
 mod kill;
 mod round_trip;
+mod search;
 mod torn;
 
 use super::{Batch, Group, Reader, RecordError, RecordStore, SealOptions, Settings, ViewOptions};

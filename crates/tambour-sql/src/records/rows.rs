@@ -64,7 +64,7 @@ impl Rows {
     }
 
     pub(super) fn add(&mut self, scanned: Scanned<'_>) -> Result<()> {
-        let Scanned { id, time, record } = scanned;
+        let Scanned { id, time, record, .. } = scanned;
         if self.count == 0 {
             self.first = id;
         }

@@ -2,6 +2,7 @@
 
 use crate::argument::ByteSize;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Keep small records: an append-only log, compressed record by record, read by id
@@ -28,10 +29,14 @@ pub(crate) enum RecordsAction {
     Create(CreateArguments),
     /// Append records from files; they are durable when the command ends
     Append(AppendArguments),
-    /// Print records by their ids
+    /// Print records by their ids or keys
     Get(GetArguments),
     /// Print records in order: a range of ids, or of times
     Scan(ScanArguments),
+    /// Delete records by their keys
+    Delete(DeleteArguments),
+    /// Reclaim the space of records that were updated or deleted
+    Compact(CompactArguments),
     /// Print the last records, and with -f those that follow
     Tail(TailArguments),
     /// Write a dictionary to a file that `zstd -D` takes, or use one of a file
@@ -42,8 +47,10 @@ pub(crate) enum RecordsAction {
     Train(TrainArguments),
     /// Show what a store contains
     Stat(StatArguments),
+    /// Print the records that match a query, as `error AND (disk OR "file system") NOT test conn*`
+    Search(SearchArguments),
     /// Read and check everything
-    Verify(StatArguments),
+    Verify(VerifyRecordsArguments),
     /// Write all records to a file, as `append` reads them
     Export(ExportRecordsArguments),
     /// Copy what is intact in a damaged store into a new one
@@ -63,6 +70,13 @@ pub(crate) enum RecordFormat {
     Length,
     /// Each followed by a NUL
     Nul,
+}
+
+/// Indexes of segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordIndex {
+    /// All words of the records
+    Words,
 }
 
 /// Codecs of segments.
@@ -119,6 +133,12 @@ pub(crate) struct AppendArguments {
     /// Unit of times that are numbers
     #[arg(long, value_name = "UNIT", default_value = "ms")]
     pub(crate) time_unit: TimeUnit,
+    /// Field of JSON records that is their key, a text or a whole number: a later record takes the place of one with the same key
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) key: Option<String>,
+    /// Give segments that are sealed an index, for `records search`
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) index: Option<RecordIndex>,
     /// Records per commit
     #[arg(long, value_name = "N", default_value_t = 1000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
@@ -156,8 +176,14 @@ pub(crate) struct GetArguments {
     #[command(flatten)]
     pub(crate) log: LogArguments,
     /// Ids
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required_unless_present = "key", conflicts_with = "key")]
     pub(crate) ids: Vec<u64>,
+    /// Key of a record; may be repeated
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Vec<OsString>,
+    /// All records of the key that are there, oldest first, and not only the last
+    #[arg(long, requires = "key")]
+    pub(crate) all: bool,
     /// How to write them
     #[arg(long, value_name = "FORMAT", default_value = "lines")]
     pub(crate) format: RecordFormat,
@@ -175,6 +201,9 @@ pub(crate) struct ScanArguments {
     /// The id after the last
     #[arg(long, value_name = "ID")]
     pub(crate) to: Option<u64>,
+    /// Also records that were updated or deleted later
+    #[arg(long, conflicts_with_all = ["since", "until"])]
+    pub(crate) all: bool,
     /// Only records of this time or later: RFC 3339, or microseconds since 1970
     #[arg(long, value_name = "TIME", conflicts_with_all = ["from", "to"])]
     pub(crate) since: Option<String>,
@@ -187,6 +216,32 @@ pub(crate) struct ScanArguments {
     /// How to write them
     #[arg(long, value_name = "FORMAT", default_value = "lines")]
     pub(crate) format: RecordFormat,
+}
+
+/// Deletes.
+#[derive(Args, Debug)]
+pub(crate) struct DeleteArguments {
+    /// Where
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// Key of a record; may be repeated
+    #[arg(long, value_name = "KEY", required = true)]
+    pub(crate) key: Vec<OsString>,
+}
+
+/// Compacts.
+#[derive(Args, Debug)]
+pub(crate) struct CompactArguments {
+    /// What
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// Leave segments alone of which less than this many percent can be reclaimed
+    #[arg(long, value_name = "PERCENT", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) least: u8,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
 }
 
 /// Follows.
@@ -322,6 +377,44 @@ pub(crate) struct StatArguments {
     pub(crate) json: bool,
 }
 
+/// Searches.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  tambour records search events 'error AND disk NOT test' --limit 100
+  tambour records search events '\"connection reset\" OR timeout*' --count")]
+pub(crate) struct SearchArguments {
+    /// Where
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    /// Words, "phrases in quotes", beginnings* of words, with AND, OR, NOT and parentheses
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: String,
+    /// Most hits
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Print how many records match, and not the records
+    #[arg(long, conflicts_with = "limit")]
+    pub(crate) count: bool,
+    /// How to write the records
+    #[arg(long, value_name = "FORMAT", default_value = "lines")]
+    pub(crate) format: RecordFormat,
+    /// Print the hits with their ids, and how the search went, as one JSON object
+    #[arg(long, help_heading = "Output", conflicts_with = "format")]
+    pub(crate) json: bool,
+}
+
+/// Verifies.
+#[derive(Args, Debug)]
+pub(crate) struct VerifyRecordsArguments {
+    /// What
+    #[command(flatten)]
+    pub(crate) what: StatArguments,
+    /// First make indexes of words again that are lost or damaged
+    #[arg(long)]
+    pub(crate) repair: bool,
+}
+
 /// Exports.
 #[derive(Args, Debug)]
 pub(crate) struct ExportRecordsArguments {
@@ -376,12 +469,15 @@ impl RecordsAction {
         match self {
             Self::Append(arguments) => arguments.json,
             Self::Seal(arguments) => arguments.json,
+            Self::Compact(arguments) => arguments.json,
             Self::Train(arguments) => arguments.json,
-            Self::Stat(arguments) | Self::Verify(arguments) => arguments.json,
+            Self::Stat(arguments) => arguments.json,
+            Self::Verify(arguments) => arguments.what.json,
+            Self::Search(arguments) => arguments.json,
             Self::Salvage(arguments) => arguments.json,
             Self::Retain(arguments) => arguments.json,
             Self::Create(_) | Self::Get(_) | Self::Scan(_) | Self::Export(_) => false,
-            Self::Tail(_) | Self::Dictionary(_) => false,
+            Self::Tail(_) | Self::Dictionary(_) | Self::Delete(_) => false,
         }
     }
 }

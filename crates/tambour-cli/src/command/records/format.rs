@@ -198,6 +198,23 @@ pub(super) fn time_of(record: &[u8], field: &str, unit: TimeUnit) -> anyhow::Res
     }
 }
 
+/// The key of a JSON record.
+pub(super) fn key_of(record: &[u8], field: &str) -> anyhow::Result<String> {
+    let value: serde_json::Value = serde_json::from_slice(record).context("a key needs JSON")?;
+    match value.get(field) {
+        Some(serde_json::Value::String(text)) => Ok(text.clone()),
+        Some(serde_json::Value::Number(number)) if number.is_i64() || number.is_u64() => {
+            Ok(number.to_string())
+        }
+        None => anyhow::bail!("field `{field}` is not there; every record needs its key"),
+        Some(other) => {
+            anyhow::bail!(
+                "field `{field}` is not a key: {other}; use a text, or a number that is whole and has at most 64 bits"
+            )
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{time_of, write};

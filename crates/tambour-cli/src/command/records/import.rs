@@ -43,7 +43,7 @@ struct Piece {
 /// What has become of an import.
 #[derive(Debug, Default)]
 pub(super) struct Imported {
-    /// Raw bytes that were appended.
+    /// Raw bytes that were appended, with their keys.
     pub(super) bytes: u64,
 }
 
@@ -118,7 +118,14 @@ impl Source {
                     .with_context(|| records.place())?,
                 None => None,
             };
-            batch.push_mixed(record, time);
+            match &self.arguments.key {
+                Some(field) => {
+                    let key = format::key_of(record, field).with_context(|| records.place())?;
+                    let pushed = batch.push_keyed(key.as_bytes(), record, time);
+                    pushed.with_context(|| records.place())?;
+                }
+                None => batch.push_mixed(record, time),
+            }
             return Ok(true);
         }
     }

@@ -4,8 +4,10 @@ pub(crate) mod arguments;
 mod dictionary;
 mod format;
 mod import;
+mod keys;
 mod maintain;
 mod read;
+mod search;
 mod stat;
 mod tail;
 mod train;
@@ -25,6 +27,8 @@ pub(crate) fn run(action: &RecordsAction, console: Console) -> anyhow::Result<()
         RecordsAction::Append(arguments) => write::append(arguments, console),
         RecordsAction::Get(arguments) => read::get(arguments),
         RecordsAction::Scan(arguments) => read::scan(arguments),
+        RecordsAction::Delete(arguments) => keys::delete(arguments, console),
+        RecordsAction::Compact(arguments) => keys::compact(arguments, console),
         RecordsAction::Tail(arguments) => tail::run(arguments),
         RecordsAction::Dictionary(arguments) => dictionary::run(arguments, console),
         RecordsAction::Export(arguments) => read::export(arguments, console),
@@ -33,7 +37,13 @@ pub(crate) fn run(action: &RecordsAction, console: Console) -> anyhow::Result<()
         RecordsAction::Retain(arguments) => maintain::retain(arguments, console),
         RecordsAction::Train(arguments) => train::run(arguments, console),
         RecordsAction::Stat(arguments) => stat::inspect(&arguments.store, arguments.json),
-        RecordsAction::Verify(arguments) => verify(&arguments.store, arguments.json, console),
+        RecordsAction::Search(arguments) => search::run(arguments, console),
+        RecordsAction::Verify(arguments) => {
+            if arguments.repair {
+                search::repair(&arguments.what.store, console)?;
+            }
+            verify(&arguments.what.store, arguments.what.json, console)
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::{BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use tambour::record::{Reader, ViewOptions};
+use tambour::record::{Reader, Scanned, State, ViewOptions};
 
 /// A reader of a category. A few reads go to the file; many are worth memory.
 fn reader(store: &Path, category: &str, memory_bytes: u64) -> anyhow::Result<Reader> {
@@ -19,13 +19,36 @@ fn reader(store: &Path, category: &str, memory_bytes: u64) -> anyhow::Result<Rea
 }
 
 pub(super) fn get(arguments: &GetArguments) -> anyhow::Result<()> {
-    let memory_bytes = if arguments.ids.len() < 100 { 0 } else { 1 << 30 };
+    let memory_bytes = if arguments.ids.len() + arguments.key.len() < 100 { 0 } else { 1 << 30 };
     let mut reader = reader(&arguments.log.store, &arguments.log.category, memory_bytes)?;
     let mut target = stdout::data();
+    for key in &arguments.key {
+        let key = key.as_encoded_bytes();
+        if arguments.all {
+            let ids = reader.versions(key)?;
+            for id in &ids {
+                format::write(&mut target, arguments.format, reader.get(*id)?)?;
+            }
+            if !ids.is_empty() {
+                continue;
+            }
+        } else if let Some(record) = reader.get_by_key(key)? {
+            format::write(&mut target, arguments.format, record)?;
+            continue;
+        }
+        target.flush()?;
+        return Err(no_key(key).into());
+    }
     for id in &arguments.ids {
         format::write(&mut target, arguments.format, reader.get(*id)?)?;
     }
     Ok(target.flush()?)
+}
+
+/// The error of a key that is not there.
+pub(super) fn no_key(key: &[u8]) -> Failure {
+    let key = String::from_utf8_lossy(key);
+    Failure::NotFound(format!("no record has the key {key:?}"))
 }
 
 pub(super) fn scan(arguments: &ScanArguments) -> anyhow::Result<()> {
@@ -46,7 +69,11 @@ pub(super) fn scan(arguments: &ScanArguments) -> anyhow::Result<()> {
         reader.scan_time(times, |scanned| visit(scanned.record))?;
     } else {
         let ids = arguments.from..arguments.to.unwrap_or(u64::MAX);
-        reader.scan(ids, |scanned| visit(scanned.record))?;
+        let visit = |scanned: Scanned<'_>| match scanned.state {
+            State::Record => visit(scanned.record),
+            State::Deletion | State::Reclaimed => ControlFlow::Continue(()),
+        };
+        if arguments.all { reader.scan_all(ids, visit) } else { reader.scan(ids, visit) }?;
     }
     result?;
     Ok(target.flush()?)

@@ -1,6 +1,6 @@
 //! `records create` and `records append`.
 
-use super::arguments::{AppendArguments, CreateArguments};
+use super::arguments::{AppendArguments, CreateArguments, RecordIndex};
 use super::{import, maintain, open};
 use crate::clock::Start;
 use crate::output::{Console, quantity, stdout};
@@ -21,6 +21,16 @@ pub(super) fn append(arguments: &AppendArguments, console: Console) -> anyhow::R
     let store = open(&arguments.log.store)?;
     let writer = Arc::new(store.writer(&arguments.log.category)?);
     maintain::tell_found(&writer, console);
+    match arguments.index {
+        Some(RecordIndex::Words) => {
+            let made = writer.index_words()?;
+            if made > 0 {
+                let segments = quantity::counted(made as u64, "segment", "segments");
+                console.note(format_args!("made indexes of words for {segments}"));
+            }
+        }
+        None => {}
+    }
     let sealing = if arguments.seal {
         Some(writer.seal_in_background(&SealOptions::default())?)
     } else {
