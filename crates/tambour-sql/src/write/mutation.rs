@@ -23,8 +23,11 @@ use tambour_table::Table;
 use tambour_table::rewrite::{PartDraft, Rewrite};
 use tambour_table::schema::TableDefinition;
 
-/// The name of the part that is looked at; nobody types it.
-const PART: &str = "\u{1f}part";
+/// The name of the part of a table that is looked at; nobody types it. Changes of one table wait for each other, changes of
+/// several need not: each has a name of its own.
+fn part_name(table: &str) -> String {
+    format!("\u{1f}part of {table}")
+}
 
 impl Session {
     /// Removes the rows that match.
@@ -66,7 +69,7 @@ impl Session {
         let (mut count, mut touched) = (0, 0);
         for part in rewrite.table().part_names().to_vec() {
             let Some(only) = rewrite.table().only(&part) else { continue };
-            let matches = self.matches(&query, only).await?;
+            let matches = self.matches(&change.table, &query, only).await?;
             let mut found = Matches::new(matches, &targets, &change.table);
             if !found.begin().await? {
                 continue;
@@ -94,12 +97,17 @@ impl Session {
     }
 
     /// Runs the query over one part.
-    async fn matches(&self, query: &Query, part: Table) -> Result<Execution, SqlError> {
+    async fn matches(
+        &self,
+        table: &str,
+        query: &Query,
+        part: Table,
+    ) -> Result<Execution, SqlError> {
         let names: Vec<String> = part.columns().iter().map(|column| column.name.clone()).collect();
-        let name = TableReference::bare(PART);
+        let name = TableReference::bare(part_name(table));
         self.context().deregister_table(name.clone())?;
         self.context().register_table(name.clone(), Arc::new(Numbered::new(self, part)))?;
-        let planned = self.query_with(query, (PART.to_owned(), names)).await;
+        let planned = self.query_with(query, (part_name(table), names)).await;
         // What is planned keeps the part; the name is free for the next one.
         self.context().deregister_table(name)?;
         planned?.execute().await
@@ -141,8 +149,9 @@ fn targets(
 /// `SELECT row, value, … FROM part AS t WHERE condition ORDER BY row`.
 fn query(table: &str, assignments: &[(String, Expr)], condition: &Expr) -> Result<Query, SqlError> {
     let alias = table.replace('"', "\"\"");
+    let part = part_name(&alias);
     let text =
-        format!("SELECT \"{ROW}\" FROM \"{PART}\" AS \"{alias}\" WHERE 1 ORDER BY \"{ROW}\"");
+        format!("SELECT \"{ROW}\" FROM \"{part}\" AS \"{alias}\" WHERE 1 ORDER BY \"{ROW}\"");
     let mut query = dialect::parse_query(&text)?;
     if let SetExpr::Select(select) = &mut *query.body {
         select.selection = Some(condition.clone());

@@ -4,6 +4,7 @@
 use super::{assert_tidy, contents, definition, insert, merge_all, options, read, rows};
 use crate::TableError;
 use crate::insert::{Existing, InsertOptions};
+use crate::rewrite::Rewrite;
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
 use std::path::Path;
@@ -305,4 +306,23 @@ fn recompress() {
             assert_tidy(&dynamic(&again), Path::new(PATH));
         }
     }
+}
+
+/// A part is written anew without some of its rows, and another one is dropped: both or none.
+#[test]
+fn rewrite() {
+    let change = |storage: &Arc<dyn Storage>, _: &TableDefinition, _: &[RecordBatch; 2]| {
+        let path = Path::new(PATH);
+        let mut rewrite = Rewrite::begin(storage, path, "a test", options())?;
+        let parts = rewrite.table().part_names().to_vec();
+        let mut draft = rewrite.replace(&parts[0])?;
+        for batch in rewrite.rows(&parts[0])? {
+            let batch = batch?;
+            draft.write(&batch.slice(0, batch.num_rows() - 3))?;
+        }
+        rewrite.put(draft)?;
+        rewrite.drop_part(&parts[1])?;
+        rewrite.commit().map(|_| ())
+    };
+    scenario(2, change).try_everything();
 }
