@@ -148,8 +148,8 @@ fn default_type(
         None => return Err(wrong(name, "it takes an argument")),
     }
     match s.get(index) {
-        Some(default) if default.data_type != *result || default.constant.is_none() => {
-            Err(wrong(name, format!("the default must be a constant of type {result}")))
+        Some(default) if default.data_type != *result => {
+            Err(wrong(name, format!("the default must be of type {result}")))
         }
         _ => Ok(result.clone()),
     }

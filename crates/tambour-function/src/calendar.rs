@@ -68,7 +68,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new(
         "toDayOfYear",
         |n, s| part_type(n, s, DataType::UInt16),
-        |c| by_day::<UInt16Type>(c, |day| (day - civil::year_start(day) + 1) as u16),
+        |c| {
+            by_day::<UInt16Type>(c, |day| {
+                // ClickHouse's calendar gives the last day the number of the one before.
+                let day = day.min(civil::LAST_DAY - 1);
+                (day - civil::year_start(day) + 1) as u16
+            })
+        },
     )
     .aliases(&["dayOfYear"]),
     Function::new("toDayOfWeek", |n, s| mode_type(n, s, DataType::UInt8), day_of_week)

@@ -343,6 +343,11 @@ fn texts_to<T: ArrowPrimitiveType>(
     what: &str,
     read: impl Fn(&[u8]) -> Option<T::Native>,
 ) -> Result<ArrayRef, FunctionError> {
+    // Fixed strings end with zero bytes.
+    let read = |text: &[u8]| {
+        let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        read(&text[..end])
+    };
     let array: PrimitiveArray<T> = match failure {
         Failure::Error => texts.map_to(call, what, read)?,
         Failure::Zero => texts.map_to(call, what, |text| Some(read(text).unwrap_or_default()))?,

@@ -120,8 +120,8 @@ fn default_type(
     expect_count(name, s, 2..=3)?;
     let result = decimal_type(name, s.get(..2).unwrap_or_default(), precision)?;
     match s.get(2) {
-        Some(default) if default.data_type != result || default.constant.is_none() => {
-            Err(wrong(name, format!("the default must be a constant of type {result}")))
+        Some(default) if default.data_type != result => {
+            Err(wrong(name, format!("the default must be of type {result}")))
         }
         _ => Ok(result),
     }

@@ -144,8 +144,14 @@ fn element(call: &Call) -> Result<ArrayRef, FunctionError> {
         Some(Operand { data_type: DataType::Map(_, value), .. }) => super::is_nullable(value),
         _ => false,
     };
-    // Fields of tuples have defaults of their own: a tuple that is not there stays NULL.
-    if may_be_null || matches!(call.result, DataType::Tuple(_)) {
+    // Fields of tuples have defaults of their own.
+    let is_tuple = matches!(call.result, DataType::Tuple(_));
+    if is_tuple
+        && let Some(row) = found.iter().position(Option::is_none).filter(|row| !call.is_null(*row))
+    {
+        return Err(call.value_error(row, "there is no such tuple, and none stands for it"));
+    }
+    if may_be_null || is_tuple {
         let at = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok());
         return take(&elements, &found.into_iter().map(at).collect::<UInt32Array>());
     }

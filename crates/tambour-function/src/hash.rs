@@ -104,6 +104,17 @@ impl Kind {
         mixed_64(u64::from_le_bytes(word))
     }
 
+    fn is_murmur(self) -> bool {
+        matches!(
+            self,
+            Self::Murmur2Narrow
+                | Self::Murmur2
+                | Self::Murmur2Gcc
+                | Self::Murmur3Narrow
+                | Self::Murmur3
+        )
+    }
+
     /// The length of an array.
     fn of_length(self, length: u64) -> u64 {
         match self {
@@ -192,6 +203,10 @@ impl Joined {
 
     fn add(&mut self, name: &'static str, operand: &Operand) -> Result<(), FunctionError> {
         let operand = undress(operand)?;
+        let is_nested = super::access::is_nested(&operand.data_type);
+        if is_nested && self.kind.is_murmur() {
+            return Err(wrong(name, format!("it does not take {}", operand.data_type)));
+        }
         match &operand.data_type {
             DataType::Tuple(elements) => {
                 let columns = operand.values.as_struct().columns();

@@ -116,16 +116,16 @@ fn of_java(text: &[u8]) -> i32 {
         .fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed())))
 }
 
-/// The checksum of ECMA-182 with its bits in the other order.
+/// The checksum of ECMA-182 with its bits in the other order, from 0 on.
 fn crc_64(text: &[u8]) -> u64 {
-    let mut sum = u64::MAX;
+    let mut sum = 0;
     for byte in text {
         sum ^= u64::from(*byte);
         for _ in 0..8 {
             sum = sum >> 1 ^ if sum & 1 == 1 { 0xc96c_5795_d787_0f42 } else { 0 };
         }
     }
-    !sum
+    sum
 }
 
 fn word_32(bytes: &[u8]) -> u32 {
@@ -243,6 +243,7 @@ mod tests {
         let (low, high) = murmur_3_128(text);
         assert_eq!(low ^ high, 17_951_124_086_394_839_338);
         assert_eq!(crc_64(b"a"), 3_219_832_958_944_941_148);
+        assert_eq!(crc_64(b"123456789"), 0x2b9c_7ee4_e278_0c8a);
         assert_eq!(of_java("é".as_bytes()), -1_978);
     }
 }

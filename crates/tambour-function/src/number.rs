@@ -159,7 +159,7 @@ fn assume_not_null(call: &Call) -> Result<ArrayRef, FunctionError> {
     with_default(&values, &nulls, &default)
 }
 
-/// Values with another one, the first of its array, in the place of NULLs.
+/// Values with others in the place of NULLs, one for all or one for each.
 pub(super) fn filled(values: &ArrayRef, default: &ArrayRef) -> Result<ArrayRef, FunctionError> {
     match values.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
         Some(nulls) => with_default(values, &nulls, default),
@@ -172,8 +172,9 @@ fn with_default(
     nulls: &NullBuffer,
     default: &ArrayRef,
 ) -> Result<ArrayRef, FunctionError> {
-    let places: Vec<(usize, usize)> =
-        (0..values.len()).map(|row| if nulls.is_null(row) { (1, 0) } else { (0, row) }).collect();
+    let of_row = |row: usize| if default.len() == values.len() { row } else { 0 };
+    let place = |row: usize| if nulls.is_null(row) { (1, of_row(row)) } else { (0, row) };
+    let places: Vec<(usize, usize)> = (0..values.len()).map(place).collect();
     interleave(&[values.as_ref(), default.as_ref()], &places)
         .map_err(FunctionError::arrow("fill in defaults"))
 }

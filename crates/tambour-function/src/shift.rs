@@ -84,6 +84,10 @@ impl Unit {
             _ => None,
         }
     }
+    /// True for months and what is made of them.
+    fn is_of_calendar(self) -> bool {
+        matches!(self, Self::Month | Self::Quarter | Self::Year)
+    }
     /// True if a day that is moved by so many leaves the calendar.
     fn leaves(self, day: i32, count: i64) -> bool {
         let months = match self {
@@ -190,10 +194,12 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
             .map(|row| {
                 let tick = instants.value(row);
                 let (second, rest) = (tick.div_euclid(per_second), tick.rem_euclid(per_second));
-                if is_wide && unit.leaves(clock.day(second), count(row)) {
+                if (is_wide || unit.is_of_calendar()) && unit.leaves(clock.day(second), count(row))
+                {
                     return left(row, tick);
                 }
                 let moved = move_instant(clock, &zone, second, unit, count(row));
+                let moved = if is_wide || !unit.is_of_calendar() { moved } else { moved.max(0) };
                 Ok(moved.saturating_mul(per_second).saturating_add(rest))
             })
             .collect::<Result<_, _>>())?,
@@ -212,10 +218,13 @@ fn shift_days(
     let is_narrow = matches!(call.result, DataType::Date);
     let moved = (0..days.len()).map(|row| {
         let day = unit.move_day(days.value(row), count(row));
-        if !is_narrow && !call.is_null(row) && unit.leaves(days.value(row), count(row)) {
+        let must_stay = !is_narrow || unit.is_of_calendar();
+        if must_stay && !call.is_null(row) && unit.leaves(days.value(row), count(row)) {
             let problem = "the result is outside of the years 1900 to 2299";
             return Err(call.value_error(row, problem));
         }
+        // Months before the first one end there, days wrap around.
+        let day = if is_narrow && unit.is_of_calendar() { day.max(0) } else { day };
         Ok(if is_narrow { i32::from(day as u16) } else { civil::clamp(day) })
     });
     let moved = moved.collect::<Result<Vec<i32>, _>>()?;

@@ -38,18 +38,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     .aliases(&["octet_length"]),
     Function::new("lengthUTF8", |n, s| text_type(n, s, 1, DataType::UInt64), length_utf8)
         .aliases(&["char_length", "character_length"]),
-    Function::new(
-        "empty",
-        |n, s| sized_type(n, s, DataType::UInt8),
-        |c| sizes::<UInt8Type>(c, |length| u8::from(length == 0)),
-    )
-    .predicate(),
-    Function::new(
-        "notEmpty",
-        |n, s| sized_type(n, s, DataType::UInt8),
-        |c| sizes::<UInt8Type>(c, |length| u8::from(length != 0)),
-    )
-    .predicate(),
+    Function::new("empty", |n, s| sized_type(n, s, DataType::UInt8), |c| emptiness(c, true))
+        .predicate(),
+    Function::new("notEmpty", |n, s| sized_type(n, s, DataType::UInt8), |c| emptiness(c, false))
+        .predicate(),
     Function::new(
         "startsWith",
         |n, s| text_type(n, s, 2, DataType::UInt8),
@@ -237,6 +229,18 @@ fn sizes<T: ArrowPrimitiveType>(
         }
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(lengths.into(), values.logical_nulls())))
+}
+
+/// Whether values are empty; a fixed string is if it holds zero bytes only.
+fn emptiness(call: &Call, wanted: bool) -> Result<ArrayRef, FunctionError> {
+    let values = call.values(0)?;
+    if !matches!(values.data_type(), ArrowType::FixedSizeBinary(_)) {
+        return sizes::<UInt8Type>(call, |length| u8::from((length == 0) == wanted));
+    }
+    let texts = Texts::of(&values);
+    let is_empty = |text: &[u8]| text.iter().all(|byte| *byte == 0);
+    let flag = |text: &[u8]| Some(u8::from(is_empty(text) == wanted));
+    Ok(Arc::new(texts.map_to::<UInt8Type>(call, "a text", flag)?))
 }
 
 /// Code points: bytes that do not continue one.

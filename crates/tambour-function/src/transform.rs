@@ -1,6 +1,6 @@
 //! `transform`: values by a list of pairs.
 
-use super::access::{Lists, supertype, type_at, widened};
+use super::access::{supertype, type_at, widened};
 use super::array::compare_items;
 use super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
@@ -11,17 +11,11 @@ use tambour_part::types::DataType;
 /// The function of this room.
 pub(super) const FUNCTIONS: &[Function] = &[Function::new("transform", transform_type, transform)];
 
-/// The item type of a constant array without NULLs.
-fn constant_item(
-    name: &'static str,
-    s: &[Signature],
-    index: usize,
-) -> Result<DataType, FunctionError> {
-    let problem = || wrong(name, "the second and the third argument must be constant arrays");
+/// The item type of an array.
+fn listed(name: &'static str, s: &[Signature], index: usize) -> Result<DataType, FunctionError> {
+    let problem = || wrong(name, "the second and the third argument must be arrays");
     match s.get(index) {
-        Some(Signature { data_type: DataType::Array(item), constant: Some(_) }) => {
-            Ok(bare(item).clone())
-        }
+        Some(Signature { data_type: DataType::Array(item), .. }) => Ok(bare(item).clone()),
         _ => Err(problem()),
     }
 }
@@ -38,7 +32,7 @@ fn common(
 
 fn transform_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 3..=4)?;
-    let (from, to) = (constant_item(name, s, 1)?, constant_item(name, s, 2)?);
+    let (from, to) = (listed(name, s, 1)?, listed(name, s, 2)?);
     common(name, type_at(s, 0), &from)?;
     if matches!(from, DataType::Float32 | DataType::Float64) {
         return Err(wrong(name, "it does not take floats"));
@@ -51,12 +45,8 @@ fn transform(call: &Call) -> Result<ArrayRef, FunctionError> {
         let operand = call.operand(index)?;
         Ok(Operand { values: call.values(index)?, is_constant: false, ..operand.clone() })
     };
-    let constant = |index: usize| -> Result<Lists, FunctionError> {
-        let operands = std::slice::from_ref(call.operand(index)?);
-        Call { name: call.name, operands, result: call.result, rows: 1 }.lists(0)
-    };
-    let (from, to) = (constant(1)?, constant(2)?);
-    if from.range(0).len() != to.range(0).len() {
+    let (from, to) = (call.lists(1)?, call.lists(2)?);
+    if (0..call.rows).any(|row| from.range(row).len() != to.range(row).len()) {
         return Err(wrong(call.name, "the arrays must have the same length"));
     }
     if from.items.values.null_count() + to.items.values.null_count() > 0 {
@@ -78,8 +68,8 @@ fn transform(call: &Call) -> Result<ArrayRef, FunctionError> {
     let others = widened(&operand(if call.operands.len() > 3 { 3 } else { 0 })?.values, result)?;
     let places: Vec<(usize, usize)> = (0..call.rows)
         .map(|row| {
-            let found = from.range(0).find(|at| right.get(*at) == left.get(row));
-            found.map_or((1, row), |at| (0, to.range(0).start + at - from.range(0).start))
+            let found = from.range(row).find(|at| right.get(*at) == left.get(row));
+            found.map_or((1, row), |at| (0, to.range(row).start + at - from.range(row).start))
         })
         .collect();
     interleave(&[targets.as_ref(), others.as_ref()], &places)

@@ -148,6 +148,10 @@ fn running(call: &Call, not_negative: bool) -> Result<ArrayRef, FunctionError> {
                 let mut sum = 0_i128;
                 for at in lists.range(row) {
                     sum = sum.wrapping_add(items[at]);
+                    // The sum wraps around before it is looked at.
+                    if *item == DataType::Int64 {
+                        sum = i128::from(sum as i64);
+                    }
                     if not_negative && sum < 0 {
                         sum = 0;
                     }

@@ -79,7 +79,8 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
             }
         }
         Expr::Cast { expr: inner, data_type, .. } if *data_type != DataType::Boolean => {
-            let plain = if matches!(data_type, DataType::Nullable(_)) {
+            let plain = if matches!(data_type, DataType::Nullable(_) | DataType::LowCardinality(_))
+            {
                 None
             } else {
                 conversion(data_type)

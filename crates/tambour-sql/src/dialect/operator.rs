@@ -32,7 +32,6 @@ pub(super) const NAMES: &[&str] = &[
     "toNullable",
     "ignore",
     "ifNotFinite",
-    "currentDatabase",
     "toLowCardinality",
     "tuplePlus",
     "tupleMinus",
@@ -87,9 +86,6 @@ pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr
     }
     if name == "ignore" {
         return Ok(Some(Expr::value(Value::Number("0".to_owned(), false))));
-    }
-    if name == "currentDatabase" {
-        return Ok(Some(Expr::value(Value::SingleQuotedString("default".to_owned()))));
     }
     if name == "ifNotFinite" {
         let Ok([value, other]) = <[Expr; 2]>::try_from(all) else {

@@ -59,6 +59,22 @@ impl Wrapped {
     }
 }
 
+impl Wrapped {
+    /// `CAST(NULL, 'Nullable(T)')`.
+    fn of_bare_null(&self, constants: &[Option<&ScalarValue>]) -> Result<FieldRef> {
+        let name = constants.get(1).copied().flatten().and_then(super::literal::text);
+        match name.map(str::parse::<DataType>) {
+            Some(Ok(data_type)) if is_nullable(&data_type) => {
+                Ok(Arc::new(data_type.field(self.name(), Strings::Utf8).with_nullable(true)))
+            }
+            _ => plan_err!(
+                "NULL cannot be converted to {}; write Nullable(...)",
+                name.unwrap_or("this type")
+            ),
+        }
+    }
+}
+
 impl PartialEq for Wrapped {
     fn eq(&self, other: &Self) -> bool {
         self.function.name() == other.function.name()
@@ -208,6 +224,9 @@ impl ScalarUDFImpl for Wrapped {
         if has_null && !self.function.takes_null_values() {
             return Ok(Arc::new(self.of_null(args.arg_fields)));
         }
+        if has_null && self.name() == "CAST" {
+            return self.of_bare_null(args.scalar_arguments);
+        }
         let arg_fields = &typed_nulls(args.arg_fields);
         let arguments: Vec<Signature> = arg_fields
             .iter()
@@ -239,6 +258,10 @@ impl ScalarUDFImpl for Wrapped {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let has_null = args.arg_fields.iter().any(|field| field.data_type().is_null());
         if has_null && !self.function.takes_null_values() {
+            let null = ScalarValue::try_from(args.return_field.data_type())?;
+            return Ok(ColumnarValue::Scalar(null));
+        }
+        if has_null && self.name() == "CAST" {
             let null = ScalarValue::try_from(args.return_field.data_type())?;
             return Ok(ColumnarValue::Scalar(null));
         }
