@@ -46,6 +46,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod tournament;
+mod trust;
 pub mod verify;
 pub mod widen;
 

@@ -6,6 +6,7 @@ use super::locked::live_part;
 use super::name::PartName;
 use super::parallel::in_parallel;
 use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
+use super::trust::is_sorted_by;
 use super::widen::widens;
 use crate::TableError;
 use crate::schema::TableDefinition;
@@ -89,7 +90,16 @@ fn open_parts(
     let opened = in_parallel(&names, |name| {
         open_part(storage, &path.join(name), granularity).map_err(TableError::part(path, name))
     })?;
-    assemble(storage, path, found.definition, names.into_iter().zip(opened).collect())
+    let mut table =
+        assemble(storage, path, found.definition, names.into_iter().zip(opened).collect())?;
+    if let Some(definition) = &mut table.definition
+        && !is_sorted_by(path, definition, &table.parts)
+    {
+        // Nothing is left out by a key that the parts do not have, and nothing is taken as sorted.
+        definition.order_by.clear();
+        definition.primary_key.clear();
+    }
+    Ok(table)
 }
 
 /// Finds the parts of a directory that has no sidecar.
@@ -133,7 +143,17 @@ pub(super) fn adopt(
         }
     };
     let (live, covered) = (found.live.clone(), found.covered.clone());
+    let stated = found.definition.as_ref().map(|it| it.order_by.clone()).unwrap_or_default();
     let table = open_parts(storage, path, *found)?;
+    if table.definition().is_some_and(|it| it.order_by != stated) {
+        let keys: Vec<String> = stated.iter().map(ToString::to_string).collect();
+        return Err(TableError::DefinitionDiffers {
+            table: path.to_owned(),
+            clause: "ORDER BY",
+            expected: "parts in another order".to_owned(),
+            got: format!("({}) in the .sql file", keys.join(", ")),
+        });
+    }
     let statement = table.definition().map(TableDefinition::stored).unwrap_or_default();
     let mut sidecar = Sidecar::new(statement);
     for (name, part) in live.iter().zip(table.parts()) {
@@ -347,7 +367,7 @@ fn live_set<'a>(
 }
 
 /// The statement in create.sql, or in the only .sql file.
-fn definition_beside<'a>(
+pub(super) fn definition_beside<'a>(
     storage: &Arc<dyn Storage>,
     path: &Path,
     files: impl Iterator<Item = &'a str>,

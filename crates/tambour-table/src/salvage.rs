@@ -4,15 +4,20 @@
 //! left out. What is lost is listed, with the place and the reason. Damage is found granule by granule, and what a block
 //! holds is believed only if its checksum is right.
 
+use super::fill::Fill;
 use super::insert::{Existing, Insert, InsertOptions};
-use super::open::load_sidecar;
+use super::name::PartName;
+use super::open::{self, load_sidecar};
 use crate::TableError;
+use crate::schema::expression::Expression;
 use crate::schema::{ColumnDefinition, TableDefinition};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use tambour_part::part::{OpenOptions, ReadRequest};
-use tambour_part::types::Strings;
+use tambour_part::part::{Derive, OpenOptions, ReadRequest};
+use tambour_part::types::{Column, Strings, arrow_schema};
 use tambour_part::{Part, PartError, Place};
 use tambour_storage::Storage;
 
@@ -50,25 +55,50 @@ impl Salvage {
     }
 }
 
-/// Salvages the part at `path` into a new table at `target`. The definition is that of the table around the part, where
-/// there is one, else one without keys: rows stay in their order.
+/// How to salvage.
+#[derive(Clone, Debug)]
+pub struct SalvageOptions {
+    /// The table that the part is of, if no file says it.
+    pub definition: Option<TableDefinition>,
+    /// Keep rows of which some columns are lost, with defaults there.
+    pub fill: bool,
+    /// Threads.
+    pub threads: usize,
+}
+
+impl Default for SalvageOptions {
+    /// Only whole rows, one thread.
+    fn default() -> Self {
+        Self { definition: None, fill: false, threads: 1 }
+    }
+}
+
+/// Salvages the part at `path` into a new table at `target`. The definition is the one given, or that of the table around the part,
+/// where there is one, else one without keys: rows stay in their order. Types that the part does not tell any more come from
+/// there, too, or from a part beside it.
 ///
 /// An error means that nothing could be saved, or that the table could not be written; then there is none.
 pub fn salvage(
     storage: &Arc<dyn Storage>,
     path: &Path,
     target: &Path,
-    threads: usize,
+    options: &SalvageOptions,
 ) -> Result<Salvage, TableError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let table = path.parent().unwrap_or(path);
-    let surrounding = surrounding_definition(storage, table);
-    let options = OpenOptions {
+    let surrounding = options.definition.clone();
+    let surrounding = surrounding.or_else(|| surrounding_definition(storage, table));
+    let columns = match &surrounding {
+        Some(known) => Some(known.plain_columns()),
+        None => sibling_columns(storage, table, &name),
+    };
+    let opening = OpenOptions {
         index_granularity: surrounding.as_ref().map(|known| known.index_granularity() as u64),
         damaged: true,
+        columns,
         ..OpenOptions::default()
     };
-    let part = Part::open_with(storage, path, &options).map(Arc::new);
+    let part = Part::open_with(storage, path, &opening).map(Arc::new);
     let part = part.map_err(TableError::part(table, &name))?;
 
     let mut result = Salvage { rows: part.rows(), ..Salvage::default() };
@@ -76,8 +106,8 @@ pub fn salvage(
         let (column, reason) = (column.name.clone(), column.reason.clone());
         result.losses.push(Loss { column, rows: None, reason });
     }
-    let (columns, good) = sound_columns(&part, &mut result.losses);
-    if columns.is_empty() {
+    let found = sound_columns(&part, &mut result.losses);
+    if found.is_empty() {
         let reason = result.losses.first().map_or("it has no columns", |loss| loss.reason.as_str());
         let reason = format!("no column can be read: {reason}");
         return Err(TableError::part(table, &name)(PartError::malformed(
@@ -85,13 +115,17 @@ pub fn salvage(
             reason,
         )));
     }
-    let definition = definition(&part, &columns, surrounding, target);
-    let options = InsertOptions { existing: Existing::Refuse, threads, ..InsertOptions::default() };
-    let mut insert = Insert::begin(storage, target, &definition, options)?;
-    let request =
-        ReadRequest { columns, granules: good, batch_rows: BATCH_ROWS, strings: Strings::Binary };
-    result.columns_saved = request.columns.len();
-    match copy(&part, request, &mut insert, &|cause| TableError::part(table, &name)(cause)) {
+    let definition = definition(&part, &found, surrounding, (target, options.fill));
+    let inserting = InsertOptions {
+        existing: Existing::Refuse,
+        threads: options.threads,
+        ..InsertOptions::default()
+    };
+    let mut insert = Insert::begin(storage, target, &definition, inserting)?;
+    result.columns_saved = found.len();
+    let copying =
+        Copying { part: &part, found: &found, definition: &definition, fill: options.fill };
+    match copying.run(&mut insert, &|cause| TableError::part(table, &name)(cause)) {
         Ok(rows) => result.rows_saved = rows,
         Err(error) => {
             insert.abort()?;
@@ -102,33 +136,61 @@ pub fn salvage(
     Ok(result)
 }
 
-/// What the sidecar of the directory around the part says, as far as that can be read.
+/// What the sidecar of the directory around the part says, or a .sql file there, as far as that can be read.
 fn surrounding_definition(storage: &Arc<dyn Storage>, table: &Path) -> Option<TableDefinition> {
-    let sidecar = load_sidecar(storage.as_ref(), table).ok().flatten()?;
-    TableDefinition::parse(&sidecar.statement).ok()
-}
-
-/// The columns of which something can be read, and the granules at which all of these can. What is lost is added.
-fn sound_columns(part: &Arc<Part>, losses: &mut Vec<Loss>) -> (Vec<usize>, Vec<Range<usize>>) {
-    let mut sound = Vec::new();
-    let mut good = vec![true; part.granules().len()];
-    let mut lost_rows = Vec::new();
-    for (index, column) in part.columns().iter().enumerate() {
-        let bad = bad_granules(part, index);
-        if bad.len() == good.len() && !good.is_empty() {
-            let reason = bad.into_iter().next().map(|(_, error)| reason(&error));
-            let (column, reason) = (column.name.clone(), reason.unwrap_or_default());
-            losses.push(Loss { column, rows: None, reason });
-            continue;
-        }
-        sound.push(index);
-        lost_rows.extend(lost_ranges(part, &column.name, &bad));
-        for (granule, _) in bad {
-            good[granule] = false;
+    match load_sidecar(storage.as_ref(), table) {
+        Ok(Some(sidecar)) => TableDefinition::parse(&sidecar.statement).ok(),
+        _ => {
+            let entries = storage.list(table).ok()?;
+            let names = entries.iter().map(|entry| entry.name.as_str());
+            open::definition_beside(storage, table, names).ok().flatten()
         }
     }
+}
+
+/// The columns of a sound part beside this one.
+fn sibling_columns(storage: &Arc<dyn Storage>, table: &Path, name: &str) -> Option<Vec<Column>> {
+    PartName::parse(name)?;
+    let entries = storage.list(table).ok()?;
+    let siblings = entries.iter().filter(|entry| {
+        entry.is_directory && entry.name != name && PartName::parse(&entry.name).is_some()
+    });
+    let mut opened =
+        siblings.filter_map(|entry| Part::open(storage, &table.join(&entry.name)).ok());
+    opened.next().map(|part| part.columns().to_vec())
+}
+
+/// A column of which something can be read: its index, and the granules that are bad.
+struct Found {
+    index: usize,
+    bad: HashSet<usize>,
+}
+
+/// The columns of which something can be read. What is lost is added to the losses.
+fn sound_columns(part: &Arc<Part>, losses: &mut Vec<Loss>) -> Vec<Found> {
+    let mut sound = Vec::new();
+    let mut lost_rows = Vec::new();
+    let count = part.granules().len();
+    for (index, column) in part.columns().iter().enumerate() {
+        let bad = bad_granules(part, index);
+        let mut fault = bad.first().filter(|_| bad.len() == count).map(|(_, error)| reason(error));
+        if bad.is_empty()
+            && let Err(error) = part.check_files(index)
+        {
+            fault = Some(format!(
+                "every block is sound, and yet the file is another: {}",
+                reason(&error)
+            ));
+        }
+        if let Some(reason) = fault {
+            losses.push(Loss { column: column.name.clone(), rows: None, reason });
+            continue;
+        }
+        lost_rows.extend(lost_ranges(part, &column.name, &bad));
+        sound.push(Found { index, bad: bad.into_iter().map(|(granule, _)| granule).collect() });
+    }
     losses.extend(lost_rows);
-    (sound, ranges(&good))
+    sound
 }
 
 /// Reads a column granule by granule; those that cannot be read, with the reasons.
@@ -195,52 +257,121 @@ fn reason(error: &PartError) -> String {
     text
 }
 
-/// Where it is true.
-fn ranges(good: &[bool]) -> Vec<Range<usize>> {
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    for (at, _) in good.iter().enumerate().filter(|(_, good)| **good) {
-        match ranges.last_mut() {
-            Some(range) if range.end == at => range.end += 1,
-            _ => ranges.push(at..at + 1),
-        }
-    }
-    ranges
-}
-
-/// The definition of the new table.
+/// The definition of the new table: the known one as far as its columns are saved, or will be filled.
 fn definition(
     part: &Part,
-    columns: &[usize],
+    found: &[Found],
     surrounding: Option<TableDefinition>,
-    target: &Path,
+    (target, fill): (&Path, bool),
 ) -> TableDefinition {
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let columns: Vec<_> = columns.iter().map(|index| &part.columns()[*index]).collect();
-    let whole = columns.len() == part.columns().len() + part.unreadable_columns().len();
-    if let Some(known) = surrounding
-        && whole
-        && known.plain_columns().iter().eq(columns.iter().copied())
-    {
-        return TableDefinition { name, ..known };
-    }
-    let plain = |column: &&tambour_part::types::Column| {
-        ColumnDefinition::new(column.name.clone(), column.data_type.clone())
+    let saved: Vec<&Column> = found.iter().map(|it| &part.columns()[it.index]).collect();
+    let plain =
+        |column: &&Column| ColumnDefinition::new(column.name.clone(), column.data_type.clone());
+    let Some(mut known) = surrounding else {
+        return TableDefinition::new(name, saved.iter().map(plain).collect());
     };
-    TableDefinition::new(name, columns.iter().map(plain).collect())
+    let find = |name: &str| saved.iter().find(|column| column.name == name);
+    known.columns.retain(|it| {
+        let is_fillable = fill && !it.column.data_type.is_foreign();
+        is_fillable || find(&it.column.name).is_some()
+    });
+    for column in &mut known.columns {
+        if let Some(saved) = find(&column.column.name) {
+            column.column.data_type = saved.data_type.clone();
+        }
+    }
+    let columns = known.plain_columns();
+    let is_kept = |expression: &Expression| expression.data_type(&columns).is_ok();
+    let has_all = |saved: &&&Column| columns.iter().any(|column| column.name == saved.name);
+    if !saved.iter().all(|saved| has_all(&saved)) {
+        return TableDefinition::new(name, saved.iter().map(plain).collect());
+    }
+    if !known.order_by.iter().all(is_kept) || !known.primary_key.iter().all(is_kept) {
+        (known.order_by, known.primary_key) = (Vec::new(), Vec::new());
+    }
+    if !known.partition_by.iter().all(is_kept) {
+        known.partition_by.clear();
+    }
+    TableDefinition { name, ..known }
 }
 
-/// All good rows, from the part to the table; how many they are.
-fn copy(
-    part: &Arc<Part>,
-    request: ReadRequest,
-    insert: &mut Insert,
-    wrap: &dyn Fn(PartError) -> TableError,
-) -> Result<u64, TableError> {
-    let mut rows = 0;
-    for batch in part.read(request).map_err(wrap)? {
-        let batch = batch.map_err(wrap)?;
-        rows += batch.num_rows() as u64;
-        insert.write(batch)?;
+/// From the part to the table.
+struct Copying<'a> {
+    part: &'a Arc<Part>,
+    found: &'a [Found],
+    definition: &'a TableDefinition,
+    fill: bool,
+}
+
+impl Copying<'_> {
+    /// All rows that are kept; how many they are.
+    fn run(
+        &self,
+        insert: &mut Insert,
+        wrap: &dyn Fn(PartError) -> TableError,
+    ) -> Result<u64, TableError> {
+        let mut rows = 0;
+        let count = self.part.granules().len();
+        let bad_at = |granule: usize| -> Vec<usize> {
+            let bad = self.found.iter().filter(|it| it.bad.contains(&granule));
+            bad.map(|it| it.index).collect()
+        };
+        let mut start = 0;
+        while start < count {
+            // Granules that follow each other with the same columns lost.
+            let lost = bad_at(start);
+            let end = (start + 1..count).find(|&at| bad_at(at) != lost).unwrap_or(count);
+            if lost.is_empty() || self.fill {
+                rows += self.copy(start..end, &lost, insert, wrap)?;
+            }
+            start = end;
+        }
+        Ok(rows)
     }
-    Ok(rows)
+
+    fn copy(
+        &self,
+        granules: Range<usize>,
+        lost: &[usize],
+        insert: &mut Insert,
+        wrap: &dyn Fn(PartError) -> TableError,
+    ) -> Result<u64, TableError> {
+        let kept = self.found.iter().map(|it| it.index).filter(|index| !lost.contains(index));
+        let kept: Vec<usize> = kept.collect();
+        let request = ReadRequest {
+            columns: kept.clone(),
+            granules: std::iter::once(granules).collect(),
+            batch_rows: BATCH_ROWS,
+            strings: Strings::Binary,
+        };
+        let columns = self.definition.plain_columns();
+        let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
+        let mut rows = 0;
+        for batch in self.part.read(request).map_err(wrap)? {
+            let batch = batch.map_err(wrap)?;
+            let values = |column: &Column| {
+                let name = |index: &&usize| self.part.columns()[**index].name == column.name;
+                let at = kept.iter().position(|index| name(&index));
+                match at {
+                    Some(at) => Ok(Arc::clone(batch.column(at))),
+                    None => self.filled(column, &batch).map_err(wrap),
+                }
+            };
+            let arrays = columns.iter().map(values).collect::<Result<Vec<ArrayRef>, _>>()?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            let batch = RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options)
+                .map_err(TableError::arrow("putting saved rows together"))?;
+            rows += batch.num_rows() as u64;
+            insert.write(batch)?;
+        }
+        Ok(rows)
+    }
+
+    /// Defaults for the rows of a batch.
+    fn filled(&self, column: &Column, batch: &RecordBatch) -> Result<ArrayRef, PartError> {
+        let (_, fill) = Fill::new(column, None, &[])
+            .map_err(|reason| PartError::argument(format!("column {:?}: {reason}", column.name)))?;
+        fill.derive(batch)
+    }
 }

@@ -8,8 +8,8 @@ use tambour::table::advise::Version;
 
 /// Save what a damaged part still holds into a new table
 ///
-/// Rows are kept where every column can be read; a column of which nothing can be read is left out. Each loss is printed;
-/// the exit code is 6 if there is any.
+/// Rows are kept where every column can be read; a column of which nothing can be read is left out. Names and types come from
+/// the table around the part if the part has lost them. Each loss is printed; the exit code is 6 if there is any.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  tambour salvage flights/all_1_1_0 --to saved")]
 pub(crate) struct SalvageArguments {
@@ -19,6 +19,12 @@ pub(crate) struct SalvageArguments {
     /// Directory of the new table
     #[arg(long, value_name = "TABLE", value_hint = ValueHint::DirPath)]
     pub(crate) to: PathBuf,
+    /// Keep rows of which some columns are lost, with defaults there [default: leave them out]
+    #[arg(long)]
+    pub(crate) fill: bool,
+    /// The table as a CREATE TABLE statement, or @FILE that holds it, if no file beside the part says it
+    #[arg(long, value_name = "SQL")]
+    pub(crate) create: Option<String>,
     /// Threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,

@@ -144,7 +144,7 @@ fn in_flags(error: Error) -> anyhow::Error {
 }
 
 /// The statement itself, or `@FILE`.
-fn create_statement(text: &str) -> anyhow::Result<TableDefinition> {
+pub(super) fn create_statement(text: &str) -> anyhow::Result<TableDefinition> {
     let Some(path) = text.strip_prefix('@') else {
         return Ok(TableDefinition::parse(text)?);
     };

@@ -1,5 +1,6 @@
 //! `tambour salvage`: a new table of what a damaged part still holds.
 
+use super::import::create_statement;
 use super::threads;
 use crate::cli::SalvageArguments;
 use crate::exit::{Exit, Failure};
@@ -8,14 +9,16 @@ use crate::output::{Console, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
 use tambour::storage;
-use tambour::table::salvage::{Loss, Salvage, salvage};
+use tambour::table::salvage::{Loss, Salvage, SalvageOptions, salvage};
 
 /// Salvages and tells each loss.
 pub(crate) fn run(arguments: &SalvageArguments, console: Console) -> anyhow::Result<()> {
     // Ended at once, it leaves no table behind.
     let _interrupt = Interrupt::listen();
-    let threads = threads(arguments.threads);
-    let saved = salvage(&storage::disk(), &arguments.part, &arguments.to, threads)?;
+    let definition = arguments.create.as_deref().map(create_statement).transpose()?;
+    let options =
+        SalvageOptions { definition, fill: arguments.fill, threads: threads(arguments.threads) };
+    let saved = salvage(&storage::disk(), &arguments.part, &arguments.to, &options)?;
     if arguments.json {
         stdout::json(&to_json(arguments, &saved))?;
     } else {

@@ -1,17 +1,22 @@
 //! Opening a part that is too damaged for [`super::open`]: takes what can be taken and says what cannot.
 //!
-//! Blocks and marks carry checksums and are checked when they are read; here only what says where they are must be good:
-//! columns.txt, and the marks of one column.
+//! Blocks and marks carry checksums and are checked when they are read; here only what says where they are must be good: the
+//! columns, from columns.txt or from the table, and the marks of one column.
 
 use super::marks::{GRANULARITY_DEFAULT, has_rows, load};
 use super::open::{
     COUNT_FILE, Columns, Read, find_format, marks_file, open_compact, refuse_foreign, sort_columns,
 };
-use super::{OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn, file_hash};
-use crate::manifest::columns::{self, COLUMNS_FILE};
+use super::{
+    COMPACT_FILE, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn, file_hash,
+};
+use crate::column::{Layout, streams};
+use crate::manifest::columns::{self, COLUMNS_FILE, ColumnLine};
 use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
+use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, parse_count};
 use crate::mark::{Granules, MarkFormat};
+use crate::types::{Column, DataType};
 use crate::{PartError, Place};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -30,17 +35,15 @@ pub(super) fn open(
     let mut files = PartFiles::list(storage, path)?;
     files.damaged = true;
     refuse_foreign(&files, &name)?;
-    let columns_file = files.read(COLUMNS_FILE, TEXT_BYTES_MAX)?;
-    let lines = columns::parse(&files.path_of(COLUMNS_FILE), &columns_file)?;
     // Where checksums.txt cannot be read, the small files are unproven: then they are taken as they are, too.
     let _ = files.load_sums();
-    check_columns(&files, &columns_file)?;
+    files.doubt_sums();
+    let (columns_file, lines) = lines(&files, options)?;
     let format = find_format(&files)?;
     let mut columns = sort_columns(&files, lines, format)?;
     let stated = count(&files);
     let (granules, compact) = if format.is_compact() {
-        let rows = stated?;
-        let (granules, compact) = open_compact(&files, format, &columns, rows)?;
+        let (granules, compact) = open_compact(&files, format, &columns, None)?;
         (granules, Some(compact))
     } else {
         (open_wide(&files, format, &mut columns, stated, options)?, None)
@@ -51,20 +54,79 @@ pub(super) fn open(
     Ok(read.part(files, &columns_file))
 }
 
-/// A wrong name or type in columns.txt would make wrong values of good blocks, so what Tambour noted of it must hold.
-fn check_columns(files: &PartFiles, columns_file: &[u8]) -> Result<(), PartError> {
+/// The bytes of columns.txt and the columns: those that it lists, or those of the table if it is lost. A wrong name or type would
+/// make wrong values of good blocks, so where it says something else than the table, it must be proven.
+fn lines(
+    files: &PartFiles,
+    options: &OpenOptions,
+) -> Result<(Vec<u8>, Vec<ColumnLine>), PartError> {
+    let read = || {
+        let bytes = files.read(COLUMNS_FILE, TEXT_BYTES_MAX)?;
+        let lines = columns::parse(&files.path_of(COLUMNS_FILE), &bytes)?;
+        let is_proven = is_proven(files, &bytes)?;
+        Ok((bytes, lines, is_proven))
+    };
+    let Some(known) = &options.columns else {
+        return read().map(|(bytes, lines, _)| (bytes, lines));
+    };
+    let agrees = |line: &ColumnLine| {
+        let found = known.iter().find(|column| column.name == line.name);
+        match found {
+            Some(column) => line.type_text.parse().is_ok_and(|it: DataType| it == column.data_type),
+            None => line.name.starts_with('_'),
+        }
+    };
+    match read() {
+        Ok((bytes, lines, is_proven)) if is_proven || lines.iter().all(agrees) => {
+            Ok((bytes, lines))
+        }
+        _ => Ok((Vec::new(), known_lines(files, known))),
+    }
+}
+
+/// The table's columns that the part has files of, in the order of the part.
+fn known_lines(files: &PartFiles, known: &[Column]) -> Vec<ColumnLine> {
+    let line = |column: &Column| ColumnLine {
+        name: column.name.clone(),
+        type_text: column.data_type.to_string(),
+    };
+    let find = |name: &str| known.iter().find(|column| column.name == name);
+    if files.has(COMPACT_FILE) {
+        let listed = files.read(SUBSTREAMS_FILE, TEXT_BYTES_MAX);
+        let listed = listed.and_then(|it| substreams::parse(&files.path_of(SUBSTREAMS_FILE), &it));
+        let listed = listed.unwrap_or_default();
+        let listed: Option<Vec<ColumnLine>> =
+            listed.iter().map(|(name, _)| find(name).map(line)).collect();
+        return match listed {
+            Some(listed) if !listed.is_empty() => listed,
+            _ => known.iter().map(line).collect(),
+        };
+    }
+    let is_there = |column: &&Column| {
+        let streams = streams(&column.name, &column.data_type, &Layout::default());
+        streams.iter().any(|stream| {
+            let name = format!("{}.bin", files.stem(&stream.name.0));
+            files.has(&name) || files.sum(&name).is_some()
+        })
+    };
+    known.iter().filter(is_there).map(line).collect()
+}
+
+/// True if what Tambour noted of columns.txt proves it; an error if it contradicts it.
+fn is_proven(files: &PartFiles, columns_file: &[u8]) -> Result<bool, PartError> {
     if !files.has(GUARD_FILE) {
-        return Ok(());
+        return Ok(false);
     }
     let bytes = files.read(GUARD_FILE, GUARD_BYTES_MAX);
     let guard = bytes.and_then(|bytes| Guard::parse(&files.path_of(GUARD_FILE), &bytes));
     // A damaged note proves nothing.
-    let Ok(guard) = guard else { return Ok(()) };
+    let Ok(guard) = guard else { return Ok(false) };
     if files.sums.as_ref().is_some_and(|sums| guard.files != files_hash(sums)) {
         // The part was rewritten by others since.
-        return Ok(());
+        return Ok(false);
     }
-    files.check_hash(COLUMNS_FILE, "hash", guard.columns_file, file_hash(columns_file))
+    files.check_hash(COLUMNS_FILE, "hash", guard.columns_file, file_hash(columns_file))?;
+    Ok(true)
 }
 
 fn count(files: &PartFiles) -> Result<u64, PartError> {
@@ -161,8 +223,8 @@ fn granules_of(
         let marks = load(files, &name, format, 1)?;
         let path = files.path_of(&name);
         granules = Some(if has_rows(format) {
-            let total = stated.unwrap_or_else(|| marks.rows.iter().sum());
-            Granules::adaptive(&path, &marks.rows, total)?
+            // What the marks say was checked by their hash; count.txt may be lost.
+            Granules::adaptive(&path, &marks.rows, marks.rows.iter().sum())?
         } else {
             let rows = stated
                 .ok_or_else(|| PartError::Missing { place: Box::new(files.place(COUNT_FILE)) })?;

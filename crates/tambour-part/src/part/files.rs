@@ -24,6 +24,10 @@ const UNLISTED: [&str; 8] = [
     "delete-on-destroy.txt",
     "invalidated_system_columns.txt",
 ];
+/// Files up to this size tell whether checksums.txt is of this part.
+const SMALL_BYTES: u64 = 1 << 20;
+/// Bytes that are hashed at a time.
+const HASHED_BYTES: usize = 1 << 18;
 /// Suffix of the directory of a projection.
 pub(crate) const PROJECTION_SUFFIX: &str = ".proj";
 
@@ -94,6 +98,35 @@ impl PartFiles {
             self.sums_hash = Some(file_hash(&bytes));
         }
         Ok(())
+    }
+
+    /// Forgets a `checksums.txt` that most of the small files contradict: it is another part's.
+    pub(crate) fn doubt_sums(&mut self) {
+        let Some(sums) = &self.sums else { return };
+        let small = sums.files.iter().filter(|(_, sum)| sum.size <= SMALL_BYTES);
+        let names: Vec<String> = small.map(|(name, _)| name.clone()).collect();
+        let agreeing = names.iter().filter(|name| self.read(name, SMALL_BYTES).is_ok()).count();
+        if 2 * agreeing < names.len() {
+            self.sums = None;
+        }
+    }
+
+    /// Compares whole files with their hashes in `checksums.txt`.
+    pub(crate) fn check_whole(&self, name: &str) -> Result<(), PartError> {
+        let Some(sum) = self.sum(name) else { return Ok(()) };
+        let file = self.open(name)?;
+        let mut hasher = FileHasher::default();
+        let mut bytes = vec![0; HASHED_BYTES];
+        let mut at = 0;
+        while at < file.len() {
+            let count = usize::try_from(file.len() - at).unwrap_or(usize::MAX).min(bytes.len());
+            let piece = &mut bytes[..count];
+            let answer = file.read_exact_at(piece, at);
+            answer.map_err(|cause| PartError::io(&self.path_of(name), "read", cause))?;
+            hasher.update(piece);
+            at += count as u64;
+        }
+        self.check_hash(name, "hash", sum.hash, hasher.finish())
     }
 
     /// An error if there is no `checksums.txt`.

@@ -3,6 +3,7 @@
 mod damaged;
 mod files;
 mod keys;
+mod layouts;
 mod marks;
 mod open;
 mod sizes;
@@ -71,6 +72,8 @@ pub struct OpenOptions {
     /// instead of the part, and sizes and hashes of checksums.txt are not asked for. Blocks, marks and values are checked
     /// as ever when they are read.
     pub damaged: bool,
+    /// The table's columns, for a damaged part whose own list of them is lost, or says something else without proof.
+    pub columns: Option<Vec<Column>>,
 }
 
 /// A column and how it lies in the part.

@@ -1,5 +1,6 @@
 //! Opening: reads the small files in the order in which each makes the next one checkable.
 
+use super::layouts::Shown;
 use super::marks::{check_compact, fixed_granules, has_rows, load};
 use super::{
     COMPACT_FILE, CompactLayout, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn,
@@ -81,7 +82,7 @@ pub(super) fn open(
     let format = find_format(&files)?;
     let columns = sort_columns(&files, lines, format)?;
     let (granules, compact) = if format.is_compact() {
-        let (granules, compact) = open_compact(&files, format, &columns, rows)?;
+        let (granules, compact) = open_compact(&files, format, &columns, Some(rows))?;
         (granules, Some(compact))
     } else {
         let stated = options.index_granularity.or(guard.map(|guard| guard.index_granularity));
@@ -215,12 +216,16 @@ pub(super) fn sort_columns(
     lines: Vec<ColumnLine>,
     format: MarkFormat,
 ) -> Result<Columns, PartError> {
-    let serialization = if files.has(SERIALIZATION_FILE) {
-        let bytes = files.read(SERIALIZATION_FILE, TEXT_BYTES_MAX)?;
-        Serialization::parse(&files.path_of(SERIALIZATION_FILE), &bytes)?
+    let read = if files.has(SERIALIZATION_FILE) {
+        let bytes = files.read(SERIALIZATION_FILE, TEXT_BYTES_MAX);
+        bytes.and_then(|it| Serialization::parse(&files.path_of(SERIALIZATION_FILE), &it))
     } else {
-        Serialization::default()
+        Ok(Serialization::default())
     };
+    // What is lost of a damaged part shows in the names of its streams.
+    let is_lost = files.damaged && (read.is_err() || !files.has(SERIALIZATION_FILE));
+    let serialization = if is_lost { Serialization::default() } else { read? };
+    let shown = if is_lost { Shown::of(files) } else { Shown::default() };
     if lines.is_empty() {
         return Err(PartError::malformed(files.place(COLUMNS_FILE), "there are no columns"));
     }
@@ -248,6 +253,9 @@ pub(super) fn sort_columns(
             }
         };
         layout.compact = format.is_compact();
+        if is_lost {
+            layout = shown.layout(&line.name, &data_type, layout);
+        }
         let stored = StoredColumn {
             streams: streams(&line.name, &data_type, &layout),
             column: Column { name: line.name, data_type },
@@ -335,11 +343,14 @@ pub(super) fn open_compact(
     files: &PartFiles,
     format: MarkFormat,
     columns: &Columns,
-    rows: u64,
+    rows: Option<u64>,
 ) -> Result<(Granules, CompactLayout), PartError> {
     files.require(COMPACT_FILE)?;
     let (bases, width, substreams) = if format.shape == MarkShape::PerSubstream {
-        let substreams = read_substreams(files, columns)?;
+        let substreams = match read_substreams(files, columns) {
+            Err(_) if files.damaged && columns.unreadable.is_empty() => computed(columns),
+            read => read?,
+        };
         let mut bases = Vec::new();
         let mut width = 0;
         for streams in &substreams {
@@ -352,10 +363,22 @@ pub(super) fn open_compact(
     };
     let name = compact_marks(format);
     let marks = load(files, &name, format, width)?;
+    let rows = rows.unwrap_or_else(|| marks.rows.iter().sum());
     let granules = Granules::adaptive(&files.path_of(&name), &marks.rows, rows)?;
     let compact = CompactLayout { marks, bases, substreams };
     check_compact(files, &name, &compact, &granules, files.reachable_length(COMPACT_FILE))?;
     Ok((granules, compact))
+}
+
+/// The substreams that the types of all columns have.
+fn computed(columns: &Columns) -> Vec<Vec<String>> {
+    let mut substreams = vec![Vec::new(); columns.names.len()];
+    for column in columns.known() {
+        if let Some(listed) = substreams.get_mut(column.position) {
+            *listed = column.streams.iter().map(|stream| stream.name.0.clone()).collect();
+        }
+    }
+    substreams
 }
 
 /// The substreams of all columns in the order of columns.txt, checked against what the types have.

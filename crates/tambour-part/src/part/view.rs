@@ -4,7 +4,7 @@
 //! values is decided by whoever knows the table, and handed in as [`Seen`]s; here they are applied to whatever is read:
 //! rows, extremes, entries of the primary index.
 
-use super::{ColumnSize, Part};
+use super::{COMPACT_FILE, ColumnSize, Part};
 use crate::PartError;
 use crate::types::{Column, DataType};
 use arrow_array::{ArrayRef, RecordBatch};
@@ -126,6 +126,18 @@ impl Part {
     /// The readable columns that are stored, in the order of columns.txt. ClickHouse's own are not among them.
     pub fn stored_columns(&self) -> impl ExactSizeIterator<Item = &Column> {
         self.stored.iter().map(|stored| &stored.column)
+    }
+
+    /// Compares the data files of a stored column with their hashes in checksums.txt: sound blocks of another file are found by
+    /// nothing else.
+    pub fn check_files(&self, stored: usize) -> Result<(), PartError> {
+        if self.compact.is_some() {
+            return self.files.check_whole(COMPACT_FILE);
+        }
+        let streams = self.stored.get(stored).map_or(&[][..], |column| &column.streams);
+        streams.iter().try_for_each(|stream| {
+            self.files.check_whole(&format!("{}.bin", self.files.stem(&stream.name.0)))
+        })
     }
 
     /// True if a table sees other columns than the part has.

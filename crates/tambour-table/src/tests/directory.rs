@@ -187,3 +187,81 @@ fn readers_see_whole_tables_while_others_write() {
     assert_eq!(read(&disk(), &path).unwrap().len(), 160);
     assert_tidy(&disk(), &path);
 }
+
+/// A statement beside parts that is not theirs leaves no row out, and nothing is taken as sorted by it.
+#[test]
+fn a_key_that_the_parts_do_not_have_is_not_used() {
+    use crate::predicate::{Comparison, Constant, Predicate};
+    use crate::scan::{Scan, ScanRequest};
+    use crate::schema::expression::Expression;
+    let (memory, storage, expected) = without_sidecar();
+    let path = Path::new("t");
+    let granules_left = |statement: &str, column: &str, value: i128| {
+        memory.put(&path.join("create.sql"), statement.as_bytes());
+        let table = Table::open_on(&storage, path).unwrap();
+        assert_eq!(read(&storage, path).unwrap(), expected, "{statement}");
+        let predicate = Predicate::Compare(
+            Expression::Column(column.to_owned()),
+            Comparison::GreaterOrEqual,
+            Constant::Integer(value),
+        );
+        let request =
+            ScanRequest { columns: vec![column.to_owned()], predicate, ..ScanRequest::default() };
+        let (_, pruned) = Scan::plan(&table, &request).unwrap();
+        (pruned.granules_left, pruned.granules_total, table.definition().unwrap().order_by.len())
+    };
+    let (left, total, keys) = granules_left(STATEMENT, "k", 45);
+    assert!(left < total && keys == 2, "{left} of {total}");
+    for wrong in ["ORDER BY id", "ORDER BY (id, k)", "ORDER BY (n, s)", "ORDER BY (k, id)"] {
+        let statement = STATEMENT
+            .replace("ORDER BY (k, s)", wrong)
+            .replace("SETTINGS ", "SETTINGS allow_nullable_key = 1, ");
+        let (left, total, keys) = granules_left(&statement, "id", 0);
+        assert_eq!((left, keys), (total, 0), "{wrong}");
+        assert_eq!(
+            merge_all(&storage, path, 1 << 20).unwrap_err().kind(),
+            Kind::Conflict,
+            "{wrong}"
+        );
+    }
+}
+
+/// A column of a type out of scope is shown, and refused where it is read.
+#[test]
+fn columns_of_foreign_types_are_shown() {
+    use crate::scan::{Scan, ScanRequest};
+    let directory = scratch();
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../golden/clickhouse-26.9");
+    let from = golden.join("compact/all_1_1_0");
+    let part = directory.path().join("all_1_1_0");
+    std::fs::create_dir_all(&part).unwrap();
+    for entry in std::fs::read_dir(&from).unwrap() {
+        let name = entry.unwrap().file_name();
+        std::fs::copy(from.join(&name), part.join(&name)).unwrap();
+    }
+    let columns = std::fs::read_to_string(part.join("columns.txt")).unwrap();
+    std::fs::write(part.join("columns.txt"), columns.replace("`s` String", "`s` JSON")).unwrap();
+    let create = std::fs::read_to_string(golden.join("compact/create.sql")).unwrap();
+    for statement in [None, Some(create.replace("`s` String", "`s` JSON"))] {
+        if let Some(statement) = &statement {
+            std::fs::write(directory.path().join("create.sql"), statement).unwrap();
+        }
+        let table = Table::open(directory.path()).unwrap();
+        let names: Vec<String> =
+            table.columns().iter().map(|it| format!("{} {}", it.name, it.data_type)).collect();
+        assert!(names.contains(&"s JSON".to_owned()) && names.len() == 4, "{names:?}");
+        let scan = |columns: &[&str]| {
+            let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+            let request = ScanRequest { columns, ..ScanRequest::default() };
+            let (scan, _) = Scan::plan(&table, &request).unwrap();
+            let mut rows = 0;
+            for batch in scan.run(0, &disk(), Some(&table))? {
+                rows += batch?.num_rows();
+            }
+            Ok::<usize, crate::TableError>(rows)
+        };
+        assert_eq!(scan(&["k", "n", "d"]).unwrap(), 200);
+        let error = scan(&["k", "s"]).unwrap_err();
+        assert_eq!(error.kind(), Kind::Unsupported, "{error:?}");
+    }
+}

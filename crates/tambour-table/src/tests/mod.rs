@@ -9,6 +9,7 @@ mod kill;
 mod layout;
 mod rewrite;
 mod rows;
+mod salvage;
 
 use super::insert::{Existing, Insert, InsertOptions, InsertSummary};
 use super::merge::{OptimizeOptions, OptimizeSummary, optimize};
