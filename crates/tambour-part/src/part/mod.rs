@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use tambour_storage::Storage;
 
-pub use crate::read::PartReader;
+pub use crate::read::{PartReader, RowFilter};
 pub use crate::verify::{Damage, Verification};
 
 /// How the data of a part is kept.

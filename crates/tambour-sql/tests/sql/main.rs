@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod filters;
 #[cfg(test)]
+mod late;
+#[cfg(test)]
 mod plans;
 #[cfg(test)]
 mod queries;
