@@ -12,6 +12,7 @@ mod error;
 pub mod exec;
 pub mod functions;
 mod generated;
+mod groups;
 mod guard;
 mod late;
 mod message;

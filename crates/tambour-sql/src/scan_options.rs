@@ -13,6 +13,8 @@ extensions_options! {
         pub scan_filters: bool, default = true
         /// Scans take filters that operators above find while they run (the greatest of a top ten, the keys of a join).
         pub scan_dynamic_filters: bool, default = true
+        /// Groups by narrow keys and dictionaries are found by position instead of by hashing.
+        pub scan_groups: bool, default = true
     }
 }
 
@@ -22,12 +24,13 @@ impl ConfigExtension for ScanOptions {
 
 impl ScanOptions {
     /// The defaults, unless the environment switches something off: `TAMBOUR_SCAN_FILTERS=0`,
-    /// `TAMBOUR_SCAN_DYNAMIC_FILTERS=0`.
+    /// `TAMBOUR_SCAN_DYNAMIC_FILTERS=0`, `TAMBOUR_SCAN_GROUPS=0`.
     pub fn of_environment() -> Self {
         let is_on = |name| std::env::var_os(name).is_none_or(|value| value != "0");
         Self {
             scan_filters: is_on("TAMBOUR_SCAN_FILTERS"),
             scan_dynamic_filters: is_on("TAMBOUR_SCAN_DYNAMIC_FILTERS"),
+            scan_groups: is_on("TAMBOUR_SCAN_GROUPS"),
         }
     }
     /// Those of a session.

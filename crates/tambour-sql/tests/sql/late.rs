@@ -1,14 +1,11 @@
 //! What scans do by themselves changes no answer: the same queries with it switched off, and over the rows in memory.
 
 use crate::filters::condition;
-use crate::support::{Fixture, Numbers, block_on, lines, text};
+use crate::support::{Fixture, Numbers, batches, lines, text};
 use tambour_sql::Session;
 
 pub(crate) fn set(session: &Session, setting: &str, value: bool) {
-    block_on(async {
-        let statement = format!("SET {setting} = {value}");
-        session.context().sql(&statement).await.unwrap().collect().await.unwrap();
-    });
+    assert!(batches(session, &format!("SET {setting} = {value}")).is_empty());
 }
 
 pub(crate) fn pick<'a>(numbers: &mut Numbers, from: &[&'a str]) -> &'a str {

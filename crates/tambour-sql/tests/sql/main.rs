@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod filters;
 #[cfg(test)]
+mod groups;
+#[cfg(test)]
 mod late;
 #[cfg(test)]
 mod plans;
