@@ -10,6 +10,7 @@ use crate::guard;
 use crate::provider::TambourTable;
 use crate::records::RecordTable;
 use crate::results;
+use crate::scan_options::ScanOptions;
 use crate::system::{self, Registry, SystemTable};
 use crate::unknown;
 use arrow::array::RecordBatch;
@@ -311,6 +312,7 @@ fn config(options: &SessionOptions) -> SessionConfig {
     let mut config = SessionConfig::new()
         .with_target_partitions(partitions)
         .with_information_schema(true)
+        .with_option_extension(ScanOptions::of_environment())
         .with_default_catalog_and_schema(CATALOG, system::DATABASE);
     let settings = config.options_mut();
     settings.sql_parser.dialect = Dialect::ClickHouse;
@@ -411,7 +413,7 @@ impl Execution {
             let metrics = scan.metrics().unwrap_or_default();
             let count = |value: Option<usize>| value.map_or(0, |value| value as u64);
             let named = |name| count(metrics.sum_by_name(name).map(|value| value.as_usize()));
-            total.rows += count(metrics.output_rows());
+            total.rows += count(metrics.output_rows()) + named(exec::FILTERED);
             total.bytes += named(exec::DECODED);
             total.compressed += named(exec::COMPRESSED);
             let pruned = scan.pruned();

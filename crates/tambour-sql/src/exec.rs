@@ -4,9 +4,11 @@
 //! scan's; its stream decodes a batch each time it is polled, on the task that polls it: partitions run in parallel because
 //! the engine polls each from its own task.
 
+use crate::late::{Chooser, Counts, Filters};
+use crate::scan_options::ScanOptions;
 use crate::statistics;
 use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::compute::SortOptions;
+use arrow::compute::{BatchCoalescer, SortOptions};
 use arrow::datatypes::{DataType as ArrowType, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
@@ -19,9 +21,13 @@ use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, CardinalityEffect, EmissionType, SchedulingType,
 };
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
+};
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
 };
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{
@@ -44,6 +50,12 @@ const RUNS_MAX: usize = 64;
 pub(crate) const COMPRESSED: &str = "bytes_compressed";
 /// Metric: bytes after decompression.
 pub(crate) const DECODED: &str = "bytes_decoded";
+/// Metric: rows that were read and dropped by a filter.
+pub(crate) const FILTERED: &str = "rows_filtered";
+/// Metric: granules that a filter from above left out.
+const SKIPPED: &str = "granules_skipped";
+/// Batches without a row after which others may run.
+const EMPTY_BATCHES: usize = 4;
 
 /// Reads a table.
 #[derive(Clone, Debug)]
@@ -51,9 +63,17 @@ pub struct TambourScanExec {
     table: Arc<Table>,
     scan: Scan,
     pruned: Pruned,
+    /// Of the columns that are read.
+    read: SchemaRef,
+    /// The columns that are handed out, by their places among those that are read.
+    output: Arc<[usize]>,
+    /// Of the columns that are handed out.
     schema: SchemaRef,
-    /// Of all rows of the table, for the columns of the scan.
+    /// Of all rows of the table, for the columns that are read.
     all: Arc<Statistics>,
+    filters: Filters,
+    /// The last granules first.
+    is_reversed: bool,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -67,9 +87,25 @@ impl TambourScanExec {
         schema: SchemaRef,
         all: Arc<Statistics>,
     ) -> Self {
+        let output: Arc<[usize]> = (0..schema.fields().len()).collect();
         let properties = properties(&table, &scan, &schema);
         let metrics = ExecutionPlanMetricsSet::new();
-        Self { table, scan, pruned, schema, all, properties, metrics }
+        let filters = Filters::default();
+        let read = Arc::clone(&schema);
+        let is_reversed = false;
+        Self {
+            table,
+            scan,
+            pruned,
+            read,
+            output,
+            schema,
+            all,
+            filters,
+            is_reversed,
+            properties,
+            metrics,
+        }
     }
     /// What it reads.
     pub fn scan(&self) -> &Scan {
@@ -85,8 +121,37 @@ impl TambourScanExec {
     }
 
     fn with_scan(&self, scan: Scan) -> Self {
-        let all = Arc::clone(&self.all);
-        Self::new(Arc::clone(&self.table), scan, self.pruned, Arc::clone(&self.schema), all)
+        let properties = properties(&self.table, &scan, &self.schema);
+        let metrics = ExecutionPlanMetricsSet::new();
+        Self { scan, properties, metrics, ..self.clone() }
+    }
+    /// The same rows with some of the columns that are handed out now.
+    fn projected(&self, columns: &[usize]) -> Result<Self> {
+        let schema = Arc::new(self.schema.project(columns)?);
+        let wanted: Vec<usize> = columns.iter().map(|column| self.output[*column]).collect();
+        let mut needed = self.filters.columns();
+        needed.extend(&wanted);
+        let needed: Vec<usize> = needed.into_iter().collect();
+        let read = Arc::new(self.read.project(&needed)?);
+        let place = |column| needed.binary_search(column).unwrap_or_default();
+        let mut scan = self.scan.clone();
+        scan.columns = read.fields().iter().map(|field| field.name().clone()).collect();
+        let all = Arc::new(self.all.as_ref().clone().project(Some(&needed)));
+        let filters = self.filters.moved_to(&read)?;
+        let output = wanted.iter().map(place).collect();
+        let projected = Self { scan, read, output, schema, all, filters, ..self.clone() };
+        Ok(projected.with_scan(projected.scan.clone()))
+    }
+    /// With further filters, which are over the columns that are handed out.
+    fn filtered(&self, phase: FilterPushdownPhase, more: &[Arc<dyn PhysicalExpr>]) -> Result<Self> {
+        let more = Filters { fixed: more.to_vec(), moving: Vec::new() }.moved_to(&self.read)?.fixed;
+        let mut filters = self.filters.clone();
+        match phase {
+            FilterPushdownPhase::Pre => filters.fixed.extend(more),
+            FilterPushdownPhase::Post => filters.moving.extend(more),
+        }
+        let filtered = Self { filters, ..self.clone() };
+        Ok(filtered.with_scan(filtered.scan.clone()))
     }
     fn partitions(&self) -> usize {
         self.scan.partitions.len()
@@ -94,14 +159,14 @@ impl TambourScanExec {
 }
 
 /// The leading columns of the sorting key that the scan has, while Arrow's order is ClickHouse's.
-fn sorting(table: &Table, scan: &Scan) -> Vec<PhysicalSortExpr> {
+fn sorting(table: &Table, schema: &SchemaRef) -> Vec<PhysicalSortExpr> {
     let options = SortOptions { descending: false, nulls_first: false };
     let expressions = table.definition().map_or(&[][..], |it| it.order_by.as_slice());
     expressions
         .iter()
         .map_while(|expression| {
             let Expression::Column(name) = expression else { return None };
-            let index = scan.columns.iter().position(|column| column == name)?;
+            let index = schema.index_of(name).ok()?;
             let column = table.columns().iter().find(|column| column.name == *name)?;
             let expression: Arc<dyn PhysicalExpr> = Arc::new(ColumnExpr::new(name, index));
             sorts_like_arrow(&column.data_type)
@@ -111,7 +176,7 @@ fn sorting(table: &Table, scan: &Scan) -> Vec<PhysicalSortExpr> {
 }
 
 fn properties(table: &Table, scan: &Scan, schema: &SchemaRef) -> Arc<PlanProperties> {
-    let ordering = if scan.ordered { sorting(table, scan) } else { Vec::new() };
+    let ordering = if scan.ordered { sorting(table, schema) } else { Vec::new() };
     let equivalence =
         EquivalenceProperties::new_with_orderings(Arc::clone(schema), LexOrdering::new(ordering));
     let properties = PlanProperties::new(
@@ -137,6 +202,17 @@ impl DisplayAs for TambourScanExec {
         if !self.scan.predicate.is_unknown() {
             write!(f, "{separator}predicate={}", self.scan.predicate)?;
         }
+        for (name, filters) in
+            [("filter", &self.filters.fixed), ("dynamic_filter", &self.filters.moving)]
+        {
+            if !filters.is_empty() {
+                let filters: Vec<String> = filters.iter().map(ToString::to_string).collect();
+                write!(f, "{separator}{name}={}", filters.join(" AND "))?;
+            }
+        }
+        if self.is_reversed {
+            write!(f, "{separator}reversed=true")?;
+        }
         if let Some(limit) = self.scan.limit {
             write!(f, "{separator}limit={limit}")?;
         }
@@ -160,8 +236,13 @@ impl ExecutionPlan for TambourScanExec {
     }
     fn apply_expressions(
         &self,
-        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
+        for filter in self.filters.all() {
+            if visit(filter)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
         Ok(TreeNodeRecursion::Continue)
     }
     fn replace_children(
@@ -178,7 +259,13 @@ impl ExecutionPlan for TambourScanExec {
         Ok(self)
     }
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
+        if self.filters.moving.is_empty() {
+            return Ok(self);
+        }
+        // What an earlier run has found must not filter another.
+        let filters = Filters { fixed: self.filters.fixed.clone(), moving: Vec::new() };
+        let reset = Self { filters, ..self.as_ref().clone() };
+        Ok(Arc::new(reset.with_scan(reset.scan.clone())))
     }
 
     fn repartitioned(
@@ -203,8 +290,21 @@ impl ExecutionPlan for TambourScanExec {
         partition: usize,
         _context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
+        let count = |name| MetricBuilder::new(&self.metrics).counter(name, partition);
+        // What operators above wait for is not held back.
+        let is_held = !self.filters.fixed.is_empty() && self.filters.moving.is_empty();
+        let gathered =
+            is_held.then(|| BatchCoalescer::new(Arc::clone(&self.schema), self.scan.batch_rows));
+        let counts =
+            Counts { granules: count(SKIPPED), rows: count(FILTERED), bytes: count(DECODED) };
+        let chooser = (!self.filters.is_empty())
+            .then(|| Chooser::new(&self.filters, &self.table, &self.read, counts))
+            .transpose()?;
         let stream = ScanStream {
             schema: Arc::clone(&self.schema),
+            output: Arc::clone(&self.output),
+            chooser,
+            gathered,
             state: State::Planned(Box::new(self.clone()), partition),
             baseline: BaselineMetrics::new(&self.metrics, partition),
             compressed: MetricBuilder::new(&self.metrics).counter(COMPRESSED, partition),
@@ -229,7 +329,12 @@ impl ExecutionPlan for TambourScanExec {
             let rows = (0..self.partitions()).map(|it| self.scan.partition_rows(it)).sum();
             (rows, rows == self.table.rows())
         };
-        Ok(Arc::new(statistics::of_some_rows(&self.all, rows, is_exact, is_all)))
+        let all = self.all.as_ref().clone().project(Some(&self.output.to_vec()));
+        if self.filters.is_empty() {
+            return Ok(Arc::new(statistics::of_some_rows(&all, rows, is_exact, is_all)));
+        }
+        // A filter leaves a fifth, as the engine's own guess has it.
+        Ok(Arc::new(statistics::of_some_rows(&all, rows / 5, false, false)))
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
@@ -241,7 +346,53 @@ impl ExecutionPlan for TambourScanExec {
         self.scan.limit.and_then(|limit| usize::try_from(limit).ok())
     }
     fn cardinality_effect(&self) -> CardinalityEffect {
-        CardinalityEffect::Equal
+        if self.filters.is_empty() {
+            CardinalityEffect::Equal
+        } else {
+            CardinalityEffect::LowerEqual
+        }
+    }
+
+    fn try_swapping_with_projection(
+        &self,
+        projection: &ProjectionExec,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let columns: Option<Vec<usize>> = projection
+            .expr()
+            .iter()
+            .map(|item| {
+                let column = item.expr.downcast_ref::<ColumnExpr>()?;
+                (column.name() == item.alias).then(|| column.index())
+            })
+            .collect();
+        let Some(columns) = columns else { return Ok(None) };
+        let distinct: std::collections::HashSet<&usize> = columns.iter().collect();
+        if distinct.len() < columns.len() {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(self.projected(&columns)?)))
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        let options = ScanOptions::of(config);
+        let is_on = match phase {
+            FilterPushdownPhase::Pre => options.scan_filters,
+            FilterPushdownPhase::Post => options.scan_dynamic_filters,
+        };
+        // A limit chooses rows before a filter above it does.
+        if !is_on || self.scan.limit.is_some() || result.parent_filters.is_empty() {
+            return Ok(FilterPushdownPropagation::all_unsupported(result));
+        }
+        let filters: Vec<_> = result.parent_filters.into_iter().map(|it| it.filter).collect();
+        let filtered: Arc<dyn ExecutionPlan> = Arc::new(self.filtered(phase, &filters)?);
+        let answer = vec![PushedDown::Yes; filters.len()];
+        Ok(FilterPushdownPropagation::with_parent_pushdown_result(answer)
+            .with_updated_node(filtered))
     }
 
     fn try_pushdown_sort(
@@ -258,7 +409,7 @@ impl ExecutionPlan for TambourScanExec {
         if sorted.partitions() > RUNS_MAX
             || !sorted.properties.eq_properties.ordering_satisfy(order.iter().cloned())?
         {
-            return Ok(SortOrderPushdownResult::Unsupported);
+            return Ok(self.last_first(order));
         }
         let inner: Arc<dyn ExecutionPlan> = match LexOrdering::new(order.iter().cloned()) {
             // Above a single partition nobody merges: the runs are merged here.
@@ -271,6 +422,27 @@ impl ExecutionPlan for TambourScanExec {
     }
 }
 
+impl TambourScanExec {
+    /// For the descending order of the key: what comes last in the table is read first, and sorted above.
+    fn last_first(
+        &self,
+        order: &[PhysicalSortExpr],
+    ) -> SortOrderPushdownResult<Arc<dyn ExecutionPlan>> {
+        let key = sorting(&self.table, &self.schema).into_iter().next();
+        let is_reverse = match (key, order.first()) {
+            (Some(key), Some(wanted)) => wanted.options.descending && wanted.expr.eq(&key.expr),
+            _ => false,
+        };
+        if !is_reverse || self.is_reversed {
+            return SortOrderPushdownResult::Unsupported;
+        }
+        let reversed = Self { is_reversed: true, ..self.clone() };
+        let mut scan = reversed.scan.clone();
+        scan.ordered = false;
+        SortOrderPushdownResult::Inexact { inner: Arc::new(reversed.with_scan(scan)) }
+    }
+}
+
 fn external(error: TableError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
@@ -278,6 +450,10 @@ fn external(error: TableError) -> DataFusionError {
 /// Batches of one partition.
 struct ScanStream {
     schema: SchemaRef,
+    output: Arc<[usize]>,
+    chooser: Option<Chooser>,
+    /// Rows that filters left, until there are enough for a batch.
+    gathered: Option<BatchCoalescer>,
     state: State,
     baseline: BaselineMetrics,
     compressed: Count,
@@ -291,39 +467,91 @@ enum State {
 }
 
 impl ScanStream {
-    fn advance(&mut self) -> Option<Result<RecordBatch>> {
-        if let State::Planned(plan, partition) = &self.state {
-            let storage = plan.table.storage();
-            match plan.scan.run(*partition, storage, Some(&plan.table)) {
-                Ok(reader) => self.state = State::Open(Box::new(reader)),
-                Err(error) => {
+    /// Opens the partition when it is asked for the first time.
+    fn open(&mut self) -> Result<()> {
+        let State::Planned(plan, partition) = &self.state else { return Ok(()) };
+        let reader = plan.scan.run(*partition, plan.table.storage(), Some(&plan.table));
+        let reader = reader.map_err(external)?;
+        let reader = if plan.is_reversed { reader.reversed() } else { reader };
+        self.state = State::Open(Box::new(reader));
+        Ok(())
+    }
+
+    /// The next batch of the reader, which may be empty where there is a filter.
+    fn read(&mut self) -> Result<Option<RecordBatch>> {
+        self.open()?;
+        let State::Open(reader) = &mut self.state else { return Ok(None) };
+        let before = reader.bytes_read();
+        let item = match &mut self.chooser {
+            Some(chooser) => {
+                let item = reader.next_kept(&chooser.leading(), chooser);
+                if let Some(error) = chooser.take_error() {
+                    return Err(error);
+                }
+                item
+            }
+            None => reader.next(),
+        };
+        let read = reader.bytes_read().saturating_sub(before);
+        self.compressed.add(usize::try_from(read).unwrap_or(usize::MAX));
+        let Some(batch) = item.transpose().map_err(external)? else { return Ok(None) };
+        let leading = self.chooser.as_ref().map(Chooser::leading).unwrap_or_default();
+        let late = (0..batch.num_columns()).filter(|it| !leading.contains(it));
+        self.decoded.add(late.map(|it| decoded_bytes(batch.column(it))).sum());
+        if self.output.iter().copied().eq(0..batch.num_columns()) {
+            return Ok(Some(batch));
+        }
+        Ok(Some(batch.project(&self.output)?))
+    }
+
+    /// The next batch for the operator above; `None` for nothing yet.
+    fn advance(&mut self) -> Result<Option<Poll<RecordBatch>>> {
+        for _ in 0..EMPTY_BATCHES {
+            if let Some(batch) =
+                self.gathered.as_mut().and_then(BatchCoalescer::next_completed_batch)
+            {
+                return Ok(Some(Poll::Ready(batch)));
+            }
+            if matches!(self.state, State::Done) {
+                return Ok(None);
+            }
+            match (self.read()?, &mut self.gathered) {
+                (Some(batch), _) if batch.num_rows() == 0 => {}
+                (Some(batch), None) => return Ok(Some(Poll::Ready(batch))),
+                (Some(batch), Some(gathered)) => gathered.push_batch(batch)?,
+                (None, gathered) => {
                     self.state = State::Done;
-                    return Some(Err(external(error)));
+                    if let Some(gathered) = gathered {
+                        gathered.finish_buffered_batch()?;
+                    }
                 }
             }
         }
-        let State::Open(reader) = &mut self.state else { return None };
-        let before = reader.bytes_read();
-        let item = reader.next();
-        let read = reader.bytes_read().saturating_sub(before);
-        self.compressed.add(usize::try_from(read).unwrap_or(usize::MAX));
-        if !matches!(item, Some(Ok(_))) {
-            self.state = State::Done;
-        }
-        item.map(|item| item.map_err(external))
+        Ok(Some(Poll::Pending))
     }
 }
 
 impl Stream for ScanStream {
     type Item = Result<RecordBatch>;
-    fn poll_next(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let time = self.baseline.elapsed_compute().clone();
         let timer = time.timer();
         let item = self.advance();
         timer.done();
-        if let Some(Ok(batch)) = &item {
-            self.decoded.add(batch.columns().iter().map(|column| decoded_bytes(column)).sum());
-        }
+        let item = match item {
+            Ok(Some(Poll::Pending)) => {
+                // A scan that finds nothing for long lets others run.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Ok(Some(Poll::Ready(batch))) => Some(Ok(batch)),
+            Ok(None) => None,
+            Err(error) => {
+                self.state = State::Done;
+                self.gathered = None;
+                Some(Err(error))
+            }
+        };
         self.baseline.record_poll(Poll::Ready(item))
     }
 }
@@ -335,7 +563,7 @@ impl RecordBatchStream for ScanStream {
 }
 
 /// Bytes of the values of a column, as they are in a part before compression, nearly.
-fn decoded_bytes(values: &dyn Array) -> usize {
+pub(crate) fn decoded_bytes(values: &dyn Array) -> usize {
     let rows = values.len();
     match values.data_type() {
         ArrowType::Utf8View | ArrowType::BinaryView => {

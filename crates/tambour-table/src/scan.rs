@@ -7,7 +7,7 @@ mod location;
 mod pruning;
 mod reader;
 
-pub use reader::ScanReader;
+pub use reader::{ScanFilter, ScanReader};
 
 use self::location::{path_of, url_of};
 use self::pruning::Pruning;

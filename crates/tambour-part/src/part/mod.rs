@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use tambour_storage::Storage;
 
-pub use crate::read::PartReader;
+pub use crate::read::{PartReader, RowFilter};
 pub use crate::verify::{Damage, Verification};
 pub(crate) use view::single;
 pub use view::{Derive, Seen, SeenKey, Source, View};

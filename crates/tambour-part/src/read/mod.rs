@@ -1,7 +1,10 @@
 //! Reads batches of whole granules of an opened part.
 
+mod filtered;
 mod seeing;
 mod sources;
+
+pub use filtered::RowFilter;
 
 use crate::column::{ColumnReader, concat};
 use crate::part::{COMPACT_FILE, Part, ReadRequest, StoredColumn};
@@ -33,6 +36,8 @@ struct ColumnCursor {
     reader: ColumnReader,
     /// Its streams, in a wide part.
     wide: Option<WideSources>,
+    /// Where its streams stand: before this granule.
+    position: Option<usize>,
 }
 
 /// Reads batches of whole granules; an iterator of `Result<RecordBatch, PartError>`. The first error is the last item.
@@ -104,7 +109,7 @@ impl PartReader {
                 Some(_) => None,
                 None => Some(WideSources::open(part, &stored, &shared, window)?),
             };
-            columns.push(ColumnCursor { stored, reader, wide });
+            columns.push(ColumnCursor { stored, reader, wide, position: None });
         }
         let compact = match &part.compact {
             Some(_) if !columns.is_empty() => Some(CompactSources::open(part, &shared)?),
@@ -158,37 +163,55 @@ impl PartReader {
     }
 
     fn batch(&mut self, run: &Run, whole: &Run) -> Result<RecordBatch, PartError> {
-        let rows: Vec<usize> = self
-            .part
-            .granules()
-            .get(run.clone())
-            .unwrap_or_default()
-            .iter()
-            .map(|rows| usize::try_from(*rows).unwrap_or(usize::MAX))
-            .collect();
-        let jumped = self.position != Some(run.start);
-        self.position = Some(run.end);
-        let arrays = if self.compact.is_some() {
-            self.read_compact(run, &rows)?
-        } else {
-            let part = Arc::clone(&self.part);
-            let columns = self.columns.iter_mut();
-            columns
-                .map(|column| {
-                    let array = column.read_wide(run, whole, &rows, jumped);
-                    array.map_err(|error| relocate(error, &part, column, run.start))
-                })
-                .collect::<Result<_, _>>()?
-        };
+        let rows = self.rows_of(run);
+        let every: Vec<usize> = (0..self.columns.len()).collect();
+        let arrays = self.read(&every, run, whole, &rows)?;
         self.assemble(arrays, rows.iter().sum())
     }
 
+    /// The rows of each granule of a run.
+    fn rows_of(&self, run: &Run) -> Vec<usize> {
+        let granules = self.part.granules().get(run.clone()).unwrap_or_default();
+        granules.iter().map(|rows| usize::try_from(*rows).unwrap_or(usize::MAX)).collect()
+    }
+
+    /// Reads a run of some of the columns, by their places.
+    fn read(
+        &mut self,
+        wanted: &[usize],
+        run: &Run,
+        whole: &Run,
+        rows: &[usize],
+    ) -> Result<Vec<ArrayRef>, PartError> {
+        self.position = Some(run.end);
+        if self.compact.is_some() {
+            return self.read_compact(wanted, run, rows);
+        }
+        let mut arrays = Vec::with_capacity(wanted.len());
+        for &index in wanted {
+            let Some(column) = self.columns.get_mut(index) else {
+                return Err(unexpected("a column that is not read is wanted"));
+            };
+            let array = column.read_wide(run, whole, rows);
+            arrays.push(array.map_err(|error| relocate(error, &self.part, column, run.start))?);
+        }
+        Ok(arrays)
+    }
+
     /// Granule by granule, column by column, as the data lies in the file.
-    fn read_compact(&mut self, run: &Run, rows: &[usize]) -> Result<Vec<ArrayRef>, PartError> {
-        let mut pieces: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.columns.len()];
+    fn read_compact(
+        &mut self,
+        wanted: &[usize],
+        run: &Run,
+        rows: &[usize],
+    ) -> Result<Vec<ArrayRef>, PartError> {
+        let mut pieces: Vec<Vec<ArrayRef>> = vec![Vec::new(); wanted.len()];
         let Some(sources) = &mut self.compact else { return Ok(Vec::new()) };
         for (granule, rows) in run.clone().zip(rows) {
-            for (column, pieces) in self.columns.iter_mut().zip(&mut pieces) {
+            for (&index, pieces) in wanted.iter().zip(&mut pieces) {
+                let Some(column) = self.columns.get_mut(index) else {
+                    return Err(unexpected("a column that is not read is wanted"));
+                };
                 column.reader.seek();
                 sources.enter(&column.stored, granule);
                 let array = column.reader.read(sources, std::slice::from_ref(rows));
@@ -199,7 +222,7 @@ impl PartReader {
                 }
             }
         }
-        let columns = self.columns.iter();
+        let columns = wanted.iter().filter_map(|index| self.columns.get(*index));
         pieces
             .into_iter()
             .zip(columns)
@@ -248,13 +271,9 @@ impl Iterator for PartReader {
 
 impl ColumnCursor {
     /// Reads granules of a wide part. `whole` is the range that will be read in the end, for reading ahead.
-    fn read_wide(
-        &mut self,
-        run: &Run,
-        whole: &Run,
-        rows: &[usize],
-        jumped: bool,
-    ) -> Result<ArrayRef, PartError> {
+    fn read_wide(&mut self, run: &Run, whole: &Run, rows: &[usize]) -> Result<ArrayRef, PartError> {
+        let jumped = self.position != Some(run.start);
+        self.position = Some(run.end);
         let Some(sources) = &mut self.wide else {
             return Err(unexpected("a column of a wide part has no streams"));
         };

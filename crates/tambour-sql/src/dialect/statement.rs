@@ -194,7 +194,8 @@ fn assignments(set: &Set, notes: &mut Vec<String>) -> Result<Task, SqlError> {
         }
         _ => return Ok(Task::Rows),
     };
-    if given.iter().any(|(name, _)| name.starts_with("datafusion.")) {
+    let is_ours = |name: &str| name.starts_with("datafusion.") || name.starts_with("tambour.");
+    if given.iter().any(|(name, _)| is_ours(name)) {
         return Ok(Task::Rows);
     }
     for (name, value) in &given {

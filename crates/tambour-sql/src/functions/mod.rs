@@ -38,7 +38,8 @@ pub(crate) fn context(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> Sessio
     let mut builder = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
-        .with_default_features();
+        .with_default_features()
+        .with_physical_optimizer_rules(crate::groups::rules());
     if let Some(planners) = builder.expr_planners() {
         planners.insert(0, Arc::new(operators::Operators));
     }

@@ -10,7 +10,7 @@ use tambour_table::Table;
 use tambour_table::schema::TableDefinition;
 
 /// A condition by chance, over all columns; `depth` bounds its nesting.
-fn condition(numbers: &mut Numbers, depth: u64) -> String {
+pub(crate) fn condition(numbers: &mut Numbers, depth: u64) -> String {
     if depth > 0 && numbers.below(3) > 0 {
         let left = condition(numbers, depth - 1);
         let right = condition(numbers, depth - 1);

@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod filters;
 #[cfg(test)]
+mod groups;
+#[cfg(test)]
+mod late;
+#[cfg(test)]
 mod plans;
 #[cfg(test)]
 mod queries;

@@ -2,13 +2,45 @@
 
 use super::super::conform::conform;
 use crate::TableError;
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::Part;
-use tambour_part::part::{PartReader, ReadRequest};
+use tambour_part::part::{PartReader, ReadRequest, RowFilter};
+
+/// What decides on rows while a scan reads them.
+pub trait ScanFilter: Send {
+    /// The part that is read from now on.
+    fn opens(&mut self, part: &Part);
+    /// False if no row of these granules can be kept: they are not read.
+    fn wants(&mut self, granules: &std::ops::Range<usize>) -> bool;
+    /// The rows to keep, given the columns that the filter asked for, in the types of the table. `None` ends the scan.
+    fn kept(&mut self, rows: &RecordBatch) -> Option<BooleanArray>;
+}
+
+/// A filter of the scan as one of a part.
+struct InPart<'a> {
+    filter: &'a mut dyn ScanFilter,
+    schema: &'a SchemaRef,
+    problem: Option<TableError>,
+}
+
+impl RowFilter for InPart<'_> {
+    fn wants(&mut self, granules: &std::ops::Range<usize>) -> bool {
+        self.filter.wants(granules)
+    }
+    fn kept(&mut self, rows: &RecordBatch) -> Option<BooleanArray> {
+        match conformed(rows, self.schema) {
+            Ok(rows) => self.filter.kept(&rows),
+            Err(error) => {
+                self.problem = Some(error);
+                None
+            }
+        }
+    }
+}
 
 /// Batches of one partition.
 #[derive(Debug)]
@@ -21,6 +53,7 @@ pub struct ScanReader {
     bytes_read: u64,
     /// Rows that are still wanted.
     left: u64,
+    is_reversed: bool,
 }
 
 impl ScanReader {
@@ -31,7 +64,15 @@ impl ScanReader {
         reads: VecDeque<(Arc<Part>, String, ReadRequest)>,
         left: u64,
     ) -> Self {
-        Self { table: table.to_owned(), schema, reads, current: None, bytes_read: 0, left }
+        Self {
+            table: table.to_owned(),
+            schema,
+            reads,
+            current: None,
+            bytes_read: 0,
+            left,
+            is_reversed: false,
+        }
     }
 
     /// Compressed bytes read so far.
@@ -43,20 +84,67 @@ impl ScanReader {
         &self.schema
     }
 
-    fn advance(&mut self) -> Result<Option<RecordBatch>, TableError> {
+    /// Reads the last part first and the last granules of each part first.
+    #[must_use]
+    pub fn reversed(mut self) -> Self {
+        self.reads.make_contiguous().reverse();
+        self.is_reversed = true;
+        self
+    }
+
+    /// The next batch of rows that a filter keeps, which may be none of many. `leading` are the places of its columns. `None`
+    /// is the end, or the filter's own wish.
+    pub fn next_kept(
+        &mut self,
+        leading: &[usize],
+        filter: &mut dyn ScanFilter,
+    ) -> Option<Result<RecordBatch, TableError>> {
+        let item = self.advance(Some((leading, filter))).transpose();
+        if matches!(item, Some(Err(_))) {
+            // Nothing follows an error.
+            self.left = 0;
+        }
+        item
+    }
+
+    fn advance(
+        &mut self,
+        mut filter: Option<(&[usize], &mut dyn ScanFilter)>,
+    ) -> Result<Option<RecordBatch>, TableError> {
         while self.left > 0 {
             if let Some((name, reader)) = &mut self.current {
-                let Some(batch) = reader.next() else {
+                let batch = match &mut filter {
+                    None => reader.next(),
+                    Some((leading, filter)) => {
+                        let schema = self.schema.project(leading);
+                        let schema = schema.map_err(TableError::arrow("filter a batch"))?;
+                        let (schema, problem) = (&Arc::new(schema), None);
+                        let mut filter = InPart { filter: &mut **filter, schema, problem };
+                        let batch = reader.next_kept(leading, &mut filter);
+                        if let Some(problem) = filter.problem {
+                            return Err(problem);
+                        }
+                        batch
+                    }
+                };
+                let Some(batch) = batch else {
                     self.bytes_read += reader.bytes_read();
                     self.current = None;
                     continue;
                 };
                 let batch = batch.map_err(TableError::part(&self.table, name))?;
-                if batch.num_rows() > 0 {
+                if batch.num_rows() > 0 || filter.is_some() {
                     return self.shaped(&batch).map(Some);
                 }
             } else if let Some((part, name, request)) = self.reads.pop_front() {
-                let reader = part.read(request).map_err(TableError::part(&self.table, &name))?;
+                if let Some((_, filter)) = &mut filter {
+                    filter.opens(&part);
+                }
+                let mut reader =
+                    part.read(request).map_err(TableError::part(&self.table, &name))?;
+                if self.is_reversed {
+                    reader.reverse();
+                }
                 self.current = Some((name, reader));
             } else {
                 break;
@@ -69,21 +157,25 @@ impl ScanReader {
     fn shaped(&mut self, batch: &RecordBatch) -> Result<RecordBatch, TableError> {
         let rows = usize::try_from(self.left).unwrap_or(usize::MAX).min(batch.num_rows());
         self.left -= rows as u64;
-        let batch = batch.slice(0, rows);
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let columns = batch.columns().iter().zip(self.schema.fields());
-        let columns = columns
-            .map(|(column, field)| conform(column, field.data_type()))
-            .collect::<Result<_, _>>()?;
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-            .map_err(TableError::arrow("read a batch"))
+        conformed(&batch.slice(0, rows), &self.schema)
     }
+}
+
+/// The batch under another schema of the same columns.
+fn conformed(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, TableError> {
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns
+        .map(|(column, field)| conform(column, field.data_type()))
+        .collect::<Result<_, _>>()?;
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+        .map_err(TableError::arrow("read a batch"))
 }
 
 impl Iterator for ScanReader {
     type Item = Result<RecordBatch, TableError>;
     fn next(&mut self) -> Option<Self::Item> {
-        let item = self.advance().transpose();
+        let item = self.advance(None).transpose();
         if matches!(item, Some(Err(_))) {
             // Nothing follows an error.
             self.left = 0;

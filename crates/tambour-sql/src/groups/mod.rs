@@ -1,0 +1,206 @@
+//! Partial aggregates whose groups are found by position instead of by hashing.
+//!
+//! A rule replaces the first stage of an aggregate, where all of its keys may be narrow or dictionaries, by [`GroupsExec`]. It
+//! drives the engine's own accumulators, so that overflows, NULLs and states are the engine's; only the way from a row to its
+//! group is ours ([`keys`]). When keys turn out wide, the groups so far are handed out as any partial aggregate may, and the
+//! engine's own operator takes the rest.
+
+mod keys;
+mod stream;
+
+use crate::scan_options::ScanOptions;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::Result;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::config::ConfigOptions;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
+    InputOrderMode, Partitioning, PhysicalExpr, PlanProperties, ReplaceChildrenOptions,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// The engine's rules with ours, after sorts are in their places and before operators are made to yield.
+pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    let place = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
+    rules.insert(place.unwrap_or(rules.len()), Arc::new(GroupsByPosition));
+    rules
+}
+
+/// The rule.
+#[derive(Debug)]
+pub(crate) struct GroupsByPosition;
+
+impl PhysicalOptimizerRule for GroupsByPosition {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if !ScanOptions::of(config).scan_groups {
+            return Ok(plan);
+        }
+        plan.transform_up(|node| {
+            let found = node.downcast_ref::<AggregateExec>().map(replaced).transpose()?.flatten();
+            Ok(found.map_or_else(|| Transformed::no(node), Transformed::yes))
+        })
+        .data()
+    }
+    fn name(&self) -> &'static str {
+        "groups_by_position"
+    }
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The aggregate with groups by position, if it can have them.
+fn replaced(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let group = aggregate.group_expr();
+    let is_plain = group.is_single()
+        && !group.is_empty()
+        && !group.has_grouping_set()
+        && aggregate.limit_options().is_none()
+        && *aggregate.input_order_mode() == InputOrderMode::Linear
+        && aggregate.aggr_expr().iter().all(|it| {
+            it.groups_accumulator_supported() && it.order_bys().is_empty() && !it.is_distinct()
+        });
+    if !is_plain {
+        return Ok(None);
+    }
+    let input = aggregate.input();
+    let schema = input.schema();
+    for (key, _) in group.expr() {
+        if !keys::is_codable(&key.data_type(&schema)?) {
+            return Ok(None);
+        }
+    }
+    let partial = AggregateExec::try_new(
+        AggregateMode::Partial,
+        group.clone(),
+        aggregate.aggr_expr().to_vec(),
+        aggregate.filter_expr().to_vec(),
+        Arc::clone(input),
+        aggregate.input_schema(),
+    )?;
+    match aggregate.mode() {
+        AggregateMode::Partial if partial.schema() == aggregate.schema() => {
+            Ok(Some(Arc::new(GroupsExec::new(Arc::new(partial)))))
+        }
+        AggregateMode::Single if input.output_partitioning().partition_count() == 1 => {
+            let group = group.as_final();
+            let groups: Arc<dyn ExecutionPlan> = Arc::new(GroupsExec::new(Arc::new(partial)));
+            let last = AggregateExec::try_new(
+                AggregateMode::Final,
+                group,
+                aggregate.aggr_expr().to_vec(),
+                vec![None; aggregate.aggr_expr().len()],
+                groups,
+                aggregate.input_schema(),
+            )?;
+            let is_same = last.schema() == aggregate.schema();
+            Ok(is_same.then(|| Arc::new(last) as Arc<dyn ExecutionPlan>))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A partial aggregate with groups by position.
+#[derive(Debug)]
+pub(crate) struct GroupsExec {
+    /// The engine's operator for the same.
+    stock: Arc<AggregateExec>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl GroupsExec {
+    fn new(stock: Arc<AggregateExec>) -> Self {
+        let count = stock.input().output_partitioning().partition_count();
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(stock.schema()),
+            Partitioning::UnknownPartitioning(count),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        let metrics = ExecutionPlanMetricsSet::new();
+        Self { stock, properties: Arc::new(properties), metrics }
+    }
+}
+
+impl DisplayAs for GroupsExec {
+    fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (head, separator) = match format {
+            DisplayFormatType::TreeRender => ("", "\n"),
+            _ => ("GroupsExec: ", ", "),
+        };
+        let keys: Vec<&str> =
+            self.stock.group_expr().expr().iter().map(|(_, name)| name.as_str()).collect();
+        let aggregates: Vec<&str> = self.stock.aggr_expr().iter().map(|it| it.name()).collect();
+        write!(f, "{head}gby=[{}]{separator}aggr=[{}]", keys.join(", "), aggregates.join(", "))
+    }
+}
+
+impl ExecutionPlan for GroupsExec {
+    fn name(&self) -> &'static str {
+        "GroupsExec"
+    }
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![self.stock.input()]
+    }
+    fn apply_expressions(
+        &self,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.stock.apply_expressions(visit)
+    }
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(child) = children.pop() else { return Ok(self) };
+        Ok(Arc::new(Self::new(Arc::new(over(&self.stock, child)?))))
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        stream::run(&self.stock, &self.metrics, partition, context)
+    }
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// The aggregate over another input of the same schema.
+fn over(aggregate: &AggregateExec, input: Arc<dyn ExecutionPlan>) -> Result<AggregateExec> {
+    let schema: SchemaRef = aggregate.input_schema();
+    AggregateExec::try_new(
+        *aggregate.mode(),
+        aggregate.group_expr().clone(),
+        aggregate.aggr_expr().to_vec(),
+        aggregate.filter_expr().to_vec(),
+        input,
+        schema,
+    )
+}

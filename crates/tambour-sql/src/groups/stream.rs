@@ -1,0 +1,205 @@
+//! The rows of one partition into groups, and what happens when they are too many.
+
+use super::keys::Keys;
+use super::over;
+use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::common::Result;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, aggregate_expressions};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
+use futures::stream::{self, StreamExt};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Metric: partitions whose keys turned out wide.
+const WIDE: &str = "wide_keys";
+
+/// Groups in the making.
+struct Groups {
+    stock: Arc<AggregateExec>,
+    context: Arc<TaskContext>,
+    keys: Keys,
+    key_expressions: Vec<Arc<dyn PhysicalExpr>>,
+    arguments: Vec<Vec<Arc<dyn PhysicalExpr>>>,
+    accumulators: Vec<Box<dyn GroupsAccumulator>>,
+    reservation: MemoryReservation,
+    /// Groups that have rows.
+    count: usize,
+    baseline: BaselineMetrics,
+    wide: Count,
+}
+
+/// Where a partition stands.
+enum State {
+    Grouping(Box<Groups>, SendableRecordBatchStream),
+    /// Groups that are handed out, and what follows them.
+    Handing(RecordBatch, usize, Option<SendableRecordBatchStream>),
+    Rest(SendableRecordBatchStream),
+}
+
+/// Runs one partition of an aggregate.
+pub(super) fn run(
+    stock: &Arc<AggregateExec>,
+    metrics: &ExecutionPlanMetricsSet,
+    partition: usize,
+    context: Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
+    let input = stock.input().execute(partition, Arc::clone(&context))?;
+    let schema = input.schema();
+    let key_expressions = stock.group_expr().input_exprs();
+    let types: Result<Vec<DataType>> =
+        key_expressions.iter().map(|key| key.data_type(&schema)).collect();
+    let accumulators: Result<Vec<_>> =
+        stock.aggr_expr().iter().map(|it| it.create_groups_accumulator()).collect();
+    let groups = Groups {
+        keys: Keys::new(&types?),
+        key_expressions,
+        arguments: aggregate_expressions(stock.aggr_expr(), &AggregateMode::Partial, 0)?,
+        accumulators: accumulators?,
+        reservation: MemoryConsumer::new("groups by position").register(context.memory_pool()),
+        count: 0,
+        baseline: BaselineMetrics::new(metrics, partition),
+        wide: MetricBuilder::new(metrics).counter(WIDE, partition),
+        stock: Arc::clone(stock),
+        context: Arc::clone(&context),
+    };
+    let rows = context.session_config().batch_size();
+    let state = State::Grouping(Box::new(groups), input);
+    let batches = stream::try_unfold(state, move |state| next(state, rows));
+    Ok(Box::pin(RecordBatchStreamAdapter::new(stock.schema(), batches)))
+}
+
+async fn next(mut state: State, rows: usize) -> Result<Option<(RecordBatch, State)>> {
+    loop {
+        state = match state {
+            State::Grouping(mut groups, mut input) => match input.next().await {
+                None => State::Handing(groups.hand_out()?, 0, None),
+                Some(batch) => {
+                    let batch = batch?;
+                    if groups.add(&batch)? {
+                        State::Grouping(groups, input)
+                    } else {
+                        groups.wide.add(1);
+                        let rest = groups.rest(batch, input)?;
+                        State::Handing(groups.hand_out()?, 0, Some(rest))
+                    }
+                }
+            },
+            State::Handing(groups, from, rest) => {
+                let count = rows.min(groups.num_rows().saturating_sub(from));
+                if count > 0 {
+                    let batch = groups.slice(from, count);
+                    return Ok(Some((batch, State::Handing(groups, from + count, rest))));
+                }
+                match rest {
+                    Some(rest) => State::Rest(rest),
+                    None => return Ok(None),
+                }
+            }
+            State::Rest(mut rest) => {
+                let batch = rest.next().await.transpose()?;
+                return Ok(batch.map(|batch| (batch, State::Rest(rest))));
+            }
+        }
+    }
+}
+
+impl Groups {
+    /// Adds rows to their groups; `false` if the keys are wide, or memory for more is refused.
+    fn add(&mut self, batch: &RecordBatch) -> Result<bool> {
+        let time = self.baseline.elapsed_compute().clone();
+        let _timer = time.timer();
+        let keys = evaluated(&self.key_expressions, batch)?;
+        let Some(groups) = self.keys.groups(&keys)? else { return Ok(false) };
+        let size = self.accumulators.iter().map(|it| it.size()).sum::<usize>() + self.keys.size();
+        if self.reservation.try_resize(size).is_err() {
+            return Ok(false);
+        }
+        self.count = self.keys.len();
+        let filters = self.stock.filter_expr();
+        let each = self.accumulators.iter_mut().zip(&self.arguments).zip(filters);
+        for ((accumulator, arguments), filter) in each {
+            let values = evaluated(arguments, batch)?;
+            let filter = filter.as_ref().map(|filter| chosen(filter, batch)).transpose()?;
+            accumulator.update_batch(&values, &groups, filter.as_ref(), self.count)?;
+        }
+        Ok(true)
+    }
+
+    /// All groups that have rows, with the states of their aggregates.
+    fn hand_out(&mut self) -> Result<RecordBatch> {
+        let mut columns = self.keys.values(self.count)?;
+        for accumulator in &mut self.accumulators {
+            if self.count > 0 {
+                columns.extend(accumulator.state(EmitTo::All)?);
+            }
+        }
+        let schema = self.stock.schema();
+        self.reservation.free();
+        if self.count == 0 {
+            return Ok(RecordBatch::new_empty(schema));
+        }
+        self.baseline.record_output(self.count);
+        Ok(RecordBatch::try_new(schema, columns)?)
+    }
+
+    /// The engine's own operator over a batch and what follows it.
+    fn rest(
+        &self,
+        batch: RecordBatch,
+        input: SendableRecordBatchStream,
+    ) -> Result<SendableRecordBatchStream> {
+        let schema = input.schema();
+        let rows = stream::once(futures::future::ready(Ok(batch))).chain(input);
+        let rows = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows);
+        let once = Once { schema: Arc::clone(&schema), rows: Mutex::new(Some(Box::pin(rows))) };
+        let partition: Arc<dyn PartitionStream> = Arc::new(once);
+        let source = StreamingTableExec::try_new(schema, vec![partition], None, [], false, None)?;
+        over(&self.stock, Arc::new(source))?.execute(0, Arc::clone(&self.context))
+    }
+}
+
+fn evaluated(expressions: &[Arc<dyn PhysicalExpr>], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    let values = expressions.iter().map(|it| it.evaluate(batch)?.into_array(batch.num_rows()));
+    values.collect()
+}
+
+fn chosen(filter: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<BooleanArray> {
+    let values = filter.evaluate(batch)?.into_array(batch.num_rows())?;
+    match values.as_boolean_opt() {
+        Some(values) => Ok(values.clone()),
+        None => datafusion::common::internal_err!("a filter is not a condition: {filter}"),
+    }
+}
+
+/// Rows that can be asked for once.
+struct Once {
+    schema: SchemaRef,
+    rows: Mutex<Option<SendableRecordBatchStream>>,
+}
+
+impl std::fmt::Debug for Once {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Once").finish_non_exhaustive()
+    }
+}
+
+impl PartitionStream for Once {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+    fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner).take();
+        rows.unwrap_or_else(|| {
+            let rows = stream::empty();
+            Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), rows))
+        })
+    }
+}

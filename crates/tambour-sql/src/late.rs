@@ -1,0 +1,302 @@
+//! Filters that a scan evaluates itself: those of the query, and those that operators above find while they run.
+//!
+//! The columns of the filters are read first, the others only for granules with a row left. A filter that moves (the tenth
+//! value of a top ten so far, the keys of a join's other side) is also held against the primary index, so that whole
+//! granules are left out. A moving filter may be asked at any time: it only ever drops rows that nobody above wants, so it is
+//! left out again while it keeps nearly all.
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::{and, cast, prep_null_mask_filter};
+use arrow::datatypes::SchemaRef;
+use datafusion::common::pruning::PruningStatistics;
+use datafusion::common::{Column, Result};
+use datafusion::error::DataFusionError;
+use datafusion::physical_expr::conjunction;
+use datafusion::physical_expr::expressions::DynamicFilterTracking;
+use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
+use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
+use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
+use datafusion::physical_plan::PhysicalExpr;
+use datafusion::physical_plan::metrics::Count;
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+use tambour_part::Part;
+use tambour_part::types::DataType;
+use tambour_table::Table;
+use tambour_table::scan::{ScanFilter, sorts_like_arrow};
+use tambour_table::schema::expression::Expression;
+
+/// Rows after which a moving filter that drops less than a tenth is not asked again until it moves.
+const TRIAL_ROWS: usize = 32_768;
+
+/// The filters of a scan, over the columns that it reads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filters {
+    /// Of the query: every row that comes out passes them.
+    pub(crate) fixed: Vec<Arc<dyn PhysicalExpr>>,
+    /// Of operators above.
+    pub(crate) moving: Vec<Arc<dyn PhysicalExpr>>,
+}
+
+impl Filters {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.fixed.is_empty() && self.moving.is_empty()
+    }
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<dyn PhysicalExpr>> {
+        self.fixed.iter().chain(&self.moving)
+    }
+    /// The columns that they need, by place.
+    pub(crate) fn columns(&self) -> BTreeSet<usize> {
+        self.all().flat_map(collect_columns).map(|column| column.index()).collect()
+    }
+    /// The same over a schema that has the same columns at other places.
+    pub(crate) fn moved_to(&self, schema: &SchemaRef) -> Result<Self> {
+        let move_all = |filters: &[Arc<dyn PhysicalExpr>]| {
+            let moved = filters.iter().map(|it| reassign_expr_columns(Arc::clone(it), schema));
+            moved.collect::<Result<Vec<_>>>()
+        };
+        Ok(Self { fixed: move_all(&self.fixed)?, moving: move_all(&self.moving)? })
+    }
+}
+
+/// What the filters of one partition count.
+#[derive(Debug)]
+pub(crate) struct Counts {
+    /// Granules that were left out while running.
+    pub(crate) granules: Count,
+    /// Rows that were read and dropped.
+    pub(crate) rows: Count,
+    /// Bytes of the columns of filters.
+    pub(crate) bytes: Count,
+}
+
+/// The filters of a scan at work on one partition.
+pub(crate) struct Chooser {
+    leading: Vec<usize>,
+    schema: SchemaRef,
+    fixed: Option<Arc<dyn PhysicalExpr>>,
+    moving: Vec<Moving>,
+    index: IndexColumn,
+    counts: Counts,
+    error: Option<DataFusionError>,
+}
+
+/// Where the primary index helps.
+struct IndexColumn {
+    types: Vec<DataType>,
+    /// The first column of the primary key, if it is one that filters use.
+    column: Option<String>,
+    /// Its values at the starts of the granules of the part that is read.
+    entries: Option<Bounds>,
+}
+
+/// The least and the greatest value of the first key column in each granule; NULL where it is not known.
+struct Bounds {
+    column: String,
+    least: ArrayRef,
+    greatest: ArrayRef,
+}
+
+/// A filter that moves.
+struct Moving {
+    filter: Arc<dyn PhysicalExpr>,
+    tracking: DynamicFilterTracking,
+    /// Rows that it has seen since it moved, and those that it kept.
+    seen: usize,
+    kept: usize,
+    /// The granules of the part that it wants, as it stands.
+    wanted: Option<Vec<bool>>,
+}
+
+impl Chooser {
+    pub(crate) fn new(
+        filters: &Filters,
+        table: &Table,
+        schema: &SchemaRef,
+        counts: Counts,
+    ) -> Result<Self> {
+        let leading: Vec<usize> = filters.columns().into_iter().collect();
+        let schema = Arc::new(schema.project(&leading)?);
+        let filters = filters.moved_to(&schema)?;
+        let moving = filters.moving.into_iter().map(|filter| Moving {
+            tracking: DynamicFilterTracking::classify(&filter),
+            filter,
+            seen: 0,
+            kept: 0,
+            wanted: None,
+        });
+        let fixed = (!filters.fixed.is_empty()).then(|| conjunction(filters.fixed));
+        let moving: Vec<Moving> = moving.collect();
+        let index = IndexColumn::new(table, &schema, moving.is_empty());
+        Ok(Self { leading, schema, fixed, moving, index, counts, error: None })
+    }
+    /// The places of the columns that are read first.
+    pub(crate) fn leading(&self) -> Vec<usize> {
+        self.leading.clone()
+    }
+    /// What went wrong.
+    pub(crate) fn take_error(&mut self) -> Option<DataFusionError> {
+        self.error.take()
+    }
+
+    fn choose(&mut self, rows: &RecordBatch) -> Result<BooleanArray> {
+        let mut kept = match &self.fixed {
+            Some(fixed) => holds(fixed, rows)?,
+            None => BooleanArray::from(vec![true; rows.num_rows()]),
+        };
+        for moving in &mut self.moving {
+            moving.look();
+            if moving.is_idle() || kept.true_count() == 0 {
+                continue;
+            }
+            let wanted = holds(&moving.filter, rows)?;
+            moving.seen += wanted.len();
+            moving.kept += wanted.true_count();
+            kept = and(&kept, &wanted)?;
+        }
+        self.counts.rows.add(kept.len() - kept.true_count());
+        let bytes = rows.columns().iter().map(|it| crate::exec::decoded_bytes(it)).sum();
+        self.counts.bytes.add(bytes);
+        Ok(kept)
+    }
+}
+
+/// The rows that a filter is true for.
+fn holds(filter: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<BooleanArray> {
+    let values = filter.evaluate(rows)?.into_array(rows.num_rows())?;
+    let Some(values) = values.as_boolean_opt() else {
+        return datafusion::common::internal_err!("a filter is not a condition: {filter}");
+    };
+    Ok(if values.null_count() > 0 { prep_null_mask_filter(values) } else { values.clone() })
+}
+
+impl ScanFilter for Chooser {
+    fn opens(&mut self, part: &Part) {
+        self.index.open(part, &self.schema);
+        for moving in &mut self.moving {
+            moving.wanted = None;
+        }
+    }
+    fn wants(&mut self, granules: &Range<usize>) -> bool {
+        let Some(bounds) = &self.index.entries else { return true };
+        let is_wanted = self.moving.iter_mut().all(|moving| {
+            moving.look();
+            let wanted = moving.wanted.get_or_insert_with(|| {
+                // What cannot be pruned with is wanted.
+                bounds.wanted(&moving.filter, &self.schema).unwrap_or_default()
+            });
+            wanted.get(granules.clone()).is_none_or(|wanted| wanted.contains(&true))
+        });
+        if !is_wanted {
+            self.counts.granules.add(granules.len());
+        }
+        is_wanted
+    }
+    fn kept(&mut self, rows: &RecordBatch) -> Option<BooleanArray> {
+        if self.error.is_some() {
+            return None;
+        }
+        match self.choose(rows) {
+            Ok(kept) => Some(kept),
+            Err(error) => {
+                self.error = Some(error);
+                None
+            }
+        }
+    }
+}
+
+impl Moving {
+    /// Forgets what was found out before the filter moved.
+    fn look(&mut self) {
+        if self.tracking.watcher().is_some_and(|it| it.changed()) {
+            self.seen = 0;
+            self.kept = 0;
+            self.wanted = None;
+        }
+    }
+    fn is_idle(&self) -> bool {
+        self.seen >= TRIAL_ROWS && self.kept / 9 > (self.seen - self.kept)
+    }
+}
+
+impl IndexColumn {
+    fn new(table: &Table, schema: &SchemaRef, is_idle: bool) -> Self {
+        let found = table.definition().filter(|_| !is_idle).and_then(|definition| {
+            let Some(Expression::Column(name)) = definition.primary_key.first() else {
+                return None;
+            };
+            let column = table.columns().iter().find(|it| it.name == *name)?;
+            let is_used = sorts_like_arrow(&column.data_type) && schema.index_of(name).is_ok();
+            let types = definition.primary_key_types().ok()?;
+            is_used.then(|| (types, name.clone()))
+        });
+        let (types, column) = found.map_or((Vec::new(), None), |it| (it.0, Some(it.1)));
+        Self { types, column, entries: None }
+    }
+
+    /// Loads the bounds of a part; what cannot be read is reported by whoever needs it.
+    fn open(&mut self, part: &Part, schema: &SchemaRef) {
+        self.entries = None;
+        let Some(column) = &self.column else { return };
+        // A part from before a change of the column's type has an index of the older one.
+        let is_same = |it: &tambour_part::types::Column| {
+            it.name == *column && Some(&it.data_type) == self.types.first()
+        };
+        if !part.has_primary_index() || !part.columns().iter().any(is_same) {
+            return;
+        }
+        let Ok(entries) = part.primary_index(&self.types) else { return };
+        let Ok(field) = schema.field_with_name(column) else { return };
+        let Some(keys) = entries.first().and_then(|it| cast(it, field.data_type()).ok()) else {
+            return;
+        };
+        self.entries = Bounds::new(column, &keys, part.granules().len());
+    }
+}
+
+impl Bounds {
+    fn new(column: &str, keys: &ArrayRef, granules: usize) -> Option<Self> {
+        if keys.len() < granules {
+            return None;
+        }
+        // Without a final mark the end of the last granule is not known.
+        let ends: Vec<Option<u64>> =
+            (1..=granules).map(|end| (end < keys.len()).then_some(end as u64)).collect();
+        let ends = arrow::array::UInt64Array::from(ends);
+        let greatest = arrow::compute::take(keys, &ends, None).ok()?;
+        Some(Self { column: column.to_owned(), least: keys.slice(0, granules), greatest })
+    }
+    /// The granules in which a filter may be true for a row.
+    fn wanted(&self, filter: &Arc<dyn PhysicalExpr>, schema: &SchemaRef) -> Result<Vec<bool>> {
+        let filter = snapshot_physical_expr(Arc::clone(filter))?;
+        let predicate = PruningPredicateBuilder::new().with_file_schema(Arc::clone(schema));
+        predicate.try_build(filter)?.prune(self)
+    }
+}
+
+impl PruningStatistics for Bounds {
+    fn min_values(&self, column: &Column) -> Option<ArrayRef> {
+        (column.name == self.column).then(|| Arc::clone(&self.least))
+    }
+    fn max_values(&self, column: &Column) -> Option<ArrayRef> {
+        (column.name == self.column).then(|| Arc::clone(&self.greatest))
+    }
+    fn num_containers(&self) -> usize {
+        self.least.len()
+    }
+    fn null_counts(&self, _: &Column) -> Option<ArrayRef> {
+        None
+    }
+    fn row_counts(&self) -> Option<ArrayRef> {
+        None
+    }
+    fn contained(
+        &self,
+        _: &Column,
+        _: &HashSet<datafusion::common::ScalarValue>,
+    ) -> Option<BooleanArray> {
+        None
+    }
+}

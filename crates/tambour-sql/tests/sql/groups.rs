@@ -1,0 +1,99 @@
+//! Groups by position are the engine's own groups: random aggregates with them switched off, and over the rows in memory.
+
+use crate::filters::condition;
+use crate::late::{pick, set};
+use crate::support::{Fixture, Numbers, lines, text};
+
+const KEYS: [&str; 10] = [
+    "k",
+    "l",
+    "e",
+    "n",
+    "d",
+    "toDate(t)",
+    "toHour(t)",
+    "k % 7",
+    "toStartOfDay(t)",
+    // Wide: the engine's own operator takes over.
+    "id * 1000003",
+];
+const AGGREGATES: [&str; 12] = [
+    "count(*)",
+    "count(n)",
+    "sum(n)",
+    "sum(k)",
+    "sum(p)",
+    "min(s)",
+    "max(x)",
+    "avg(n)",
+    "min(n)",
+    "sum(id)",
+    "uniqExact(k)",
+    "max(t)",
+];
+
+fn query(numbers: &mut Numbers, table: &str) -> String {
+    let keys: Vec<&str> = (0..=numbers.below(3)).map(|_| pick(numbers, &KEYS)).collect();
+    let mut columns: Vec<String> =
+        keys.iter().enumerate().map(|(at, key)| format!("{key} AS g{at}")).collect();
+    for at in 0..numbers.below(4) {
+        let aggregate = pick(numbers, &AGGREGATES);
+        let filter = match numbers.below(3) {
+            0 => format!(" FILTER (WHERE {})", condition(numbers, 0)),
+            _ => String::new(),
+        };
+        columns.push(format!("{aggregate}{filter} AS a{at}"));
+    }
+    let groups: Vec<String> = (0..keys.len()).map(|at| format!("g{at}")).collect();
+    let condition = match numbers.below(3) {
+        0 => condition(numbers, 1),
+        1 => "k = 1000".to_owned(),
+        _ => "id > 100".to_owned(),
+    };
+    let (columns, groups) = (columns.join(", "), groups.join(", "));
+    match numbers.below(4) {
+        0 => format!("SELECT DISTINCT {} FROM {table} WHERE {condition}", keys.join(", ")),
+        1 => format!("SELECT count(DISTINCT {}) FROM {table} WHERE {condition}", keys[0]),
+        _ => format!("SELECT {columns} FROM {table} WHERE {condition} GROUP BY {groups}"),
+    }
+}
+
+fn same(partition_by: &str, order_by: &str, seed: u64, count: u64) {
+    let fixture = Fixture::new(partition_by, order_by);
+    let with = [fixture.session(1), fixture.session(3)];
+    let without = fixture.session(2);
+    set(&without, "tambour.scan_groups", false);
+    for number in 0..count {
+        let chance = seed * 1000 + number;
+        let statement = query(&mut Numbers::new(chance), "t");
+        let naive = lines(&without, &query(&mut Numbers::new(chance), "naive"));
+        for session in with.iter().chain([&without]) {
+            assert_eq!(lines(session, &statement), naive, "seed {chance}: {statement}");
+        }
+    }
+}
+
+#[test]
+fn groups_by_chance() {
+    same("toYYYYMM(t)", "(k, s, t)", 11, 150);
+}
+
+#[test]
+fn groups_by_chance_in_another_order() {
+    same("e", "(l, d)", 12, 150);
+}
+
+#[test]
+fn wide_keys_are_handed_over() {
+    let fixture = Fixture::new("tuple()", "tuple()");
+    let session = fixture.session(1);
+    let plan = |key: &str| {
+        text(&session, &format!("EXPLAIN ANALYZE SELECT {key}, sum(k) FROM t GROUP BY {key}"))
+    };
+    assert!(plan("l").contains("GroupsExec"), "{}", plan("l"));
+    assert!(plan("l").contains("wide_keys=0"), "{}", plan("l"));
+    // Ids of three inserts are far apart only when they are spread.
+    assert!(plan("id * 1000003").contains("wide_keys=1"), "{}", plan("id * 1000003"));
+    set(&session, "tambour.scan_groups", false);
+    assert!(!plan("l").contains("GroupsExec"));
+}

@@ -1,0 +1,101 @@
+//! What scans do by themselves changes no answer: the same queries with it switched off, and over the rows in memory.
+
+use crate::filters::condition;
+use crate::support::{Fixture, Numbers, batches, lines, text};
+use tambour_sql::Session;
+
+pub(crate) fn set(session: &Session, setting: &str, value: bool) {
+    assert!(batches(session, &format!("SET {setting} = {value}")).is_empty());
+}
+
+pub(crate) fn pick<'a>(numbers: &mut Numbers, from: &[&'a str]) -> &'a str {
+    from[usize::try_from(numbers.below(from.len() as u64)).unwrap()]
+}
+
+/// A query whose answer has one order only.
+fn query(numbers: &mut Numbers, table: &str) -> String {
+    let condition = condition(numbers, 2);
+    let column = pick(numbers, &["k", "t", "id", "x", "n", "p", "d", "s"]);
+    let order = pick(numbers, &["", " DESC"]);
+    let nulls = pick(numbers, &["", " NULLS FIRST", " NULLS LAST"]);
+    let limit = numbers.below(40) + 1;
+    let sorted = format!("ORDER BY {column}{order}{nulls}, id LIMIT {limit}");
+    match numbers.below(7) {
+        0 => format!("SELECT * FROM {table} WHERE {condition} {sorted}"),
+        1 => format!("SELECT id, {column} FROM {table} {sorted}"),
+        2 => format!("SELECT min({column}), max({column}) FROM {table} WHERE {condition}"),
+        3 => format!("SELECT min({column}), max({column}) FROM {table}"),
+        4 => format!(
+            "SELECT count(*), sum(a.id) FROM {table} AS a JOIN (SELECT DISTINCT {column} AS c \
+             FROM {table} WHERE {condition} AND k < 40) AS b ON a.{column} = b.c WHERE a.k > 20"
+        ),
+        5 => format!(
+            "SELECT count(*), sum(id) FROM (SELECT * FROM {table} {sorted}) WHERE {condition}"
+        ),
+        _ => {
+            format!("SELECT count(*) FROM (SELECT id FROM {table} WHERE {condition} LIMIT {limit})")
+        }
+    }
+}
+
+fn same(partition_by: &str, order_by: &str, seed: u64, count: usize) {
+    let fixture = Fixture::new(partition_by, order_by);
+    let with = [fixture.session(1), fixture.session(3)];
+    let without = fixture.session(2);
+    for setting in ["tambour.scan_filters", "tambour.scan_dynamic_filters"] {
+        set(&without, setting, false);
+    }
+    let half = fixture.session(2);
+    set(&half, "tambour.scan_filters", false);
+    for number in 0..count {
+        let chance = seed * 1000 + number as u64;
+        let statement = query(&mut Numbers::new(chance), "t");
+        let naive = lines(&without, &query(&mut Numbers::new(chance), "naive"));
+        for session in with.iter().chain([&without, &half]) {
+            assert_eq!(lines(session, &statement), naive, "seed {chance}: {statement}");
+        }
+    }
+}
+
+#[test]
+fn filters_from_here_and_above_by_number() {
+    same("toYYYYMM(t)", "(k, s, t)", 1, 120);
+}
+
+#[test]
+fn filters_from_here_and_above_by_nullable() {
+    same("tuple()", "(n, id)", 2, 120);
+}
+
+#[test]
+fn filters_from_here_and_above_by_time() {
+    same("e", "t", 3, 120);
+}
+
+/// A counter of EXPLAIN ANALYZE.
+fn counter(session: &Session, statement: &str, name: &str) -> u64 {
+    let text = text(session, &format!("EXPLAIN ANALYZE {statement}"));
+    let Some((_, after)) = text.split_once(&format!("{name}=")) else { return 0 };
+    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or_else(|_| panic!("{name} in {text}"))
+}
+
+#[test]
+fn the_reverse_of_the_key_reads_the_end() {
+    let fixture = Fixture::new("tuple()", "id");
+    let session = fixture.session(1);
+    let statement = "SELECT * FROM t ORDER BY id DESC LIMIT 10";
+    // Three parts of 47 granules.
+    assert!(counter(&session, statement, "granules_skipped") >= 120, "{statement}");
+    set(&session, "tambour.scan_dynamic_filters", false);
+    assert_eq!(counter(&session, statement, "granules_skipped"), 0);
+}
+
+#[test]
+fn rows_that_a_filter_drops_are_counted() {
+    let fixture = Fixture::new("tuple()", "id");
+    let session = fixture.session(1);
+    let statement = "SELECT s FROM t WHERE id % 3000 <> 5";
+    assert_eq!(lines(&session, statement).len(), 9000 - 3 + 1);
+    assert_eq!(counter(&session, statement, "rows_filtered"), 3);
+}
