@@ -142,7 +142,7 @@ impl KeyIndex {
         let bucket = small(u64::from(hash) >> rest_bits);
         let rest = u64::from(hash) & ((1 << rest_bits) - 1);
         let (start, end) = (self.start(bucket), self.start(bucket + 1));
-        let end = if end - start > BUCKET_LONG { self.behind(start, end, rest) } else { end };
+        let end = if end - start > BUCKET_LONG { self.after(start, end, rest) } else { end };
         let numbers = (start..end).rev().map(|at| self.entry(at));
         // A bucket is sorted.
         let numbers = numbers.skip_while(move |entry| entry.0 > rest);
@@ -150,7 +150,7 @@ impl KeyIndex {
     }
 
     /// Where the first entry of a bucket is whose rest is above one.
-    fn behind(&self, mut start: usize, mut end: usize, rest: u64) -> usize {
+    fn after(&self, mut start: usize, mut end: usize, rest: u64) -> usize {
         while start < end {
             let middle = start + (end - start) / 2;
             if self.entry(middle).0 <= rest { start = middle + 1 } else { end = middle }
