@@ -168,7 +168,7 @@ impl Reader {
             (Segment::Open(open), Ok(decoder)) => open.scan(ids, decoder, |scanned| {
                 visit(scanned.and_then(|scanned| {
                     let Entry { state, key, record } = open.entry(scanned.record)?;
-                    Ok(Scanned { state, key, record, ..scanned })
+                    Ok(Scanned { record, key, state, ..scanned })
                 }))
             }),
             (_, Ok(_)) => ControlFlow::Continue(()),

@@ -6,6 +6,7 @@
 
 mod fields;
 mod rows;
+mod words;
 
 use self::fields::sampled_fields;
 use self::rows::Rows;
@@ -24,7 +25,7 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use tambour_part::types::Strings;
-use tambour_record::{RecordError, Scanned, View};
+use tambour_record::{Query, RecordError, Scanned, View};
 
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +77,21 @@ impl RecordTable {
 
     /// The bounds that filters set.
     fn bounds(&self, filters: &[Expr]) -> Bounds {
-        let mut bounds = Bounds { ids: self.view.ids(), times: None };
+        let mut bounds = Bounds { ids: self.view.ids(), times: None, only: None };
         for filter in filters {
             self.narrow(&mut bounds, filter);
         }
+        let queries: Vec<Query> = filters.iter().filter_map(|filter| self.query(filter)).collect();
+        if !queries.is_empty() && self.view.has_index() {
+            bounds.only = Some(Arc::new(self.view.candidates(&Query::And(queries))));
+        }
         bounds
+    }
+
+    /// What a filter says of the words of records, for an index.
+    fn query(&self, filter: &Expr) -> Option<Query> {
+        let record = self.sources.iter().position(|source| *source == Source::Record)?;
+        words::query_of(filter, self.schema.field(record).name())
     }
 
     /// Narrows the bounds by a filter as far as it is understood; whether it is.
@@ -142,6 +153,7 @@ impl RecordTable {
             sources: sources.clone(),
             ids,
             times: bounds.times.clone(),
+            only: bounds.only.clone(),
             batch_rows: self.batch_rows,
         };
         if bounds.times.is_some() {
@@ -163,6 +175,8 @@ struct Bounds {
     ids: Range<u64>,
     /// `None`: any time, or none.
     times: Option<Range<i64>>,
+    /// Ids that an index of words proposes; `None`: all.
+    only: Option<Arc<Vec<Range<u64>>>>,
 }
 
 /// The values that a comparison lets through.
@@ -230,8 +244,8 @@ impl TableProvider for RecordTable {
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
         let support = |filter: &&Expr| {
-            let mut bounds = Bounds { ids: 0..u64::MAX, times: None };
-            if self.narrow(&mut bounds, filter) {
+            let mut bounds = Bounds { ids: 0..u64::MAX, times: None, only: None };
+            if self.narrow(&mut bounds, filter) || self.query(filter).is_some() {
                 TableProviderFilterPushDown::Inexact
             } else {
                 TableProviderFilterPushDown::Unsupported
@@ -249,6 +263,7 @@ struct Part {
     sources: Vec<Source>,
     ids: Range<u64>,
     times: Option<Range<i64>>,
+    only: Option<Arc<Vec<Range<u64>>>>,
     batch_rows: usize,
 }
 
@@ -275,7 +290,10 @@ impl Part {
         let mut rows = Rows::new(self)?;
         let mut outcome = Ok(());
         let mut on = true;
-        let visit = |scanned: Scanned<'_>| {
+        let mut visit = |scanned: Scanned<'_>| {
+            if !on {
+                return ControlFlow::Break(());
+            }
             if !self.ids.contains(&scanned.id) {
                 return ControlFlow::Continue(());
             }
@@ -291,9 +309,13 @@ impl Part {
             }
             if on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        match &self.times {
-            Some(times) => reader.scan_time(times.clone(), visit),
-            None => reader.scan(self.ids.clone(), visit),
+        match (&self.times, &self.only) {
+            (Some(times), _) => reader.scan_time(times.clone(), visit),
+            (None, Some(only)) => only.iter().try_for_each(|ids| {
+                let ids = ids.start.max(self.ids.start)..ids.end.min(self.ids.end);
+                if ids.is_empty() { Ok(()) } else { reader.scan(ids, &mut visit) }
+            }),
+            (None, None) => reader.scan(self.ids.clone(), visit),
         }
         .map_err(external)?;
         outcome?;

@@ -231,3 +231,32 @@ fn words_are_searched_with_an_index_and_without() {
     sandbox.run(&["records", "verify", "store", "--repair"]).expect(0);
     assert!(sandbox.path().join(name).exists());
 }
+
+#[test]
+fn sql_over_words_is_the_same_with_an_index_and_without() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["records", "create", "store", "--segment", "64KiB"]).expect(0);
+    let line =
+        |id: u64| format!("{{\"id\":{id},\"text\":\"Disk sd{} user{}\"}}\n", id % 7, id % 500);
+    sandbox.file("log.jsonl", (0..3000).map(line).collect::<String>());
+    sandbox.run(&["records", "append", "store", "log.jsonl", "--batch", "300"]).expect(0);
+    sandbox.run(&["records", "seal", "store"]).expect(0);
+    sandbox.file("none", "");
+    let queries = [
+        ("hasToken(_record, 'user499')", "6\t10494"),
+        ("hasToken(_record, 'disk')", "0\tNULL"),
+        ("hasTokenCaseInsensitive(_record, 'DISK') AND id < 10", "10\t45"),
+        ("_record LIKE '%d3 user499\"%'", "1\t2999"),
+        ("_record LIKE '%ser499%' OR hasToken(_record, 'user498')", "12\t20982"),
+        ("NOT hasToken(_record, 'user499') AND id > 2990", "8\t23956"),
+    ];
+    for indexed in [false, true] {
+        for (filter, expected) in queries {
+            let query = format!("SELECT count(), sum(id) FROM store WHERE {filter}");
+            let got = sandbox.run(&["sql", "store", &query]).expect(0).stdout;
+            let got = got.trim().replace("\\N", "NULL");
+            assert_eq!(got, expected, "{filter}, with an index: {indexed}");
+        }
+        sandbox.run(&["records", "append", "store", "none", "--index", "words"]).expect(0);
+    }
+}

@@ -19,9 +19,7 @@ const HASH_BITS: u32 = 32;
 /// The hash of a key in a store.
 #[inline]
 pub(crate) fn hash(store: u64, key: &[u8]) -> u32 {
-    #[expect(clippy::cast_possible_truncation, reason = "the upper half")]
-    let hash = (xxh3_64(key, store) >> 32) as u32;
-    hash
+    (xxh3_64(key, store) >> 32) as u32
 }
 
 /// The index of a segment.
@@ -37,6 +35,13 @@ pub(crate) struct KeyIndex {
     entries_at: usize,
 }
 
+/// A number of a bucket or of a record.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "numbers of this file have 32 bits at most")]
+fn small(number: u64) -> usize {
+    number as usize
+}
+
 /// Bits of the numbers below `records`.
 fn number_bits(records: usize) -> u32 {
     usize::BITS - records.saturating_sub(1).leading_zeros()
@@ -50,8 +55,7 @@ impl KeyIndex {
         let bucket_bits = buckets.ilog2().min(BUCKET_BITS_MAX);
         let number_bits = number_bits(records);
         put_length(target, entries.len());
-        #[expect(clippy::cast_possible_truncation, reason = "at most 24")]
-        target.push(bucket_bits as u8);
+        target.extend_from_slice(&bucket_bits.to_le_bytes()[..1]);
         let mut at = 0;
         for bucket in 0..=1_u64 << bucket_bits {
             let first = bucket << (HASH_BITS - bucket_bits);
@@ -124,11 +128,10 @@ impl KeyIndex {
     #[inline]
     pub(crate) fn prefetch(&self, hash: u32) {
         let bucket = u64::from(hash) >> (HASH_BITS - self.bucket_bits);
-        let first = 4 * bucket as usize;
-        tambour_kernel::prefetch(&self.bytes, first);
+        tambour_kernel::prefetch(&self.bytes, 4 * small(bucket));
         let width = (HASH_BITS - self.bucket_bits + self.number_bits) as usize;
         // Hashes are even: where a bucket would begin if all were equal.
-        let at = (u64::from(hash) * self.entries as u64 >> HASH_BITS) as usize;
+        let at = small((u64::from(hash) * self.entries as u64) >> HASH_BITS);
         tambour_kernel::prefetch(&self.bytes, self.entries_at + at * width / 8);
     }
 
@@ -136,19 +139,18 @@ impl KeyIndex {
     #[inline]
     pub(crate) fn find(&self, hash: u32) -> impl Iterator<Item = usize> + '_ {
         let rest_bits = HASH_BITS - self.bucket_bits;
-        #[expect(clippy::cast_possible_truncation, reason = "at most 24 bits")]
-        let bucket = (u64::from(hash) >> rest_bits) as usize;
+        let bucket = small(u64::from(hash) >> rest_bits);
         let rest = u64::from(hash) & ((1 << rest_bits) - 1);
         let (start, end) = (self.start(bucket), self.start(bucket + 1));
-        let end = if end - start > BUCKET_LONG { self.behind(start, end, rest) } else { end };
+        let end = if end - start > BUCKET_LONG { self.after(start, end, rest) } else { end };
         let numbers = (start..end).rev().map(|at| self.entry(at));
         // A bucket is sorted.
         let numbers = numbers.skip_while(move |entry| entry.0 > rest);
-        numbers.take_while(move |entry| entry.0 == rest).map(|entry| entry.1 as usize)
+        numbers.take_while(move |entry| entry.0 == rest).map(|entry| small(entry.1))
     }
 
     /// Where the first entry of a bucket is whose rest is above one.
-    fn behind(&self, mut start: usize, mut end: usize, rest: u64) -> usize {
+    fn after(&self, mut start: usize, mut end: usize, rest: u64) -> usize {
         while start < end {
             let middle = start + (end - start) / 2;
             if self.entry(middle).0 <= rest { start = middle + 1 } else { end = middle }

@@ -203,7 +203,7 @@ impl OpenSegment {
         KeyIndex::write(&mut entries, records, &mut stored);
         let index = KeyIndex::read(&stored, records);
         let index = index.map_err(|damage| damage.within(&self.path, 0))?;
-        Ok(Some(self.key_index.get_or_init(|| index)))
+        Ok(Some(self.key_index.get_or_init(|| Box::new(index))))
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) struct OpenSegment {
     /// What that is.
     pub(super) tail: Tail,
     /// Where keys are, once somebody has asked.
-    pub(super) key_index: OnceLock<KeyIndex>,
+    pub(super) key_index: OnceLock<Box<KeyIndex>>,
 }
 
 impl OpenSegment {

@@ -323,7 +323,7 @@ impl WordIndex {
         }
         let found = Owner { store, base, records, sum };
         if found != owner {
-            let other = format!("that of {} records from {} on, sum {:08x}", records, base, sum);
+            let other = format!("that of {records} records from {base} on, sum {sum:08x}");
             let own = format!(
                 "that of {} records from {} on, sum {:08x}",
                 owner.records, owner.base, owner.sum

@@ -51,14 +51,11 @@ impl Reader {
         for slot in 0..view.slots.len() {
             // What is missing between segments is an error, as for any scan.
             let ids = view.slots[slot].ids.clone();
-            let mut ranges = match view.groups(slot, query) {
-                Some(ranges) => ranges,
-                None => {
-                    searched.without_index +=
-                        usize::from(matches!(view.slots[slot].segment, Segment::Sealed(_)));
-                    vec![ids.clone()]
-                }
-            };
+            let mut ranges = view.groups(slot, query).unwrap_or_else(|| {
+                searched.without_index +=
+                    usize::from(matches!(view.slots[slot].segment, Segment::Sealed(_)));
+                vec![ids.clone()]
+            });
             if ids.start > end {
                 ranges.insert(0, end..ids.start);
             }

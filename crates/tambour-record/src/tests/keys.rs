@@ -35,11 +35,14 @@ fn value(key: &[u8], version: u64) -> Vec<u8> {
     format!("{{\"key\":\"{name}\",\"version\":{version},\"state\":\"as it is\"}}").into_bytes()
 }
 
+/// A key and a record.
+type Logged = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// What a log should hold.
 #[derive(Clone, Default)]
 struct Model {
     /// All ids in order: the key, if there is one, and the record, if it is none of a deletion.
-    log: Vec<(Option<Vec<u8>>, Option<Vec<u8>>)>,
+    log: Vec<Logged>,
     reclaimed: std::collections::BTreeSet<u64>,
 }
 
@@ -113,9 +116,10 @@ impl Model {
 /// A few records with keys and without, and deletions.
 fn some(noise: &mut Noise, model: &mut Model) -> Batch {
     let mut batch = Batch::default();
-    for _ in 0..1 + noise.below(40) {
+    for _ in 0..=noise.below(40) {
         let version = model.log.len() as u64;
-        let (key, time) = (key(noise.below(70)), (version % 3 > 0).then_some(version as i64));
+        let (key, time) =
+            (key(noise.below(70)), (!version.is_multiple_of(3)).then_some(version as i64));
         match noise.below(10) {
             0 => {
                 let record = value(b"none", version);

@@ -114,7 +114,10 @@ fn store(count: u64, group: usize) -> Memory {
 fn index(memory: &Memory) -> PathBuf {
     let directory = Path::new(PATH).join("default");
     let names = memory.list(&directory).unwrap();
-    let name = names.iter().find(|entry| entry.name.ends_with(".words")).unwrap();
+    let name = names
+        .iter()
+        .find(|entry| Path::new(&entry.name).extension().is_some_and(|it| it == "words"))
+        .unwrap();
     directory.join(&name.name)
 }
 
