@@ -1,6 +1,7 @@
-//! Speed of the LZ4 decoders and of the selector against C lz4 and `lz4_flex`, on files cut into blocks of 64 KiB.
+//! Speed of the LZ4 decoders and of the selector against C lz4 and `lz4_flex`, on files cut into blocks of 64 KiB, or as long
+//! as `--block` says.
 //!
-//! `cargo run --release -p tambour-check --example lz4_decode_speed -- [--rounds=N] [--batch=N] [--cap=ISA] [--brief] FILE...`
+//! `cargo run --release -p tambour-check --example lz4_decode_speed -- [--rounds=N] [--batch=N] [--cap=ISA] [--block=BYTES] [--brief] FILE...`
 //!
 //! All contenders run in one process, in turns, their order turning with the rounds; every output is compared with the
 //! source; figures are medians of thread CPU time. The last table has geometric means of the ratio to C lz4 over all files,
@@ -14,7 +15,6 @@ use tambour_check::oracle;
 use tambour_kernel::lz4::{self, Block, DECODE_VARIANTS, Decode, Policy, Selector};
 use tambour_kernel::variant::{Isa, Runnable};
 
-const BLOCK_BYTES: usize = 64 << 10;
 /// Blocks after which a cold batch starts anew.
 const COLD: usize = 8;
 
@@ -25,6 +25,8 @@ struct Settings {
     /// Blocks of a batch: each has a target of its own, so many of them do not stay in the near caches.
     batch: usize,
     cap: Isa,
+    /// Bytes of a block before compression.
+    block: usize,
     /// Only the variants of the level in use.
     brief: bool,
 }
@@ -36,9 +38,9 @@ struct Column {
 }
 
 impl Column {
-    fn new(path: &str) -> std::io::Result<Self> {
+    fn new(path: &str, block: usize) -> std::io::Result<Self> {
         let bytes = std::fs::read(path)?;
-        let blocks: Vec<Vec<u8>> = bytes.chunks(BLOCK_BYTES).map(<[u8]>::to_vec).collect();
+        let blocks: Vec<Vec<u8>> = bytes.chunks(block).map(<[u8]>::to_vec).collect();
         let encode = |block: &Vec<u8>| {
             let mut target = vec![0; lz4::bound(block.len())];
             let size = oracle::c_lz4_encode(block, &mut target, 1);
@@ -167,7 +169,7 @@ fn cpu_seconds() -> f64 {
 
 /// Median seconds of each contender.
 fn time(contenders: &[Contender], settings: Settings, column: &Column) -> Vec<f64> {
-    let mut targets = vec![vec![0; BLOCK_BYTES]; settings.batch];
+    let mut targets = vec![vec![0; settings.block]; settings.batch];
     let mut seconds = vec![Vec::new(); contenders.len()];
     for contender in contenders {
         check(contender, settings, column, &mut targets);
@@ -279,7 +281,8 @@ fn summary(contenders: &[Contender], rows: &[Row]) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut settings = Settings { rounds: 5, batch: 16, cap: Isa::best(), brief: false };
+    let mut settings =
+        Settings { rounds: 5, batch: 16, cap: Isa::best(), block: 64 << 10, brief: false };
     let mut rows: Vec<Row> = Vec::new();
     for argument in std::env::args().skip(1) {
         if let Some(text) = argument.strip_prefix("--rounds=") {
@@ -289,6 +292,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         } else if let Some(text) = argument.strip_prefix("--cap=") {
             let level = Isa::named(text).filter(|isa| isa.is_available());
             settings.cap = level.ok_or("no such level here")?;
+        } else if let Some(text) = argument.strip_prefix("--block=") {
+            settings.block = text.parse::<usize>()?.max(1);
         } else if argument == "--brief" {
             settings.brief = true;
         } else {
@@ -297,7 +302,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let names: Vec<_> = list.iter().map(|one| one.name.as_str()).collect();
                 println!("GB/s: {}", names.join(", "));
             }
-            let column = Column::new(&argument)?;
+            let column = Column::new(&argument, settings.block)?;
             let seconds = time(&list, settings, &column);
             let bytes = column.bytes();
             let speeds: Vec<_> =

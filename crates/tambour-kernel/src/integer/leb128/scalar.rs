@@ -125,7 +125,7 @@ fn spread(number: u64) -> (u64, usize) {
     let fours = eights & 0x0000_3fff_0000_3fff | (eights & 0x0fff_c000_0fff_c000) << 2;
     let sevens = fours & 0x007f_007f_007f_007f | (fours & 0x3f80_3f80_3f80_3f80) << 1;
     // Bytes after the first: the position of the highest bit, divided by 7.
-    let more = (number | 1).ilog2() * 37 >> 8;
+    let more = ((number | 1).ilog2() * 37) >> 8;
     let kept = (1 << (8 * more)) - 1;
     (sevens | CONTINUE & kept, more as usize + 1)
 }
