@@ -5,12 +5,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::fmt;
 use std::panic::resume_unwind;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 use tambour_sql::{Session, SessionOptions};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
 /// Runs one statement over some tables, each under its own name, and yields the batches of the result as they come.
 ///
@@ -50,18 +49,18 @@ pub fn sql_in(session: &Session, statement: &str) -> Result<QueryBatches, Error>
         let query = session.sql(statement).await?;
         Ok::<_, Error>((query.schema(), query.execute().await?))
     })?;
-    let (sender, receiver) = channel(AHEAD);
+    let (sender, receiver) = sync_channel(AHEAD);
     let work = runtime.spawn(async move {
         loop {
             let came = execution.next().await.map_err(Error::from).transpose();
             let is_last = !matches!(came, Some(Ok(_)));
             // Where nobody wants more of it, it ends.
-            if sender.send(came).await.is_err() || is_last {
+            if sender.send(came).is_err() || is_last {
                 return;
             }
         }
     });
-    Ok(QueryBatches { schema, receiver, running: Some((runtime, work)) })
+    Ok(QueryBatches { schema, receiver: Some(receiver), running: Some((runtime, work)) })
 }
 
 /// Batches that wait for the caller.
@@ -70,7 +69,8 @@ const AHEAD: usize = 2;
 /// The batches of a result; see [`fn@sql`].
 pub struct QueryBatches {
     schema: SchemaRef,
-    receiver: Receiver<Option<<Self as Iterator>::Item>>,
+    /// Not one of `tokio`: who waits for it must be able to look up while all threads of the query compute.
+    receiver: Option<Receiver<Option<<Self as Iterator>::Item>>>,
     /// The threads, and the work on them; `None` after an error, and at the end.
     running: Option<(Runtime, JoinHandle<()>)>,
 }
@@ -83,6 +83,8 @@ impl fmt::Debug for QueryBatches {
 
 impl Drop for QueryBatches {
     fn drop(&mut self) {
+        // First, so that nobody waits for room in it.
+        self.receiver = None;
         if let Some((runtime, work)) = self.running.take() {
             // Not waited for: what computes looks up only now and then.
             work.abort();
@@ -100,10 +102,13 @@ impl QueryBatches {
     /// The next batch, if it comes within this time: for callers who look at something else now and then. `None` if it does
     /// not; the next call waits on.
     pub fn next_within(&mut self, patience: Duration) -> Option<Option<<Self as Iterator>::Item>> {
-        let Some((runtime, _)) = &self.running else { return Some(None) };
-        let receiver = &mut self.receiver;
-        let waited = runtime.block_on(async { timeout(patience, receiver.recv()).await });
-        Some(self.came(waited.ok()?))
+        let Some(receiver) = &self.receiver else { return Some(None) };
+        let came = match receiver.recv_timeout(patience) {
+            Ok(came) => Some(came),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => return None,
+        };
+        Some(self.came(came))
     }
 
     /// What came, for the caller; after an error, and at the end, nothing follows.
@@ -114,6 +119,7 @@ impl QueryBatches {
         if matches!(came, Some(Some(Ok(_)))) {
             return came.flatten();
         }
+        self.receiver = None;
         if let Some((runtime, work)) = self.running.take()
             && came.is_none()
             && let Err(ended) = runtime.block_on(work)
@@ -130,10 +136,7 @@ impl Iterator for QueryBatches {
     type Item = Result<RecordBatch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.running.is_none() {
-            return None;
-        }
-        let came = self.receiver.blocking_recv();
+        let came = self.receiver.as_ref()?.recv().ok();
         self.came(came)
     }
 }

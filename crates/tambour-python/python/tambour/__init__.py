@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from tambour._messages import MessageCodec
     from tambour._pages import PageStore
     from tambour._records import RecordStore
+    from tambour._rows import Rows
     from tambour._table import (
         Advice,
         Column,
         Part,
-        Rows,
         Salvage,
         Table,
         Verification,
@@ -73,7 +73,7 @@ _PLACES = {
     "PageStore": "_pages",
     "Part": "_table",
     "RecordStore": "_records",
-    "Rows": "_table",
+    "Rows": "_rows",
     "Salvage": "_table",
     "Table": "_table",
     "Verification": "_table",

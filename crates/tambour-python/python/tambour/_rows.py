@@ -91,7 +91,8 @@ class Rows:
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """All rows as dictionaries (by pyarrow)."""
-        return self.to_arrow().to_pylist()
+        rows: list[dict[str, Any]] = self.to_arrow().to_pylist()
+        return rows
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
         """The batches, one after the other (pyarrow)."""

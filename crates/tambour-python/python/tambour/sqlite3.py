@@ -64,4 +64,5 @@ def connect(path: Path, **options: Any) -> sqlite3.Connection:
     """Opens the database in a page store, or makes one. Options are those of ``sqlite3.connect``."""
     register()
     name = quote(os.path.abspath(os.fspath(path)))
-    return sqlite3.connect(f"file:{name}?vfs=tambour", uri=True, **options)
+    database: sqlite3.Connection = sqlite3.connect(f"file:{name}?vfs=tambour", uri=True, **options)
+    return database

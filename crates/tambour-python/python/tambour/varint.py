@@ -48,7 +48,9 @@ def decode(
     """
     import numpy
 
-    return numpy.frombuffer(decode_arrow(data, count, dtype, layout), dtype=dtype)
+    values: Any = decode_arrow(data, count, dtype, layout)
+    decoded: numpy.ndarray[Any, Any] = numpy.frombuffer(values, dtype=numpy.dtype(dtype))
+    return decoded
 
 
 def decode_arrow(
