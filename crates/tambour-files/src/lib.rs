@@ -45,5 +45,7 @@ pub use error::{FileError, Spot};
 pub use format::Format;
 pub use input::Input;
 pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES, Types};
-pub use output::{Output, Style, Text, output, output_with, write_text};
+pub use output::{
+    Effort, Output, ResultFormat, ResultOutput, Style, Text, output, output_with, write_text,
+};
 pub use source::text_reader;
