@@ -83,7 +83,6 @@ def tables(server):
         rows = ", ".join(f"({row}, {', '.join(make() for _, make in columns)})" for row in range(ROWS))
         server.run(f"INSERT INTO formats.t{number} VALUES {rows}")
         made.append((f"t{number}", server.directory("formats", f"t{number}"), [kind for kind, _ in columns]))
-    # Single columns: the formats for people are for narrow tables.
     yield made
     server.run("DROP DATABASE formats SYNC")
 
@@ -110,8 +109,8 @@ LineAsString Markdown XML Vertical RowBinary RowBinaryWithNames RowBinaryWithNam
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_tables(server, tambour, tables, name):
     for table, directory, _ in tables:
-        for end in ["", " LIMIT 0"]:
-            theirs, ours = both(server, tambour, table, directory, f"SELECT * FROM {{}} ORDER BY k{end}", name)
+        for filter in ["", "WHERE k > 1000"]:
+            theirs, ours = both(server, tambour, table, directory, f"SELECT * FROM {{}} {filter} ORDER BY k", name)
             assert ours == theirs
 
 

@@ -52,7 +52,7 @@ impl Page {
 
     fn vertical(&mut self, batch: &RecordBatch, target: &mut Vec<u8>) -> Result<(), FileError> {
         let texts = self.columns.texts(batch, Style::Shown)?;
-        let widths: Vec<usize> = self.columns.names.iter().map(|name| name.width()).collect();
+        let widths: Vec<usize> = self.columns.names.iter().map(|name| width_at(name, 0)).collect();
         let widest = widths.iter().copied().max().unwrap_or_default();
         for row in 0..batch.num_rows() {
             self.rows += 1;
@@ -95,11 +95,9 @@ impl Page {
                 text.write(row, &mut bytes);
                 cells.push(Cell::of(&bytes));
             }
-            // Words stand after a table of one number.
-            let words = match texts.as_slice() {
-                [_] if self.columns.is_number(0) => tip(&bytes),
-                _ => None,
-            };
+            // Words are for the last column: they stand next to it.
+            let is_number = texts.len().checked_sub(1).is_some_and(|it| self.columns.is_number(it));
+            let words = is_number.then(|| tip(&bytes)).flatten();
             self.tips.push(words.unwrap_or_default());
             self.cells.push(cells);
         }
@@ -107,9 +105,13 @@ impl Page {
     }
 
     fn widths(&self) -> Vec<usize> {
+        // The number of the row, the frame and a blank stand before the first column.
+        let mut prefix = self.cells.len().to_string().len() + 4;
         let widest = |(index, name): (usize, &String)| {
-            let cells = self.cells.iter().map(|row| row[index].width());
-            cells.fold(name.width(), usize::max)
+            let cells = self.cells.iter().map(|row| row[index].width(prefix));
+            let width = cells.fold(width_at(name, prefix), usize::max);
+            prefix += width + 3;
+            width
         };
         self.columns.names.iter().enumerate().map(widest).collect()
     }
@@ -157,9 +159,22 @@ impl Cell {
         Self { lines: lines.collect() }
     }
 
-    fn width(&self) -> usize {
-        self.lines.iter().map(|line| line.width()).max().unwrap_or_default()
+    fn width(&self, prefix: usize) -> usize {
+        self.lines.iter().map(|line| width_at(line, prefix)).max().unwrap_or_default()
     }
+}
+
+/// The width of a text that begins in some place of a line: tabs go to the next multiple of eight.
+fn width_at(text: &str, prefix: usize) -> usize {
+    const TAB: usize = 8;
+    let mut end = prefix;
+    for (index, piece) in text.split('\t').enumerate() {
+        if index > 0 {
+            end = (end / TAB + 1) * TAB;
+        }
+        end += piece.width();
+    }
+    end - prefix
 }
 
 /// A table with its measures.
@@ -223,7 +238,8 @@ impl Table<'_> {
             .iter()
             .enumerate()
             .map(|(index, name)| {
-                let line = "─".repeat(self.widths[index] - name.width());
+                let width = width_at(name, self.prefix(index));
+                let line = "─".repeat(self.widths[index].saturating_sub(width));
                 if self.page.columns.is_right(index) {
                     line + name
                 } else {
@@ -234,8 +250,15 @@ impl Table<'_> {
         *text += &format!("{}{left}{}{right}", self.indent, cells.join(between));
     }
 
+    /// Where a column begins.
+    fn prefix(&self, index: usize) -> usize {
+        let before: usize = self.widths[..index].iter().map(|width| width + 3).sum();
+        self.indent.len() + 2 + before
+    }
+
     fn padded(&self, index: usize, cell: &str) -> String {
-        let blanks = " ".repeat(self.widths[index].saturating_sub(cell.width()));
+        let width = width_at(cell, self.prefix(index));
+        let blanks = " ".repeat(self.widths[index].saturating_sub(width));
         if self.page.columns.is_right(index) { blanks + cell } else { format!("{cell}{blanks}") }
     }
 
