@@ -48,5 +48,7 @@ pub use handed::{Handed, Survey};
 pub use infer::unify::unify;
 pub use input::{Input, Sighting};
 pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES, Types};
-pub use output::{Output, Style, Text, output, output_with, write_text};
+pub use output::{
+    Effort, Output, ResultFormat, ResultOutput, Style, Text, output, output_with, write_text,
+};
 pub use source::text_reader;

@@ -141,6 +141,11 @@ fn caches(directory: &Path) -> String {
     (0..8).map_while(cache).collect::<Vec<_>>().join(", ")
 }
 
+/// Bytes of memory of this machine; 0 where the system does not tell.
+pub fn total_memory() -> u64 {
+    memory_bytes(&std::fs::read_to_string("/proc/meminfo").unwrap_or_default())
+}
+
 /// `MemTotal`, which Linux tells in KiB.
 fn memory_bytes(memory_info: &str) -> u64 {
     let kibibytes = field(memory_info, "MemTotal").and_then(|text| text.split(' ').next());

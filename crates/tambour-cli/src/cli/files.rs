@@ -29,6 +29,29 @@ pub(crate) enum ResultFormat {
     Parquet,
     /// Runs the query and shows nothing
     Null,
+    /// One of ClickHouse's, in its bytes
+    #[value(skip)]
+    ClickHouse(tambour::files::ResultFormat),
+}
+
+/// A format of results: our words are in lower case, ClickHouse's names are spelled as there.
+fn result_format(text: &str) -> Result<ResultFormat, String> {
+    if tambour::files::ResultFormat::is_spelled(text)
+        && let Some(format) = tambour::files::ResultFormat::of(text)
+    {
+        return Ok(ResultFormat::ClickHouse(format));
+    }
+    ResultFormat::from_str(text, false).map_err(|_| {
+        let ours = ResultFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+        let names: Vec<String> = ours.map(|value| value.get_name().to_owned()).collect();
+        format!("there are {}, and ClickHouse's, like CSVWithNames", names.join(", "))
+    })
+}
+
+/// A value for `{name:Type}` in statements.
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it is written name=value")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// Which types columns get that nobody gave one.
@@ -223,8 +246,10 @@ pub(crate) struct SqlArguments {
     /// Run the statements of a file, after those of -c; `-` is standard input
     #[arg(short = 'f', long = "file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
-    /// Format of results [default: table on a terminal, tsv otherwise]; a FORMAT clause in the query takes precedence
-    #[arg(long, value_name = "FORMAT", help_heading = "Output")]
+    /// Format of results [default: table on a terminal, tsv otherwise]: table, vertical, csv, tsv, json, jsonl, markdown,
+    /// arrow, parquet, null; names as ClickHouse spells them (CSVWithNames, JSONEachRow, ...) give ClickHouse's bytes. A
+    /// FORMAT clause in the query takes precedence
+    #[arg(long, value_name = "FORMAT", value_parser = result_format, help_heading = "Output")]
     pub(crate) format: Option<ResultFormat>,
     /// CSV and TSV results begin with the column names [default: CSV does, TSV does not]
     #[arg(long, help_heading = "Output", overrides_with = "no_header")]
@@ -241,6 +266,12 @@ pub(crate) struct SqlArguments {
     /// Let INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE change the tables; without it they are only read
     #[arg(long)]
     pub(crate) write: bool,
+    /// A value for {name:Type} in the statements; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
+    pub(crate) param: Vec<(String, String)>,
+    /// Memory for sorts, joins and groups, which go to temporary files past it [default: half of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<ByteSize>,
     /// Threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,

@@ -1,11 +1,12 @@
 //! `tambour sql`: queries from the command line, a file, a pipe, or the shell.
 
 use super::threads;
+use crate::argument::ByteSize;
 use crate::cli::{ResultFormat, SqlArguments, StringsName};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{Console, stdout, terminal_width};
-use crate::query::{self, Style, statement};
+use crate::query::{self, Style, parameter, statement};
 use crate::shell;
 use anyhow::Context;
 use std::io::{IsTerminal, Read, Write};
@@ -16,6 +17,7 @@ use tambour::record::{RecordStore, ViewOptions};
 use tambour::sql::{Session, SessionOptions};
 use tambour::storage;
 use tambour::table::Table;
+use tambour_report::machine;
 
 /// Runs what was given, or the shell.
 pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<()> {
@@ -36,6 +38,8 @@ pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<(
     for script in &scripts {
         for statement in statement::split(script) {
             let mut target = stdout::data();
+            let statement = parameter::substituted(statement, &arguments.param)?;
+            let statement = statement.as_ref();
             let work = query::run(&session, statement, style, &mut target, &interrupt);
             let outcome = runtime.block_on(work).map_err(|error| with_excerpt(error, statement))?;
             target.flush()?;
@@ -138,12 +142,21 @@ fn looks_like_sql(argument: &str) -> bool {
     argument.trim().contains(|c: char| c.is_whitespace() || c == '(' || c == ';')
 }
 
+/// Memory for the operators of a query; `None` where the machine does not tell how much it has.
+fn memory(arguments: &SqlArguments) -> Option<u64> {
+    match arguments.memory {
+        Some(ByteSize(bytes)) => Some(bytes),
+        None => Some(machine::total_memory() / 2).filter(|&bytes| bytes > 0),
+    }
+}
+
 fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow::Result<Session> {
     if arguments.deterministic {
         kernels::be_deterministic();
     }
     let session = Session::new(&SessionOptions {
         threads,
+        memory_bytes: memory(arguments),
         deterministic: arguments.deterministic,
         binary_strings: arguments.strings == StringsName::Binary,
         write: arguments.write,

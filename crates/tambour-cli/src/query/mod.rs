@@ -1,6 +1,8 @@
 //! Running queries: statements in, results out. `tambour sql` and the shell both stand on this.
 
 pub(crate) mod cells;
+mod outfile;
+pub(crate) mod parameter;
 pub(crate) mod sink;
 pub(crate) mod statement;
 
@@ -9,11 +11,13 @@ use crate::clock::Start;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{failure, quantity};
+use clap::ValueEnum;
 use futures::future::{Either, select};
 use sink::Sink;
 use std::io::Write;
 use std::pin::pin;
 use std::time::Duration;
+use tambour::files;
 use tambour::sql::context::ScanStatistics;
 use tambour::sql::{Execution, Session};
 
@@ -56,21 +60,32 @@ pub(crate) async fn run(
         Some(statement) => (statement, true),
         None => (statement, false),
     };
-    let query = session.sql(statement).await?;
+    let (statement, file) = outfile::split(statement)?;
+    let query = session.sql(&statement).await?;
     let mut style = style;
+    if let Some(file) = &file {
+        style.format = file.format()?;
+    }
     if let Some(name) = query.format() {
-        (style.format, style.header) = named_format(name)?;
+        style.format = named_format(name)?;
     } else if vertical {
         style.format = ResultFormat::Vertical;
     }
     let notes = query.notes().to_vec();
+    let mut opened = file.map(|file| file.open()).transpose()?;
+    let target = match &mut opened {
+        Some(file) => file as &mut (dyn Write + Send),
+        None => target,
+    };
     let mut sink = Sink::new(&query.schema(), style, target)?;
     let mut execution = query.execute().await?;
     while let Some(batch) = next(&mut execution, interrupt).await? {
         sink.write(&batch)?;
     }
-    let rows = sink.finish()?;
-    Ok(Outcome { rows, read: execution.statistics(), time: start.elapsed(), notes })
+    let (read, time) = (execution.statistics(), start.elapsed());
+    let effort = files::Effort { elapsed: time, rows: read.rows, bytes: read.bytes };
+    let rows = sink.finish(&effort)?;
+    Ok(Outcome { rows, read, time: start.elapsed(), notes })
 }
 
 /// The next batch, unless the user says stop first.
@@ -84,30 +99,13 @@ async fn next(
     }
 }
 
-/// ClickHouse's names of formats, and whether they begin with the names of the columns.
-fn named_format(name: &str) -> Result<(ResultFormat, Option<bool>), Failure> {
-    let lower = name.to_ascii_lowercase();
-    let (base, header) = match lower.strip_suffix("withnames") {
-        Some(base) => (base, true),
-        None => (lower.as_str(), false),
-    };
-    let format = match base {
-        "csv" => ResultFormat::Csv,
-        "tsv" | "tabseparated" => ResultFormat::Tsv,
-        _ => match lower.as_str() {
-            "vertical" => ResultFormat::Vertical,
-            "json" => ResultFormat::Json,
-            "jsoneachrow" | "jsonlines" | "jsonl" | "ndjson" => ResultFormat::Jsonl,
-            "markdown" => ResultFormat::Markdown,
-            "arrow" | "arrowstream" => ResultFormat::Arrow,
-            "parquet" => ResultFormat::Parquet,
-            "null" => ResultFormat::Null,
-            "table" => ResultFormat::Table,
-            pretty if pretty.starts_with("pretty") => ResultFormat::Table,
-            _ => return Err(Failure::Unsupported(format!("FORMAT {name}: unknown format"))),
-        },
-    };
-    Ok((format, Some(header)))
+/// The format of a FORMAT clause: ClickHouse's in its bytes, or a word of ours.
+fn named_format(name: &str) -> Result<ResultFormat, Failure> {
+    if let Some(format) = files::ResultFormat::of(name) {
+        return Ok(ResultFormat::ClickHouse(format));
+    }
+    ResultFormat::from_str(name, true)
+        .map_err(|_| Failure::Unsupported(format!("FORMAT {name}: unknown format")))
 }
 
 /// The lines after a result: ClickHouse's own, and with `detailed` what pruning did.

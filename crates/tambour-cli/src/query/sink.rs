@@ -9,7 +9,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use std::collections::VecDeque;
 use std::io::{self, Write};
-use tambour::files::{self, Format, Output};
+use tambour::files::{self, Effort, Format, Output, ResultOutput};
 
 /// Takes the batches of one result.
 pub(crate) struct Sink<'a> {
@@ -28,6 +28,7 @@ enum Form<'a> {
         schema: SchemaRef,
     },
     File(Box<dyn Output + 'a>),
+    ClickHouse(Box<dyn ResultOutput + 'a>),
 }
 
 impl<'a> Sink<'a> {
@@ -51,6 +52,9 @@ impl<'a> Sink<'a> {
             ResultFormat::Tsv => file(Format::Tsv, schema, style.header.unwrap_or(false), target)?,
             ResultFormat::Jsonl => file(Format::JsonLines, schema, false, target)?,
             ResultFormat::Arrow => file(Format::ArrowIpc, schema, false, target)?,
+            ResultFormat::ClickHouse(format) => {
+                Form::ClickHouse(format.write(schema, Box::new(target))?)
+            }
             ResultFormat::Parquet => file(Format::Parquet, schema, false, target)?,
         };
         Ok(Self { rows: 0, form })
@@ -67,13 +71,14 @@ impl<'a> Sink<'a> {
             Form::Markdown(target) => write_markdown(batch, *target)?,
             Form::Json { target, schema } => write_json(self.rows, batch, schema, *target)?,
             Form::File(output) => output.write(batch)?,
+            Form::ClickHouse(output) => output.write(batch)?,
         }
         self.rows += batch.num_rows() as u64;
         Ok(())
     }
 
     /// Writes what comes at the end; the number of rows.
-    pub(crate) fn finish(self) -> anyhow::Result<u64> {
+    pub(crate) fn finish(self, effort: &Effort) -> anyhow::Result<u64> {
         match self.form {
             Form::Nothing => {}
             Form::Grid(sample) => sample.finish()?,
@@ -83,6 +88,7 @@ impl<'a> Sink<'a> {
                 target.flush()?;
             }
             Form::File(output) => output.finish()?,
+            Form::ClickHouse(output) => output.finish(effort)?,
         }
         Ok(self.rows)
     }

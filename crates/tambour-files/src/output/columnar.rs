@@ -5,7 +5,7 @@ use crate::FileError;
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray};
 use arrow_cast::cast;
-use arrow_ipc::writer::FileWriter;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -108,27 +108,27 @@ pub(super) struct Arrow<'a> {
 
 impl<'a> Arrow<'a> {
     pub(super) fn new(target: Target<'a>, schema: &SchemaRef) -> Result<Self, FileError> {
-        let fields: Fields = schema.fields().iter().map(|field| plain_field(field)).collect();
-        let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+        let schema = plain_schema(schema);
         let failure = Failure::default();
         let target = Watched { target, failure: Arc::clone(&failure) };
         let writer = FileWriter::try_new(target, &schema);
         let writer = writer.map_err(|error| refused(&failure, "Arrow", error))?;
         Ok(Self { writer, schema, failure })
     }
+}
 
-    fn plain(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-        let columns = batch.columns().iter().zip(self.schema.fields());
-        let columns = columns.map(|(array, field)| -> Result<ArrayRef, ArrowError> {
-            if array.data_type() == field.data_type() {
-                return Ok(Arc::clone(array));
-            }
-            cast(array, field.data_type())
-        });
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
-    }
+/// A batch with the plain types of a schema.
+fn plain(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns.map(|(array, field)| -> Result<ArrayRef, ArrowError> {
+        if array.data_type() == field.data_type() {
+            return Ok(Arc::clone(array));
+        }
+        cast(array, field.data_type())
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
 }
 
 impl Output for Arrow<'_> {
@@ -139,7 +139,38 @@ impl Output for Arrow<'_> {
             self.write(&batch.slice(0, half))?;
             return self.write(&batch.slice(half, batch.num_rows() - half));
         }
-        let plain = self.plain(batch);
+        let plain = plain(batch, &self.schema);
+        let plain = plain.map_err(|error| refused(&self.failure, "Arrow", error))?;
+        self.writer.write(&plain).map_err(|error| refused(&self.failure, "Arrow", error))
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<(), FileError> {
+        self.writer.finish().map_err(|error| refused(&self.failure, "Arrow", error))?;
+        self.writer.get_mut().flush().map_err(|source| FileError::Write { source })
+    }
+}
+
+/// The same batches as a stream, which needs no seeking to read.
+pub(super) struct Stream<'a> {
+    writer: StreamWriter<Watched<'a>>,
+    schema: SchemaRef,
+    failure: Failure,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(target: Target<'a>, schema: &SchemaRef) -> Result<Self, FileError> {
+        let schema = plain_schema(schema);
+        let failure = Failure::default();
+        let target = Watched { target, failure: Arc::clone(&failure) };
+        let writer = StreamWriter::try_new(target, &schema);
+        let writer = writer.map_err(|error| refused(&failure, "Arrow", error))?;
+        Ok(Self { writer, schema, failure })
+    }
+}
+
+impl Output for Stream<'_> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
+        let plain = plain(batch, &self.schema);
         let plain = plain.map_err(|error| refused(&self.failure, "Arrow", error))?;
         self.writer.write(&plain).map_err(|error| refused(&self.failure, "Arrow", error))
     }
@@ -157,6 +188,11 @@ fn string_bytes(batch: &RecordBatch) -> u64 {
         lengths.map_or(0, |lengths| lengths.map(u64::from).sum())
     };
     batch.columns().iter().map(bytes).max().unwrap_or(0)
+}
+
+fn plain_schema(schema: &SchemaRef) -> SchemaRef {
+    let fields: Fields = schema.fields().iter().map(|field| plain_field(field)).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 fn plain_field(field: &Field) -> Field {

@@ -1,5 +1,6 @@
 //! Rows into interchange files.
 
+mod clickhouse;
 mod columnar;
 #[cfg(test)]
 mod laws;
@@ -7,6 +8,7 @@ mod rows;
 mod style;
 mod value;
 
+pub use clickhouse::{Effort, ResultFormat, ResultOutput};
 pub use style::Style;
 pub use value::{Text, write_text};
 

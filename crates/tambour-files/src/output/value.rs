@@ -78,7 +78,7 @@ impl<'a> Text<'a> {
             .map_err(|source| FileError::Encode { format: "text", source })
     }
 
-    fn typed(
+    pub(super) fn typed(
         array: &'a dyn Array,
         data_type: Option<&DataType>,
         style: Style,
@@ -141,24 +141,26 @@ impl<'a> Text<'a> {
 
     /// In CSV the text of a nested value is one field, quoted as a whole.
     fn nested(&self, row: usize, target: &mut Vec<u8>) {
-        if self.style == Style::Csv {
-            let mut text = Vec::new();
-            self.elements(row, &mut text);
-            super::style::csv(&text, target);
-        } else {
-            self.elements(row, target);
-        }
+        let quote: fn(&[u8], &mut Vec<u8>) = match self.style {
+            Style::Csv => super::style::csv,
+            Style::QuotedCsv => super::style::quoted_csv,
+            Style::Xml => return self.xml(row, target),
+            _ => return self.elements(row, target),
+        };
+        let mut text = Vec::new();
+        self.elements(row, &mut text);
+        quote(&text, target);
     }
 
     fn elements(&self, row: usize, target: &mut Vec<u8>) {
-        let json = self.style == Style::Json;
+        let json = matches!(self.style, Style::Json | Style::StrictJson);
         match &self.values {
             Values::List(range, values) => {
                 list(target, *b"[]", range(row), |target, index| values.write(index, target));
             }
             Values::Tuple(Some(names), values) if json => {
                 list(target, *b"{}", 0..values.len(), |target, index| {
-                    Style::Json.string(names[index].as_bytes(), target);
+                    self.style.string(names[index].as_bytes(), target);
                     target.push(b':');
                     values[index].write(row, target);
                 });
@@ -184,6 +186,101 @@ impl<'a> Text<'a> {
             _ => {}
         }
     }
+}
+
+/// The values of ClickHouse's XML and of its JSON with a line per element.
+impl Text<'_> {
+    fn xml(&self, row: usize, target: &mut Vec<u8>) {
+        let element = |target: &mut Vec<u8>, values: &Text<'_>, index: usize| {
+            target.extend_from_slice(b"<elem>");
+            values.write(index, target);
+            target.extend_from_slice(b"</elem>");
+        };
+        match &self.values {
+            Values::List(range, values) => {
+                target.extend_from_slice(b"<array>");
+                range(row).for_each(|index| element(target, values, index));
+                target.extend_from_slice(b"</array>");
+            }
+            Values::Tuple(_, values) => {
+                target.extend_from_slice(b"<tuple>");
+                values.iter().for_each(|values| element(target, values, row));
+                target.extend_from_slice(b"</tuple>");
+            }
+            Values::Map(offsets, keys, values) => {
+                target.extend_from_slice(b"<map>");
+                for index in offsets[row].as_usize()..offsets[row + 1].as_usize() {
+                    target.extend_from_slice(b"<elem><key>");
+                    keys.write(index, target);
+                    target.extend_from_slice(b"</key><value>");
+                    values.write(index, target);
+                    target.extend_from_slice(b"</value></elem>");
+                }
+                target.extend_from_slice(b"</map>");
+            }
+            _ => {}
+        }
+    }
+
+    /// Appends a value of JSON with a line per element of what is nested; lists of scalars stay on one line.
+    pub(super) fn write_indented(&self, row: usize, depth: usize, target: &mut Vec<u8>) {
+        if self.is_null(row) {
+            return self.write(row, target);
+        }
+        match &self.values {
+            Values::List(range, values) if values.is_nested() => {
+                lines(target, *b"[]", range(row), depth, |target, index| {
+                    values.write_indented(index, depth + 1, target);
+                });
+            }
+            Values::Tuple(names, values) => {
+                let brackets = if names.is_some() { *b"{}" } else { *b"[]" };
+                lines(target, brackets, 0..values.len(), depth, |target, index| {
+                    if let Some(names) = names {
+                        self.style.string(names[index].as_bytes(), target);
+                        target.extend_from_slice(b": ");
+                    }
+                    values[index].write_indented(row, depth + 1, target);
+                });
+            }
+            Values::Map(offsets, keys, values) => {
+                let range = offsets[row].as_usize()..offsets[row + 1].as_usize();
+                lines(target, *b"{}", range, depth, |target, index| {
+                    json_key(keys, index, target);
+                    target.extend_from_slice(b": ");
+                    values.write_indented(index, depth + 1, target);
+                });
+            }
+            _ => self.write(row, target),
+        }
+    }
+
+    const fn is_nested(&self) -> bool {
+        matches!(self.values, Values::List(..) | Values::Tuple(..) | Values::Map(..))
+    }
+}
+
+/// A list with a line per element, or empty brackets.
+fn lines(
+    target: &mut Vec<u8>,
+    brackets: [u8; 2],
+    range: std::ops::Range<usize>,
+    depth: usize,
+    mut write: impl FnMut(&mut Vec<u8>, usize),
+) {
+    target.push(brackets[0]);
+    let first = range.start;
+    let is_empty = range.is_empty();
+    for index in range {
+        target.extend_from_slice(if index > first { b",\n" } else { b"\n" });
+        target.resize(target.len() + depth + 1, b'\t');
+        write(target, index);
+    }
+    if !is_empty {
+        target.push(b'\n');
+        target.resize(target.len() + depth, b'\t');
+    }
+    target.push(brackets[1]);
 }
 
 /// Keys of JSON objects are strings, whatever the type of the map's keys is.
@@ -215,7 +312,11 @@ fn list(
 
 /// JSON has no infinities and no NaN; as strings they survive.
 fn float(style: Style, finite: bool, target: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    if finite || style != Style::Json { write(target) } else { style.formed(target, write) }
+    match style {
+        Style::Json if !finite => style.formed(target, write),
+        Style::StrictJson if !finite => target.extend_from_slice(style.null()),
+        _ => write(target),
+    }
 }
 
 fn integers<'a, T: arrow::ArrowPrimitiveType>(array: &'a dyn Array) -> Values<'a>

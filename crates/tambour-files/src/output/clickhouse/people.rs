@@ -1,0 +1,303 @@
+//! Formats for people: Vertical and the family of Pretty. A table is as wide as its widest value, so its rows are kept until
+//! the end, up to a number of them; the rest is counted.
+
+use super::tip::tip;
+use super::{Columns, Effort, Form};
+use crate::FileError;
+use crate::output::style::Style;
+use arrow_array::RecordBatch;
+use unicode_width::UnicodeWidthStr;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Vertical,
+    /// `Pretty`: a frame, and a line between rows.
+    Full,
+    /// `PrettyCompact`: a frame.
+    Compact,
+    /// `PrettySpace`: no frame.
+    Space,
+}
+
+/// Rows of a table that are shown.
+const ROWS_MAX: usize = 1000;
+/// From so many rows on the names come at the end too.
+const FOOTER_ROWS: usize = 50;
+/// A table wider than this is shown as Vertical if it has few rows and several columns.
+const WIDTH_MAX: usize = 250;
+/// Few rows.
+const FEW_ROWS: u64 = 10;
+/// Several columns.
+const SEVERAL_COLUMNS: usize = 5;
+
+/// The lines of a value.
+struct Cell {
+    lines: Vec<String>,
+}
+
+pub(super) struct Page {
+    kind: Kind,
+    columns: Columns,
+    cells: Vec<Vec<Cell>>,
+    tips: Vec<String>,
+    /// The first rows, which may come to be shown as Vertical.
+    first: Vec<RecordBatch>,
+    rows: u64,
+}
+
+impl Page {
+    pub(super) fn new(kind: Kind, columns: Columns) -> Self {
+        Self { kind, columns, cells: Vec::new(), tips: Vec::new(), first: Vec::new(), rows: 0 }
+    }
+
+    fn vertical(&mut self, batch: &RecordBatch, target: &mut Vec<u8>) -> Result<(), FileError> {
+        let texts = self.columns.texts(batch, Style::Shown)?;
+        let widths: Vec<usize> = self.columns.names.iter().map(|name| width_at(name, 0)).collect();
+        let widest = widths.iter().copied().max().unwrap_or_default();
+        for row in 0..batch.num_rows() {
+            self.rows += 1;
+            if self.rows > 1 {
+                target.push(b'\n');
+            }
+            let title = format!("Row {}:\n", self.rows);
+            // As wide as the title of the row after this one.
+            let line = "\u{2500}".repeat((self.rows + 1).to_string().len() + 5);
+            target.extend_from_slice(format!("{title}{line}\n").as_bytes());
+            for (index, text) in texts.iter().enumerate() {
+                target.extend_from_slice(self.columns.names[index].as_bytes());
+                target.push(b':');
+                target.resize(target.len() + widest - widths[index] + 1, b' ');
+                let start = target.len();
+                text.write(row, target);
+                if self.columns.is_number(index)
+                    && let Some(words) = tip(&target[start..])
+                {
+                    target.extend_from_slice(words.as_bytes());
+                }
+                target.push(b'\n');
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
+        self.rows += batch.num_rows() as u64;
+        if self.rows <= FEW_ROWS {
+            self.first.push(batch.clone());
+        }
+        let wanted = batch.num_rows().min(ROWS_MAX - self.cells.len());
+        let texts = self.columns.texts(batch, Style::Shown)?;
+        let mut bytes = Vec::new();
+        for row in 0..wanted {
+            let mut cells = Vec::with_capacity(texts.len());
+            for text in &texts {
+                bytes.clear();
+                text.write(row, &mut bytes);
+                cells.push(Cell::of(&bytes));
+            }
+            // Words are for the last column: they stand next to it.
+            let is_number = texts.len().checked_sub(1).is_some_and(|it| self.columns.is_number(it));
+            let words = is_number.then(|| tip(&bytes)).flatten();
+            self.tips.push(words.unwrap_or_default());
+            self.cells.push(cells);
+        }
+        Ok(())
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        // The number of the row, the frame and a blank stand before the first column.
+        let mut prefix = self.cells.len().to_string().len() + 4;
+        let widest = |(index, name): (usize, &String)| {
+            let cells = self.cells.iter().map(|row| row[index].width(prefix));
+            let width = cells.fold(width_at(name, prefix), usize::max);
+            prefix += width + 3;
+            width
+        };
+        self.columns.names.iter().enumerate().map(widest).collect()
+    }
+
+    /// Whether few rows of several columns would make a table that is too wide, or a name has a line break.
+    fn is_too_wide(&self, widths: &[usize]) -> bool {
+        let width: usize = widths.iter().map(|width| width + 3).sum();
+        let is_wide = width > WIDTH_MAX || self.columns.names.iter().any(|it| it.contains('\n'));
+        self.rows <= FEW_ROWS && widths.len() >= SEVERAL_COLUMNS && is_wide
+    }
+
+    fn table(&self, widths: Vec<usize>, target: &mut Vec<u8>) {
+        let names = self.columns.names.clone();
+        let digits = self.cells.len().to_string().len();
+        let frame =
+            Table { kind: self.kind, names, widths, indent: " ".repeat(digits + 2), page: self };
+        let mut text = String::new();
+        frame.head(&mut text);
+        for (row, cells) in self.cells.iter().enumerate() {
+            if row > 0 && self.kind == Kind::Full {
+                frame.rule(&mut text, ["├", "┼", "┤"], "─");
+            }
+            frame.row(&mut text, &format!("{:>digits$}. ", row + 1), cells, &self.tips[row]);
+        }
+        frame.foot(&mut text, self.cells.len() >= FOOTER_ROWS);
+        if self.rows > self.cells.len() as u64 {
+            text += &format!("Showed {} out of {} rows.\n", self.cells.len(), self.rows);
+        }
+        target.extend_from_slice(text.as_bytes());
+    }
+}
+
+impl Cell {
+    fn of(bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        let pieces: Vec<&str> = text.split('\n').collect();
+        let last = pieces.len() - 1;
+        let lines = pieces.iter().enumerate().map(|(index, piece)| {
+            let (before, after) = (
+                if index > 0 { "\u{21b3}" } else { "" },
+                if index < last { "\u{21b4}" } else { "" },
+            );
+            format!("{before}{piece}{after}")
+        });
+        Self { lines: lines.collect() }
+    }
+
+    fn width(&self, prefix: usize) -> usize {
+        self.lines.iter().map(|line| width_at(line, prefix)).max().unwrap_or_default()
+    }
+}
+
+/// The width of a text that begins in some place of a line: tabs go to the next multiple of eight.
+fn width_at(text: &str, prefix: usize) -> usize {
+    const TAB: usize = 8;
+    let mut end = prefix;
+    for (index, piece) in text.split('\t').enumerate() {
+        if index > 0 {
+            end = (end / TAB + 1) * TAB;
+        }
+        end += piece.width();
+    }
+    end - prefix
+}
+
+/// A table with its measures.
+struct Table<'a> {
+    kind: Kind,
+    names: Vec<String>,
+    widths: Vec<usize>,
+    indent: String,
+    page: &'a Page,
+}
+
+impl Table<'_> {
+    fn head(&self, text: &mut String) {
+        match self.kind {
+            Kind::Full => {
+                self.rule(text, ["┏", "┳", "┓"], "━");
+                self.named(text, ["┃ ", " ┃ ", " ┃\n"]);
+                self.rule(text, ["┡", "╇", "┩"], "━");
+            }
+            Kind::Compact => self.titled(text, ["┌─", "─┬─", "─┐\n"]),
+            _ => {
+                self.named(text, [" ", "   ", "\n"]);
+                text.push('\n');
+            }
+        }
+    }
+
+    fn foot(&self, text: &mut String, with_names: bool) {
+        match (self.kind, with_names) {
+            (Kind::Full, true) => {
+                self.rule(text, ["┢", "╈", "┪"], "━");
+                self.named(text, ["┃ ", " ┃ ", " ┃\n"]);
+                self.rule(text, ["┗", "┻", "┛"], "━");
+            }
+            (Kind::Compact, true) => self.titled(text, ["└─", "─┴─", "─┘\n"]),
+            (Kind::Space, true) => {
+                text.push('\n');
+                self.named(text, [" ", "   ", "\n"]);
+            }
+            (Kind::Space, false) => {}
+            _ => self.rule(text, ["└", "┴", "┘"], "─"),
+        }
+    }
+
+    fn rule(&self, text: &mut String, [left, between, right]: [&str; 3], line: &str) {
+        let lines: Vec<String> = self.widths.iter().map(|width| line.repeat(width + 2)).collect();
+        *text += &format!("{}{left}{}{right}\n", self.indent, lines.join(between));
+    }
+
+    /// The names between blanks.
+    fn named(&self, text: &mut String, [left, between, right]: [&str; 3]) {
+        let cells: Vec<String> =
+            self.names.iter().enumerate().map(|(index, name)| self.padded(index, name)).collect();
+        *text += &format!("{}{left}{}{right}", self.indent, cells.join(between));
+    }
+
+    /// The names in a line of the frame.
+    fn titled(&self, text: &mut String, [left, between, right]: [&str; 3]) {
+        let cells: Vec<String> = self
+            .names
+            .iter()
+            .enumerate()
+            .map(|(index, name)| {
+                let width = width_at(name, self.prefix(index));
+                let line = "─".repeat(self.widths[index].saturating_sub(width));
+                if self.page.columns.is_right(index) {
+                    line + name
+                } else {
+                    format!("{name}{line}")
+                }
+            })
+            .collect();
+        *text += &format!("{}{left}{}{right}", self.indent, cells.join(between));
+    }
+
+    /// Where a column begins.
+    fn prefix(&self, index: usize) -> usize {
+        let before: usize = self.widths[..index].iter().map(|width| width + 3).sum();
+        self.indent.len() + 2 + before
+    }
+
+    fn padded(&self, index: usize, cell: &str) -> String {
+        let width = width_at(cell, self.prefix(index));
+        let blanks = " ".repeat(self.widths[index].saturating_sub(width));
+        if self.page.columns.is_right(index) { blanks + cell } else { format!("{cell}{blanks}") }
+    }
+
+    fn row(&self, text: &mut String, number: &str, cells: &[Cell], words: &str) {
+        let [left, between, right] =
+            if self.kind == Kind::Space { [" ", "   ", " "] } else { ["│ ", " │ ", " │"] };
+        let height = cells.iter().map(|cell| cell.lines.len()).max().unwrap_or_default();
+        for line in 0..height {
+            let indent = if line == 0 { number } else { &self.indent };
+            let pieces: Vec<String> = cells
+                .iter()
+                .enumerate()
+                .map(|(index, cell)| {
+                    self.padded(index, cell.lines.get(line).map_or("", String::as_str))
+                })
+                .collect();
+            let words = if line == 0 { words } else { "" };
+            *text += &format!("{indent}{left}{}{right}{words}\n", pieces.join(between));
+        }
+    }
+}
+
+impl Form for Page {
+    fn rows(&mut self, batch: &RecordBatch, target: &mut Vec<u8>) -> Result<(), FileError> {
+        if self.kind == Kind::Vertical { self.vertical(batch, target) } else { self.keep(batch) }
+    }
+
+    fn tail(&mut self, _: &Effort, target: &mut Vec<u8>) -> Result<(), FileError> {
+        if self.kind != Kind::Vertical && !self.cells.is_empty() {
+            let widths = self.widths();
+            if !self.is_too_wide(&widths) {
+                self.table(widths, target);
+                return Ok(());
+            }
+            self.rows = 0;
+            for batch in std::mem::take(&mut self.first) {
+                self.vertical(&batch, target)?;
+            }
+        }
+        Ok(())
+    }
+}
