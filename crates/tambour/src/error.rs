@@ -98,6 +98,19 @@ pub enum Error {
 
 impl Error {
     /// What a caller can do about it.
+    ///
+    /// ```
+    /// use tambour::{Kind, Table};
+    ///
+    /// // Act on the kind; show people the message.
+    /// let error = Table::open("/nowhere/hits").unwrap_err();
+    /// let status = match error.kind() {
+    ///     Kind::Corrupt => 3,
+    ///     Kind::NotFound => 2,
+    ///     _ => 1,
+    /// };
+    /// assert_eq!(status, 2);
+    /// ```
     pub fn kind(&self) -> Kind {
         match self {
             Self::Codec(error) => error.kind(),
@@ -130,6 +143,16 @@ impl Error {
     }
 
     /// Where in stored data it happened, if that is known.
+    ///
+    /// ```
+    /// use tambour::{Error, Place};
+    /// use tambour::part::PartError;
+    ///
+    /// let place = Place::file("t/all_1_1_0/price.bin").of_column("price").at(65_552);
+    /// let error = Error::from(PartError::malformed(place.clone(), "a mark points past the end"));
+    /// assert_eq!(error.place(), Some(place));
+    /// assert_eq!(Error::Interrupted.place(), None); // not about stored data
+    /// ```
     pub fn place(&self) -> Option<Place> {
         place_of(self)
     }

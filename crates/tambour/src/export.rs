@@ -89,6 +89,14 @@ pub enum ExportError {
 
 impl ExportError {
     /// What a caller can do about it.
+    ///
+    /// ```
+    /// use tambour::{ExportError, Kind};
+    ///
+    /// let error = ExportError::Exists { path: "hits.parquet".into() };
+    /// assert_eq!(error.kind(), Kind::Conflict);
+    /// assert_eq!(error.to_string(), "hits.parquet exists: `replace` replaces it");
+    /// ```
     pub fn kind(&self) -> Kind {
         match self {
             Self::Exists { .. } => Kind::Conflict,
@@ -103,6 +111,19 @@ impl ExportError {
 }
 
 /// What an export is told after each batch: the rows so far. It answers whether to go on.
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// let mut seen = 0;
+/// let progress: &mut tambour::ExportProgress<'_> = &mut |rows| {
+///     seen = rows; // rows so far, not rows of this batch
+///     if rows < 1_000_000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+/// };
+/// assert!(progress(65_536).is_continue());
+/// assert!(progress(1_048_576).is_break());
+/// assert_eq!(seen, 1_048_576);
+/// ```
 pub type ExportProgress<'a> = dyn FnMut(u64) -> ControlFlow<()> + 'a;
 
 /// Writes beside the file and puts it in place when it is complete.

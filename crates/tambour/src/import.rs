@@ -155,6 +155,28 @@ fn copy(
 }
 
 /// How far an import is; see [`import_with`].
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use tambour::{ImportEvent, ImportOptions};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+/// std::fs::write(&csv, "page,visits\n/,3\n/about,1\n")?;
+/// let mut told = Vec::new();
+/// tambour::import_with([&csv], &hits, &ImportOptions::default(), &mut |event| {
+///     told.push(match event {
+///         ImportEvent::Opened { .. } => "opened",
+///         ImportEvent::Schema(_) => "schema",
+///         ImportEvent::Rows { .. } => "rows",
+///         ImportEvent::Committing => "committing",
+///         _ => "other",
+///     });
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(told, ["opened", "schema", "rows", "committing"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ImportEvent<'a> {
@@ -180,6 +202,21 @@ pub enum ImportEvent<'a> {
 }
 
 /// What an import did; see [`import_with`].
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use tambour::ImportOptions;
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+/// std::fs::write(&csv, "page,visits\n/,3\n/about,1\n")?;
+/// let go_on = &mut |_: tambour::ImportEvent<'_>| ControlFlow::Continue(());
+/// let summary = tambour::import_with([&csv], &hits, &ImportOptions::default(), go_on)?;
+/// assert_eq!(summary.bytes_read, 25);
+/// assert_eq!((summary.written.rows, summary.written.parts), (2, 1));
+/// assert_eq!(summary.definition.name, "hits");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ImportSummary {

@@ -67,6 +67,17 @@ pub fn sql_in(session: &Session, statement: &str) -> Result<QueryBatches, Error>
 const AHEAD: usize = 2;
 
 /// The batches of a result; see [`fn@sql`].
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+/// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+/// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+/// for batch in tambour::sql(&[&table], "SELECT page FROM hits WHERE visits > 10")? {
+///     assert_eq!(batch?.num_columns(), 1);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct QueryBatches {
     schema: SchemaRef,
     /// Not one of `tokio`: who waits for it must be able to look up while all threads of the query compute.
@@ -95,6 +106,17 @@ impl Drop for QueryBatches {
 
 impl QueryBatches {
     /// The schema of every batch.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// // The schema is known before the first batch arrives, and also if none does.
+    /// let none = tambour::sql(&[&table], "SELECT page, visits * 2 AS twice FROM hits WHERE visits > 99")?;
+    /// assert_eq!(none.schema().field(1).name(), "twice");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }

@@ -21,6 +21,16 @@ const BATCH_ROWS: usize = 16_384;
 const PART_FILES: [&str; 4] = ["columns.txt", "checksums.txt", "count.txt", "data.bin"];
 
 /// A sample of rows, and what is known of their columns.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// let csv = directory.path().join("hits.csv");
+/// std::fs::write(&csv, "page,visits\n/,3\n/about,1\n")?;
+/// let rows = tambour::sample::of_files::<tambour::Error>(&[csv], Default::default(), &mut |_| Ok(()))?;
+/// assert_eq!((rows.name.as_str(), rows.sample.rows(), rows.is_table), ("hits", 2, false));
+/// assert_eq!(rows.present.len(), 2); // one for each column
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Rows {
     /// Name of the table, or one made of the file's.
@@ -34,6 +44,12 @@ pub struct Rows {
 }
 
 /// How far reading is.
+///
+/// ```
+/// let seen = tambour::sample::Seen { bytes: 512, bytes_total: Some(2048), rows: 100 };
+/// let percent = seen.bytes_total.map(|total| 100 * seen.bytes / total);
+/// assert_eq!(percent, Some(25));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     /// Bytes of files that were read.
@@ -45,12 +61,31 @@ pub struct Seen {
 }
 
 /// True if a directory is a part, by its name or by what is in it.
+///
+/// ```
+/// use std::path::Path;
+///
+/// assert!(tambour::sample::is_part(Path::new("hits/all_1_1_0")));
+/// assert!(!tambour::sample::is_part(Path::new("hits")));
+/// ```
 pub fn is_part(path: &Path) -> bool {
     let named = path.file_name().and_then(|name| name.to_str()).and_then(PartName::parse).is_some();
     named || PART_FILES.iter().any(|name| path.join(name).is_file())
 }
 
 /// Reads a table, a part or a file. `observe` is told how far that is; an error of it ends the reading.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+/// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+/// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+/// let of_table = tambour::sample::of_path::<tambour::Error>(&hits, Default::default(), &mut |_| Ok(()))?;
+/// let of_file = tambour::sample::of_path::<tambour::Error>(&csv, Default::default(), &mut |_| Ok(()))?;
+/// assert_eq!((of_table.is_table, of_file.is_table), (true, false));
+/// assert_eq!(of_table.sample.rows(), of_file.sample.rows());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn of_path<E: From<Error>>(
     path: &Path,
     options: ReadOptions,
@@ -63,6 +98,17 @@ pub fn of_path<E: From<Error>>(
 }
 
 /// Reads files of one shape to their ends. `observe` is told how far that is; an error of it ends the reading.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let csv = directory.path().join("hits.csv");
+/// # std::fs::write(&csv, "page,visits\n/,3\n/about,1\n")?;
+/// // An error of the callback ends the reading and is what comes back.
+/// let stop = &mut |_| Err(tambour::Error::Interrupted);
+/// let stopped = tambour::sample::of_files(&[csv], Default::default(), stop);
+/// assert!(matches!(stopped, Err(tambour::Error::Interrupted)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn of_files<E: From<Error>>(
     paths: &[PathBuf],
     options: ReadOptions,
@@ -99,6 +145,17 @@ pub fn of_files<E: From<Error>>(
 }
 
 /// Reads granules of a table that are spread over it. `observe` is told how far that is; an error of it ends the reading.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+/// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+/// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+/// let rows = tambour::sample::of_table::<tambour::Error>(&hits, &mut |_| Ok(()))?;
+/// assert_eq!(rows.sample.rows(), 3);
+/// assert!(rows.present[0].on_disk.is_some()); // bytes that the column takes now
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn of_table<E: From<Error>>(
     path: &Path,
     observe: &mut dyn FnMut(Seen) -> Result<(), E>,

@@ -53,38 +53,126 @@ impl<'t> ScanBuilder<'t> {
         }
     }
     /// Read these columns, in this order; otherwise all.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// let mut batches = table.scan().columns(["visits", "page"]).batches()?;
+    /// let batch = batches.next().unwrap()?;
+    /// assert_eq!(batch.schema().field(0).name(), "visits");
+    ///
+    /// let unknown = table.scan().columns(["time"]).batches().unwrap_err();
+    /// assert_eq!(unknown.kind(), tambour::Kind::Argument);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn columns<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.columns = Some(names.into_iter().map(Into::into).collect());
         self
     }
     /// Read only rows for which a condition is true, like `visits > 10 AND page IN ('/', '/about')`. Of several all have to be
     /// true. [`Filter`] says what a condition may be.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// let mut rows = 0;
+    /// for batch in table.scan().filter("visits > 10").filter("page = '/'").batches()? {
+    ///     rows += batch?.num_rows();
+    /// }
+    /// assert_eq!(rows, 2);
+    /// // A condition that does not parse is an error of `batches`, not of `filter`.
+    /// assert!(table.scan().filter("visits >").batches().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn filter(mut self, condition: &str) -> Self {
         self.filters.push(condition.parse());
         self
     }
     /// The same with a condition that is not a text.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// let condition: tambour::Filter = "visits > 10".parse()?;
+    /// let rows: usize = table.scan().matching(condition).batches()?.map(|batch| batch.unwrap().num_rows()).sum();
+    /// assert_eq!(rows, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn matching(mut self, condition: Filter) -> Self {
         self.filters.push(Ok(condition));
         self
     }
     /// Read at most this many rows.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// let rows: usize = table.scan().limit(2).batches()?.map(|batch| batch.unwrap().num_rows()).sum();
+    /// assert_eq!(rows, 2);
+    /// assert!(table.scan().limit(0).batches()?.next().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn limit(mut self, rows: u64) -> Self {
         self.limit = Some(rows);
         self
     }
     /// Read this many rows at once, at least. Batches are whole granules, less the rows that do not match.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// // A granule is never split: three rows in one granule are one batch.
+    /// let mut batches = table.scan().batch_rows(1).batches()?;
+    /// assert_eq!(batches.next().unwrap()?.num_rows(), 3);
+    /// assert!(batches.next().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn batch_rows(mut self, rows: usize) -> Self {
         self.batch_rows = rows;
         self
     }
     /// How strings are handed out: as text, which is the default, or as bytes.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// use tambour::arrow_schema::DataType;
+    /// use tambour::part::types::Strings;
+    ///
+    /// // Bytes hold strings that are not UTF-8; as text those are an error.
+    /// let bytes = table.scan().columns(["page"]).strings(Strings::Binary).batches()?;
+    /// assert_eq!(*bytes.schema().field(0).data_type(), DataType::BinaryView);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn strings(mut self, strings: Strings) -> Self {
         self.strings = strings;
         self
     }
 
     /// Plans the scan, leaves out what cannot match, and begins to read.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// let batches = table.scan().filter("visits > 10").batches()?;
+    /// let rows = batches.map(|batch| batch.map(|it| it.num_rows())).sum::<Result<usize, _>>()?;
+    /// assert_eq!(rows, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn batches(self) -> Result<Batches, Error> {
         let table = self.table;
         let all = || table.columns().iter().map(|column| column.name.clone()).collect();
@@ -118,6 +206,16 @@ impl<'t> ScanBuilder<'t> {
 }
 
 /// The batches of a scan; see [`ScanBuilder`].
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+/// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+/// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+/// let batches: Vec<_> = table.scan().batches()?.collect::<Result<_, _>>()?;
+/// assert_eq!(batches[0].num_rows(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Batches {
     reader: ScanReader,
@@ -128,6 +226,17 @@ pub struct Batches {
 
 impl Batches {
     /// The schema of every batch; the metadata of its fields say the ClickHouse types.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// let batches = table.scan().columns(["page"]).batches()?;
+    /// assert_eq!(batches.schema().fields().len(), 1);
+    /// assert_eq!(batches.schema().field(0).name(), "page");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }

@@ -9,6 +9,12 @@ use tambour_part::types::DataType;
 use tambour_table::TableError;
 
 /// A wish of [`ImportOptions`](crate::ImportOptions) that an error is about; its text is the clause of CREATE TABLE.
+///
+/// ```
+/// use tambour::Clause;
+///
+/// assert_eq!(Clause::PartitionBy.to_string(), "PARTITION BY");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the names say it")]
@@ -115,6 +121,14 @@ pub enum ImportError {
 
 impl ImportError {
     /// What a caller can do about it.
+    ///
+    /// ```
+    /// use tambour::{Clause, ImportError, Kind};
+    ///
+    /// let known = vec!["page".to_owned(), "visits".to_owned()];
+    /// let error = ImportError::UnknownColumn { clause: Clause::Codec, column: "time".to_owned(), known };
+    /// assert_eq!(error.kind(), Kind::NotFound);
+    /// ```
     pub fn kind(&self) -> Kind {
         match self {
             Self::KeysGiven { .. } | Self::NotPortable { .. } | Self::Unlike { .. } => {

@@ -112,48 +112,123 @@ impl Default for ImportOptions {
 impl ImportOptions {
     /// Add the rows to the table if it exists. Where they do not fit, its columns get wider types, and it gets the columns
     /// that it does not have; rows that it has keep their values.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,3\n/about,1\n")?;
+    /// use tambour::{ImportOptions, Kind};
+    ///
+    /// tambour::import([&csv], &hits, &ImportOptions::default())?;
+    /// let again = tambour::import([&csv], &hits, &ImportOptions::default());
+    /// assert_eq!(again.unwrap_err().kind(), Kind::Conflict);
+    /// let table = tambour::import([&csv], &hits, &ImportOptions::default().append())?;
+    /// assert_eq!(table.rows(), 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn append(mut self) -> Self {
         self.existing = Existing::Append;
         self
     }
     /// Replace the table if it exists, rows and definition, in one commit.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,3\n/about,1\n")?;
+    /// use tambour::ImportOptions;
+    ///
+    /// tambour::import([&csv], &hits, &ImportOptions::default())?;
+    /// std::fs::write(&csv, "word\nhello\n")?;
+    /// let table = tambour::import([&csv], &hits, &ImportOptions::default().replace())?;
+    /// assert_eq!((table.rows(), table.columns()[0].name.as_str()), (1, "word"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn replace(mut self) -> Self {
         self.existing = Existing::Replace;
         self
     }
     /// Make this table; nothing is inferred.
+    ///
+    /// ```
+    /// use tambour::{ImportOptions, TableDefinition};
+    ///
+    /// let sql = "CREATE TABLE hits (page String, visits UInt64) ENGINE = MergeTree ORDER BY page";
+    /// let options = ImportOptions::default().definition(TableDefinition::parse(sql)?);
+    /// assert_eq!(options.definition.unwrap().columns.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn definition(mut self, definition: TableDefinition) -> Self {
         self.definition = Some(definition);
         self
     }
     /// Sort by a key: columns or expressions, with commas.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// std::fs::write(&csv, "page,visits\nb,1\na,2\n")?;
+    /// let options = tambour::ImportOptions::default().order_by("page");
+    /// let table = tambour::import([&csv], &hits, &options)?;
+    /// assert_eq!(table.definition().unwrap().order_by[0].to_string(), "page");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn order_by(mut self, key: impl Into<String>) -> Self {
         self.order_by = Some(key.into());
         self
     }
     /// Index only this prefix of the sorting key.
+    ///
+    /// ```
+    /// let options = tambour::ImportOptions::default().order_by("page, time").primary_key("page");
+    /// assert_eq!(options.primary_key.as_deref(), Some("page"));
+    /// ```
     #[must_use]
     pub fn primary_key(mut self, key: impl Into<String>) -> Self {
         self.primary_key = Some(key.into());
         self
     }
     /// Make parts of their own for each value of a key.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// std::fs::write(&csv, "page,visits\n/,3\n/about,1\n")?;
+    /// let options = tambour::ImportOptions::default().partition_by("page");
+    /// let table = tambour::import([&csv], &hits, &options)?;
+    /// assert_eq!(table.parts().len(), 2); // a part for each page
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn partition_by(mut self, key: impl Into<String>) -> Self {
         self.partition_by = Some(key.into());
         self
     }
     /// Give all columns without a codec of their own this one.
+    ///
+    /// ```
+    /// let options = tambour::ImportOptions::default().codec("Delta(4), ZSTD(3)".parse()?);
+    /// assert_eq!(options.codecs[0].1.to_string(), "Delta(4), ZSTD(3)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn codec(mut self, codec: CodecSpec) -> Self {
         self.codecs.push((None, codec));
         self
     }
     /// Give a column this codec.
+    ///
+    /// ```
+    /// let options = tambour::ImportOptions::default()
+    ///     .codec("LZ4".parse()?)
+    ///     .codec_of("time", "DoubleDelta, ZSTD(1)".parse()?);
+    /// assert_eq!(options.codecs[1].0.as_deref(), Some("time"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn codec_of(mut self, column: impl Into<String>, codec: CodecSpec) -> Self {
         self.codecs.push((Some(column.into()), codec));
@@ -166,18 +241,34 @@ impl ImportOptions {
         self
     }
     /// Refuse codecs that ClickHouse does not read, which is the default, or allow them.
+    ///
+    /// ```
+    /// let options = tambour::ImportOptions::default();
+    /// assert!(options.portable); // ClickHouse reads everything unless you say otherwise
+    /// assert!(!options.portable(false).portable);
+    /// ```
     #[must_use]
     pub fn portable(mut self, is_wanted: bool) -> Self {
         self.portable = is_wanted;
         self
     }
     /// Use this many threads.
+    ///
+    /// ```
+    /// assert_eq!(tambour::ImportOptions::default().threads(2).threads, 2);
+    /// ```
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
     /// Let rows that wait take this much memory.
+    ///
+    /// ```
+    /// let options = tambour::ImportOptions::default();
+    /// assert_eq!(options.memory_bytes, 1 << 30);
+    /// assert_eq!(options.memory_bytes(256 << 20).memory_bytes, 268_435_456); // bytes, not megabytes
+    /// ```
     #[must_use]
     pub fn memory_bytes(mut self, bytes: u64) -> Self {
         self.memory_bytes = bytes;
