@@ -213,11 +213,13 @@ fn of_days(call: &Call, first: i64, last: i64) -> Result<ArrayRef, FunctionError
     let numbers = part(call, 0)?;
     let make = |row: usize| {
         let day = numbers[row].saturating_sub(YEAR_ZERO);
-        match (first..=last).contains(&day) {
-            true => Ok(day as i32),
-            false if call.is_null(row) => Ok(0),
-            false => Err(call.value_error(row, "the day is outside of the calendar")),
+        if (first..=last).contains(&day) {
+            return Ok(day as i32);
         }
+        if call.is_null(row) {
+            return Ok(0);
+        }
+        Err(call.value_error(row, "the day is outside of the calendar"))
     };
     let days = (0..call.rows).map(make).collect::<Result<Vec<i32>, _>>()?;
     Ok(Arc::new(PrimitiveArray::<Date32Type>::from_iter_values(days)))

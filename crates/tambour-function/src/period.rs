@@ -125,18 +125,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     )
     .any_case(),
     Function::new("dateName", name_type, date_name).any_case(),
-    Function::new(
-        "toTimezone",
-        |n, s| zoned_type(n, s),
-        |c| match &c.result {
-            DataType::DateTime { .. } | DataType::DateTime64 { .. } => {
-                let values = super::cast(&c.values(0)?, &arrow_schema::DataType::Int64)?;
-                let ticks = arrow_array::cast::AsArray::as_primitive::<Int64Type>(&values).clone();
-                moment::from_ticks(ticks, c.result)
-            }
-            other => Err(wrong(c.name, format!("it does not take {other}"))),
-        },
-    )
+    Function::new("toTimezone", zoned_type, |c| match &c.result {
+        DataType::DateTime { .. } | DataType::DateTime64 { .. } => {
+            let values = super::cast(&c.values(0)?, &arrow_schema::DataType::Int64)?;
+            let ticks = arrow_array::cast::AsArray::as_primitive::<Int64Type>(&values).clone();
+            moment::from_ticks(ticks, c.result)
+        }
+        other => Err(wrong(c.name, format!("it does not take {other}"))),
+    })
     .aliases(&["toTimeZone"]),
     Function::new(
         "timezoneOf",

@@ -381,12 +381,11 @@ fn enumeration(
             places.push(None);
             continue;
         }
-        let place = match &numbers {
-            Some(numbers) => known.iter().position(|it| i128::from(it.1) == numbers[row]),
-            None => {
-                let text = texts.value(row).unwrap_or_default();
-                known.iter().position(|it| it.0.as_bytes() == text)
-            }
+        let place = if let Some(numbers) = &numbers {
+            known.iter().position(|it| i128::from(it.1) == numbers[row])
+        } else {
+            let text = texts.value(row).unwrap_or_default();
+            known.iter().position(|it| it.0.as_bytes() == text)
         };
         let place = place.and_then(|place| i32::try_from(place).ok());
         if place.is_none() {
@@ -396,14 +395,6 @@ fn enumeration(
     }
     let names: ArrayRef = Arc::new(known.iter().map(|it| Some(it.0)).collect::<StringArray>());
     let keys: ArrayRef = Arc::new(places.into_iter().collect::<PrimitiveArray<Int32Type>>());
-    fn of_keys<K: ArrowDictionaryKeyType>(
-        keys: &ArrayRef,
-        names: ArrayRef,
-    ) -> Result<ArrayRef, FunctionError> {
-        let keys = cast(keys, &K::DATA_TYPE)?.as_primitive::<K>().clone();
-        let made = DictionaryArray::<K>::try_new(keys, names);
-        Ok(Arc::new(made.map_err(FunctionError::arrow("make enums"))?))
-    }
     match target.arrow(Strings::Utf8) {
         ArrowType::Dictionary(key, _) if *key == ArrowType::Int8 => {
             of_keys::<Int8Type>(&keys, names)
@@ -413,6 +404,15 @@ fn enumeration(
         }
         _ => of_keys::<Int32Type>(&keys, names),
     }
+}
+
+fn of_keys<K: ArrowDictionaryKeyType>(
+    keys: &ArrayRef,
+    names: ArrayRef,
+) -> Result<ArrayRef, FunctionError> {
+    let keys = cast(keys, &K::DATA_TYPE)?.as_primitive::<K>().clone();
+    let made = DictionaryArray::<K>::try_new(keys, names);
+    Ok(Arc::new(made.map_err(FunctionError::arrow("make enums"))?))
 }
 
 fn bool_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

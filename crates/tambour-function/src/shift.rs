@@ -169,9 +169,11 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
     };
     let nulls = instants.nulls().cloned();
     let is_wide = matches!(call.result, DataType::DateTime64 { .. });
-    let left = |row: usize, tick: i64| match call.is_null(row) {
-        true => Ok(tick),
-        false => Err(call.value_error(row, "the result is outside of the years 1900 to 2299")),
+    let left = |row: usize, tick: i64| {
+        if call.is_null(row) {
+            return Ok(tick);
+        }
+        Err(call.value_error(row, "the result is outside of the years 1900 to 2299"))
     };
     let calendar = zone.calendar();
     let inside = |tick: &i64| calendar.contains(&tick.div_euclid(per_second));

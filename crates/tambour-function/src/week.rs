@@ -4,7 +4,7 @@ use super::calendar::with_clock;
 use super::civil;
 use super::moment::{self, Moments};
 use super::zone::{Clock, Fixed, Zone};
-use super::{Call, Function, Signature, expect_count};
+use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Int32Type, UInt8Type, UInt16Type, UInt32Type,
@@ -44,7 +44,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "toStartOfISOYear",
-        |n, s| part_type(n, s, DataType::Date),
+        |n, s| match s.first().map(|first| &first.data_type) {
+            // ClickHouse gives starts past the end of Date in a way of its own.
+            Some(DataType::Date32 | DataType::DateTime64 { .. }) => {
+                Err(wrong(n, "it takes a Date or DateTime"))
+            }
+            _ => part_type(n, s, DataType::Date),
+        },
         |c| by_mode::<Date32Type>(c, |day, _| saturated(iso_year_start(iso_year(day)))),
     ),
     Function::new(

@@ -116,7 +116,10 @@ fn literal_name(items: &ArrayRef) -> Option<String> {
                             .ok()
                     };
                     let wide = bits(&signed)?.max(bits(&unsigned)? * 2);
-                    if wide > 64 { return None } else { format!("Int{wide}") }
+                    if wide > 64 {
+                        return None;
+                    }
+                    format!("Int{wide}")
                 }
                 (signed, _) if greatest < 0 => signed,
                 (_, unsigned) => unsigned,

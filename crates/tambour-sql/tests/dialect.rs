@@ -13,19 +13,9 @@ mod session;
 
 #[cfg(test)]
 mod tests {
-    use crate::session::{answer, run, session, texts};
-    use arrow::array::{
-        Array, ArrayRef, Date32Array, DictionaryArray, Float64Array, Int8Array, Int32Array,
-        Int64Array, ListArray, RecordBatch, StringArray, StringViewArray,
-        TimestampMillisecondArray, TimestampSecondArray, UInt8Array, UInt32Array, cast::AsArray,
-    };
-    use arrow::datatypes::{DataType as ArrowType, Field, Schema, UInt32Type};
-    use std::fmt::Write;
-    use std::sync::Arc;
+    use crate::session::{DIFFERENT, answer, run, session};
     use tambour_codec::Kind;
-    use tambour_function::{self, Operand};
-    use tambour_part::types::{DataType, Strings};
-    use tambour_sql::{Session, SessionOptions, SqlError};
+    use tambour_sql::SqlError;
 
     #[test]
     fn queries_give_what_clickhouse_gives() {
@@ -89,8 +79,8 @@ mod tests {
                     "ORDER BY ... WITH FILL is not supported: rows are not made up here",
                 ),
                 (
-                    "SELECT topK(3)(s) FROM t",
-                    "the parametric function topK is not supported: those here are quantile, quantiles and their like",
+                    "SELECT histogram(3)(k) FROM t",
+                    "the parametric function histogram is not supported: those here are quantile, quantiles and their like",
                 ),
                 (
                     "SELECT groupUniqArray(3)(s) FROM t",

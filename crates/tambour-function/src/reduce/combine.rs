@@ -10,7 +10,7 @@ use super::super::{Call, Function, Operand, Signature, bare, find_in_queries, ta
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt32Array};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use tambour_part::types::DataType;
 
 /// Counters that ClickHouse keeps for each value that `topK` is to find.
@@ -159,7 +159,7 @@ fn by_key(call: &Call) -> Result<ArrayRef, FunctionError> {
     let offsets = maps.value_offsets();
     let (mut firsts, mut groups, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
     for row in 0..call.rows {
-        let mut found: std::collections::BTreeMap<&[u8], Vec<usize>> = Default::default();
+        let mut found: BTreeMap<&[u8], Vec<usize>> = BTreeMap::default();
         for at in lists.range(row).filter(|at| !maps.is_null(*at)) {
             for entry in offsets[at] as usize..offsets[at + 1] as usize {
                 found.entry(compared.get(entry)).or_default().push(entry);

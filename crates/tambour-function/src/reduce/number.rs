@@ -208,7 +208,7 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> f64 {
                 value(&pairs[*at]).total_cmp(&value(&pairs[group[0]])).is_lt()
             });
             for at in group {
-                ranks[*at] = before as f64 + (group.len() as f64 + 1.0) / 2.0;
+                ranks[*at] = before as f64 + f64::midpoint(group.len() as f64, 1.0);
             }
         }
         ranks

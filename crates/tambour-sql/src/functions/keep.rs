@@ -8,11 +8,11 @@
 use super::aggregate::{Summand, added};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
-use super::{comparison, default};
+use super::{comparison, default, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, exec_err, plan_err};
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
     AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionParams,
 };
@@ -48,7 +48,7 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     })?;
     let plan = plan.map_data(|plan| sorted(plan, &schema))?;
     let plan = plan.map_data(LogicalPlan::recompute_schema)?;
-    let plan = plan.map_data(unnested)?;
+    let plan = plan.map_data(shown::unnested)?;
     let plan = if finish.iter().all(Option::is_none) {
         plan
     } else {
@@ -58,36 +58,6 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         return Ok(plan);
     }
     Ok(Transformed::yes(filled(plan.data, &defaults)?))
-}
-
-/// A projection above an Unnest that gives its items the types that their arrays say.
-fn unnested(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let LogicalPlan::Unnest(unnest) = &plan else { return Ok(plan) };
-    let input = unnest.input.schema();
-    let item_of = |index: usize| {
-        let source = *unnest.dependency_indices.get(index)?;
-        let is_list = unnest.list_type_columns.iter().any(|(list, _)| *list == source);
-        let field = input.fields().get(source).filter(|_| is_list)?;
-        match DataType::from_field(field).ok()? {
-            DataType::Array(item) if needs_name(&item) => Some(*item),
-            _ => None,
-        }
-    };
-    let types: Vec<Option<DataType>> = (0..plan.schema().fields().len()).map(item_of).collect();
-    if types.iter().all(Option::is_none) {
-        return Ok(plan);
-    }
-    let schema = Arc::clone(plan.schema());
-    let columns = schema.iter().zip(types).map(|((qualifier, field), data_type)| {
-        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-        match data_type {
-            Some(data_type) => {
-                Typed::call(column, &data_type).alias_qualified(qualifier.cloned(), field.name())
-            }
-            None => column,
-        }
-    });
-    Ok(LogicalPlan::Projection(Projection::try_new(columns.collect(), Arc::new(plan))?))
 }
 
 /// What stands for each key of ROLLUP, CUBE and GROUPING SETS in the rows that are not grouped by it; `None` for NULL.
@@ -284,7 +254,8 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(typed(Expr::Case(case), data_type))
         }
         Expr::ScalarFunction(mut call) if call.name() == "toTypeName" => {
-            let named = call.args.first().map(|it| decimal_result(it, schema)).transpose()?;
+            let named =
+                call.args.first().map(|it| shown::decimal_result(it, schema)).transpose()?;
             let Some(named) = named.flatten() else {
                 return Ok(Transformed::no(Expr::ScalarFunction(call)));
             };
@@ -316,40 +287,6 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::AggregateFunction(call) => aggregate(call, schema),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
-    }
-}
-
-/// A sum, difference or product of decimals with the type that it has in ClickHouse, whose decimals are as wide as the
-/// machine's integers; elsewhere the engine's type, which is wider, does no harm.
-fn decimal_result(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
-    let Expr::BinaryExpr(binary) = expr else { return Ok(None) };
-    let digits = |side: &Expr| {
-        Ok::<_, DataFusionError>(match field_of(as_decimal(side), schema)?.data_type() {
-            ArrowType::Decimal128(precision, scale) => Some((*precision, *scale)),
-            _ => None,
-        })
-    };
-    let scale = match (digits(&binary.left)?, digits(&binary.right)?, binary.op) {
-        (Some((_, a)), Some((_, b)), Operator::Plus | Operator::Minus) => a.max(b),
-        (Some((_, a)), Some((_, b)), Operator::Multiply) => a + b,
-        (Some((_, a)), None, Operator::Plus | Operator::Minus | Operator::Multiply) => a,
-        (None, Some((_, b)), Operator::Plus | Operator::Minus | Operator::Multiply) => b,
-        _ => return Ok(None),
-    };
-    let widest = [digits(&binary.left)?, digits(&binary.right)?].into_iter().flatten();
-    let precision = match widest.map(|it| it.0).max().unwrap_or(0) {
-        0..=9 => 9,
-        10..=18 => 18,
-        _ => 38,
-    };
-    Ok(Some(cast(expr.clone(), ArrowType::Decimal128(precision, scale))))
-}
-
-/// A side of an operator without what the planner put around it.
-fn as_decimal(side: &Expr) -> &Expr {
-    match side {
-        Expr::Cast(cast) if cast.field.data_type().is_decimal() => &cast.expr,
-        other => other,
     }
 }
 
@@ -555,7 +492,7 @@ fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool
 }
 
 /// True if Arrow's own type of these values tells another ClickHouse type, which would be shown differently.
-fn needs_name(data_type: &DataType) -> bool {
+pub(super) fn needs_name(data_type: &DataType) -> bool {
     match data_type {
         DataType::Uuid
         | DataType::Ipv4

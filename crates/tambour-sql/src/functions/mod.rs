@@ -20,6 +20,7 @@ mod order;
 mod quantile;
 mod readable;
 mod scalar;
+mod shown;
 mod tuple;
 
 pub(crate) use joined::Strictness;

@@ -1,18 +1,10 @@
 //! Names and types of results, clauses, and messages.
 
-use crate::session::{answer, run, session, texts};
-use arrow::array::{
-    Array, ArrayRef, Date32Array, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
-    ListArray, RecordBatch, StringArray, StringViewArray, TimestampMillisecondArray,
-    TimestampSecondArray, UInt8Array, UInt32Array, cast::AsArray,
-};
-use arrow::datatypes::{DataType as ArrowType, Field, Schema, UInt32Type};
-use std::fmt::Write;
-use std::sync::Arc;
+use crate::session::{answer, run, session};
+use arrow::datatypes::Schema;
 use tambour_codec::Kind;
-use tambour_function::{self, Operand};
-use tambour_part::types::{DataType, Strings};
-use tambour_sql::{Session, SessionOptions, SqlError};
+use tambour_part::types::DataType;
+use tambour_sql::SqlError;
 
 #[test]
 fn explain_takes_clickhouse_words() {

@@ -9,7 +9,6 @@ use arrow::array::{
 use arrow::datatypes::{DataType as ArrowType, Field, Schema, UInt32Type};
 use std::fmt::Write;
 use std::sync::Arc;
-use tambour_codec::Kind;
 use tambour_function::{self, Operand};
 use tambour_part::types::{DataType, Strings};
 use tambour_sql::{Session, SessionOptions, SqlError};
@@ -159,7 +158,7 @@ pub(crate) async fn answer(session: &Session, query: &str) -> Result<String, Sql
 }
 
 /// Where our answer is another one: comparisons and predicates are booleans, and what `docs/functions.md` lists.
-const DIFFERENT: &[(&str, &str)] = &[
+pub(crate) const DIFFERENT: &[(&str, &str)] = &[
     // Another order of adding.
     ("SELECT quantile(f), quantile(0.9)(f), median(k) FROM t", "8.875\t18.375\t9.5"),
     ("SELECT if(k, 1, 0) FROM t WHERE k < 2 ORDER BY k", "0\n1"),
