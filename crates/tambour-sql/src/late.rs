@@ -210,7 +210,9 @@ impl ScanFilter for Chooser {
 impl Moving {
     /// Forgets what was found out before the filter moved.
     fn look(&mut self) {
-        if self.tracking.watcher().is_some_and(|it| it.changed()) {
+        if let Some(watcher) = self.tracking.watcher()
+            && watcher.changed()
+        {
             self.seen = 0;
             self.kept = 0;
             self.wanted = None;

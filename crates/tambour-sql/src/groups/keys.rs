@@ -4,6 +4,11 @@
 //! (group so far, code of the next key). Nothing is hashed per row. Keys that turn out wide are refused before a row of theirs
 //! has changed anything but tables.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "codes, groups and places are at most 2^20, and values keep all 64 bits"
+)]
+
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, DictionaryArray, PrimitiveArray, UInt32Array,
     make_array,
