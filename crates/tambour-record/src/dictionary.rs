@@ -9,7 +9,7 @@ use tambour_kernel::hash::crc32c;
 
 /// Longest dictionary.
 pub const DICTIONARY_BYTES_MAX: usize = 256 << 10;
-/// What LZ4 reaches of a dictionary: the last so many bytes. Longer ones make its records larger, not smaller.
+/// What LZ4 reaches of a dictionary: the bytes at its end. Longer ones make its records larger, not smaller.
 pub const LZ4_DICTIONARY_BYTES_MAX: usize = 64 << 10;
 /// Fewest sample records to train from: libzstd wants some.
 pub const SAMPLES_MIN: usize = 16;

@@ -68,7 +68,7 @@ pub enum RecordError {
         /// The id that the next record gets.
         end: u64,
     },
-    /// What has this id is no record any more.
+    /// What has this id was deleted or updated, and reclaimed or not.
     #[error("record {id} was deleted or updated; `get --key` reads the latest of a key")]
     Deleted {
         /// The id.

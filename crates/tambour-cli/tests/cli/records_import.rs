@@ -179,7 +179,7 @@ fn records_are_updated_found_and_deleted_by_key() {
     assert_eq!(scan(&sandbox), all(2).replace(&user(7, 2), ""));
     sandbox.run(&["records", "get", "store", "5"]).expect(1).says(&["updated", "--key"]);
     sandbox.run(&["verify", "store"]).expect(0);
-    // Keys that cannot be: none, an empty one, one that is no text and no number, a huge one.
+    // Keys that cannot be: none, an empty one, one that is neither a text nor a number, a huge one.
     let huge = format!("{{\"id\":\"{}\"}}", "k".repeat(70_000));
     for (line, code, said) in [
         ("{\"other\":1}", 1, "every record needs its key"),

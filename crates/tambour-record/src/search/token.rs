@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Longest part of a word that an index keeps.
 pub(super) const WORD_BYTES_MAX: usize = 64;
-/// Of a word that is a long number, hexadecimal or not, so many digits after leading zeros are kept.
+/// Digits that are kept, after leading zeros, of a word that is a long number, hexadecimal or not.
 const DIGITS: usize = 8;
 
 /// How much of a word an index keeps.

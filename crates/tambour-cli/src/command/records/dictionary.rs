@@ -17,7 +17,8 @@ pub(super) fn run(arguments: &DictionaryArguments, console: Console) -> anyhow::
                 None => view.latest_dictionary(),
             };
             if dictionary.is_empty() {
-                let problem = "there is no dictionary yet: `records seal` trains one where it pays";
+                let problem =
+                    "the store has no dictionary yet: `records seal` trains one where it pays";
                 return Err(Failure::NotFound(problem.to_owned()).into());
             }
             let place = || file.display().to_string();
