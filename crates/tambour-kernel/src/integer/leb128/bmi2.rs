@@ -33,7 +33,7 @@ fn encode<T: Word>(source: &[T], target: &mut [u8]) -> Option<usize> {
         }
         let value = source[done].widen();
         if value < 0x80 {
-            if scalar::is_eight_small(source, done, target, at) {
+            if scalar::encode_eight(source, done, target, at) {
                 (done, at) = (done + 8, at + 8);
                 continue;
             }

@@ -101,9 +101,9 @@ fn next_bytes(source: &[u8], rest: &[u8]) -> Option<u64> {
     (!rest.is_empty()).then(|| bytes >> (64 - 8 * rest.len()))
 }
 
-/// Encodes eight values of a byte each, if the next eight are that and have room.
+/// Encodes eight values of a byte each; whether the next eight are that and have room.
 #[inline(always)]
-pub(super) fn is_eight_small<T: Word>(
+pub(super) fn encode_eight<T: Word>(
     source: &[T],
     done: usize,
     target: &mut [u8],
@@ -172,7 +172,7 @@ pub(super) fn encode_from<T: Word>(
     while done < source.len() {
         let mut rest = source[done].widen();
         if rest < 0x80 {
-            if is_eight_small(source, done, target, at) {
+            if encode_eight(source, done, target, at) {
                 (done, at) = (done + 8, at + 8);
                 continue;
             }

@@ -123,7 +123,7 @@ pub(super) unsafe trait Machine: Copy {
     /// The same with 16 bytes. Only the low four bits of `offset` count.
     fn short_pattern(self, seed: Self::Half, offset: usize) -> Self::Half;
 
-    /// [`Self::pattern`] for an offset of 1 to 8. The seed is no longer than that: it comes from one store as a rule, and
+    /// [`Self::pattern`] for an offset of 1 to 8. The seed is not longer than that: it comes from one store as a rule, and
     /// such a load need not wait until that store has reached the cache.
     fn near_pattern(self, seed: u64, offset: usize) -> Self::Wide;
 
