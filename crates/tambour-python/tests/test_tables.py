@@ -310,7 +310,7 @@ def test_optimize_and_recompress(numbers):
     assert len(numbers.parts) == 1 and len(numbers) == 100_000
     before, after = numbers.recompress({"n": "Delta, ZSTD(1)"})
     assert before > 0 and after > 0 and numbers.columns["n"].codecs == ["CODEC(Delta, ZSTD)"]
-    with pytest.raises(tambour.NotFoundError, match="no column 'nope'"):
+    with pytest.raises(tambour.NotFoundError, match="no column"):
         numbers.recompress({"nope": "LZ4"})
     with pytest.raises(tambour.TambourError):
         numbers.recompress("NOPE")
