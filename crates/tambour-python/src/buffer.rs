@@ -27,7 +27,7 @@ impl Bytes {
         if length == 0 || start.is_null() {
             return &[];
         }
-        // SAFETY: the object promised to keep so many bytes there until the buffer is given back. Another thread may write
+        // SAFETY: the object promised to keep this many bytes there until the buffer is given back. Another thread may write
         // them meanwhile, as with all that reads buffers; nothing here depends on reading the same byte twice.
         unsafe { std::slice::from_raw_parts(start, length) }
     }
@@ -55,7 +55,7 @@ impl Room {
         if length == 0 || start.is_null() {
             return &mut [];
         }
-        // SAFETY: the object promised to keep so many bytes there, and that they may be written.
+        // SAFETY: the object promised to keep this many bytes there, and that they may be written.
         unsafe { std::slice::from_raw_parts_mut(start, length) }
     }
 }

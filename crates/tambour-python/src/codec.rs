@@ -111,7 +111,7 @@ pub(crate) fn reading(
     })
 }
 
-/// Memory that takes so many bytes and no more.
+/// Memory that takes this many bytes and no more.
 struct Capped<'a> {
     bytes: Vec<u8>,
     bytes_max: Option<u64>,

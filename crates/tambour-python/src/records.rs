@@ -172,7 +172,7 @@ impl View {
         Ok(Array::new(&records))
     }
 
-    /// Ids, times and records of a range of ids, at most so many bytes of them but one at least.
+    /// Ids, times and records of a range of ids, at most this many bytes of them but one at least.
     fn scan(
         &self,
         py: Python<'_>,

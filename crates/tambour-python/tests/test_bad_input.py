@@ -356,7 +356,7 @@ def test_import_is_fast_and_alone():
     assert told.strip() == "False"
 
 
-def test_numpy_stays_alive_behind_its_hashes():
+def test_hashes_outlive_their_column():
     got = tambour.hash.xxh64(np.arange(1000))
     gc.collect()
     assert got.sum() == tambour.hash.xxh64(np.arange(1000)).sum()

@@ -66,6 +66,16 @@ def test_types(checker):
     assert told.returncode == 0, told.stdout + told.stderr
 
 
+def test_readme(tmp_path, monkeypatch):
+    blocks = (ROOT / "README.md").read_text().split("```python\n")[1:]
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("hits.csv").write_text("page,visits\n/,30\n/about,1\n/,40\n")
+    names = {}
+    for block in blocks:
+        exec(block.split("```")[0], names)
+    assert names["frame"]["visits"].tolist() == [30, 40] and names["top"].num_rows == 2
+
+
 SCRIPTS = sorted((ROOT / "crates/tambour-python/examples").glob("*.py"))
 
 

@@ -3,6 +3,8 @@
 import datetime
 import pathlib
 import shutil
+import subprocess
+import sys
 
 import pandas as pd
 import polars as pl
@@ -181,14 +183,27 @@ def test_polars(zoo, tmp_path):
     assert again.to_polars().equals(frame)
 
 
+DUCKDB = """
+import sys
+import duckdb, pyarrow, tambour
+rows = tambour.open(sys.argv[1]).scan()
+assert duckdb.sql("SELECT sum(i8), max(text) FROM rows").fetchall() == [(-1, "x" * 100)]
+result = duckdb.sql("SELECT i8, nullable, text, decimal, list FROM rows ORDER BY i8")
+again = tambour.import_data(pyarrow.table(result), sys.argv[2])
+assert again.to_arrow()["nullable"].to_pylist() == [1, None, 3]
+assert again.schema["decimal"] == "Decimal(12, 2)" and again.schema["list"].startswith("Array(")
+print("done")
+"""
+
+
 def test_duckdb(zoo, tmp_path):
-    duckdb = pytest.importorskip("duckdb")
+    # In a process of its own, and by one stream of the result: duckdb 2.0.0 was seen to crash when a relation is asked for a
+    # second one, which reading it twice does.
+    pytest.importorskip("duckdb")
     table = tambour.import_data(zoo.select(["i8", "text", "decimal", "list", "nullable"]), tmp_path / "zoo")
-    rows = table.scan()
-    assert duckdb.sql("SELECT sum(i8), max(text) FROM rows").fetchall() == [(-1, "x" * 100)]
-    result = duckdb.sql("SELECT i8, nullable, text FROM rows ORDER BY i8")
-    again = tambour.import_data(result, tmp_path / "again")
-    assert again.to_arrow()["nullable"].to_pylist() == [1, None, 3]
+    words = [sys.executable, "-c", DUCKDB, table.path, str(tmp_path / "again")]
+    told = subprocess.run(words, capture_output=True, text=True)
+    assert told.stdout == "done\n", told.stderr
 
 
 def test_no_pyarrow_is_needed(hits):
@@ -295,7 +310,7 @@ def test_optimize_and_recompress(numbers):
     assert len(numbers.parts) == 1 and len(numbers) == 100_000
     before, after = numbers.recompress({"n": "Delta, ZSTD(1)"})
     assert before > 0 and after > 0 and numbers.columns["n"].codecs == ["CODEC(Delta, ZSTD)"]
-    with pytest.raises(tambour.NotFoundError, match="no column 'nope'"):
+    with pytest.raises(tambour.NotFoundError, match="no column"):
         numbers.recompress({"nope": "LZ4"})
     with pytest.raises(tambour.TambourError):
         numbers.recompress("NOPE")

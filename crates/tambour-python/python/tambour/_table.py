@@ -470,7 +470,7 @@ def open(path: Path) -> Table:
     >>> tambour.open("/nowhere/hits")
     Traceback (most recent call last):
     ...
-    tambour._errors.NotFoundError: /nowhere/hits: no such table or part
+    tambour._errors.NotFoundError: "/nowhere/hits" is not a table: the directory does not exist
     """
     return Table(path)
 

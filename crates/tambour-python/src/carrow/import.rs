@@ -107,7 +107,7 @@ fn pointers(array: &ArrowArray) -> Option<&[*const c_void]> {
     if array.buffers.is_null() {
         return None;
     }
-    // SAFETY: the structure says that there are so many pointers.
+    // SAFETY: the structure says that there are this many pointers.
     Some(unsafe { std::slice::from_raw_parts(array.buffers, count) })
 }
 
@@ -118,7 +118,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// A buffer of so many bytes.
+    /// A buffer of this many bytes.
     fn buffer(&self, index: usize, bytes: usize) -> Result<Buffer, ArrowError> {
         let pointer = self.pointers.get(index).copied().unwrap_or(std::ptr::null());
         match NonNull::new(pointer.cast_mut().cast::<u8>()) {

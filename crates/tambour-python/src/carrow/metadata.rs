@@ -30,7 +30,7 @@ const TEXT_BYTES_MAX: i32 = 1 << 28;
 /// Most pairs that are believed.
 const PAIRS_MAX: i32 = 1 << 20;
 
-/// The metadata behind a pointer, which may be null; `None` if it makes no sense. Texts that are not UTF-8 are mended: they
+/// The metadata that a pointer leads to, which may be null; `None` if it makes no sense. Texts that are not UTF-8 are mended: they
 /// are of others, and nothing is decided by them.
 pub(crate) fn unpacked(start: *const c_char) -> Option<HashMap<String, String>> {
     let mut metadata = HashMap::new();

@@ -124,7 +124,7 @@ pub(crate) fn children<'a, T>(list: *const *mut T, count: i64) -> Option<Vec<&'a
     if list.is_null() {
         return None;
     }
-    // SAFETY: whoever filled the structure says that there are so many pointers.
+    // SAFETY: whoever filled the structure says that there are this many pointers.
     let pointers = unsafe { std::slice::from_raw_parts(list, count) };
     // SAFETY: each of them is null or leads to a structure that lives as long as the one that lists it.
     pointers.iter().map(|pointer| unsafe { pointer.as_ref() }).collect()

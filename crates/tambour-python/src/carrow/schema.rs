@@ -229,7 +229,7 @@ pub(crate) fn import_field(raw: &ArrowSchema, depth: usize) -> Result<Field, Arr
     Ok(field.with_metadata(metadata))
 }
 
-/// A text behind a pointer, which may be null.
+/// A text that a pointer leads to, which may be null.
 fn text(pointer: *const c_char) -> Result<Option<String>, ArrowError> {
     if pointer.is_null() {
         return Ok(None);
