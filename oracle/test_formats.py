@@ -114,17 +114,16 @@ def test_whole_tables(server, tambour, tables, name):
             assert ours == theirs
 
 
-PRETTY = [f"Pretty{kind}{escapes}{block}" for kind in ["", "Compact", "Space"] for escapes in ["", "NoEscapes"] for block in ["", "MonoBlock"]]
+PRETTY = [f"Pretty{kind}{escapes}{block}" for kind in ["", "Compact", "Space"] for escapes in ["", "NoEscapes"] for block in ["", "MonoBlock"]][::3]
 
 
 @pytest.mark.parametrize("name", PRETTY)
 def test_narrow_tables(server, tambour, tables, name):
     for table, directory, kinds in tables:
-        # Tuples with names and strings with control characters have rules of their own there.
-        narrow = [f"c{index}" for index, kind in enumerate(kinds[:-1]) if kind in NUMBERS or kind.startswith(("Date", "UUID", "Bool", "IP"))]
-        for query in [f"SELECT k, {', '.join(narrow[:3])} FROM {{}} ORDER BY k LIMIT 7", "SELECT k FROM {} ORDER BY k LIMIT 2", "SELECT k FROM {} LIMIT 0"]:
+        queries = [f"SELECT k, c{index} FROM {{}} ORDER BY k LIMIT 7" for index in range(len(kinds) - 1)]
+        for query in [*queries, "SELECT k FROM {} ORDER BY k LIMIT 2", "SELECT k FROM {} LIMIT 0"]:
             theirs, ours = both(server, tambour, table, directory, query, name)
-            assert ours == theirs
+            assert ours == theirs, query
 
 
 @pytest.mark.parametrize("name", ["Arrow", "ArrowStream", "Parquet"])

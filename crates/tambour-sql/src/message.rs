@@ -23,11 +23,32 @@ pub(crate) fn of(error: &DataFusionError) -> String {
             format!("this statement cannot be run: {}", plain(text))
         }
         DataFusionError::Execution(text) => plain(text),
-        DataFusionError::ResourcesExhausted(text) => format!("out of memory: {}", plain(text)),
+        DataFusionError::ResourcesExhausted(text) => memory(text),
         DataFusionError::ArrowError(error, _) => plain(&error.to_string()),
         DataFusionError::External(error) => chain(&**error),
         other => plain(&other.to_string()),
     }
+}
+
+/// What a query ran out of memory for, and what to do. The engine's text lists its own operators.
+fn memory(text: &str) -> String {
+    let operator = text.split_once("allocation failed for ").map_or("", |(_, rest)| rest);
+    let operator = operator.split(['[', ' ', '#']).next().unwrap_or_default();
+    let what = match operator {
+        it if it.contains("Join") => "a join (its right side is kept in memory)",
+        it if it.contains("Sort") || it.contains("TopK") => "a sort",
+        it if it.contains("Aggregate") || it.contains("Group") => "the groups of an aggregation",
+        it if it.contains("Window") => "a window",
+        _ => "this query",
+    };
+    let wanted = text
+        .split_once("Failed to allocate additional ")
+        .and_then(|(_, rest)| rest.split_once(" for "));
+    let wanted =
+        wanted.map_or(String::new(), |(size, _)| format!(" when {size} more were asked for"));
+    format!(
+        "out of memory: {what} did not fit{wanted}; raise the limit (--memory), or run it with fewer threads or on fewer rows and columns"
+    )
 }
 
 /// An error with its causes.
@@ -162,6 +183,17 @@ mod tests {
             "Something.\nThis issue was likely caused by a bug in DataFusion's code. Please help us".to_owned(),
         );
         assert_eq!(of(&bug), "this statement cannot be run: something");
+    }
+
+    #[test]
+    fn memory_is_told_in_words_of_users() {
+        let text = "Additional allocation failed for HashJoinInput[1] with top memory consumers (across reservations) as:\n  \
+                    HashJoinInput[0]#0(can spill: false) consumed 512.0 KB.\nError: Failed to allocate additional 128.0 KB for \
+                    HashJoinInput[1] with 448.0 KB already allocated";
+        let message = of(&DataFusionError::ResourcesExhausted(text.to_owned()));
+        assert!(message.starts_with("out of memory: a join"), "{message}");
+        assert!(message.contains("128.0 KB") && message.contains("--memory"), "{message}");
+        assert!(!message.contains("HashJoin"), "{message}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::cli::{ResultFormat, SqlArguments, StringsName};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{Console, stdout, terminal_width};
-use crate::query::{self, Style, parameter, statement};
+use crate::query::{self, Style, outside, parameter, statement};
 use crate::shell;
 use anyhow::Context;
 use std::io::{IsTerminal, Read, Write};
@@ -162,6 +162,7 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
         write: arguments.write,
         ..SessionOptions::default()
     })?;
+    outside::register(&session, threads);
     for Named { name, path } in tables {
         if RecordStore::is_at(storage::disk().as_ref(), path) {
             register_records(&session, name.as_deref(), path)?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod cells;
 mod outfile;
+pub(crate) mod outside;
 pub(crate) mod parameter;
 pub(crate) mod sink;
 pub(crate) mod statement;
@@ -61,7 +62,7 @@ pub(crate) async fn run(
         None => (statement, false),
     };
     let (statement, file) = outfile::split(statement)?;
-    let query = session.sql(&statement).await?;
+    let query = session.sql(&outside::named(&statement)).await?;
     let mut style = style;
     if let Some(file) = &file {
         style.format = file.format()?;

@@ -204,7 +204,9 @@ impl Text<'_> {
             }
             Values::Tuple(_, values) => {
                 target.extend_from_slice(b"<tuple>");
-                values.iter().for_each(|values| element(target, values, row));
+                for values in values {
+                    element(target, values, row);
+                }
                 target.extend_from_slice(b"</tuple>");
             }
             Values::Map(offsets, keys, values) => {

@@ -46,7 +46,9 @@ impl Form for RowBinary {
     fn rows(&mut self, batch: &RecordBatch, target: &mut Vec<u8>) -> Result<(), FileError> {
         let wires = wires(&self.columns, batch)?;
         for row in 0..batch.num_rows() {
-            wires.iter().for_each(|wire| wire.value(row, target));
+            for wire in &wires {
+                wire.value(row, target);
+            }
         }
         Ok(())
     }

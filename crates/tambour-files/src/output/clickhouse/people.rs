@@ -6,7 +6,8 @@ use super::{Columns, Effort, Form};
 use crate::FileError;
 use crate::output::style::Style;
 use arrow_array::RecordBatch;
-use unicode_width::UnicodeWidthStr;
+use tambour_part::DataType;
+use unicode_width::UnicodeWidthChar;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -87,12 +88,19 @@ impl Page {
         }
         let wanted = batch.num_rows().min(ROWS_MAX - self.cells.len());
         let texts = self.columns.texts(batch, Style::Shown)?;
+        let documents = self.columns.texts(batch, Style::StrictJson)?;
         let mut bytes = Vec::new();
         for row in 0..wanted {
             let mut cells = Vec::with_capacity(texts.len());
-            for text in &texts {
+            for (index, text) in texts.iter().enumerate() {
                 bytes.clear();
-                text.write(row, &mut bytes);
+                if self.has_names(index) {
+                    documents[index].write_indented(row, 0, &mut bytes);
+                    // Tabs of values are escaped: those that are left indent.
+                    bytes = String::from_utf8_lossy(&bytes).replace('\t', "  ").into_bytes();
+                } else {
+                    text.write(row, &mut bytes);
+                }
                 cells.push(Cell::of(&bytes));
             }
             // Words are for the last column: they stand next to it.
@@ -102,6 +110,16 @@ impl Page {
             self.cells.push(cells);
         }
         Ok(())
+    }
+
+    /// Whether a column is a tuple with names, which tables show as JSON.
+    fn has_names(&self, index: usize) -> bool {
+        match &self.columns.types[index] {
+            Some(DataType::Tuple(elements)) => {
+                elements.first().is_some_and(|(name, _)| name.is_some())
+            }
+            _ => false,
+        }
     }
 
     fn widths(&self) -> Vec<usize> {
@@ -147,16 +165,15 @@ impl Page {
 impl Cell {
     fn of(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
-        let pieces: Vec<&str> = text.split('\n').collect();
-        let last = pieces.len() - 1;
-        let lines = pieces.iter().enumerate().map(|(index, piece)| {
-            let (before, after) = (
-                if index > 0 { "\u{21b3}" } else { "" },
-                if index < last { "\u{21b4}" } else { "" },
-            );
-            format!("{before}{piece}{after}")
-        });
-        Self { lines: lines.collect() }
+        Self { lines: text.split('\n').map(str::to_owned).collect() }
+    }
+
+    /// A line with what stands around it: arrows where the value goes on.
+    fn line(&self, line: usize) -> (&'static str, &str, &'static str) {
+        let text = self.lines.get(line).map_or("", String::as_str);
+        let goes_on = line + 1 < self.lines.len();
+        let has_begun = line > 0 && line < self.lines.len();
+        (if has_begun { "\u{21b3}" } else { " " }, text, if goes_on { "\u{21b4}" } else { " " })
     }
 
     fn width(&self, prefix: usize) -> usize {
@@ -172,9 +189,17 @@ fn width_at(text: &str, prefix: usize) -> usize {
         if index > 0 {
             end = (end / TAB + 1) * TAB;
         }
-        end += piece.width();
+        end += piece.chars().map(character_width).sum::<usize>();
     }
     end - prefix
+}
+
+/// As ClickHouse counts: pictographs have the width of a letter, control characters none.
+fn character_width(character: char) -> usize {
+    match character {
+        '\u{1f000}'..='\u{1faff}' => 1,
+        other => other.width().unwrap_or(0),
+    }
 }
 
 /// A table with its measures.
@@ -263,8 +288,7 @@ impl Table<'_> {
     }
 
     fn row(&self, text: &mut String, number: &str, cells: &[Cell], words: &str) {
-        let [left, between, right] =
-            if self.kind == Kind::Space { [" ", "   ", " "] } else { ["│ ", " │ ", " │"] };
+        let (edge, between) = if self.kind == Kind::Space { ("", " ") } else { ("│", "│") };
         let height = cells.iter().map(|cell| cell.lines.len()).max().unwrap_or_default();
         for line in 0..height {
             let indent = if line == 0 { number } else { &self.indent };
@@ -272,11 +296,12 @@ impl Table<'_> {
                 .iter()
                 .enumerate()
                 .map(|(index, cell)| {
-                    self.padded(index, cell.lines.get(line).map_or("", String::as_str))
+                    let (before, text, after) = cell.line(line);
+                    format!("{before}{}{after}", self.padded(index, text))
                 })
                 .collect();
             let words = if line == 0 { words } else { "" };
-            *text += &format!("{indent}{left}{}{right}{words}\n", pieces.join(between));
+            *text += &format!("{indent}{edge}{}{edge}{words}\n", pieces.join(between));
         }
     }
 }

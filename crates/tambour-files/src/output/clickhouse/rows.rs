@@ -54,7 +54,7 @@ pub(super) struct Rows {
     columns: Columns,
     /// `name=` of TSKV.
     keys: Vec<Vec<u8>>,
-    rows: u64,
+    written: u64,
 }
 
 impl Rows {
@@ -75,7 +75,7 @@ impl Rows {
             Kind::Tskv => columns.names.iter().map(key).collect(),
             _ => Vec::new(),
         };
-        Self { kind, head, columns, keys, rows: 0 }
+        Self { kind, head, columns, keys, written: 0 }
     }
 
     fn line(&self, fields: &[String], target: &mut Vec<u8>) {
@@ -104,9 +104,9 @@ impl Rows {
     /// What stands before a row that is not the first of its line.
     fn separate(&self, target: &mut Vec<u8>) {
         match self.kind {
-            Kind::Values if self.rows > 0 => target.push(b','),
-            Kind::Insert if self.rows.is_multiple_of(INSERT_ROWS) => {
-                if self.rows > 0 {
+            Kind::Values if self.written > 0 => target.push(b','),
+            Kind::Insert if self.written.is_multiple_of(INSERT_ROWS) => {
+                if self.written > 0 {
                     target.extend_from_slice(b";\n");
                 }
                 self.statement(target);
@@ -170,7 +170,7 @@ impl Form for Rows {
                 column.write(row, target);
             }
             target.extend_from_slice(after);
-            self.rows += 1;
+            self.written += 1;
         }
         Ok(())
     }

@@ -15,10 +15,10 @@ use tambour_part::DataType;
 pub(super) fn count(number: usize, target: &mut Vec<u8>) {
     let mut rest = number as u64;
     while rest >= 0x80 {
-        target.push(rest as u8 | 0x80);
+        target.push(rest.to_le_bytes()[0] | 0x80);
         rest >>= 7;
     }
-    target.push(rest as u8);
+    target.push(rest.to_le_bytes()[0]);
 }
 
 /// A length and bytes.
@@ -27,12 +27,17 @@ pub(super) fn string(bytes: &[u8], target: &mut Vec<u8>) {
     target.extend_from_slice(bytes);
 }
 
+/// The keys of a column are its own, not those of a dictionary that later blocks share.
+const OWN_KEYS: u64 = 0x600;
+
 type Scalar<'a> = Box<dyn Fn(usize, &mut Vec<u8>) + 'a>;
 
 /// The values of an array, ready to be written as bytes.
 pub(super) struct Wire<'a> {
-    /// What is NULL, where the type has NULLs; inside of LowCardinality it is a key of its own.
-    nulls: Option<Option<NullBuffer>>,
+    /// Whether the type has NULLs; inside of LowCardinality they are a key of their own.
+    is_nullable: bool,
+    /// What is NULL.
+    nulls: Option<NullBuffer>,
     values: Values<'a>,
 }
 
@@ -56,7 +61,8 @@ impl<'a> Wire<'a> {
         let Some(data_type) = data_type else {
             return match array.data_type() {
                 Arrow::Null => Ok(Self {
-                    nulls: Some(array.logical_nulls()),
+                    is_nullable: true,
+                    nulls: array.logical_nulls(),
                     values: Values::Scalar { write: Box::new(|_, _| {}), default: vec![b'0'] },
                 }),
                 other => Err(unknown(other)),
@@ -68,7 +74,7 @@ impl<'a> Wire<'a> {
             DataType::LowCardinality(inner) => matches!(**inner, DataType::Nullable(_)),
             _ => false,
         };
-        let nulls = is_nullable.then(|| array.logical_nulls());
+        let nulls = if is_nullable { array.logical_nulls() } else { None };
         let values = match bare {
             DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..) => nested(array, bare)?,
             _ => {
@@ -81,16 +87,16 @@ impl<'a> Wire<'a> {
                 }
             }
         };
-        Ok(Self { nulls, values })
+        Ok(Self { is_nullable, nulls, values })
     }
 
     fn is_null(&self, row: usize) -> bool {
-        self.nulls.as_ref().and_then(Option::as_ref).is_some_and(|nulls| nulls.is_null(row))
+        self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
     /// Appends the value of a row, in its form for RowBinary.
     pub(super) fn value(&self, row: usize, target: &mut Vec<u8>) {
-        if self.nulls.is_some() {
+        if self.is_nullable {
             let is_null = self.is_null(row);
             target.push(u8::from(is_null));
             if is_null {
@@ -135,16 +141,16 @@ impl<'a> Wire<'a> {
         if let Values::LowCardinality(write, default) = &self.values {
             return self.dictionary(write, default, rows, target);
         }
-        if self.nulls.is_some() {
+        if self.is_nullable {
             target.extend(rows.clone().map(|row| u8::from(self.is_null(row))));
         }
         match &self.values {
             Values::Scalar { write, default } => {
                 for row in rows {
                     if self.is_null(row) {
-                        target.extend_from_slice(default)
+                        target.extend_from_slice(default);
                     } else {
-                        write(row, target)
+                        write(row, target);
                     }
                 }
             }
@@ -161,7 +167,9 @@ impl<'a> Wire<'a> {
                 }
             }
             Values::Tuple(elements) => {
-                elements.iter().for_each(|it| it.column(rows.clone(), target));
+                for element in elements {
+                    element.column(rows.clone(), target);
+                }
             }
             Values::Map(offsets, keys, values) => {
                 let (start, end) = (offsets[rows.start].as_usize(), offsets[rows.end].as_usize());
@@ -187,7 +195,7 @@ impl<'a> Wire<'a> {
         if rows.is_empty() {
             return;
         }
-        let first = usize::from(self.nulls.is_some());
+        let first = usize::from(self.is_nullable);
         let mut keys: Vec<u8> = default.repeat(first + 1);
         let mut known: HashMap<Vec<u8>, usize> = HashMap::from([(default.to_vec(), first)]);
         let mut next = first + 1;
@@ -207,8 +215,6 @@ impl<'a> Wire<'a> {
                 next - 1
             }));
         }
-        // Keys of this block, not of a dictionary that later blocks share.
-        const OWN_KEYS: u64 = 0x600;
         let (kind, bytes) = match next {
             0..=0x100 => (0, 1),
             0x101..=0x1_0000 => (1, 2),
@@ -307,7 +313,7 @@ const fn decimal_width(precision: u8) -> usize {
     }
 }
 
-fn fixed<'a, T: ArrowPrimitiveType>(array: &'a dyn Array, bytes: usize) -> Scalar<'a> {
+fn fixed<T: ArrowPrimitiveType>(array: &dyn Array, bytes: usize) -> Scalar<'_> {
     let values = array.as_primitive::<T>().values();
     Box::new(move |row, target| {
         let start = target.len();
@@ -316,18 +322,18 @@ fn fixed<'a, T: ArrowPrimitiveType>(array: &'a dyn Array, bytes: usize) -> Scala
     })
 }
 
-fn instants<'a, T: ArrowPrimitiveType<Native = i64>>(
-    array: &'a dyn Array,
+fn instants<T: ArrowPrimitiveType<Native = i64>>(
+    array: &dyn Array,
     divisor: i64,
     bytes: usize,
-) -> Scalar<'a> {
+) -> Scalar<'_> {
     let values = array.as_primitive::<T>().values();
     Box::new(move |row, target| {
         target.extend_from_slice(&values[row].div_euclid(divisor).to_le_bytes()[..bytes]);
     })
 }
 
-fn time<'a>(array: &'a dyn Array, unit: TimeUnit, precision: u8, bytes: usize) -> Scalar<'a> {
+fn time(array: &dyn Array, unit: TimeUnit, precision: u8, bytes: usize) -> Scalar<'_> {
     let digits: u32 = match unit {
         TimeUnit::Second => 0,
         TimeUnit::Millisecond => 3,
