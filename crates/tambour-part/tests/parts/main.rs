@@ -9,6 +9,8 @@ mod flips;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
+mod kept;
+#[cfg(test)]
 mod layout;
 #[cfg(test)]
 mod open;
