@@ -73,7 +73,7 @@ pub(crate) async fn run(
         style.format = ResultFormat::Vertical;
     }
     let notes = query.notes().to_vec();
-    let mut opened = file.map(|file| file.open()).transpose()?;
+    let mut opened = file.map(outfile::Target::open).transpose()?;
     let target = match &mut opened {
         Some(file) => file as &mut (dyn Write + Send),
         None => target,
