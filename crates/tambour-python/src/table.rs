@@ -18,7 +18,7 @@ use tambour::storage::disk;
 use tambour::table::insert::{Existing, InsertSummary};
 use tambour::table::merge::{OptimizeOptions, optimize_with};
 use tambour::table::recompress::recompress;
-use tambour::table::salvage::salvage;
+use tambour::table::salvage::{SalvageOptions, salvage};
 use tambour::table::verify::verify;
 use tambour::{AttachOptions, CodecSpec, ExportOptions, ImportEvent, ImportOptions, ImportTypes};
 
@@ -513,7 +513,8 @@ pub(crate) fn salvage_part(
     to: PathArgument,
     threads: usize,
 ) -> PyResult<(u64, u64, usize, Vec<Lost>)> {
-    let saved = work::detached(py, |_| Ok(salvage(&disk(), &part, &to, threads)?))?;
+    let options = SalvageOptions { threads, ..SalvageOptions::default() };
+    let saved = work::detached(py, |_| Ok(salvage(&disk(), &part, &to, &options)?))?;
     let loss = |loss: tambour::table::salvage::Loss| {
         (loss.column, loss.rows.map(|rows| (rows.start, rows.end)), loss.reason)
     };
