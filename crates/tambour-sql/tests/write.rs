@@ -1,225 +1,232 @@
 //! INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE, against a list of rows that is changed in the same way.
 
-use proptest::prelude::*;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use tambour_sql::{Session, SessionOptions, SqlError};
-use tambour_storage::disk;
-use tambour_table::Table;
-use tambour_table::insert::{Existing, Insert, InsertOptions};
-use tambour_table::schema::TableDefinition;
-use tambour_table::verify::verify;
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+    use tambour_sql::{Session, SessionOptions, SqlError};
+    use tambour_storage::disk;
+    use tambour_table::Table;
+    use tambour_table::insert::{Existing, Insert, InsertOptions};
+    use tambour_table::schema::TableDefinition;
+    use tambour_table::verify::verify;
 
-const CREATE: &str = "CREATE TABLE t (k UInt32, v Nullable(Int64), s String, l LowCardinality(String), \
+    const CREATE: &str = "CREATE TABLE t (k UInt32, v Nullable(Int64), s String, l LowCardinality(String), \
                       a Array(UInt16)) ENGINE = MergeTree ORDER BY k SETTINGS index_granularity = 8";
 
-/// A table without rows.
-fn empty_table(directory: &Path) -> PathBuf {
-    let path = directory.join("t");
-    let definition = TableDefinition::parse(CREATE).unwrap();
-    let options = InsertOptions { existing: Existing::Refuse, ..InsertOptions::default() };
-    let insert = Insert::begin(&disk(), &path, &definition, options).unwrap();
-    insert.commit().unwrap();
-    path
-}
-
-fn session(path: &Path, write: bool) -> Session {
-    let session =
-        Session::new(&SessionOptions { threads: 2, write, ..SessionOptions::default() }).unwrap();
-    session.register(Arc::new(Table::open(path).unwrap())).unwrap();
-    session
-}
-
-fn run<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(work)
-}
-
-async fn tell(session: &Session, statement: &str) -> Result<String, SqlError> {
-    let query = session.sql(statement).await?;
-    Ok(query.notes().join("; "))
-}
-
-/// The results of a query as text, a row after the other.
-async fn text(session: &Session, query: &str) -> Vec<String> {
-    let batches = session.sql(query).await.unwrap().execute().await.unwrap().collect().await;
-    let batches = batches.unwrap();
-    let mut rows = Vec::new();
-    for batch in &batches {
-        let schema = batch.schema();
-        let options = arrow::util::display::FormatOptions::default().with_null("NULL");
-        let columns: Vec<_> = batch
-            .columns()
-            .iter()
-            .map(|column| {
-                arrow::util::display::ArrayFormatter::try_new(column.as_ref(), &options).unwrap()
-            })
-            .collect();
-        assert_eq!(columns.len(), schema.fields().len());
-        for row in 0..batch.num_rows() {
-            let cells: Vec<String> =
-                columns.iter().map(|column| column.value(row).to_string()).collect();
-            rows.push(cells.join("|"));
-        }
+    /// A table without rows.
+    fn empty_table(directory: &Path) -> PathBuf {
+        let path = directory.join("t");
+        let definition = TableDefinition::parse(CREATE).unwrap();
+        let options = InsertOptions { existing: Existing::Refuse, ..InsertOptions::default() };
+        let insert = Insert::begin(&disk(), &path, &definition, options).unwrap();
+        insert.commit().unwrap();
+        path
     }
-    rows
-}
 
-#[test]
-fn rows_come_change_and_go() {
-    let place = tempfile::tempdir().unwrap();
-    let path = empty_table(place.path());
-    run(async {
-        let session = session(&path, true);
-        let told = tell(
-            &session,
-            "INSERT INTO t VALUES (2, 5, 'b', 'x', [1, 2]), (1, NULL, 'a', 'y', [])",
-        );
-        assert_eq!(told.await.unwrap(), "2 rows inserted");
-        let told = tell(
-            &session,
-            "INSERT INTO t (k, s, v, l, a) SELECT k + 10, upper(s), NULL, '', [] FROM t",
-        );
-        assert_eq!(told.await.unwrap(), "2 rows inserted");
-        let all = "SELECT * FROM t ORDER BY k";
-        assert_eq!(
-            text(&session, all).await,
-            ["1|NULL|a|y|[]", "2|5|b|x|[1, 2]", "11|NULL|A||[]", "12|NULL|B||[]"]
-        );
-        let told = tell(
-            &session,
-            "UPDATE t SET v = k * 2, s = concat(s, '!') WHERE k IN (SELECT max(k) FROM t) OR l = 'x'",
-        );
-        assert_eq!(told.await.unwrap(), "2 rows updated in 2 parts");
-        assert_eq!(
-            text(&session, all).await,
-            ["1|NULL|a|y|[]", "2|4|b!|x|[1, 2]", "11|NULL|A||[]", "12|24|B!||[]"]
-        );
-        let told = tell(&session, "ALTER TABLE t DELETE WHERE v > 20");
-        assert_eq!(told.await.unwrap(), "1 row deleted in 1 part");
-        let told = tell(&session, "DELETE FROM default.t WHERE t.k = 11");
-        assert_eq!(told.await.unwrap(), "1 row deleted in 1 part");
-        let told = tell(&session, "ALTER TABLE t UPDATE l = 'z' WHERE l = 'y'");
-        assert_eq!(told.await.unwrap(), "1 row updated in 1 part");
-        assert_eq!(text(&session, all).await, ["1|NULL|a|z|[]", "2|4|b!|x|[1, 2]"]);
-        assert_eq!(
-            tell(&session, "DELETE FROM t WHERE 0").await.unwrap(),
-            "0 rows deleted in 0 parts"
-        );
-        tell(&session, "INSERT INTO t (k) VALUES (3)").await.unwrap();
-        let told = tell(&session, "OPTIMIZE TABLE t FINAL").await.unwrap();
-        assert_eq!(told, "1 part in the place of 2 parts");
-        assert_eq!(tell(&session, "TRUNCATE TABLE t").await.unwrap(), "3 rows removed, 1 part");
-        assert!(text(&session, all).await.is_empty());
-    });
-    assert!(Table::open(&path).unwrap().parts().is_empty());
-}
-
-#[test]
-fn what_does_not_fit_changes_nothing() {
-    let place = tempfile::tempdir().unwrap();
-    let path = empty_table(place.path());
-    run(async {
-        let session = session(&path, true);
-        tell(&session, "INSERT INTO t VALUES (1, 1, 'a', 'x', [1])").await.unwrap();
-        for (statement, said) in [
-            ("INSERT INTO t VALUES (2, 1, '', '', []), (-1, 1, '', '', [])", "-1"),
-            ("INSERT INTO t VALUES (NULL, 1, '', '', [])", "NULL"),
-            ("INSERT INTO t VALUES (2, 1, '', '', [70000])", "70000"),
-            ("INSERT INTO t (k) VALUES (2, 3)", "2 values into 1 columns"),
-            ("INSERT INTO t (k, nope) VALUES (2, 3)", "\"nope\""),
-            ("INSERT INTO nope VALUES (2)", "there is no table \"nope\""),
-            ("INSERT INTO t FORMAT CSV", "tambour import"),
-            ("UPDATE t SET k = 7 WHERE 1", "key column \"k\""),
-            ("UPDATE t SET s = 'b'", "WHERE"),
-            ("UPDATE t SET nope = 1 WHERE 1", "\"nope\""),
-            ("UPDATE t SET s = NULL WHERE 1", "NULL"),
-            ("DELETE FROM t", "WHERE"),
-            ("DELETE FROM t WHERE nope = 1", "nope"),
-            ("DELETE FROM system.parts WHERE 1", "system.parts"),
-        ] {
-            let error = tell(&session, statement).await.unwrap_err();
-            let chain: Vec<String> =
-                std::iter::successors(Some(&error as &dyn std::error::Error), |it| it.source())
-                    .map(ToString::to_string)
-                    .collect();
-            assert!(chain.join(": ").contains(said), "{statement}: {chain:?}");
-            assert_eq!(text(&session, "SELECT * FROM t").await, ["1|1|a|x|[1]"], "{statement}");
-        }
-    });
-    let reading = session(&path, false);
-    for statement in ["DELETE FROM t WHERE 1", "TRUNCATE TABLE t", "INSERT INTO t (k) VALUES (1)"] {
-        let error = run(tell(&reading, statement)).unwrap_err();
-        assert!(error.to_string().contains("give --write"), "{error}");
+    fn session(path: &Path, write: bool) -> Session {
+        let session =
+            Session::new(&SessionOptions { threads: 2, write, ..SessionOptions::default() })
+                .unwrap();
+        session.register(Arc::new(Table::open(path).unwrap())).unwrap();
+        session
     }
-}
 
-/// A change, as SQL and as what it does to a row.
-#[derive(Clone, Debug)]
-enum Step {
-    Insert(Vec<(u32, Option<i64>)>),
-    /// Rows whose key leaves this remainder by 7.
-    Delete(u32),
-    Update(u32, i64),
-    Optimize,
-}
+    fn run<T>(work: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(work)
+    }
 
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        3 => prop::collection::vec((0..40_u32, prop::option::of(-9..9_i64)), 1..40)
-            .prop_map(Step::Insert),
-        2 => (0..7_u32).prop_map(Step::Delete),
-        2 => (0..7_u32, -100..100_i64).prop_map(|(rest, value)| Step::Update(rest, value)),
-        1 => Just(Step::Optimize),
-    ]
-}
+    async fn tell(session: &Session, statement: &str) -> Result<String, SqlError> {
+        let query = session.sql(statement).await?;
+        Ok(query.notes().join("; "))
+    }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    /// The results of a query as text, a row after the other.
+    async fn text(session: &Session, query: &str) -> Vec<String> {
+        let batches = session.sql(query).await.unwrap().execute().await.unwrap().collect().await;
+        let batches = batches.unwrap();
+        let mut rows = Vec::new();
+        for batch in &batches {
+            let schema = batch.schema();
+            let options = arrow::util::display::FormatOptions::default().with_null("NULL");
+            let columns: Vec<_> = batch
+                .columns()
+                .iter()
+                .map(|column| {
+                    arrow::util::display::ArrayFormatter::try_new(column.as_ref(), &options)
+                        .unwrap()
+                })
+                .collect();
+            assert_eq!(columns.len(), schema.fields().len());
+            for row in 0..batch.num_rows() {
+                let cells: Vec<String> =
+                    columns.iter().map(|column| column.value(row).to_string()).collect();
+                rows.push(cells.join("|"));
+            }
+        }
+        rows
+    }
 
     #[test]
-    fn a_table_is_the_list_of_its_rows(steps in prop::collection::vec(step(), 1..12)) {
+    fn rows_come_change_and_go() {
         let place = tempfile::tempdir().unwrap();
         let path = empty_table(place.path());
-        let mut rows: Vec<(u32, Option<i64>)> = Vec::new();
         run(async {
             let session = session(&path, true);
-            for step in &steps {
-                let statement = match step {
-                    Step::Insert(new) => {
-                        rows.extend(new);
-                        let value = |(k, v): &(u32, Option<i64>)| {
-                            format!("({k}, {}, 's', 'l', [1])", v.map_or("NULL".to_owned(), |v| v.to_string()))
-                        };
-                        let values: Vec<String> = new.iter().map(value).collect();
-                        format!("INSERT INTO t VALUES {}", values.join(", "))
-                    }
-                    Step::Delete(rest) => {
-                        rows.retain(|(k, _)| k % 7 != *rest);
-                        format!("DELETE FROM t WHERE k % 7 = {rest}")
-                    }
-                    Step::Update(rest, value) => {
-                        for (k, v) in &mut rows {
-                            if *k % 7 == *rest {
-                                *v = v.map(|v| v + value);
-                            }
-                        }
-                        format!("UPDATE t SET v = v + {value} WHERE k % 7 = {rest}")
-                    }
-                    Step::Optimize => "OPTIMIZE TABLE t".to_owned(),
-                };
-                tell(&session, &statement).await.unwrap();
-            }
-            let mut expected: Vec<String> = rows
-                .iter()
-                .map(|(k, v)| format!("{k}|{}", v.map_or("NULL".to_owned(), |v| v.to_string())))
-                .collect();
-            let mut got = text(&session, "SELECT k, v FROM t").await;
-            expected.sort();
-            got.sort();
-            assert_eq!(got, expected, "{steps:?}");
+            let told = tell(
+                &session,
+                "INSERT INTO t VALUES (2, 5, 'b', 'x', [1, 2]), (1, NULL, 'a', 'y', [])",
+            );
+            assert_eq!(told.await.unwrap(), "2 rows inserted");
+            let told = tell(
+                &session,
+                "INSERT INTO t (k, s, v, l, a) SELECT k + 10, upper(s), NULL, '', [] FROM t",
+            );
+            assert_eq!(told.await.unwrap(), "2 rows inserted");
+            let all = "SELECT * FROM t ORDER BY k";
+            assert_eq!(
+                text(&session, all).await,
+                ["1|NULL|a|y|[]", "2|5|b|x|[1, 2]", "11|NULL|A||[]", "12|NULL|B||[]"]
+            );
+            let told = tell(
+                &session,
+                "UPDATE t SET v = k * 2, s = concat(s, '!') WHERE k IN (SELECT max(k) FROM t) OR l = 'x'",
+            );
+            assert_eq!(told.await.unwrap(), "2 rows updated in 2 parts");
+            assert_eq!(
+                text(&session, all).await,
+                ["1|NULL|a|y|[]", "2|4|b!|x|[1, 2]", "11|NULL|A||[]", "12|24|B!||[]"]
+            );
+            let told = tell(&session, "ALTER TABLE t DELETE WHERE v > 20");
+            assert_eq!(told.await.unwrap(), "1 row deleted in 1 part");
+            let told = tell(&session, "DELETE FROM default.t WHERE t.k = 11");
+            assert_eq!(told.await.unwrap(), "1 row deleted in 1 part");
+            let told = tell(&session, "ALTER TABLE t UPDATE l = 'z' WHERE l = 'y'");
+            assert_eq!(told.await.unwrap(), "1 row updated in 1 part");
+            assert_eq!(text(&session, all).await, ["1|NULL|a|z|[]", "2|4|b!|x|[1, 2]"]);
+            assert_eq!(
+                tell(&session, "DELETE FROM t WHERE 0").await.unwrap(),
+                "0 rows deleted in 0 parts"
+            );
+            tell(&session, "INSERT INTO t (k) VALUES (3)").await.unwrap();
+            let told = tell(&session, "OPTIMIZE TABLE t FINAL").await.unwrap();
+            assert_eq!(told, "1 part in the place of 2 parts");
+            assert_eq!(tell(&session, "TRUNCATE TABLE t").await.unwrap(), "3 rows removed, 1 part");
+            assert!(text(&session, all).await.is_empty());
         });
-        let report = verify(&disk(), &path, &mut |_| {}).unwrap();
-        prop_assert!(report.damage.is_empty(), "{report:?}");
-        prop_assert_eq!(report.rows, rows.len() as u64);
+        assert!(Table::open(&path).unwrap().parts().is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_changes_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let path = empty_table(place.path());
+        run(async {
+            let session = session(&path, true);
+            tell(&session, "INSERT INTO t VALUES (1, 1, 'a', 'x', [1])").await.unwrap();
+            for (statement, said) in [
+                ("INSERT INTO t VALUES (2, 1, '', '', []), (-1, 1, '', '', [])", "-1"),
+                ("INSERT INTO t VALUES (NULL, 1, '', '', [])", "NULL"),
+                ("INSERT INTO t VALUES (2, 1, '', '', [70000])", "70000"),
+                ("INSERT INTO t (k) VALUES (2, 3)", "2 values into 1 columns"),
+                ("INSERT INTO t (k, nope) VALUES (2, 3)", "\"nope\""),
+                ("INSERT INTO nope VALUES (2)", "there is no table \"nope\""),
+                ("INSERT INTO t FORMAT CSV", "tambour import"),
+                ("UPDATE t SET k = 7 WHERE 1", "key column \"k\""),
+                ("UPDATE t SET s = 'b'", "WHERE"),
+                ("UPDATE t SET nope = 1 WHERE 1", "\"nope\""),
+                ("UPDATE t SET s = NULL WHERE 1", "NULL"),
+                ("DELETE FROM t", "WHERE"),
+                ("DELETE FROM t WHERE nope = 1", "nope"),
+                ("DELETE FROM system.parts WHERE 1", "system.parts"),
+            ] {
+                let error = tell(&session, statement).await.unwrap_err();
+                let chain: Vec<String> =
+                    std::iter::successors(Some(&error as &dyn std::error::Error), |it| it.source())
+                        .map(ToString::to_string)
+                        .collect();
+                assert!(chain.join(": ").contains(said), "{statement}: {chain:?}");
+                assert_eq!(text(&session, "SELECT * FROM t").await, ["1|1|a|x|[1]"], "{statement}");
+            }
+        });
+        let reading = session(&path, false);
+        for statement in
+            ["DELETE FROM t WHERE 1", "TRUNCATE TABLE t", "INSERT INTO t (k) VALUES (1)"]
+        {
+            let error = run(tell(&reading, statement)).unwrap_err();
+            assert!(error.to_string().contains("give --write"), "{error}");
+        }
+    }
+
+    /// A change, as SQL and as what it does to a row.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Insert(Vec<(u32, Option<i64>)>),
+        /// Rows whose key leaves this remainder by 7.
+        Delete(u32),
+        Update(u32, i64),
+        Optimize,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            3 => prop::collection::vec((0..40_u32, prop::option::of(-9..9_i64)), 1..40)
+                .prop_map(Step::Insert),
+            2 => (0..7_u32).prop_map(Step::Delete),
+            2 => (0..7_u32, -100..100_i64).prop_map(|(rest, value)| Step::Update(rest, value)),
+            1 => Just(Step::Optimize),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_table_is_the_list_of_its_rows(steps in prop::collection::vec(step(), 1..12)) {
+            let place = tempfile::tempdir().unwrap();
+            let path = empty_table(place.path());
+            let mut rows: Vec<(u32, Option<i64>)> = Vec::new();
+            run(async {
+                let session = session(&path, true);
+                for step in &steps {
+                    let statement = match step {
+                        Step::Insert(new) => {
+                            rows.extend(new);
+                            let value = |(k, v): &(u32, Option<i64>)| {
+                                format!("({k}, {}, 's', 'l', [1])", v.map_or("NULL".to_owned(), |v| v.to_string()))
+                            };
+                            let values: Vec<String> = new.iter().map(value).collect();
+                            format!("INSERT INTO t VALUES {}", values.join(", "))
+                        }
+                        Step::Delete(rest) => {
+                            rows.retain(|(k, _)| k % 7 != *rest);
+                            format!("DELETE FROM t WHERE k % 7 = {rest}")
+                        }
+                        Step::Update(rest, value) => {
+                            for (k, v) in &mut rows {
+                                if *k % 7 == *rest {
+                                    *v = v.map(|v| v + value);
+                                }
+                            }
+                            format!("UPDATE t SET v = v + {value} WHERE k % 7 = {rest}")
+                        }
+                        Step::Optimize => "OPTIMIZE TABLE t".to_owned(),
+                    };
+                    tell(&session, &statement).await.unwrap();
+                }
+                let mut expected: Vec<String> = rows
+                    .iter()
+                    .map(|(k, v)| format!("{k}|{}", v.map_or("NULL".to_owned(), |v| v.to_string())))
+                    .collect();
+                let mut got = text(&session, "SELECT k, v FROM t").await;
+                expected.sort();
+                got.sort();
+                assert_eq!(got, expected, "{steps:?}");
+            });
+            let report = verify(&disk(), &path, &mut |_| {}).unwrap();
+            prop_assert!(report.damage.is_empty(), "{report:?}");
+            prop_assert_eq!(report.rows, rows.len() as u64);
+        }
     }
 }

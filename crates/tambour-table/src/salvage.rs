@@ -138,14 +138,12 @@ pub fn salvage(
 
 /// What the sidecar of the directory around the part says, or a .sql file there, as far as that can be read.
 fn surrounding_definition(storage: &Arc<dyn Storage>, table: &Path) -> Option<TableDefinition> {
-    match load_sidecar(storage.as_ref(), table) {
-        Ok(Some(sidecar)) => TableDefinition::parse(&sidecar.statement).ok(),
-        _ => {
-            let entries = storage.list(table).ok()?;
-            let names = entries.iter().map(|entry| entry.name.as_str());
-            open::definition_beside(storage, table, names).ok().flatten()
-        }
+    if let Ok(Some(sidecar)) = load_sidecar(storage.as_ref(), table) {
+        return TableDefinition::parse(&sidecar.statement).ok();
     }
+    let entries = storage.list(table).ok()?;
+    let names = entries.iter().map(|entry| entry.name.as_str());
+    open::definition_beside(storage, table, names).ok().flatten()
 }
 
 /// The columns of a sound part beside this one.
@@ -355,7 +353,7 @@ impl Copying<'_> {
                 let at = kept.iter().position(|index| name(&index));
                 match at {
                     Some(at) => Ok(Arc::clone(batch.column(at))),
-                    None => self.filled(column, &batch).map_err(wrap),
+                    None => filled(column, &batch).map_err(wrap),
                 }
             };
             let arrays = columns.iter().map(values).collect::<Result<Vec<ArrayRef>, _>>()?;
@@ -367,11 +365,11 @@ impl Copying<'_> {
         }
         Ok(rows)
     }
+}
 
-    /// Defaults for the rows of a batch.
-    fn filled(&self, column: &Column, batch: &RecordBatch) -> Result<ArrayRef, PartError> {
-        let (_, fill) = Fill::new(column, None, &[])
-            .map_err(|reason| PartError::argument(format!("column {:?}: {reason}", column.name)))?;
-        fill.derive(batch)
-    }
+/// Defaults for the rows of a batch.
+fn filled(column: &Column, batch: &RecordBatch) -> Result<ArrayRef, PartError> {
+    let (_, fill) = Fill::new(column, None, &[])
+        .map_err(|reason| PartError::argument(format!("column {:?}: {reason}", column.name)))?;
+    fill.derive(batch)
 }

@@ -38,12 +38,11 @@ fn agrees(path: &Path, definition: &TableDefinition, part: &Arc<Part>) -> Result
         return Ok(false);
     }
     let place = || TableError::part(path, part.name());
-    let entries = match is_indexed {
-        true => {
-            let entries = part.primary_index(primary.types()).map_err(place())?;
-            Some(primary.of_values(&entries)?)
-        }
-        false => None,
+    let entries = if is_indexed {
+        let entries = part.primary_index(primary.types()).map_err(place())?;
+        Some(primary.of_values(&entries)?)
+    } else {
+        None
     };
     let find = |name: &str| part.columns().iter().position(|column| column.name == name);
     let Some(indexes) = needed.iter().map(|it| find(&it.name)).collect::<Option<Vec<_>>>() else {

@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::fmt;
 use std::panic::resume_unwind;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 use tambour_sql::{Session, SessionOptions};
 use tokio::runtime::Runtime;
@@ -126,8 +126,8 @@ impl QueryBatches {
     pub fn next_within(&mut self, patience: Duration) -> Option<Option<<Self as Iterator>::Item>> {
         let Some(receiver) = &self.receiver else { return Some(None) };
         let came = match receiver.recv_timeout(patience) {
-            Ok(came) => Some(came),
-            Err(RecvTimeoutError::Disconnected) => None,
+            Ok(came) => Ok(came),
+            Err(RecvTimeoutError::Disconnected) => Err(RecvError),
             Err(RecvTimeoutError::Timeout) => return None,
         };
         Some(self.came(came))
@@ -136,21 +136,21 @@ impl QueryBatches {
     /// What came, for the caller; after an error, and at the end, nothing follows.
     fn came(
         &mut self,
-        came: Option<Option<<Self as Iterator>::Item>>,
+        came: Result<Option<<Self as Iterator>::Item>, RecvError>,
     ) -> Option<<Self as Iterator>::Item> {
-        if matches!(came, Some(Some(Ok(_)))) {
-            return came.flatten();
+        if matches!(came, Ok(Some(Ok(_)))) {
+            return came.ok().flatten();
         }
         self.receiver = None;
         if let Some((runtime, work)) = self.running.take()
-            && came.is_none()
+            && came.is_err()
             && let Err(ended) = runtime.block_on(work)
             && ended.is_panic()
         {
             // As if it had run here.
             resume_unwind(ended.into_panic());
         }
-        came.flatten()
+        came.ok().flatten()
     }
 }
 
@@ -158,7 +158,7 @@ impl Iterator for QueryBatches {
     type Item = Result<RecordBatch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let came = self.receiver.as_ref()?.recv().ok();
+        let came = self.receiver.as_ref()?.recv();
         self.came(came)
     }
 }

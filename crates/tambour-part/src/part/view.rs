@@ -90,14 +90,12 @@ impl SeenKey {
     pub(crate) fn seen(&self, values: Vec<ArrayRef>) -> Result<Vec<ArrayRef>, PartError> {
         let Self::Cast(types) = self else { return Ok(values) };
         let pairs = values.into_iter().zip(types);
-        let cast =
-            |(values, (data_type, cast)): (ArrayRef, &(DataType, Option<Arc<dyn Derive>>))| {
-                match cast {
-                    Some(cast) => cast.derive(&single("key", data_type, values)?),
-                    None => Ok(values),
-                }
-            };
-        pairs.map(cast).collect()
+        pairs
+            .map(|(values, (data_type, cast))| match cast {
+                Some(cast) => cast.derive(&single("key", data_type, values)?),
+                None => Ok(values),
+            })
+            .collect()
     }
 }
 

@@ -147,23 +147,24 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             return Ok(Some(never_null(function)));
         }
         "quantileDeterministic" | "quantilesDeterministic" | "medianDeterministic" => {
-            // What decides which values are looked at is not needed where all of them are.
-            let mut list = arguments(function).unwrap_or_default();
-            list.truncate(1);
-            set_arguments(function, list);
-            let plain = written.trim_end_matches("Deterministic").to_owned();
-            rename(function, &plain);
-            return quantile(function, &plain).map(Some);
+            return deterministic(function, written).map(Some);
         }
-        "quantile" | "quantileTDigest" | "quantileExact" => {
-            return quantile(function, written).map(Some);
-        }
-        "median" | "medianExact" => return quantile(function, written).map(Some),
-        "quantiles" | "quantilesExact" => return quantile(function, written).map(Some),
+        "quantile" | "quantileTDigest" | "quantileExact" | "median" | "medianExact"
+        | "quantiles" | "quantilesExact" => return quantile(function, written).map(Some),
         _ if written.eq_ignore_ascii_case("count") => count(function),
         _ => {}
     }
     Ok(None)
+}
+
+/// What decides which values are looked at is not needed where all of them are.
+fn deterministic(function: &mut Function, written: &str) -> Result<Expr, SqlError> {
+    let mut list = arguments(function).unwrap_or_default();
+    list.truncate(1);
+    set_arguments(function, list);
+    let plain = written.trim_end_matches("Deterministic").to_owned();
+    rename(function, &plain);
+    quantile(function, &plain)
 }
 
 /// `sum` of `sumIf`.

@@ -89,11 +89,8 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
                 let mut all = vec![take(inner)];
                 all.extend(arguments);
                 *expr = Expr::Function(call(name, all));
-            } else {
-                match retype::cast(take(inner), data_type) {
-                    Ok(call) => *expr = call,
-                    Err(value) => **inner = value,
-                }
+            } else if let Some(call) = retype::cast(inner, data_type) {
+                *expr = call;
             }
         }
         // DataFusion's own POSITION counts characters and looks the other way round.

@@ -82,14 +82,9 @@ fn name_of(data_type: &DataType) -> Option<String> {
 }
 
 /// The call that converts a value to a type; `None` for types that are not ClickHouse's.
-pub(super) fn cast(value: Expr, data_type: &DataType) -> Result<Expr, Expr> {
-    match name_of(data_type) {
-        Some(name) => {
-            let name = Expr::value(Value::SingleQuotedString(name));
-            Ok(Expr::Function(call::call("CAST", vec![value, name])))
-        }
-        None => Err(value),
-    }
+pub(super) fn cast(value: &mut Expr, data_type: &DataType) -> Option<Expr> {
+    let name = Expr::value(Value::SingleQuotedString(name_of(data_type)?));
+    Some(Expr::Function(call::call("CAST", vec![call::take(value), name])))
 }
 
 /// The argument of `toTypeName` with the type that it has in ClickHouse: conditions are numbers there, counts are unsigned.

@@ -263,23 +263,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::yes(Expr::ScalarFunction(call)))
         }
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
-        // What is not there is a default, unless the array that is written out may hold NULLs.
-        Expr::ScalarFunction(mut call) if call.name() == "arrayElement" => {
-            let array = match call.args.first() {
-                Some(Expr::ScalarFunction(array)) if array.name() == "make_array" => {
-                    of_call(array, schema)
-                }
-                _ => None,
-            };
-            let Some(data_type) = array else {
-                let data_type = of_call(&call, schema);
-                return Ok(typed(Expr::ScalarFunction(call), data_type));
-            };
-            if let Some(first) = call.args.first_mut() {
-                *first = Typed::call(first.clone(), &data_type);
-            }
-            Ok(Transformed::yes(Expr::ScalarFunction(call)))
-        }
+        Expr::ScalarFunction(call) if call.name() == "arrayElement" => Ok(element(call, schema)),
         Expr::ScalarFunction(call) => {
             let data_type = of_call(&call, schema);
             Ok(typed(Expr::ScalarFunction(call), data_type))
@@ -288,6 +272,22 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// An element of an array: what is not there is a default, unless the array that is written out may hold NULLs.
+fn element(mut call: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
+    let array = match call.args.first() {
+        Some(Expr::ScalarFunction(array)) if array.name() == "make_array" => of_call(array, schema),
+        _ => None,
+    };
+    let Some(data_type) = array else {
+        let data_type = of_call(&call, schema);
+        return typed(Expr::ScalarFunction(call), data_type);
+    };
+    if let Some(first) = call.args.first_mut() {
+        *first = Typed::call(first.clone(), &data_type);
+    }
+    Transformed::yes(Expr::ScalarFunction(call))
 }
 
 fn is_integer_literal(expr: &Expr) -> bool {

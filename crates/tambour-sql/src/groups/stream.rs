@@ -173,10 +173,10 @@ fn evaluated(expressions: &[Arc<dyn PhysicalExpr>], batch: &RecordBatch) -> Resu
 
 fn chosen(filter: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<BooleanArray> {
     let values = filter.evaluate(batch)?.into_array(batch.num_rows())?;
-    match values.as_boolean_opt() {
-        Some(values) => Ok(values.clone()),
-        None => datafusion::common::internal_err!("a filter is not a condition: {filter}"),
-    }
+    let Some(values) = values.as_boolean_opt() else {
+        return datafusion::common::internal_err!("a filter is not a condition: {filter}");
+    };
+    Ok(values.clone())
 }
 
 /// Rows that can be asked for once.

@@ -49,7 +49,9 @@ impl Literals {
         self.rows.chunks(BATCH_ROWS).map(move |rows| {
             let column = |index: usize| -> ArrayRef {
                 let mut texts = StringBuilder::new();
-                rows.iter().for_each(|row| texts.append_option(row[index].as_deref()));
+                for row in rows {
+                    texts.append_option(row[index].as_deref());
+                }
                 Arc::new(texts.finish())
             };
             let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));

@@ -74,9 +74,9 @@ pub enum ImportError {
         /// The column.
         column: String,
         /// Its type.
-        have: DataType,
+        have: Box<DataType>,
         /// What the files' values look like, if they have it.
-        seen: Option<DataType>,
+        seen: Option<Box<DataType>>,
         /// The first value that does not fit.
         #[source]
         cause: Box<FileError>,

@@ -122,6 +122,7 @@ impl<'a> Widening<'a> {
         }
         if let Some((have, seen)) = found {
             let (table, cause) = (self.table.to_owned(), Box::new(reason));
+            let (have, seen) = (Box::new(have), seen.map(Box::new));
             return Err(ImportError::Unlike { table, column: name, have, seen, cause }.into());
         }
         self.settle(definition)?;
