@@ -1,7 +1,9 @@
 //! Months of rows that are appended one after the other: wider numbers, new labels, NULLs, fractions, longer texts, new columns
 //! and missing ones. The table holds what one import of all of them would hold.
 
-#[cfg(all(test, feature = "sql", feature = "files"))]
+#![cfg(all(feature = "sql", feature = "files"))]
+
+#[cfg(test)]
 mod tests {
     use std::fmt::Write as _;
     use std::path::Path;
