@@ -311,7 +311,7 @@ fn ticks_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     }
 }
 
-/// Reads texts; what begins with a digit and is no date or time may be one to ClickHouse, and is an error.
+/// Reads texts; what begins with a digit and is not a date or time may be one to ClickHouse, and is an error.
 fn read_each<T: Copy>(
     call: &Call,
     otherwise: Option<T>,

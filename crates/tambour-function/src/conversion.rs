@@ -1,6 +1,6 @@
 //! Conversions to numbers and texts (`toUInt32`, `toFloat64`, `toString`), and what all conversions read from.
 //!
-//! Integers wrap as in ClickHouse (`toUInt8(300)` is 44). A text that is no number is an error, or with `…OrZero` a 0,
+//! Integers wrap as in ClickHouse (`toUInt8(300)` is 44). A text that is not a number is an error, or with `…OrZero` a 0,
 //! with `…OrNull` a NULL.
 
 use super::moment::Moments;

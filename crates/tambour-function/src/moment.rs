@@ -217,7 +217,7 @@ fn date_time64_type(name: &'static str, s: &[Signature]) -> Result<DataType, Fun
     }
 }
 
-/// A number that is no day is an instant: ClickHouse's rule for `toDate(n)`.
+/// A number that is not a day is an instant: ClickHouse's rule for `toDate(n)`.
 fn day_of_number(number: i64, last: i64, zone: &Zone) -> i32 {
     if number <= last {
         return number.clamp(-1_000_000, last) as i32;

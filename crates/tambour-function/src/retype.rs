@@ -428,7 +428,7 @@ fn boolean(call: &Call, operand: &Operand) -> Result<ArrayRef, FunctionError> {
     let values = &operand.values;
     if !is_text(bare(&operand.data_type)) {
         let floats = match values.data_type() {
-            // Not through floats: a small decimal is no zero.
+            // Not through floats: a small decimal is not zero.
             ArrowType::Decimal128(..) => {
                 let numbers = values.as_primitive::<Decimal128Type>();
                 numbers.unary::<_, Float64Type>(|number| f64::from(u8::from(number != 0)))

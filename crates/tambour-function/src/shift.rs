@@ -88,7 +88,7 @@ impl Unit {
     fn is_of_calendar(self) -> bool {
         matches!(self, Self::Month | Self::Quarter | Self::Year)
     }
-    /// True if a day that is moved by so many leaves the calendar.
+    /// True if a day that is moved by this many leaves the calendar.
     fn leaves(self, day: i32, count: i64) -> bool {
         let months = match self {
             Self::Month => count,

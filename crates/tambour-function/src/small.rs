@@ -12,7 +12,8 @@ use std::sync::Arc;
 use tambour_part::types::{DataType, Strings};
 
 /// Blocks of one to seven eighths.
-const EIGHTHS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+const EIGHTHS: [&str; 7] =
+    ["\u{258f}", "\u{258e}", "\u{258d}", "\u{258c}", "\u{258b}", "\u{258a}", "\u{2589}"];
 /// Widest bar, as in ClickHouse.
 const WIDTH_MAX: f64 = 1_000.0;
 
@@ -58,7 +59,7 @@ fn bar(call: &Call) -> Result<ArrayRef, FunctionError> {
         };
         let eighths = (length * 8.0) as usize;
         for _ in 0..eighths / 8 {
-            out.extend_from_slice("█".as_bytes());
+            out.extend_from_slice("\u{2588}".as_bytes());
         }
         if let Some(part) = (eighths % 8).checked_sub(1).and_then(|part| EIGHTHS.get(part)) {
             out.extend_from_slice(part.as_bytes());
@@ -85,7 +86,7 @@ fn throw_if(call: &Call) -> Result<ArrayRef, FunctionError> {
     call.make_flags(|_| false)
 }
 
-/// The first letter of each word large, the others small; what is no letter and no digit ends a word.
+/// The first letter of each word large, the others small; what is neither a letter nor a digit ends a word.
 fn capitalized(text: &[u8], out: &mut Vec<u8>) {
     let Ok(text) = std::str::from_utf8(text) else {
         out.extend_from_slice(text);

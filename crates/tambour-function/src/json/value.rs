@@ -184,7 +184,7 @@ fn with_wide_integers_quoted(text: &[u8]) -> Option<Vec<u8>> {
                     out.push(b'"');
                     copied = at;
                 } else if !is_integer {
-                    // The rest of a float is no integer.
+                    // The rest of a float is not an integer.
                     let is_part =
                         |byte: &u8| matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-' | b'0'..=b'9');
                     at += text[at..].iter().take_while(|byte| is_part(byte)).count();

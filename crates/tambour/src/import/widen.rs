@@ -147,7 +147,7 @@ impl<'a> Widening<'a> {
     /// Looks at the files, at all rows or at first ones.
     fn sight(&self, complete: bool) -> Result<Vec<Sighting>, Error> {
         let reading = self.options.reading(None)?;
-        // What texts pay as is no question here.
+        // What texts pay as does not matter here.
         let reading = ReadOptions { types: tambour_files::Types::Usual, ..reading };
         Ok(Input::sight(self.files, reading, complete)?)
     }

@@ -22,7 +22,7 @@ pub(super) enum Kind {
 
 /// Rows of a table that are shown.
 const ROWS_MAX: usize = 1000;
-/// From so many rows on the names come at the end too.
+/// From this many rows on, the names come at the end too.
 const FOOTER_ROWS: usize = 50;
 /// A table wider than this is shown as Vertical if it has few rows and several columns.
 const WIDTH_MAX: usize = 250;
@@ -150,7 +150,7 @@ impl Page {
         frame.head(&mut text);
         for (row, cells) in self.cells.iter().enumerate() {
             if row > 0 && self.kind == Kind::Full {
-                frame.rule(&mut text, ["├", "┼", "┤"], "─");
+                frame.rule(&mut text, ["\u{251c}", "\u{253c}", "\u{2524}"], "\u{2500}");
             }
             frame.row(&mut text, &format!("{:>digits$}. ", row + 1), cells, &self.tips[row]);
         }
@@ -215,11 +215,14 @@ impl Table<'_> {
     fn head(&self, text: &mut String) {
         match self.kind {
             Kind::Full => {
-                self.rule(text, ["┏", "┳", "┓"], "━");
-                self.named(text, ["┃ ", " ┃ ", " ┃\n"]);
-                self.rule(text, ["┡", "╇", "┩"], "━");
+                self.rule(text, ["\u{250f}", "\u{2533}", "\u{2513}"], "\u{2501}");
+                self.named(text, ["\u{2503} ", " \u{2503} ", " \u{2503}\n"]);
+                self.rule(text, ["\u{2521}", "\u{2547}", "\u{2529}"], "\u{2501}");
             }
-            Kind::Compact => self.titled(text, ["┌─", "─┬─", "─┐\n"]),
+            Kind::Compact => self.titled(
+                text,
+                ["\u{250c}\u{2500}", "\u{2500}\u{252c}\u{2500}", "\u{2500}\u{2510}\n"],
+            ),
             _ => {
                 self.named(text, [" ", "   ", "\n"]);
                 text.push('\n');
@@ -230,17 +233,20 @@ impl Table<'_> {
     fn foot(&self, text: &mut String, with_names: bool) {
         match (self.kind, with_names) {
             (Kind::Full, true) => {
-                self.rule(text, ["┢", "╈", "┪"], "━");
-                self.named(text, ["┃ ", " ┃ ", " ┃\n"]);
-                self.rule(text, ["┗", "┻", "┛"], "━");
+                self.rule(text, ["\u{2522}", "\u{2548}", "\u{252a}"], "\u{2501}");
+                self.named(text, ["\u{2503} ", " \u{2503} ", " \u{2503}\n"]);
+                self.rule(text, ["\u{2517}", "\u{253b}", "\u{251b}"], "\u{2501}");
             }
-            (Kind::Compact, true) => self.titled(text, ["└─", "─┴─", "─┘\n"]),
+            (Kind::Compact, true) => self.titled(
+                text,
+                ["\u{2514}\u{2500}", "\u{2500}\u{2534}\u{2500}", "\u{2500}\u{2518}\n"],
+            ),
             (Kind::Space, true) => {
                 text.push('\n');
                 self.named(text, [" ", "   ", "\n"]);
             }
             (Kind::Space, false) => {}
-            _ => self.rule(text, ["└", "┴", "┘"], "─"),
+            _ => self.rule(text, ["\u{2514}", "\u{2534}", "\u{2518}"], "\u{2500}"),
         }
     }
 
@@ -264,7 +270,7 @@ impl Table<'_> {
             .enumerate()
             .map(|(index, name)| {
                 let width = width_at(name, self.prefix(index));
-                let line = "─".repeat(self.widths[index].saturating_sub(width));
+                let line = "\u{2500}".repeat(self.widths[index].saturating_sub(width));
                 if self.page.columns.is_right(index) {
                     line + name
                 } else {
@@ -288,7 +294,8 @@ impl Table<'_> {
     }
 
     fn row(&self, text: &mut String, number: &str, cells: &[Cell], words: &str) {
-        let (edge, between) = if self.kind == Kind::Space { ("", " ") } else { ("│", "│") };
+        let (edge, between) =
+            if self.kind == Kind::Space { ("", " ") } else { ("\u{2502}", "\u{2502}") };
         let height = cells.iter().map(|cell| cell.lines.len()).max().unwrap_or_default();
         for line in 0..height {
             let indent = if line == 0 { number } else { &self.indent };
