@@ -33,7 +33,7 @@ const LEFT: &[(&str, &str, usize)] = &[
     ("crates/tambour-codec", "behind", 1),
     ("crates/tambour-function", "are no", 5),
     ("crates/tambour-function", "behind", 2),
-    ("crates/tambour-function", "is no", 3),
+    ("crates/tambour-function", "is no", 1),
     ("crates/tambour-kernel", "behind", 1),
     ("crates/tambour-kernel", "is no", 1),
     ("crates/tambour-message", "behind", 1),
