@@ -25,7 +25,8 @@ pub(crate) fn check(python: &Path, profile: &str) -> Outcome {
 
 /// Builds the extension module and puts it into a copy of the package; the directory for `PYTHONPATH`.
 pub(crate) fn assemble(profile: &str) -> Result<PathBuf, String> {
-    let mut words = vec!["build", "--locked", "--package", PACKAGE];
+    // The whole workspace selects the features that the tests were built with.
+    let mut words = vec!["build", "--locked", "--workspace", "--lib"];
     if profile == "release" {
         words.push("--release");
     }

@@ -96,6 +96,7 @@ pub fn salvage(
         index_granularity: surrounding.as_ref().map(|known| known.index_granularity() as u64),
         damaged: true,
         columns,
+        content_hash: known_hash(storage, table, &name),
         ..OpenOptions::default()
     };
     let part = Part::open_with(storage, path, &opening).map(Arc::new);
@@ -146,6 +147,13 @@ fn surrounding_definition(storage: &Arc<dyn Storage>, table: &Path) -> Option<Ta
     open::definition_beside(storage, table, names).ok().flatten()
 }
 
+/// The hash that the sidecar of the directory around the part knows it by.
+fn known_hash(storage: &Arc<dyn Storage>, table: &Path, name: &str) -> Option<String> {
+    let sidecar = load_sidecar(storage.as_ref(), table).ok()??;
+    let mut parts = sidecar.parts.into_iter();
+    parts.find(|part| part.name == name).map(|part| part.hash)
+}
+
 /// The columns of a sound part beside this one.
 fn sibling_columns(storage: &Arc<dyn Storage>, table: &Path, name: &str) -> Option<Vec<Column>> {
     PartName::parse(name)?;
@@ -172,7 +180,7 @@ fn sound_columns(part: &Arc<Part>, losses: &mut Vec<Loss>) -> Vec<Found> {
     for (index, column) in part.columns().iter().enumerate() {
         let bad = bad_granules(part, index);
         let mut fault = bad.first().filter(|_| bad.len() == count).map(|(_, error)| reason(error));
-        if bad.is_empty()
+        if fault.is_none()
             && let Err(error) = part.check_files(index)
         {
             fault = Some(format!(

@@ -39,6 +39,9 @@ pub(super) fn open(
     let _ = files.load_sums();
     files.doubt_sums();
     let (columns_file, lines) = lines(&files, options)?;
+    if is_other_sums(&files, &columns_file, &lines, options) {
+        files.forget_sums();
+    }
     let format = find_format(&files)?;
     let mut columns = sort_columns(&files, lines, format)?;
     let stated = count(&files);
@@ -52,6 +55,24 @@ pub(super) fn open(
     let values = BTreeMap::new();
     let read = Read { name, rows, columns, values, format, granules, compact };
     Ok(read.part(files, &columns_file))
+}
+
+/// True if checksums.txt is sound and yet not this part's: the part has another hash than its table knows, and columns.txt,
+/// which is all else that the hash covers, says what the table says.
+fn is_other_sums(
+    files: &PartFiles,
+    columns_file: &[u8],
+    lines: &[ColumnLine],
+    options: &OpenOptions,
+) -> bool {
+    let (Some(hash), Some(known)) = (&options.content_hash, &options.columns) else { return false };
+    let is_same = |(line, column): (&ColumnLine, &Column)| {
+        let data_type = line.type_text.parse();
+        line.name == column.name && data_type.is_ok_and(|it: DataType| it == column.data_type)
+    };
+    files.content_hash(columns_file) != *hash
+        && lines.len() == known.len()
+        && lines.iter().zip(known).all(is_same)
 }
 
 /// The bytes of columns.txt and the columns: those that it lists, or those of the table if it is lost. A wrong name or type would

@@ -5,6 +5,7 @@ use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums, FileSum};
 use crate::manifest::columns::COLUMNS_FILE;
 use crate::manifest::substreams::SUBSTREAMS_FILE;
 use crate::name::{hashed, hex, is_plain};
+use crate::stream::blocks;
 use crate::{PartError, Place};
 use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;
@@ -111,6 +112,11 @@ impl PartFiles {
         }
     }
 
+    /// Forgets a `checksums.txt` that is known to be another part's.
+    pub(crate) fn forget_sums(&mut self) {
+        self.sums = None;
+    }
+
     /// Compares whole files with their hashes in `checksums.txt`.
     pub(crate) fn check_whole(&self, name: &str) -> Result<(), PartError> {
         let Some(sum) = self.sum(name) else { return Ok(()) };
@@ -127,6 +133,14 @@ impl PartFiles {
             at += count as u64;
         }
         self.check_hash(name, "hash", sum.hash, hasher.finish())
+    }
+
+    /// An error if a file of blocks is another than `checksums.txt` says, though each of its blocks is sound.
+    pub(crate) fn check_same(&self, name: &str) -> Result<(), PartError> {
+        let Err(error) = self.check_whole(name) else { return Ok(()) };
+        let mut damage = Vec::new();
+        blocks::scan(self.open(name)?.as_ref(), &self.path_of(name), true, &mut damage)?;
+        if damage.is_empty() { Err(error) } else { Ok(()) }
     }
 
     /// An error if there is no `checksums.txt`.

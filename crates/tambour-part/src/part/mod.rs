@@ -74,6 +74,9 @@ pub struct OpenOptions {
     pub damaged: bool,
     /// The table's columns, for a damaged part whose own list of them is lost, or says something else without proof.
     pub columns: Option<Vec<Column>>,
+    /// The hash that the table knows the part by ([`Part::content_hash`]), for a damaged part: tells a checksums.txt that is
+    /// another part's.
+    pub content_hash: Option<String>,
 }
 
 /// A column and how it lies in the part.
