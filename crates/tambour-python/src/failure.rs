@@ -15,7 +15,7 @@ use tambour::{Error, Kind, Place};
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// In the library.
-    Ours(Error),
+    Ours(Box<Error>),
     /// With arrays that were handed over.
     Arrow(ArrowError),
     /// In Python: what a method of an object raised, and Ctrl-C.
@@ -49,7 +49,7 @@ macro_rules! ours {
         $(#[$condition])?
         impl From<$error> for Failure {
             fn from(error: $error) -> Self {
-                Self::Ours(error.into())
+                Self::Ours(Box::new(error.into()))
             }
         }
     )+};
@@ -130,7 +130,9 @@ impl From<Failure> for PyErr {
         let text = failure.to_string();
         match failure {
             Failure::Python(error) => error,
-            Failure::Ours(Error::Interrupted) => PyKeyboardInterrupt::new_err(()),
+            Failure::Ours(error) if matches!(*error, Error::Interrupted) => {
+                PyKeyboardInterrupt::new_err(())
+            }
             Failure::Ours(error) => made(class_of(error.kind()), &text, error.place()),
             Failure::Arrow(ArrowError::NotYetImplemented(_)) => {
                 made("UnsupportedError", &text, None)

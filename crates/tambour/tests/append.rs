@@ -180,6 +180,30 @@ mod tests {
         std::fs::write(path, text).unwrap();
     }
 
+    /// Queries over a table with these columns.
+    fn questions(names: &[&str]) -> Vec<String> {
+        let mut queries = vec![
+            "SELECT count(*), min(id), max(id), sum(id) FROM TABLE".to_owned(),
+            "SELECT id FROM TABLE WHERE id >= 1390 AND id < 1410 ORDER BY id".to_owned(),
+        ];
+        for name in names {
+            queries.push(format!("SELECT id, {name} FROM TABLE ORDER BY id"));
+            queries.push(format!(
+                "SELECT count(*), count({name}), min({name}), max({name}) FROM TABLE"
+            ));
+            queries.push(format!(
+                "SELECT {name}, count(*) AS n FROM TABLE GROUP BY {name} ORDER BY {name}"
+            ));
+            queries.push(format!(
+                "SELECT count(*) FROM TABLE WHERE {name} > (SELECT min({name}) FROM TABLE WHERE id > 1400)"
+            ));
+            queries.push(format!(
+                "SELECT id FROM TABLE WHERE {name} = (SELECT max({name}) FROM TABLE) ORDER BY id"
+            ));
+        }
+        queries
+    }
+
     #[test]
     fn forty_pairs_of_months() {
         let mut asked = 0;
@@ -216,32 +240,12 @@ mod tests {
             let present = |column: &&Column| column.present != [false, false];
             let names: Vec<&str> =
                 columns.iter().filter(present).map(|column| column.name.as_str()).collect();
-            let mut queries = vec![
-                "SELECT count(*), min(id), max(id), sum(id) FROM TABLE".to_owned(),
-                "SELECT id FROM TABLE WHERE id >= 1390 AND id < 1410 ORDER BY id".to_owned(),
-            ];
-            for name in &names {
-                queries.push(format!("SELECT id, {name} FROM TABLE ORDER BY id"));
-                queries.push(format!(
-                    "SELECT count(*), count({name}), min({name}), max({name}) FROM TABLE"
-                ));
-                queries.push(format!(
-                    "SELECT {name}, count(*) AS n FROM TABLE GROUP BY {name} ORDER BY {name}"
-                ));
-                queries.push(format!(
-                "SELECT count(*) FROM TABLE WHERE {name} > (SELECT min({name}) FROM TABLE WHERE id > 1400)"
-            ));
-                queries.push(format!(
-                "SELECT id FROM TABLE WHERE {name} = (SELECT max({name}) FROM TABLE) ORDER BY id"
-            ));
-            }
+            let queries = questions(&names);
             for query in &queries {
                 let (expected, got) = (answer(&once, query), answer(&table, query));
                 assert!(
                     expected == got,
-                    "pair {pair}, {query}\n{columns:?}\n{:.300}\n{:.300}",
-                    expected,
-                    got
+                    "pair {pair}, {query}\n{columns:?}\n{expected:.300}\n{got:.300}"
                 );
             }
             let damage = table.verify().unwrap().damage;

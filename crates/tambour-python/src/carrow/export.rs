@@ -10,11 +10,11 @@ use tambour::arrow_schema::DataType;
 
 /// What an exported array keeps alive.
 struct Held {
-    _buffers: Vec<Option<Buffer>>,
-    _buffer_pointers: Vec<*const c_void>,
-    _children: Vec<Box<ArrowArray>>,
-    _pointers: Vec<*mut ArrowArray>,
-    _dictionary: Option<Box<ArrowArray>>,
+    buffers: Vec<Option<Buffer>>,
+    buffer_pointers: Vec<*const c_void>,
+    children: Vec<Box<ArrowArray>>,
+    pointers: Vec<*mut ArrowArray>,
+    dictionary: Option<Box<ArrowArray>>,
 }
 
 /// Gives back what an exported array holds.
@@ -59,25 +59,22 @@ pub(crate) fn export_data(data: &ArrayData) -> ArrowArray {
         buffer.as_ref().map_or(ptr::null(), |buffer| buffer.as_ptr().cast::<c_void>())
     };
     let mut held = Box::new(Held {
-        _buffer_pointers: buffers.iter().map(pointer).collect(),
-        _buffers: buffers,
-        _pointers: Vec::new(),
-        _children: children,
-        _dictionary: dictionary,
+        buffer_pointers: buffers.iter().map(pointer).collect(),
+        buffers: buffers,
+        pointers: Vec::new(),
+        children: children,
+        dictionary: dictionary,
     });
-    held._pointers = held._children.iter_mut().map(|child| ptr::from_mut(&mut **child)).collect();
+    held.pointers = held.children.iter_mut().map(|child| ptr::from_mut(&mut **child)).collect();
     ArrowArray {
         length: length(data.len()),
         null_count: length(data.null_count()),
         offset: length(data.offset()),
-        n_buffers: length(held._buffers.len()),
-        n_children: length(held._children.len()),
-        buffers: held._buffer_pointers.as_mut_ptr(),
-        children: held._pointers.as_mut_ptr(),
-        dictionary: held
-            ._dictionary
-            .as_mut()
-            .map_or(ptr::null_mut(), |it| ptr::from_mut(&mut **it)),
+        n_buffers: length(held.buffers.len()),
+        n_children: length(held.children.len()),
+        buffers: held.buffer_pointers.as_mut_ptr(),
+        children: held.pointers.as_mut_ptr(),
+        dictionary: held.dictionary.as_mut().map_or(ptr::null_mut(), |it| ptr::from_mut(&mut **it)),
         release: Some(release),
         private_data: Box::into_raw(held).cast::<c_void>(),
     }

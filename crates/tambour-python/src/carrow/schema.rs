@@ -15,12 +15,12 @@ const DEPTH_MAX: usize = 64;
 
 /// What an exported field keeps alive.
 struct Held {
-    _format: CString,
-    _name: CString,
-    _metadata: Option<Vec<u8>>,
-    _children: Vec<Box<ArrowSchema>>,
-    _pointers: Vec<*mut ArrowSchema>,
-    _dictionary: Option<Box<ArrowSchema>>,
+    format: CString,
+    name: CString,
+    metadata: Option<Vec<u8>>,
+    children: Vec<Box<ArrowSchema>>,
+    pointers: Vec<*mut ArrowSchema>,
+    dictionary: Option<Box<ArrowSchema>>,
 }
 
 /// Gives back what an exported field holds.
@@ -67,25 +67,22 @@ pub(crate) fn export_field(field: &Field) -> Result<ArrowSchema, ArrowError> {
         })
     };
     let mut held = Box::new(Held {
-        _format: c_string(&format_of(shown)?)?,
-        _name: c_string(field.name())?,
-        _metadata: metadata::packed(field.metadata()),
-        _pointers: Vec::new(),
-        _children: children,
-        _dictionary: dictionary,
+        format: c_string(&format_of(shown)?)?,
+        name: c_string(field.name())?,
+        metadata: metadata::packed(field.metadata()),
+        pointers: Vec::new(),
+        children: children,
+        dictionary: dictionary,
     });
-    held._pointers = held._children.iter_mut().map(|child| ptr::from_mut(&mut **child)).collect();
+    held.pointers = held.children.iter_mut().map(|child| ptr::from_mut(&mut **child)).collect();
     Ok(ArrowSchema {
-        format: held._format.as_ptr(),
-        name: held._name.as_ptr(),
-        metadata: held._metadata.as_ref().map_or(ptr::null(), |bytes| bytes.as_ptr().cast()),
+        format: held.format.as_ptr(),
+        name: held.name.as_ptr(),
+        metadata: held.metadata.as_ref().map_or(ptr::null(), |bytes| bytes.as_ptr().cast()),
         flags,
-        n_children: i64::try_from(held._children.len()).unwrap_or(i64::MAX),
-        children: held._pointers.as_mut_ptr(),
-        dictionary: held
-            ._dictionary
-            .as_mut()
-            .map_or(ptr::null_mut(), |it| ptr::from_mut(&mut **it)),
+        n_children: i64::try_from(held.children.len()).unwrap_or(i64::MAX),
+        children: held.pointers.as_mut_ptr(),
+        dictionary: held.dictionary.as_mut().map_or(ptr::null_mut(), |it| ptr::from_mut(&mut **it)),
         release: Some(release),
         private_data: Box::into_raw(held).cast::<c_void>(),
     })
