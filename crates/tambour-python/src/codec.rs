@@ -193,7 +193,7 @@ pub(crate) fn codecs(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         let scope = if family.scope == Scope::Generic { "bytes" } else { "values" };
         entry.set_item("takes", scope)?;
         entry.set_item("portable", is_portable(family.method))?;
-        let variant = kernels::in_use(family.name).map_err(|error| Failure::from(error))?;
+        let variant = kernels::in_use(family.name).map_err(Failure::from)?;
         entry.set_item("variant", variant)?;
         list.append(entry)?;
     }

@@ -77,6 +77,9 @@ fn bytes_of(
     Ok(FixedSizeBinaryArray::try_new(16, bytes.into(), nulls)?)
 }
 
+/// The loop over strings: where they end, their bytes, the seed, and the hashes.
+type StringLoop<S, H> = fn(Offsets<'_>, &[u8], S, &mut [H]) -> Result<(), BadOffset>;
+
 /// The loops of a hash function, by the width of the keys.
 struct Loops<S, H> {
     one: fn(&[[u8; 1]], S, &mut [H]),
@@ -84,7 +87,7 @@ struct Loops<S, H> {
     four: fn(&[[u8; 4]], S, &mut [H]),
     eight: fn(&[[u8; 8]], S, &mut [H]),
     sixteen: fn(&[[u8; 16]], S, &mut [H]),
-    strings: fn(Offsets<'_>, &[u8], S, &mut [H]) -> Result<(), BadOffset>,
+    strings: StringLoop<S, H>,
 }
 
 macro_rules! loops {

@@ -35,7 +35,7 @@ pub(crate) fn train_messages<'py>(
 fn dictionary(bytes: &Bound<'_, PyAny>) -> PyResult<Dictionary> {
     let bytes = Bytes::of(bytes)?;
     let made = Dictionary::from_bytes(bytes.as_slice());
-    Ok(made.map_err(|error| Failure::from(error))?)
+    Ok(made.map_err(Failure::from)?)
 }
 
 thread_local! {
@@ -63,19 +63,19 @@ impl Messages {
     /// Adds a dictionary that messages may be decoded with.
     fn add(&self, bytes: &Bound<'_, PyAny>, generation: u8) -> PyResult<()> {
         let added = self.codec.add(generation, dictionary(bytes)?);
-        Ok(added.map_err(|error| Failure::from(error))?)
+        Ok(added.map_err(Failure::from)?)
     }
 
     /// Encodes with another dictionary from now on.
     fn switch_to(&self, generation: u8) -> PyResult<()> {
         let switched = self.codec.switch_to(generation);
-        Ok(switched.map_err(|error| Failure::from(error))?)
+        Ok(switched.map_err(Failure::from)?)
     }
 
     /// Forgets a dictionary.
     fn retire(&self, generation: u8) -> PyResult<bool> {
         let retired = self.codec.retire(generation);
-        Ok(retired.map_err(|error| Failure::from(error))?)
+        Ok(retired.map_err(Failure::from)?)
     }
 
     /// Encodes a message.
@@ -90,7 +90,7 @@ impl Messages {
             .with_borrow_mut(|scratch| {
                 self.codec.encode(message.as_slice(), None, scratch, &mut target)
             })
-            .map_err(|error| Failure::from(error))?;
+            .map_err(Failure::from)?;
         Ok(PyBytes::new(py, &target))
     }
 
@@ -106,7 +106,7 @@ impl Messages {
             .with_borrow_mut(|scratch| {
                 self.codec.decode(encoded.as_slice(), None, scratch, &mut target)
             })
-            .map_err(|error| Failure::from(error))?;
+            .map_err(Failure::from)?;
         Ok(PyBytes::new(py, &target))
     }
 }

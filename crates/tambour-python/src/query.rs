@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 enum Named {
     Table(tambour::Table),
     Records(Arc<tambour::record::View>),
-    Batches(Source),
+    Batches(Box<Source>),
 }
 
 /// Runs a statement over what names stand for.
@@ -45,7 +45,7 @@ pub(crate) fn sql(
                 Named::Table(table) => session.register_as(&name, table.snapshot())?,
                 Named::Records(view) => session.register_records(&name, view)?,
                 Named::Batches(mut source) => {
-                    let (schema, batches) = tambour::collect_batches(&mut source)?;
+                    let (schema, batches) = tambour::collect_batches(&mut *source)?;
                     session.register_batches(&name, schema, batches)?;
                 }
             }
@@ -59,9 +59,9 @@ fn what(object: &Bound<'_, PyAny>) -> PyResult<Named> {
         return Ok(Named::Table(table.get().snapshot()));
     }
     if let Ok(view) = object.cast::<View>() {
-        return Ok(Named::Records(view.get().view()?));
+        return Ok(Named::Records(view.get().view()));
     }
-    Ok(Named::Batches(Source::of(object)?))
+    Ok(Named::Batches(Box::new(Source::of(object)?)))
 }
 
 /// A result, as it comes.

@@ -58,10 +58,7 @@ impl Records {
 
     /// Checks all of a store: counts, and the damage as exceptions.
     #[staticmethod]
-    fn verify<'py>(
-        py: Python<'py>,
-        path: PathArgument,
-    ) -> PyResult<(Bound<'py, PyDict>, Vec<Py<PyAny>>)> {
+    fn verify(py: Python<'_>, path: PathArgument) -> PyResult<(Bound<'_, PyDict>, Vec<Py<PyAny>>)> {
         let seen = work::detached(py, |_| Ok(verify(&disk(), &path)?))?;
         let counts = PyDict::new(py);
         counts.set_item("categories", seen.categories)?;
@@ -111,8 +108,8 @@ impl View {
     }
 
     /// What a query reads.
-    pub(crate) fn view(&self) -> PyResult<Arc<tambour::record::View>> {
-        Ok(Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner)))
+    pub(crate) fn view(&self) -> Arc<tambour::record::View> {
+        Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -306,6 +303,7 @@ impl Writer {
     }
 
     /// Seals segments: those that are full, or all.
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
     fn seal<'py>(
         &self,
         py: Python<'py>,

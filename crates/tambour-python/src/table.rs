@@ -484,10 +484,10 @@ pub(crate) fn import_data(
 
 /// Verifies a table, a directory of parts or a part: counts, and the damage as exceptions.
 #[pyfunction]
-pub(crate) fn verify_table<'py>(
-    py: Python<'py>,
+pub(crate) fn verify_table(
+    py: Python<'_>,
     path: PathArgument,
-) -> PyResult<(Bound<'py, PyDict>, Vec<Py<PyAny>>)> {
+) -> PyResult<(Bound<'_, PyDict>, Vec<Py<PyAny>>)> {
     let seen = work::detached(py, |watch| Ok(verify(&disk(), &path, &mut |_| watch.leave())?))?;
     let counts = PyDict::new(py);
     counts.set_item("parts", seen.parts)?;

@@ -24,7 +24,12 @@ pub(crate) fn check_signals() -> Result<(), Failure> {
     if MAIN.get() != Some(&std::thread::current().id()) {
         return Ok(());
     }
-    Ok(Python::attach(|py| py.check_signals())?)
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method is not for all lifetimes"
+    )]
+    let answer = Python::attach(|py| py.check_signals());
+    Ok(answer?)
 }
 
 /// Asks for Ctrl-C at most this often.

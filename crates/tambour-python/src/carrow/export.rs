@@ -12,6 +12,10 @@ use tambour::arrow_schema::DataType;
 struct Held {
     buffers: Vec<Option<Buffer>>,
     buffer_pointers: Vec<*const c_void>,
+    #[expect(
+        clippy::vec_box,
+        reason = "consumers have pointers to the children, which must not move"
+    )]
     children: Vec<Box<ArrowArray>>,
     pointers: Vec<*mut ArrowArray>,
     dictionary: Option<Box<ArrowArray>>,
@@ -60,10 +64,10 @@ pub(crate) fn export_data(data: &ArrayData) -> ArrowArray {
     };
     let mut held = Box::new(Held {
         buffer_pointers: buffers.iter().map(pointer).collect(),
-        buffers: buffers,
+        buffers,
         pointers: Vec::new(),
-        children: children,
-        dictionary: dictionary,
+        children,
+        dictionary,
     });
     held.pointers = held.children.iter_mut().map(|child| ptr::from_mut(&mut **child)).collect();
     ArrowArray {

@@ -18,6 +18,10 @@ struct Held {
     format: CString,
     name: CString,
     metadata: Option<Vec<u8>>,
+    #[expect(
+        clippy::vec_box,
+        reason = "consumers have pointers to the children, which must not move"
+    )]
     children: Vec<Box<ArrowSchema>>,
     pointers: Vec<*mut ArrowSchema>,
     dictionary: Option<Box<ArrowSchema>>,
@@ -71,8 +75,8 @@ pub(crate) fn export_field(field: &Field) -> Result<ArrowSchema, ArrowError> {
         name: c_string(field.name())?,
         metadata: metadata::packed(field.metadata()),
         pointers: Vec::new(),
-        children: children,
-        dictionary: dictionary,
+        children,
+        dictionary,
     });
     held.pointers = held.children.iter_mut().map(|child| ptr::from_mut(&mut **child)).collect();
     Ok(ArrowSchema {
