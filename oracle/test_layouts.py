@@ -25,7 +25,8 @@ TEXTS = {name: f"replaceRegexpOne(toString({name}), '[.]0+$', '')" for name in (
 def imported(server, tambour, path, *flags):
     source = path / "rows.parquet"
     source.write_bytes(server.session.query(SELECT, "Parquet").bytes())
-    answer = tambour.run("import", source, "--into", path / "t", "--order-by", "id", "--json", *flags)
+    types = [] if "--keep-types" in flags else ["--types", "smallest"]
+    answer = tambour.run("import", source, "--into", path / "t", "--order-by", "id", "--json", *types, *flags)
     return source, json.loads(answer)
 
 

@@ -34,7 +34,7 @@ fn agrees(path: &Path, definition: &TableDefinition, part: &Arc<Part>) -> Result
     let order = Key::new(&definition.order_by, &needed, &schema)?;
     let primary = Key::new(&definition.primary_key, &needed, &schema)?;
     let is_indexed = !primary.is_empty();
-    if is_indexed && (!part.has_primary_index() || part.has_deleted_rows()) {
+    if is_indexed && !part.has_primary_index() {
         return Ok(false);
     }
     let place = || TableError::part(path, part.name());
@@ -70,7 +70,9 @@ fn agrees(path: &Path, definition: &TableDefinition, part: &Arc<Part>) -> Result
             }
             if let Some(entries) = &entries {
                 let keys = primary.evaluate(&batch)?;
-                if entries.compare(granule, &keys, 0).is_ne() {
+                let found = entries.compare(granule, &keys, 0);
+                // The entry is of the granule's first row, which may be a deleted one.
+                if found.is_gt() || (found.is_lt() && !part.has_deleted_rows()) {
                     return Ok(false);
                 }
             }
