@@ -353,10 +353,12 @@ fn two_imports_at_once() {
 fn interrupted_import() {
     let sandbox = Sandbox::new();
     let mut child = waiting_import(&sandbox, "t");
-    // Its input stays open: what ends it is the signal.
+    // Waiting would close its input, which must stay open: what ends it is the signal.
+    let input = child.stdin.take();
     until("the import has begun", || sandbox.path().join("t").exists());
     interrupt(&child);
     let status = child.wait().unwrap();
+    drop(input);
     assert_eq!(status.code(), Some(130));
     sandbox.run(&["sql", "t", "SELECT count(*) FROM t"]).expect(1);
     // Nothing of it is in the way of the next one.
