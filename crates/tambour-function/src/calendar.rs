@@ -5,7 +5,7 @@
 //! 2106-02-07 06:28:15: what would lie outside moves to the nearer end, as in ClickHouse.
 
 use super::civil;
-use super::moment::{self, Moments};
+use super::moment::{self, Moments, part_type};
 use super::zone::{Clock, Fixed, Zone};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
@@ -132,18 +132,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("toStartOfMinute", start_time_type, |c| start_time(c, 60)).monotonic(),
     Function::new("toStartOfSecond", start_second_type, start_of_second).monotonic(),
 ];
-
-/// Type of a function of a date or time and perhaps a zone.
-fn part_type(
-    name: &'static str,
-    s: &[Signature],
-    result: DataType,
-) -> Result<DataType, FunctionError> {
-    expect_count(name, s, 1..=2)?;
-    moment::expect_moment(name, s)?;
-    moment::zone_argument(name, s, 1)?;
-    Ok(result)
-}
 
 /// The same for functions that make no sense on dates.
 fn instant_type(

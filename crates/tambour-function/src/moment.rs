@@ -81,6 +81,18 @@ fn as_integers(values: &ArrayRef) -> Result<Int64Array, FunctionError> {
     Ok(super::cast(values, &ArrowType::Int64)?.as_primitive::<Int64Type>().clone())
 }
 
+/// Type of a function of a date or time and perhaps a zone.
+pub(super) fn part_type(
+    name: &'static str,
+    s: &[Signature],
+    result: DataType,
+) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1..=2)?;
+    expect_moment(name, s)?;
+    zone_argument(name, s, 1)?;
+    Ok(result)
+}
+
 /// The zone that stands in an argument.
 pub(super) fn zone_argument(
     name: &'static str,

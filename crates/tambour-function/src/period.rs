@@ -3,7 +3,7 @@
 
 use super::calendar::with_clock;
 use super::civil::{self, DAY};
-use super::moment::{self, Moments};
+use super::moment::{self, Moments, part_type};
 use super::pattern::{MONTHS, WEEKDAYS};
 use super::week::{local_days, saturated};
 use super::zone::{Clock, Fixed, Zone};
@@ -158,17 +158,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
     )
     .aliases(&["timeZoneOffset"]),
 ];
-
-fn part_type(
-    name: &'static str,
-    s: &[Signature],
-    result: DataType,
-) -> Result<DataType, FunctionError> {
-    expect_count(name, s, 1..=2)?;
-    moment::expect_moment(name, s)?;
-    moment::zone_argument(name, s, 1)?;
-    Ok(result)
-}
 
 fn fraction_type(
     name: &'static str,

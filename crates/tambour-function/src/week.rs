@@ -2,7 +2,7 @@
 
 use super::calendar::with_clock;
 use super::civil;
-use super::moment::{self, Moments};
+use super::moment::{self, Moments, part_type};
 use super::zone::{Clock, Fixed, Zone};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
@@ -73,17 +73,6 @@ const WEEK_YEAR: i64 = 2;
 const FIRST_WEEKDAY: i64 = 4;
 /// The first week holds January 1.
 const NEW_YEAR: i64 = 8;
-
-fn part_type(
-    name: &'static str,
-    s: &[Signature],
-    result: DataType,
-) -> Result<DataType, FunctionError> {
-    expect_count(name, s, 1..=2)?;
-    moment::expect_moment(name, s)?;
-    moment::zone_argument(name, s, 1)?;
-    Ok(result)
-}
 
 fn mode_type(
     name: &'static str,

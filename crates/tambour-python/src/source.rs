@@ -30,9 +30,13 @@ impl Source {
             .into());
         };
         let schema = handed.schema()?;
-        // Readers are used up; tables and data frames are not.
+        // Readers are used up; tables and data frames are not. A relation of DuckDB is a query: it would run once more, its rows
+        // might be others, and DuckDB 2.0.0 was seen to crash when it is asked twice.
         let is_reader = object.hasattr("read_next_batch")? || object.hasattr("__next__")?;
-        let again = !is_reader && !object.is_instance_of::<crate::stream::Stream>();
+        let module: String = object.get_type().getattr("__module__")?.extract()?;
+        let is_query =
+            module.split('.').next().is_some_and(|it| it.trim_start_matches('_') == "duckdb");
+        let again = !is_reader && !is_query && !object.is_instance_of::<crate::stream::Stream>();
         Ok(Self { object: object.clone().unbind(), handed, schema, again, begun: false })
     }
 }

@@ -247,7 +247,8 @@ def test_zones_that_do_not_exist(tmp_path):
 
 
 def test_nan_and_missing_moments(tmp_path):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = pandas.DataFrame({"f": [1.0, float("nan")], "t": pandas.to_datetime(["2024-02-29", None])})
     table = tambour.import_data(frame, tmp_path / "t")
     assert table.to_pandas()["t"].isna().tolist() == [False, True]

@@ -98,21 +98,42 @@ impl Output for Parquet<'_> {
     }
 }
 
-/// An Arrow IPC file that older readers understand: plain strings instead of views, and no dictionaries that grow from
-/// batch to batch (the file format has no place for them).
+/// Arrow IPC that older readers understand: plain strings instead of views, and no dictionaries that grow from batch to
+/// batch (the file format has no place for them).
 pub(super) struct Arrow<'a> {
-    writer: FileWriter<Watched<'a>>,
+    writer: Writer<'a>,
     schema: SchemaRef,
     failure: Failure,
 }
 
+/// A file, whose end says where its batches are, or a stream, which needs no seeking to read.
+enum Writer<'a> {
+    File(FileWriter<Watched<'a>>),
+    Stream(StreamWriter<Watched<'a>>),
+}
+
 impl<'a> Arrow<'a> {
-    pub(super) fn new(target: Target<'a>, schema: &SchemaRef) -> Result<Self, FileError> {
+    pub(super) fn file(target: Target<'a>, schema: &SchemaRef) -> Result<Self, FileError> {
+        Self::new(target, schema, |target, schema| {
+            FileWriter::try_new(target, schema).map(Writer::File)
+        })
+    }
+
+    pub(super) fn stream(target: Target<'a>, schema: &SchemaRef) -> Result<Self, FileError> {
+        Self::new(target, schema, |target, schema| {
+            StreamWriter::try_new(target, schema).map(Writer::Stream)
+        })
+    }
+
+    fn new(
+        target: Target<'a>,
+        schema: &SchemaRef,
+        make: impl FnOnce(Watched<'a>, &Schema) -> Result<Writer<'a>, ArrowError>,
+    ) -> Result<Self, FileError> {
         let schema = plain_schema(schema);
         let failure = Failure::default();
         let target = Watched { target, failure: Arc::clone(&failure) };
-        let writer = FileWriter::try_new(target, &schema);
-        let writer = writer.map_err(|error| refused(&failure, "Arrow", error))?;
+        let writer = make(target, &schema).map_err(|error| refused(&failure, "Arrow", error))?;
         Ok(Self { writer, schema, failure })
     }
 }
@@ -139,45 +160,20 @@ impl Output for Arrow<'_> {
             self.write(&batch.slice(0, half))?;
             return self.write(&batch.slice(half, batch.num_rows() - half));
         }
-        let plain = plain(batch, &self.schema);
-        let plain = plain.map_err(|error| refused(&self.failure, "Arrow", error))?;
-        self.writer.write(&plain).map_err(|error| refused(&self.failure, "Arrow", error))
+        let written = plain(batch, &self.schema).and_then(|batch| match &mut self.writer {
+            Writer::File(writer) => writer.write(&batch),
+            Writer::Stream(writer) => writer.write(&batch),
+        });
+        written.map_err(|error| refused(&self.failure, "Arrow", error))
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), FileError> {
-        self.writer.finish().map_err(|error| refused(&self.failure, "Arrow", error))?;
-        self.writer.get_mut().flush().map_err(|source| FileError::Write { source })
-    }
-}
-
-/// The same batches as a stream, which needs no seeking to read.
-pub(super) struct Stream<'a> {
-    writer: StreamWriter<Watched<'a>>,
-    schema: SchemaRef,
-    failure: Failure,
-}
-
-impl<'a> Stream<'a> {
-    pub(super) fn new(target: Target<'a>, schema: &SchemaRef) -> Result<Self, FileError> {
-        let schema = plain_schema(schema);
-        let failure = Failure::default();
-        let target = Watched { target, failure: Arc::clone(&failure) };
-        let writer = StreamWriter::try_new(target, &schema);
-        let writer = writer.map_err(|error| refused(&failure, "Arrow", error))?;
-        Ok(Self { writer, schema, failure })
-    }
-}
-
-impl Output for Stream<'_> {
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
-        let plain = plain(batch, &self.schema);
-        let plain = plain.map_err(|error| refused(&self.failure, "Arrow", error))?;
-        self.writer.write(&plain).map_err(|error| refused(&self.failure, "Arrow", error))
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<(), FileError> {
-        self.writer.finish().map_err(|error| refused(&self.failure, "Arrow", error))?;
-        self.writer.get_mut().flush().map_err(|source| FileError::Write { source })
+        let (finished, target) = match &mut self.writer {
+            Writer::File(writer) => (writer.finish(), writer.get_mut()),
+            Writer::Stream(writer) => (writer.finish(), writer.get_mut()),
+        };
+        finished.map_err(|error| refused(&self.failure, "Arrow", error))?;
+        target.flush().map_err(|source| FileError::Write { source })
     }
 }
 

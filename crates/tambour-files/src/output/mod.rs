@@ -47,6 +47,6 @@ pub fn output_with<'a>(
         Format::Tsv => Box::new(rows::Rows::delimited(target, schema, header, Style::Tsv)?),
         Format::JsonLines => Box::new(rows::Rows::json(target, schema)),
         Format::Parquet => Box::new(columnar::Parquet::new(target, schema)?),
-        Format::ArrowIpc => Box::new(columnar::Arrow::new(target, schema)?),
+        Format::ArrowIpc => Box::new(columnar::Arrow::file(target, schema)?),
     })
 }

@@ -1,11 +1,12 @@
 //! Values as text: the one place where texts become values and values texts, for files, queries and keys alike.
 //!
 //! There is a parser per kind of value ([`number`], [`time`], [`address`]); none allocates or knows a column. [`print`](mod@print) writes
-//! values as ClickHouse writes them. Local times become instants, and instants local times, in [`Zone`](crate::Zone) alone.
+//! values as ClickHouse writes them, [`readable`](mod@readable) with words for people. Local times become instants, and instants local times, in [`Zone`](crate::Zone) alone.
 
 pub mod address;
 pub mod number;
 pub mod print;
+pub mod readable;
 pub mod time;
 
 /// Why a text was refused; the caller knows where it stands.

@@ -10,6 +10,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
+use tambour_function::value::readable::{DECIMAL_SIZES, QUANTITIES, SIZES, readable};
 
 /// One of the functions.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -21,27 +22,10 @@ pub(super) struct Readable {
     signature: Signature,
 }
 
-const SIZES: &[&str] = &[" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB", " ZiB", " YiB"];
-const DECIMAL_SIZES: &[&str] = &[" B", " KB", " MB", " GB", " TB", " PB", " EB", " ZB", " YB"];
-const QUANTITIES: &[&str] = &[
-    "",
-    " thousand",
-    " million",
-    " billion",
-    " trillion",
-    " quadrillion",
-    " quintillion",
-    " sextillion",
-    " septillion",
-    " octillion",
-    " nonillion",
-    " decillion",
-];
-
 const ALL: [(&str, u16, &[&str], &[&str]); 3] = [
-    ("formatReadableSize", 1024, SIZES, &["format_bytes"]),
-    ("formatReadableDecimalSize", 1000, DECIMAL_SIZES, &[]),
-    ("formatReadableQuantity", 1000, QUANTITIES, &[]),
+    ("formatReadableSize", 1024, &SIZES, &["format_bytes"]),
+    ("formatReadableDecimalSize", 1000, &DECIMAL_SIZES, &[]),
+    ("formatReadableQuantity", 1000, &QUANTITIES, &[]),
 ];
 
 /// All of them.
@@ -74,18 +58,7 @@ impl Readable {
     }
 
     fn text(&self, value: f64) -> String {
-        let step = f64::from(self.step);
-        let mut value = value;
-        let mut unit = 0;
-        while value.abs() >= step && unit + 1 < self.units.len() {
-            value /= step;
-            unit += 1;
-        }
-        if value.is_finite() {
-            format!("{value:.2}{}", self.units[unit])
-        } else {
-            format!("{}{}", value.to_string().to_ascii_lowercase(), self.units[unit])
-        }
+        readable(value, f64::from(self.step), self.units)
     }
 
     fn texts(&self, values: &ArrayRef) -> Result<ArrayRef> {

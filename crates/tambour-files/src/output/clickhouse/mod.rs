@@ -105,10 +105,12 @@ impl ResultFormat {
             Family::RowBinary => Box::new(binary::RowBinary::new(self.head, columns)),
             Family::Native => Box::new(binary::Native::new(columns)),
             Family::ArrowFile => {
-                return Ok(Box::new(Plain(Box::new(super::columnar::Arrow::new(target, schema)?))));
+                return Ok(Box::new(Plain(Box::new(super::columnar::Arrow::file(
+                    target, schema,
+                )?))));
             }
             Family::ArrowStream => {
-                return Ok(Box::new(Plain(Box::new(super::columnar::Stream::new(
+                return Ok(Box::new(Plain(Box::new(super::columnar::Arrow::stream(
                     target, schema,
                 )?))));
             }

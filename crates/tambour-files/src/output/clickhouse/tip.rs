@@ -1,60 +1,20 @@
 //! The words after a large number, in formats for people: `-- 12.35 million`.
 
-use tambour_function::value::print;
+use tambour_function::value::readable::{QUANTITIES, readable};
 
 /// Numbers up to this one need no words.
 const THRESHOLD: f64 = 1e6;
 /// From this number to the next ClickHouse writes no words.
 const GAP_START: f64 = 1e17;
 const GAP_END: f64 = 18_446_744_073_709_551_615.0;
-/// Numbers from this one on are written with an exponent.
-const FIXED_MAX: f64 = 1e60;
-
-const UNITS: [&str; 22] = [
-    "",
-    " thousand",
-    " million",
-    " billion",
-    " trillion",
-    " quadrillion",
-    " quintillion",
-    " sextillion",
-    " septillion",
-    " octillion",
-    " nonillion",
-    " decillion",
-    " undecillion",
-    " duodecillion",
-    " tredecillion",
-    " quattuordecillion",
-    " quindecillion",
-    " sexdecillion",
-    " septendecillion",
-    " octodecillion",
-    " novemdecillion",
-    " vigintillion",
-];
-
 /// The words for a number as it is written.
 pub(super) fn tip(text: &[u8]) -> Option<String> {
-    let mut value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     let is_in_gap = value.abs() > GAP_START && value.abs() <= GAP_END;
     if !value.is_finite() || value.abs() <= THRESHOLD || is_in_gap {
         return None;
     }
-    let mut unit = 0;
-    while value.abs() >= 1000.0 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let number = if value.abs() < FIXED_MAX {
-        format!("{value:.2}")
-    } else {
-        let mut digits = Vec::new();
-        print::float64(value, &mut digits);
-        String::from_utf8_lossy(&digits).into_owned()
-    };
-    Some(format!(" -- {number}{}", UNITS[unit]))
+    Some(format!(" -- {}", readable(value, 1000.0, &QUANTITIES)))
 }
 
 #[cfg(test)]
