@@ -3,7 +3,7 @@
 use crate::SqlError;
 use crate::describe::{self, TypeName};
 use crate::dialect::{self, Prepared, Task};
-use crate::exec::{self, TambourScanExec};
+use crate::exec;
 use crate::functions;
 use crate::generated;
 use crate::guard;
@@ -19,9 +19,9 @@ use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::common::TableReference;
 use datafusion::config::Dialect;
 use datafusion::error::DataFusionError;
-use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::{SendableRecordBatchStream, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
@@ -98,9 +98,15 @@ impl std::fmt::Debug for Session {
 impl Session {
     /// A session without tables; `system` is there.
     pub fn new(options: &SessionOptions) -> Result<Self, SqlError> {
-        let context = functions::context(config(options), runtime(options)?);
-        functions::register(&context)?;
-        context.register_udf(ScalarUDF::new_from_impl(TypeName::new()));
+        Self::with(options, |builder| builder)
+    }
+    /// The same with what else the engine shall have: a planner for several workers.
+    pub fn with(
+        options: &SessionOptions,
+        add: impl FnOnce(SessionStateBuilder) -> SessionStateBuilder,
+    ) -> Result<Self, SqlError> {
+        let context = functions::context(config(options), runtime(options)?, add);
+        register_functions(&context)?;
         let registry = Registry::default();
         let schema = MemorySchemaProvider::new();
         for kind in system::Kind::ALL {
@@ -112,7 +118,6 @@ impl Session {
             schema.register_table(kind.name().to_owned(), Arc::new(table))?;
         }
         generated::register_tables(&schema)?;
-        generated::register(&context);
         if let Some(catalog) = context.catalog(CATALOG) {
             catalog.register_schema(system::SCHEMA, Arc::new(schema))?;
         }
@@ -274,6 +279,14 @@ impl Session {
     }
 }
 
+/// Adds the functions that plans may call, wherever they run.
+pub(crate) fn register_functions(context: &SessionContext) -> Result<(), SqlError> {
+    functions::register(context)?;
+    context.register_udf(ScalarUDF::new_from_impl(TypeName::new()));
+    generated::register(context);
+    Ok(())
+}
+
 /// ClickHouse shows an interval as a number without its unit, the engine as a text: neither is what was asked for.
 fn check_results(schema: &SchemaRef) -> Result<(), SqlError> {
     if let Some(field) = schema.fields().iter().find(|field| is_lost(field)) {
@@ -323,7 +336,8 @@ fn config(options: &SessionOptions) -> SessionConfig {
     config
 }
 
-fn runtime(options: &SessionOptions) -> Result<Arc<RuntimeEnv>, SqlError> {
+/// Memory and disk for the operators of queries.
+pub fn runtime(options: &SessionOptions) -> Result<Arc<RuntimeEnv>, SqlError> {
     let mut builder = RuntimeEnvBuilder::new();
     if let Some(bytes) = options.memory_bytes {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -409,14 +423,10 @@ impl Execution {
         let mut waiting: Vec<&Arc<dyn ExecutionPlan>> = vec![&self.plan];
         while let Some(plan) = waiting.pop() {
             waiting.extend(plan.children());
-            let Some(scan) = plan.downcast_ref::<TambourScanExec>() else { continue };
-            let metrics = scan.metrics().unwrap_or_default();
-            let count = |value: Option<usize>| value.map_or(0, |value| value as u64);
-            let named = |name| count(metrics.sum_by_name(name).map(|value| value.as_usize()));
-            total.rows += count(metrics.output_rows()) + named(exec::FILTERED);
-            total.bytes += named(exec::DECODED);
-            total.compressed += named(exec::COMPRESSED);
-            let pruned = scan.pruned();
+            let Some((read, pruned)) = exec::read_by(plan.as_ref()) else { continue };
+            total.rows += read.rows;
+            total.bytes += read.bytes;
+            total.compressed += read.compressed;
             total.granules.0 += pruned.granules_total as u64;
             total.granules.1 += pruned.granules_left as u64;
             total.parts.0 += pruned.parts_total as u64;

@@ -4,6 +4,11 @@
 //! scan's; its stream decodes a batch each time it is polled, on the task that polls it: partitions run in parallel because
 //! the engine polls each from its own task.
 
+mod travel;
+
+pub(crate) use travel::read_by;
+pub use travel::{Read, Sent};
+
 use crate::late::{Chooser, Counts, Filters};
 use crate::scan_options::ScanOptions;
 use crate::statistics;
@@ -47,11 +52,13 @@ use tambour_table::{Table, TableError};
 const RUNS_MAX: usize = 64;
 
 /// Metric: bytes read from files.
-pub(crate) const COMPRESSED: &str = "bytes_compressed";
+const COMPRESSED: &str = "bytes_compressed";
 /// Metric: bytes after decompression.
-pub(crate) const DECODED: &str = "bytes_decoded";
+const DECODED: &str = "bytes_decoded";
 /// Metric: rows that were read and dropped by a filter.
-pub(crate) const FILTERED: &str = "rows_filtered";
+const FILTERED: &str = "rows_filtered";
+/// Metric: partitions that were read to their end.
+const ENDED: &str = "partitions_ended";
 /// Metric: granules that a filter from above left out.
 const SKIPPED: &str = "granules_skipped";
 /// Batches without a row after which others may run.
@@ -309,6 +316,7 @@ impl ExecutionPlan for TambourScanExec {
             baseline: BaselineMetrics::new(&self.metrics, partition),
             compressed: MetricBuilder::new(&self.metrics).counter(COMPRESSED, partition),
             decoded: MetricBuilder::new(&self.metrics).counter(DECODED, partition),
+            ended: MetricBuilder::new(&self.metrics).counter(ENDED, partition),
         };
         Ok(Box::pin(cooperative(stream)))
     }
@@ -458,6 +466,7 @@ struct ScanStream {
     baseline: BaselineMetrics,
     compressed: Count,
     decoded: Count,
+    ended: Count,
 }
 
 enum State {
@@ -521,6 +530,7 @@ impl ScanStream {
                 (Some(batch), Some(gathered)) => gathered.push_batch(batch)?,
                 (None, gathered) => {
                     self.state = State::Done;
+                    self.ended.add(1);
                     if let Some(gathered) = gathered {
                         gathered.finish_buffered_batch()?;
                     }

@@ -24,6 +24,7 @@ mod results;
 pub mod scan_options;
 mod statistics;
 pub mod system;
+pub mod travel;
 mod unknown;
 mod write;
 

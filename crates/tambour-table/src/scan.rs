@@ -6,6 +6,7 @@
 mod location;
 mod pruning;
 mod reader;
+mod share;
 
 pub use reader::{ScanFilter, ScanReader};
 

@@ -309,13 +309,17 @@ fn ieee(left: &Expr, operator: Operator, right: &Expr) -> Expr {
 
 /// A comparison of floats as the processor makes it.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Ieee {
+pub(super) struct Ieee {
     operator: Operator,
     signature: Signature,
 }
 
 impl Ieee {
-    fn new(operator: Operator) -> Self {
+    /// Which comparison it is.
+    pub(super) fn operator(&self) -> Operator {
+        self.operator
+    }
+    pub(super) fn new(operator: Operator) -> Self {
         Self { operator, signature: Signature::any(2, Volatility::Immutable) }
     }
     #[expect(clippy::float_cmp, reason = "it is the comparison")]

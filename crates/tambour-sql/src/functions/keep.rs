@@ -579,9 +579,13 @@ pub(super) struct Typed {
 impl Typed {
     /// An expression with this type, or a Nullable of it.
     pub(super) fn call(expr: Expr, data_type: &DataType) -> Expr {
-        let signature = Signature::any(1, Volatility::Immutable);
-        let typed = Self { data_type: data_type.to_string(), signature };
-        ScalarUDF::new_from_impl(typed).call(vec![expr])
+        ScalarUDF::new_from_impl(Self::new(data_type.to_string())).call(vec![expr])
+    }
+    pub(super) fn new(data_type: String) -> Self {
+        Self { data_type, signature: Signature::any(1, Volatility::Immutable) }
+    }
+    pub(super) fn data_type(&self) -> &str {
+        &self.data_type
     }
 }
 

@@ -21,6 +21,7 @@ mod quantile;
 mod readable;
 mod scalar;
 mod shown;
+pub(crate) mod travel;
 mod tuple;
 
 pub(crate) use joined::Strictness;
@@ -34,8 +35,13 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 use tambour_function as function;
 
-/// A context with the operators. They are asked before DataFusion's planners, which would take subscripts.
-pub(crate) fn context(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionContext {
+/// A context with the operators. They are asked before DataFusion's planners, which would take subscripts. What else the
+/// session shall have is added at the end.
+pub(crate) fn context(
+    config: SessionConfig,
+    runtime: Arc<RuntimeEnv>,
+    add: impl FnOnce(SessionStateBuilder) -> SessionStateBuilder,
+) -> SessionContext {
     let mut builder = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
@@ -44,7 +50,7 @@ pub(crate) fn context(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> Sessio
     if let Some(planners) = builder.expr_planners() {
         planners.insert(0, Arc::new(operators::Operators));
     }
-    SessionContext::new_with_state(builder.build())
+    SessionContext::new_with_state(add(builder).build())
 }
 
 /// Adds all functions to a context.

@@ -12,11 +12,12 @@ use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// A form.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum Order {
     /// Floats as integers, NaNs below all others.
     NanLeast,
@@ -181,9 +182,15 @@ pub(super) fn numbers(data_type: &DataType) -> Option<Vec<(String, i16)>> {
 
 /// The function.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Ordered {
+pub(super) struct Ordered {
     order: Order,
     signature: Signature,
+}
+
+impl Ordered {
+    pub(super) fn order(&self) -> &Order {
+        &self.order
+    }
 }
 
 impl ScalarUDFImpl for Ordered {

@@ -123,7 +123,11 @@ pub(crate) struct GroupsExec {
 }
 
 impl GroupsExec {
-    fn new(stock: Arc<AggregateExec>) -> Self {
+    /// The engine's operator for the same.
+    pub(crate) fn stock(&self) -> &Arc<AggregateExec> {
+        &self.stock
+    }
+    pub(crate) fn new(stock: Arc<AggregateExec>) -> Self {
         let count = stock.input().output_partitioning().partition_count();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(stock.schema()),

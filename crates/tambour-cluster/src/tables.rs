@@ -1,0 +1,68 @@
+//! The tables that a worker opens: below its root only.
+
+use datafusion::common::{Result, exec_datafusion_err, exec_err};
+use datafusion::error::DataFusionError;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tambour_table::Table;
+use tambour_table::scan::Scan;
+
+/// Tables that are kept open at most; beyond, all are let go.
+const OPEN_MAX: usize = 256;
+
+/// Tables below a directory.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    root: PathBuf,
+    open: Mutex<HashMap<PathBuf, Arc<Table>>>,
+}
+
+impl Tables {
+    /// Below a directory that is there.
+    pub(crate) fn below(root: &Path) -> std::io::Result<Self> {
+        let root = root.canonicalize()?;
+        if !root.is_dir() {
+            return Err(std::io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { root, open: Mutex::default() })
+    }
+    /// The directory.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+    /// The table of a scan, with exactly the parts that the scan names.
+    pub(crate) fn open(&self, scan: &Scan) -> Result<Arc<Table>> {
+        let external = |error| DataFusionError::External(Box::new(error));
+        let path = self.allowed(&scan.directory().map_err(external)?)?;
+        let known = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
+        if let Some(table) = known
+            && scan.check(&table).is_ok()
+        {
+            return Ok(table);
+        }
+        // It has changed since, or was never open.
+        let table = Arc::new(Table::open(&path).map_err(external)?);
+        scan.check(&table).map_err(external)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= OPEN_MAX {
+            open.clear();
+        }
+        open.insert(path, Arc::clone(&table));
+        Ok(table)
+    }
+    /// The path without links and dots, if it is below the root.
+    fn allowed(&self, path: &Path) -> Result<PathBuf> {
+        let found = path
+            .canonicalize()
+            .map_err(|error| exec_datafusion_err!("{}: {error}", path.display()))?;
+        if !found.starts_with(&self.root) {
+            return exec_err!(
+                "{} is not below {}, the root of this worker",
+                path.display(),
+                self.root.display()
+            );
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,162 @@
+//! The worker's side: a server that runs parts of plans over tables below a directory.
+
+use crate::channel::{Connections, KEEP_ALIVE};
+use crate::codec::Codec;
+use crate::error::ClusterError;
+use crate::guard::Guard;
+use crate::tables::Tables;
+use crate::wire::{Token, accept, introduction};
+use datafusion::common::exec_datafusion_err;
+use datafusion::execution::SessionState;
+use datafusion_distributed::{
+    DistributedExt, Worker, WorkerPlanRewriteHandler, WorkerQueryContext,
+};
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tambour_sql::SessionOptions;
+use tambour_sql::context::runtime;
+use tambour_sql::scan_options::ScanOptions;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+
+/// Bytes of a request at most; answers have no limit.
+const REQUEST_BYTES_MAX: usize = 128 << 20;
+/// How long a worker that stops waits for its streams to end.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How a worker runs.
+#[derive(Clone, Debug)]
+pub struct WorkerOptions {
+    /// Where it listens: `host:port`; port 0 takes a free one.
+    pub listen: String,
+    /// The directory below which it opens tables.
+    pub root: PathBuf,
+    /// Bytes that the operators of all queries together may hold before they spill; `None`: no limit.
+    pub memory_bytes: Option<u64>,
+    /// Threads, for what it says of itself; the runtime in which it runs has them.
+    pub threads: usize,
+    /// What coordinators must know.
+    pub token: Option<String>,
+}
+
+/// A worker that listens.
+pub struct Served {
+    listener: tokio::net::TcpListener,
+    address: SocketAddr,
+    worker: Worker,
+    tables: Arc<Tables>,
+    guard: Guard,
+}
+
+impl std::fmt::Debug for Served {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Served").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Listens. Nothing is answered before [`Served::run`].
+pub async fn serve(options: &WorkerOptions) -> Result<Served, ClusterError> {
+    serve_with(options, None).await
+}
+
+/// The same with something that changes plans before the guard is put around them.
+pub(crate) async fn serve_with(
+    options: &WorkerOptions,
+    before: Option<Arc<dyn WorkerPlanRewriteHandler>>,
+) -> Result<Served, ClusterError> {
+    let root_error = |cause| ClusterError::Root { root: options.root.display().to_string(), cause };
+    let tables = Arc::new(Tables::below(&options.root).map_err(root_error)?);
+    let token = match options.token.as_deref().map(Token::new) {
+        Some(None) => {
+            let problem = "the token is empty or has other than printable ASCII".to_owned();
+            return Err(ClusterError::Workers { problem });
+        }
+        token => token.flatten(),
+    };
+    let listen_error = |cause| ClusterError::Listen { address: options.listen.clone(), cause };
+    let listener = tokio::net::TcpListener::bind(&options.listen).await.map_err(listen_error)?;
+    let address = listener.local_addr().map_err(listen_error)?;
+    if !address.ip().is_loopback() && token.is_none() {
+        return Err(ClusterError::Open { address });
+    }
+    let guard = Guard { before, ..Guard::default() };
+    let resources = runtime(&SessionOptions {
+        memory_bytes: options.memory_bytes,
+        ..SessionOptions::default()
+    })?;
+    let sessions = Sessions {
+        token: token.clone(),
+        tables: Arc::clone(&tables),
+        guard: guard.clone(),
+        connections: Connections::with_token(token),
+    };
+    let worker = Worker::from_session_builder(move |context: WorkerQueryContext| {
+        let state = sessions.state(context);
+        async move { state }
+    })
+    .with_runtime_env(resources)
+    .with_version(introduction(&tables.root().display().to_string(), options.threads));
+    Ok(Served { listener, address, worker, tables, guard })
+}
+
+/// What the session of every query has.
+struct Sessions {
+    token: Option<Token>,
+    tables: Arc<Tables>,
+    guard: Guard,
+    connections: Connections,
+}
+
+impl Sessions {
+    fn state(&self, context: WorkerQueryContext) -> datafusion::error::Result<SessionState> {
+        let WorkerQueryContext { mut builder, headers } = context;
+        let config = builder.config().get_or_insert_default();
+        config.options_mut().extensions.insert(ScanOptions::default());
+        accept(&headers, self.token.as_ref(), config)?;
+        let builder = builder
+            .with_distributed_user_codec(Codec { tables: Some(Arc::clone(&self.tables)) })
+            .with_distributed_channel_resolver(self.connections.clone())
+            .with_distributed_worker_plan_rewrite_handler(self.guard.clone());
+        tambour_sql::travel::session(builder).map_err(|error| exec_datafusion_err!("{error}"))
+    }
+}
+
+impl Served {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+    /// The directory below which it opens tables.
+    pub fn root(&self) -> &Path {
+        self.tables.root()
+    }
+    /// Answers until `stop` is ready; then running queries get an error, and it ends.
+    pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), ClusterError> {
+        let incoming = TcpIncoming::from(self.listener).with_nodelay(Some(true));
+        let service = self.worker.into_worker_server().max_decoding_message_size(REQUEST_BYTES_MAX);
+        let (sender, stopped) = tokio::sync::oneshot::channel::<()>();
+        let server = Server::builder()
+            .http2_keepalive_interval(Some(KEEP_ALIVE))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE))
+            .add_service(service)
+            .serve_with_incoming_shutdown(incoming, async {
+                // Either it is sent or nobody can send it any more.
+                let _ = stopped.await;
+            });
+        let mut server = std::pin::pin!(server);
+        let ended = tokio::select! {
+            ended = &mut server => ended,
+            () = stop => {
+                self.guard.is_stopping.store(true, Ordering::Relaxed);
+                let _ = sender.send(());
+                // Who does not take the error in time finds the connection closed.
+                tokio::time::timeout(PATIENCE, server).await.unwrap_or(Ok(()))
+            }
+        };
+        ended.map_err(|error| ClusterError::Server { problem: error.to_string() })
+    }
+}

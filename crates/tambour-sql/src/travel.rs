@@ -1,0 +1,45 @@
+//! What a plan needs to run in another process: the same functions and settings there, and the nodes and functions of ours in
+//! a form that can be sent. Whatever has no such form must not be sent.
+
+use crate::SqlError;
+use crate::context::register_functions;
+use crate::functions::travel;
+use crate::groups::GroupsExec;
+use crate::scan_options::ScanOptions;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::ScalarUDF;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::prelude::SessionContext;
+use std::sync::Arc;
+
+/// A session for parts of plans: all functions and settings, no tables.
+pub fn session(mut builder: SessionStateBuilder) -> Result<SessionState, SqlError> {
+    let config = builder.config().get_or_insert_default();
+    if config.options().extensions.get::<ScanOptions>().is_none() {
+        config.options_mut().extensions.insert(ScanOptions::default());
+    }
+    let context = SessionContext::new_with_state(builder.build());
+    register_functions(&context)?;
+    Ok(context.state())
+}
+
+/// The form of a function that was made for one query; `None` of those that sessions have by name.
+pub fn function_text(function: &ScalarUDF) -> Option<String> {
+    travel::text_of(function)
+}
+
+/// The function of such a form.
+pub fn function_of(text: &str) -> Option<ScalarUDF> {
+    travel::function_of(text)
+}
+
+/// The engine's operator that a partial aggregate with groups by position stands for; `None` of other nodes.
+pub fn groups_stock(node: &dyn ExecutionPlan) -> Option<&Arc<AggregateExec>> {
+    node.downcast_ref::<GroupsExec>().map(GroupsExec::stock)
+}
+
+/// A partial aggregate with groups by position instead of the engine's operator.
+pub fn groups_over(stock: Arc<AggregateExec>) -> Arc<dyn ExecutionPlan> {
+    Arc::new(GroupsExec::new(stock))
+}
