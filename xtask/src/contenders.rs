@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Libraries that only benchmarks and laws may link.
-const CONTENDERS: [&str; 15] = [
+const CONTENDERS: [&str; 14] = [
     "bitpacking",
     "density-rs",
     "fastpfor",
@@ -13,7 +13,6 @@ const CONTENDERS: [&str; 15] = [
     "lz4",
     "lz4-sys",
     "lzokay",
-    "prost",
     "rocksdb",
     "streamvbyte64",
     "tpchgen",

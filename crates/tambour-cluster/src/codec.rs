@@ -184,10 +184,10 @@ impl Codec {
             vec![Arc::clone(input)],
             ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
         )?;
-        match stock.downcast_ref::<AggregateExec>() {
-            Some(stock) => Ok(travel::groups_over(Arc::new(stock.clone()))),
-            None => exec_err!("an aggregate was expected, not {}", stock.name()),
+        if let Some(stock) = stock.downcast_ref::<AggregateExec>() {
+            return Ok(travel::groups_over(Arc::new(stock.clone())));
         }
+        exec_err!("an aggregate was expected, not {}", stock.name())
     }
 }
 

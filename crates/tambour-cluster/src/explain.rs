@@ -1,6 +1,5 @@
 //! EXPLAIN of plans for several workers: the stages, and which worker reads which parts.
 
-use datafusion::common::Result;
 use datafusion::common::display::{PlanType, StringifiedPlan};
 use datafusion::logical_expr::{Explain, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
@@ -13,12 +12,12 @@ pub(crate) fn explained(
     explain: &Explain,
     logical: &LogicalPlan,
     physical: &Arc<dyn ExecutionPlan>,
-) -> Result<Arc<dyn ExecutionPlan>> {
+) -> Arc<dyn ExecutionPlan> {
     let text = display_plan_ascii(physical.as_ref(), false);
     let plans = vec![
         StringifiedPlan::new(PlanType::FinalLogicalPlan, logical.display_indent().to_string()),
         StringifiedPlan::new(PlanType::FinalPhysicalPlan, text),
     ];
     let schema = Arc::clone(explain.schema.inner());
-    Ok(Arc::new(ExplainExec::new(schema, plans, explain.verbose)))
+    Arc::new(ExplainExec::new(schema, plans, explain.verbose))
 }

@@ -39,7 +39,7 @@ impl QueryPlanner for Planner {
             if !is_divided(&physical) {
                 return DefaultPhysicalPlanner::default().create_physical_plan(plan, state).await;
             }
-            return explain::explained(explain, &explain.plan, &physical);
+            return Ok(explain::explained(explain, &explain.plan, &physical));
         }
         self.plan(plan, state).await
     }

@@ -115,8 +115,8 @@ async fn value(subquery: &Subquery, state: &SessionState, plans: &dyn Plans) -> 
 
 /// The state that a planner is handed.
 pub(crate) fn state_of(session: &dyn Session) -> Result<&SessionState> {
-    match session.as_any().downcast_ref::<SessionState>() {
-        Some(state) => Ok(state),
-        None => exec_err!("the planner for several workers takes a session of its own"),
+    if let Some(state) = session.as_any().downcast_ref::<SessionState>() {
+        return Ok(state);
     }
+    exec_err!("the planner for several workers takes a session of its own")
 }

@@ -1,4 +1,4 @@
-//! Faults that only code inside can make: a panic in the scan of a worker, bytes that are no plan.
+//! Faults that only code inside can make: a panic in the scan of a worker, bytes that are not a plan.
 
 use crate::codec::Codec;
 use crate::guard::Guard;

@@ -157,7 +157,7 @@ impl TambourScanExec {
         scans.into_iter().map(share).collect()
     }
 
-    /// Rows that all shares together may read; `None` of a scan that is no share.
+    /// Rows that all shares together may read; `None` of a scan that is not a share.
     pub fn planned_together(&self) -> Option<u64> {
         self.metrics.clone_inner().sum_by_name(PLANNED).map(|rows| rows.as_usize() as u64)
     }

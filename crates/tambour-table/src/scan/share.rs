@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn every_granule_is_placed_once_and_the_load_is_bounded() {
         let even = [100_u64; 10];
-        let parts: Vec<&[u64]> = (0..40).map(|part| &even[..1 + part % 10]).collect();
+        let parts: Vec<&[u64]> = (0..40).map(|part| &even[..=(part % 10)]).collect();
         for count in [1, 2, 4, 7] {
             let scan = scan(&parts);
             let placed = scan.placed(&workers(count), &parts);
