@@ -1,10 +1,14 @@
 //! What may be written on the command line: every command and flag with its help. Data only; `command` acts on it.
 
+#[cfg(feature = "cluster")]
+mod cluster;
 mod files;
 mod messages;
 mod streams;
 mod tables;
 
+#[cfg(feature = "cluster")]
+pub(crate) use cluster::*;
 pub(crate) use files::*;
 pub(crate) use messages::*;
 pub(crate) use streams::*;
@@ -92,6 +96,8 @@ pub(crate) enum Command {
     Import(Box<ImportArguments>),
     Export(ExportArguments),
     Sql(SqlArguments),
+    #[cfg(feature = "cluster")]
+    Worker(WorkerArguments),
     Optimize(OptimizeArguments),
     Salvage(SalvageArguments),
     Recompress(RecompressArguments),

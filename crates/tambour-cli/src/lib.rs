@@ -49,6 +49,8 @@ fn command_of(command: Command, console: Console) -> anyhow::Result<()> {
         Command::Import(arguments) => command::import::run(&arguments, console),
         Command::Export(arguments) => command::export::run(&arguments, console),
         Command::Sql(arguments) => command::sql::run(arguments, console),
+        #[cfg(feature = "cluster")]
+        Command::Worker(arguments) => command::worker::run(&arguments, console),
         Command::Optimize(arguments) => command::optimize::run(&arguments, console),
         Command::Salvage(arguments) => command::salvage::run(&arguments, console),
         Command::Recompress(arguments) => command::recompress::run(&arguments, console),
@@ -103,6 +105,8 @@ fn wants_json(command: &Command) -> bool {
         },
         Command::Bench(arguments) => arguments.words.iter().any(|word| word == "--json"),
         Command::Pages(arguments) => arguments.action.json(),
+        #[cfg(feature = "cluster")]
+        Command::Worker(_) => false,
         Command::Sql(_) | Command::AttachScript(_) | Command::Completions(_) | Command::Man(_) => {
             false
         }

@@ -3,6 +3,8 @@
 #[cfg(feature = "files")]
 use crate::{ExportError, ImportError};
 use std::error::Error as StdError;
+#[cfg(feature = "cluster")]
+use tambour_cluster::ClusterError;
 use tambour_codec::frame::FrameError;
 use tambour_codec::{CodecError, Kind};
 #[cfg(feature = "files")]
@@ -83,6 +85,10 @@ pub enum Error {
     #[cfg(feature = "sql")]
     #[error(transparent)]
     Sql(#[from] SqlError),
+    /// Of a cluster.
+    #[cfg(feature = "cluster")]
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     /// The threads of a query cannot be started.
     #[cfg(feature = "sql")]
     #[error("cannot start the threads of a query")]
@@ -136,6 +142,8 @@ impl Error {
             Self::Export(error) => error.kind(),
             #[cfg(feature = "sql")]
             Self::Sql(error) => error.kind(),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(error) => error.kind(),
             #[cfg(feature = "sql")]
             Self::Runtime { .. } => Kind::Io,
             Self::Interrupted => Kind::Interrupted,
@@ -194,6 +202,8 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
         error,
         #[cfg(feature = "sql")]
         SqlError,
+        #[cfg(feature = "cluster")]
+        ClusterError,
         #[cfg(feature = "tables")]
         TableError,
         #[cfg(feature = "records")]

@@ -32,13 +32,14 @@
 //! |---|---|---|
 //! | columns | [`import`](fn@import), [`Table`], [`Insert`] | `files`, `tables` |
 //! | queries | [`fn@sql`], [`Session`] | `sql` |
+//! | queries over several workers | `Cluster` | `cluster` |
 //! | small records | [`RecordStore`] | `records` |
 //! | pages of a database | [`PageStore`] | `pages` |
 //! | messages of many connections | [`MessageCodec`] | `messages` |
 //! | LZ4 blocks, compressed streams | [`lz4`], [`frame`] | |
 //! | integers and hashes | [`varint`], [`integer`], [`hash`] | |
 //!
-//! All features are on by default. With `default-features = false, features = ["pages"]` there is neither Arrow nor Parquet
+//! All features but `cluster` are on by default. With `default-features = false, features = ["pages"]` there is neither Arrow nor Parquet
 //! nor DataFusion. Arrow is re-exported as [`arrow_array`] and [`arrow_schema`], in the version that batches have here.
 //!
 //! # Records, pages, messages
@@ -107,6 +108,8 @@
 
 #[cfg(feature = "tables")]
 mod attach;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 mod error;
 #[cfg(feature = "files")]
 mod export;
@@ -123,6 +126,8 @@ mod snapshot;
 
 #[cfg(feature = "tables")]
 pub use attach::AttachOptions;
+#[cfg(feature = "cluster")]
+pub use cluster::{Cluster, LocalCluster};
 pub use error::{Error, chain, kind_of, kind_of_link, place_of};
 #[cfg(feature = "files")]
 pub use export::{ExportError, ExportOptions, ExportProgress};

@@ -281,4 +281,8 @@ pub(crate) struct SqlArguments {
     /// Give the same result every time: rows in the same order, by the same path through the decoders
     #[arg(long)]
     pub(crate) deterministic: bool,
+    /// Run queries on several workers.
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) cluster: super::ClusterArguments,
 }

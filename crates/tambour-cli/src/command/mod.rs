@@ -21,6 +21,8 @@ pub(crate) mod sql;
 mod stream;
 pub(crate) mod target;
 pub(crate) mod verify;
+#[cfg(feature = "cluster")]
+pub(crate) mod worker;
 
 use crate::cli::{DialectName, FileFormat, Goal, StreamFormat, StringsName};
 use tambour::codec::choose::Objective;

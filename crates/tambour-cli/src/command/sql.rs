@@ -154,14 +154,18 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
     if arguments.deterministic {
         kernels::be_deterministic();
     }
-    let session = Session::new(&SessionOptions {
+    let options = SessionOptions {
         threads,
         memory_bytes: memory(arguments),
         deterministic: arguments.deterministic,
         binary_strings: arguments.strings == StringsName::Binary,
         write: arguments.write,
         ..SessionOptions::default()
-    })?;
+    };
+    #[cfg(feature = "cluster")]
+    let session = super::worker::session(&arguments.cluster, &options)?;
+    #[cfg(not(feature = "cluster"))]
+    let session = Session::new(&options)?;
     outside::register(&session, threads);
     for Named { name, path } in tables {
         if RecordStore::is_at(storage::disk().as_ref(), path) {

@@ -28,7 +28,7 @@ pub(super) enum After {
 }
 
 /// The commands, for completion and help.
-pub(super) const DIRECTIVES: [(&str, &str); 8] = [
+pub(super) const DIRECTIVES: [(&str, &str); 9] = [
     (".help", "this list"),
     (".tables", "the tables; also \\d"),
     (".schema [TABLE]", "columns or statement of a table; also \\d TABLE"),
@@ -36,6 +36,7 @@ pub(super) const DIRECTIVES: [(&str, &str); 8] = [
     (".mode [FORMAT]", "table, vertical, csv, tsv, json, jsonl, markdown"),
     (".open DIRECTORY", "one more table"),
     (".timer on|off", "the line with time and speed"),
+    (".workers", "the workers of --workers: version, threads, root"),
     (".exit", "leave; also exit, quit, \\q, Ctrl-D"),
 ];
 
@@ -61,6 +62,7 @@ pub(super) fn run(text: &str, session: &Session, settings: &mut Settings) -> any
         ".functions" => functions(session, argument)?,
         ".mode" => mode(argument, settings)?,
         ".open" => open(session, argument)?,
+        ".workers" => workers(session)?,
         ".timer" => settings.timing = argument != "off",
         _ => {
             return Err(Failure::Usage(format!("{word}: unknown command; .help lists them")).into());
@@ -106,6 +108,31 @@ fn tables(session: &Session) -> anyhow::Result<()> {
         ]);
     }
     print(&grid)
+}
+
+/// What the workers say of themselves, now.
+#[cfg(feature = "cluster")]
+fn workers(session: &Session) -> anyhow::Result<()> {
+    let Some(cluster) = tambour::Cluster::of(session) else { return no_workers() };
+    let mut grid = Grid::new(vec![
+        Heading::text("worker"),
+        Heading::text("version"),
+        Heading::number("threads"),
+        Heading::text("root"),
+    ]);
+    for worker in cluster.workers()? {
+        grid.push([worker.address, worker.version, worker.threads.to_string(), worker.root]);
+    }
+    print(&grid)
+}
+
+#[cfg(not(feature = "cluster"))]
+fn workers(_session: &Session) -> anyhow::Result<()> {
+    no_workers()
+}
+
+fn no_workers() -> anyhow::Result<()> {
+    Err(Failure::NotFound("no workers: start the shell with --workers".to_owned()).into())
 }
 
 fn schema(session: &Session, name: &str) -> anyhow::Result<()> {

@@ -26,3 +26,5 @@ mod results;
 mod support;
 #[cfg(test)]
 mod usage;
+#[cfg(all(test, feature = "cluster"))]
+mod workers;

@@ -1,0 +1,50 @@
+//! What may be written of workers.
+
+use crate::argument::{ByteSize, thread_count};
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+
+/// The workers of a query.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ClusterArguments {
+    /// Run queries on these workers (`tambour worker`), which see the same directories [default: those of TAMBOUR_WORKERS]
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', help_heading = "Workers")]
+    pub(crate) workers: Vec<String>,
+    /// A file with the token that the workers ask for
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        help_heading = "Workers"
+    )]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+/// Run parts of other processes' queries
+///
+/// Waits for `tambour sql --workers` and reads the tables below a directory for it, until it gets SIGTERM or Ctrl-C. Without
+/// --token-file it listens on this machine only. What travels is not encrypted.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  tambour worker --listen 127.0.0.1:7100 --root /data &
+  tambour worker --listen 127.0.0.1:7101 --root /data &
+  tambour sql /data/hits --workers 127.0.0.1:7100,127.0.0.1:7101 \\
+    'SELECT count() FROM hits'")]
+pub(crate) struct WorkerArguments {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7100")]
+    pub(crate) listen: String,
+    /// Tables below this directory are read, no others
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) root: PathBuf,
+    /// Memory for sorts, joins and groups of all queries, which go to temporary files past it [default: half of the machine's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<ByteSize>,
+    /// Threads [default: all processors]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
+    pub(crate) threads: Option<usize>,
+    /// A file with a token that queries must bring
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
+}

@@ -1,0 +1,101 @@
+//! `tambour worker`: a server for parts of queries; and sessions that use such servers.
+
+use super::threads;
+use crate::argument::ByteSize;
+use crate::cli::{ClusterArguments, WorkerArguments};
+use crate::exit::Failure;
+use crate::output::Console;
+use anyhow::Context;
+use std::io::Write;
+use std::path::Path;
+use tambour::Cluster;
+use tambour::cluster::{ClusterOptions, WorkerOptions, serve};
+use tambour::sql::{Session, SessionOptions};
+use tambour_report::machine;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Listens until it is told to stop.
+pub(crate) fn run(arguments: &WorkerArguments, console: Console) -> anyhow::Result<()> {
+    let threads = threads(arguments.threads);
+    let memory_bytes = match arguments.memory {
+        Some(ByteSize(bytes)) => Some(bytes),
+        None => Some(machine::total_memory() / 2).filter(|&bytes| bytes > 0),
+    };
+    let options = WorkerOptions {
+        listen: arguments.listen.clone(),
+        root: arguments.root.clone(),
+        memory_bytes,
+        threads,
+        token: arguments.token_file.as_deref().map(token).transpose()?,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_name("worker")
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let served = serve(&options).await?;
+        // Scripts wait for this line.
+        let mut target = std::io::stdout().lock();
+        writeln!(
+            target,
+            "listening on {}, root {}, {threads} threads",
+            served.address(),
+            served.root().display()
+        )?;
+        target.flush()?;
+        drop(target);
+        let stop = async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        served.run(stop).await?;
+        console.note("stopped");
+        anyhow::Ok(())
+    })?;
+    // What still computes for a query that is gone need not be waited for.
+    runtime.shutdown_background();
+    Ok(())
+}
+
+/// A session for queries on workers, if there are any, or here.
+pub(crate) fn session(
+    arguments: &ClusterArguments,
+    options: &SessionOptions,
+) -> anyhow::Result<Session> {
+    let Some(cluster) = connect(arguments)? else { return Ok(Session::new(options)?) };
+    if options.write {
+        let what = "--write does not go with --workers: change tables without them";
+        return Err(Failure::Usage(what.to_owned()).into());
+    }
+    if options.deterministic {
+        let what = "--deterministic does not go with --workers: they end in any order";
+        return Err(Failure::Usage(what.to_owned()).into());
+    }
+    Ok(cluster.session(options)?)
+}
+
+fn connect(arguments: &ClusterArguments) -> anyhow::Result<Option<Cluster>> {
+    let mut workers = arguments.workers.clone();
+    if workers.is_empty() {
+        let named = std::env::var(WORKERS).unwrap_or_default();
+        workers = named.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    }
+    if workers.is_empty() {
+        return Ok(None);
+    }
+    let token = arguments.token_file.as_deref().map(token).transpose()?;
+    let options = ClusterOptions { token, ..ClusterOptions::default() };
+    Ok(Some(Cluster::connect_with(&workers, &options)?))
+}
+
+/// The environment variable that has workers where `--workers` is not given.
+const WORKERS: &str = "TAMBOUR_WORKERS";
+
+fn token(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}

@@ -1,0 +1,169 @@
+//! Workers as processes of their own: one answer, and an error with a name when one is killed, frozen or stopped.
+
+use super::support::{Run, Sandbox};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Seconds that an error may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A worker that ends with the test.
+struct Worker {
+    process: Child,
+    address: String,
+}
+
+impl Worker {
+    fn start(sandbox: &Sandbox, more: &[&str]) -> Self {
+        let mut arguments =
+            vec!["worker", "--listen", "127.0.0.1:0", "--root", ".", "--threads", "1"];
+        arguments.extend(more);
+        let mut command = sandbox.command(&arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().expect("the worker starts");
+        let mut line = String::new();
+        let output = process.stdout.take().expect("its output is a pipe");
+        BufReader::new(output).read_line(&mut line).expect("it says where it listens");
+        let address = line.split([' ', ',']).nth(2).unwrap_or_default().to_owned();
+        assert!(line.starts_with("listening on 127.0.0.1:"), "{line}");
+        Self { process, address }
+    }
+    fn signal(&self, signal: &str) {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A table with enough rows for workers, in two parts.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for part in 0..2_u32 {
+        let mut csv = String::from("id,k,name\n");
+        for row in 0..60_000_u32 {
+            let id = part * 60_000 + row;
+            csv += &format!("{id},{},name {}\n", id % 1000, id % 7919);
+        }
+        sandbox.file(&format!("{part}.csv"), csv);
+    }
+    sandbox.run(&["import", "0.csv", "--into", "t", "--order-by", "id"]).expect(0);
+    sandbox.run(&["import", "1.csv", "--into", "t", "--append"]).expect(0);
+    sandbox
+}
+
+fn both(workers: &[Worker]) -> String {
+    workers.iter().map(|worker| worker.address.as_str()).collect::<Vec<_>>().join(",")
+}
+
+const QUERY: &str = "SELECT k, count() AS c, max(name) FROM t GROUP BY k ORDER BY k LIMIT 20";
+/// A query that takes much longer than the test waits before it disturbs a worker.
+const LONG: &str = "SELECT count() FROM t a JOIN t b ON a.k = b.k JOIN t c ON b.k = c.k \
+    WHERE cityHash64(a.name, b.name, c.name) % 1000003 = 5";
+
+/// Runs a long query, disturbs a worker while it runs, and looks at the error.
+#[track_caller]
+fn disturbed(disturb: impl Fn(&Worker), expected: &[&str]) {
+    let sandbox = sandbox();
+    let workers = [Worker::start(&sandbox, &[]), Worker::start(&sandbox, &[])];
+    let list = both(&workers);
+    let mut command = sandbox.command(&["sql", "t", "--workers", &list, LONG]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let query = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    let start = Instant::now();
+    disturb(&workers[1]);
+    let run = finished(query);
+    assert!(start.elapsed() < PATIENCE, "{:?}: {run:?}", start.elapsed());
+    let run = run.expect(1).says(expected);
+    assert!(run.stderr.contains("worker 127.0.0.1:"), "{}", run.stderr);
+    assert_eq!(run.stdout, "");
+    // Without it there is an answer.
+    let alone = sandbox.run(&["sql", "t", "--workers", &workers[0].address, QUERY]).expect(0);
+    assert_eq!(alone.stdout.lines().count(), 20);
+}
+
+fn finished(process: Child) -> Run {
+    let Output { status, stdout, stderr } = process.wait_with_output().unwrap();
+    Run {
+        code: status.code(),
+        stdout: String::from_utf8(stdout).unwrap(),
+        stderr: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+#[test]
+fn workers_answer_as_one_process_and_are_counted() {
+    let sandbox = sandbox();
+    let workers: Vec<Worker> = (0..4).map(|_| Worker::start(&sandbox, &[])).collect();
+    for query in
+        [QUERY, "SELECT sum(id), min(name) FROM t", "SELECT id FROM t WHERE k = 3 ORDER BY id"]
+    {
+        let here = sandbox.run(&["sql", "t", query, "--stats"]).expect(0);
+        for count in [1, 2, 4] {
+            let list = both(&workers[..count]);
+            let there = sandbox.run(&["sql", "t", "--workers", &list, query, "--stats"]).expect(0);
+            assert_eq!(there.stdout, here.stdout, "{count}: {query}");
+            assert!(there.stderr.contains("Read 2 of 2 parts"), "{}", there.stderr);
+        }
+    }
+    let mut command = sandbox.command(&["sql", "t", "EXPLAIN SELECT sum(id) FROM t"]);
+    command.env("TAMBOUR_WORKERS", both(&workers[..2]));
+    let plan = Sandbox::run_command(command).expect(0).stdout;
+    assert!(plan.contains("Stage 1") && plan.contains("tasks=2"), "{plan}");
+}
+
+#[test]
+fn a_killed_worker_is_an_error() {
+    disturbed(|worker| worker.signal("-KILL"), &[]);
+}
+
+#[test]
+fn a_frozen_worker_is_an_error() {
+    disturbed(|worker| worker.signal("-STOP"), &[]);
+}
+
+#[test]
+fn a_worker_that_is_told_to_stop_says_so() {
+    disturbed(|worker| worker.signal("-TERM"), &[]);
+    let sandbox = sandbox();
+    let mut worker = Worker::start(&sandbox, &[]);
+    worker.signal("-TERM");
+    assert!(worker.process.wait().unwrap().success());
+}
+
+#[test]
+fn dead_addresses_tokens_and_flags() {
+    let sandbox = sandbox();
+    sandbox.file("token", "sesame\n");
+    sandbox.file("other", "Sesame\n");
+    let worker = Worker::start(&sandbox, &["--token-file", "token"]);
+    let sql = |more: &[&str]| {
+        let mut arguments = vec!["sql", "t", QUERY, "--workers", &worker.address];
+        arguments.extend(more);
+        sandbox.run(&arguments)
+    };
+    sql(&["--token-file", "token"]).expect(0);
+    sql(&["--token-file", "other"]).expect(1).says(&["wrong token", &worker.address]);
+    sql(&[]).expect(1).says(&["wrong token"]);
+    sql(&["--token-file", "token", "--write"]).expect(2).says(&["--write"]);
+    let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let list = dead.to_string();
+    sandbox
+        .run(&["sql", "t", "--workers", &list, QUERY])
+        .expect(1)
+        .says(&[&list, "cannot be reached"]);
+    sandbox.run(&["sql", "t", "--workers", "nowhere", QUERY]).expect(1).says(&["host:port"]);
+    sandbox
+        .run(&["worker", "--listen", "0.0.0.0:0", "--root", "."])
+        .expect(1)
+        .says(&["--token-file"]);
+    sandbox.run(&["worker", "--root", "missing"]).expect(1).says(&["root missing"]);
+}
