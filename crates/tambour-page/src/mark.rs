@@ -18,7 +18,7 @@ impl Store {
         }
         let mut bytes = std::mem::take(&mut self.scratch);
         frame::encode(&self.expected_mark(), &[], self.file_id(), self.shared.granule, &mut bytes);
-        // The commit holds without it, so that it cannot be written is no error of the commit.
+        // The commit holds without the mark, so a mark that cannot be written does not fail the commit.
         let _ = self.shared.pack.write(&[&bytes], self.extents.tail());
         self.scratch = bytes;
     }

@@ -86,7 +86,7 @@ fn a_torn_commit_over_a_mark_is_none() {
     }
 }
 
-/// A mark is no leftover of a crash: turns that change nothing write nothing, and each sees the commits of the others.
+/// A mark is not a leftover of a crash: turns that change nothing write nothing, and each sees the commits of the others.
 #[test]
 fn turns_make_no_checkpoint_for_a_mark() {
     let directory = tempfile::tempdir().unwrap();

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// For each of so many records of the view, one ask until the table is made: both take about as long then.
 const RECORDS_OF_AN_ASK: u64 = 32;
-/// Entries may stand so far after their places. More is no chance; there is no table then.
+/// Entries may stand so far after their places. More does not come about by chance; there is no table then.
 const DISTANCE_MAX: usize = 256;
 const ENTRY_BYTES: usize = 8;
 
@@ -35,9 +35,8 @@ pub(super) struct KeyTable {
 
 impl KeyTable {
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "below the number of places")]
     fn place(hash: u32, places: u64) -> usize {
-        (u64::from(hash) * places >> 32) as usize
+        usize::try_from((u64::from(hash) * places) >> 32).unwrap_or(usize::MAX)
     }
 
     /// Begins to load what a look for a hash reads.
@@ -64,15 +63,15 @@ impl KeyTable {
 
     /// The table of hashes and numbers, unless there is no memory for it or hashes are not even.
     fn new(mut found: Vec<(u32, u32)>, budget: &Budget) -> Option<Self> {
-        // Each segment's are sorted already.
-        found.sort();
+        // Each segment's are sorted already, which a stable sort makes use of.
+        found.sort_by_key(|entry| entry.0);
         let places = found.len() as u64 * 4 / 3 + 1;
         let bytes = (usize::try_from(places).ok()? + DISTANCE_MAX + 1) * ENTRY_BYTES;
         let mut entries = Resident::new(bytes, budget)?;
         let (slots, _) = entries.bytes_mut().as_chunks_mut::<ENTRY_BYTES>();
         let mut free = 0;
         for run in found.chunk_by(|one, other| one.0 == other.0) {
-            let Some((hash, number)) = run.last() else { continue };
+            let Some((hash, number)) = run.iter().max() else { continue };
             let place = Self::place(*hash, places);
             let at = free.max(place);
             if at - place > DISTANCE_MAX {

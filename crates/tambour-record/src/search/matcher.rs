@@ -14,7 +14,7 @@ pub(super) enum Matcher<'q> {
         /// Its first byte, in lower and in upper case.
         first: [u8; 2],
     },
-    Bytes(Finder<'q>),
+    Bytes(Box<Finder<'q>>),
     And(Vec<Self>),
     Or(Vec<Self>),
     Not(Box<Self>),
@@ -40,14 +40,14 @@ impl<'q> Matcher<'q> {
                     _ => Self::Plain(query),
                 }
             }
-            Query::Bytes(bytes) => Self::Bytes(Finder::new(bytes)),
+            Query::Bytes(bytes) => Self::Bytes(Box::new(Finder::new(bytes))),
             Query::And(queries) => Self::And(all(queries)),
             Query::Or(queries) => Self::Or(all(queries)),
             Query::Not(other) => Self::Not(Box::new(Self::new(other))),
         }
     }
 
-    /// `None` for what is no word.
+    /// `None` for what is not a word.
     fn word(word: &'q [u8], prefix: bool) -> Option<Self> {
         let first = word.first()?;
         let first = [first.to_ascii_lowercase(), first.to_ascii_uppercase()];

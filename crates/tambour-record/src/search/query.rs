@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_is_refused_with_its_place() {
+    fn text_that_is_not_a_query_is_refused_with_its_place() {
         for bad in ["", " ", "AND a", "a OR", "(a", "a)", "\"a", "\"-\"", "a AND OR b", "NOT", "--"]
         {
             let error = Query::parse(bad).unwrap_err().to_string();
