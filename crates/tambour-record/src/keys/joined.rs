@@ -1,7 +1,7 @@
 //! The latest record of each key of a view in one table, for those who ask often: a look in each segment costs more the more
 //! segments there are.
 //!
-//! The table is made of the indexes of the segments once so many keys were asked for that this pays. A view of which something
+//! The table is made of the indexes of the segments once enough keys were asked for to pay for it. A view of which something
 //! cannot be read has none: which segment stands in the way of a key is told by asking them one after another.
 //!
 //! Entries are in the order of their hashes, each at the place that its hash has among all there are or a little after it, so
@@ -12,7 +12,7 @@ use crate::view::View;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// For each of so many records of the view, one ask until the table is made: both take about as long then.
+/// One ask per this many records of the view, and the table is made: both take about as long then.
 const RECORDS_OF_AN_ASK: u64 = 32;
 /// Entries may stand so far after their places. More does not come about by chance; there is no table then.
 const DISTANCE_MAX: usize = 256;
