@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One ask per this many records of the view, and the table is made: both take about as long then.
 const RECORDS_OF_AN_ASK: u64 = 32;
-/// Entries may stand so far after their places. More does not come about by chance; there is no table then.
+/// Entries may stand so far after their places. More does not come about by chance; the table is not made then.
 const DISTANCE_MAX: usize = 256;
 const ENTRY_BYTES: usize = 8;
 
@@ -61,7 +61,7 @@ impl KeyTable {
         None
     }
 
-    /// The table of hashes and numbers, unless there is no memory for it or hashes are not even.
+    /// The table of hashes and numbers, if there is memory for it and hashes are even.
     fn new(mut found: Vec<(u32, u32)>, budget: &Budget) -> Option<Self> {
         // Each segment's are sorted already, which a stable sort makes use of.
         found.sort_by_key(|entry| entry.0);
