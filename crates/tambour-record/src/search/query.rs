@@ -74,7 +74,7 @@ fn holds_words(record: &[u8], wanted: &[Vec<u8>], prefix: bool) -> bool {
         }
     };
     match wanted {
-        // As candidates are: no word leaves out nothing.
+        // As for candidates: an empty list leaves out nothing.
         [] => return true,
         [_] => return words(record).any(|place| fits(&place, 0)),
         _ => {}
