@@ -224,7 +224,7 @@ impl Batch<'_> {
         if self.items.is_empty() {
             if durability == Durability::Sync && self.store.durable < self.store.generation {
                 self.store.sync_pack()?;
-                self.store.durable = self.store.generation;
+                self.store.acknowledge();
             }
             return Ok(self.store.generation);
         }
@@ -263,7 +263,7 @@ impl Batch<'_> {
         }
         store.generation = generation;
         if durability == Durability::Sync {
-            store.durable = generation;
+            store.acknowledge();
         }
         count(&store.shared.counters.commits, 1);
         Ok(generation)

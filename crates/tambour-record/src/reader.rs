@@ -178,12 +178,23 @@ impl Reader {
         }
     }
 
+    /// An entry, whatever it is.
+    pub(super) fn entry_of(&mut self, id: u64) -> Result<Entry<'_>, RecordError> {
+        let slot = self.view.slot_of(id)?;
+        self.entry_in(slot, record_in(self.view.slots[slot].ids.start, id), id)
+    }
+
     /// An entry of a segment, whatever it is.
     pub(super) fn entry(&mut self, slot: usize, record: usize) -> Result<Entry<'_>, RecordError> {
         let id = self.view.slots.get(slot).map_or(0, |slot| slot.ids.start) + record as u64;
         if self.view.slot_of(id)? != slot {
             return Err(RecordError::Gone { path: self.view.directory.clone() });
         }
+        self.entry_in(slot, record, id)
+    }
+
+    #[inline]
+    fn entry_in(&mut self, slot: usize, record: usize, id: u64) -> Result<Entry<'_>, RecordError> {
         let mut found = Found { slot, record, place: 0..0 };
         self.place(&mut found)?;
         self.read_entry(&found, id)

@@ -2,7 +2,7 @@
 
 use super::RecordError;
 use super::dictionary::Dictionary;
-use super::keys::Outdated;
+use super::keys::{Joined, Outdated};
 use super::layout::{FileKind, RecordStore, file_name, segment_files, settled_files};
 use super::memory::Budget;
 use super::next;
@@ -77,6 +77,8 @@ pub struct View {
     listed: Vec<Listed>,
     /// Which records were updated or deleted later, once somebody has asked.
     pub(super) outdated: OnceLock<Arc<Outdated>>,
+    /// One index of the keys of all segments, once many were asked for.
+    pub(super) joined: Joined,
 }
 
 /// So often files may vanish between listing and opening, because they are sealed or dropped.
@@ -115,7 +117,8 @@ impl View {
             }
         };
         let (store, category) = (store.clone(), category.to_owned());
-        Ok(Self { store, category, directory, slots, budget, listed, outdated: OnceLock::new() })
+        let (outdated, joined) = (OnceLock::new(), Joined::default());
+        Ok(Self { store, category, directory, slots, budget, listed, outdated, joined })
     }
 
     /// Whether anything was appended, sealed or dropped since this view was opened: whether [`View::refresh`] would show it.
@@ -151,6 +154,10 @@ impl View {
     /// Number of segments.
     pub fn segments(&self) -> usize {
         self.slots.len()
+    }
+
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// The store that this is a category of.

@@ -2,6 +2,7 @@
 //! damaged, records are read and looked at. Either way the records decide, so that an index is never wrong, only slow or fast.
 
 mod index;
+mod matcher;
 mod query;
 mod token;
 
@@ -12,8 +13,9 @@ use super::sealed::Sealed;
 use super::view::{Segment, View, ViewOptions};
 use super::writer::{Writer, hold};
 use super::{Batch, RecordError};
-pub(super) use index::WordIndex;
 use index::{Owner, build};
+pub(super) use index::{WordIndex, read_any};
+use matcher::Matcher;
 pub use query::Query;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -46,6 +48,7 @@ impl Reader {
         mut visit: impl FnMut(Scanned<'_>) -> ControlFlow<()>,
     ) -> Result<Searched, RecordError> {
         let view = Arc::clone(&self.view);
+        let matcher = Matcher::new(query);
         let mut searched = Searched::default();
         let mut end = view.ids().start;
         for slot in 0..view.slots.len() {
@@ -69,7 +72,7 @@ impl Reader {
                 let mut stopped = false;
                 self.scan(range, |scanned| {
                     searched.records += 1;
-                    if !query.matches(scanned.record) {
+                    if !matcher.matches(scanned.record) {
                         return ControlFlow::Continue(());
                     }
                     searched.hits += 1;
