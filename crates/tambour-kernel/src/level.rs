@@ -33,6 +33,12 @@ static LEVEL: LazyLock<Result<Isa, RefusedLevel>> = LazyLock::new(|| {
 });
 
 /// The level in use.
+///
+/// ```
+/// let isa = tambour_kernel::level::in_use()?;
+/// assert!(isa.is_available());
+/// # Ok::<(), &'static tambour_kernel::level::RefusedLevel>(())
+/// ```
 pub fn in_use() -> Result<Isa, &'static RefusedLevel> {
     LEVEL.as_ref().copied()
 }

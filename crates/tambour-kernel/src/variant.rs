@@ -10,6 +10,12 @@ use std::fmt;
 use std::sync::atomic::{self, AtomicU8};
 
 /// An instruction-set level. Levels of one architecture are ordered; levels of different architectures are not.
+///
+/// ```
+/// use tambour_kernel::variant::Isa;
+/// assert!(Isa::Scalar < Isa::Avx2 && Isa::Scalar < Isa::Neon);
+/// assert_eq!(Isa::Neon.partial_cmp(&Isa::Avx2), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isa {
@@ -41,6 +47,12 @@ impl Isa {
     }
 
     /// The level with this name.
+    ///
+    /// ```
+    /// use tambour_kernel::variant::Isa;
+    /// assert_eq!(Isa::named("avx2"), Some(Isa::Avx2));
+    /// assert_eq!(Isa::named("AVX2"), None);
+    /// ```
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|isa| isa.name() == name)
     }
@@ -103,6 +115,11 @@ impl Isa {
     }
 
     /// The highest level of this CPU.
+    ///
+    /// ```
+    /// use tambour_kernel::variant::Isa;
+    /// assert!(Isa::best().is_available() && Isa::Scalar <= Isa::best());
+    /// ```
     pub fn best() -> Self {
         let mut available = Self::ALL.iter().copied().filter(|isa| isa.is_available());
         available.next_back().unwrap_or(Self::Scalar)
@@ -179,11 +196,22 @@ impl<F: Copy + 'static> Variants<F> {
     }
 
     /// The variants that this CPU can run, best first; never empty.
+    ///
+    /// ```
+    /// use tambour_kernel::hash::CRC32C_VARIANTS;
+    /// let sums = CRC32C_VARIANTS.available().map(|variant| variant.sum(0, b"123456789"));
+    /// assert!(sums.into_iter().all(|sum| sum == 0xe306_9283));
+    /// ```
     pub fn available(&self) -> impl Iterator<Item = Runnable<F>> + Clone + use<F> {
         self.list.iter().filter(|variant| variant.isa.is_available()).map(Runnable)
     }
 
     /// The variant with this name, when this CPU can run it.
+    ///
+    /// ```
+    /// use tambour_kernel::lz4::DECODE_VARIANTS;
+    /// assert_eq!(DECODE_VARIANTS.named("no such name").map(|variant| variant.name()), None);
+    /// ```
     pub fn named(&self, name: &str) -> Option<Runnable<F>> {
         self.available().find(|runnable| runnable.name() == name)
     }
@@ -208,6 +236,11 @@ impl<F: Copy + 'static> Variants<F> {
     }
 
     /// The best variant that this CPU can run and that needs no more than `cap`.
+    ///
+    /// ```
+    /// use tambour_kernel::{lz4::DECODE_VARIANTS, variant::Isa};
+    /// assert_eq!(DECODE_VARIANTS.best_at_most(Isa::Scalar).isa(), Isa::Scalar);
+    /// ```
     #[inline]
     pub fn best_at_most(&self, cap: Isa) -> Runnable<F> {
         let mut below = self.list.iter().filter(|variant| variant.isa <= cap);

@@ -194,6 +194,20 @@ pub const fn bound(values: usize) -> usize {
 }
 
 /// Encodes; the number of bytes, or `None` when the target is too short.
+///
+/// ```
+/// use tambour_kernel::integer::packed::{self, Layout, Series};
+/// let positions: Vec<u32> = (0..1000).map(|i| 3 * i).collect();
+/// let mut bytes = vec![0; packed::bound(positions.len())];
+/// let length = packed::encode(&positions, &mut bytes, Layout::Plain, Series::Differences)
+///     .ok_or("no room")?;
+/// assert!(length < 4 * positions.len() / 10, "differences of 3 need two bits");
+///
+/// let mut decoded = vec![0; positions.len()];
+/// packed::decode(&bytes[..length], &mut decoded, Layout::Plain, Series::Differences)?;
+/// assert_eq!(decoded, positions);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encode(source: &[u32], target: &mut [u8], layout: Layout, series: Series) -> Option<usize> {
     encode::encode(source, target, layout, series)
 }
