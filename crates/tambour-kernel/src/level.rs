@@ -4,7 +4,7 @@
 //! refused; programs ask [`in_use`] at their start and report that. A kernel that is called all the same takes its scalar
 //! variant, since who sets a cap wants less than the best. Empty counts as not set.
 
-use crate::variant::Isa;
+use crate::isa::Isa;
 use std::sync::LazyLock;
 
 /// Name of the environment variable that caps the level.

@@ -3,10 +3,12 @@
 mod long;
 mod medium;
 mod short;
+mod stripe;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
-pub use long::{LONG_VARIANTS, Long};
+pub use long::LONG_VARIANTS;
+pub use stripe::Long;
 
 use super::{Hash128, read64};
 

@@ -80,7 +80,7 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     avx512::PERMUTE64,
     #[cfg(target_arch = "x86_64")]
-    avx512::HISTORY64,
+    history::HISTORY64,
     #[cfg(target_arch = "x86_64")]
     avx512::SKIP8,
     #[cfg(target_arch = "x86_64")]
