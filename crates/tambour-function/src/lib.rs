@@ -26,6 +26,7 @@ mod error;
 mod format;
 mod hash;
 mod identifier;
+mod instant;
 mod json;
 mod map;
 mod math;
@@ -34,6 +35,7 @@ mod moment;
 mod nested;
 mod network;
 mod number;
+mod numbers;
 mod parse;
 mod pattern;
 mod period;
@@ -61,6 +63,20 @@ use arrow_schema::DataType as ArrowType;
 use tambour_part::types::{DataType, Strings};
 
 /// An argument: its type, and one value per row or one for all rows.
+///
+/// ```
+/// use std::sync::Arc;
+/// use arrow_array::{Array, Int64Array};
+/// use tambour_function::Operand;
+/// # use tambour_part::types::parse;
+/// let seven = Operand {
+///     data_type: parse("Int64")?,
+///     values: Arc::new(Int64Array::from(vec![7])),
+///     is_constant: true,
+/// };
+/// assert_eq!(seven.expanded(3)?.len(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Operand {
     /// The ClickHouse type.
@@ -147,7 +163,7 @@ pub struct Function {
 /// The families, in the order of the documentation.
 const FAMILIES: &[&[Function]] = &[
     calendar::FUNCTIONS,
-    moment::FUNCTIONS,
+    instant::FUNCTIONS,
     conversion::FUNCTIONS,
     arithmetic::FUNCTIONS,
     text::FUNCTIONS,
@@ -239,6 +255,12 @@ const WITHHELD: [&str; 5] = [
 
 /// The function of keys of this name, if there is one. Most names are taken as ClickHouse spells them; `lower` and the like in
 /// any case, as it does.
+///
+/// ```
+/// use tambour_function::find;
+/// assert_eq!(find("toYear").map(|function| function.name()), Some("toYear"));
+/// assert!(find("toyear").is_none(), "names are spelled as ClickHouse spells them");
+/// ```
 pub fn find(name: &str) -> Option<&'static Function> {
     find_among(all, name)
 }

@@ -122,6 +122,22 @@ impl View {
     }
 
     /// Whether anything was appended, sealed or dropped since this view was opened: whether [`View::refresh`] would show it.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.append(b"first", None)?;
+    /// let view = store.view("default", &ViewOptions::default())?;
+    /// assert!(!view.has_changed()?);
+    /// writer.append(b"second", None)?;
+    /// assert!(view.has_changed()?);
+    /// assert_eq!(view.refresh()?.ids(), 0..2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn has_changed(&self) -> Result<bool, RecordError> {
         Ok(segment_files(&*self.store.storage, &self.directory)? != self.listed)
     }

@@ -65,6 +65,19 @@ pub trait Barrier: Send + std::fmt::Debug {
 }
 
 /// A file system. Paths are as the caller gave them.
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_storage::{Storage, memory::Memory};
+/// let storage = Memory::new();
+/// storage.create_directory(Path::new("hits"))?;
+/// storage.create(Path::new("hits/data.bin"))?.write_all(b"rows")?;
+/// let entries = storage.list(Path::new("hits"))?;
+/// assert_eq!((entries[0].name.as_str(), entries[0].length), ("data.bin", 4));
+/// assert_eq!(storage.read(Path::new("hits/data.bin"), 4)?, b"rows");
+/// assert!(storage.read(Path::new("hits/data.bin"), 3).is_err(), "longer than the limit");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Opens a file for reading.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
@@ -110,6 +123,17 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
 }
 
 /// The disk of this machine.
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("data.bin");
+/// let disk = tambour_storage::disk();
+/// disk.create(&path)?.write_all(b"rows")?;
+/// let mut middle = [0; 2];
+/// disk.open(&path)?.read_exact_at(&mut middle, 1)?;
+/// assert_eq!(&middle, b"ow");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn disk() -> Arc<dyn Storage> {
     Arc::new(disk::Disk)
 }

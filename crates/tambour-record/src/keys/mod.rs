@@ -61,6 +61,21 @@ impl Reader {
 
     /// Ids of all records with a key since it was deleted last, oldest first. [`Writer::compact`](super::Writer::compact)
     /// reclaims all but the last.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.put_keyed(b"ada", b"London", None)?;
+    /// writer.put_keyed(b"ada", b"Turin", None)?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// assert_eq!(reader.versions(b"ada")?, [0, 1]);
+    /// assert_eq!(reader.find(b"ada")?, Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn versions(&mut self, key: &[u8]) -> Result<Vec<u64>, RecordError> {
         let mut ids = Vec::new();
         self.each_version(key, |id, entry, _| {

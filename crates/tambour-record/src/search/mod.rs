@@ -42,6 +42,24 @@ pub struct Searched {
 impl Reader {
     /// Calls `visit` with the records that match a query, in the order of their ids, until it breaks. Of records with keys only
     /// the latest of each key are there.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.append_batch(&[&b"disk full"[..], b"all is well"].into_iter().collect())?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// let mut ids = Vec::new();
+    /// let searched = reader.search(&Query::parse("disk")?, |hit| {
+    ///     ids.push(hit.id);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!((searched.hits, ids), (1, vec![0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn search(
         &mut self,
         query: &Query,
