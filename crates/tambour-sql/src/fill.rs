@@ -299,10 +299,11 @@ fn step(
         reason: reason.to_owned(),
     };
     let Some(value) = value else {
-        let one = if is_descending { -1 } else { 1 };
-        return Ok(Step::Number(match counted(data_type)? {
-            Some(_) => Number::Whole(one * ticks(data_type)),
-            None => Number::Float(f64::from(i32::try_from(one).unwrap_or(1))),
+        return Ok(Step::Number(match (counted(data_type)?, is_descending) {
+            (Some(_), false) => Number::Whole(ticks(data_type)),
+            (Some(_), true) => Number::Whole(-ticks(data_type)),
+            (None, false) => Number::Float(1.0),
+            (None, true) => Number::Float(-1.0),
         }));
     };
     if matches!(value.data_type(), DataType::Interval(_)) {
@@ -402,7 +403,9 @@ impl Work {
                 let kept = self.left.map_or(rows - skipped, |left| left.min(rows - skipped));
                 self.left = self.left.map(|left| left - kept);
                 if kept > 0 {
-                    return Ok(Some(batch.slice(skipped as usize, kept as usize)));
+                    // Both are at most the rows of the batch.
+                    let size = |rows| usize::try_from(rows).unwrap_or(usize::MAX);
+                    return Ok(Some(batch.slice(size(skipped), size(kept))));
                 }
                 continue;
             }
@@ -422,18 +425,16 @@ impl Work {
                 other => break other,
             }
         };
-        let batch = match batch {
-            Some(batch) => batch,
-            None => {
-                self.rows = None;
-                let is_empty = self.carried.is_none();
-                // No rows at all: the grid of FROM and TO alone.
-                if is_empty {
-                    self.is_open = self.filling.from.is_some();
-                    self.next = self.filling.from;
-                }
-                RecordBatch::new_empty(Arc::clone(&self.filling.schema))
+        let batch = if let Some(batch) = batch {
+            batch
+        } else {
+            self.rows = None;
+            // No rows at all: the grid of FROM and TO alone.
+            if self.carried.is_none() {
+                self.is_open = self.filling.from.is_some();
+                self.next = self.filling.from;
             }
+            RecordBatch::new_empty(Arc::clone(&self.filling.schema))
         };
         let values = numbers(batch.column(self.filling.column))?;
         let groups = groups(&batch, &self.filling.groups)?;

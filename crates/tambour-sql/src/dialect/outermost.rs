@@ -128,7 +128,7 @@ fn count(expr: &Expr) -> Result<u64, SqlError> {
 /// Takes WITH TOTALS out of a query: what is left gives the rows, the copy the totals.
 pub(super) fn totals(query: &mut Query) -> Result<Option<Query>, SqlError> {
     let SetExpr::Select(select) = &mut *query.body else { return Ok(None) };
-    if modifiers(&mut select.group_by) != &[GroupByWithModifier::Totals] {
+    if *modifiers(&mut select.group_by) != [GroupByWithModifier::Totals] {
         return Ok(None);
     }
     if select.having.is_some() {
@@ -162,7 +162,7 @@ fn modifiers(group_by: &mut GroupByExpr) -> &mut Vec<GroupByWithModifier> {
 
 /// True for a SELECT that is to give the row of WITH TOTALS.
 pub(super) fn is_total(select: &mut Select) -> bool {
-    modifiers(&mut select.group_by) == &[GroupByWithModifier::Totals]
+    *modifiers(&mut select.group_by) == [GroupByWithModifier::Totals]
 }
 
 /// Makes one group of all rows, with defaults in the place of the keys.

@@ -67,6 +67,7 @@ impl Rewriter<'_> {
         if switches.is_some() {
             return Err(refused("this setting in a subquery", "write it after the whole query"));
         }
+        unions::count_rows(&mut query.body);
         unions::distribute(query);
         fetched(query)?;
         limits::translate(query)?;

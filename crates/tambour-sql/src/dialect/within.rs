@@ -72,10 +72,10 @@ fn inside(tokens: &[TokenWithSpan], before: Option<usize>, open: usize) -> Insid
     // `replace(s, a, b)` is a function; `* REPLACE (…)` is not.
     let is_function = before.is_some_and(|before| {
         is_word(&tokens[before].token, "REPLACE")
-            && !(0..before)
+            && (0..before)
                 .rev()
                 .find(|it| !matches!(tokens[*it].token, Token::Whitespace(_)))
-                .is_some_and(|it| matches!(tokens[it].token, Token::Mul | Token::RParen))
+                .is_none_or(|it| !matches!(tokens[it].token, Token::Mul | Token::RParen))
     });
     if before.is_some_and(|before| has_own(&tokens[before].token)) && !is_function {
         return Inside::Other;
