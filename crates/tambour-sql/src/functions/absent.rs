@@ -2,6 +2,7 @@
 //! their types, `aggregate_functions_null_for_empty = 0` gives aggregates of no rows zeros, empty texts and NaN. Columns
 //! that may be NULL stay NULL, there as here.
 
+use super::aggregate::Summand;
 use super::default;
 use super::keep::Typed;
 use super::literal::bare_type;
@@ -102,6 +103,13 @@ fn of_nothing(expr: &Expr, schema: &DFSchema) -> Result<Option<Value>> {
         _ => return Ok(None),
     };
     let Some(first) = arguments.first() else { return Ok(None) };
+    // What is wrapped for the planner says nothing about NULLs.
+    let first = match first {
+        Expr::ScalarFunction(call) if call.name() == Summand::NAME => {
+            call.args.first().unwrap_or(first)
+        }
+        other => other,
+    };
     let field = first.to_field(schema)?.1;
     if field.is_nullable() || matches!(name, "count" | "array_agg" | "grouping") {
         return Ok(None);
