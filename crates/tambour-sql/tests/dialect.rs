@@ -234,7 +234,10 @@ mod tests {
             let databases = answer(&session, "SHOW DATABASES").await.unwrap();
             assert_eq!(databases, "default\nsystem\n");
             let tables = answer(&session, "SHOW TABLES FROM system").await.unwrap();
-            assert_eq!(tables, "codecs\ncolumns\nfunctions\nnumbers\none\nparts\nsettings\ntables\n");
+            assert_eq!(
+                tables,
+                "codecs\ncolumns\nfunctions\nnumbers\none\nparts\nsettings\ntables\n"
+            );
             assert!(session.sql("DESCRIBE SHOW TABLES").await.is_err());
             for statement in ["DESCRIBE x", "SHOW CREATE TABLE x", "SHOW COLUMNS FROM x"] {
                 let error = session.sql(statement).await.unwrap_err();
