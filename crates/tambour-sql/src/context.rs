@@ -2,8 +2,9 @@
 
 use crate::SqlError;
 use crate::describe::{self, TypeName};
-use crate::dialect::{self, Prepared, Task};
+use crate::dialect::{self, Ending, Fill, Prepared, Switches, Task};
 use crate::exec::{self, TambourScanExec};
+use crate::fill::{Bounds, Filling};
 use crate::functions;
 use crate::generated;
 use crate::guard;
@@ -13,10 +14,11 @@ use crate::results;
 use crate::scan_options::ScanOptions;
 use crate::system::{self, Registry, SystemTable};
 use crate::unknown;
+use crate::vocabulary;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
-use datafusion::common::TableReference;
+use datafusion::common::{ScalarValue, TableReference};
 use datafusion::config::Dialect;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
@@ -25,6 +27,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Query as Ast;
 use futures::StreamExt;
 use std::collections::HashSet;
@@ -87,6 +90,8 @@ pub struct Session {
     pub(crate) threads: usize,
     /// Statements may change tables.
     pub(crate) write: bool,
+    /// What SET asked for.
+    switches: RwLock<Switches>,
 }
 
 impl std::fmt::Debug for Session {
@@ -113,13 +118,20 @@ impl Session {
         }
         generated::register_tables(&schema)?;
         generated::register(&context);
+        let state = context.state();
+        let is_aggregate = |name: &String| {
+            state.aggregate_functions().contains_key(name) || dialect::is_aggregate(name)
+        };
+        let names = function_names(&context).into_iter();
+        let names: Vec<_> = names.map(|name| (name.clone(), is_aggregate(&name))).collect();
+        vocabulary::register_tables(&schema, &names)?;
         if let Some(catalog) = context.catalog(CATALOG) {
             catalog.register_schema(system::SCHEMA, Arc::new(schema))?;
         }
         let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
         let (batch_rows, threads) = (options.batch_rows.max(1), options.threads.max(1));
-        let (handed, write) = (RwLock::default(), options.write);
-        Ok(Self { context, registry, handed, batch_rows, strings, threads, write })
+        let (handed, write, switches) = (RwLock::default(), options.write, RwLock::default());
+        Ok(Self { context, registry, handed, batch_rows, strings, threads, write, switches })
     }
     /// Adds a table under its own name; `t` and `default.t` both find it.
     pub fn register(&self, table: Arc<Table>) -> Result<(), SqlError> {
@@ -164,7 +176,7 @@ impl Session {
         let told = self.change(change).await?;
         let plan = LogicalPlanBuilder::empty(false).build()?;
         let frame = self.context.execute_logical_plan(plan).await?;
-        Ok(Query { frame, format: None, notes: vec![told] })
+        Ok(Query { frame, format: None, notes: vec![told], totals: None, fill: None })
     }
     /// Plans a query that was taken out of a statement.
     pub(crate) async fn query_of(&self, query: &Ast) -> Result<Query, SqlError> {
@@ -182,12 +194,12 @@ impl Session {
         self.planned(dialect::prepare_query(query, &catalog)?, "").await
     }
     async fn planned(&self, prepared: Prepared, text: &str) -> Result<Query, SqlError> {
-        let Prepared { statement, format, notes, task } = prepared;
-        let plan = if task == Task::Nothing {
+        let Prepared { statement, format, notes, task, ending } = prepared;
+        let switches = self.switched(&task, ending.switches);
+        let plan = if matches!(task, Task::Nothing | Task::Switch(_)) {
             LogicalPlanBuilder::empty(false).build()?
         } else {
-            let planned = self.context.state().statement_to_plan(statement).await;
-            functions::keep_types(planned.map_err(|error| self.explained(error, text))?)?
+            self.plan(statement, text, switches).await?
         };
         guard::check(&plan)?;
         self.check_view(&plan)?;
@@ -195,7 +207,7 @@ impl Session {
             check_results(plan.schema().inner())?;
         }
         let frame = match task {
-            Task::Rows | Task::Nothing | Task::Change(_) => {
+            Task::Rows | Task::Nothing | Task::Switch(_) | Task::Change(_) => {
                 self.context.execute_logical_plan(plan).await?
             }
             Task::Description => {
@@ -203,7 +215,56 @@ impl Session {
             }
             Task::Definition(table) => self.definition(table).await?,
         };
-        Ok(Query { frame, format, notes })
+        let Ending { totals, fill, .. } = ending;
+        let totals = match totals {
+            Some(statement) => {
+                let plan = self.plan(statement, text, switches).await?;
+                Some(self.context.execute_logical_plan(plan).await?)
+            }
+            None => None,
+        };
+        let fill = match &fill {
+            Some(fill) => {
+                let schema = results::restored(frame.schema().inner());
+                Some(Filling::new(fill, &Box::pin(self.bounds(fill)).await?, schema)?)
+            }
+            None => None,
+        };
+        Ok(Query { frame, format, notes, totals, fill })
+    }
+    async fn plan(
+        &self,
+        statement: Statement,
+        text: &str,
+        switches: Switches,
+    ) -> Result<LogicalPlan, SqlError> {
+        let planned = self.context.state().statement_to_plan(statement).await;
+        let planned = planned.map_err(|error| self.explained(error, text))?;
+        Ok(functions::keep_types(functions::present(planned, switches)?)?)
+    }
+    /// The switches for a statement; those of SET stay.
+    fn switched(&self, task: &Task, own: Switches) -> Switches {
+        let mut kept = self.switches.write().unwrap_or_else(PoisonError::into_inner);
+        if let Task::Switch(given) = task {
+            *kept = given.or(*kept);
+        }
+        own.or(*kept)
+    }
+    /// The constants of WITH FILL.
+    async fn bounds(&self, fill: &Fill) -> Result<Bounds, SqlError> {
+        let mut bounds = Bounds::default();
+        let places = [&mut bounds.from, &mut bounds.to, &mut bounds.step];
+        for (expr, place) in [&fill.from, &fill.to, &fill.step].into_iter().zip(places) {
+            let Some(expr) = expr else { continue };
+            let query = dialect::parse_query(&format!("SELECT {expr}"))?;
+            let statement = dialect::prepare_query(&query, &self.catalog())?.statement;
+            let plan = self.plan(statement, "", Switches::default()).await?;
+            let batches = self.context.execute_logical_plan(plan).await?.collect().await?;
+            let value = batches.iter().find(|batch| batch.num_rows() == 1);
+            *place =
+                value.map(|batch| ScalarValue::try_from_array(batch.column(0), 0)).transpose()?;
+        }
+        Ok(bounds)
     }
     /// The columns of the tables.
     fn catalog(&self) -> dialect::Catalog {
@@ -252,26 +313,31 @@ impl Session {
     }
     /// Names of all functions, for completion.
     pub fn function_names(&self) -> Vec<String> {
-        let state = self.context.state();
-        let mut names: Vec<String> = state.scalar_functions().keys().cloned().collect();
-        names.extend(state.aggregate_functions().keys().cloned());
-        names.extend(state.window_functions().keys().cloned());
-        names.extend(functions::names().into_iter().map(str::to_owned));
-        names.sort_unstable();
-        names.dedup();
-        // The planner needs our names in lower case too; nobody else does.
-        let with_case: HashSet<String> = names
-            .iter()
-            .filter(|name| name.contains(|c: char| c.is_ascii_uppercase()))
-            .map(|name| name.to_ascii_lowercase())
-            .collect();
-        names.retain(|name| !with_case.contains(name));
-        names
+        function_names(&self.context)
     }
     /// DataFusion's own context, for what is not covered here.
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
+}
+
+/// The names of all functions.
+fn function_names(context: &SessionContext) -> Vec<String> {
+    let state = context.state();
+    let mut names: Vec<String> = state.scalar_functions().keys().cloned().collect();
+    names.extend(state.aggregate_functions().keys().cloned());
+    names.extend(state.window_functions().keys().cloned());
+    names.extend(functions::names().into_iter().map(str::to_owned));
+    names.sort_unstable();
+    names.dedup();
+    // The planner needs our names in lower case too; nobody else does.
+    let with_case: HashSet<String> = names
+        .iter()
+        .filter(|name| name.contains(|c: char| c.is_ascii_uppercase()))
+        .map(|name| name.to_ascii_lowercase())
+        .collect();
+    names.retain(|name| !with_case.contains(name));
+    names
 }
 
 /// ClickHouse shows an interval as a number without its unit, the engine as a text: neither is what was asked for.
@@ -344,6 +410,8 @@ pub struct Query {
     frame: DataFrame,
     format: Option<String>,
     notes: Vec<String>,
+    totals: Option<DataFrame>,
+    fill: Option<Filling>,
 }
 
 impl Query {
@@ -363,8 +431,12 @@ impl Query {
     pub async fn execute(self) -> Result<Execution, SqlError> {
         let task = Arc::new(self.frame.task_ctx());
         let plan = self.frame.create_physical_plan().await?;
-        let stream = execute_stream(Arc::clone(&plan), task)?;
-        Ok(Execution { stream: results::stream(stream), plan })
+        let stream = results::stream(execute_stream(Arc::clone(&plan), task)?);
+        let stream = match self.fill {
+            Some(fill) => fill.stream(stream),
+            None => stream,
+        };
+        Ok(Execution { stream, plan, totals: self.totals })
     }
 }
 
@@ -388,6 +460,7 @@ pub struct Execution {
     /// Its batches.
     pub stream: SendableRecordBatchStream,
     plan: Arc<dyn ExecutionPlan>,
+    totals: Option<DataFrame>,
 }
 
 impl Execution {
@@ -402,6 +475,13 @@ impl Execution {
             batches.push(batch);
         }
         Ok(batches)
+    }
+    /// The row of WITH TOTALS, once; it is computed when it is asked for.
+    pub async fn totals(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        let Some(frame) = self.totals.take() else { return Ok(None) };
+        let batches = frame.collect().await?;
+        let row = batches.into_iter().find(|batch| batch.num_rows() > 0);
+        Ok(row.map(|batch| batch.slice(0, 1)))
     }
     /// What was read so far; may be asked at any time.
     pub fn statistics(&self) -> ScanStatistics {

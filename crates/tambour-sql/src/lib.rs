@@ -10,6 +10,7 @@ mod describe;
 pub mod dialect;
 mod error;
 pub mod exec;
+mod fill;
 pub mod functions;
 mod generated;
 mod groups;
@@ -25,6 +26,7 @@ pub mod scan_options;
 mod statistics;
 pub mod system;
 mod unknown;
+mod vocabulary;
 mod write;
 
 pub use context::{Execution, Query, ScanStatistics, Session, SessionOptions};

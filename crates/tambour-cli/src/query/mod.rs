@@ -83,6 +83,9 @@ pub(crate) async fn run(
     while let Some(batch) = next(&mut execution, interrupt).await? {
         sink.write(&batch)?;
     }
+    if let Some(row) = execution.totals().await? {
+        sink.totals(&row)?;
+    }
     let (read, time) = (execution.statistics(), start.elapsed());
     let effort = files::Effort { elapsed: time, rows: read.rows, bytes: read.bytes };
     let rows = sink.finish(&effort)?;
