@@ -33,7 +33,7 @@ impl ReadAt for DiskFile {
     }
     fn stored(&self) -> io::Result<u64> {
         match self.file.metadata()?.blocks() {
-            0 => stored_of_uncounted(&self.file, self.length),
+            0 => Ok(stored_of_uncounted(&self.file, self.length)),
             blocks => Ok(blocks.saturating_mul(STORED_UNIT)),
         }
     }
@@ -41,15 +41,15 @@ impl ReadAt for DiskFile {
 
 /// A file without blocks is nothing but a hole, or on a file system that does not count them.
 #[cfg(target_os = "linux")]
-fn stored_of_uncounted(file: &File, length: u64) -> io::Result<u64> {
+fn stored_of_uncounted(file: &File, length: u64) -> u64 {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(0)) {
-        Err(rustix::io::Errno::NXIO) => Ok(0),
-        Err(_) | Ok(_) => Ok(length),
+        Err(rustix::io::Errno::NXIO) => 0,
+        Err(_) | Ok(_) => length,
     }
 }
 #[cfg(not(target_os = "linux"))]
-fn stored_of_uncounted(_file: &File, length: u64) -> io::Result<u64> {
-    Ok(length)
+fn stored_of_uncounted(_file: &File, length: u64) -> u64 {
+    length
 }
 
 /// A file being written; every write goes to the system at once, the callers write large pieces.

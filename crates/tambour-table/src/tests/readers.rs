@@ -70,7 +70,7 @@ fn queries_beside_writers_read_all_rows_and_removal_waits() {
             });
         }
         let old = Table::open_on(&storage, &path).unwrap();
-        write_rounds(&storage, &path, 30);
+        write_rounds(&storage, &path, 12);
         assert_eq!(read_all(&old), ROWS, "the oldest snapshot is whole");
         drop(old);
         is_over.store(true, Ordering::Relaxed);
