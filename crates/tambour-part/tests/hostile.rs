@@ -99,6 +99,7 @@ mod tests {
 
     /// Reads, salvages and verifies; what reading said.
     #[track_caller]
+    #[expect(clippy::disallowed_methods, reason = "the test looks at how long it takes")]
     fn tried(what: &str, memory: &Memory) -> Result<u64, PartError> {
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         // Linux forgets the peak at this number; where it does not, growth is seen less sharply.
@@ -111,7 +112,7 @@ mod tests {
         assert!(!seen.damage.is_empty(), "{what}: nothing proves it");
         let (grown, time) = (peak().saturating_sub(before), start.elapsed());
         assert!(grown < 700 * MIB, "{what}: {} MiB", grown / MIB);
-        assert!(time < Duration::from_secs(60), "{what}: {time:?}");
+        assert!(time < Duration::from_mins(1), "{what}: {time:?}");
         plain
     }
 
@@ -198,6 +199,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test looks at how long it takes")]
     fn a_file_of_holes() {
         let directory =
             std::env::temp_dir().join(format!("tambour-part-holes-{}", std::process::id()));

@@ -110,17 +110,19 @@ fn a_list_of_columns_that_is_empty() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test looks at how long it takes")]
 fn a_million_columns_without_files_are_refused_in_little_time() {
     let memory = loose(StringLayout::Inline);
-    let lines: String = (0..1_000_000).map(|at| format!("`c{at}` UInt8\n")).collect();
+    let lines: Vec<String> = (0..1_000_000).map(|at| format!("`c{at}` UInt8")).collect();
+    let lines = lines.join("\n");
     put(
         &memory,
         "columns.txt",
-        format!("columns format version: 1\n1000000 columns:\n{lines}").as_bytes(),
+        format!("columns format version: 1\n1000000 columns:\n{lines}\n").as_bytes(),
     );
     let start = Instant::now();
     refused(&memory, "c0.bin");
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 
 #[test]
