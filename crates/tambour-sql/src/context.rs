@@ -149,6 +149,26 @@ impl Session {
         registered.push((name.to_owned(), table));
         Ok(())
     }
+    /// Adds a table of a server's disk: queries name it with its database, `shop.orders`.
+    pub fn register_in_database(&self, table: Arc<Table>) -> Result<(), SqlError> {
+        let Some(database) = table.database().filter(|it| *it != system::DATABASE) else {
+            return self.register(table);
+        };
+        let name = format!("{database}.{}", table.name());
+        let mut registered = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        if registered.iter().any(|(other, _)| *other == name) {
+            return Err(SqlError::Duplicate { name });
+        }
+        if let Some(catalog) = self.context.catalog(CATALOG)
+            && catalog.schema(database).is_none()
+        {
+            catalog.register_schema(database, Arc::new(MemorySchemaProvider::new()))?;
+        }
+        let place = TableReference::partial(database, table.name());
+        self.context.register_table(place, Arc::new(self.provider(&table)))?;
+        registered.push((name, table));
+        Ok(())
+    }
     /// A table as queries see it.
     pub(crate) fn provider(&self, table: &Arc<Table>) -> TambourTable {
         TambourTable::new(Arc::clone(table), self.strings, self.batch_rows)
@@ -270,7 +290,10 @@ impl Session {
     fn catalog(&self) -> dialect::Catalog {
         let names = |table: &Table| table.columns().iter().map(|it| it.name.clone()).collect();
         let handed = self.handed.read().unwrap_or_else(PoisonError::into_inner).clone();
-        self.tables().into_iter().map(|(name, table)| (name, names(&table))).chain(handed).collect()
+        let own = |(name, table): (String, Arc<Table>)| {
+            (system::place(&name, &table).1.to_owned(), names(&table))
+        };
+        self.tables().into_iter().map(own).chain(handed).collect()
     }
     /// The CREATE TABLE statement of a table.
     async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {
@@ -378,7 +401,9 @@ fn config(options: &SessionOptions) -> SessionConfig {
     let mut config = SessionConfig::new()
         .with_target_partitions(partitions)
         .with_information_schema(true)
-        .with_option_extension(ScanOptions::of_environment())
+        .with_option_extension(
+            ScanOptions::of_environment().within(options.memory_bytes, partitions),
+        )
         .with_default_catalog_and_schema(CATALOG, system::DATABASE);
     let settings = config.options_mut();
     settings.sql_parser.dialect = Dialect::ClickHouse;

@@ -38,6 +38,7 @@ mod run;
 pub mod salvage;
 pub mod scan;
 pub mod schema;
+pub mod server;
 mod shape;
 mod sidecar;
 mod span;

@@ -301,8 +301,14 @@ impl LockedTable {
                 return Err(TableError::PartMissing { table, part });
             }
         }
-        for name in std::mem::take(&mut next.removed) {
-            recover::retire(storage, &self.path, &name)?;
+        // What a reader still holds waits for the next writer.
+        if !next.removed.is_empty() {
+            let (is_free, _alone) = recover::take_directory(storage, &self.path)?;
+            for name in std::mem::take(&mut next.removed) {
+                if !is_free || !recover::retire(storage, &self.path, &name)? {
+                    next.removed.push(name);
+                }
+            }
         }
         self.sweep()?;
         if next == *sidecar {

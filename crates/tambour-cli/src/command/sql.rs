@@ -16,14 +16,14 @@ use tambour::codec::kernels;
 use tambour::record::{RecordStore, ViewOptions};
 use tambour::sql::{Session, SessionOptions};
 use tambour::storage;
-use tambour::table::Table;
+use tambour::table::{Table, server};
 use tambour_report::machine;
 
 /// Runs what was given, or the shell.
 pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<()> {
     let (tables, query) = tables_and_query(&arguments)?;
     let threads = threads(arguments.threads);
-    let session = session(&tables, &arguments, threads)?;
+    let session = session(&tables, &arguments, threads, console)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .thread_name("query")
@@ -150,7 +150,12 @@ fn memory(arguments: &SqlArguments) -> Option<u64> {
     }
 }
 
-fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow::Result<Session> {
+fn session(
+    tables: &[Named],
+    arguments: &SqlArguments,
+    threads: usize,
+    console: Console,
+) -> anyhow::Result<Session> {
     if arguments.deterministic {
         kernels::be_deterministic();
     }
@@ -168,6 +173,9 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
             register_records(&session, name.as_deref(), path)?;
             continue;
         }
+        if register_server(&session, path, console)? {
+            continue;
+        }
         let table = Arc::new(Table::open(path)?);
         let name = name.clone().unwrap_or_else(|| table.name().to_owned());
         if session.tables().iter().any(|(taken, _)| *taken == name) {
@@ -180,6 +188,26 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
         session.register_as(&name, table)?;
     }
     Ok(session)
+}
+
+/// Registers all tables of a server's disk by database and name; false if the directory is none. A table that cannot be opened
+/// hinders no other.
+fn register_server(session: &Session, path: &Path, console: Console) -> anyhow::Result<bool> {
+    let storage = storage::disk();
+    let Some(found) = server::tables(&storage, path)? else { return Ok(false) };
+    for table in found.tables {
+        match table.open(&storage) {
+            Ok(opened) => session.register_in_database(Arc::new(opened))?,
+            Err(error) => {
+                let error = anyhow::Error::from(error);
+                console.note(format!("{}.{} is left out: {error:#}", table.database, table.name));
+            }
+        }
+    }
+    if !found.others.is_empty() {
+        console.note(format!("left out, without parts: {}", found.others.join(", ")));
+    }
+    Ok(true)
 }
 
 /// Registers the categories of a record store: the only one, or the one called `default`, has the name of the store, others
