@@ -56,6 +56,9 @@ pub struct SessionOptions {
     pub binary_strings: bool,
     /// Statements may change tables; otherwise they are refused.
     pub write: bool,
+    /// A directory of tables, in which statements may make, remove and rename them; [`Session::register_database`] opens
+    /// those that are there.
+    pub database: Option<PathBuf>,
 }
 
 impl Default for SessionOptions {
@@ -68,6 +71,7 @@ impl Default for SessionOptions {
             deterministic: false,
             binary_strings: false,
             write: false,
+            database: None,
         }
     }
 }
@@ -92,6 +96,8 @@ pub struct Session {
     pub(crate) write: bool,
     /// What SET asked for.
     switches: RwLock<Switches>,
+    /// The directory of tables.
+    pub(crate) database: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Session {
@@ -131,7 +137,18 @@ impl Session {
         let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
         let (batch_rows, threads) = (options.batch_rows.max(1), options.threads.max(1));
         let (handed, write, switches) = (RwLock::default(), options.write, RwLock::default());
-        Ok(Self { context, registry, handed, batch_rows, strings, threads, write, switches })
+        let database = options.database.clone();
+        Ok(Self {
+            context,
+            registry,
+            handed,
+            batch_rows,
+            strings,
+            threads,
+            write,
+            switches,
+            database,
+        })
     }
     /// Adds a table under its own name; `t` and `default.t` both find it.
     pub fn register(&self, table: Arc<Table>) -> Result<(), SqlError> {
@@ -189,11 +206,15 @@ impl Session {
     /// Parses and plans one statement, ClickHouse's dialect included. One that changes a table is carried out at once; what
     /// it did is among the notes.
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
-        let prepared = dialect::prepare_for(text, &self.catalog())?;
-        let Task::Change(change) = &prepared.task else {
-            return self.planned(prepared, text).await;
+        let told = if dialect::is_create_table(text) {
+            self.create_table(text).await?
+        } else {
+            let prepared = dialect::prepare_for(text, &self.catalog())?;
+            let Task::Change(change) = &prepared.task else {
+                return self.planned(prepared, text).await;
+            };
+            self.change(change).await?
         };
-        let told = self.change(change).await?;
         let plan = LogicalPlanBuilder::empty(false).build()?;
         let frame = self.context.execute_logical_plan(plan).await?;
         Ok(Query { frame, format: None, notes: vec![told], totals: None, fill: None })
@@ -213,7 +234,7 @@ impl Session {
         catalog.insert(table, columns);
         self.planned(dialect::prepare_query(query, &catalog)?, "").await
     }
-    async fn planned(&self, prepared: Prepared, text: &str) -> Result<Query, SqlError> {
+    pub(crate) async fn planned(&self, prepared: Prepared, text: &str) -> Result<Query, SqlError> {
         let Prepared { statement, format, notes, task, ending } = prepared;
         let switches = self.switched(&task, ending.switches);
         let plan = if matches!(task, Task::Nothing | Task::Switch(_)) {
@@ -287,7 +308,7 @@ impl Session {
         Ok(bounds)
     }
     /// The columns of the tables.
-    fn catalog(&self) -> dialect::Catalog {
+    pub(crate) fn catalog(&self) -> dialect::Catalog {
         let names = |table: &Table| table.columns().iter().map(|it| it.name.clone()).collect();
         let handed = self.handed.read().unwrap_or_else(PoisonError::into_inner).clone();
         let own = |(name, table): (String, Arc<Table>)| {

@@ -11,6 +11,7 @@
 
 pub mod advise;
 mod canonical;
+pub mod catalog;
 mod chunk;
 mod complete;
 mod conform;

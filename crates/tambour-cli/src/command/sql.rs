@@ -6,7 +6,7 @@ use crate::cli::{ResultFormat, SqlArguments, StringsName};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{Console, stdout, terminal_width};
-use crate::query::{self, Style, outside, parameter, statement};
+use crate::query::{self, Style, confirm, outside, parameter, statement};
 use crate::shell;
 use anyhow::Context;
 use std::io::{IsTerminal, Read, Write};
@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<(
             let mut target = stdout::data();
             let statement = parameter::substituted(statement, &arguments.param)?;
             let statement = statement.as_ref();
+            confirm::removal(statement, style)?;
             let work = query::run(&session, statement, style, &mut target, &interrupt);
             let outcome = runtime.block_on(work).map_err(|error| with_excerpt(error, statement))?;
             target.flush()?;
@@ -101,6 +102,7 @@ fn style(arguments: &SqlArguments) -> Style {
         },
         rows_max: if arguments.rows_max == 0 { usize::MAX } else { arguments.rows_max },
         width,
+        asks: arguments.write && !arguments.yes && std::io::stdin().is_terminal(),
     }
 }
 
@@ -165,9 +167,11 @@ fn session(
         deterministic: arguments.deterministic,
         binary_strings: arguments.strings == StringsName::Binary,
         write: arguments.write,
+        database: arguments.database.clone(),
         ..SessionOptions::default()
     })?;
     outside::register(&session, threads);
+    session.register_database()?;
     for Named { name, path } in tables {
         if RecordStore::is_at(storage::disk().as_ref(), path) {
             register_records(&session, name.as_deref(), path)?;

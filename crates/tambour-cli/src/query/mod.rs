@@ -1,6 +1,7 @@
 //! Running queries: statements in, results out. `tambour sql` and the shell both stand on this.
 
 pub(crate) mod cells;
+pub(crate) mod confirm;
 mod outfile;
 pub(crate) mod outside;
 pub(crate) mod parameter;
@@ -33,6 +34,8 @@ pub(crate) struct Style {
     pub(crate) rows_max: usize,
     /// Columns of the terminal, if it is one.
     pub(crate) width: Option<usize>,
+    /// Whether a person is there who says if all rows of a table shall be removed.
+    pub(crate) asks: bool,
 }
 
 /// What a query did.

@@ -78,6 +78,24 @@ pub struct TableDefinition {
     pub clauses: TableClauses,
 }
 
+/// A CREATE TABLE statement that may end with a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Creation<'a> {
+    /// What is to be made. Without columns if only the query tells them; so it is not checked yet.
+    pub definition: TableDefinition,
+    /// `IF NOT EXISTS`.
+    pub is_optional: bool,
+    /// The query after AS.
+    pub query: Option<&'a str>,
+}
+
+impl<'a> Creation<'a> {
+    /// Parses `CREATE TABLE … [(columns)] [ENGINE = MergeTree …] [AS SELECT …]`.
+    pub fn parse(sql: &'a str) -> Result<Self, TableError> {
+        create::parse_creation(sql)
+    }
+}
+
 /// Clauses of a table that are kept as written and printed again, but mean nothing here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableClauses {
