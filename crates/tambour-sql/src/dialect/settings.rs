@@ -45,7 +45,6 @@ const RESULTS: &[(&str, Option<&str>)] = &[
     ("empty_result_for_aggregation_by_empty_set", Some("0")),
     ("empty_result_for_aggregation_by_constant_keys_on_empty_set", Some("1")),
     ("first_day_of_week", None),
-    ("any_value_ignore_nulls", None),
     ("apply_deleted_mask", Some("1")),
     ("asterisk_include_alias_columns", Some("0")),
     ("asterisk_include_materialized_columns", Some("0")),

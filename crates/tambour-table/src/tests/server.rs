@@ -21,7 +21,7 @@ fn parts_at(memory: &Memory, path: &str) -> Vec<Vec<u8>> {
     let batch = rows(&definition, 0, &seeds);
     directories(memory, path);
     memory.remove_directory(Path::new(path)).unwrap();
-    insert(&storage, Path::new(path), &definition, options(), &[batch.clone()]).unwrap();
+    insert(&storage, Path::new(path), &definition, options(), std::slice::from_ref(&batch)).unwrap();
     for name in ["tambour.json", ".tambour.lock"] {
         memory.remove_file(&Path::new(path).join(name)).unwrap();
     }

@@ -339,11 +339,11 @@ impl Form for Page {
         Ok(())
     }
 
-    fn tail(&mut self, effort: &Effort, target: &mut Vec<u8>) -> Result<(), FileError> {
+    fn tail(&mut self, _: &Effort, target: &mut Vec<u8>) -> Result<(), FileError> {
         self.end(target)?;
         if let Some(mut totals) = self.totals.take() {
             target.extend_from_slice(b"\nTotals:\n");
-            totals.tail(effort, target)?;
+            totals.end(target)?;
         }
         Ok(())
     }
