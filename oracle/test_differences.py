@@ -49,7 +49,6 @@ def test_seen_differences(server, tambour, table, query):
 
 
 @pytest.mark.parametrize("query, reason", [
-    ("SELECT 1 SETTINGS join_use_nulls = 0", "join_use_nulls"),
     ("SELECT * FROM g AS a PASTE JOIN g AS b", "PASTE JOIN"),
     ("SELECT * FROM g FINAL", "FINAL"),
     ("SELECT k FROM g WHERE i256 < u8", "256 bits"),

@@ -4,6 +4,13 @@ use tambour_kernel::hash::Hash128;
 use tambour_kernel::lz4::Malformed;
 
 /// What a caller can do about an error; shared by every layer. People read the message, callers act on the kind.
+///
+/// ```
+/// use tambour_codec::{CodecError, Kind, spec::CodecSpec};
+/// let error = "LZ4(".parse::<CodecSpec>().unwrap_err();
+/// assert!(matches!(error, CodecError::Spec { .. }));
+/// assert_eq!(error.kind(), Kind::Argument);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {

@@ -80,6 +80,12 @@ fn kernels() -> Result<Kernels, CodecError> {
 }
 
 /// The level in use: the best of this CPU, or `TAMBOUR_ISA`. Programs call it at their start to report a wrong level early.
+///
+/// ```
+/// let level = tambour_codec::kernels::isa()?;
+/// assert!(level.is_available(), "the best of this CPU, or what TAMBOUR_ISA names");
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 pub fn isa() -> Result<Isa, CodecError> {
     Ok(kernels()?.isa)
 }
@@ -107,6 +113,13 @@ pub fn lz4_selector() -> Result<lz4::Selector, CodecError> {
 }
 
 /// The LZ4 decoder in use.
+///
+/// ```
+/// let mut target = [0; 3];
+/// tambour_codec::kernels::lz4_decode()?.decode(b"\x30abc", &mut target)?;
+/// assert_eq!(&target, b"abc");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn lz4_decode() -> Result<Runnable<lz4::Decode>, CodecError> {
     Ok(kernels()?.lz4_decode)
 }
@@ -152,6 +165,13 @@ pub fn alp_pack() -> Result<Runnable<alp::Pack>, CodecError> {
 }
 
 /// The name of the variant that decodes a codec; `None` where there is one way only.
+///
+/// ```
+/// use tambour_codec::kernels::in_use;
+/// assert!(in_use("LZ4")?.is_some());
+/// assert_eq!(in_use("NONE")?, None);
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 pub fn in_use(codec: &str) -> Result<Option<&'static str>, CodecError> {
     let kernels = kernels()?;
     Ok(match codec {
@@ -185,6 +205,12 @@ pub struct Listed {
 }
 
 /// The kernels of integers and hashes, which belong to no codec.
+///
+/// ```
+/// let listed = tambour_codec::kernels::beside_codecs()?;
+/// assert!(listed.iter().all(|kernel| kernel.variants.contains(&kernel.in_use)));
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 pub fn beside_codecs() -> Result<Vec<Listed>, CodecError> {
     fn listed<F: Copy>(
         kernel: &'static str,

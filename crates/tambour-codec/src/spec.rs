@@ -3,8 +3,12 @@
 //! A specification says what a user wrote; whether the codecs can be built is for [`crate::block::Encoder::new`] to say.
 
 use crate::CodecError;
-use crate::choose::{AUTO, Choice, PLAIN};
 use crate::codec::{Named, Scope, is_portable};
+
+/// The name in `CODEC(auto)`.
+pub const AUTO: &str = "auto";
+/// Argument for ClickHouse versions that have no codecs but LZ4 and ZSTD.
+pub const PLAIN: &str = "plain";
 
 /// One codec call of a chain: a family's name and its arguments as written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,9 +23,22 @@ impl CodecCall {
     fn bare(name: &str) -> Self {
         Self { name: name.to_owned(), arguments: Vec::new() }
     }
+
+    /// Whether this leaves the chain to us: `auto`, whatever its arguments.
+    pub fn is_auto(&self) -> bool {
+        self.name.eq_ignore_ascii_case(AUTO)
+    }
 }
 
 /// A chain of codecs in the order of application. Parses and prints ClickHouse's syntax.
+///
+/// ```
+/// use tambour_codec::spec::CodecSpec;
+/// let spec: CodecSpec = "CODEC(Delta(4), zstd(3))".parse()?;
+/// assert_eq!(spec.to_string(), "Delta(4), ZSTD(3)");
+/// assert!("CODEC(Delta(4)".parse::<CodecSpec>().is_err());
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CodecSpec {
     /// The calls in the order in which they are applied on writing; never empty.
@@ -40,11 +57,25 @@ impl CodecSpec {
     }
 
     /// Whether this leaves the chain to us.
+    ///
+    /// ```
+    /// use tambour_codec::spec::CodecSpec;
+    /// assert!("auto(size)".parse::<CodecSpec>()?.is_auto());
+    /// assert!(!CodecSpec::lz4().is_auto());
+    /// # Ok::<(), tambour_codec::CodecError>(())
+    /// ```
     pub fn is_auto(&self) -> bool {
-        self.calls.iter().any(|call| Choice::of(call).is_some())
+        self.calls.iter().any(CodecCall::is_auto)
     }
 
     /// Whether ClickHouse reads the blocks.
+    ///
+    /// ```
+    /// use tambour_codec::spec::CodecSpec;
+    /// assert!("Delta, ZSTD".parse::<CodecSpec>()?.is_portable());
+    /// assert!(!"Pco".parse::<CodecSpec>()?.is_portable());
+    /// # Ok::<(), tambour_codec::CodecError>(())
+    /// ```
     pub fn is_portable(&self) -> bool {
         self.calls.iter().all(|call| match Named::find(&call.name) {
             Some(Named::Family(family)) => is_portable(family.method),
@@ -56,7 +87,7 @@ impl CodecSpec {
     #[must_use]
     pub fn plain(&self) -> Self {
         let mut spec = self.clone();
-        for call in spec.calls.iter_mut().filter(|call| Choice::of(call).is_some()) {
+        for call in spec.calls.iter_mut().filter(|call| call.is_auto()) {
             call.arguments.push(PLAIN.to_owned());
         }
         spec
@@ -64,6 +95,14 @@ impl CodecSpec {
 
     /// The nearest that a `CODEC(…)` in ClickHouse can say, which knows neither a choice nor our arguments; `None` leaves it
     /// to the server. It reads the blocks all the same.
+    ///
+    /// ```
+    /// use tambour_codec::spec::CodecSpec;
+    /// let spec: CodecSpec = "T64('padded'), LZ4".parse()?;
+    /// assert_eq!(spec.in_clickhouse(), Some("T64, LZ4".parse()?));
+    /// assert_eq!(CodecSpec::auto().in_clickhouse(), None);
+    /// # Ok::<(), tambour_codec::CodecError>(())
+    /// ```
     pub fn in_clickhouse(&self) -> Option<Self> {
         let mut spec = self.clone();
         for call in &mut spec.calls {
@@ -77,10 +116,17 @@ impl CodecSpec {
     }
 
     /// Only the general-purpose members of the chain, as helper streams (null maps, sizes) use them; `NONE` if there are none.
+    ///
+    /// ```
+    /// use tambour_codec::spec::CodecSpec;
+    /// assert_eq!("Delta, LZ4".parse::<CodecSpec>()?.generic_only(), CodecSpec::lz4());
+    /// assert_eq!("Delta".parse::<CodecSpec>()?.generic_only(), "NONE".parse()?);
+    /// # Ok::<(), tambour_codec::CodecError>(())
+    /// ```
     #[must_use]
     pub fn generic_only(&self) -> Self {
         let generic = |call: &&CodecCall| {
-            Choice::of(call).is_some()
+            call.is_auto()
                 || Named::find(&call.name).is_some_and(|named| named.scope() == Scope::Generic)
         };
         let mut calls: Vec<_> = self.calls.iter().filter(generic).cloned().collect();

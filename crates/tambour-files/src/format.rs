@@ -44,6 +44,12 @@ impl Format {
     }
 
     /// By the name that the command line uses: `csv`, `tsv`, `jsonl`, `parquet`, `arrow`.
+    ///
+    /// ```
+    /// use tambour_files::Format;
+    /// assert_eq!(Format::from_name("jsonl"), Some(Format::JsonLines));
+    /// assert_eq!(Format::from_name("xls"), None);
+    /// ```
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "csv" => Self::Csv,
@@ -56,6 +62,12 @@ impl Format {
     }
 
     /// By the extension alone, `.zst` and `.gz` looked through.
+    ///
+    /// ```
+    /// use tambour_files::Format;
+    /// assert_eq!(Format::by_extension("hits.csv.gz".as_ref()), Some(Format::Csv));
+    /// assert_eq!(Format::by_extension("hits.txt".as_ref()), None);
+    /// ```
     pub fn by_extension(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         if ["zst", "zstd", "gz"].iter().any(|&known| extension.eq_ignore_ascii_case(known)) {

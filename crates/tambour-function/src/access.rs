@@ -2,7 +2,6 @@
 //! [`rule!`], columns and constants are read alike ([`TextColumn`], [`Integers`], [`Floats`], [`Lists`]), texts are bytes.
 
 use super::arithmetic::integer;
-pub(super) use super::supertype::{common_type, supertype, widened};
 use super::text::Texts;
 use super::{Call, Operand, Signature, cast, expect_count, undress, wrong};
 use crate::FunctionError;

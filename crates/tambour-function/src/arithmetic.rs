@@ -1,7 +1,7 @@
 //! Arithmetic on integers and floats with ClickHouse's result types: sums and products are as wide as both operands
 //! together need (up to 64 bits, where they wrap), quotients as wide as the dividend, remainders as the divisor.
 
-use super::conversion::Numbers;
+use super::numbers::Numbers;
 use super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;

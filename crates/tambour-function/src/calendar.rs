@@ -6,7 +6,7 @@
 
 use super::civil;
 use super::moment::{self, Moments, part_type};
-use super::zone::{Clock, Fixed, Zone};
+use super::zone::{Clock, Fixed, Zone, with_clock};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::types::{
@@ -16,27 +16,6 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::sync::Arc;
 use tambour_part::types::DataType;
-
-/// Runs an expression with a clock whose type is known to the compiler.
-macro_rules! with_clock {
-    ($zone:expr, |$clock:ident| $body:expr) => {
-        match &$zone {
-            Zone::Fixed(0) => {
-                let $clock = Fixed(0);
-                $body
-            }
-            Zone::Fixed(offset) => {
-                let $clock = Fixed(*offset);
-                $body
-            }
-            Zone::Table(days) => {
-                let $clock = days.as_ref();
-                $body
-            }
-        }
-    };
-}
-pub(super) use with_clock;
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] = &[

@@ -101,7 +101,7 @@ impl Kind {
         }
         let mut word = [0; 8];
         word[..bytes.len()].copy_from_slice(bytes);
-        mixed_64(u64::from_le_bytes(word))
+        mixing::mixed_64(u64::from_le_bytes(word))
     }
 
     fn is_murmur(self) -> bool {
@@ -118,8 +118,8 @@ impl Kind {
     /// The length of an array.
     fn of_length(self, length: u64) -> u64 {
         match self {
-            Self::Xx32 | Self::Murmur2Narrow | Self::Murmur3Narrow => mixed_32(length),
-            _ => mixed_64(length),
+            Self::Xx32 | Self::Murmur2Narrow | Self::Murmur3Narrow => mixing::mixed_32(length),
+            _ => mixing::mixed_64(length),
         }
     }
 
@@ -133,28 +133,12 @@ impl Kind {
                 both[8..].copy_from_slice(&second.to_le_bytes());
                 sip_hash_64(&both)
             }
-            Self::Xx32 | Self::Murmur2Narrow | Self::Murmur3Narrow => mixed_32(first) ^ second,
-            Self::Murmur2 | Self::Murmur2Gcc | Self::Murmur3 => mixed_64(first) ^ second,
+            Self::Xx32 | Self::Murmur2Narrow | Self::Murmur3Narrow => {
+                mixing::mixed_32(first) ^ second
+            }
+            Self::Murmur2 | Self::Murmur2Gcc | Self::Murmur3 => mixing::mixed_64(first) ^ second,
         }
     }
-}
-
-/// ClickHouse's mixing of an integer with a salt, 64 bits.
-pub(super) fn mixed_64(value: u64) -> u64 {
-    let mut mixed = value ^ 0x4cf2_d2ba_ae6d_a887;
-    mixed = (mixed ^ mixed >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    mixed = (mixed ^ mixed >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    mixed ^ mixed >> 33
-}
-
-/// The same with 32 bits.
-pub(super) fn mixed_32(value: u64) -> u64 {
-    let mut mixed = value ^ 0x75d9_543d_e018_bf45;
-    mixed = (!mixed).wrapping_add(mixed << 18);
-    mixed = (mixed ^ mixed.rotate_right(31)).wrapping_mul(21);
-    mixed ^= mixed.rotate_right(11);
-    mixed = mixed.wrapping_add(mixed << 6);
-    (mixed ^ mixed.rotate_right(22)) & 0xffff_ffff
 }
 
 fn hash_type(

@@ -1,9 +1,8 @@
 //! Maps: `mapFromArrays`, `mapKeys`, `mapValues`, `mapContainsValue`, `mapSort`, `mapUpdate`, `mapConcat`.
 
-use super::access::{
-    Kind, array_of, as_list, common_type, item_of, list_array, supertype, takes, type_at, widened,
-};
+use super::access::{Kind, array_of, as_list, item_of, list_array, takes, type_at};
 use super::array::compare_items;
+use super::supertype::{common_type, supertype, widened};
 use super::{Call, Function, Operand, Signature, expect_count, take, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;

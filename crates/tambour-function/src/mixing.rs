@@ -3,7 +3,6 @@
 
 use super::access::{Kind, rule, takes, type_at};
 use super::arithmetic::integer;
-use super::hash::{mixed_32, mixed_64};
 use super::moment::Moments;
 use super::zone::Zone;
 use super::{Call, Function, Signature, wrong};
@@ -221,6 +220,24 @@ fn finished(mut hash: u64) -> u64 {
     hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     hash ^ hash >> 33
+}
+
+/// ClickHouse's mixing of an integer with a salt, 64 bits.
+pub(super) fn mixed_64(value: u64) -> u64 {
+    let mut mixed = value ^ 0x4cf2_d2ba_ae6d_a887;
+    mixed = (mixed ^ mixed >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    mixed = (mixed ^ mixed >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    mixed ^ mixed >> 33
+}
+
+/// The same with 32 bits.
+pub(super) fn mixed_32(value: u64) -> u64 {
+    let mut mixed = value ^ 0x75d9_543d_e018_bf45;
+    mixed = (!mixed).wrapping_add(mixed << 18);
+    mixed = (mixed ^ mixed.rotate_right(31)).wrapping_mul(21);
+    mixed ^= mixed.rotate_right(11);
+    mixed = mixed.wrapping_add(mixed << 6);
+    (mixed ^ mixed.rotate_right(22)) & 0xffff_ffff
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Dates and times as texts after a pattern: `formatDateTime`.
 
-use super::calendar::with_clock;
 use super::civil;
 use super::moment::{self, Moments, expect_moment};
 use super::text::{Texts, push_all};
-use super::zone::{Clock, Fixed, Zone};
+use super::zone::{Clock, Fixed, Zone, with_clock};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::ArrayRef;

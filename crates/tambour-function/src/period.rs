@@ -1,12 +1,11 @@
 //! Numbers of periods since an origin (`toRelativeHourNum`), fractions of seconds, ends of months, and moments in other
 //! zones.
 
-use super::calendar::with_clock;
 use super::civil::{self, DAY};
 use super::moment::{self, Moments, part_type};
 use super::pattern::{MONTHS, WEEKDAYS};
 use super::week::{local_days, saturated};
-use super::zone::{Clock, Fixed, Zone};
+use super::zone::{Clock, Fixed, Zone, with_clock};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::types::{

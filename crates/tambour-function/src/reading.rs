@@ -4,7 +4,6 @@
 //! A best effort that is not clear (`01/02/2020`, names of months) is an error here, also with `…OrNull`.
 
 use super::access::{Kind, takes};
-use super::calendar::with_clock;
 use super::civil;
 use super::moment::{
     self, Moments, constant_integer, expect_moment, ticks_per_second, zone_argument,
@@ -12,7 +11,7 @@ use super::moment::{
 use super::pattern::{MONTHS, WEEKDAYS};
 use super::text::Texts;
 use super::value::time::Cursor;
-use super::zone::{Clock, Fixed, Zone};
+use super::zone::{Clock, Fixed, Zone, with_clock};
 use super::{Call, Function, Signature, bare, expect_count, parse, wrong};
 use crate::FunctionError;
 use arrow_array::{ArrayRef, Int64Array};

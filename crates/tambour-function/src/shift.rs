@@ -1,10 +1,9 @@
 //! Dates and times that are moved and measured: `addDays`, `subtractMonths`, `dateDiff`, `toStartOfInterval`.
 
-use super::calendar::with_clock;
 use super::civil;
 use super::moment::{self, Moments, constant_integer, expect_moment, from_ticks};
 use super::text::Texts;
-use super::zone::{Clock, Fixed, Zone};
+use super::zone::{Clock, Fixed, Zone, with_clock};
 use super::{Call, Function, Signature, cast, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;

@@ -1,7 +1,8 @@
 //! `transform`: values by a list of pairs.
 
-use super::access::{supertype, type_at, widened};
+use super::access::type_at;
 use super::array::compare_items;
+use super::supertype::{supertype, widened};
 use super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::{Array, ArrayRef};

@@ -1,9 +1,8 @@
 //! Weeks and years of weeks: `toWeek`, `toYearWeek` with MySQL's modes, and those of ISO 8601.
 
-use super::calendar::with_clock;
 use super::civil;
 use super::moment::{self, Moments, part_type};
-use super::zone::{Clock, Fixed, Zone};
+use super::zone::{Clock, Fixed, Zone, with_clock};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::types::{

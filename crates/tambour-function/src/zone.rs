@@ -145,6 +145,12 @@ impl Zone {
     pub const UTC: Self = Self::Fixed(0);
 
     /// The zone of this name (`Europe/Berlin`), or a fixed offset as Arrow writes it (`+05:30`).
+    ///
+    /// ```
+    /// use tambour_function::Zone;
+    /// assert!(Zone::named("Europe/Berlin").is_ok() && Zone::named("+05:30").is_ok());
+    /// assert!(Zone::named("Europe/Atlantis").is_err());
+    /// ```
     pub fn named(name: &str) -> Result<Self, FunctionError> {
         static TABLES: OnceLock<Mutex<HashMap<Tz, Arc<Days>>>> = OnceLock::new();
         if matches!(name, "UTC" | "Etc/UTC" | "GMT" | "Z" | "") {
@@ -180,6 +186,16 @@ impl Zone {
     /// Unix time of what the clock on the wall shows: a day and the seconds since its midnight. A time that is skipped counts on
     /// with the offset of before, from a change on with the one of after; a time that is shown twice is the first: what
     /// ClickHouse does.
+    ///
+    /// ```
+    /// use tambour_function::Zone;
+    /// // The clocks of Berlin went from 02:00 to 03:00 on 2024-03-31, which is day 19813.
+    /// let berlin = Zone::named("Europe/Berlin")?;
+    /// let before = berlin.instant(19_813, 3600 + 1800);
+    /// let after = berlin.instant(19_813, 3 * 3600 + 1800);
+    /// assert_eq!(after - before, 3600, "from 01:30 to 03:30 it was one hour");
+    /// # Ok::<(), tambour_function::FunctionError>(())
+    /// ```
     pub fn instant(&self, day: i32, time: i64) -> i64 {
         let local = i64::from(day) * DAY + time;
         match self {
@@ -199,6 +215,11 @@ impl Zone {
     }
 
     /// What the clock on the wall shows at an instant, as ClickHouse prints it: a day and the seconds since its midnight.
+    ///
+    /// ```
+    /// use tambour_function::Zone;
+    /// assert_eq!(Zone::UTC.local(90_061), (1, 3661), "a day, an hour, a minute and a second");
+    /// ```
     pub fn local(&self, instant: i64) -> (i64, i64) {
         let offset = match self {
             Self::Fixed(offset) => *offset,
@@ -364,3 +385,24 @@ fn change_within(segments: &[Segment], at: usize, start: i64, midnight: i64) -> 
     let at = (shown / CHANGE_UNIT).max(-by);
     (at as u8, by as i8)
 }
+
+/// Runs an expression with a clock whose type is known to the compiler.
+macro_rules! with_clock {
+    ($zone:expr, |$clock:ident| $body:expr) => {
+        match &$zone {
+            Zone::Fixed(0) => {
+                let $clock = Fixed(0);
+                $body
+            }
+            Zone::Fixed(offset) => {
+                let $clock = Fixed(*offset);
+                $body
+            }
+            Zone::Table(days) => {
+                let $clock = days.as_ref();
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_clock;

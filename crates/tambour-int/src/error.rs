@@ -3,6 +3,12 @@
 use tambour_kernel::integer::Malformed;
 
 /// Why values could not be written or read. Positions count bytes from the start of the buffer.
+///
+/// ```
+/// use tambour_int::{IntError, Malformed, Reader};
+/// let error = Reader::new(&[0x80]).unpack_uint::<u32>().unwrap_err();
+/// assert_eq!(error, IntError::Malformed(Malformed::Truncated { at: 1 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IntError {

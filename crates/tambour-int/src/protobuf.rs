@@ -1,11 +1,22 @@
 //! Protobuf's signed integers as unsigned ones: 0, -1, 1, -2, … become 0, 1, 2, 3, …
 
 /// The unsigned number of a signed one.
+///
+/// ```
+/// use tambour_int::protobuf::zigzag;
+/// assert_eq!([0, -1, 1, -2].map(zigzag), [0, 1, 2, 3]);
+/// ```
 pub const fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63).cast_unsigned()
 }
 
 /// The signed number of an unsigned one.
+///
+/// ```
+/// use tambour_int::protobuf::{unzigzag, zigzag};
+/// assert_eq!(unzigzag(3), -2);
+/// assert_eq!(unzigzag(zigzag(i64::MIN)), i64::MIN);
+/// ```
 pub const fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
 }

@@ -5,6 +5,14 @@ use crate::{Form, IntError, Malformed, Word};
 use tambour_kernel::integer::{encode_length, leb128};
 
 /// A cursor that reads values one after another. After an error it stays at the value that is wrong.
+///
+/// ```
+/// use tambour_int::Reader;
+/// let mut reader = Reader::new(&[0x05, 0x80]);
+/// assert_eq!(reader.unpack_uint::<u32>(), Ok(5));
+/// assert!(reader.unpack_uint::<u32>().is_err());
+/// assert_eq!((reader.position(), reader.rest()), (1, &[0x80][..]));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     source: &'a [u8],
@@ -19,6 +27,13 @@ impl<'a> Reader<'a> {
     }
 
     /// A reader that takes only the form that a [`Writer`](crate::Writer) writes.
+    ///
+    /// ```
+    /// use tambour_int::Reader;
+    /// let five_in_two_bytes = [0x85, 0x00];
+    /// assert_eq!(Reader::new(&five_in_two_bytes).unpack_uint::<u32>(), Ok(5));
+    /// assert!(Reader::strict(&five_in_two_bytes).unpack_uint::<u32>().is_err());
+    /// ```
     pub fn strict(source: &'a [u8]) -> Self {
         Self { source, at: 0, form: Form::Minimal }
     }
@@ -47,6 +62,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A signed value of protobuf's `sint64`.
+    ///
+    /// ```
+    /// use tambour_int::Reader;
+    /// assert_eq!(Reader::new(&[0x03]).unpack_zigzag(), Ok(-2));
+    /// ```
     pub fn unpack_zigzag(&mut self) -> Result<i64, IntError> {
         self.unpack_uint().map(crate::protobuf::unzigzag)
     }
@@ -83,6 +103,12 @@ impl<'a> Reader<'a> {
     }
 
     /// All that is left as one value: bytes, low first.
+    ///
+    /// ```
+    /// use tambour_int::Reader;
+    /// assert_eq!(Reader::new(&[0x34, 0x12]).unpack_uint_last::<u32>(), Ok(0x1234));
+    /// assert_eq!(Reader::new(&[]).unpack_uint_last::<u32>(), Ok(0));
+    /// ```
     pub fn unpack_uint_last<T: Word>(&mut self) -> Result<T, IntError> {
         let (at, rest) = (self.at, self.rest());
         if rest.len() > size_of::<T>() {
@@ -96,6 +122,13 @@ impl<'a> Reader<'a> {
     }
 
     /// `0` or `1`.
+    ///
+    /// ```
+    /// use tambour_int::Reader;
+    /// let mut reader = Reader::new(b"10?");
+    /// assert_eq!((reader.unpack_bool(), reader.unpack_bool()), (Ok(true), Ok(false)));
+    /// assert!(reader.unpack_bool().is_err());
+    /// ```
     pub fn unpack_bool(&mut self) -> Result<bool, IntError> {
         let at = self.at;
         let byte = *self.source.get(at).ok_or(Malformed::Truncated { at })?;
@@ -107,6 +140,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A length as by [`Self::unpack_uint`], then the bytes.
+    ///
+    /// ```
+    /// use tambour_int::Reader;
+    /// assert_eq!(Reader::new(b"\x04termrest").unpack_string(), Ok(&b"term"[..]));
+    /// assert!(Reader::new(b"\x09term").unpack_string().is_err());
+    /// ```
     pub fn unpack_string(&mut self) -> Result<&'a [u8], IntError> {
         let start = self.at;
         let length = self.unpack_uint::<u64>()?;
@@ -115,6 +154,14 @@ impl<'a> Reader<'a> {
     }
 
     /// This many bytes as they are.
+    ///
+    /// ```
+    /// use tambour_int::Reader;
+    /// let mut reader = Reader::new(b"abcdef");
+    /// assert_eq!(reader.take(2), Ok(&b"ab"[..]));
+    /// assert!(reader.take(u64::MAX).is_err());
+    /// assert_eq!(reader.rest(), b"cdef");
+    /// ```
     pub fn take(&mut self, length: u64) -> Result<&'a [u8], IntError> {
         let rest = self.rest();
         let bytes = usize::try_from(length).ok().and_then(|length| rest.get(..length));

@@ -9,6 +9,16 @@ use tambour_kernel::integer::encode_length;
 pub const LEB128_MAX: usize = 10;
 
 /// A cursor that writes values one after another. A value that finds no room is not written at all.
+///
+/// ```
+/// use tambour_int::Writer;
+/// let mut bytes = [0; 2];
+/// let mut writer = Writer::new(&mut bytes);
+/// writer.pack_uint(5)?;
+/// assert!(writer.pack_uint(300).is_err(), "two bytes are needed, and one is left");
+/// assert_eq!(writer.written(), 1);
+/// # Ok::<(), tambour_int::IntError>(())
+/// ```
 #[derive(Debug)]
 pub struct Writer<'a> {
     /// What has not been written.
@@ -64,11 +74,34 @@ impl<'a> Writer<'a> {
     }
 
     /// A signed value for protobuf's `sint64`.
+    ///
+    /// ```
+    /// use tambour_int::Writer;
+    /// let mut bytes = [0; 4];
+    /// Writer::new(&mut bytes).pack_zigzag(-2)?;
+    /// assert_eq!(bytes, [3, 0, 0, 0]);
+    /// # Ok::<(), tambour_int::IntError>(())
+    /// ```
     pub fn pack_zigzag(&mut self, value: i64) -> Result<(), IntError> {
         self.pack_uint(zigzag(value))
     }
 
     /// The length encoding of Xapian's remote protocol up to 1.4.
+    ///
+    /// ```
+    /// use tambour_int::{Reader, Writer};
+    /// let mut bytes = [0; 8];
+    /// let mut writer = Writer::new(&mut bytes);
+    /// writer.encode_length(254)?;
+    /// writer.encode_length(1000)?;
+    /// let length = writer.written();
+    /// assert_eq!((length, bytes[0]), (4, 254), "a byte below 255, more above");
+    ///
+    /// let mut reader = Reader::new(&bytes[..length]);
+    /// assert_eq!(reader.decode_length::<u32>()?, 254);
+    /// assert_eq!(reader.decode_length::<u32>()?, 1000);
+    /// # Ok::<(), tambour_int::IntError>(())
+    /// ```
     #[inline]
     pub fn encode_length(&mut self, value: u64) -> Result<(), IntError> {
         if value < 0xff {
@@ -81,12 +114,32 @@ impl<'a> Writer<'a> {
     }
 
     /// The bytes up to the highest that is not zero, low first; the length must be known from elsewhere.
+    ///
+    /// ```
+    /// use tambour_int::Writer;
+    /// let mut bytes = [0; 4];
+    /// let mut writer = Writer::new(&mut bytes);
+    /// writer.pack_uint_last(0x1234)?;
+    /// assert_eq!(writer.written(), 2);
+    /// assert_eq!(bytes[..2], [0x34, 0x12]);
+    /// # Ok::<(), tambour_int::IntError>(())
+    /// ```
     #[inline]
     pub fn pack_uint_last(&mut self, value: u64) -> Result<(), IntError> {
         self.put_front(value.to_le_bytes(), xapian::last_length(value))
     }
 
     /// A form whose bytes sort as the numbers do.
+    ///
+    /// ```
+    /// use tambour_int::Writer;
+    /// let keys = [5, 300, 70_000].map(|value| {
+    ///     let mut key = [0; 8];
+    ///     Writer::new(&mut key).pack_uint_preserving_sort(value).map(|()| key)
+    /// });
+    /// assert!(keys[0]? < keys[1]? && keys[1]? < keys[2]?);
+    /// # Ok::<(), tambour_int::IntError>(())
+    /// ```
     #[inline]
     pub fn pack_uint_preserving_sort(&mut self, value: u64) -> Result<(), IntError> {
         if value < 0x8000 {
@@ -116,6 +169,14 @@ impl<'a> Writer<'a> {
     }
 
     /// The length as by [`Self::pack_uint`], then the bytes.
+    ///
+    /// ```
+    /// use tambour_int::Writer;
+    /// let mut bytes = [0; 5];
+    /// Writer::new(&mut bytes).pack_string(b"term")?;
+    /// assert_eq!(&bytes, b"\x04term");
+    /// # Ok::<(), tambour_int::IntError>(())
+    /// ```
     pub fn pack_string(&mut self, value: &[u8]) -> Result<(), IntError> {
         let mut bytes = [0; LEB128_MAX];
         let length = pack_uint(value.len() as u64, &mut bytes);
@@ -126,6 +187,20 @@ impl<'a> Writer<'a> {
 
     /// A form that sorts as the strings do, with something after it: `00` becomes `00 ff`, and `00` ends the string. What
     /// follows must not start with `ff`. The `last` thing of a key needs no end.
+    ///
+    /// ```
+    /// use tambour_int::{Reader, Writer};
+    /// let mut bytes = [0; 16];
+    /// let mut writer = Writer::new(&mut bytes);
+    /// writer.pack_string_preserving_sort(b"a\0b", false)?;
+    /// let length = writer.written();
+    /// assert_eq!(&bytes[..length], b"a\0\xffb\0");
+    ///
+    /// let mut string = Vec::new();
+    /// Reader::new(&bytes[..length]).unpack_string_preserving_sort(false, &mut string)?;
+    /// assert_eq!(string, b"a\0b");
+    /// # Ok::<(), tambour_int::IntError>(())
+    /// ```
     pub fn pack_string_preserving_sort(
         &mut self,
         value: &[u8],
@@ -148,6 +223,16 @@ impl<'a> Writer<'a> {
     }
 
     /// Bytes as they are.
+    ///
+    /// ```
+    /// use tambour_int::Writer;
+    /// let mut bytes = [0; 4];
+    /// let mut writer = Writer::new(&mut bytes);
+    /// writer.put(b"abc")?;
+    /// assert!(writer.put(b"de").is_err(), "all of them or none");
+    /// assert_eq!(&bytes, b"abc\0");
+    /// # Ok::<(), tambour_int::IntError>(())
+    /// ```
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), IntError> {
         self.reserve(bytes.len())?;
         let (room, rest) = std::mem::take(&mut self.rest).split_at_mut(bytes.len());
@@ -169,6 +254,12 @@ const BYTE_END: u64 = 1 << 8;
 const FOUR_END: u64 = 1 << 28;
 
 /// Writes LEB128 to the front of `target`; the number of bytes. What is after those is unspecified.
+///
+/// ```
+/// let mut bytes = [0; tambour_int::LEB128_MAX];
+/// assert_eq!(tambour_int::pack_uint(300, &mut bytes), 2);
+/// assert_eq!(bytes[..2], [0xac, 0x02]);
+/// ```
 #[inline]
 pub fn pack_uint(value: u64, target: &mut [u8; LEB128_MAX]) -> usize {
     if value < BYTE_END {

@@ -31,6 +31,14 @@ pub(crate) fn sortable(value: u64) -> ([u8; SORTABLE_MAX], usize) {
 }
 
 /// Reads the LEB128 value that ends before position `end`; the value and its position.
+///
+/// ```
+/// use tambour_int::xapian::unpack_uint_backwards;
+/// // 5, then 300: the last value first.
+/// let bytes = [0x05, 0xac, 0x02];
+/// assert_eq!(unpack_uint_backwards::<u32>(&bytes, 3), Ok((300, 1)));
+/// assert_eq!(unpack_uint_backwards::<u32>(&bytes, 1), Ok((5, 0)));
+/// ```
 pub fn unpack_uint_backwards<T: Word>(source: &[u8], end: usize) -> Result<(T, usize), IntError> {
     let before = source.get(..end).unwrap_or(source);
     let Some((&last, rest)) = before.split_last() else {
@@ -46,6 +54,17 @@ pub fn unpack_uint_backwards<T: Word>(source: &[u8], end: usize) -> Result<(T, u
 }
 
 /// The key of a chunk of a posting list in a glass table.
+///
+/// ```
+/// use tambour_int::{Writer, xapian::PostlistKey};
+/// let key = PostlistKey { term: b"word".to_vec(), document: Some(77) };
+/// let mut bytes = [0; 16];
+/// let mut writer = Writer::new(&mut bytes);
+/// key.write(&mut writer)?;
+/// let length = writer.written();
+/// assert_eq!(PostlistKey::read(&bytes[..length])?, key);
+/// # Ok::<(), tambour_int::IntError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PostlistKey {
     /// The term; empty for the list of document lengths.

@@ -4,7 +4,7 @@
 //! refused; programs ask [`in_use`] at their start and report that. A kernel that is called all the same takes its scalar
 //! variant, since who sets a cap wants less than the best. Empty counts as not set.
 
-use crate::variant::Isa;
+use crate::isa::Isa;
 use std::sync::LazyLock;
 
 /// Name of the environment variable that caps the level.
@@ -33,6 +33,12 @@ static LEVEL: LazyLock<Result<Isa, RefusedLevel>> = LazyLock::new(|| {
 });
 
 /// The level in use.
+///
+/// ```
+/// let isa = tambour_kernel::level::in_use()?;
+/// assert!(isa.is_available());
+/// # Ok::<(), &'static tambour_kernel::level::RefusedLevel>(())
+/// ```
 pub fn in_use() -> Result<Isa, &'static RefusedLevel> {
     LEVEL.as_ref().copied()
 }

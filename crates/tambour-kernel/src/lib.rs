@@ -16,6 +16,7 @@ pub mod column;
 mod copy;
 pub mod hash;
 pub mod integer;
+mod isa;
 pub mod level;
 pub mod lz4;
 mod prefetch;

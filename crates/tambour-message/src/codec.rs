@@ -50,6 +50,21 @@ impl MessageCodec {
     }
 
     /// Takes messages up to this length, at most [`MESSAGE_BYTES_MAX`], instead of [`MESSAGE_BYTES_DEFAULT`].
+    ///
+    /// ```
+    /// # use tambour_message::{Dictionary, MessageCodec, Scratch, Trainer};
+    /// # let mut trainer = Trainer::default();
+    /// # for i in 0..200 {
+    /// #     trainer.add(format!("get:{i} ok").as_bytes())?;
+    /// # }
+    /// # let dictionary = trainer.train()?;
+    /// let codec = MessageCodec::new(1, dictionary).with_message_bytes_max(100);
+    /// let (mut scratch, mut encoded) = (Scratch::default(), Vec::new());
+    /// assert!(codec.encode(&[7; 101], None, &mut scratch, &mut encoded).is_err());
+    /// codec.encode(&[7; 100], None, &mut scratch, &mut encoded)?;
+    /// assert!(encoded.len() <= codec.encoded_bytes_max());
+    /// # Ok::<(), tambour_message::MessageError>(())
+    /// ```
     pub fn with_message_bytes_max(mut self, bytes: usize) -> Self {
         self.message_bytes_max = bytes.min(MESSAGE_BYTES_MAX);
         self
@@ -67,6 +82,25 @@ impl MessageCodec {
 
     /// Makes a further dictionary known for decoding. To rotate: add it on all sides, then [`MessageCodec::switch_to`] it,
     /// and [`MessageCodec::retire`] the old one when none of its messages can be under way any more.
+    ///
+    /// ```
+    /// # use tambour_message::{Dictionary, MessageCodec, Scratch, Trainer};
+    /// # let mut trainer = Trainer::default();
+    /// # for i in 0..200 {
+    /// #     trainer.add(format!("get:{i} ok").as_bytes())?;
+    /// # }
+    /// # let dictionary = trainer.train()?;
+    /// # let next = Dictionary::from_bytes(&dictionary.to_bytes())?;
+    /// # let (mut scratch, mut encoded, mut decoded) = (Scratch::default(), Vec::new(), Vec::new());
+    /// let codec = MessageCodec::new(1, dictionary);
+    /// codec.add(2, next)?;
+    /// codec.switch_to(2)?;
+    /// codec.encode(b"get:7 ok", None, &mut scratch, &mut encoded)?;
+    /// assert!(codec.retire(1)?, "nothing is encoded with it any more");
+    /// codec.decode(&encoded, None, &mut scratch, &mut decoded)?;
+    /// assert_eq!(decoded, b"get:7 ok");
+    /// # Ok::<(), tambour_message::MessageError>(())
+    /// ```
     pub fn add(&self, generation: u8, dictionary: Dictionary) -> Result<(), MessageError> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         match known.find(generation) {
@@ -131,6 +165,22 @@ impl MessageCodec {
     /// Appends the message that `source` holds, all of it, to `target`. On an error nothing is appended.
     ///
     /// Nothing is allocated that the limit does not allow, whatever `source` says.
+    ///
+    /// ```
+    /// # use tambour_message::{Dictionary, MessageCodec, Scratch, Trainer};
+    /// # let mut trainer = Trainer::default();
+    /// # for i in 0..200 {
+    /// #     trainer.add(format!("get:{i} ok").as_bytes())?;
+    /// # }
+    /// # let dictionary = trainer.train()?;
+    /// let codec = MessageCodec::new(1, dictionary);
+    /// let (mut scratch, mut encoded, mut decoded) = (Scratch::default(), Vec::new(), Vec::new());
+    /// codec.encode(b"get:7 ok", None, &mut scratch, &mut encoded)?;
+    /// encoded.pop();
+    /// assert!(codec.decode(&encoded, None, &mut scratch, &mut decoded).is_err());
+    /// assert!(decoded.is_empty(), "on an error nothing is appended");
+    /// # Ok::<(), tambour_message::MessageError>(())
+    /// ```
     pub fn decode(
         &self,
         source: &[u8],
@@ -263,6 +313,21 @@ fn checksum(message: &[u8], pin: Option<&Pin>, dictionary: &Dictionary) -> u32 {
 /// Memory for encoding and decoding: one per thread. Keeps nothing that a result depends on.
 ///
 /// Takes about 64 KiB for each dictionary in use, at most four of them, and what the longest message of late needs.
+///
+/// ```
+/// # use tambour_message::{Dictionary, MessageCodec, Scratch, Trainer};
+/// # let mut trainer = Trainer::default();
+/// # for i in 0..200 {
+/// #     trainer.add(format!("get:{i} ok").as_bytes())?;
+/// # }
+/// # let dictionary = trainer.train()?;
+/// let codec = MessageCodec::new(1, dictionary);
+/// let (mut scratch, mut encoded) = (Scratch::default(), Vec::new());
+/// let before = scratch.memory_bytes();
+/// codec.encode(b"get:7 ok", None, &mut scratch, &mut encoded)?;
+/// assert!(scratch.memory_bytes() > before, "what a dictionary needs is taken on its first use");
+/// # Ok::<(), tambour_message::MessageError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Latest first.

@@ -9,6 +9,13 @@ use tambour_kernel::hash::xxh3_64;
 pub const DICTIONARY_BYTES_MAX: usize = (1 << 16) - 1;
 
 /// Bytes after every message that tell damage, a wrong dictionary and a wrong pin.
+///
+/// ```
+/// use tambour_message::Check;
+/// assert_eq!(Check::of_bytes(2), Some(Check::Short));
+/// assert_eq!(Check::of_bytes(3), None);
+/// assert_eq!(Check::default().bytes(), 4);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
     /// None: damage that yields a well-formed message goes unnoticed. For streams that have their own, such as TLS.
@@ -70,6 +77,18 @@ impl Dictionary {
     }
 
     /// Tells dictionaries apart: a hash of all that encoding and decoding depend on.
+    ///
+    /// ```
+    /// # use tambour_message::{Dictionary, MessageCodec, Scratch, Trainer};
+    /// # let mut trainer = Trainer::default();
+    /// # for i in 0..200 {
+    /// #     trainer.add(format!("get:{i} ok").as_bytes())?;
+    /// # }
+    /// # let dictionary = trainer.train()?;
+    /// let again = Dictionary::from_bytes(&dictionary.to_bytes())?;
+    /// assert_eq!(again.id(), dictionary.id());
+    /// # Ok::<(), tambour_message::MessageError>(())
+    /// ```
     pub fn id(&self) -> u64 {
         self.id
     }

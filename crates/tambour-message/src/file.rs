@@ -46,6 +46,20 @@ impl Dictionary {
     }
 
     /// Reads a file. Every byte is checked.
+    ///
+    /// ```
+    /// # use tambour_message::{Dictionary, MessageCodec, Scratch, Trainer};
+    /// # let mut trainer = Trainer::default();
+    /// # for i in 0..200 {
+    /// #     trainer.add(format!("get:{i} ok").as_bytes())?;
+    /// # }
+    /// # let dictionary = trainer.train()?;
+    /// let mut file = dictionary.to_bytes();
+    /// assert_eq!(Dictionary::from_bytes(&file)?.content(), dictionary.content());
+    /// file[20] ^= 1;
+    /// assert!(Dictionary::from_bytes(&file).is_err(), "one bit is different");
+    /// # Ok::<(), tambour_message::MessageError>(())
+    /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, MessageError> {
         let refused = |reason| MessageError::Dictionary { reason };
         let (header, rest) = bytes.split_at_checked(HEADER_BYTES).ok_or(refused("too short"))?;

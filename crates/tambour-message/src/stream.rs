@@ -40,6 +40,28 @@ impl<R: Read> MessageReader<R> {
 }
 
 /// Writes messages.
+///
+/// ```
+/// # use tambour_message::{Dictionary, MessageCodec, Scratch, Trainer};
+/// # let mut trainer = Trainer::default();
+/// # for i in 0..200 {
+/// #     trainer.add(format!("get:{i} ok").as_bytes())?;
+/// # }
+/// # let dictionary = trainer.train()?;
+/// # use std::sync::Arc;
+/// use tambour_message::{FrameCodec, MessageReader, MessageWriter};
+/// let codec = Arc::new(MessageCodec::new(1, dictionary));
+/// let mut writer = MessageWriter::new(Vec::new(), FrameCodec::with_pins(Arc::clone(&codec)));
+/// writer.write(b"get:7 ok")?;
+/// writer.write(b"get:8 ok")?;
+/// let stream = writer.finish()?;
+///
+/// let mut reader = MessageReader::new(stream.as_slice(), FrameCodec::with_pins(codec));
+/// assert_eq!(reader.read()?.as_deref(), Some(&b"get:7 ok"[..]));
+/// assert_eq!(reader.read()?.as_deref(), Some(&b"get:8 ok"[..]));
+/// assert_eq!(reader.read()?, None);
+/// # Ok::<(), tambour_message::MessageError>(())
+/// ```
 #[derive(Debug)]
 pub struct MessageWriter<W> {
     target: W,

@@ -28,6 +28,17 @@ const SAMPLES_MIN: usize = 16;
 /// Collects samples and makes a dictionary of them.
 ///
 /// Samples of one connection, marked by [`Trainer::add_from`], also teach how messages refer to a pinned first message.
+///
+/// ```
+/// use tambour_message::{Check, Trainer};
+/// let mut trainer = Trainer::default().with_content_bytes(1024).with_check(Check::default());
+/// for i in 0..200 {
+///     trainer.add(format!("get:{i} ok").as_bytes())?;
+/// }
+/// assert_eq!(trainer.samples(), 200);
+/// assert!(trainer.train()?.content().len() <= 1024);
+/// # Ok::<(), tambour_message::MessageError>(())
+/// ```
 #[derive(Debug)]
 pub struct Trainer {
     bytes: Vec<u8>,
@@ -67,6 +78,17 @@ impl Trainer {
     }
 
     /// Adds a sample of a connection. The first one of each counts as its pinned message.
+    ///
+    /// ```
+    /// use tambour_message::Trainer;
+    /// let mut trainer = Trainer::default();
+    /// for i in 0..200_u32 {
+    ///     trainer.add_from(i.into(), format!("I am client {i}").as_bytes())?;
+    ///     trainer.add_from(i.into(), format!("get:{i} ok").as_bytes())?;
+    /// }
+    /// assert!(trainer.train()?.knows_pins());
+    /// # Ok::<(), tambour_message::MessageError>(())
+    /// ```
     pub fn add_from(&mut self, connection: u64, sample: &[u8]) -> Result<(), MessageError> {
         self.put(sample, Some(connection))
     }

@@ -169,6 +169,26 @@ impl Reader {
 
 impl Store {
     /// Writes a backup of the last commit: of everything (`since` 0), or of what changed after a generation.
+    ///
+    /// ```
+    /// # use tambour_page::*;
+    /// # use tambour_storage::place::disk;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("drum.pages");
+    /// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+    /// # let mut batch = store.batch()?;
+    /// # batch.put(0, &[1; 4096])?;
+    /// # batch.commit(Durability::Sync)?;
+    /// let mut full = Vec::new();
+    /// store.backup(&mut full, 0)?;
+    /// let copy = directory.path().join("copy.pages");
+    /// let options = Options { page_bytes: 4096, ..Options::default() };
+    /// restore(&*disk(), &mut full.as_slice(), &copy, &options)?;
+    /// let mut content = [0; 4096];
+    /// Store::open(&copy, Access::Read)?.read(0, &mut content)?;
+    /// assert_eq!(content, [1; 4096]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn backup(
         &self,
         target: &mut dyn Write,

@@ -30,6 +30,20 @@ pub(super) enum Item {
 }
 
 /// Changes that wait for their commit. Dropping it drops them.
+///
+/// ```
+/// # use tambour_page::*;
+/// # use tambour_storage::place::disk;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("drum.pages");
+/// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+/// let mut batch = store.batch()?;
+/// batch.put(0, &[1; 4096])?;
+/// batch.put(7, &[2; 4096])?;
+/// drop(batch);
+/// assert!(store.is_empty(), "nothing was committed");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Batch<'a> {
     pub(super) store: &'a mut Store,
@@ -219,12 +233,26 @@ impl Batch<'_> {
     /// Commits: all of it, or, on an error, nothing. Returns the generation from which on readers see it.
     ///
     /// An error of a sync leaves open what the disk has; the store takes no further writes then, and opening it again tells.
+    ///
+    /// ```
+    /// # use tambour_page::*;
+    /// # use tambour_storage::place::disk;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("drum.pages");
+    /// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+    /// let mut batch = store.batch()?;
+    /// batch.put(0, &[1; 4096])?;
+    /// batch.put(7, &[2; 4096])?;
+    /// let generation = batch.commit(Durability::Sync)?;
+    /// assert_eq!((generation, store.written_at(7), store.len()), (1, 1, 8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn commit(mut self, durability: Durability) -> Result<Generation, PageError> {
         self.store.check_writable()?;
         if self.items.is_empty() {
             if durability == Durability::Sync && self.store.durable < self.store.generation {
                 self.store.sync_pack()?;
-                self.store.durable = self.store.generation;
+                self.store.acknowledge();
             }
             return Ok(self.store.generation);
         }
@@ -263,7 +291,7 @@ impl Batch<'_> {
         }
         store.generation = generation;
         if durability == Durability::Sync {
-            store.durable = generation;
+            store.acknowledge();
         }
         count(&store.shared.counters.commits, 1);
         Ok(generation)

@@ -127,6 +127,20 @@ impl Store {
     }
 
     /// Writes every page again with the codec and the dictionary that are set, in batches of `batch_pages`.
+    ///
+    /// ```
+    /// # use tambour_page::*;
+    /// # use tambour_storage::place::disk;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("drum.pages");
+    /// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+    /// # let mut batch = store.batch()?;
+    /// # batch.put(0, &[1; 4096])?;
+    /// # batch.commit(Durability::Sync)?;
+    /// store.set_codec(PageCodec::LZ4)?;
+    /// assert_eq!(store.recode(100)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn recode(&mut self, batch_pages: usize) -> Result<u64, PageError> {
         let pages: Vec<PageId> = self.map.images(0).map(|(page, _)| page).collect();
         let mut content = vec![0; self.page_bytes()];

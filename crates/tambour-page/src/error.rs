@@ -216,6 +216,17 @@ impl PageError {
     }
 
     /// The page that it is about.
+    ///
+    /// ```
+    /// # use tambour_page::*;
+    /// # use tambour_storage::place::disk;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("drum.pages");
+    /// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+    /// let error = store.read(77, &mut [0; 4096]).unwrap_err();
+    /// assert_eq!(error.page(), Some(77));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn page(&self) -> Option<u64> {
         match self {
             Self::Page { page, .. } | Self::Decode { page, .. } | Self::NoPage { page, .. } => {

@@ -38,6 +38,7 @@ mod header;
 mod images;
 pub mod law;
 mod map;
+mod mark;
 mod open;
 mod options;
 mod place;

@@ -109,7 +109,7 @@ impl Store {
             self.write_superblocks()?;
         }
         let has_log = anew && !self.log.frames.is_empty();
-        if has_log || differ || self.shared.pack.length()? > self.extents.tail() {
+        if has_log || differ || self.has_leftovers()? {
             // A new epoch: nothing of what a crash left after the last commit can ever be taken for one.
             self.write_checkpoint()?;
         }

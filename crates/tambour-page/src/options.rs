@@ -95,6 +95,14 @@ impl Method {
 }
 
 /// A method and its level.
+///
+/// ```
+/// use tambour_page::{Method, PageCodec};
+/// let codec = PageCodec { method: Method::Zstd, level: 9 };
+/// assert_eq!(codec.check()?, codec);
+/// assert!(PageCodec { level: 99, ..codec }.check().is_err());
+/// # Ok::<(), tambour_page::PageError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageCodec {
     /// How.
@@ -170,6 +178,12 @@ impl FromStr for PageCodec {
 }
 
 /// What a store is made with. Page size, layout and granule are for ever; the codec can be changed.
+///
+/// ```
+/// use tambour_page::Options;
+/// assert!(Options { page_bytes: 8192, ..Options::default() }.check().is_ok());
+/// assert!(Options { page_bytes: 5000, ..Options::default() }.check().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Bytes of a page: a power of two from 4 KiB to 1 MiB.

@@ -41,6 +41,25 @@ pub(super) fn read_page(
 }
 
 /// A view of a store as of one generation. Later commits neither change it nor take the space of what it sees.
+///
+/// ```
+/// # use tambour_page::*;
+/// # use tambour_storage::place::disk;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("drum.pages");
+/// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+/// # let mut batch = store.batch()?;
+/// # batch.put(0, &[1; 4096])?;
+/// # batch.commit(Durability::Sync)?;
+/// let mut before = store.reader();
+/// let mut batch = store.batch()?;
+/// batch.put(0, &[2; 4096])?;
+/// batch.commit(Durability::Sync)?;
+/// let mut content = [0; 4096];
+/// before.read(0, &mut content)?;
+/// assert_eq!(content, [1; 4096], "as of its generation");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Reader {
     pin: Pin,
@@ -119,6 +138,23 @@ impl Reader {
     }
 
     /// Hands over every page of a range that exists, in the order in which they lie on the disk.
+    ///
+    /// ```
+    /// # use tambour_page::*;
+    /// # use tambour_storage::place::disk;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("drum.pages");
+    /// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+    /// let mut batch = store.batch()?;
+    /// batch.put(0, &[1; 4096])?;
+    /// batch.put(7, &[2; 4096])?;
+    /// batch.commit(Durability::Sync)?;
+    /// let mut found = Vec::new();
+    /// store.reader().scan(0..100, &mut |page, content| found.push((page, content[0])))?;
+    /// found.sort_unstable();
+    /// assert_eq!(found, [(0, 1), (7, 2)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scan(
         &mut self,
         pages: Range<PageId>,

@@ -66,7 +66,16 @@ impl Store {
             if head != self.extents.tail() {
                 return Ok(false);
             }
-            let Ok((header, records)) = self.next_frame(head, length)? else { return Ok(true) };
+            let (header, records) = match self.next_frame(head, length)? {
+                Ok(found) => found,
+                Err(end) => {
+                    // Nearly always the mark of the last commit is all that is there.
+                    if length > head + frame::frame_bytes(0, self.shared.granule) {
+                        self.search_behind(head, length, &end)?;
+                    }
+                    return Ok(true);
+                }
+            };
             let bytes = frame::frame_bytes(records.len(), self.shared.granule);
             let gaps = records.iter().filter(|it| it.kind == Kind::Image && it.offset < head);
             for record in gaps {
@@ -208,8 +217,10 @@ impl Store {
                 };
                 effort = rest;
                 if self.read_records(at + start as u64, length, &header)?.is_some() {
+                    let witness =
+                        if header.record_count == 0 { "the mark of commit" } else { "commit" };
                     let problem = format!(
-                        "commit {missing} was acknowledged and is damaged: {end}; commit {} after it is intact",
+                        "commit {missing} was acknowledged and is damaged: {end}; {witness} {} after it is intact",
                         header.generation
                     );
                     return Err(self.broken("commit", head, problem));

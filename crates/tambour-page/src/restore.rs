@@ -309,6 +309,22 @@ fn read_end(stream: &mut Stream<'_>) -> Result<Vec<(PageId, PageId)>, PageError>
 }
 
 /// Writes a store again in another layout: a backup and its restore, without anything between.
+///
+/// ```
+/// # use tambour_page::*;
+/// # use tambour_storage::place::disk;
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("drum.pages");
+/// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+/// # let mut batch = store.batch()?;
+/// # batch.put(0, &[1; 4096])?;
+/// # batch.commit(Durability::Sync)?;
+/// let holes = directory.path().join("holes.pages");
+/// let options = Options { page_bytes: 4096, layout: Layout::Holes, ..Options::default() };
+/// convert(&*disk(), &store, &holes, &options)?;
+/// assert_eq!(Store::open(&holes, Access::Read)?.layout(), Layout::Holes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn convert(
     storage: &dyn Storage,
     source: &Store,

@@ -46,6 +46,15 @@ impl Space {
 
 /// Encodes `content`, cut into pages of each size, with each codec, and for zstd with a dictionary, too. The last page is
 /// filled up with zeros. `progress` is told after each of the combinations.
+///
+/// ```
+/// use tambour_page::{PageCodec, space::measure};
+/// let content = [7; 64 << 10];
+/// let found = measure(&content, &[4096, 16384], &[PageCodec::LZ4], false, &mut || {})?;
+/// assert_eq!((found[0].pages, found[1].pages), (16, 4));
+/// assert!(found.iter().all(|space| space.packed_ratio() > 10.0));
+/// # Ok::<(), tambour_page::PageError>(())
+/// ```
 pub fn measure(
     content: &[u8],
     page_sizes: &[usize],

@@ -171,6 +171,21 @@ impl Store {
     }
 
     /// A page that is not in use. It exists once a commit has written it.
+    ///
+    /// ```
+    /// # use tambour_page::*;
+    /// # use tambour_storage::place::disk;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("drum.pages");
+    /// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+    /// let page = store.alloc()?;
+    /// assert!(!store.contains(page), "it exists once a commit has written it");
+    /// let mut batch = store.batch()?;
+    /// batch.put(page, &[1; 4096])?;
+    /// batch.commit(Durability::Sync)?;
+    /// assert!(store.contains(page));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn alloc(&mut self) -> Result<PageId, PageError> {
         self.check_writable()?;
         let mut page = self.hint;
@@ -186,6 +201,20 @@ impl Store {
     }
 
     /// Frees a page, in a commit of its own.
+    ///
+    /// ```
+    /// # use tambour_page::*;
+    /// # use tambour_storage::place::disk;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("drum.pages");
+    /// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+    /// # let mut batch = store.batch()?;
+    /// # batch.put(0, &[1; 4096])?;
+    /// # batch.commit(Durability::Sync)?;
+    /// store.free(0, Durability::Sync)?;
+    /// assert!(!store.contains(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn free(&mut self, page: PageId, durability: Durability) -> Result<Generation, PageError> {
         let mut batch = self.batch()?;
         batch.free(page)?;

@@ -24,6 +24,19 @@ const LOOKS: usize = 500;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// A store that this process uses by turns with others.
+///
+/// ```
+/// use tambour_page::{Access, Options, Turns};
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("shared.pages");
+/// let mut turns = Turns::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+/// assert!(turns.store().is_none(), "nobody has a turn");
+/// turns.take(Access::Write)?;
+/// assert!(turns.store().is_some());
+/// turns.give();
+/// turns.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Turns {
     path: PathBuf,

@@ -31,6 +31,20 @@ pub struct Verified {
 impl Store {
     /// Looks at every page of the store as of the last commit. The superblock, the map and that no two extents overlap were
     /// checked when it was opened; what was found there and is no obstacle comes first.
+    ///
+    /// ```
+    /// # use tambour_page::*;
+    /// # use tambour_storage::place::disk;
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("drum.pages");
+    /// # let mut store = Store::create(&path, &Options { page_bytes: 4096, ..Options::default() })?;
+    /// # let mut batch = store.batch()?;
+    /// # batch.put(0, &[1; 4096])?;
+    /// # batch.commit(Durability::Sync)?;
+    /// let verified = store.verify(Level::Decode, &mut |_| {})?;
+    /// assert_eq!((verified.pages, verified.damage.len()), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify(
         &self,
         level: Level,

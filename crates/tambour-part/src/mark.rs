@@ -50,6 +50,11 @@ pub(crate) const FORMATS: [MarkFormat; 8] = [
 /// Most rows of a granule: a reader allocates for all of them before it sees whether they are there.
 pub(crate) const GRANULE_ROWS_MAX: u64 = 1 << 24;
 
+/// Rows of all records, as far as that can be counted.
+pub(crate) fn total(rows: &[u64]) -> u64 {
+    rows.iter().fold(0, |sum, rows| sum.saturating_add(*rows))
+}
+
 /// Bytes of a mark in a record.
 const MARK_BYTES: u64 = 16;
 /// Bytes of the row count in a record.
@@ -213,6 +218,10 @@ impl Granules {
         Ok(Self { rows, starts, final_mark: false })
     }
 
+    /// Rows of all.
+    pub(crate) fn total(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
     /// Number of granules.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()

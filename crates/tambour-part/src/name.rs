@@ -8,6 +8,11 @@ use tambour_kernel::hash::sip_hash_128;
 pub const STEM_BYTES_MAX: usize = 127;
 
 /// Escapes a column's name for use in file names: letters, digits and `_` stay, all other bytes become `%XX`.
+///
+/// ```
+/// use tambour_part::name::escape;
+/// assert_eq!(escape("page views"), "page%20views");
+/// ```
 pub fn escape(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -22,6 +27,12 @@ pub fn escape(name: &str) -> String {
 }
 
 /// The name after an escaped one; `None` if it is no valid escape of UTF-8.
+///
+/// ```
+/// use tambour_part::name::unescape;
+/// assert_eq!(unescape("page%20views").as_deref(), Some("page views"));
+/// assert_eq!(unescape("page%2"), None);
+/// ```
 pub fn unescape(escaped: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(escaped.len());
     let mut rest = escaped.as_bytes();
@@ -39,6 +50,12 @@ pub fn unescape(escaped: &str) -> Option<String> {
 }
 
 /// The stem under which a stream's files are written: the stream's name, or its hash if that is too long.
+///
+/// ```
+/// use tambour_part::name::file_stem;
+/// assert_eq!(file_stem("visits"), "visits");
+/// assert_eq!(file_stem(&"long".repeat(50)).len(), 32, "a hash in hexadecimal");
+/// ```
 pub fn file_stem(stream: &str) -> Cow<'_, str> {
     if stream.len() <= STEM_BYTES_MAX { Cow::Borrowed(stream) } else { Cow::Owned(hashed(stream)) }
 }

@@ -27,9 +27,14 @@ impl Bytes {
         if length == 0 || start.is_null() {
             return &[];
         }
-        // SAFETY: the object promised to keep this many bytes there until the buffer is given back. Another thread may write
-        // them meanwhile, as with all that reads buffers; nothing here depends on reading the same byte twice.
+        // SAFETY: the object keeps this many bytes there until the buffer is given back. Bytes that may be written are used
+        // under the interpreter's lock alone (`work::over`), so that no other code of Python writes them meanwhile.
         unsafe { std::slice::from_raw_parts(start, length) }
+    }
+
+    /// True if nobody may write them, as those of `bytes`.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.0.readonly()
     }
 }
 
@@ -49,14 +54,20 @@ impl Room {
         Ok(Self(buffer))
     }
 
-    /// The room.
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
-        let (start, length) = (self.0.buf_ptr().cast::<u8>(), self.0.len_bytes());
-        if length == 0 || start.is_null() {
-            return &mut [];
+    /// Bytes that it takes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len_bytes()
+    }
+
+    /// Writes bytes to its start, as many as it takes. The token says that the interpreter's lock is held.
+    pub(crate) fn fill(&mut self, _py: Python<'_>, bytes: &[u8]) {
+        let start = self.0.buf_ptr().cast::<u8>();
+        if start.is_null() {
+            return;
         }
-        // SAFETY: the object promised to keep this many bytes there, and that they may be written.
-        unsafe { std::slice::from_raw_parts_mut(start, length) }
+        let length = bytes.len().min(self.len());
+        // SAFETY: the object keeps this many bytes there, they may be written, and `bytes` are memory of ours.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, length) };
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn compress<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let data = Bytes::of(data)?;
     let options = wishes.options(Some(data.as_slice().len() as u64))?;
-    let compressed = work::detached(py, |_| {
+    let compressed = work::over(py, data.is_read_only(), |_| {
         let mut target = Vec::new();
         frame::compress(&mut data.as_slice(), &mut target, &options)?;
         Ok(target)
@@ -83,7 +83,7 @@ pub(crate) fn decompress<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let data = Bytes::of(data)?;
     let options = reading(format, dictionary, threads)?;
-    let decompressed = work::detached(py, |watch| {
+    let decompressed = work::over(py, data.is_read_only(), |watch| {
         let mut target = Capped { bytes: Vec::new(), bytes_max, is_full: false, watch };
         let result = frame::decompress(&mut data.as_slice(), &mut target, &options);
         if target.is_full {
@@ -146,7 +146,7 @@ pub(crate) fn decode_block<'py>(
     let source = data.as_slice().get(offset..).ok_or_else(|| {
         argument(format!("offset {offset} is past the {} bytes", data.as_slice().len()))
     })?;
-    let (content, next) = work::detached(py, |_| {
+    let (content, next) = work::over(py, data.is_read_only(), |_| {
         let block = Block::parse(source)?;
         let mut content = Vec::new();
         Decoder::new().decode_append(&block, &mut content)?;
@@ -165,7 +165,7 @@ pub(crate) fn encode_block<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let data = Bytes::of(data)?;
     let (spec, element) = (codec(codec_text)?, element(data_type)?);
-    let block = work::detached(py, |_| {
+    let block = work::over(py, data.is_read_only(), |_| {
         let mut block = Vec::new();
         let mut encoder = Encoder::new(&spec, element)?;
         encoder.encode(data.as_slice(), &mut block)?;

@@ -62,6 +62,14 @@ impl Column {
         }
     }
 
+    /// True if nobody can write the values meanwhile.
+    pub(crate) fn is_read_only(&self) -> bool {
+        match self {
+            Self::Numbers { bytes, .. } => bytes.is_read_only(),
+            Self::Array(_) => true,
+        }
+    }
+
     /// Which values are there; `None`: all.
     pub(crate) fn nulls(&self) -> Option<NullBuffer> {
         match self {

@@ -24,6 +24,8 @@ pub(crate) enum Failure {
     Closed(&'static str),
     /// A stream that was made before the process forked.
     Forked,
+    /// A panic in the library: a fault of its own, of no kind.
+    Fault(String),
     /// Anything that the caller did wrong, and what else has a kind and words.
     Said(Kind, String),
 }
@@ -38,7 +40,7 @@ impl std::fmt::Display for Failure {
             Self::Forked => f.write_str(
                 "the stream was begun in the process that forked this one: begin it anew here",
             ),
-            Self::Said(_, text) => f.write_str(text),
+            Self::Fault(text) | Self::Said(_, text) => f.write_str(text),
         }
     }
 }
@@ -140,6 +142,7 @@ impl From<Failure> for PyErr {
             Failure::Arrow(_) => made("ArgumentError", &text, None),
             Failure::Closed(_) => made("ClosedError", &text, None),
             Failure::Forked => made("ConflictError", &text, None),
+            Failure::Fault(_) => made("TambourError", &text, None),
             Failure::Said(kind, _) => made(class_of(kind), &text, None),
         }
     }

@@ -121,7 +121,9 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     }
     // NumPy's scalars give themselves as Python's; decimals, UUIDs and addresses are what they print.
     if let Some(item) = value.getattr_opt("item")? {
-        let plain = item.call0()?;
+        let plain = item.call0().map_err(|_| {
+            argument(format!("a filter compares with one value, not with a {}", value.get_type()))
+        })?;
         if !plain.get_type().is(value.get_type()) {
             return literal(&plain);
         }
@@ -139,11 +141,13 @@ fn float(number: f64) -> PyResult<Literal> {
     if number.is_finite() {
         return Ok(Literal::Number(format!("{number}")));
     }
-    Err(argument(format!("{number} cannot be in a filter: nothing is equal to it, less or more"))
-        .into())
+    Err(argument(format!(
+        "{number} cannot be in a filter: compare by SQL, as in \"isNaN(x)\" or \"x = inf\""
+    ))
+    .into())
 }
 
-/// A moment, which ClickHouse reads in the zone of the column: one with a zone of its own is given in UTC, as a number.
+/// A moment, which ClickHouse reads in the zone of the column. One with a zone of its own is refused.
 fn moment(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     if !value.getattr("tzinfo")?.is_none() {
         return Err(argument(

@@ -141,15 +141,18 @@ impl FrameReader {
     /// Fills the room of an object; 0 at the end.
     fn readinto(&self, py: Python<'_>, target: &Bound<'_, PyAny>) -> PyResult<usize> {
         let mut room = Room::of(target)?;
-        self.reader.with(py, |reading| {
-            let got = reading.spring.read(room.as_mut_slice()).unwrap_or(0);
+        let mut piece = vec![0; room.len().min(PIECE_BYTES)];
+        let got = self.reader.with(py, |reading| {
+            let got = reading.spring.read(&mut piece).unwrap_or(0);
             if got == 0
                 && let Some(thread) = reading.thread.take()
             {
                 ended(thread)?;
             }
             Ok(got)
-        })
+        })?;
+        room.fill(py, &piece[..got]);
+        Ok(got)
     }
 
     /// Ends it.
@@ -203,9 +206,11 @@ impl FrameWriter {
     /// Adds bytes; how many.
     fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
         let data = Bytes::of(data)?;
+        let pieces: Vec<Vec<u8>> =
+            data.as_slice().chunks(PIECE_BYTES).map(<[u8]>::to_vec).collect();
         self.writer.with(py, |writing| {
-            for piece in data.as_slice().chunks(PIECE_BYTES) {
-                let sent = writing.sender.as_ref().map(|sender| sender.send(piece.to_vec()));
+            for piece in pieces {
+                let sent = writing.sender.as_ref().map(|sender| sender.send(piece));
                 if !matches!(sent, Some(Ok(()))) {
                     // The thread gave up, and says why.
                     writing.end()?;

@@ -54,7 +54,7 @@ pub(crate) fn hash_column(
 ) -> PyResult<Array> {
     let values = Column::of(values)?;
     let nulls = values.nulls();
-    let hashes = work::detached(py, |_| -> Result<ArrayRef, Failure> {
+    let hashes = work::over(py, values.is_read_only(), |_| -> Result<ArrayRef, Failure> {
         Ok(match name {
             "xxh32" => {
                 let seed = u32::try_from(seed).map_err(|_| seed_of_32(seed))?;

@@ -30,7 +30,7 @@ impl<T: Send> Owned<T> {
     ) -> PyResult<R> {
         work::detached(py, |_| {
             self.check_process()?;
-            let mut value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut value = self.value.lock().map_err(|_| self.left())?;
             work(value.as_mut().ok_or(Failure::Closed(self.what))?)
         })
     }
@@ -43,9 +43,21 @@ impl<T: Send> Owned<T> {
     ) -> PyResult<()> {
         work::detached(py, |_| {
             self.check_process()?;
-            let value = self.value.lock().unwrap_or_else(PoisonError::into_inner).take();
-            value.map_or(Ok(()), end)
+            let (value, is_left) = match self.value.lock() {
+                Ok(mut value) => (value.take(), false),
+                Err(left) => (left.into_inner().take(), true),
+            };
+            match value {
+                // What was left in the middle is not ended as if it were whole.
+                Some(_) if is_left => Ok(()),
+                value => value.map_or(Ok(()), end),
+            }
         })
+    }
+
+    /// A fault of the library left a call in the middle.
+    fn left(&self) -> Failure {
+        Failure::Fault(format!("a fault ended an earlier call of the {}: open it anew", self.what))
     }
 
     /// True if it was closed.

@@ -99,14 +99,18 @@ impl Pages {
     /// A page into the room of an object.
     fn read_into(&self, py: Python<'_>, page: u64, target: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut room = Room::of(target)?;
-        self.store.with(py, |store| {
-            let (expected, room) = (store.page_bytes(), room.as_mut_slice());
+        let content = self.store.with(py, |store| {
+            let expected = store.page_bytes();
             if room.len() != expected {
                 let text = format!("a page has {expected} bytes, the buffer {}", room.len());
                 return Err(Failure::Said(Kind::Argument, text));
             }
-            Ok(store.read(page, room)?)
-        })
+            let mut content = vec![0; expected];
+            store.read(page, &mut content)?;
+            Ok(content)
+        })?;
+        room.fill(py, &content);
+        Ok(())
     }
 
     /// Pages one after another, in the order in which they were asked for.

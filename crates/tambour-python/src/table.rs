@@ -115,10 +115,20 @@ impl Table {
         self.snapshot().rows()
     }
 
-    /// True if rows are hidden by lightweight deletes, which `rows` counts.
-    #[getter]
-    fn has_deleted_rows(&self) -> bool {
-        self.snapshot().has_deleted_rows()
+    /// Rows that are seen: without those that lightweight deletes hide. Reads nothing but their masks.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        let table = self.snapshot();
+        if !table.has_deleted_rows() {
+            return Ok(table.rows());
+        }
+        work::detached(py, move |_| {
+            let batches = table.scan().columns([""; 0]).batches()?;
+            let mut rows = 0;
+            for batch in batches {
+                rows += batch?.num_rows() as u64;
+            }
+            Ok(rows)
+        })
     }
 
     /// The CREATE TABLE statement, if it is known.

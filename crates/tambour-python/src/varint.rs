@@ -26,7 +26,7 @@ pub(crate) fn encode<'py>(
     zigzag: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let values = Column::of(values)?;
-    let encoded = work::detached(py, |_| {
+    let encoded = work::over(py, values.is_read_only(), |_| {
         let numbers = if zigzag { folded(&values)? } else { values.ids()? };
         let mut target = vec![0; numbers.len() * BYTES_MAX + 64];
         let length = match layout {
@@ -85,7 +85,7 @@ pub(crate) fn decode(
     layout: &str,
 ) -> PyResult<(Array, usize)> {
     let data = Bytes::of(data)?;
-    let (array, taken) = work::detached(py, |_| {
+    let (array, taken) = work::over(py, data.is_read_only(), |_| {
         let source = data.as_slice();
         let count = match (count, layout) {
             (Some(count), _) => count,

@@ -8,7 +8,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 use std::thread::ThreadId;
 use std::time::Duration;
-use tambour::Kind;
 
 /// The thread that signals come to: the one that imported the module, which is Python's main one as a rule. Asking on others
 /// would be of no use, and could wait for a lock that its holder gives back only when we are done.
@@ -96,7 +95,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T,
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
         let text =
             format!("a fault of Tambour, please report it: {}", said.unwrap_or("no message"));
-        Err(Failure::Said(Kind::Unsupported, text))
+        Err(Failure::Fault(text))
     })
 }
 
@@ -106,4 +105,17 @@ pub(crate) fn detached<T: Send>(
     work: impl FnOnce(&mut Watch) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
     Ok(py.detach(|| Watch::run(work))?)
+}
+
+/// Runs work over bytes of Python: without the interpreter's lock if nobody may write them. Bytes that another thread could
+/// write meanwhile, as those of a `bytearray`, keep the lock.
+pub(crate) fn over<T: Send>(
+    py: Python<'_>,
+    is_read_only: bool,
+    work: impl FnOnce(&mut Watch) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    if is_read_only {
+        return detached(py, work);
+    }
+    Ok(Watch::run(work)?)
 }

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -405,3 +406,34 @@ def test_changed_on_disk(numbers):
         numbers.to_arrow()
     with pytest.raises(tambour.NotFoundError):
         numbers.refresh()
+
+
+DELETED = """
+import sys
+from chdb.session import Session
+
+session = Session(sys.argv[1])
+session.query("CREATE DATABASE d ENGINE = Atomic")
+# The first column is no UTF-8.
+session.query("CREATE TABLE d.t (s String, n Int64) ENGINE = MergeTree ORDER BY n")
+session.query("INSERT INTO d.t SELECT unhex('ff00'), number FROM numbers(1000)")
+session.query("DELETE FROM d.t WHERE n % 3 = 0")
+print(session.query("SELECT data_paths[1] FROM system.tables WHERE name = 't'", "TSV").bytes().decode().strip())
+"""
+
+
+def test_deleted_rows_are_not_counted(tmp_path):
+    words = [sys.executable, "-c", DELETED, str(tmp_path / "server")]
+    told = subprocess.run(words, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    table = tambour.open(told.stdout.strip())
+    assert len(table) == 666
+    assert "666 rows" in repr(table)
+
+
+def test_writable_buffers_are_read(hits):
+    rows = bytearray(b"abc" * 10_000)
+    packed = bytearray(tambour.compress(rows, "lz4"))
+    assert tambour.decompress(packed) == bytes(rows)
+    with pytest.raises(tambour.ArgumentError, match="one value"):
+        hits.scan(filter=("visits", "=", numpy.array([1, 2])))

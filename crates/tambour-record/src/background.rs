@@ -56,6 +56,20 @@ impl Writer {
     /// Appending does not wait for it: who appends faster than can be sealed has more open segments meanwhile.
     ///
     /// Every step of sealing is a replacement of files that a crash leaves whole: the process may be killed at any moment.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// let writer = Arc::new(writer);
+    /// let sealing = writer.seal_in_background(&SealOptions::default())?;
+    /// writer.append(b"goes on meanwhile", None)?;
+    /// assert!(sealing.finish()?.is_empty(), "no segment was full");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn seal_in_background(
         self: &Arc<Self>,
         options: &SealOptions,

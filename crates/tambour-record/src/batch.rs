@@ -6,6 +6,15 @@ use super::{RECORD_BYTES_MAX, RecordError};
 use std::ops::Range;
 
 /// Records side by side, with their times if they have any.
+///
+/// ```
+/// use tambour_record::Batch;
+/// let mut batch = Batch::default();
+/// batch.push(b"first", Some(1_700_000_000));
+/// batch.push(b"second", Some(1_700_000_060));
+/// assert_eq!((batch.len(), batch.get(1)), (2, Some(&b"second"[..])));
+/// assert!(batch.is_timed() && !batch.is_keyed());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -38,6 +47,22 @@ impl Batch {
     }
 
     /// Adds a record with a key, by which it is found. A later one with the same key takes its place.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// let mut batch = Batch::default();
+    /// batch.push_keyed(b"ada", b"{\"city\":\"London\"}", None)?;
+    /// batch.push_keyed(b"ada", b"{\"city\":\"Turin\"}", None)?;
+    /// writer.append_batch(&batch)?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// assert_eq!(reader.get_by_key(b"ada")?, Some(&b"{\"city\":\"Turin\"}"[..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn push_keyed(
         &mut self,
         key: &[u8],

@@ -10,6 +10,11 @@ use zstd_safe::{CCtx, CParameter, DCtx, DParameter, FrameFormat};
 pub(super) const GROUP_MARGIN: usize = SHORT_MARGIN;
 
 /// A codec of segments.
+///
+/// ```
+/// use tambour_record::Codec;
+/// assert_eq!([Codec::Raw, Codec::Lz4, Codec::Zstd].map(Codec::name), ["raw", "lz4", "zstd"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Codec {
     /// Records as they are.

@@ -44,6 +44,22 @@ pub struct Compacted {
 impl Writer {
     /// Seals segments again without the records that were updated or deleted since. Open segments stay as they are. A crash
     /// leaves each segment as it was or as it will be; readers go on with what they have opened.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// for visits in 0..100 {
+    ///     writer.put_keyed(b"page", format!("visits: {visits}").as_bytes(), None)?;
+    /// }
+    /// writer.seal(&SealOptions::default(), true)?;
+    /// let compacted = writer.compact(&CompactOptions::default())?;
+    /// assert_eq!(compacted[0].reclaimed, 99);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compact(&self, options: &CompactOptions) -> Result<Vec<Compacted>, RecordError> {
         let _pass = hold(self.sealing());
         let (store, directory) = (self.store(), self.directory());

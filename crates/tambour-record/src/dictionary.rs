@@ -15,6 +15,14 @@ pub const LZ4_DICTIONARY_BYTES_MAX: usize = 64 << 10;
 pub const SAMPLES_MIN: usize = 16;
 
 /// A dictionary. An empty one stands for none.
+///
+/// ```
+/// use tambour_record::Dictionary;
+/// let dictionary = Dictionary::new(b"{\"method\":\"get\",\"user\":".to_vec())?;
+/// assert!(!dictionary.is_empty() && dictionary.sum() != 0);
+/// assert!(Dictionary::new(Vec::new())?.is_empty());
+/// # Ok::<(), tambour_record::RecordError>(())
+/// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Dictionary {
     bytes: Vec<u8>,

@@ -6,6 +6,14 @@ use tambour_codec::Kind;
 use tambour_storage::Place;
 
 /// An error of a record store.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use tambour_record::{RecordError, RecordStore};
+/// # let storage: Arc<dyn tambour_record::Storage> = Arc::new(tambour_storage::memory::Memory::new());
+/// let error = RecordStore::open(&storage, "nowhere".as_ref()).unwrap_err();
+/// assert!(matches!(error, RecordError::NotAStore { .. }));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {

@@ -61,6 +61,19 @@ impl Marker {
 const SCHEMA: &str = "tambour/records/1";
 
 /// A record store: a directory of categories.
+///
+/// ```
+/// # use std::ops::ControlFlow;
+/// # use std::sync::Arc;
+/// # use tambour_record::*;
+/// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+/// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+/// # let writer = store.writer("default")?;
+/// store.writer("audit")?.append(b"somebody logged in", None)?;
+/// assert_eq!(store.categories()?, ["audit", "default"]);
+/// assert!(RecordStore::is_at(&*storage, "events".as_ref()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RecordStore {
     pub(super) storage: Arc<dyn Storage>,

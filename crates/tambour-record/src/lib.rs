@@ -33,6 +33,7 @@ mod entry;
 mod error;
 mod guard;
 mod keys;
+pub mod law;
 mod layout;
 mod line;
 mod memory;

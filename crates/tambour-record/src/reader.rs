@@ -59,6 +59,22 @@ impl Reader {
     }
 
     /// Takes in what was appended, sealed or dropped since the view was opened.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.append(b"first", None)?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// let second = writer.append(b"second", None)?;
+    /// assert!(reader.get(second).is_err());
+    /// reader.refresh()?;
+    /// assert_eq!(reader.get(second)?, b"second");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn refresh(&mut self) -> Result<(), RecordError> {
         *self = Self::new(Arc::new(self.view.refresh()?));
         self.heads.clear();
@@ -66,6 +82,20 @@ impl Reader {
     }
 
     /// The record with this id. It is valid until the next call.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// let id = writer.append(b"small", None)?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// assert_eq!(reader.get(id)?, b"small");
+    /// assert!(reader.get(id + 1).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn get(&mut self, id: u64) -> Result<&[u8], RecordError> {
         let slot = self.view.slot_of(id)?;
@@ -83,6 +113,19 @@ impl Reader {
     }
 
     /// The time of a record, if it has one.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// let id = writer.append(b"noon", Some(1_700_000_000))?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// assert_eq!(reader.time(id)?, Some(1_700_000_000));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn time(&mut self, id: u64) -> Result<Option<i64>, RecordError> {
         let slot = self.view.slot_of(id)?;
         let slot = &self.view.slots[slot];
@@ -178,12 +221,23 @@ impl Reader {
         }
     }
 
+    /// An entry, whatever it is.
+    pub(super) fn entry_of(&mut self, id: u64) -> Result<Entry<'_>, RecordError> {
+        let slot = self.view.slot_of(id)?;
+        self.entry_in(slot, record_in(self.view.slots[slot].ids.start, id), id)
+    }
+
     /// An entry of a segment, whatever it is.
     pub(super) fn entry(&mut self, slot: usize, record: usize) -> Result<Entry<'_>, RecordError> {
         let id = self.view.slots.get(slot).map_or(0, |slot| slot.ids.start) + record as u64;
         if self.view.slot_of(id)? != slot {
             return Err(RecordError::Gone { path: self.view.directory.clone() });
         }
+        self.entry_in(slot, record, id)
+    }
+
+    #[inline]
+    fn entry_in(&mut self, slot: usize, record: usize, id: u64) -> Result<Entry<'_>, RecordError> {
         let mut found = Found { slot, record, place: 0..0 };
         self.place(&mut found)?;
         self.read_entry(&found, id)

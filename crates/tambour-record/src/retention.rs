@@ -9,6 +9,21 @@ use std::path::Path;
 
 /// What may be dropped: a sealed segment goes when either bound says so, and when all before it have gone. Open segments
 /// stay.
+///
+/// ```
+/// # use std::ops::ControlFlow;
+/// # use std::sync::Arc;
+/// # use tambour_record::*;
+/// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+/// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+/// # let writer = store.writer("default")?;
+/// writer.append(b"old", Some(100))?;
+/// writer.seal(&SealOptions::default(), true)?;
+/// writer.append(b"new", Some(200))?;
+/// let dropped = writer.retain(&Retention { before: Some(150), ..Retention::default() })?;
+/// assert_eq!((dropped.segments, dropped.records), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
     /// Segments whose latest record is older than this time go. Segments without times stay.

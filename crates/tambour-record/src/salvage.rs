@@ -62,6 +62,21 @@ pub struct Moved {
 }
 
 /// Copies every readable record of the store at `path` into a new store at `target`. Works without the marker.
+///
+/// ```
+/// # use std::ops::ControlFlow;
+/// # use std::sync::Arc;
+/// # use tambour_record::*;
+/// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+/// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+/// # let writer = store.writer("default")?;
+/// writer.append_batch(&[&b"first"[..], b"second"].into_iter().collect())?;
+/// drop(writer);
+/// storage.remove_file("events/tambour-records.json".as_ref())?;
+/// let salvaged = salvage(&storage, "events".as_ref(), "saved".as_ref())?;
+/// assert_eq!((salvaged.records, salvaged.lost), (2, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn salvage(
     storage: &Arc<dyn Storage>,
     path: &Path,

@@ -33,6 +33,24 @@ impl<'a> Scanned<'a> {
 impl Reader {
     /// Calls `visit` with the records of a range of ids, in their order, until it breaks. Ids outside of the view are passed
     /// over; ids inside of it that cannot be read are an error. Of records with keys only the latest of each key are there.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.append_batch(&[&b"one"[..], b"two", b"three"].into_iter().collect())?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// let mut found = Vec::new();
+    /// reader.scan(1..3, |scanned| {
+    ///     found.push(scanned.record.to_vec());
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(found, [&b"two"[..], b"three"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scan(
         &mut self,
         ids: Range<u64>,
@@ -64,6 +82,25 @@ impl Reader {
 
     /// The same for records of a range of times; those without a time are left out. Segments that have no such time are not
     /// read.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.append(b"at 100", Some(100))?;
+    /// writer.append(b"at 200", Some(200))?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// let mut times = Vec::new();
+    /// reader.scan_time(150..300, |scanned| {
+    ///     times.extend(scanned.time);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(times, [200]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scan_time(
         &mut self,
         times: Range<i64>,

@@ -24,6 +24,22 @@ use tambour_storage::commit::aside;
 pub(super) const NO_TIME: i64 = i64::MIN;
 
 /// How to seal.
+///
+/// ```
+/// # use std::ops::ControlFlow;
+/// # use std::sync::Arc;
+/// # use tambour_record::*;
+/// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+/// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+/// # let writer = store.writer("default")?;
+/// let lines = (0..5000).map(|i| format!("user {i} logged in from 10.0.0.{}", i % 256));
+/// let lines: Vec<String> = lines.collect();
+/// writer.append_batch(&lines.iter().map(|line| line.as_bytes()).collect())?;
+/// let sealed = writer.seal(&SealOptions { codec: Some(Codec::Zstd), ..SealOptions::default() }, true)?;
+/// assert_eq!((sealed[0].records, sealed[0].codec), (5000, Codec::Zstd));
+/// assert!(sealed[0].sealed_bytes < sealed[0].raw_bytes);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SealOptions {
     /// The codec; `None` for that of the store.

@@ -73,6 +73,19 @@ impl Stat {
 
 impl View {
     /// What the category is made of.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.append_batch(&[&b"first"[..], b"second"].into_iter().collect())?;
+    /// let stat = store.view("default", &ViewOptions::default())?.stat();
+    /// assert_eq!((stat.records(), stat.segments.len()), (2, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stat(&self) -> Stat {
         let segments = self.slots.iter().map(|slot| {
             let mut stat = SegmentStat {

@@ -27,6 +27,19 @@ pub struct Verified {
 }
 
 /// Reads all of a store and checks all sums. An error only when there is no store to check.
+///
+/// ```
+/// # use std::ops::ControlFlow;
+/// # use std::sync::Arc;
+/// # use tambour_record::*;
+/// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+/// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+/// # let writer = store.writer("default")?;
+/// writer.append(b"whole", None)?;
+/// let verified = verify(&storage, "events".as_ref())?;
+/// assert_eq!((verified.records, verified.damage.len()), (1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn verify(storage: &Arc<dyn Storage>, path: &Path) -> Result<Verified, RecordError> {
     let mut verified = Verified::default();
     let store = match RecordStore::open(storage, path) {

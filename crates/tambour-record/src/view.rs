@@ -2,7 +2,7 @@
 
 use super::RecordError;
 use super::dictionary::Dictionary;
-use super::keys::Outdated;
+use super::keys::{Joined, Outdated};
 use super::layout::{FileKind, RecordStore, file_name, segment_files, settled_files};
 use super::memory::Budget;
 use super::next;
@@ -77,6 +77,8 @@ pub struct View {
     listed: Vec<Listed>,
     /// Which records were updated or deleted later, once somebody has asked.
     pub(super) outdated: OnceLock<Arc<Outdated>>,
+    /// One index of the keys of all segments, once many were asked for.
+    pub(super) joined: Joined,
 }
 
 /// So often files may vanish between listing and opening, because they are sealed or dropped.
@@ -115,10 +117,27 @@ impl View {
             }
         };
         let (store, category) = (store.clone(), category.to_owned());
-        Ok(Self { store, category, directory, slots, budget, listed, outdated: OnceLock::new() })
+        let (outdated, joined) = (OnceLock::new(), Joined::default());
+        Ok(Self { store, category, directory, slots, budget, listed, outdated, joined })
     }
 
     /// Whether anything was appended, sealed or dropped since this view was opened: whether [`View::refresh`] would show it.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.append(b"first", None)?;
+    /// let view = store.view("default", &ViewOptions::default())?;
+    /// assert!(!view.has_changed()?);
+    /// writer.append(b"second", None)?;
+    /// assert!(view.has_changed()?);
+    /// assert_eq!(view.refresh()?.ids(), 0..2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn has_changed(&self) -> Result<bool, RecordError> {
         Ok(segment_files(&*self.store.storage, &self.directory)? != self.listed)
     }
@@ -151,6 +170,10 @@ impl View {
     /// Number of segments.
     pub fn segments(&self) -> usize {
         self.slots.len()
+    }
+
+    pub(super) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     /// The store that this is a category of.

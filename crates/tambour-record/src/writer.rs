@@ -272,6 +272,21 @@ impl Writer {
     }
 
     /// Appends a record and returns the id that it will have; it is durable when a later [`Writer::flush`] returns.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// let first = writer.append_later(b"first", None)?;
+    /// let second = writer.append_later(b"second", None)?;
+    /// writer.flush()?; // One sync for both.
+    /// let view = store.view("default", &ViewOptions::default())?;
+    /// assert_eq!(view.ids(), first..second + 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn append_later(&self, record: &[u8], time: Option<i64>) -> Result<u64, RecordError> {
         Ok(self.put(record, time, true)?.0)
     }
@@ -295,6 +310,18 @@ impl Writer {
 
     /// Appends records; they are durable when this returns, and their ids follow each other. An error, and none is appended,
     /// when they are too many for one commit together with those that wait for it: 256 MiB, with 32 bytes more per record.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// let ids = writer.append_batch(&[&b"first"[..], b"second"].into_iter().collect())?;
+    /// assert_eq!((ids, writer.end()), (0..2, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn append_batch(&self, records: &Batch) -> Result<Range<u64>, RecordError> {
         // Those of a batch with keys were looked at when they got there.
         for record in records.iter().filter(|_| !records.is_keyed()) {
@@ -325,6 +352,20 @@ impl Writer {
 
     /// Deletes a key, whether it is there or not: its records are gone for readers when this returns, and their space with
     /// the next [`Writer::compact`].
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.put_keyed(b"ada", b"London", None)?;
+    /// writer.delete(b"ada")?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// assert_eq!(reader.get_by_key(b"ada")?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn delete(&self, key: &[u8]) -> Result<(), RecordError> {
         let mut batch = Batch::default();
         batch.push_deletion(key, None)?;

@@ -3,7 +3,8 @@
 use crate::Scale;
 use crate::axis::{Axis, Range};
 use crate::canvas::{Anchor, Canvas, Frame, Width, text_width};
-use crate::page::{Chart, Tone};
+use crate::page::Chart;
+use crate::tone::Tone;
 
 /// A bar chart.
 #[derive(Clone, Debug)]

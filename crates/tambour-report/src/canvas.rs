@@ -1,7 +1,7 @@
 //! SVG as text: the few shapes that charts are made of.
 
 use crate::axis::Range;
-use crate::page::Tone;
+use crate::tone::Tone;
 use std::fmt::Write;
 
 /// How wide a drawing is made.

@@ -27,6 +27,7 @@ pub mod random;
 mod scatter;
 pub mod space;
 mod table;
+mod tone;
 mod treemap;
 
 pub use axis::{Axis, Scale};
@@ -36,9 +37,10 @@ pub use error::ReportError;
 pub use heat::{Cell, Heat};
 pub use lines::{Line, Lines};
 pub use machine::Machine;
-pub use page::{Chart, Fact, Figure, Page, Panel, Section, Tone, write};
+pub use page::{Chart, Fact, Figure, Page, Panel, Section, write};
 pub use scatter::{Mark, Scatter};
 pub use table::{Column, Table, TableOf};
+pub use tone::Tone;
 pub use treemap::{Tile, Treemap};
 
 #[cfg(test)]

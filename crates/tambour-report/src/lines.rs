@@ -2,7 +2,7 @@
 
 use crate::axis::{Axis, Range};
 use crate::canvas::{Anchor, Canvas, Frame, Width, text_width};
-use crate::page::Tone;
+use crate::tone::Tone;
 
 /// A line chart.
 #[derive(Clone, Debug)]

@@ -5,38 +5,11 @@
 //! `prefers-color-scheme`. Each mark tells its value on hover, and the same values stand in a table below the chart.
 
 use crate::canvas::Width;
+use crate::tone::Tone;
 use crate::{Bars, Dots, Heat, Lines, Machine, ReportError, Scatter, Table, Treemap};
 use askama::Template;
 use std::fs;
 use std::path::Path;
-
-/// What colour and shape stand for. The same tone means the same thing on all charts of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
-    /// What others are compared with.
-    Reference,
-    /// What the page is about.
-    First,
-    /// The second series.
-    Second,
-    /// The third series.
-    Third,
-    /// All that is only there for context.
-    Quiet,
-}
-
-impl Tone {
-    /// Class of the style sheet.
-    pub(crate) fn class(self) -> &'static str {
-        match self {
-            Self::Reference => "t0",
-            Self::First => "t1",
-            Self::Second => "t2",
-            Self::Third => "t3",
-            Self::Quiet => "t4",
-        }
-    }
-}
 
 /// A page.
 #[derive(Clone, Debug, Default)]

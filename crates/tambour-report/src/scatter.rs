@@ -2,7 +2,7 @@
 
 use crate::axis::{Axis, Range};
 use crate::canvas::{Anchor, Canvas, Frame, Width, text_width};
-use crate::page::Tone;
+use crate::tone::Tone;
 
 /// A scatter plot.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ fn free_place(
 #[cfg(test)]
 mod tests {
     use super::{Mark, frontier};
-    use crate::page::Tone;
+    use crate::tone::Tone;
 
     #[test]
     fn the_frontier_has_what_nothing_beats() {

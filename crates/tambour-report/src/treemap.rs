@@ -1,7 +1,7 @@
 //! Areas in proportion to values, packed into one rectangle: what takes how much of the whole.
 
 use crate::canvas::{Anchor, Canvas, Frame, Width, text_width};
-use crate::page::Tone;
+use crate::tone::Tone;
 
 /// Space between tiles.
 const GAP: f64 = 2.0;

@@ -2,8 +2,9 @@
 
 use crate::SqlError;
 use crate::describe::{self, TypeName};
-use crate::dialect::{self, Prepared, Task};
+use crate::dialect::{self, Ending, Fill, Prepared, Switches, Task};
 use crate::exec;
+use crate::fill::{Bounds, Filling};
 use crate::functions;
 use crate::generated;
 use crate::guard;
@@ -13,10 +14,11 @@ use crate::results;
 use crate::scan_options::ScanOptions;
 use crate::system::{self, Registry, SystemTable};
 use crate::unknown;
+use crate::vocabulary;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
-use datafusion::common::TableReference;
+use datafusion::common::{ScalarValue, TableReference};
 use datafusion::config::Dialect;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
@@ -25,6 +27,7 @@ use datafusion::execution::{SendableRecordBatchStream, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Query as Ast;
 use futures::StreamExt;
 use std::collections::HashSet;
@@ -53,6 +56,9 @@ pub struct SessionOptions {
     pub binary_strings: bool,
     /// Statements may change tables; otherwise they are refused.
     pub write: bool,
+    /// A directory of tables, in which statements may make, remove and rename them; [`Session::register_database`] opens
+    /// those that are there.
+    pub database: Option<PathBuf>,
 }
 
 impl Default for SessionOptions {
@@ -65,6 +71,7 @@ impl Default for SessionOptions {
             deterministic: false,
             binary_strings: false,
             write: false,
+            database: None,
         }
     }
 }
@@ -87,6 +94,10 @@ pub struct Session {
     pub(crate) threads: usize,
     /// Statements may change tables.
     pub(crate) write: bool,
+    /// What SET asked for.
+    switches: RwLock<Switches>,
+    /// The directory of tables.
+    pub(crate) database: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Session {
@@ -118,13 +129,31 @@ impl Session {
             schema.register_table(kind.name().to_owned(), Arc::new(table))?;
         }
         generated::register_tables(&schema)?;
+        let state = context.state();
+        let is_aggregate = |name: &String| {
+            state.aggregate_functions().contains_key(name) || dialect::is_aggregate(name)
+        };
+        let names = function_names(&context).into_iter();
+        let names: Vec<_> = names.map(|name| (name.clone(), is_aggregate(&name))).collect();
+        vocabulary::register_tables(&schema, &names)?;
         if let Some(catalog) = context.catalog(CATALOG) {
             catalog.register_schema(system::SCHEMA, Arc::new(schema))?;
         }
         let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
         let (batch_rows, threads) = (options.batch_rows.max(1), options.threads.max(1));
-        let (handed, write) = (RwLock::default(), options.write);
-        Ok(Self { context, registry, handed, batch_rows, strings, threads, write })
+        let (handed, write, switches) = (RwLock::default(), options.write, RwLock::default());
+        let database = options.database.clone();
+        Ok(Self {
+            context,
+            registry,
+            handed,
+            batch_rows,
+            strings,
+            threads,
+            write,
+            switches,
+            database,
+        })
     }
     /// Adds a table under its own name; `t` and `default.t` both find it.
     pub fn register(&self, table: Arc<Table>) -> Result<(), SqlError> {
@@ -140,6 +169,26 @@ impl Session {
         let provider = Arc::new(self.provider(&table));
         self.context.register_table(TableReference::bare(name), provider)?;
         registered.push((name.to_owned(), table));
+        Ok(())
+    }
+    /// Adds a table of a server's disk: queries name it with its database, `shop.orders`.
+    pub fn register_in_database(&self, table: Arc<Table>) -> Result<(), SqlError> {
+        let Some(database) = table.database().filter(|it| *it != system::DATABASE) else {
+            return self.register(table);
+        };
+        let name = format!("{database}.{}", table.name());
+        let mut registered = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        if registered.iter().any(|(other, _)| *other == name) {
+            return Err(SqlError::Duplicate { name });
+        }
+        if let Some(catalog) = self.context.catalog(CATALOG)
+            && catalog.schema(database).is_none()
+        {
+            catalog.register_schema(database, Arc::new(MemorySchemaProvider::new()))?;
+        }
+        let place = TableReference::partial(database, table.name());
+        self.context.register_table(place, Arc::new(self.provider(&table)))?;
+        registered.push((name, table));
         Ok(())
     }
     /// A table as queries see it.
@@ -162,14 +211,18 @@ impl Session {
     /// Parses and plans one statement, ClickHouse's dialect included. One that changes a table is carried out at once; what
     /// it did is among the notes.
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
-        let prepared = dialect::prepare_for(text, &self.catalog())?;
-        let Task::Change(change) = &prepared.task else {
-            return self.planned(prepared, text).await;
+        let told = if dialect::is_create_table(text) {
+            self.create_table(text).await?
+        } else {
+            let prepared = dialect::prepare_for(text, &self.catalog())?;
+            let Task::Change(change) = &prepared.task else {
+                return self.planned(prepared, text).await;
+            };
+            self.change(change).await?
         };
-        let told = self.change(change).await?;
         let plan = LogicalPlanBuilder::empty(false).build()?;
         let frame = self.context.execute_logical_plan(plan).await?;
-        Ok(Query { frame, format: None, notes: vec![told] })
+        Ok(Query { frame, format: None, notes: vec![told], totals: None, fill: None })
     }
     /// Plans a query that was taken out of a statement.
     pub(crate) async fn query_of(&self, query: &Ast) -> Result<Query, SqlError> {
@@ -186,13 +239,13 @@ impl Session {
         catalog.insert(table, columns);
         self.planned(dialect::prepare_query(query, &catalog)?, "").await
     }
-    async fn planned(&self, prepared: Prepared, text: &str) -> Result<Query, SqlError> {
-        let Prepared { statement, format, notes, task } = prepared;
-        let plan = if task == Task::Nothing {
+    pub(crate) async fn planned(&self, prepared: Prepared, text: &str) -> Result<Query, SqlError> {
+        let Prepared { statement, format, notes, task, ending } = prepared;
+        let switches = self.switched(&task, ending.switches);
+        let plan = if matches!(task, Task::Nothing | Task::Switch(_)) {
             LogicalPlanBuilder::empty(false).build()?
         } else {
-            let planned = self.context.state().statement_to_plan(statement).await;
-            functions::keep_types(planned.map_err(|error| self.explained(error, text))?)?
+            self.plan(statement, text, switches).await?
         };
         guard::check(&plan)?;
         self.check_view(&plan)?;
@@ -200,7 +253,7 @@ impl Session {
             check_results(plan.schema().inner())?;
         }
         let frame = match task {
-            Task::Rows | Task::Nothing | Task::Change(_) => {
+            Task::Rows | Task::Nothing | Task::Switch(_) | Task::Change(_) => {
                 self.context.execute_logical_plan(plan).await?
             }
             Task::Description => {
@@ -208,13 +261,65 @@ impl Session {
             }
             Task::Definition(table) => self.definition(table).await?,
         };
-        Ok(Query { frame, format, notes })
+        let Ending { totals, fill, .. } = ending;
+        let totals = match totals {
+            Some(statement) => {
+                let plan = self.plan(statement, text, switches).await?;
+                Some(self.context.execute_logical_plan(plan).await?)
+            }
+            None => None,
+        };
+        let fill = match &fill {
+            Some(fill) => {
+                let schema = results::restored(frame.schema().inner());
+                Some(Filling::new(fill, &Box::pin(self.bounds(fill)).await?, schema)?)
+            }
+            None => None,
+        };
+        Ok(Query { frame, format, notes, totals, fill })
+    }
+    async fn plan(
+        &self,
+        statement: Statement,
+        text: &str,
+        switches: Switches,
+    ) -> Result<LogicalPlan, SqlError> {
+        let planned = self.context.state().statement_to_plan(statement).await;
+        let planned = planned.map_err(|error| self.explained(error, text))?;
+        Ok(functions::keep_types(functions::present(planned, switches)?)?)
+    }
+    /// The switches for a statement; those of SET stay.
+    fn switched(&self, task: &Task, own: Switches) -> Switches {
+        let mut kept = self.switches.write().unwrap_or_else(PoisonError::into_inner);
+        if let Task::Switch(given) = task {
+            *kept = given.or(*kept);
+        }
+        own.or(*kept)
+    }
+    /// The constants of WITH FILL.
+    async fn bounds(&self, fill: &Fill) -> Result<Bounds, SqlError> {
+        let mut bounds = Bounds::default();
+        let places = [&mut bounds.from, &mut bounds.to, &mut bounds.step];
+        for (expr, place) in [&fill.from, &fill.to, &fill.step].into_iter().zip(places) {
+            let Some(expr) = expr else { continue };
+            let query = dialect::parse_query(&format!("SELECT {expr}"))?;
+            let statement = dialect::prepare_query(&query, &self.catalog())?.statement;
+            let plan = self.plan(statement, "", Switches::default()).await?;
+            let batches = self.context.execute_logical_plan(plan).await?.collect().await?;
+            let value = batches.iter().find(|batch| batch.num_rows() == 1);
+            *place =
+                value.map(|batch| ScalarValue::try_from_array(batch.column(0), 0)).transpose()?;
+        }
+        Ok(bounds)
     }
     /// The columns of the tables.
-    fn catalog(&self) -> dialect::Catalog {
+    pub(crate) fn catalog(&self) -> dialect::Catalog {
         let names = |table: &Table| table.columns().iter().map(|it| it.name.clone()).collect();
         let handed = self.handed.read().unwrap_or_else(PoisonError::into_inner).clone();
-        self.tables().into_iter().map(|(name, table)| (name, names(&table))).chain(handed).collect()
+        let own = |(name, table): (String, Arc<Table>)| {
+            (system::place(&name, &table).1.to_owned(), names(&table))
+        };
+        self.tables().into_iter().map(own).chain(handed).collect()
     }
     /// The CREATE TABLE statement of a table.
     async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {
@@ -257,21 +362,7 @@ impl Session {
     }
     /// Names of all functions, for completion.
     pub fn function_names(&self) -> Vec<String> {
-        let state = self.context.state();
-        let mut names: Vec<String> = state.scalar_functions().keys().cloned().collect();
-        names.extend(state.aggregate_functions().keys().cloned());
-        names.extend(state.window_functions().keys().cloned());
-        names.extend(functions::names().into_iter().map(str::to_owned));
-        names.sort_unstable();
-        names.dedup();
-        // The planner needs our names in lower case too; nobody else does.
-        let with_case: HashSet<String> = names
-            .iter()
-            .filter(|name| name.contains(|c: char| c.is_ascii_uppercase()))
-            .map(|name| name.to_ascii_lowercase())
-            .collect();
-        names.retain(|name| !with_case.contains(name));
-        names
+        function_names(&self.context)
     }
     /// DataFusion's own context, for what is not covered here.
     pub fn context(&self) -> &SessionContext {
@@ -285,6 +376,25 @@ pub(crate) fn register_functions(context: &SessionContext) -> Result<(), SqlErro
     context.register_udf(ScalarUDF::new_from_impl(TypeName::new()));
     generated::register(context);
     Ok(())
+}
+
+/// The names of all functions.
+fn function_names(context: &SessionContext) -> Vec<String> {
+    let state = context.state();
+    let mut names: Vec<String> = state.scalar_functions().keys().cloned().collect();
+    names.extend(state.aggregate_functions().keys().cloned());
+    names.extend(state.window_functions().keys().cloned());
+    names.extend(functions::names().into_iter().map(str::to_owned));
+    names.sort_unstable();
+    names.dedup();
+    // The planner needs our names in lower case too; nobody else does.
+    let with_case: HashSet<String> = names
+        .iter()
+        .filter(|name| name.contains(|c: char| c.is_ascii_uppercase()))
+        .map(|name| name.to_ascii_lowercase())
+        .collect();
+    names.retain(|name| !with_case.contains(name));
+    names
 }
 
 /// ClickHouse shows an interval as a number without its unit, the engine as a text: neither is what was asked for.
@@ -325,7 +435,9 @@ fn config(options: &SessionOptions) -> SessionConfig {
     let mut config = SessionConfig::new()
         .with_target_partitions(partitions)
         .with_information_schema(true)
-        .with_option_extension(ScanOptions::of_environment())
+        .with_option_extension(
+            ScanOptions::of_environment().within(options.memory_bytes, partitions),
+        )
         .with_default_catalog_and_schema(CATALOG, system::DATABASE);
     let settings = config.options_mut();
     settings.sql_parser.dialect = Dialect::ClickHouse;
@@ -358,6 +470,8 @@ pub struct Query {
     frame: DataFrame,
     format: Option<String>,
     notes: Vec<String>,
+    totals: Option<DataFrame>,
+    fill: Option<Filling>,
 }
 
 impl Query {
@@ -377,8 +491,12 @@ impl Query {
     pub async fn execute(self) -> Result<Execution, SqlError> {
         let task = Arc::new(self.frame.task_ctx());
         let plan = self.frame.create_physical_plan().await?;
-        let stream = execute_stream(Arc::clone(&plan), task)?;
-        Ok(Execution { stream: results::stream(stream), plan })
+        let stream = results::stream(execute_stream(Arc::clone(&plan), task)?);
+        let stream = match self.fill {
+            Some(fill) => fill.stream(stream),
+            None => stream,
+        };
+        Ok(Execution { stream, plan, totals: self.totals })
     }
 }
 
@@ -402,6 +520,7 @@ pub struct Execution {
     /// Its batches.
     pub stream: SendableRecordBatchStream,
     plan: Arc<dyn ExecutionPlan>,
+    totals: Option<DataFrame>,
 }
 
 impl Execution {
@@ -416,6 +535,13 @@ impl Execution {
             batches.push(batch);
         }
         Ok(batches)
+    }
+    /// The row of WITH TOTALS, once; it is computed when it is asked for.
+    pub async fn totals(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        let Some(frame) = self.totals.take() else { return Ok(None) };
+        let batches = frame.collect().await?;
+        let row = batches.into_iter().find(|batch| batch.num_rows() > 0);
+        Ok(row.map(|batch| batch.slice(0, 1)))
     }
     /// What was read so far; may be asked at any time.
     pub fn statistics(&self) -> ScanStatistics {

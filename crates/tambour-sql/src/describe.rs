@@ -1,6 +1,6 @@
 //! ClickHouse's names of types: `DESCRIBE`, `SHOW CREATE TABLE`, `toTypeName`.
 
-use crate::results;
+use crate::{SqlError, results};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringViewArray};
 use arrow::datatypes::{DataType as ArrowType, Field, Int64Type, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
@@ -9,7 +9,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
-use tambour_part::types::{DataType, Strings};
+use tambour_part::types::{Column, DataType, Strings};
 
 /// The type as ClickHouse writes it; Arrow's name of one that ClickHouse does not have.
 fn type_name(field: &Field) -> String {
@@ -36,6 +36,23 @@ pub(crate) fn columns(schema: &SchemaRef) -> Result<RecordBatch> {
     let names = schema.fields().iter().map(|field| field.name().clone()).collect();
     let types = schema.fields().iter().map(|field| type_name(field)).collect();
     texts(vec![("name", names), ("type", types)])
+}
+
+/// The columns of a table that holds results of a schema.
+pub(crate) fn stored_columns(schema: &SchemaRef) -> std::result::Result<Vec<Column>, SqlError> {
+    let schema = results::restored(schema);
+    let mut columns = Vec::with_capacity(schema.fields().len());
+    for field in schema.fields() {
+        let text = type_name(field);
+        let Ok(data_type) = text.parse::<DataType>() else {
+            return Err(SqlError::Refused {
+                clause: format!("a column {:?} of type {text}", field.name()),
+                reason: "no part holds it; convert it to another type".to_owned(),
+            });
+        };
+        columns.push(Column { name: field.name().clone(), data_type });
+    }
+    Ok(columns)
 }
 
 /// A CREATE TABLE statement as a result.

@@ -295,8 +295,9 @@ impl ExecutionPlan for TambourScanExec {
     fn execute(
         &self,
         partition: usize,
-        _context: Arc<TaskContext>,
+        context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
+        let bytes_max = ScanOptions::of(context.session_config().options()).scan_batch_bytes;
         let count = |name| MetricBuilder::new(&self.metrics).counter(name, partition);
         // What operators above wait for is not held back.
         let is_held = !self.filters.fixed.is_empty() && self.filters.moving.is_empty();
@@ -313,6 +314,7 @@ impl ExecutionPlan for TambourScanExec {
             chooser,
             gathered,
             state: State::Planned(Box::new(self.clone()), partition),
+            bytes_max,
             baseline: BaselineMetrics::new(&self.metrics, partition),
             compressed: MetricBuilder::new(&self.metrics).counter(COMPRESSED, partition),
             decoded: MetricBuilder::new(&self.metrics).counter(DECODED, partition),
@@ -463,6 +465,8 @@ struct ScanStream {
     /// Rows that filters left, until there are enough for a batch.
     gathered: Option<BatchCoalescer>,
     state: State,
+    /// Bytes that a batch of it may take.
+    bytes_max: u64,
     baseline: BaselineMetrics,
     compressed: Count,
     decoded: Count,
@@ -480,7 +484,7 @@ impl ScanStream {
     fn open(&mut self) -> Result<()> {
         let State::Planned(plan, partition) = &self.state else { return Ok(()) };
         let reader = plan.scan.run(*partition, plan.table.storage(), Some(&plan.table));
-        let reader = reader.map_err(external)?;
+        let reader = reader.map_err(external)?.with_bytes_max(self.bytes_max);
         let reader = if plan.is_reversed { reader.reversed() } else { reader };
         self.state = State::Open(Box::new(reader));
         Ok(())

@@ -8,7 +8,8 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 
 /// Why statements that change something are refused.
-pub(crate) const READ_ONLY: &str = "--write allows INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE; nothing else changes a table here";
+pub(crate) const READ_ONLY: &str = "--write allows INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE, \
+     with --database also CREATE, DROP and RENAME TABLE; nothing else changes a table here";
 
 /// Refuses plans that change tables or write files, however deep inside.
 pub(crate) fn check(plan: &LogicalPlan) -> Result<(), SqlError> {

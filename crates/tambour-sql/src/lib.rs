@@ -10,6 +10,7 @@ mod describe;
 pub mod dialect;
 mod error;
 pub mod exec;
+mod fill;
 pub mod functions;
 mod generated;
 mod groups;
@@ -26,6 +27,7 @@ mod statistics;
 pub mod system;
 pub mod travel;
 mod unknown;
+mod vocabulary;
 mod write;
 
 pub use context::{Execution, Query, ScanStatistics, Session, SessionOptions};

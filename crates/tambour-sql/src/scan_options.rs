@@ -1,10 +1,15 @@
-//! What scans do by themselves: settings of a session, each of which can be switched off to compare answers.
+//! What scans do by themselves and how much memory they take: settings of a session. What they do can be switched off to compare
+//! answers.
 //!
 //! `SET tambour.scan_filters = false` does it for a session, the environment variable of the same meaning for a process.
 
 use datafusion::common::config::ConfigExtension;
 use datafusion::common::extensions_options;
 use datafusion::config::ConfigOptions;
+use tambour_part::part::BATCH_BYTES_MAX;
+
+/// Bytes that a batch may take however little memory there is: granules of usual size fit in.
+const BATCH_BYTES_MIN: u64 = 32 << 20;
 
 extensions_options! {
     /// What scans do by themselves.
@@ -15,6 +20,8 @@ extensions_options! {
         pub scan_dynamic_filters: bool, default = true
         /// Groups by narrow keys and dictionaries are found by position instead of by hashing.
         pub scan_groups: bool, default = true
+        /// Bytes that one batch of a scan may take, decoded; a granule that takes more is refused. `--memory` lowers it.
+        pub scan_batch_bytes: u64, default = BATCH_BYTES_MAX
     }
 }
 
@@ -31,7 +38,14 @@ impl ScanOptions {
             scan_filters: is_on("TAMBOUR_SCAN_FILTERS"),
             scan_dynamic_filters: is_on("TAMBOUR_SCAN_DYNAMIC_FILTERS"),
             scan_groups: is_on("TAMBOUR_SCAN_GROUPS"),
+            scan_batch_bytes: BATCH_BYTES_MAX,
         }
+    }
+    /// The same for `partitions` at once in this memory: their batches get a quarter of it.
+    #[must_use]
+    pub(crate) fn within(self, memory_bytes: Option<u64>, partitions: usize) -> Self {
+        let share = memory_bytes.map_or(u64::MAX, |bytes| bytes / (4 * partitions.max(1) as u64));
+        Self { scan_batch_bytes: share.clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX), ..self }
     }
     /// Those of a session.
     pub(crate) fn of(config: &ConfigOptions) -> Self {

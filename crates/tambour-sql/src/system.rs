@@ -36,6 +36,16 @@ pub(crate) fn registered(registry: &Registry) -> Vec<(String, Arc<Table>)> {
     registry.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
+/// The database and the name of a table that is registered under a name: tables of a server's disk have both in it.
+pub(crate) fn place<'a>(name: &'a str, table: &'a Table) -> (&'a str, &'a str) {
+    match table.database() {
+        Some(database) if name == format!("{database}.{}", table.name()) => {
+            (database, table.name())
+        }
+        _ => (DATABASE, name),
+    }
+}
+
 /// The system tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -151,8 +161,8 @@ fn tables_sheet(tables: &[(String, Arc<Table>)]) -> Sheet {
         table.definition().map_or_else(String::new, |definition| key_text(of(definition)))
     };
     let mut sheet = Sheet::default();
-    sheet.text("database", tables, |_| DATABASE);
-    sheet.text("name", tables, |(name, _)| name.clone());
+    sheet.text("database", tables, |(name, table)| place(name, table).0.to_owned());
+    sheet.text("name", tables, |(name, table)| place(name, table).1.to_owned());
     sheet.text("engine", tables, |_| "MergeTree");
     sheet.text("create_table_query", tables, |(_, table)| {
         table.definition().map_or_else(String::new, ToString::to_string)
@@ -178,6 +188,7 @@ fn marks(part: &Part) -> u64 {
 
 /// A part and what is said of it.
 struct PartRow {
+    database: String,
     table: String,
     part: Arc<Part>,
     name: String,
@@ -208,8 +219,10 @@ fn part_rows(tables: &[(String, Arc<Table>)]) -> Result<Vec<PartRow>, TableError
                 sizes.uncompressed += size.uncompressed;
                 sizes.marks += size.marks;
             }
+            let (database, own) = place(table_name, table);
             rows.push(PartRow {
-                table: table_name.clone(),
+                database: database.to_owned(),
+                table: own.to_owned(),
                 part: Arc::clone(part),
                 name: name.clone(),
                 parsed: PartName::parse(name),
@@ -248,7 +261,7 @@ fn parts_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
     sheet.number("data_version", rows, |row| {
         row.number(|name| name.mutation.unwrap_or(name.block_min))
     });
-    sheet.text("database", rows, |_| DATABASE);
+    sheet.text("database", rows, |row| row.database.clone());
     sheet.text("table", rows, |row| row.table.clone());
     sheet.text("engine", rows, |_| "MergeTree");
     sheet.text("path", rows, |row| format!("{}/", row.part.path().display()));
@@ -307,6 +320,7 @@ fn uuid_text(bytes: &[u8]) -> String {
 
 /// A column and what is said of it.
 struct ColumnRow {
+    database: String,
     table: String,
     name: String,
     data_type: String,
@@ -331,8 +345,10 @@ fn column_rows(tables: &[(String, Arc<Table>)]) -> Result<Vec<ColumnRow>, TableE
             let comment = table.definition().and_then(|definition| {
                 definition.columns.iter().find(|it| it.column.name == column.name)?.comment.clone()
             });
+            let (database, own) = place(table_name, table);
             rows.push(ColumnRow {
-                table: table_name.clone(),
+                database: database.to_owned(),
+                table: own.to_owned(),
                 name: column.name.clone(),
                 data_type: column.data_type.to_string(),
                 position: index as u64 + 1,
@@ -373,7 +389,7 @@ fn columns_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
     let rows = column_rows(tables)?;
     let rows = rows.as_slice();
     let mut sheet = Sheet::default();
-    sheet.text("database", rows, |_| DATABASE);
+    sheet.text("database", rows, |row| row.database.clone());
     sheet.text("table", rows, |row| row.table.clone());
     sheet.text("name", rows, |row| row.name.clone());
     sheet.text("type", rows, |row| row.data_type.clone());

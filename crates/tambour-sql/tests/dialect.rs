@@ -5,6 +5,9 @@
 #[path = "dialect/columns.rs"]
 mod columns;
 #[cfg(test)]
+#[path = "dialect/ending.rs"]
+mod ending;
+#[cfg(test)]
 #[path = "dialect/results.rs"]
 mod results;
 #[cfg(test)]
@@ -69,14 +72,6 @@ mod tests {
                 (
                     "SELECT DISTINCT k FROM t LIMIT 1 BY ls",
                     "LIMIT ... BY with DISTINCT is not supported: put SELECT DISTINCT in a subquery",
-                ),
-                (
-                    "SELECT ls, count() FROM t GROUP BY ls WITH TOTALS",
-                    "GROUP BY ... WITH TOTALS is not supported: write GROUP BY ROLLUP (...), CUBE (...) or GROUPING SETS (...)",
-                ),
-                (
-                    "SELECT k FROM t ORDER BY k WITH FILL",
-                    "ORDER BY ... WITH FILL is not supported: rows are not made up here",
                 ),
                 (
                     "SELECT histogram(3)(k) FROM t",
@@ -239,7 +234,10 @@ mod tests {
             let databases = answer(&session, "SHOW DATABASES").await.unwrap();
             assert_eq!(databases, "default\nsystem\n");
             let tables = answer(&session, "SHOW TABLES FROM system").await.unwrap();
-            assert_eq!(tables, "codecs\ncolumns\nnumbers\none\nparts\ntables\n");
+            assert_eq!(
+                tables,
+                "codecs\ncolumns\nfunctions\nnumbers\none\nparts\nsettings\ntables\n"
+            );
             assert!(session.sql("DESCRIBE SHOW TABLES").await.is_err());
             for statement in ["DESCRIBE x", "SHOW CREATE TABLE x", "SHOW COLUMNS FROM x"] {
                 let error = session.sql(statement).await.unwrap_err();

@@ -179,6 +179,59 @@ mod tests {
         ]
     }
 
+    #[test]
+    fn a_directory_of_tables_is_a_database() {
+        let place = tempfile::tempdir().unwrap();
+        let open = |write| {
+            let database = Some(place.path().to_owned());
+            let options = SessionOptions { threads: 2, write, database, ..Default::default() };
+            let session = Session::new(&options).unwrap();
+            session.register_database().unwrap();
+            session
+        };
+        run(async {
+            let session = open(true);
+            for (statement, told) in [
+                ("CREATE TABLE a (k UInt32, s String DEFAULT 'x') ORDER BY k", "table a created"),
+                ("CREATE TABLE IF NOT EXISTS a (z UInt8) ORDER BY z", "table a is there already"),
+                ("INSERT INTO a (k) VALUES (2), (1)", "2 rows inserted"),
+                (
+                    "/* a copy */ CREATE TABLE b ENGINE = MergeTree ORDER BY k AS SELECT k, s FROM a WHERE k > 1",
+                    "table b created, 1 row inserted",
+                ),
+                ("RENAME TABLE a TO c", "table a is c now"),
+                ("DROP TABLE b", "table b removed, with 1 row"),
+                ("DROP TABLE IF EXISTS b", "there is no table b"),
+            ] {
+                assert_eq!(tell(&session, statement).await.unwrap(), told, "{statement}");
+            }
+            assert_eq!(text(&session, "SELECT k, s FROM c ORDER BY k").await, ["1|x", "2|x"]);
+            for (statement, says) in [
+                ("CREATE TABLE c (k UInt8) ORDER BY k", "\"c\""),
+                ("CREATE TABLE `../d` (k UInt8) ORDER BY k", "../d"),
+                ("CREATE TABLE e AS SELECT throwIf(k = 2) AS z FROM c", ""),
+                (
+                    "CREATE TABLE f (k UInt8) ENGINE = SummingMergeTree ORDER BY k",
+                    "SummingMergeTree",
+                ),
+                ("DROP TABLE b", "no table \"b\""),
+                ("RENAME TABLE c TO `.c`", ".c"),
+            ] {
+                let error = tell(&session, statement).await.unwrap_err();
+                assert!(format!("{error} {error:?}").contains(says), "{statement}: {error:?}");
+            }
+            // Another session sees what is on disk: one table, with its new name in its statement.
+            let reading = open(false);
+            assert_eq!(reading.tables().len(), 1);
+            let definition = reading.tables()[0].1.definition().unwrap().to_string();
+            assert!(definition.starts_with("CREATE TABLE c\n"), "{definition}");
+            assert_eq!(text(&reading, "SELECT count() FROM c").await, ["2"]);
+            assert!(tell(&reading, "DROP TABLE c").await.is_err());
+        });
+        let left: Vec<_> = std::fs::read_dir(place.path()).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 

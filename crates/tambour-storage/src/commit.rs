@@ -14,6 +14,16 @@ pub fn aside(name: &str) -> String {
 }
 
 /// How a replacement ended.
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_storage::commit::{Replaced, replace};
+/// use tambour_storage::memory::{Calls, ENOSPC, Memory};
+/// let full = Memory::new();
+/// full.fail_at(Calls::Writes, 1, ENOSPC);
+/// let replaced = replace(&full, Path::new(""), "table.json", b"{}");
+/// assert!(matches!(replaced, Replaced::Unchanged(_)));
+/// ```
 #[derive(Debug)]
 pub enum Replaced {
     /// Everything happened and is durable.
@@ -25,6 +35,20 @@ pub enum Replaced {
 }
 
 /// Replaces (or makes) the file `name` in `directory`, atomically and durably.
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_storage::Storage;
+/// use tambour_storage::commit::{Replaced, replace};
+/// use tambour_storage::memory::{Fate, Memory};
+/// let storage = Memory::new();
+/// let replaced = replace(&storage, Path::new(""), "table.json", b"{}");
+/// assert!(matches!(replaced, Replaced::Durable));
+/// // A power cut now takes nothing of it away.
+/// let after = storage.crash(Fate::Lost);
+/// assert_eq!(after.read(Path::new("table.json"), 100)?, b"{}");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn replace(storage: &dyn Storage, directory: &Path, name: &str, contents: &[u8]) -> Replaced {
     let temporary = directory.join(aside(name));
     if let Err(error) = write_aside(storage, &temporary, contents) {
@@ -56,6 +80,12 @@ pub fn sync_directory(storage: &dyn Storage, path: &Path) -> Result<(), StorageE
 }
 
 /// Removes a file; that there is none is fine.
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_storage::{commit, memory::Memory};
+/// assert!(commit::remove_file(&Memory::new(), Path::new("none")).is_ok());
+/// ```
 pub fn remove_file(storage: &dyn Storage, path: &Path) -> Result<(), StorageError> {
     match storage.remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -81,6 +111,13 @@ pub fn exists(storage: &dyn Storage, path: &Path) -> Result<bool, StorageError> 
 }
 
 /// The directory that a path lies in.
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_storage::commit::parent;
+/// assert_eq!(parent(Path::new("data/hits")), Path::new("data"));
+/// assert_eq!(parent(Path::new("hits")), Path::new("."));
+/// ```
 pub fn parent(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),

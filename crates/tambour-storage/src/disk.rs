@@ -3,7 +3,7 @@
 use super::{Barrier, Entry, Lock, ReadAt, Storage, WriteFile, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +13,9 @@ const FILE_MODE: u32 = 0o644;
 /// The disk of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
+
+/// Bytes of the blocks in which systems count what a file takes.
+const STORED_UNIT: u64 = 512;
 
 /// An open file and its length at that moment.
 #[derive(Debug)]
@@ -28,6 +31,25 @@ impl ReadAt for DiskFile {
     fn read_exact_at(&self, target: &mut [u8], offset: u64) -> io::Result<()> {
         self.file.read_exact_at(target, offset)
     }
+    fn stored(&self) -> io::Result<u64> {
+        match self.file.metadata()?.blocks() {
+            0 => Ok(stored_of_uncounted(&self.file, self.length)),
+            blocks => Ok(blocks.saturating_mul(STORED_UNIT)),
+        }
+    }
+}
+
+/// A file without blocks is nothing but a hole, or on a file system that does not count them.
+#[cfg(target_os = "linux")]
+fn stored_of_uncounted(file: &File, length: u64) -> u64 {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(0)) {
+        Err(rustix::io::Errno::NXIO) => 0,
+        Err(_) | Ok(_) => length,
+    }
+}
+#[cfg(not(target_os = "linux"))]
+fn stored_of_uncounted(_file: &File, length: u64) -> u64 {
+    length
 }
 
 /// A file being written; every write goes to the system at once, the callers write large pieces.
@@ -142,6 +164,10 @@ impl Storage for Disk {
 
     fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
         flock::lock(path, note)
+    }
+
+    fn hold(&self, path: &Path, alone: bool) -> io::Result<Option<Box<dyn Lock>>> {
+        flock::hold(path, alone)
     }
 }
 

@@ -39,6 +39,14 @@ impl StorageError {
     }
 
     /// A [`StorageError::File`] made from what an operation on a path answered.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tambour_storage::StorageError;
+    /// let failed: std::io::Result<()> = Err(std::io::ErrorKind::NotFound.into());
+    /// let error = failed.map_err(StorageError::file("open", Path::new("hits/data.bin"))).unwrap_err();
+    /// assert!(error.to_string().contains("hits/data.bin"));
+    /// ```
     pub fn file(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |cause| Self::File { operation, path, cause }

@@ -40,6 +40,24 @@ pub(super) fn lock(path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
     Err(io::Error::other("the lock file is replaced again and again"))
 }
 
+/// Locks an open directory; `None` where directories cannot be locked (some network file systems) or too many files are open.
+pub(super) fn hold(path: &Path, alone: bool) -> io::Result<Option<Box<dyn Lock>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let taken =
+        if alone { file.try_lock() } else { file.lock_shared().map_err(TryLockError::Error) };
+    match taken {
+        // Whoever had it before us may have removed it.
+        Ok(()) if !is_same_file(&file, path)? => Err(io::ErrorKind::NotFound.into()),
+        Ok(()) => Ok(Some(Box::new(Flock { file }))),
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
 #[cfg(unix)]
 fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -58,8 +76,27 @@ fn is_same_file(_file: &File, path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::lock;
+    use super::{hold, lock};
     use std::io::ErrorKind;
+
+    #[test]
+    fn a_directory_is_held_by_many_or_by_one() {
+        let directory = std::env::temp_dir().join(format!("tambour-hold-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let first = hold(&directory, false).unwrap().unwrap();
+        let second = hold(&directory, false).unwrap().unwrap();
+        assert_eq!(hold(&directory, true).unwrap_err().kind(), ErrorKind::WouldBlock);
+        drop(first);
+        assert_eq!(hold(&directory, true).unwrap_err().kind(), ErrorKind::WouldBlock);
+        drop(second);
+        let alone = hold(&directory, true).unwrap().unwrap();
+        let waiting = directory.clone();
+        let waiting = std::thread::spawn(move || hold(&waiting, false).unwrap_err().kind());
+        std::fs::remove_dir(&directory).unwrap();
+        drop(alone);
+        assert_eq!(waiting.join().unwrap(), ErrorKind::NotFound);
+        assert_eq!(hold(&directory, false).unwrap_err().kind(), ErrorKind::NotFound);
+    }
 
     #[test]
     fn second_holder_is_refused_until_the_first_lets_go() {

@@ -26,6 +26,10 @@ pub trait ReadAt: Send + Sync + std::fmt::Debug {
     fn len(&self) -> u64;
     /// Fills `target` from `offset`; an early end is `UnexpectedEof`.
     fn read_exact_at(&self, target: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Bytes that it takes on disk, about; fewer than its length if it has holes.
+    fn stored(&self) -> io::Result<u64> {
+        Ok(self.len())
+    }
     /// True for a file of no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -55,7 +59,7 @@ pub struct Entry {
 }
 
 /// An exclusive lock that all writers respect; dropping it gives it back.
-pub trait Lock: Send + std::fmt::Debug {}
+pub trait Lock: Send + Sync + std::fmt::Debug {}
 
 /// Makes many files durable at once.
 pub trait Barrier: Send + std::fmt::Debug {
@@ -65,6 +69,19 @@ pub trait Barrier: Send + std::fmt::Debug {
 }
 
 /// A file system. Paths are as the caller gave them.
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_storage::{Storage, memory::Memory};
+/// let storage = Memory::new();
+/// storage.create_directory(Path::new("hits"))?;
+/// storage.create(Path::new("hits/data.bin"))?.write_all(b"rows")?;
+/// let entries = storage.list(Path::new("hits"))?;
+/// assert_eq!((entries[0].name.as_str(), entries[0].length), ("data.bin", 4));
+/// assert_eq!(storage.read(Path::new("hits/data.bin"), 4)?, b"rows");
+/// assert!(storage.read(Path::new("hits/data.bin"), 3).is_err(), "longer than the limit");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Opens a file for reading.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn ReadAt>>;
@@ -89,6 +106,13 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Takes the lock that the file at `path` stands for (made if it is not there) and writes `note` into it, for whoever
     /// finds it taken; `WouldBlock`, at once, if somebody else has it.
     fn lock(&self, path: &Path, note: &str) -> io::Result<Box<dyn Lock>>;
+    /// Holds a directory. Readers hold what they read, beside each other; they wait for a writer who has it, and it is gone then.
+    /// A writer removes only what it can have `alone`: `WouldBlock`, at once, if a reader has it. `None` where the system has nothing
+    /// of the sort.
+    fn hold(&self, path: &Path, alone: bool) -> io::Result<Option<Box<dyn Lock>>> {
+        let _ = (path, alone);
+        Ok(None)
+    }
     /// A barrier for everything that is written from now on, in whatever directory of the file system that `path` is on; an
     /// error of kind `Unsupported` where the system has nothing of the sort. Worth it for hundreds of files.
     fn barrier(&self, path: &Path) -> io::Result<Box<dyn Barrier>>;
@@ -110,6 +134,17 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
 }
 
 /// The disk of this machine.
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("data.bin");
+/// let disk = tambour_storage::disk();
+/// disk.create(&path)?.write_all(b"rows")?;
+/// let mut middle = [0; 2];
+/// disk.open(&path)?.read_exact_at(&mut middle, 1)?;
+/// assert_eq!(&middle, b"ow");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn disk() -> Arc<dyn Storage> {
     Arc::new(disk::Disk)
 }

@@ -12,6 +12,19 @@ pub const LOCK: &str = ".tambour.lock";
 const NOTE_MAX: u64 = 64;
 
 /// Takes the lock of a directory, or says at once who has it. `None` if the directory is not there (any more).
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_storage::{Storage, lock::lock, memory::Memory};
+/// let storage = Memory::new();
+/// storage.create_directory(Path::new("hits"))?;
+/// let held = lock(&storage, Path::new("hits"))?;
+/// assert!(lock(&storage, Path::new("hits")).is_err(), "taken");
+/// drop(held);
+/// assert!(lock(&storage, Path::new("hits"))?.is_some());
+/// assert!(lock(&storage, Path::new("nowhere"))?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn lock(
     storage: &dyn Storage,
     directory: &Path,

@@ -24,6 +24,19 @@ pub const ENOSPC: i32 = 28;
 pub const EIO: i32 = 5;
 
 /// What a power cut does to that which was not synced.
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_storage::{Storage, memory::{Fate, Memory}};
+/// let storage = Memory::new();
+/// storage.create(Path::new("synced"))?.sync()?;
+/// storage.sync_directory(Path::new(""))?;
+/// storage.create(Path::new("not synced"))?;
+/// let names = |storage: Memory| storage.list(Path::new("")).map(|entries| entries.len());
+/// assert_eq!(names(storage.crash(Fate::Lost))?, 1);
+/// assert_eq!(names(storage.crash(Fate::Kept))?, 2);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// All of it is gone.
@@ -80,6 +93,17 @@ impl Memory {
 
     /// Makes one call fail with an error number ([`ENOSPC`], [`EIO`]): the one before which `calls_before` calls of this
     /// sort happen from now on. A failing write leaves half of its bytes.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tambour_storage::{Storage, memory::{Calls, ENOSPC, Memory}};
+    /// let storage = Memory::new();
+    /// storage.fail_at(Calls::Writes, 1, ENOSPC);
+    /// let mut file = storage.create(Path::new("data"))?;
+    /// assert_eq!(file.write_all(b"rows").unwrap_err().raw_os_error(), Some(ENOSPC));
+    /// assert_eq!(storage.read(Path::new("data"), 4)?, b"ro", "half of it");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn fail_at(&self, calls: Calls, calls_before: u64, error: i32) {
         self.inject(calls, calls_before, error, false);
     }
@@ -137,6 +161,15 @@ impl Memory {
     }
 
     /// Sets a file's contents, live and durable, creating it and its directories if needed. Counts no call.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tambour_storage::{Storage, memory::Memory};
+    /// let storage = Memory::new();
+    /// storage.put(Path::new("hits/data.bin"), b"rows");
+    /// assert_eq!(storage.read(Path::new("hits/data.bin"), 10)?, b"rows");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn put(&self, path: &Path, contents: &[u8]) {
         let mut state = self.state();
         let mut directory = ROOT;

@@ -4,6 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// Where in stored data something happened.
+///
+/// ```
+/// use tambour_storage::Place;
+/// let place = Place::file("hits/data.bin").of_column("visits").at(4096);
+/// assert_eq!(place.to_string(), "hits/data.bin, column `visits`, offset 4096");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file, as it was opened; empty when no file is concerned.

@@ -7,11 +7,11 @@ use super::conform::{fit, is_same_data};
 use super::locked::LockedTable;
 use super::open::open_live_part;
 use super::sidecar::Sidecar;
-use super::widen::{converted, keeps_values, widens};
+use super::widen::{converted, is_in_range, keeps_values, widens};
 use crate::TableError;
 use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
-use arrow_array::Array;
+use arrow_array::{Array, ArrayRef};
 use std::path::Path;
 use std::sync::Arc;
 use tambour_part::part::ReadRequest;
@@ -47,6 +47,7 @@ pub(super) fn evolve(
             ));
         };
         if is_same_data(&old.data_type, &new.data_type) {
+            check_zone(path, known, old, new)?;
             continue;
         }
         if widens(&old.data_type, &new.data_type).is_none() {
@@ -135,11 +136,40 @@ fn check_keys(
                 || is_integer(from.unwrapped()) && is_integer(to.unwrapped());
             if !(is_sorted && is_named) {
                 let problem = format!(
-                    "{expression} would have other values with `{name}` as {new} than as {old}, by which the parts lie;                      import all rows into a new table instead"
+                    "{expression} would have other values with `{name}` as {new} than as {old}, and the parts are sorted \
+                     by those; import all rows into a new table instead"
                 );
                 let clause = format!("{clause} of {}", path.display());
                 return Err(TableError::Definition { clause, problem });
             }
+        }
+    }
+    Ok(())
+}
+
+/// Another zone leaves the times as they are, but not what a key makes of them: the day, say.
+fn check_zone(
+    path: &Path,
+    known: &TableDefinition,
+    old: &Column,
+    new: &Column,
+) -> Result<(), TableError> {
+    if old.data_type == new.data_type {
+        return Ok(());
+    }
+    let keys = [("ORDER BY", &known.order_by), ("PARTITION BY", &known.partition_by)];
+    for (clause, key) in keys {
+        let is_touched = |it: &&Expression| it.columns().contains(&old.name.as_str());
+        if let Some(expression) = key.iter().find(is_touched) {
+            let problem = format!(
+                "{expression} is a key of the parts with `{}` as {}, and {} shows times in another zone; \
+                 keep the zone, or import all rows into a new table",
+                old.name, old.data_type, new.data_type
+            );
+            return Err(TableError::Definition {
+                clause: format!("{clause} of {}", path.display()),
+                problem,
+            });
         }
     }
     Ok(())
@@ -172,16 +202,19 @@ fn try_values(
     for batch in part.read(request)? {
         let batch = batch?;
         let values = batch.column(0);
-        let there = converted(values, old, new)?;
-        let back = arrow_cast::cast(&there, values.data_type())
-            .map_err(|error| PartError::argument(error.to_string()))?;
-        let (values, back) = (values.to_data(), back.to_data());
-        if values != back {
-            let is_lost = |row: &usize| values.slice(*row, 1) != back.slice(*row, 1);
+        if !is_held(values, old, new) {
+            let is_lost = |row: &usize| !is_held(&values.slice(*row, 1), old, new);
             let row = (0..batch.num_rows()).find(is_lost).unwrap_or_default();
-            let text = arrow_cast::display::array_value_to_string(batch.column(0), row);
+            let text = arrow_cast::display::array_value_to_string(values, row);
             return Ok(Some(text.unwrap_or_default()));
         }
     }
     Ok(None)
+}
+
+/// True if another type has a value of its own for each of these.
+fn is_held(values: &ArrayRef, old: &DataType, new: &DataType) -> bool {
+    let Ok(there) = converted(values, old, new) else { return false };
+    let Ok(back) = arrow_cast::cast(&there, values.data_type()) else { return false };
+    is_in_range(&there, new) && values.to_data() == back.to_data()
 }

@@ -11,6 +11,7 @@
 
 pub mod advise;
 mod canonical;
+pub mod catalog;
 mod chunk;
 mod complete;
 mod conform;
@@ -38,6 +39,7 @@ mod run;
 pub mod salvage;
 pub mod scan;
 pub mod schema;
+pub mod server;
 mod shape;
 mod sidecar;
 mod span;
@@ -52,6 +54,7 @@ pub mod widen;
 
 pub use complete::Completion;
 pub use error::TableError;
+pub use locked::remove_replaced;
 pub use name::PartName;
 pub use sidecar::SIDECAR;
 pub use table::Table;

@@ -301,8 +301,14 @@ impl LockedTable {
                 return Err(TableError::PartMissing { table, part });
             }
         }
-        for name in std::mem::take(&mut next.removed) {
-            recover::retire(storage, &self.path, &name)?;
+        // What a reader still holds waits for the next writer.
+        if !next.removed.is_empty() {
+            let (is_free, _alone) = recover::take_directory(storage, &self.path)?;
+            for name in std::mem::take(&mut next.removed) {
+                if !is_free || !recover::retire(storage, &self.path, &name)? {
+                    next.removed.push(name);
+                }
+            }
         }
         self.sweep()?;
         if next == *sidecar {
@@ -340,6 +346,14 @@ impl LockedTable {
             if is_directory { name.starts_with(OWN) } else { name == aside }
         })
     }
+}
+
+/// Removes the parts that were replaced while readers held them, as the next writer would.
+///
+/// # Errors
+/// Another writer is at work; it removes them.
+pub fn remove_replaced(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), TableError> {
+    LockedTable::acquire(storage, path, false).map(drop)
 }
 
 /// What our temporary directories are called at their beginning; ClickHouse has other `tmp_` names.

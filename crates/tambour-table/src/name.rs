@@ -19,6 +19,14 @@ pub struct PartName {
 
 impl PartName {
     /// Parses a directory name; `None` if it is none of a part. What is printed again is the same text.
+    ///
+    /// ```
+    /// use tambour_table::PartName;
+    /// let name = PartName::parse("202402_1_5_2").ok_or("not a part")?;
+    /// assert_eq!(name.to_string(), "202402_1_5_2");
+    /// assert_eq!(PartName::parse("detached"), None);
+    /// # Ok::<(), &str>(())
+    /// ```
     pub fn parse(name: &str) -> Option<Self> {
         let mut pieces = name.split('_');
         let partition = pieces.next().filter(|id| is_partition_id(id))?.to_owned();
@@ -34,6 +42,14 @@ impl PartName {
     }
 
     /// True if this part replaces `other` (same partition, its block range contains the other's). No part covers itself.
+    ///
+    /// ```
+    /// use tambour_table::PartName;
+    /// let part = |name| PartName::parse(name).ok_or("not a part");
+    /// assert!(part("all_1_5_1")?.covers(&part("all_2_2_0")?));
+    /// assert!(!part("all_1_5_1")?.covers(&part("all_6_6_0")?));
+    /// # Ok::<(), &str>(())
+    /// ```
     pub fn covers(&self, other: &Self) -> bool {
         let same_range = self.block_min == other.block_min && self.block_max == other.block_max;
         self != other

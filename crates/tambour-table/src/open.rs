@@ -16,11 +16,14 @@ use std::sync::Arc;
 use tambour_part::part::OpenOptions;
 use tambour_part::types::{Column, DataType};
 use tambour_part::{Part, PartError};
-use tambour_storage::Storage;
 use tambour_storage::commit::exists;
+use tambour_storage::{Lock, Storage};
 
 /// How often a reader starts again because a writer changed the table under it.
 const ATTEMPTS_MAX: usize = 32;
+
+/// Parts that are held one by one, with an open file each; where there are more, the table's directory is held.
+const HELD_MAX: usize = 64;
 
 /// Most bytes of a .sql file.
 const STATEMENT_MAX: u64 = 1 << 20;
@@ -102,6 +105,38 @@ fn open_parts(
     Ok(table)
 }
 
+/// Opens the parts of a directory, of which there may be none, under a definition that lies elsewhere.
+pub(super) fn open_defined(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    definition: Option<TableDefinition>,
+) -> Result<Table, TableError> {
+    let Some(definition) = definition else { return open(storage, path) };
+    let (live, covered) = parts_of(storage, path)?;
+    refuse_old_syntax(storage, path)?;
+    let definition = Some(definition);
+    open_parts(storage, path, FoundParts { live, covered, definition })
+}
+
+/// True if there is a directory with the name of a part.
+pub(super) fn has_parts(storage: &Arc<dyn Storage>, path: &Path) -> Result<bool, TableError> {
+    parts_of(storage, path).map(|(live, _)| !live.is_empty())
+}
+
+/// Live and covered parts of a directory, which need not be there.
+fn parts_of(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+) -> Result<(Vec<PartName>, Vec<PartName>), TableError> {
+    let entries = match storage.list(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
+        Err(error) => return Err(TableError::file("list", path)(error)),
+    };
+    let directories = entries.iter().filter(|entry| entry.is_directory);
+    live_set(path, directories.map(|entry| entry.name.as_str()))
+}
+
 /// Finds the parts of a directory that has no sidecar.
 pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, TableError> {
     let entries = storage.list(path).map_err(|error| match error.kind() {
@@ -120,7 +155,11 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, Tab
     let directories = entries.iter().filter(|entry| entry.is_directory);
     let (live, covered) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
     let files = entries.iter().filter(|entry| entry.is_file);
-    let definition = definition_beside(storage, path, files.map(|entry| entry.name.as_str()))?;
+    let beside = definition_beside(storage, path, files.map(|entry| entry.name.as_str()))?;
+    let definition = match beside {
+        None => server_statement(storage, path)?,
+        beside => beside,
+    };
     let looks_like_table = entries.iter().any(|entry| entry.name == "format_version.txt");
     if live.is_empty() && !(looks_like_table && definition.is_some()) {
         let problem = "it holds neither tambour.json nor parts";
@@ -215,10 +254,41 @@ fn open_live(
 ) -> Result<Table, TableError> {
     let definition = TableDefinition::parse(&sidecar.statement)?;
     let granularity = Some(definition.index_granularity());
-    let opened =
-        in_parallel(&sidecar.parts, |live| open_live_part(storage, path, live, granularity))?;
+    let whole = if sidecar.parts.len() > HELD_MAX { hold(storage, path)? } else { None };
+    let opened = in_parallel(&sidecar.parts, |live| match &whole {
+        Some(whole) => {
+            let part = open_live_part(storage, path, live, granularity)?;
+            Ok(part.holding(Arc::clone(whole)))
+        }
+        None => open_held_part(storage, path, live, granularity),
+    })?;
     let names = sidecar.parts.iter().map(|live| live.name.clone());
     assemble(storage, path, Some(definition), names.zip(opened).collect())
+}
+
+/// Opens a part that is not removed as long as it is open: a writer who replaces it leaves it to the next one.
+fn open_held_part(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    live: &LivePart,
+    granularity: Option<usize>,
+) -> Result<Part, TableError> {
+    for directory in std::iter::once(&live.name).chain(&live.directory) {
+        if let Some(held) = hold(storage, &path.join(directory))? {
+            let part = open_live_part(storage, path, live, granularity)?;
+            return Ok(part.holding(held));
+        }
+    }
+    open_live_part(storage, path, live, granularity)
+}
+
+/// Keeps a directory from being removed; `None` if it is gone or the system has nothing of the sort.
+fn hold(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Arc<dyn Lock>>, TableError> {
+    match storage.hold(path, false) {
+        Ok(held) => Ok(held.map(Arc::from)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(TableError::file("hold", path)(error)),
+    }
 }
 
 /// Opens a part that the sidecar names, under either name, and compares it with what the sidecar says.
@@ -294,7 +364,8 @@ fn assemble(
     let parts = parts.into_iter().map(fit).collect::<Result<Vec<_>, TableError>>()?;
     let (names, parts) = parts.into_iter().unzip();
     let (storage, name, path) = (Arc::clone(storage), directory_name(path), path.to_owned());
-    Ok(Table { storage, path, name, definition, columns, names, parts, rows })
+    let database = None;
+    Ok(Table { storage, path, name, database, definition, columns, names, parts, rows })
 }
 
 /// The columns of parts without a definition: all that any of them has, in the order of the newest, in the widest type.
@@ -387,6 +458,16 @@ pub(super) fn definition_beside<'a>(
         TableError::file("read", &file)(cause)
     })?;
     TableDefinition::parse(&text).map(Some)
+}
+
+/// The definition that the server has on whose disk the directory lies.
+fn server_statement(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+) -> Result<Option<TableDefinition>, TableError> {
+    let statement = super::server::statement_of(storage, path)?;
+    // Nobody wrote it for us: with clauses that are unknown here, the parts are read as they are without one.
+    Ok(statement.and_then(|statement| TableDefinition::parse(&statement).ok()))
 }
 
 fn refuse_old_syntax(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), TableError> {

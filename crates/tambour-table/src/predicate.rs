@@ -52,6 +52,11 @@ pub enum Comparison {
 
 impl Comparison {
     /// The comparison that is true where this one is false (NULL aside).
+    ///
+    /// ```
+    /// use tambour_table::predicate::Comparison;
+    /// assert_eq!(Comparison::Less.negated(), Comparison::GreaterOrEqual);
+    /// ```
     pub fn negated(self) -> Self {
         match self {
             Self::Equal => Self::NotEqual,

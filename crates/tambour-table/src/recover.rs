@@ -3,9 +3,10 @@
 //! Both can be repeated at will and interrupted anywhere; only the holder of the lock does them.
 
 use crate::TableError;
+use std::io::ErrorKind;
 use std::path::Path;
-use tambour_storage::Storage;
 use tambour_storage::commit::{exists, remove_directory, remove_file};
+use tambour_storage::{Lock, Storage};
 
 /// What a directory is called while it is being removed, so that no half of it keeps a good name.
 pub(crate) const REMOVING: &str = "delete_tmp_";
@@ -25,20 +26,38 @@ pub(crate) fn roll_forward(
     Ok(true)
 }
 
-/// Removes a directory that had a good name: renames it out of the way first.
+/// Removes a directory that had a good name, unless a reader holds it; then this is false. Renames it out of the way first.
 pub(crate) fn retire(
     storage: &dyn Storage,
     directory: &Path,
     name: &str,
-) -> Result<(), TableError> {
+) -> Result<bool, TableError> {
     let path = directory.join(name);
     if !exists(storage, &path)? {
-        return Ok(());
+        return Ok(true);
     }
+    let _alone = match storage.hold(&path, true) {
+        Ok(held) => held,
+        Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+        Err(error) => return Err(TableError::file("hold", &path)(error)),
+    };
     let removing = directory.join(format!("{REMOVING}{name}"));
     remove_directory(storage, &removing)?;
     storage.rename(&path, &removing).map_err(TableError::file("rename", &path))?;
-    Ok(remove_directory(storage, &removing)?)
+    remove_directory(storage, &removing)?;
+    Ok(true)
+}
+
+/// Takes the whole directory of a table for removing parts; false if a reader of many parts holds it.
+pub(crate) fn take_directory(
+    storage: &dyn Storage,
+    directory: &Path,
+) -> Result<(bool, Option<Box<dyn Lock>>), TableError> {
+    match storage.hold(directory, true) {
+        Ok(held) => Ok((true, held)),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok((false, None)),
+        Err(error) => Err(TableError::file("hold", directory)(error)),
+    }
 }
 
 /// Removes every entry of a directory for which `is_leftover` (name, is a directory) is true.

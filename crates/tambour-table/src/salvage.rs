@@ -46,6 +46,8 @@ pub struct Salvage {
     pub columns_saved: usize,
     /// What was lost, column by column, then row by row.
     pub losses: Vec<Loss>,
+    /// True if checksums.txt was sound and of this part. Otherwise nothing proves that its files belong together.
+    pub is_proven: bool,
 }
 
 impl Salvage {
@@ -102,7 +104,8 @@ pub fn salvage(
     let part = Part::open_with(storage, path, &opening).map(Arc::new);
     let part = part.map_err(TableError::part(table, &name))?;
 
-    let mut result = Salvage { rows: part.rows(), ..Salvage::default() };
+    let mut result =
+        Salvage { rows: part.rows(), is_proven: part.is_proven(), ..Salvage::default() };
     for column in part.unreadable_columns() {
         let (column, reason) = (column.name.clone(), column.reason.clone());
         result.losses.push(Loss { column, rows: None, reason });

@@ -14,6 +14,8 @@ pub struct Table {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) path: PathBuf,
     pub(crate) name: String,
+    /// The database that a server has it in.
+    pub(crate) database: Option<String>,
     pub(crate) definition: Option<TableDefinition>,
     pub(crate) columns: Vec<Column>,
     pub(crate) names: Vec<String>,
@@ -37,6 +39,10 @@ impl Table {
     /// The directory's name: the table's name in SQL.
     pub fn name(&self) -> &str {
         &self.name
+    }
+    /// The database that it is in, if it was found on a server's disk ([`crate::server`]).
+    pub fn database(&self) -> Option<&str> {
+        self.database.as_deref()
     }
     /// Its definition, if there is a sidecar (or a .sql file beside the parts).
     pub fn definition(&self) -> Option<&TableDefinition> {
@@ -70,6 +76,7 @@ impl Table {
             storage: Arc::clone(&self.storage),
             path: self.path.clone(),
             name: self.name.clone(),
+            database: self.database.clone(),
             definition: self.definition.clone(),
             columns: self.columns.clone(),
             names: vec![part.to_owned()],

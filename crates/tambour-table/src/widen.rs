@@ -5,10 +5,10 @@
 
 use crate::schema::expression::Expression;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::types::{Int32Type, TimestampSecondType};
 use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch};
 use arrow_cast::{CastOptions, cast, cast_with_options};
-use arrow_schema::DataType as Arrow;
+use arrow_schema::{DataType as Arrow, TimeUnit};
 use std::sync::Arc;
 use tambour_part::part::Derive;
 use tambour_part::types::{DataType, Strings};
@@ -19,7 +19,8 @@ use tambour_part::{PartError, Place};
 pub struct Widening {
     /// Values compare as before.
     pub keeps_order: bool,
-    /// Not every value has one of its own in the new type: integers of more than 53 bits as floats.
+    /// Not every value has one of its own in the new type: integers of more than 53 bits as floats, days past the year 2106
+    /// as times of 32 bits.
     pub may_lose: bool,
 }
 
@@ -88,15 +89,18 @@ fn scalar(from: &DataType, to: &DataType) -> Option<Widening> {
         (T::Date, T::Date32) => plain,
         // Midnight is that of the zone, and only UTC has no surprises there.
         (T::Date, T::DateTime { zone }) | (T::Date | T::Date32, T::DateTime64 { zone, .. }) => {
-            if zone.as_deref().is_none_or(|zone| zone == "UTC") {
-                plain
-            } else {
-                None
-            }
+            let is_utc = zone.as_deref().is_none_or(|zone| zone == "UTC");
+            let may_lose = match (from, to) {
+                (T::Date, T::DateTime { .. }) => true,
+                (T::Date32, to) => counts_nanoseconds(to),
+                _ => false,
+            };
+            is_utc.then_some(Widening { keeps_order: true, may_lose })
         }
         (T::DateTime { .. }, T::DateTime { .. } | T::DateTime64 { .. }) => plain,
-        (T::DateTime64 { precision, .. }, T::DateTime64 { precision: to, .. }) => {
-            if precision <= to { plain } else { None }
+        (T::DateTime64 { precision, .. }, T::DateTime64 { precision: digits, .. }) => {
+            let may_lose = !counts_nanoseconds(from) && counts_nanoseconds(to);
+            (precision <= digits).then_some(Widening { keeps_order: true, may_lose })
         }
         (T::Enum8(_) | T::Enum16(_), T::Enum8(_) | T::Enum16(_)) => {
             let to = labels(to);
@@ -108,6 +112,11 @@ fn scalar(from: &DataType, to: &DataType) -> Option<Widening> {
         }
         _ => None,
     }
+}
+
+/// True of times that 64 bits hold for the years 1677 to 2262 only.
+fn counts_nanoseconds(data_type: &DataType) -> bool {
+    matches!(data_type.arrow(Strings::Utf8), Arrow::Timestamp(TimeUnit::Nanosecond, _))
 }
 
 /// Width in bits and signedness of an integer.
@@ -224,6 +233,29 @@ pub(super) fn converted(
     }
 }
 
+/// True if all values are in the range of a type whose Arrow form holds more: seconds of 64 bits for a DateTime, which has 32.
+pub(super) fn is_in_range(values: &ArrayRef, to: &DataType) -> bool {
+    match to {
+        DataType::DateTime { .. } => match values.as_primitive_opt::<TimestampSecondType>() {
+            Some(times) => times.iter().flatten().all(|time| u32::try_from(time).is_ok()),
+            None => values
+                .as_any_dictionary_opt()
+                .is_none_or(|dictionary| is_in_range(dictionary.values(), to)),
+        },
+        DataType::Nullable(inner) | DataType::LowCardinality(inner) => is_in_range(values, inner),
+        DataType::Array(item) => {
+            values.as_list_opt::<i32>().is_none_or(|list| is_in_range(list.values(), item))
+        }
+        DataType::Map(key, value) => values
+            .as_map_opt()
+            .is_none_or(|map| is_in_range(map.keys(), key) && is_in_range(map.values(), value)),
+        DataType::Tuple(items) => values.as_struct_opt().is_none_or(|tuple| {
+            tuple.columns().iter().zip(items).all(|(column, (_, item))| is_in_range(column, item))
+        }),
+        _ => true,
+    }
+}
+
 fn is_bytes(arrow: &Arrow) -> bool {
     matches!(arrow, Arrow::Binary | Arrow::LargeBinary | Arrow::BinaryView)
 }
@@ -283,7 +315,13 @@ mod tests {
             ("Nullable(UInt8)", "Int64", None),
             ("Int64", "Float64", Some((true, true))),
             ("UInt32", "Float64", plain),
-            ("Date", "DateTime", plain),
+            ("Date", "DateTime", Some((true, true))),
+            ("Date", "DateTime64(9)", plain),
+            ("Date32", "DateTime64(6)", plain),
+            ("Date32", "DateTime64(9)", Some((true, true))),
+            ("DateTime64(3)", "DateTime64(6)", plain),
+            ("DateTime64(3)", "DateTime64(9)", Some((true, true))),
+            ("DateTime", "DateTime64(9)", plain),
             ("Date", "DateTime('Europe/Berlin')", None),
             ("Date", "DateTime64(3, 'UTC')", plain),
             ("DateTime64(6)", "DateTime64(3)", None),

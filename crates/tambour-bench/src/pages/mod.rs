@@ -4,6 +4,7 @@
 //! a range scan, time and bytes of random updates; on generated rows, laid out in pages as a B-tree has them. The feature
 //! `mariadb` puts a MariaDB server beside it.
 
+mod case;
 mod codec;
 mod generate;
 #[cfg(feature = "mariadb")]
@@ -13,8 +14,9 @@ mod output;
 mod speeds;
 mod targets;
 
+pub use case::{Case, Keeper, Served, Settings};
 pub use generate::Rows;
-pub use measure::{Case, Keeper, Results, Served, Settings, run};
+pub use measure::{Results, run};
 pub use targets::{Part, Target, run as run_targets, run_parts, table as targets_table};
 
 use std::path::Path;

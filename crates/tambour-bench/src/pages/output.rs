@@ -1,7 +1,8 @@
 //! The figures as tables, JSON and a page.
 
+use super::case::{Case, Keeper, Served};
 use super::generate::Rows;
-use super::measure::{Case, Keeper, Results, Served};
+use super::measure::Results;
 use super::targets;
 use crate::findings::Findings;
 use serde_json::{Value, json};

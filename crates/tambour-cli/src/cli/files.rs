@@ -266,6 +266,12 @@ pub(crate) struct SqlArguments {
     /// Let INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE change the tables; without it they are only read
     #[arg(long)]
     pub(crate) write: bool,
+    /// A directory of tables, opened by their names; with --write, CREATE, DROP and RENAME TABLE work in it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) database: Option<PathBuf>,
+    /// DROP and TRUNCATE do not ask on a terminal
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// A value for {name:Type} in the statements; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub(crate) param: Vec<(String, String)>,

@@ -28,6 +28,10 @@ pub(crate) fn run(arguments: &SalvageArguments, console: Console) -> anyhow::Res
         }
         lines.flush()?;
     }
+    if !saved.is_proven {
+        let what = "checksums.txt is lost, damaged or another part's: nothing proves that the files belong together";
+        console.note(format!("{}: {what}", arguments.part.display()));
+    }
     let summary = format!(
         "{}: {} of {} and {} saved into {}",
         arguments.part.display(),
@@ -68,6 +72,7 @@ fn to_json(arguments: &SalvageArguments, saved: &Salvage) -> serde_json::Value {
         "part": arguments.part.display().to_string(),
         "table": arguments.to.display().to_string(),
         "whole": saved.is_whole(),
+        "proven": saved.is_proven,
         "rows": saved.rows,
         "rows_saved": saved.rows_saved,
         "columns_saved": saved.columns_saved,

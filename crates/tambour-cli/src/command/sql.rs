@@ -6,7 +6,7 @@ use crate::cli::{ResultFormat, SqlArguments, StringsName};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{Console, stdout, terminal_width};
-use crate::query::{self, Style, outside, parameter, statement};
+use crate::query::{self, Style, confirm, outside, parameter, statement};
 use crate::shell;
 use anyhow::Context;
 use std::io::{IsTerminal, Read, Write};
@@ -16,14 +16,14 @@ use tambour::codec::kernels;
 use tambour::record::{RecordStore, ViewOptions};
 use tambour::sql::{Session, SessionOptions};
 use tambour::storage;
-use tambour::table::Table;
+use tambour::table::{Table, server};
 use tambour_report::machine;
 
 /// Runs what was given, or the shell.
 pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<()> {
     let (tables, query) = tables_and_query(&arguments)?;
     let threads = threads(arguments.threads);
-    let session = session(&tables, &arguments, threads)?;
+    let session = session(&tables, &arguments, threads, console)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .thread_name("query")
@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<(
             let mut target = stdout::data();
             let statement = parameter::substituted(statement, &arguments.param)?;
             let statement = statement.as_ref();
+            confirm::removal(statement, style)?;
             let work = query::run(&session, statement, style, &mut target, &interrupt);
             let outcome = runtime.block_on(work).map_err(|error| with_excerpt(error, statement))?;
             target.flush()?;
@@ -101,6 +102,7 @@ fn style(arguments: &SqlArguments) -> Style {
         },
         rows_max: if arguments.rows_max == 0 { usize::MAX } else { arguments.rows_max },
         width,
+        asks: arguments.write && !arguments.yes && std::io::stdin().is_terminal(),
     }
 }
 
@@ -150,7 +152,12 @@ fn memory(arguments: &SqlArguments) -> Option<u64> {
     }
 }
 
-fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow::Result<Session> {
+fn session(
+    tables: &[Named],
+    arguments: &SqlArguments,
+    threads: usize,
+    console: Console,
+) -> anyhow::Result<Session> {
     if arguments.deterministic {
         kernels::be_deterministic();
     }
@@ -160,6 +167,7 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
         deterministic: arguments.deterministic,
         binary_strings: arguments.strings == StringsName::Binary,
         write: arguments.write,
+        database: arguments.database.clone(),
         ..SessionOptions::default()
     };
     #[cfg(feature = "cluster")]
@@ -167,9 +175,13 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
     #[cfg(not(feature = "cluster"))]
     let session = Session::new(&options)?;
     outside::register(&session, threads);
+    session.register_database()?;
     for Named { name, path } in tables {
         if RecordStore::is_at(storage::disk().as_ref(), path) {
             register_records(&session, name.as_deref(), path)?;
+            continue;
+        }
+        if register_server(&session, path, console)? {
             continue;
         }
         let table = Arc::new(Table::open(path)?);
@@ -184,6 +196,26 @@ fn session(tables: &[Named], arguments: &SqlArguments, threads: usize) -> anyhow
         session.register_as(&name, table)?;
     }
     Ok(session)
+}
+
+/// Registers all tables of a server's disk by database and name; false if the directory is none. A table that cannot be opened
+/// hinders no other.
+fn register_server(session: &Session, path: &Path, console: Console) -> anyhow::Result<bool> {
+    let storage = storage::disk();
+    let Some(found) = server::tables(&storage, path)? else { return Ok(false) };
+    for table in found.tables {
+        match table.open(&storage) {
+            Ok(opened) => session.register_in_database(Arc::new(opened))?,
+            Err(error) => {
+                let error = anyhow::Error::from(error);
+                console.note(format!("{}.{} is left out: {error:#}", table.database, table.name));
+            }
+        }
+    }
+    if !found.others.is_empty() {
+        console.note(format!("left out, without parts: {}", found.others.join(", ")));
+    }
+    Ok(true)
 }
 
 /// Registers the categories of a record store: the only one, or the one called `default`, has the name of the store, others

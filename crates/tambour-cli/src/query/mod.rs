@@ -1,6 +1,7 @@
 //! Running queries: statements in, results out. `tambour sql` and the shell both stand on this.
 
 pub(crate) mod cells;
+pub(crate) mod confirm;
 mod outfile;
 pub(crate) mod outside;
 pub(crate) mod parameter;
@@ -33,6 +34,8 @@ pub(crate) struct Style {
     pub(crate) rows_max: usize,
     /// Columns of the terminal, if it is one.
     pub(crate) width: Option<usize>,
+    /// Whether a person is there who says if all rows of a table shall be removed.
+    pub(crate) asks: bool,
 }
 
 /// What a query did.
@@ -82,6 +85,9 @@ pub(crate) async fn run(
     let mut execution = query.execute().await?;
     while let Some(batch) = next(&mut execution, interrupt).await? {
         sink.write(&batch)?;
+    }
+    if let Some(row) = execution.totals().await? {
+        sink.totals(&row)?;
     }
     let (read, time) = (execution.statistics(), start.elapsed());
     let effort = files::Effort { elapsed: time, rows: read.rows, bytes: read.bytes };

@@ -77,6 +77,17 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
+    /// Takes the row of WITH TOTALS, for the formats that have a place for it.
+    pub(crate) fn totals(&mut self, row: &RecordBatch) -> anyhow::Result<()> {
+        match &mut self.form {
+            Form::Grid(sample) => sample.totals = Some(row.clone()),
+            Form::File(output) => output.totals(row)?,
+            Form::ClickHouse(output) => output.totals(row)?,
+            Form::Nothing | Form::Markdown(_) | Form::Json { .. } => {}
+        }
+        Ok(())
+    }
+
     /// Writes what comes at the end; the number of rows.
     pub(crate) fn finish(self, effort: &Effort) -> anyhow::Result<u64> {
         match self.form {
@@ -113,6 +124,7 @@ struct Sample<'a> {
     tail: VecDeque<RecordBatch>,
     tail_rows: usize,
     rows: u64,
+    totals: Option<RecordBatch>,
 }
 
 impl<'a> Sample<'a> {
@@ -126,6 +138,7 @@ impl<'a> Sample<'a> {
             tail: VecDeque::new(),
             tail_rows: 0,
             rows: 0,
+            totals: None,
         }
     }
 
@@ -193,7 +206,22 @@ impl<'a> Sample<'a> {
                 "{rows} not shown; --rows-max 0 shows all, --format csv writes all"
             )?;
         }
+        self.write_totals()?;
         Ok(self.target.flush()?)
+    }
+
+    fn write_totals(&mut self) -> anyhow::Result<()> {
+        let Some(row) = self.totals.take() else { return Ok(()) };
+        let mut grid = self.grid();
+        cells::rows(&row)?.into_iter().for_each(|row| grid.push(row));
+        writeln!(self.target, "\nTotals:")?;
+        match grid.widths(Frame::Lines, self.style.width) {
+            Some(widths) if self.style.format == ResultFormat::Table => {
+                grid.write(&mut self.target, Frame::Lines, &widths, None)?;
+            }
+            _ => grid.write_vertical(&mut self.target, |_| 1, self.style.width)?,
+        }
+        Ok(())
     }
 
     fn grid(&self) -> Grid {

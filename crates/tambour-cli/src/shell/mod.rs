@@ -8,7 +8,7 @@ use crate::clock::Start;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Console, stdout};
-use crate::query::{self, Style, statement};
+use crate::query::{self, Style, confirm, statement};
 use assistant::Assistant;
 use directive::{After, Settings};
 use rustyline::error::ReadlineError;
@@ -90,6 +90,7 @@ fn statements(
     for statement in statement::split(text) {
         let start = Start::now();
         let mut target = stdout::data();
+        confirm::removal(statement, settings.style)?;
         let work = query::run(session, statement, settings.style, &mut target, interrupt);
         let result = runtime.block_on(work);
         target.flush()?;

@@ -26,5 +26,6 @@ mod results;
 mod support;
 #[cfg(test)]
 mod usage;
-#[cfg(all(test, feature = "cluster"))]
+#[cfg(test)]
+#[cfg(feature = "cluster")]
 mod workers;

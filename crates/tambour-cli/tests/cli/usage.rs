@@ -10,6 +10,7 @@ const COMMANDS: &[&str] = &[
     "salvage",
     "recompress",
     "verify",
+    "worker",
     "inspect",
     "advise",
     "attach-script",

@@ -20,6 +20,16 @@ pub struct Header {
 
 impl Header {
     /// Reads and checks the first 25 bytes of `source`. An unknown method is not an error here.
+    ///
+    /// ```
+    /// use tambour_codec::{block::{Encoder, Header}, codec::{Element, method_name}, spec::CodecSpec};
+    /// let mut block = Vec::new();
+    /// Encoder::new(&CodecSpec::lz4(), Element::BYTES)?.encode(&[7; 1000], &mut block)?;
+    /// let header = Header::parse(&block)?;
+    /// assert_eq!((method_name(header.method), header.uncompressed_size), ("LZ4", 1000));
+    /// assert_eq!(header.block_bytes(), block.len());
+    /// # Ok::<(), tambour_codec::CodecError>(())
+    /// ```
     pub fn parse(source: &[u8]) -> Result<Self, CodecError> {
         let truncated = CodecError::Truncated { needed: PREFIX_BYTES, got: source.len() };
         let Some(prefix) = source.first_chunk::<PREFIX_BYTES>() else { return Err(truncated) };

@@ -17,6 +17,17 @@ pub struct Block<'a> {
 impl<'a> Block<'a> {
     /// The block at the start of `source` (which may go on after it). Verifies sizes and checksum; sizes
     /// of a chain, too, as far as they show without decoding.
+    ///
+    /// ```
+    /// use tambour_codec::{block::{Block, Encoder}, codec::Element, spec::CodecSpec};
+    /// let mut stored = Vec::new();
+    /// Encoder::new(&CodecSpec::lz4(), Element::BYTES)?.encode(b"hello", &mut stored)?;
+    /// assert_eq!(Block::parse(&stored)?.block_bytes(), stored.len());
+    ///
+    /// stored[27] ^= 1;
+    /// assert!(Block::parse(&stored).is_err(), "one bit is different");
+    /// # Ok::<(), tambour_codec::CodecError>(())
+    /// ```
     pub fn parse(source: &'a [u8]) -> Result<Self, CodecError> {
         let header = Header::parse(source)?;
         let needed = header.block_bytes();
@@ -60,6 +71,17 @@ impl Decoder {
     }
 
     /// Decodes into the end of `target`, which grows by `uncompressed_size` bytes, or not at all on an error.
+    ///
+    /// ```
+    /// use tambour_codec::block::{Block, Decoder, Encoder};
+    /// use tambour_codec::{codec::Element, spec::CodecSpec};
+    /// let mut stored = Vec::new();
+    /// Encoder::new(&CodecSpec::lz4(), Element::BYTES)?.encode(b"world", &mut stored)?;
+    /// let mut text = b"hello ".to_vec();
+    /// Decoder::new().decode_append(&Block::parse(&stored)?, &mut text)?;
+    /// assert_eq!(text, b"hello world");
+    /// # Ok::<(), tambour_codec::CodecError>(())
+    /// ```
     pub fn decode_append(
         &mut self,
         block: &Block<'_>,

@@ -13,6 +13,19 @@ pub struct Placed<T> {
 }
 
 /// Walks over the headers of a stream; checks sizes, not checksums. Ends after the first error.
+///
+/// ```
+/// use tambour_codec::{block::{Encoder, stream::Headers}, codec::Element, spec::CodecSpec};
+/// let mut encoder = Encoder::new(&CodecSpec::lz4(), Element::BYTES)?;
+/// let mut stored = Vec::new();
+/// encoder.encode(&[7; 300], &mut stored)?;
+/// let second = stored.len();
+/// encoder.encode(&[8; 200], &mut stored)?;
+/// let found: Vec<_> = Headers::new(&stored).collect::<Result<_, _>>()?;
+/// let found: Vec<_> = found.iter().map(|h| (h.offset, h.item.uncompressed_size)).collect();
+/// assert_eq!(found, [(0, 300), (second, 200)]);
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Headers<'a> {
     source: &'a [u8],
@@ -48,6 +61,18 @@ impl Iterator for Headers<'_> {
 }
 
 /// Walks over the verified blocks of a stream. Ends after the first error.
+///
+/// ```
+/// use tambour_codec::{block::{Encoder, stream::Blocks}, codec::Element, spec::CodecSpec};
+/// let mut stored = Vec::new();
+/// Encoder::new(&CodecSpec::lz4(), Element::BYTES)?.encode(b"whole", &mut stored)?;
+/// stored.extend(b"and what is left of another");
+/// let mut blocks = Blocks::new(&stored);
+/// assert!(blocks.next().is_some_and(|block| block.is_ok()));
+/// assert!(blocks.next().is_some_and(|block| block.is_err()));
+/// assert!(blocks.next().is_none(), "ends after the first error");
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Blocks<'a> {
     source: &'a [u8],
@@ -101,6 +126,16 @@ fn advance<'a, T>(
 }
 
 /// Decodes a whole stream of at most `bytes_max` uncompressed bytes; for the small files of a part.
+///
+/// ```
+/// use tambour_codec::block::{Decoder, Encoder, stream::decode_all};
+/// use tambour_codec::{codec::Element, spec::CodecSpec};
+/// let mut stored = Vec::new();
+/// Encoder::new(&CodecSpec::lz4(), Element::BYTES)?.encode(&[7; 1000], &mut stored)?;
+/// assert_eq!(decode_all(&stored, &mut Decoder::new(), 1000)?, [7; 1000]);
+/// assert!(decode_all(&stored, &mut Decoder::new(), 999).is_err());
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 pub fn decode_all(
     source: &[u8],
     decoder: &mut Decoder,

@@ -8,6 +8,19 @@ use crate::spec::{CodecCall, CodecSpec};
 use tambour_kernel::hash::{Hash128, city_hash_128};
 
 /// Encodes blocks with a codec or a chain; keeps contexts between blocks. One per stream.
+///
+/// ```
+/// use tambour_codec::block::{Decoder, Encoder, stream::decode_all};
+/// use tambour_codec::codec::{Class, Element};
+/// let times = Element { width: 4, class: Class::Unsigned };
+/// let mut encoder = Encoder::new(&"DoubleDelta, LZ4".parse()?, times)?;
+/// let values: Vec<u8> = (0..5000_u32).flat_map(|i| (60 * i).to_le_bytes()).collect();
+/// let mut stored = Vec::new();
+/// encoder.encode(&values, &mut stored)?;
+/// assert!(stored.len() < values.len() / 100);
+/// assert_eq!(decode_all(&stored, &mut Decoder::new(), values.len())?, values);
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 #[derive(Debug)]
 pub struct Encoder {
     work: Work,

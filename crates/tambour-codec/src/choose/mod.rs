@@ -22,12 +22,7 @@ pub use search::{Effort, Found, Measured, high, measure, quick, search};
 use crate::CodecError;
 use crate::block::{HEADER_BYTES, SIZE_MAX};
 use crate::codec::{Codec, Element};
-use crate::spec::CodecCall;
-
-/// The name in `CODEC(auto)`.
-pub const AUTO: &str = "auto";
-/// Argument for ClickHouse versions that have no codecs but LZ4 and ZSTD.
-pub const PLAIN: &str = "plain";
+use crate::spec::{CodecCall, PLAIN};
 
 /// The ClickHouse that reads everything that may be chosen.
 const SINCE: (u16, u16) = (26, 8);
@@ -40,6 +35,16 @@ fn release(argument: &str) -> Option<(u16, u16)> {
 }
 
 /// Which candidates there are.
+///
+/// ```
+/// use tambour_codec::choose::{Choice, Objective};
+/// use tambour_codec::spec::CodecSpec;
+/// let spec: CodecSpec = "auto(size)".parse()?;
+/// let choice = Choice::of(&spec.calls[0]).ok_or("not a choice")??;
+/// assert_eq!(choice, Choice::new(Objective::Size));
+/// assert!(Choice::of(&CodecSpec::lz4().calls[0]).is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// What counts.
@@ -60,7 +65,7 @@ impl Choice {
 
     /// The choice that a call in a specification asks for; `None` if it is another codec.
     pub fn of(call: &CodecCall) -> Option<Result<Self, CodecError>> {
-        if !call.name.eq_ignore_ascii_case(AUTO) {
+        if !call.is_auto() {
             return None;
         }
         let mut choice = Self::new(Objective::default());

@@ -3,6 +3,13 @@
 use crate::codec::Element;
 
 /// What counts.
+///
+/// ```
+/// use tambour_codec::choose::Objective;
+/// assert_eq!(Objective::named("SIZE"), Some(Objective::Size));
+/// assert_eq!(Objective::named("beauty"), None);
+/// assert!(Objective::ALL.iter().all(|o| Objective::named(o.name()) == Some(*o)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Objective {
     /// Bytes alone.
@@ -43,6 +50,13 @@ impl Objective {
 
     /// What this many stored bytes and this much time of decoding cost; the least is chosen. Time decides between equals when
     /// size is all that counts.
+    ///
+    /// ```
+    /// use tambour_codec::choose::Objective;
+    /// // Half the bytes, three times the time.
+    /// assert!(Objective::Size.cost(500, 3000.0) < Objective::Size.cost(1000, 1000.0));
+    /// assert!(Objective::Speed.cost(500, 3000.0) > Objective::Speed.cost(1000, 1000.0));
+    /// ```
     pub fn cost(self, bytes: usize, decode_ns: f64) -> f64 {
         match self.byte_price() {
             Some(price) => bytes as f64 * price + decode_ns,

@@ -210,6 +210,19 @@ pub fn high(spec: &CodecSpec) -> Option<CodecSpec> {
 }
 
 /// What one chain makes of a stream.
+///
+/// ```
+/// use tambour_codec::choose::{Effort, measure};
+/// use tambour_codec::codec::{Class, Element};
+/// # use std::time::Duration;
+/// let numbers = Element { width: 4, class: Class::Unsigned };
+/// let values: Vec<u8> = (0..50_000_u32).flat_map(u32::to_le_bytes).collect();
+/// let effort = Effort { blocks_max: 4, candidates_max: 2, clock: || Duration::ZERO };
+/// let plain = measure(&values, &"LZ4".parse()?, numbers, &effort)?;
+/// let differences = measure(&values, &"Delta, LZ4".parse()?, numbers, &effort)?;
+/// assert!(differences.ratio() > 10.0 * plain.ratio());
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 pub fn measure(
     source: &[u8],
     spec: &CodecSpec,

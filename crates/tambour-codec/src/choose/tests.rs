@@ -1,9 +1,9 @@
 //! What is chosen decodes to what was encoded, and is never worse than a plain codec.
 
-use super::{AUTO, Choice, Effort, Objective, PLAIN, high, measure, search};
+use super::{Choice, Effort, Objective, high, measure, search};
 use crate::block::{Block, Decoder, Encoder, stream};
 use crate::codec::{Class, Element};
-use crate::spec::CodecSpec;
+use crate::spec::{AUTO, CodecSpec, PLAIN};
 use std::time::Duration;
 
 fn noise(seed: u64) -> impl Iterator<Item = u64> {

@@ -101,6 +101,12 @@ pub trait Codec: Send + std::fmt::Debug {
 }
 
 /// All that a codec learns of the column whose bytes it encodes.
+///
+/// ```
+/// use tambour_codec::codec::{Class, Element};
+/// let price = Element { width: 8, class: Class::Float };
+/// assert_eq!(price.to_string(), "floats of 8 bytes");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
     /// Width of one value in bytes; 1 for strings and other byte streams.
@@ -232,12 +238,24 @@ impl Decoders {
 }
 
 /// The family of a method byte.
+///
+/// ```
+/// use tambour_codec::codec::family;
+/// assert_eq!(family(0x82)?.name, "LZ4");
+/// assert!(family(0x00).is_err());
+/// # Ok::<(), tambour_codec::CodecError>(())
+/// ```
 pub fn family(method: u8) -> Result<&'static Family, CodecError> {
     let known = FAMILIES.iter().copied().find(|family| family.method == method);
     known.ok_or(CodecError::UnsupportedMethod { method, name: method_name(method) })
 }
 
 /// ClickHouse's name for a method byte, `unknown` if it has none.
+///
+/// ```
+/// use tambour_codec::codec::method_name;
+/// assert_eq!((method_name(0x90), method_name(0xff)), ("ZSTD", "unknown"));
+/// ```
 pub fn method_name(method: u8) -> &'static str {
     let ours = FAMILIES.iter().map(|family| (family.method, family.name));
     let theirs = FOREIGN.iter().map(|foreign| (foreign.method, foreign.name));

@@ -5,6 +5,13 @@ use crate::{CodecError, Kind};
 /// An error of a stream. Offsets count bytes from the start of the input (of the output for [`FrameError::Write`]).
 ///
 /// A `CodecError` knows blocks only; this adds the place and what only frames have. `what` is the thing that is wrong.
+///
+/// ```
+/// use tambour_codec::frame::{DecompressOptions, Format, decompress};
+/// let options = DecompressOptions { format: Some(Format::Lz4), ..DecompressOptions::default() };
+/// let error = decompress(&mut &b"not a frame"[..], &mut Vec::new(), &options).unwrap_err();
+/// assert_eq!(error.offset(), Some(0));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {

@@ -46,6 +46,11 @@ pub use lz4::Dictionary;
 const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 
 /// What a stream is made of.
+///
+/// ```
+/// use tambour_codec::frame::Format;
+/// assert_eq!([Format::Block, Format::Lz4, Format::Zstd].map(Format::name), ["block", "lz4", "zstd"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -78,6 +83,18 @@ impl Format {
 }
 
 /// How to compress.
+///
+/// ```
+/// use tambour_codec::frame::{CompressOptions, Format, compress};
+/// let text = "the same words again and again, ".repeat(1000);
+/// let bytes = |level| {
+///     let mut options = CompressOptions::new(Format::Zstd);
+///     options.level = Some(level);
+///     compress(&mut text.as_bytes(), &mut Vec::new(), &options).map(|summary| summary.bytes_out)
+/// };
+/// assert!(bytes(19)? <= bytes(1)?);
+/// # Ok::<(), tambour_codec::frame::FrameError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CompressOptions {
     /// The format.
@@ -184,6 +201,19 @@ impl Tally {
 /// Compresses everything that `input` has.
 ///
 /// Reads and writes pieces of a block, on the caller's thread. On an error, what was written is not a whole stream.
+///
+/// ```
+/// use tambour_codec::frame::{CompressOptions, DecompressOptions, Format, compress, decompress};
+/// let mut stored = Vec::new();
+/// let options = CompressOptions::new(Format::Lz4);
+/// let summary = compress(&mut [7; 100_000].as_slice(), &mut stored, &options)?;
+/// assert_eq!((summary.bytes_in, summary.bytes_out), (100_000, stored.len() as u64));
+///
+/// let mut content = Vec::new();
+/// decompress(&mut stored.as_slice(), &mut content, &DecompressOptions::default())?;
+/// assert_eq!(content, [7; 100_000]);
+/// # Ok::<(), tambour_codec::frame::FrameError>(())
+/// ```
 pub fn compress(
     input: &mut dyn Read,
     output: &mut dyn Write,
@@ -203,6 +233,16 @@ pub fn compress(
 ///
 /// Blocks are written as they are verified, so that an error may come after a part of the output. What is written then is
 /// the same for every number of threads.
+///
+/// ```
+/// use tambour_codec::frame::{DecompressOptions, Format, decompress};
+/// // What the `zstd` program makes of "hello": the format is found by the first bytes.
+/// let stored = b"\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello";
+/// let mut content = Vec::new();
+/// let summary = decompress(&mut &stored[..], &mut content, &DecompressOptions::default())?;
+/// assert_eq!((summary.format, content.as_slice()), (Format::Zstd, &b"hello"[..]));
+/// # Ok::<(), tambour_codec::frame::FrameError>(())
+/// ```
 pub fn decompress(
     input: &mut dyn Read,
     output: &mut dyn Write,
@@ -230,6 +270,21 @@ pub fn decompress(
 /// Decompresses as [`decompress`] does, but writes nothing before the whole input was checked: it is read twice.
 ///
 /// Only for what can be read again, which a pipe cannot. Reading begins at the current position.
+///
+/// ```
+/// use tambour_codec::frame::{CompressOptions, DecompressOptions, Format};
+/// use tambour_codec::frame::{compress, decompress_verified};
+/// let (mut stored, mut content) = (Vec::new(), Vec::new());
+/// compress(&mut &b"hello"[..], &mut stored, &CompressOptions::new(Format::Lz4))?;
+/// if let Some(last) = stored.last_mut() {
+///     *last ^= 1;
+/// }
+/// let mut damaged = std::io::Cursor::new(stored);
+/// let options = DecompressOptions::default();
+/// assert!(decompress_verified(&mut damaged, &mut content, &options).is_err());
+/// assert!(content.is_empty(), "nothing is written before all was checked");
+/// # Ok::<(), tambour_codec::frame::FrameError>(())
+/// ```
 pub fn decompress_verified<R: Read + Seek>(
     input: &mut R,
     output: &mut dyn Write,

@@ -21,6 +21,10 @@ use std::io::Write;
 pub trait Output {
     /// Writes rows.
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FileError>;
+    /// Writes the row of totals, if the format has a place for it.
+    fn totals(&mut self, _: &RecordBatch) -> Result<(), FileError> {
+        Ok(())
+    }
     /// Writes what comes at the end.
     fn finish(self: Box<Self>) -> Result<(), FileError>;
 }

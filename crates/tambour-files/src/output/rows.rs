@@ -97,6 +97,14 @@ impl Output for Rows<'_> {
         Ok(())
     }
 
+    fn totals(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
+        if self.style == Style::Json {
+            return Ok(());
+        }
+        self.buffer.push(b'\n');
+        self.write(batch)
+    }
+
     fn finish(mut self: Box<Self>) -> Result<(), FileError> {
         self.flush(0)?;
         self.target.flush().map_err(|source| FileError::Write { source })

@@ -1,10 +1,8 @@
 //! Parts of arrays: `arraySlice`, `arrayPopBack`, `arrayPushBack`, `arrayResize`, `arrayRotateLeft`, `arrayConcat`,
 //! `arrayFlatten`, `arrayReverse`.
 
-use super::super::access::{
-    Kind, Lists, array_of, common_type, item_of, list_array, nullable, supertype, takes, type_at,
-    widened,
-};
+use super::super::access::{Kind, Lists, array_of, item_of, list_array, nullable, takes, type_at};
+use super::super::supertype::{common_type, supertype, widened};
 use super::super::{Call, Function, Operand, Signature, expect_count, wrong};
 use super::{Picks, one_each_or_null, plain_item};
 use crate::FunctionError;

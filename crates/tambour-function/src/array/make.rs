@@ -1,10 +1,10 @@
 //! Arrays made of numbers and of other arrays: `range`, `arrayWithConstant`, `arrayZip`, `arrayEnumerate…`, `emptyArray…`.
 
 use super::super::access::{
-    Kind, Lists, array_of, as_list, common_type, integer_array, item_of, list_array, rule, takes,
-    type_at,
+    Kind, Lists, array_of, as_list, integer_array, item_of, list_array, rule, takes, type_at,
 };
 use super::super::arithmetic::integer;
+use super::super::supertype::common_type;
 use super::super::{Call, Function, Signature, expect_count, take, wrong};
 use super::compare::Comparable;
 use super::plain_item;

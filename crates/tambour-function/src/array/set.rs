@@ -1,8 +1,7 @@
 //! Arrays as sets: `has`, `hasAll`, `hasAny`, `indexOf`, `countEqual`, `arrayDistinct`, `arrayIntersect`, `arrayUnion`.
 
-use super::super::access::{
-    Kind, Lists, array_of, common_type, item_of, list_array, supertype, takes, type_at, widened,
-};
+use super::super::access::{Kind, Lists, array_of, item_of, list_array, takes, type_at};
+use super::super::supertype::{common_type, supertype, widened};
 use super::super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use super::compare::Comparable;
 use super::{Picks, plain_item};

@@ -46,6 +46,13 @@ pub fn small(text: &[u8], strict: bool) -> Result<(bool, u64), Reject> {
 }
 
 /// An integer of up to 64 bits.
+///
+/// ```
+/// use tambour_function::value::number::integer;
+/// assert_eq!(integer::<u8>(b"255", true), Ok(255));
+/// assert!(integer::<u8>(b"256", true).is_err());
+/// assert!(integer::<u8>(b"25x", true).is_err());
+/// ```
 pub fn integer<T: TryFrom<i64> + TryFrom<u64>>(text: &[u8], strict: bool) -> Result<T, Reject> {
     let (negative, magnitude) = match small(text, strict) {
         Ok(parts) => parts,
@@ -66,6 +73,12 @@ const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 const NOT_WHOLE: Reject = Reject::new("not a whole number");
 
 /// The whole number that a float is; not -0.0, which would lose its sign.
+///
+/// ```
+/// use tambour_function::value::number::whole;
+/// assert_eq!(whole(12.0), Ok(12));
+/// assert!(whole(12.5).is_err() && whole(-0.0).is_err());
+/// ```
 pub fn whole(value: f64) -> Result<i64, Reject> {
     let is_whole = value.fract() == 0.0 && value.abs() < WHOLE_MAX;
     if !is_whole || value == 0.0 && value.is_sign_negative() {
@@ -171,6 +184,13 @@ pub fn to_i256(value: [u8; 32]) -> i256 {
 }
 
 /// A float. `strict` refuses leading zeros (`00.5`) and a leading `+`.
+///
+/// ```
+/// use tambour_function::value::number::float;
+/// assert_eq!(float(b"1e3", true), Ok(1000.0));
+/// assert_eq!(float(b"00.5", false), Ok(0.5));
+/// assert!(float(b"00.5", true).is_err());
+/// ```
 pub fn float(text: &[u8], strict: bool) -> Result<f64, Reject> {
     let value: f64 = checked_float(text, strict)?.parse().or(Err(NOT_NUMBER))?;
     if value.is_infinite() && text.iter().any(u8::is_ascii_digit) {
@@ -213,6 +233,13 @@ pub fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256, Reject> {
 }
 
 /// [`decimal`] for up to 38 digits.
+///
+/// ```
+/// use tambour_function::value::number::decimal128;
+/// assert_eq!(decimal128(b"12.5", 9, 2), Ok(1250));
+/// assert_eq!(decimal128(b"12.500", 9, 2), Ok(1250));
+/// assert!(decimal128(b"12.505", 9, 2).is_err(), "a digit more than the scale has");
+/// ```
 pub fn decimal128(text: &[u8], precision: u8, scale: u8) -> Result<i128, Reject> {
     if let Some(value) = short_decimal(text, precision, scale) {
         return Ok(i128::from(value));

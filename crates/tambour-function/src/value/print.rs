@@ -94,6 +94,13 @@ fn not_finite(value: f64) -> Option<&'static [u8]> {
 }
 
 /// The shortest digits that read back as the same float.
+///
+/// ```
+/// use tambour_function::value::print::float64;
+/// let mut text = Vec::new();
+/// float64(0.1 + 0.2, &mut text);
+/// assert_eq!(text, b"0.30000000000000004");
+/// ```
 pub fn float64(value: f64, target: &mut Vec<u8>) {
     match not_finite(value) {
         Some(word) => target.extend_from_slice(word),
@@ -129,6 +136,13 @@ fn point(text: &str, scale: usize, target: &mut Vec<u8>) {
 }
 
 /// A decimal number, given by its unscaled integer.
+///
+/// ```
+/// use tambour_function::value::print::decimal128;
+/// let mut text = Vec::new();
+/// decimal128(-1205, 2, &mut text);
+/// assert_eq!(text, b"-12.05");
+/// ```
 pub fn decimal128(value: i128, scale: i8, target: &mut Vec<u8>) {
     decimal(&value.to_string(), scale, target);
 }
@@ -181,6 +195,12 @@ pub fn wide(bytes: &[u8], signed: bool, target: &mut Vec<u8>) {
 }
 
 /// `YYYY-MM-DD`.
+///
+/// ```
+/// let mut text = Vec::new();
+/// tambour_function::value::print::date(19_813, &mut text);
+/// assert_eq!(text, b"2024-03-31");
+/// ```
 pub fn date(days: i64, target: &mut Vec<u8>) {
     // The calendar repeats after 400 years, and covers one round of them.
     const ROUND: i64 = 146_097;
@@ -241,6 +261,12 @@ pub fn uuid(bytes: &[u8], target: &mut Vec<u8>) {
 }
 
 /// An IPv4 address.
+///
+/// ```
+/// let mut text = Vec::new();
+/// tambour_function::value::print::ipv4(0x7f00_0001, &mut text);
+/// assert_eq!(text, b"127.0.0.1");
+/// ```
 pub fn ipv4(value: u32, target: &mut Vec<u8>) {
     put!(target, "{}", Ipv4Addr::from(value));
 }

@@ -5,6 +5,14 @@ use crate::civil::{self, DAY, FIRST_DAY, LAST_DAY};
 use crate::zone::Zone;
 
 /// In which order a date has its parts.
+///
+/// ```
+/// use tambour_function::value::time::{DateOrder, orders};
+/// // The 31st cannot be a month.
+/// let orders = orders(b"31/03/2024").ok_or("not a date")?;
+/// assert_eq!(orders.only(), Some(DateOrder::DayFirst));
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DateOrder {
     /// `2024-02-01` or `2024/02/01`; the only order that can be told from one value.
@@ -199,6 +207,12 @@ pub fn moment(text: &[u8], order: DateOrder) -> Option<Moment> {
 }
 
 /// Days since 1970-01-01. Without `strict`, a time of day may follow if it is midnight.
+///
+/// ```
+/// use tambour_function::value::time::{DateOrder, date};
+/// assert_eq!(date(b"2024-03-31", DateOrder::Iso, true), Ok(19_813));
+/// assert!(date(b"2023-02-29", DateOrder::Iso, true).is_err());
+/// ```
 pub fn date(text: &[u8], order: DateOrder, strict: bool) -> Result<i32, Reject> {
     let moment = iso_or(text, order).ok_or(NOT_DATE)?;
     match moment.time {

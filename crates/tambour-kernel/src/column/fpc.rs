@@ -105,6 +105,23 @@ pub const fn bound(width: FloatWidth, source_bytes: usize) -> usize {
 }
 
 /// Encodes `source` (a last value that is cut short counts as padded with zeros), and returns how many bytes were used.
+///
+/// ```
+/// use tambour_kernel::column::fpc::{self, FloatWidth, Predictor};
+/// let values: Vec<u8> = (0..1000).flat_map(|i| f64::from(i % 4).to_le_bytes()).collect();
+/// let (mut seen, mut steps) = ([0_u64; 1024], [0_u64; 1024]);
+/// let mut encoded = vec![0; fpc::bound(FloatWidth::F8, values.len())];
+/// let mut predictor = Predictor::new(&mut seen[..], &mut steps[..], 10);
+/// let length = fpc::encode(FloatWidth::F8, &mut predictor, &values, &mut encoded);
+/// assert!(length < values.len() / 2, "values that repeat are predicted");
+///
+/// let (mut seen, mut steps) = ([0_u64; 1024], [0_u64; 1024]);
+/// let mut predictor = Predictor::new(&mut seen[..], &mut steps[..], 10);
+/// let mut decoded = vec![0; values.len()];
+/// let taken = fpc::decode(FloatWidth::F8, &mut predictor, &encoded[..length], &mut decoded)?;
+/// assert_eq!((taken, decoded), (length, values));
+/// # Ok::<(), tambour_kernel::column::Malformed>(())
+/// ```
 pub fn encode<T: Table + ?Sized>(
     width: FloatWidth,
     predictor: &mut Predictor<'_, T>,

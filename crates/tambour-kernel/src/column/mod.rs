@@ -52,6 +52,13 @@ impl Runnable<DecodeItems> {
 }
 
 /// Width of a value of one machine word.
+///
+/// ```
+/// use tambour_kernel::column::Width;
+/// assert_eq!(Width::new(4), Some(Width::W4));
+/// assert_eq!(Width::new(3), None);
+/// assert_eq!((Width::W8.bytes(), Width::W8.bits()), (8, 64));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// One byte.

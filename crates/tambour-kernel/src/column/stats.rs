@@ -3,6 +3,13 @@
 use super::{Width, Word, by_width};
 
 /// Facts about all values of a block.
+///
+/// ```
+/// use tambour_kernel::column::{Width, stats::Stats};
+/// let stats = Stats::of(Width::W1, &[10, 12, 14, 14]);
+/// assert_eq!((stats.count, stats.repeats), (4, 1));
+/// assert_eq!(stats.extremes[..2], [10, 14]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Values.
@@ -26,6 +33,13 @@ impl Stats {
     }
 
     /// True if there is a value, and no other.
+    ///
+    /// ```
+    /// use tambour_kernel::column::{Width, stats::Stats};
+    /// assert!(Stats::of(Width::W2, &[7, 0, 7, 0]).is_constant());
+    /// assert!(!Stats::of(Width::W1, &[7, 0, 7, 0]).is_constant());
+    /// assert!(!Stats::of(Width::W1, &[]).is_constant());
+    /// ```
     pub fn is_constant(&self) -> bool {
         self.count > 0 && self.repeats + 1 == self.count
     }

@@ -11,6 +11,11 @@ const K3: u64 = 0xc949_d7c7_509e_6557;
 const K_MUL: u64 = 0x9ddf_ea08_eb38_2d69;
 
 /// CityHash128 1.0.2.
+///
+/// ```
+/// let hash = tambour_kernel::hash::city_hash_128(b"");
+/// assert_eq!(hash.to_string(), "2b9ac064fc9df03d291ee592c340b53c");
+/// ```
 pub fn city_hash_128(source: &[u8]) -> Hash128 {
     let n = source.len();
     if let Some((head, rest)) = source.split_first_chunk::<16>() {
@@ -30,6 +35,11 @@ pub fn city_hash_128_seeded(source: &[u8], seed: Hash128) -> Hash128 {
 }
 
 /// CityHash64 1.0.2.
+///
+/// ```
+/// // SELECT cityHash64('Tambour')
+/// assert_eq!(tambour_kernel::hash::city_hash_64(b"Tambour"), 16_303_868_254_041_793_492);
+/// ```
 pub fn city_hash_64(source: &[u8]) -> u64 {
     match source.len() {
         0..=16 => short(source),
@@ -40,6 +50,13 @@ pub fn city_hash_64(source: &[u8]) -> u64 {
 }
 
 /// What joins two hashes of 64 bits to one, in CityHash and in ClickHouse's hashes of several values.
+///
+/// ```
+/// use tambour_kernel::hash::{city_hash_64, city_hash_join};
+/// // SELECT cityHash64('a', 'b')
+/// let joined = city_hash_join(city_hash_64(b"a"), city_hash_64(b"b"));
+/// assert_eq!(joined, 7_468_329_322_676_821_011);
+/// ```
 pub fn city_hash_join(first: u64, second: u64) -> u64 {
     join(first, second)
 }

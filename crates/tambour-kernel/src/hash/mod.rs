@@ -42,6 +42,13 @@ fn read64(source: &[u8], at: usize) -> u64 {
 }
 
 /// A 128-bit hash. On disk: `low` little-endian, then `high` little-endian.
+///
+/// ```
+/// use tambour_kernel::hash::Hash128;
+/// let hash = Hash128 { low: 1, high: 2 };
+/// assert_eq!(hash.to_string(), "01000000000000000200000000000000");
+/// assert_eq!(Hash128::from_bytes(hash.to_bytes()), hash);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash128 {
     /// Lower half, stored first.

@@ -4,6 +4,12 @@
 //! only what they must. Jump hashing numbers partitions from 0 without gaps; rendezvous hashing takes any set of nodes.
 
 /// Numbers of partitions: each hash modulo `partitions`, which must not be 0.
+///
+/// ```
+/// let mut partitions = [0; 3];
+/// tambour_kernel::hash::partition::modulo(&[7, 10, 23], 10, &mut partitions);
+/// assert_eq!(partitions, [7, 0, 3]);
+/// ```
 pub fn modulo(hashes: &[u64], partitions: u32, target: &mut [u32]) {
     assert_eq!(hashes.len(), target.len(), "a partition for each hash");
     assert!(partitions > 0, "there is at least one partition");
@@ -25,6 +31,13 @@ pub fn modulo(hashes: &[u64], partitions: u32, target: &mut [u32]) {
 }
 
 /// Jump consistent hashing (Lamping and Veach, 2014): a partition below `partitions`, which must not be 0.
+///
+/// ```
+/// // SELECT jumpConsistentHash(123456789, 10): an eleventh partition takes keys, but not this one.
+/// use tambour_kernel::hash::partition::jump_one;
+/// assert_eq!(jump_one(123_456_789, 10), 7);
+/// assert_eq!(jump_one(123_456_789, 11), 7);
+/// ```
 pub fn jump_one(mut hash: u64, partitions: u32) -> u32 {
     assert!(partitions > 0, "there is at least one partition");
     let (mut found, mut next) = (0, 0);
@@ -40,6 +53,13 @@ pub fn jump_one(mut hash: u64, partitions: u32) -> u32 {
 }
 
 /// [`jump_one`] for each hash.
+///
+/// ```
+/// use tambour_kernel::hash::partition::{jump, jump_one};
+/// let (hashes, mut partitions) = ([3, 123_456_789], [0; 2]);
+/// jump(&hashes, 10, &mut partitions);
+/// assert_eq!(partitions, hashes.map(|hash| jump_one(hash, 10)));
+/// ```
 pub fn jump(hashes: &[u64], partitions: u32, target: &mut [u32]) {
     assert_eq!(hashes.len(), target.len(), "a partition for each hash");
     for (partition, &hash) in target.iter_mut().zip(hashes) {
@@ -48,6 +68,17 @@ pub fn jump(hashes: &[u64], partitions: u32, target: &mut [u32]) {
 }
 
 /// Rendezvous hashing: for each hash the index of the node with the highest score; `nodes` are hashes of their names.
+///
+/// ```
+/// use tambour_kernel::hash::{partition::rendezvous, xxh64};
+/// let nodes = ["oslo", "rome", "lima"].map(|name| xxh64(name.as_bytes(), 0));
+/// let hashes: Vec<u64> = (0..100_u64).map(|key| xxh64(&key.to_le_bytes(), 0)).collect();
+/// let (mut three, mut two) = ([0; 100], [0; 100]);
+/// rendezvous(&hashes, &nodes, &mut three);
+/// rendezvous(&hashes, &nodes[..2], &mut two);
+/// // Without Lima, only the keys of Lima move.
+/// assert!(three.iter().zip(&two).all(|(before, after)| before == after || *before == 2));
+/// ```
 pub fn rendezvous(hashes: &[u64], nodes: &[u64], target: &mut [u32]) {
     assert_eq!(hashes.len(), target.len(), "a node for each hash");
     assert!(!nodes.is_empty(), "there is at least one node");

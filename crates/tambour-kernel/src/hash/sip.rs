@@ -3,12 +3,23 @@
 //! This is not the 128-bit variant of the reference implementation, which has another finish.
 
 /// `SipHash` 2-4 with zero key and 128-bit result as ClickHouse computes it (partition ids, long file names).
+///
+/// ```
+/// // SELECT lower(hex(sipHash128('Tambour')))
+/// let hash = u128::from_be_bytes(tambour_kernel::hash::sip_hash_128(b"Tambour"));
+/// assert_eq!(format!("{hash:032x}"), "2edc29900bf4d2c567e6ea5f43b355f8");
+/// ```
 pub fn sip_hash_128(source: &[u8]) -> [u8; 16] {
     let [v0, v1, v2, v3] = finished(source);
     super::Hash128 { low: v0 ^ v1, high: v2 ^ v3 }.to_bytes()
 }
 
 /// `SipHash` 2-4 with zero key and its usual result of 64 bits.
+///
+/// ```
+/// // SELECT sipHash64('Tambour')
+/// assert_eq!(tambour_kernel::hash::sip_hash_64(b"Tambour"), 4_433_590_736_218_438_217);
+/// ```
 pub fn sip_hash_64(source: &[u8]) -> u64 {
     finished(source).into_iter().fold(0, |hash, word| hash ^ word)
 }

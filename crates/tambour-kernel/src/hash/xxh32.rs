@@ -9,11 +9,22 @@ const P4: u32 = 0x27d4_eb2f;
 const P5: u32 = 0x1656_67b1;
 
 /// XXH32 of a key of any length.
+///
+/// ```
+/// // SELECT xxHash32('Tambour')
+/// assert_eq!(tambour_kernel::hash::xxh32(b"Tambour", 0), 4_203_017_040);
+/// ```
 pub fn xxh32(key: &[u8], seed: u32) -> u32 {
     body(key, seed)
 }
 
 /// XXH32 of a key whose length the compiler knows: no branch on it is left.
+///
+/// ```
+/// use tambour_kernel::hash::{xxh32, xxh32_of};
+/// let key = 77_u32.to_le_bytes();
+/// assert_eq!(xxh32_of(&key, 0), xxh32(&key, 0));
+/// ```
 #[inline]
 pub fn xxh32_of<const N: usize>(key: &[u8; N], seed: u32) -> u32 {
     body(key, seed)

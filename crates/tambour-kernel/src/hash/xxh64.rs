@@ -9,11 +9,22 @@ pub(super) const P4: u64 = 0x85eb_ca77_c2b2_ae63;
 pub(super) const P5: u64 = 0x27d4_eb2f_1656_67c5;
 
 /// XXH64 of a key of any length.
+///
+/// ```
+/// // SELECT xxHash64('Tambour')
+/// assert_eq!(tambour_kernel::hash::xxh64(b"Tambour", 0), 27_279_228_715_170_008);
+/// ```
 pub fn xxh64(key: &[u8], seed: u64) -> u64 {
     body(key, seed)
 }
 
 /// XXH64 of a key whose length the compiler knows: no branch on it is left.
+///
+/// ```
+/// use tambour_kernel::hash::{xxh64, xxh64_of};
+/// let key = 77_u64.to_le_bytes();
+/// assert_eq!(xxh64_of(&key, 9), xxh64(&key, 9));
+/// ```
 #[inline]
 pub fn xxh64_of<const N: usize>(key: &[u8; N], seed: u64) -> u64 {
     body(key, seed)

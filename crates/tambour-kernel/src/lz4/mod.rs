@@ -28,6 +28,13 @@ const LAST_LITERALS: usize = 5;
 const LAST_MATCH_DISTANCE: usize = 12;
 
 /// What is wrong with an LZ4 block, and where. Positions count bytes from the start of the source.
+///
+/// ```
+/// use tambour_kernel::lz4::{Malformed, decode};
+/// // Three literals are promised, and two are there.
+/// let error = decode(b"\x30ab", &mut [0; 3]).unwrap_err();
+/// assert_eq!(error, Malformed::LiteralsPastSource { at: 1, length: 3 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {

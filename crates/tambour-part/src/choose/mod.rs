@@ -128,6 +128,13 @@ pub fn choose(
 
 /// Whether ClickHouse makes a column of this type only with `allow_suspicious_low_cardinality_types`: a dictionary of values
 /// of at most eight bytes.
+///
+/// ```
+/// use tambour_part::choose::needs_permission;
+/// assert!(needs_permission(&"LowCardinality(UInt8)".parse()?));
+/// assert!(!needs_permission(&"LowCardinality(String)".parse()?));
+/// # Ok::<(), tambour_part::PartError>(())
+/// ```
 pub fn needs_permission(data_type: &DataType) -> bool {
     match data_type {
         DataType::LowCardinality(inner) => {
@@ -158,6 +165,13 @@ pub fn is_wide_integer(data_type: &DataType) -> bool {
 }
 
 /// The bounds of an integer of at most 64 bits.
+///
+/// ```
+/// use tambour_part::choose::integer_range;
+/// assert_eq!(integer_range(&"Int8".parse()?), Some((-128, 127)));
+/// assert_eq!(integer_range(&"String".parse()?), None);
+/// # Ok::<(), tambour_part::PartError>(())
+/// ```
 pub fn integer_range(data_type: &DataType) -> Option<(i128, i128)> {
     Some(match data_type {
         DataType::UInt8 => (0, u8::MAX.into()),
@@ -173,6 +187,13 @@ pub fn integer_range(data_type: &DataType) -> Option<(i128, i128)> {
 }
 
 /// The narrowest integer for a range, unsigned if nothing is negative.
+///
+/// ```
+/// use tambour_part::choose::integer;
+/// assert_eq!(integer(0, 255), Some("UInt8".parse()?));
+/// assert_eq!(integer(-1, 255), Some("Int16".parse()?));
+/// # Ok::<(), tambour_part::PartError>(())
+/// ```
 pub fn integer(low: i128, high: i128) -> Option<DataType> {
     let fits = |min: i128, max: i128| low >= min && high <= max;
     Some(match () {

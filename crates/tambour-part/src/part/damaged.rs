@@ -5,7 +5,8 @@
 
 use super::marks::{GRANULARITY_DEFAULT, has_rows, load};
 use super::open::{
-    COUNT_FILE, Columns, Read, find_format, marks_file, open_compact, refuse_foreign, sort_columns,
+    COUNT_FILE, Columns, Read, find_format, marks_file, open_compact, refuse_foreign,
+    refuse_unbacked, sort_columns,
 };
 use super::{
     COMPACT_FILE, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn, file_hash,
@@ -15,7 +16,7 @@ use crate::manifest::columns::{self, COLUMNS_FILE, ColumnLine};
 use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, parse_count};
-use crate::mark::{Granules, MarkFormat};
+use crate::mark::{Granules, MarkFormat, total};
 use crate::types::{Column, DataType};
 use crate::{PartError, Place};
 use std::collections::BTreeMap;
@@ -51,7 +52,8 @@ pub(super) fn open(
     } else {
         (open_wide(&files, format, &mut columns, stated, options)?, None)
     };
-    let rows = granules.rows.iter().sum();
+    let rows = granules.total();
+    refuse_unbacked(&files, rows)?;
     let values = BTreeMap::new();
     let read = Read { name, rows, columns, values, format, granules, compact };
     Ok(read.part(files, &columns_file))
@@ -245,7 +247,7 @@ fn granules_of(
         let path = files.path_of(&name);
         granules = Some(if has_rows(format) {
             // What the marks say was checked by their hash; count.txt may be lost.
-            Granules::adaptive(&path, &marks.rows, marks.rows.iter().sum())?
+            Granules::adaptive(&path, &marks.rows, total(&marks.rows))?
         } else {
             let rows = stated
                 .ok_or_else(|| PartError::Missing { place: Box::new(files.place(COUNT_FILE)) })?;

@@ -3,6 +3,7 @@
 use crate::manifest::CHECKSUMS_BYTES_MAX;
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums, FileSum};
 use crate::manifest::columns::COLUMNS_FILE;
+use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::manifest::substreams::SUBSTREAMS_FILE;
 use crate::name::{hashed, hex, is_plain};
 use crate::stream::blocks;
@@ -27,6 +28,10 @@ const UNLISTED: [&str; 8] = [
 ];
 /// Files up to this size tell whether checksums.txt is of this part.
 const SMALL_BYTES: u64 = 1 << 20;
+/// Files up to this size may have holes.
+const HOLES_MIN: u64 = 1 << 30;
+/// Most bytes of a longer file for each that is on disk: no block takes less of it.
+const HOLES_RATIO: u64 = 4096;
 /// Bytes that are hashed at a time.
 const HASHED_BYTES: usize = 1 << 18;
 /// Suffix of the directory of a projection.
@@ -56,6 +61,19 @@ pub(crate) fn file_hash(bytes: &[u8]) -> Hash128 {
     let mut hasher = FileHasher::default();
     hasher.update(bytes);
     hasher.finish()
+}
+
+/// Refuses a file that is hardly there: reading it would take time in proportion to its length.
+pub(crate) fn refuse_holes(file: &dyn ReadAt, path: &Path) -> Result<(), PartError> {
+    if file.len() <= HOLES_MIN {
+        return Ok(());
+    }
+    let stored = file.stored().map_err(|cause| PartError::io(path, "look at", cause))?;
+    let limit = stored.saturating_mul(HOLES_RATIO).max(HOLES_MIN);
+    if file.len() <= limit {
+        return Ok(());
+    }
+    Err(PartError::limit(Place::file(path), "size of a file with holes", limit, file.len()))
 }
 
 impl PartFiles {
@@ -101,11 +119,18 @@ impl PartFiles {
         Ok(())
     }
 
-    /// Forgets a `checksums.txt` that most of the small files contradict: it is another part's.
+    /// Forgets a `checksums.txt` that most of the small files that are there contradict: it is another part's. One that Tambour's own
+    /// note is about is this part's, whatever contradicts it. Files that are lost say nothing.
     pub(crate) fn doubt_sums(&mut self) {
         let Some(sums) = &self.sums else { return };
+        let guard = self.read(GUARD_FILE, GUARD_BYTES_MAX);
+        let guard = guard.and_then(|bytes| Guard::parse(&self.path_of(GUARD_FILE), &bytes));
+        if guard.is_ok_and(|guard| guard.files == files_hash(sums)) {
+            return;
+        }
         let small = sums.files.iter().filter(|(_, sum)| sum.size <= SMALL_BYTES);
-        let names: Vec<String> = small.map(|(name, _)| name.clone()).collect();
+        let names: Vec<String> =
+            small.map(|(name, _)| name.clone()).filter(|name| self.has(name)).collect();
         let agreeing = names.iter().filter(|name| self.read(name, SMALL_BYTES).is_ok()).count();
         if 2 * agreeing < names.len() {
             self.sums = None;
@@ -223,6 +248,7 @@ impl PartFiles {
             (file, _) => file,
         };
         let file = file.map_err(|cause| PartError::io(&path, "open", cause))?;
+        refuse_holes(file.as_ref(), &path)?;
         // The part is immutable: a file that has another length by now is not the one that was listed.
         let expected = self.length(name);
         if file.len() == expected {

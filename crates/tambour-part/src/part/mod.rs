@@ -9,7 +9,7 @@ mod open;
 mod sizes;
 mod view;
 
-pub(crate) use files::{PROJECTION_SUFFIX, PartFiles, file_hash};
+pub(crate) use files::{PROJECTION_SUFFIX, PartFiles, file_hash, refuse_holes};
 
 use crate::PartError;
 use crate::column::{Layout, Stream};
@@ -20,9 +20,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
-use tambour_storage::Storage;
+use tambour_storage::{Lock, Storage};
 
-pub use crate::read::{PartReader, RowFilter};
+pub use crate::read::{BATCH_BYTES_MAX, PartReader, RowFilter};
 pub use crate::verify::{Damage, Verification};
 pub(crate) use view::single;
 pub use view::{Derive, Seen, SeenKey, Source, View};
@@ -126,6 +126,9 @@ pub struct Part {
     sizes: OnceLock<Vec<ColumnSize>>,
     /// How its table sees it, if not as it is.
     view: Option<View>,
+    /// Keeps writers from removing its directory.
+    #[expect(dead_code, reason = "held for its drop")]
+    held: Option<Arc<dyn Lock>>,
 }
 
 /// The primary index and the types it was decoded with.
@@ -146,6 +149,11 @@ impl Part {
     ) -> Result<Self, PartError> {
         open::open(storage, path, options)
     }
+    /// The same part, which keeps something as long as it is there: what stops its directory from being removed.
+    #[must_use]
+    pub fn holding(self, held: Arc<dyn Lock>) -> Self {
+        Self { held: Some(held), ..self }
+    }
     /// The directory.
     pub fn path(&self) -> &Path {
         &self.files.path
@@ -153,6 +161,10 @@ impl Part {
     /// The directory's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+    /// True if checksums.txt was read and is taken for this part's: what it lists is what is there.
+    pub fn is_proven(&self) -> bool {
+        self.files.sums.is_some()
     }
     /// Wide or compact.
     pub fn form(&self) -> Form {

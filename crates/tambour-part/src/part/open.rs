@@ -12,7 +12,7 @@ use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::manifest::serialization::{SERIALIZATION_FILE, Serialization};
 use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, VALUES_BYTES_MAX, parse_count};
-use crate::mark::{FORMATS, Granules, MarkFormat, MarkShape};
+use crate::mark::{FORMATS, Granules, MarkFormat, MarkShape, total};
 use crate::partition::{self, PARTITION_FILE};
 use crate::types::{Column, DataType};
 use crate::{PartError, Place};
@@ -32,6 +32,11 @@ const PATCH_PREFIX: &str = "patch-";
 const SKIP_INDEX_PREFIX: &str = "skp_idx";
 /// The mask of lightweight deletes.
 const ROW_EXISTS: &str = "_row_exists";
+/// Rows that any part may claim.
+const ROWS_UNBACKED: u64 = 1 << 27;
+/// Rows that it may claim on top for each byte on disk. A granule of nothing but defaults takes three bytes at least, its
+/// mark alone.
+const ROWS_PER_BYTE: u64 = 1 << 14;
 /// Columns of ClickHouse's own that no user asked for.
 const SYSTEM_COLUMNS: [&str; 3] = [ROW_EXISTS, "_block_number", "_block_offset"];
 
@@ -77,6 +82,7 @@ pub(super) fn open(
     let guard = read_guard(&files, &columns_file)?;
     let count_file = files.read(COUNT_FILE, COUNT_BYTES_MAX)?;
     let rows = parse_count(&files.path_of(COUNT_FILE), &count_file)?;
+    refuse_unbacked(&files, rows)?;
     let values = read_values(&files, &name)?;
 
     let format = find_format(&files)?;
@@ -124,6 +130,7 @@ impl Read {
             index: Mutex::new(None),
             sizes: OnceLock::new(),
             view: None,
+            held: None,
         }
     }
 }
@@ -141,6 +148,16 @@ pub(super) fn refuse_foreign(files: &PartFiles, name: &str) -> Result<(), PartEr
         return Err(PartError::unsupported(place(), "the old MergeTree syntax (format version 0)"));
     }
     Ok(())
+}
+
+/// Refuses more rows than so few bytes can be about: reading them would take time in proportion to the claim.
+pub(super) fn refuse_unbacked(files: &PartFiles, rows: u64) -> Result<(), PartError> {
+    let bytes: u64 = files.lengths.values().sum();
+    let limit = bytes.saturating_mul(ROWS_PER_BYTE).saturating_add(ROWS_UNBACKED);
+    if rows <= limit {
+        return Ok(());
+    }
+    Err(PartError::limit(files.place(COUNT_FILE), "number of rows", limit, rows))
 }
 
 /// Reads `partition.dat` and the ranges; compares the partition with the directory's name.
@@ -363,7 +380,7 @@ pub(super) fn open_compact(
     };
     let name = compact_marks(format);
     let marks = load(files, &name, format, width)?;
-    let rows = rows.unwrap_or_else(|| marks.rows.iter().sum());
+    let rows = rows.unwrap_or_else(|| total(&marks.rows));
     let granules = Granules::adaptive(&files.path_of(&name), &marks.rows, rows)?;
     let compact = CompactLayout { marks, bases, substreams };
     check_compact(files, &name, &compact, &granules, files.reachable_length(COMPACT_FILE))?;

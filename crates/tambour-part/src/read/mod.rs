@@ -1,9 +1,12 @@
 //! Reads batches of whole granules of an opened part.
 
+mod budget;
 mod filtered;
 mod seeing;
 mod sources;
 
+pub use budget::BATCH_BYTES_MAX;
+pub(crate) use budget::Budget;
 pub use filtered::RowFilter;
 
 use crate::column::{ColumnReader, concat};
@@ -17,6 +20,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::FilterBuilder;
+use budget::row_bytes;
 use seeing::Seeing;
 use sources::{CompactSources, WideSources};
 use std::collections::VecDeque;
@@ -111,6 +115,8 @@ impl PartReader {
             };
             columns.push(ColumnCursor { stored, reader, wide, position: None });
         }
+        let stored: Vec<&StoredColumn> = columns.iter().map(|column| &column.stored).collect();
+        shared.budget.limit(part, &stored, BATCH_BYTES_MAX);
         let compact = match &part.compact {
             Some(_) if !columns.is_empty() => Some(CompactSources::open(part, &shared)?),
             _ => None,
@@ -127,6 +133,15 @@ impl PartReader {
             shared,
             position: None,
         })
+    }
+
+    /// Refuses batches that take more than this many bytes (and a block of usual size for each stream) in place of
+    /// [`BATCH_BYTES_MAX`]. A batch is one granule at least.
+    #[must_use]
+    pub fn with_bytes_max(self, bytes: u64) -> Self {
+        let stored: Vec<&StoredColumn> = self.columns.iter().map(|column| &column.stored).collect();
+        self.shared.budget.limit(&self.part, &stored, bytes);
+        self
     }
 
     /// The last granule that was read, also if reading it failed.
@@ -147,6 +162,7 @@ impl PartReader {
     /// Takes the next granules for a batch off the list; `None` at the end.
     fn next_run(&mut self) -> Option<(Run, Run)> {
         let range = self.runs.front_mut()?;
+        self.shared.budget.begin();
         let mut rows = 0;
         let mut end = range.start;
         while end < range.end && rows < self.batch_rows {
@@ -184,6 +200,7 @@ impl PartReader {
         rows: &[usize],
     ) -> Result<Vec<ArrayRef>, PartError> {
         self.position = Some(run.end);
+        self.afford(wanted, run, rows.iter().sum())?;
         if self.compact.is_some() {
             return self.read_compact(wanted, run, rows);
         }
@@ -196,6 +213,18 @@ impl PartReader {
             arrays.push(array.map_err(|error| relocate(error, &self.part, column, run.start))?);
         }
         Ok(arrays)
+    }
+
+    /// Refuses rows that would take more than the limit, whatever is on disk of them.
+    fn afford(&self, wanted: &[usize], run: &Run, rows: usize) -> Result<(), PartError> {
+        let types = wanted.iter().filter_map(|index| self.columns.get(*index));
+        let width: u64 = types.map(|it| row_bytes(&it.stored.column.data_type)).sum();
+        let bytes = width.saturating_mul(rows as u64);
+        self.shared.budget.check(bytes).map_err(|(limit, got)| {
+            let mut place = Place::file(self.part.path());
+            place.row = Some(self.part.granules.start(run.start));
+            PartError::limit(place, "bytes of the rows of a batch", limit, got)
+        })
     }
 
     /// Granule by granule, column by column, as the data lies in the file.
@@ -318,7 +347,9 @@ fn rows_for(part: &Part, columns: &[StoredColumn], bytes: u64) -> u64 {
         None => sizes.fold(0, u64::saturating_add),
     };
     let rows = u128::from(bytes) * u128::from(part.rows()) / u128::from(total.max(1));
-    u64::try_from(rows).unwrap_or(u64::MAX)
+    // Rows may take more in memory than their bytes do: defaults that are not stored, views of short strings.
+    let width: u64 = columns.iter().map(|it| row_bytes(&it.column.data_type)).sum();
+    u64::try_from(rows).unwrap_or(u64::MAX).min(bytes / width.max(1))
 }
 
 /// The array, if it has as many rows as were asked for.

@@ -52,6 +52,10 @@ pub(crate) fn scan(
                 break;
             }
         };
+        if let Err(error) = block.check_size(path) {
+            errors.push(error);
+            continue;
+        }
         read(file, path, block.start, block.header.block_bytes() as u64, &mut bytes)?;
         match decode(&bytes, &mut decoder, &mut decoded) {
             Ok(()) => {

@@ -1,5 +1,6 @@
 //! Walks over the headers of a file of blocks without reading what is in them.
 
+use crate::read::BATCH_BYTES_MAX;
 use crate::{PartError, Place};
 use std::path::Path;
 use tambour_codec::block::{HASH_BYTES, HEADER_BYTES, Header};
@@ -16,6 +17,18 @@ pub(crate) struct BlockInfo {
     pub(crate) header: Header,
     /// The first bytes of the payload (a chain lists its methods there).
     pub(crate) payload: Vec<u8>,
+}
+
+impl BlockInfo {
+    /// Refuses a block that decodes to more than a batch may.
+    pub(crate) fn check_size(&self, path: &Path) -> Result<(), PartError> {
+        let size = u64::from(self.header.uncompressed_size);
+        if size <= BATCH_BYTES_MAX {
+            return Ok(());
+        }
+        let place = Place::file(path).at(self.start);
+        Err(PartError::limit(place, "size of a block after decoding", BATCH_BYTES_MAX, size))
+    }
 }
 
 /// An iterator over the blocks of a file from an offset on; ends after the first error.

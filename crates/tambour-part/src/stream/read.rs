@@ -2,6 +2,7 @@
 //! memory, others into a buffer that views may share.
 
 use crate::column::Source;
+use crate::read::Budget;
 use crate::{PartError, Place};
 use arrow_buffer::{Buffer, MutableBuffer};
 use std::io;
@@ -27,6 +28,8 @@ const WINDOWS_BYTES: usize = 64 << 20;
 pub(crate) struct Shared {
     decoder: Arc<Mutex<Decoder>>,
     bytes: Arc<AtomicU64>,
+    /// What the batch in hand may decode to.
+    pub(crate) budget: Arc<Budget>,
 }
 
 impl Shared {
@@ -231,6 +234,7 @@ impl StreamReader {
 
     /// Decodes the next block into the shared buffer, or into a fresh one if somebody still looks at the old.
     fn load(&mut self, header: &Header) -> Result<(), PartError> {
+        self.afford(header)?;
         let size = header.uncompressed_size as usize;
         if self.skip > size {
             let mark = Mark { block: self.current.next, offset: self.skip as u64 };
@@ -253,6 +257,7 @@ impl StreamReader {
 
     /// Decodes the next block into `target`, which has its size.
     fn load_into(&mut self, header: &Header, target: &mut [u8]) -> Result<(), PartError> {
+        self.afford(header)?;
         let range = self.fetch(self.current.next, header.block_bytes())?;
         let source = self.window.get(range).unwrap_or_default();
         let block = Block::parse(source).map_err(|cause| self.broken(cause))?;
@@ -260,6 +265,15 @@ impl StreamReader {
         self.advance(header);
         self.position = self.current.size;
         Ok(())
+    }
+
+    /// Takes the decoded bytes of the next block from what the batch may have.
+    fn afford(&self, header: &Header) -> Result<(), PartError> {
+        let size = u64::from(header.uncompressed_size);
+        self.shared.budget.take(size).map_err(|(limit, got)| {
+            let place = self.place(self.current.next);
+            PartError::limit(place, "bytes of a batch after decoding", limit, got)
+        })
     }
 
     /// Copies from the block in hand.

@@ -78,6 +78,13 @@ impl DataType {
     }
 
     /// True for `Nullable(…)` and `LowCardinality(Nullable(…))`.
+    ///
+    /// ```
+    /// use tambour_part::types::DataType;
+    /// assert!("LowCardinality(Nullable(String))".parse::<DataType>()?.is_nullable());
+    /// assert!(!"Array(Nullable(String))".parse::<DataType>()?.is_nullable());
+    /// # Ok::<(), tambour_part::PartError>(())
+    /// ```
     pub fn is_nullable(&self) -> bool {
         match self {
             Self::Nullable(_) | Self::Foreign(_) => true,
@@ -87,6 +94,13 @@ impl DataType {
     }
 
     /// The type without `Nullable` and `LowCardinality` around it.
+    ///
+    /// ```
+    /// use tambour_part::types::DataType;
+    /// let wrapped: DataType = "LowCardinality(Nullable(String))".parse()?;
+    /// assert_eq!(wrapped.unwrapped(), &"String".parse()?);
+    /// # Ok::<(), tambour_part::PartError>(())
+    /// ```
     pub fn unwrapped(&self) -> &Self {
         match self {
             Self::Nullable(inner) | Self::LowCardinality(inner) => inner.unwrapped(),
@@ -108,6 +122,13 @@ impl DataType {
     }
 
     /// True if ClickHouse allows `LowCardinality` around it, or around it within `Nullable`.
+    ///
+    /// ```
+    /// use tambour_part::types::DataType;
+    /// assert!("String".parse::<DataType>()?.can_be_low_cardinality());
+    /// assert!(!"Array(String)".parse::<DataType>()?.can_be_low_cardinality());
+    /// # Ok::<(), tambour_part::PartError>(())
+    /// ```
     pub fn can_be_low_cardinality(&self) -> bool {
         match self {
             Self::Nullable(inner) => inner.can_be_low_cardinality(),

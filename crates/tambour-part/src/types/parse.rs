@@ -27,6 +27,14 @@ impl FromStr for DataType {
 
 /// The named elements of `Nested(a T, b U)`; `None` if the text is another type. Nested is not a type of a column here:
 /// a table declares it and has one `Array` column per element (`nest.a`, `nest.b`).
+///
+/// ```
+/// use tambour_part::types::nested_elements;
+/// let elements = nested_elements("Nested(a UInt8, b String)")?.ok_or("not Nested")?;
+/// assert_eq!(elements[1], ("b".to_owned(), "String".parse()?));
+/// assert_eq!(nested_elements("String")?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn nested_elements(text: &str) -> Result<Option<Vec<(String, DataType)>>, PartError> {
     let mut parser = Parser::new(text)?;
     if parser.word().is_none_or(|word| word != "Nested") {

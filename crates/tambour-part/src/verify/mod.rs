@@ -6,6 +6,7 @@ use crate::manifest::TEXT_BYTES_MAX;
 use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::part::{
     COMPACT_FILE, OpenOptions, PROJECTION_SUFFIX, Part, PartFiles, PartReader, StoredColumn,
+    refuse_holes,
 };
 use crate::stream::{blocks, headers::BlockInfo};
 use crate::types::Strings;
@@ -128,6 +129,7 @@ fn check_file(
 ) -> Result<Vec<BlockInfo>, PartError> {
     let path = files.path_of(name);
     let file = files.storage.open(&path).map_err(|cause| PartError::io(&path, "open", cause))?;
+    refuse_holes(file.as_ref(), &path)?;
     let scanned = blocks::scan(file.as_ref(), &path, has_blocks(name), errors)?;
     let Some(sum) = files.sum(name).filter(|sum| sum.size == scanned.size && errors.is_empty())
     else {

@@ -208,6 +208,7 @@ impl Recoding<'_> {
         let mut moves = Moves::new();
         for block in Headers::new(file.as_ref(), &path, 0) {
             let block = block?;
+            block.check_size(&path)?;
             let place = Place::file(&path).at(block.start);
             let broken = |cause| PartError::Block { place: Box::new(place.clone()), cause };
             stored.resize(block.header.block_bytes(), 0);

@@ -13,6 +13,8 @@ mod kept;
 #[cfg(test)]
 mod layout;
 #[cfg(test)]
+mod listed;
+#[cfg(test)]
 mod open;
 #[cfg(test)]
 mod support;

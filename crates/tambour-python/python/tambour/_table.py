@@ -259,14 +259,7 @@ class Table:
         return sum(part.bytes_on_disk for part in self.parts)
 
     def __len__(self) -> int:
-        table = self._table
-        if table.has_deleted_rows:
-            import pyarrow
-
-            first = table.column_types()[0][0]
-            reader = pyarrow.RecordBatchReader.from_stream(table.scan([first]))
-            return sum(batch.num_rows for batch in reader)
-        return table.rows
+        return self._table.count()
 
     def __bool__(self) -> bool:
         return True
@@ -274,7 +267,7 @@ class Table:
     def __repr__(self) -> str:
         if self._own is None:
             return "<tambour.Table, closed>"
-        counts = [(self._table.rows, "row"), (len(self.schema), "column"), (len(self.parts), "part")]
+        counts = [(len(self), "row"), (len(self.schema), "column"), (len(self.parts), "part")]
         told = ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts)
         return f"<tambour.Table {self.name}: {told}>"
 

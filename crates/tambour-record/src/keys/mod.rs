@@ -4,14 +4,16 @@
 //! it has the key. A key that is not found in segments that can be read may be in one that cannot: that is an error.
 
 pub(crate) mod index;
+mod joined;
 mod outdated;
 
 use super::RecordError;
 use super::entry::{Entry, State};
 use super::open::OpenSegment;
-use super::reader::Reader;
+use super::reader::{Reader, record_in};
 use super::view::{Segment, Slot, View};
 use index::{KeyIndex, hash};
+pub(super) use joined::Joined;
 pub(super) use outdated::{Outdated, is_current};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,6 +29,24 @@ impl Reader {
 
     /// The id of the latest record with a key.
     pub fn find(&mut self, key: &[u8]) -> Result<Option<u64>, RecordError> {
+        let view = Arc::clone(&self.view);
+        if let Some(table) = view.joined_keys(1) {
+            let Some(number) = table.find(hash(view.store().number, key)) else { return Ok(None) };
+            let id = view.ids().start + number;
+            let mut hit = std::mem::take(&mut self.hit);
+            let entry = self.entry_of(id)?;
+            let is_record = entry.state == State::Record;
+            let is_it = entry.key == Some(key);
+            if is_it && is_record {
+                hit.clear();
+                hit.extend_from_slice(entry.record);
+            }
+            self.hit = hit;
+            if is_it {
+                return Ok(is_record.then_some(id));
+            }
+            // Another key with this hash: its records may stand before those of the one that is wanted.
+        }
         let mut latest = None;
         self.each_version(key, |id, entry, hit| {
             if entry.state == State::Record {
@@ -41,6 +61,21 @@ impl Reader {
 
     /// Ids of all records with a key since it was deleted last, oldest first. [`Writer::compact`](super::Writer::compact)
     /// reclaims all but the last.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.put_keyed(b"ada", b"London", None)?;
+    /// writer.put_keyed(b"ada", b"Turin", None)?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// assert_eq!(reader.versions(b"ada")?, [0, 1]);
+    /// assert_eq!(reader.find(b"ada")?, Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn versions(&mut self, key: &[u8]) -> Result<Vec<u64>, RecordError> {
         let mut ids = Vec::new();
         self.each_version(key, |id, entry, _| {
@@ -63,17 +98,11 @@ impl Reader {
         let view = Arc::clone(&self.view);
         let store = view.store().number;
         for (number, chunk) in keys.chunks(MANY).enumerate() {
-            for key in chunk {
-                let hash = hash(store, key);
-                for slot in &view.slots {
-                    if let Segment::Sealed(sealed) = &slot.segment {
-                        sealed.meta.keys.prefetch(hash);
-                    }
-                }
+            let mut hashes = [0; MANY];
+            for (target, key) in hashes.iter_mut().zip(chunk) {
+                *target = hash(store, key);
             }
-            for key in chunk {
-                self.prefetch_key(&view, hash(store, key));
-            }
+            self.prefetch_keys(&view, &hashes[..chunk.len()]);
             for (k, key) in chunk.iter().enumerate() {
                 visit(number * MANY + k, self.get_by_key(key)?);
             }
@@ -81,15 +110,27 @@ impl Reader {
         Ok(())
     }
 
-    /// Begins to load the first record that may have a key with this hash.
-    fn prefetch_key(&self, view: &View, hash: u32) {
-        for (slot, entry) in view.slots.iter().enumerate().rev() {
-            if let Segment::Sealed(sealed) = &entry.segment
-                && let Some(record) = sealed.meta.keys.find(hash).next()
-            {
-                self.prefetch_record(slot, record);
-                return;
+    /// Begins to load the indexes for all hashes, then the places of the first records they name, then those records.
+    fn prefetch_keys(&self, view: &View, hashes: &[u32]) {
+        let joined = view.joined_keys(0);
+        for hash in hashes {
+            match joined {
+                Some(table) => table.prefetch(*hash),
+                None => view.prefetch_indexes(*hash),
             }
+        }
+        let mut found = [None; MANY];
+        for (found, hash) in found.iter_mut().zip(hashes) {
+            *found = match joined {
+                Some(table) => table.find(*hash).and_then(|number| view.place_of(number)),
+                None => view.first_record(*hash),
+            };
+            if let Some((slot, record)) = *found {
+                view.prefetch_place(slot, record);
+            }
+        }
+        for (slot, record) in found.into_iter().flatten() {
+            self.prefetch_record(slot, record);
         }
     }
 
@@ -140,6 +181,36 @@ impl View {
     /// Whether records have keys.
     pub fn is_keyed(&self) -> bool {
         self.slots.iter().any(|slot| slot.segment.is_keyed())
+    }
+
+    /// Segment, and number in it, of a record counted from the first of the view.
+    fn place_of(&self, number: u64) -> Option<(usize, usize)> {
+        let id = self.ids().start + number;
+        let slot = self.slot_of(id).ok()?;
+        Some((slot, record_in(self.slots[slot].ids.start, id)))
+    }
+
+    /// The first record that may have a key with this hash, by the indexes of sealed segments.
+    fn first_record(&self, hash: u32) -> Option<(usize, usize)> {
+        self.slots.iter().enumerate().rev().find_map(|(slot, entry)| match &entry.segment {
+            Segment::Sealed(sealed) => Some((slot, sealed.meta.keys.find(hash).next()?)),
+            _ => None,
+        })
+    }
+
+    fn prefetch_indexes(&self, hash: u32) {
+        for slot in &self.slots {
+            if let Segment::Sealed(sealed) = &slot.segment {
+                sealed.meta.keys.prefetch(hash);
+            }
+        }
+    }
+
+    /// Begins to load what tells where a record is.
+    fn prefetch_place(&self, slot: usize, record: usize) {
+        if let Some(Slot { segment: Segment::Sealed(sealed), .. }) = self.slots.get(slot) {
+            sealed.meta.prefetch(record / sealed.header.group);
+        }
     }
 
     /// The index of a segment, if it has keys; the next one begins at `newer`. What cannot be read may hold any key.

@@ -495,6 +495,25 @@ impl WordIndex {
     }
 }
 
+/// Reads the parts of an index, whatever they are: see [`crate::law`].
+pub(crate) fn read_any(directory: &[u8], words: &[u8], lists: &[u8]) {
+    if let Ok(blocks) = WordIndex::parse_directory(directory, 0, u64::from(u32::MAX)) {
+        assert!(blocks.is_sorted_by(|one, other| one.lists.end <= other.words.start));
+    }
+    for count in [1, 70, 5000] {
+        let mut groups = Groups::none(count);
+        let mut words_seen = 0;
+        let mut take = |word: &[u8], _: Cut| {
+            assert!(word.len() <= WORD_BYTES_MAX);
+            words_seen += 1;
+            true
+        };
+        let found = read_block(words, lists, &mut take, &mut groups);
+        assert!(found.is_err() || words_seen <= words.len());
+        assert!(groups.iter().all(|group| group < count.next_multiple_of(64)));
+    }
+}
+
 fn read_block(
     raw: &[u8],
     mut lists: &[u8],
@@ -511,6 +530,9 @@ fn read_block(
         let how = Cut::of(told as u64 & 3);
         let how = how.ok_or_else(|| Damage::new(at, "how a word is cut", "0 to 2", told & 3))?;
         word.extend_from_slice(parser.take(told >> 2)?);
+        if word.len() > WORD_BYTES_MAX {
+            return Err(Damage::new(at, "bytes of a word", WORD_BYTES_MAX, word.len()));
+        }
         let count = parser.varint_up_to(1 << 26)?;
         let single = parser.varint_up_to(1 << 28)?;
         let is_wanted = wanted(&word, how);
@@ -538,4 +560,49 @@ fn read_block(
         }
     }
     if lists.is_empty() { Ok(()) } else { Err(Damage::new(0, "lists of a block", 0, lists.len())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The law of [`crate::law`], for real parts with every bit flipped and at every length.
+    #[test]
+    fn damaged_parts_neither_panic_nor_lead_out() {
+        let long: Vec<u32> = (0..200).map(|k| k * 3).collect();
+        let listed: [(&[u8], &[u32]); 5] = [
+            (b"disk", &[1, 2, 9]),
+            (b"disks", &[4]),
+            (b"error", &long),
+            (b"f", &[63]),
+            (b"g", &[]),
+        ];
+        let listed = listed.map(|(word, groups)| (word, Cut::Whole, groups));
+        let (mut directory, mut target) = (Vec::new(), Vec::new());
+        write_block(&listed, &mut directory, &mut target).unwrap();
+        let blocks = WordIndex::parse_directory(&directory, 0, target.len() as u64).unwrap();
+        let packed = usize::try_from(blocks[0].words.end).unwrap();
+        let mut raw = Vec::with_capacity(blocks[0].raw_bytes);
+        zstd_safe::decompress(&mut raw, &target[..packed]).unwrap();
+        let mut groups = Groups::none(600);
+        let mut names = Vec::new();
+        let mut error = |word: &[u8], _: Cut| {
+            names.push(word.to_vec());
+            word == b"error"
+        };
+        read_block(&raw, &target[packed..], &mut error, &mut groups).unwrap();
+        assert_eq!(names, listed.map(|(word, ..)| word.to_vec()));
+        assert!(groups.iter().eq(long.iter().map(|group| *group as usize)));
+        let lengths = [directory.len(), raw.len()].map(|bytes| u16::try_from(bytes).unwrap());
+        let mut whole = lengths.map(u16::to_be_bytes).concat();
+        whole.extend([&directory, &raw, &target[packed..]].into_iter().flatten());
+        for end in 0..whole.len() {
+            crate::law::index_of_words(&whole[..end]);
+        }
+        for bit in 0..whole.len() * 8 {
+            let mut wrong = whole.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            crate::law::index_of_words(&wrong);
+        }
+    }
 }

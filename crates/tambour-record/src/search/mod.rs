@@ -2,6 +2,7 @@
 //! damaged, records are read and looked at. Either way the records decide, so that an index is never wrong, only slow or fast.
 
 mod index;
+mod matcher;
 mod query;
 mod token;
 
@@ -12,8 +13,9 @@ use super::sealed::Sealed;
 use super::view::{Segment, View, ViewOptions};
 use super::writer::{Writer, hold};
 use super::{Batch, RecordError};
-pub(super) use index::WordIndex;
 use index::{Owner, build};
+pub(super) use index::{WordIndex, read_any};
+use matcher::Matcher;
 pub use query::Query;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
@@ -40,12 +42,31 @@ pub struct Searched {
 impl Reader {
     /// Calls `visit` with the records that match a query, in the order of their ids, until it breaks. Of records with keys only
     /// the latest of each key are there.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # use std::sync::Arc;
+    /// # use tambour_record::*;
+    /// # let storage: Arc<dyn Storage> = Arc::new(tambour_storage::memory::Memory::new());
+    /// # let store = RecordStore::create(&storage, "events".as_ref(), &Settings::default())?;
+    /// # let writer = store.writer("default")?;
+    /// writer.append_batch(&[&b"disk full"[..], b"all is well"].into_iter().collect())?;
+    /// let mut reader = Arc::new(store.view("default", &ViewOptions::default())?).reader();
+    /// let mut ids = Vec::new();
+    /// let searched = reader.search(&Query::parse("disk")?, |hit| {
+    ///     ids.push(hit.id);
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!((searched.hits, ids), (1, vec![0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn search(
         &mut self,
         query: &Query,
         mut visit: impl FnMut(Scanned<'_>) -> ControlFlow<()>,
     ) -> Result<Searched, RecordError> {
         let view = Arc::clone(&self.view);
+        let matcher = Matcher::new(query);
         let mut searched = Searched::default();
         let mut end = view.ids().start;
         for slot in 0..view.slots.len() {
@@ -69,7 +90,7 @@ impl Reader {
                 let mut stopped = false;
                 self.scan(range, |scanned| {
                     searched.records += 1;
-                    if !query.matches(scanned.record) {
+                    if !matcher.matches(scanned.record) {
                         return ControlFlow::Continue(());
                     }
                     searched.hits += 1;

@@ -32,6 +32,15 @@ pub enum Query {
 impl Query {
     /// Reads a query: `error AND (disk OR "file system") NOT test conn*`. Words side by side must all be there; what is not a
     /// letter or a digit within a word makes a phrase of it.
+    ///
+    /// ```
+    /// use tambour_record::Query;
+    /// let query = Query::parse("error AND (disk OR \"file system\") NOT test")?;
+    /// assert!(query.matches(b"Error: the file system is full"));
+    /// assert!(!query.matches(b"error in a test of the disk"));
+    /// assert!(Query::parse("error AND").is_err());
+    /// # Ok::<(), tambour_record::RecordError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, RecordError> {
         if text.len() > QUERY_BYTES_MAX {
             let (bytes, limit) = (text.len() as u64, QUERY_BYTES_MAX as u64);
@@ -46,6 +55,14 @@ impl Query {
     }
 
     /// The phrase of the words of a text.
+    ///
+    /// ```
+    /// use tambour_record::Query;
+    /// let query = Query::words("Disk fu", true).ok_or("no words")?;
+    /// assert!(query.matches(b"the disk full of logs"));
+    /// assert_eq!(Query::words("...", false), None);
+    /// # Ok::<(), &str>(())
+    /// ```
     pub fn words(text: &str, prefix: bool) -> Option<Self> {
         let lower = text.to_ascii_lowercase().into_bytes();
         let words: Vec<Vec<u8>> = words(&lower).map(|place| lower[place].to_vec()).collect();
@@ -73,8 +90,11 @@ fn holds_words(record: &[u8], wanted: &[Vec<u8>], prefix: bool) -> bool {
             word.eq_ignore_ascii_case(sought)
         }
     };
-    if let [_] = wanted {
-        return words(record).any(|place| fits(&place, 0));
+    match wanted {
+        // As for candidates: an empty list leaves out nothing.
+        [] => return true,
+        [_] => return words(record).any(|place| fits(&place, 0)),
+        _ => {}
     }
     let places: Vec<Range<usize>> = words(record).collect();
     let follows = |run: &[Range<usize>]| run.iter().enumerate().all(|(k, place)| fits(place, k));
@@ -234,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_is_refused_with_its_place() {
+    fn text_that_is_not_a_query_is_refused_with_its_place() {
         for bad in ["", " ", "AND a", "a OR", "(a", "a)", "\"a", "\"-\"", "a AND OR b", "NOT", "--"]
         {
             let error = Query::parse(bad).unwrap_err().to_string();

@@ -68,7 +68,7 @@ const ANY_CASE: &[&str] =
     &["count", "sum", "avg", "min", "max", "median", "stddev", "var", "any_value", "array_agg"];
 
 /// True for names of aggregates that combinators may follow.
-pub(super) fn is_name(written: &str) -> bool {
+pub(crate) fn is_name(written: &str) -> bool {
     let is_known = NAMES.iter().chain(PLAIN).chain(gathered::names()).any(|it| *it == written);
     is_known || base_of_if(written).is_some() || combinator::split(written).is_some()
 }

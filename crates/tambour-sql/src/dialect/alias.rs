@@ -36,9 +36,11 @@ pub(super) fn add(aliases: &mut Aliases, name: &Ident, expr: &Expr) -> Result<()
     }
 }
 
-/// The names that a list of results gives.
-pub(super) fn of_results(projection: &[SelectItem]) -> Result<Aliases, SqlError> {
-    let mut aliases = Aliases::new();
+/// The names that a list of results gives, besides those of parts of expressions.
+pub(super) fn of_results(
+    projection: &[SelectItem],
+    mut aliases: Aliases,
+) -> Result<Aliases, SqlError> {
     for item in projection {
         if let SelectItem::ExprWithAlias { expr, alias } = item {
             add(&mut aliases, alias, expr)?;

@@ -1,4 +1,4 @@
-//! Statements that change tables: INSERT, UPDATE, DELETE, TRUNCATE, OPTIMIZE, and `ALTER TABLE t DELETE|UPDATE`, which
+//! Statements that change tables: INSERT, UPDATE, DELETE, TRUNCATE, OPTIMIZE, DROP, RENAME, and `ALTER TABLE t DELETE|UPDATE`, which
 //! ClickHouse calls mutations.
 
 use super::lexical::{is_word, next};
@@ -7,7 +7,8 @@ use crate::SqlError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, ObjectName, ObjectNamePart,
-    Query, Statement as Sql, TableFactor, TableObject, TableWithJoins, Truncate, Update,
+    ObjectType, Query, Statement as Sql, TableFactor, TableObject, TableWithJoins, Truncate,
+    Update,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
@@ -46,6 +47,16 @@ pub enum Action {
     Truncate,
     /// Parts are merged.
     Optimize,
+    /// The table is removed.
+    Drop {
+        /// `IF EXISTS`.
+        is_optional: bool,
+    },
+    /// The table gets another name.
+    Rename {
+        /// Which.
+        to: String,
+    },
 }
 
 impl Change {
@@ -57,6 +68,8 @@ impl Change {
             Action::Update { .. } => "UPDATE",
             Action::Truncate => "TRUNCATE",
             Action::Optimize => "OPTIMIZE TABLE",
+            Action::Drop { .. } => "DROP TABLE",
+            Action::Rename { .. } => "RENAME TABLE",
         }
     }
 }
@@ -106,6 +119,21 @@ pub(super) fn of(statement: &Statement) -> Result<Option<Change>, SqlError> {
                 return Err(refused("OPTIMIZE TABLE ... PARTITION", "whole tables are merged"));
             }
             Change { table: table_name(name)?, action: Action::Optimize }
+        }
+        Sql::Drop {
+            object_type: ObjectType::Table, if_exists, names, temporary: false, ..
+        } => {
+            let [name] = names.as_slice() else {
+                return Err(refused("DROP of several tables", "name one table"));
+            };
+            Change { table: table_name(name)?, action: Action::Drop { is_optional: *if_exists } }
+        }
+        Sql::RenameTable(renamed) => {
+            let [only] = renamed.as_slice() else {
+                return Err(refused("RENAME of several tables", "name one table and its new name"));
+            };
+            let to = table_name(&only.new_name)?;
+            Change { table: table_name(&only.old_name)?, action: Action::Rename { to } }
         }
         _ => return Ok(None),
     }))

@@ -2,7 +2,7 @@
 //! `0xFF` and `0b101` are numbers, and the words in front of JOIN that the parser would take for names are moved to where
 //! [`super::joins`] finds them.
 
-use super::{array_join, change, columns, joins, limits, refused, retype};
+use super::{array_join, change, columns, joins, limits, refused, retype, within};
 use crate::SqlError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -30,6 +30,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     joins::mark(&mut tokens)?;
     limits::arrange(&mut tokens);
     retype::arrange(&mut tokens);
+    within::mark(&mut tokens);
     Ok(tokens)
 }
 

@@ -25,6 +25,7 @@ mod limits;
 mod meant;
 mod naming;
 mod operator;
+mod outermost;
 mod postfix;
 mod retype;
 mod rewrite;
@@ -35,6 +36,7 @@ mod statement;
 mod tuples;
 mod unions;
 mod values;
+mod within;
 
 use crate::SqlError;
 use datafusion::error::DataFusionError;
@@ -45,9 +47,13 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use grammar::Grammar;
 use std::ops::ControlFlow;
 
+pub(crate) use aggregate::is_name as is_aggregate;
 pub(crate) use call::renamed;
 pub use change::{Action, Change};
 pub use columns::Catalog;
+pub use outermost::{Fill, Place};
+pub use settings::Switches;
+pub(crate) use settings::{is_switch, known as known_settings};
 pub use statement::Task;
 
 /// Most bytes of a statement.
@@ -69,6 +75,19 @@ pub struct Prepared {
     pub notes: Vec<String>,
     /// What is asked about the statement.
     pub task: Task,
+    /// What comes of its rows at the end.
+    pub ending: Ending,
+}
+
+/// What comes of the rows of the outermost query at the end.
+#[derive(Debug, Default)]
+pub struct Ending {
+    /// The query of the row after the others.
+    pub totals: Option<Statement>,
+    /// The rows that are made up.
+    pub fill: Option<Fill>,
+    /// Where ClickHouse's way is asked for.
+    pub switches: Switches,
 }
 
 /// Prepares one statement; a semicolon may stand after it.
@@ -125,10 +144,28 @@ pub(crate) fn prepare_query(query: &Query, catalog: &Catalog) -> Result<Prepared
 fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, SqlError> {
     if let Some(change) = change::of(&statement)? {
         let task = Task::Change(Box::new(change));
-        return Ok(Prepared { statement, format: None, notes: Vec::new(), task });
+        let ending = Ending::default();
+        return Ok(Prepared { statement, format: None, notes: Vec::new(), task, ending });
     }
     statement::check(&statement)?;
-    let mut rewriter = rewrite::Rewriter { catalog, notes: Vec::new() };
+    let mut rewriter = rewrite::Rewriter { catalog, notes: Vec::new(), totals: false };
+    let mut ending = Ending::default();
+    let mut totals = None;
+    if let Statement::Statement(sql) = &mut statement
+        && let Sql::Query(query) = &mut **sql
+    {
+        rewriter.notes = rewrite::applied(query, &mut ending.switches)?;
+        ending.fill = outermost::fill(query)?;
+        totals = outermost::totals(query)?;
+    }
+    if let Some(totals) = totals {
+        let mut sql = Sql::Query(Box::new(totals));
+        let mut rewriter = rewrite::Rewriter { catalog, notes: Vec::new(), totals: true };
+        if let ControlFlow::Break(error) = sql.visit(&mut rewriter) {
+            return Err(error);
+        }
+        ending.totals = Some(Statement::Statement(Box::new(sql)));
+    }
     let task = statement::translate(&mut statement, &mut rewriter.notes)?;
     let mut format = None;
     if let Some(sql) = innermost(&mut statement) {
@@ -143,7 +180,7 @@ fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, Sq
             return Err(error);
         }
     }
-    Ok(Prepared { statement, format, notes: rewriter.notes, task })
+    Ok(Prepared { statement, format, notes: rewriter.notes, task, ending })
 }
 
 /// The SQL statement inside of EXPLAIN, or the statement itself.
@@ -176,6 +213,19 @@ fn with_table_keyword(sql: &str) -> Option<String> {
     }
     let rest = sql.trim_start().get(first.len()..)?;
     Some(format!("DESCRIBE TABLE {rest}"))
+}
+
+/// True of CREATE TABLE: the only statement that the parser does not see, since the keys, engines and types of tables have a
+/// parser of their own.
+pub(crate) fn is_create_table(sql: &str) -> bool {
+    let start = sql.trim_start();
+    let may_be = start.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("CREATE"))
+        || ["--", "/*"].iter().any(|comment| start.starts_with(comment));
+    let Some(Ok(tokens)) = may_be.then(|| lexical::tokens(sql)) else { return false };
+    let mut words = tokens.iter().filter(|it| !matches!(it.token, Token::Whitespace(_)));
+    ["CREATE", "TABLE"]
+        .iter()
+        .all(|word| words.next().is_some_and(|it| lexical::is_word(&it.token, word)))
 }
 
 /// Refuses what would make trees too deep for the stack.

@@ -1,7 +1,7 @@
 //! Operators that the parser library does not know: `t.1`, `c ? a : b`, `a MOD b`, `a DIV b`.
 
-use super::call;
 use super::lexical::is_word;
+use super::{call, within};
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -12,6 +12,8 @@ const ELEMENT: u8 = 100;
 const PRODUCT: u8 = 40;
 /// Less than OR.
 const CHOICE: u8 = 3;
+/// Less than all others.
+const NAME: u8 = 1;
 
 /// An operator at the parser's position.
 enum Operator {
@@ -20,6 +22,8 @@ enum Operator {
     Choice,
     Modulo,
     WholeQuotient,
+    /// The name of a part of an expression.
+    Name,
 }
 
 fn operator(parser: &Parser<'_>) -> Option<Operator> {
@@ -32,6 +36,7 @@ fn operator(parser: &Parser<'_>) -> Option<Operator> {
             (is_index && is_adjacent).then(|| Operator::Element(index.to_owned()))
         }
         Token::Placeholder(text) if text == "?" => Some(Operator::Choice),
+        Token::Placeholder(text) if text == within::MARK => Some(Operator::Name),
         token if is_word(token, "MOD") || is_word(token, "DIV") => {
             let operator =
                 if is_word(token, "MOD") { Operator::Modulo } else { Operator::WholeQuotient };
@@ -51,6 +56,7 @@ pub(super) fn precedence(parser: &Parser<'_>) -> Option<u8> {
     match operator(parser) {
         Some(Operator::Element(_)) => Some(ELEMENT),
         Some(Operator::Choice) => Some(CHOICE),
+        Some(Operator::Name) => Some(NAME),
         Some(Operator::Modulo | Operator::WholeQuotient) => Some(PRODUCT),
         // A colon ends the middle of a choice; it is no operator here.
         None => (parser.peek_token_ref().token == Token::Colon).then_some(0),
@@ -67,6 +73,7 @@ pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr,
             Ok(Expr::Function(call::call("tupleElement", vec![expr.clone(), index])))
         }
         Operator::Choice => choice(parser, expr),
+        Operator::Name => parser.parse_identifier().map(|name| within::marked(expr.clone(), name)),
         Operator::WholeQuotient => parser
             .parse_subexpr(PRODUCT)
             .map(|right| Expr::Function(call::call("intDiv", vec![expr.clone(), right]))),
@@ -81,6 +88,6 @@ pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr,
 fn choice(parser: &mut Parser<'_>, condition: &Expr) -> Result<Expr, ParserError> {
     let result = parser.parse_expr()?;
     parser.expect_token(&Token::Colon)?;
-    let otherwise = parser.parse_expr()?;
+    let otherwise = parser.parse_subexpr(NAME)?;
     Ok(Expr::Function(call::call("if", vec![condition.clone(), result, otherwise])))
 }

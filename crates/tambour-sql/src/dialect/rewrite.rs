@@ -1,9 +1,10 @@
 //! The walk over a statement: clauses of queries and conditions.
 
 use super::columns::{self, Catalog};
+use super::settings::Switches;
 use super::{
-    alias, array_join, call, joins, limits, naming, refused, retype, scalar, settings, unions,
-    values,
+    alias, array_join, call, joins, limits, naming, outermost, refused, retype, scalar, settings,
+    unions, values, within,
 };
 use crate::SqlError;
 use crate::functions::joined::Strictness;
@@ -20,6 +21,8 @@ pub(super) struct Rewriter<'a> {
     pub(super) catalog: &'a Catalog,
     /// What was ignored.
     pub(super) notes: Vec<String>,
+    /// True if keys are replaced by defaults, for the row of WITH TOTALS.
+    pub(super) totals: bool,
 }
 
 fn flow(result: Result<(), SqlError>) -> ControlFlow<SqlError> {
@@ -36,7 +39,7 @@ impl VisitorMut for Rewriter<'_> {
         flow(self.query(query))
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
-        flow(columns::expand(select, self.catalog).and_then(|()| Self::select(select)))
+        flow(columns::expand(select, self.catalog).and_then(|()| self.select(select)))
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
         for condition in [&mut select.selection, &mut select.having, &mut select.qualify] {
@@ -59,10 +62,12 @@ impl VisitorMut for Rewriter<'_> {
 impl Rewriter<'_> {
     fn query(&mut self, query: &mut Query) -> Result<(), SqlError> {
         scalar::inline(query)?;
-        for setting in query.settings.take().unwrap_or_default() {
-            let (key, value) = (setting.key.to_string(), setting.value.to_string());
-            self.notes.push(settings::note(&key, &value)?);
+        let mut switches = Switches::default();
+        self.notes.extend(applied(query, &mut switches)?);
+        if switches.is_some() {
+            return Err(refused("this setting in a subquery", "write it after the whole query"));
         }
+        unions::count_rows(&mut query.body);
         unions::distribute(query);
         fetched(query)?;
         limits::translate(query)?;
@@ -75,20 +80,30 @@ impl Rewriter<'_> {
             OrderByKind::All(_) => false,
         };
         if is_filled || order_by.interpolate.is_some() {
-            return Err(refused("ORDER BY ... WITH FILL", "rows are not made up here"));
+            return Err(refused(
+                "ORDER BY ... WITH FILL in a subquery or a UNION",
+                "it is for the outermost query",
+            ));
         }
         Ok(())
     }
 
-    fn select(select: &mut Select) -> Result<(), SqlError> {
-        groups(&mut select.group_by)?;
+    fn select(&self, select: &mut Select) -> Result<(), SqlError> {
+        let is_total = self.totals && outermost::is_total(select);
+        if !is_total {
+            groups(&mut select.group_by)?;
+        }
         array_join::from(select)?;
         for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
             joins::translate(join)?;
         }
-        let aliases = alias::of_results(&select.projection)?;
+        let parts = within::names(select)?;
+        let aliases = alias::of_results(&select.projection, parts)?;
         naming::name(&mut select.projection);
         alias::apply(select, &aliases)?;
+        if is_total {
+            outermost::without_keys(select)?;
+        }
         array_join::check(select)?;
         naming::distinguish(&mut select.projection);
         if let Some(prewhere) = select.prewhere.take() {
@@ -103,6 +118,15 @@ impl Rewriter<'_> {
         }
         Ok(())
     }
+}
+
+/// Takes the SETTINGS out of a query: switches, and notes about those without an effect.
+pub(super) fn applied(query: &mut Query, switches: &mut Switches) -> Result<Vec<String>, SqlError> {
+    let given = query.settings.take().unwrap_or_default().into_iter();
+    let notes = given.map(|setting| {
+        settings::apply(&setting.key.to_string(), &setting.value.to_string(), switches)
+    });
+    Ok(notes.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
 /// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`.
@@ -130,7 +154,8 @@ fn groups(group_by: &mut GroupByExpr) -> Result<(), SqlError> {
                 "GROUP BY ... {}",
                 modifiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
             ),
-            "write GROUP BY ROLLUP (...), CUBE (...) or GROUPING SETS (...)",
+            "WITH TOTALS is for the outermost query and stands alone; \
+             ROLLUP (...), CUBE (...) and GROUPING SETS (...) are anywhere",
         )),
     }
 }
@@ -169,7 +194,11 @@ fn check_table(table: &TableFactor) -> Result<(), SqlError> {
         ));
     }
     if sample.is_some() {
-        return Err(refused("SAMPLE", "filter by the sampling expression instead"));
+        return Err(refused(
+            "SAMPLE",
+            "parts do not say which rows are in a sample; filter by the expression of SAMPLE BY \
+             instead, as in cityHash64(id) % 10 = 0",
+        ));
     }
     Ok(())
 }

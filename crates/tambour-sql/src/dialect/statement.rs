@@ -2,6 +2,7 @@
 
 use super::change::Change;
 use super::grammar::Grammar;
+use super::settings::Switches;
 use super::{refused, settings};
 use crate::SqlError;
 use crate::guard::READ_ONLY;
@@ -26,6 +27,8 @@ pub enum Task {
     Description,
     /// The CREATE TABLE statement of a table; the statement is a query of it.
     Definition(TableReference),
+    /// Switches for the statements that follow.
+    Switch(Switches),
     /// A change of a table, instead of anything else.
     Change(Box<Change>),
     /// Nothing: it has no effect here.
@@ -104,6 +107,13 @@ pub(super) fn translate(
             obj_name,
         } => (Task::Definition(reference(obj_name)?), all_of(obj_name)),
         Sql::ShowTables { show_options, .. } => (Task::Rows, tables(show_options)?),
+        Sql::ShowFunctions { filter } => (
+            Task::Rows,
+            format!(
+                "SELECT name, is_aggregate, case_insensitive FROM system.functions {} ORDER BY name",
+                condition(filter.as_ref())?
+            ),
+        ),
         Sql::ShowDatabases { .. } | Sql::ShowSchemas { .. } => (
             Task::Rows,
             "SELECT schema_name AS name FROM information_schema.schemata ORDER BY name".to_owned(),
@@ -156,25 +166,30 @@ fn reference(name: &ObjectName) -> Result<TableReference, SqlError> {
     })
 }
 
+/// The condition of `LIKE '…'` after SHOW.
+fn condition(filter: Option<&ShowStatementFilter>) -> Result<String, SqlError> {
+    Ok(match filter {
+        None => String::new(),
+        Some(ShowStatementFilter::Like(pattern)) => format!("WHERE name LIKE {}", quoted(pattern)),
+        Some(ShowStatementFilter::ILike(pattern)) => {
+            format!("WHERE name ILIKE {}", quoted(pattern))
+        }
+        Some(ShowStatementFilter::Where(condition)) => format!("WHERE {condition}"),
+        Some(ShowStatementFilter::NoKeyword(text)) => {
+            return Err(refused(format!("SHOW ... {text}"), "write LIKE in front of it"));
+        }
+    })
+}
+
 fn tables(options: &ShowStatementOptions) -> Result<String, SqlError> {
     let database = match parent(options) {
         Some(name) => path(name)?.1,
         None => system::DATABASE,
     };
-    let condition = match &options.filter_position {
-        None => String::new(),
-        Some(
-            ShowStatementFilterPosition::Infix(filter)
-            | ShowStatementFilterPosition::Suffix(filter),
-        ) => match filter {
-            ShowStatementFilter::Like(pattern) => format!("WHERE name LIKE {}", quoted(pattern)),
-            ShowStatementFilter::ILike(pattern) => format!("WHERE name ILIKE {}", quoted(pattern)),
-            ShowStatementFilter::Where(condition) => format!("WHERE {condition}"),
-            ShowStatementFilter::NoKeyword(text) => {
-                return Err(refused(format!("SHOW TABLES {text}"), "write LIKE in front of it"));
-            }
-        },
-    };
+    let condition = condition(options.filter_position.as_ref().map(|position| match position {
+        ShowStatementFilterPosition::Infix(filter)
+        | ShowStatementFilterPosition::Suffix(filter) => filter,
+    }))?;
     Ok(format!(
         "SELECT name FROM (SELECT table_name AS name FROM information_schema.tables \
          WHERE table_schema = {}) {condition} ORDER BY name",
@@ -198,10 +213,12 @@ fn assignments(set: &Set, notes: &mut Vec<String>) -> Result<Task, SqlError> {
     if given.iter().any(|(name, _)| is_ours(name)) {
         return Ok(Task::Rows);
     }
+    let mut switches = Switches::default();
     for (name, value) in &given {
-        notes.push(settings::note(name, value)?.replacen("SETTINGS", "SET", 1));
+        let note = settings::apply(name, value, &mut switches)?;
+        notes.extend(note.map(|note| note.replacen("SETTINGS", "SET", 1)));
     }
-    Ok(Task::Nothing)
+    Ok(if switches.is_some() { Task::Switch(switches) } else { Task::Nothing })
 }
 
 /// Parses `EXISTS TABLE t`; `None` if the statement is another one.

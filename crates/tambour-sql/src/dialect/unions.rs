@@ -1,6 +1,18 @@
-//! Clauses after the last SELECT of a UNION: for ClickHouse they belong to that SELECT, for the engine to the whole.
+//! Clauses after the last SELECT of a UNION: for ClickHouse they belong to that SELECT, for the engine to the whole. And EXCEPT
+//! and INTERSECT without a word more keep equal rows for ClickHouse.
 
-use datafusion::sql::sqlparser::ast::{Query, SetExpr};
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, SetOperator, SetQuantifier};
+
+/// EXCEPT is EXCEPT ALL, INTERSECT is INTERSECT ALL.
+pub(super) fn count_rows(body: &mut SetExpr) {
+    let SetExpr::SetOperation { op, set_quantifier, left, right } = body else { return };
+    let is_bare = *set_quantifier == SetQuantifier::None;
+    if is_bare && matches!(op, SetOperator::Except | SetOperator::Intersect) {
+        *set_quantifier = SetQuantifier::All;
+    }
+    count_rows(left);
+    count_rows(right);
+}
 
 /// Moves ORDER BY and LIMIT of a union into its last member.
 pub(super) fn distribute(query: &mut Query) {

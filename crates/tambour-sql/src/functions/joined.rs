@@ -6,7 +6,9 @@
 
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Column, DFSchema, JoinType, ScalarValue, exec_err, plan_err};
+use datafusion::common::{
+    Column, DFSchema, JoinType, NullEquality, ScalarValue, exec_err, plan_err,
+};
 use datafusion::error::Result;
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::utils::split_conjunction_owned;
@@ -80,6 +82,9 @@ impl ScalarUDFImpl for Mark {
 /// Replaces the joins with marks in a plan.
 pub(super) fn one_of_many(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let LogicalPlan::Join(join) = plan else { return Ok(Transformed::no(plan)) };
+    if is_of_rows(&join) {
+        return counted(&join).map(Transformed::yes);
+    }
     let Some(filter) = &join.filter else { return Ok(Transformed::no(LogicalPlan::Join(join))) };
     let mut strictness = None;
     let mut conditions = Vec::new();
@@ -96,6 +101,40 @@ pub(super) fn one_of_many(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>>
         Some(Strictness::Any) => Transformed::yes(any(&join, conditions)?),
         Some(Strictness::Asof) => Transformed::yes(asof(&join, conditions)?),
     })
+}
+
+/// The number of a row among those that are equal to it.
+const COPY: &str = "\u{1f}copy";
+
+/// True for INTERSECT and EXCEPT, which are joins by all columns to the engine; in no other join NULLs are equal yet.
+fn is_of_rows(join: &Join) -> bool {
+    matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti)
+        && join.null_equality == NullEquality::NullEqualsNull
+        && !join.left.schema().has_column_with_unqualified_name(COPY)
+}
+
+/// INTERSECT ALL and EXCEPT ALL count equal rows: two of three are left without one of them. So the second of equal rows meets
+/// the second only.
+fn counted(join: &Join) -> Result<LogicalPlan> {
+    let wanted = columns(&join.left);
+    let side = |plan: &LogicalPlan| {
+        let copy = row_number().partition_by(columns(plan)).build()?;
+        LogicalPlanBuilder::from(plan.clone()).window([copy.alias(COPY)])?.build()
+    };
+    let mut keys = (Vec::new(), Vec::new());
+    for (left, right) in &join.on {
+        let (Expr::Column(left), Expr::Column(right)) = (left, right) else {
+            return plan_err!("INTERSECT and EXCEPT take plain columns");
+        };
+        keys.0.push(left.clone());
+        keys.1.push(right.clone());
+    }
+    keys.0.push(Column::new_unqualified(COPY));
+    keys.1.push(Column::new_unqualified(COPY));
+    LogicalPlanBuilder::from(side(&join.left)?)
+        .join_detailed(side(&join.right)?, join.join_type, keys, None, join.null_equality)?
+        .project(wanted)?
+        .build()
 }
 
 /// The sides of a comparison, the left table's first.

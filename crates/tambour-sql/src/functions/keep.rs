@@ -277,7 +277,9 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 /// An element of an array: what is not there is a default, unless the array that is written out may hold NULLs.
 fn element(mut call: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
     let array = match call.args.first() {
-        Some(Expr::ScalarFunction(array)) if array.name() == "make_array" => of_call(array, schema),
+        Some(Expr::ScalarFunction(array)) if matches!(array.name(), "make_array" | "map") => {
+            of_call(array, schema)
+        }
         _ => None,
     };
     let Some(data_type) = array else {
@@ -304,7 +306,9 @@ fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>>
     let is_instant =
         matches!(types[0], Some(DataType::DateTime { .. } | DataType::DateTime64 { .. }));
     let is_date = types[1..].iter().any(|it| matches!(it, Some(DataType::Date | DataType::Date32)));
-    if is_plain(types[0].clone()) && !(is_instant && is_date) {
+    // The engine takes a NaN for the greatest number.
+    let is_float = matches!(types[0], Some(DataType::Float32 | DataType::Float64));
+    if is_plain(types[0].clone()) && !(is_instant && is_date) && !is_float {
         return Ok(None);
     }
     let low = of_end(&between.low, Operator::GtEq)?;
@@ -533,9 +537,16 @@ fn of_case(case: &Case, schema: &DFSchema) -> Option<DataType> {
 /// The type of what a function hands on or puts together.
 fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
     // Keys and values of a map are single ones, or lists.
-    let item = |index: usize| match type_of(call.args.get(index)?, schema)? {
-        DataType::Array(item) => Some(*item),
-        single => Some(single),
+    let item = |index: usize| {
+        let data_type = match call.args.get(index)? {
+            // The engine's lists may all hold NULLs; those that are written out need not.
+            Expr::ScalarFunction(list) if list.name() == "make_array" => of_call(list, schema)?,
+            other => type_of(other, schema)?,
+        };
+        match data_type {
+            DataType::Array(item) => Some(*item),
+            single => Some(single),
+        }
     };
     match call.name() {
         "coalesce" | "nvl" | "greatest" | "least" => common(call.args.iter(), schema),

@@ -6,6 +6,7 @@
 //! Aggregates that DataFusion has under another name are renamed by [`crate::dialect`]. The list with all differences is
 //! `docs/functions.md`.
 
+mod absent;
 mod aggregate;
 mod comparison;
 mod default;
@@ -24,6 +25,8 @@ mod shown;
 pub(crate) mod travel;
 mod tuple;
 
+pub(crate) use absent::present;
+pub(crate) use default::scalar as default_of;
 pub(crate) use joined::Strictness;
 pub(crate) use keep::keep_types;
 
@@ -66,6 +69,7 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     }
     context.register_udf(ScalarUDF::new_from_impl(tuple::TupleElement::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::EmptyToSingle::new()));
+    context.register_udf(ScalarUDF::new_from_impl(absent::DefaultOfType::new()));
     for lambda in lambda::all() {
         context.register_higher_order_function(Arc::new(HigherOrderUDF::new_from_impl(lambda)));
     }

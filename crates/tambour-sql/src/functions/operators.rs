@@ -193,7 +193,8 @@ fn moments(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]
     match (&types, operator) {
         ((DateTime { .. }, DateTime { .. }), Operator::Minus) => {
             let seconds = |side: &Expr| cast(side.clone(), ArrowType::Int64);
-            Some(binary(seconds(left), Operator::Minus, seconds(right)))
+            // More than 68 years do not fit: an error.
+            Some(cast(binary(seconds(left), Operator::Minus, seconds(right)), ArrowType::Int32))
         }
         (
             (DateTime { .. } | DateTime64 { .. }, DateTime { .. } | DateTime64 { .. }),

@@ -8,9 +8,11 @@ use crate::dialect::Change;
 use arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
+use std::path::Path;
 use tambour_files::Handed;
 use tambour_part::types::Column;
-use tambour_table::insert::{Existing, Insert, InsertOptions};
+use tambour_table::insert::{Existing, Insert, InsertOptions, InsertSummary};
+use tambour_table::schema::TableDefinition;
 use tambour_table::{Completion, Table};
 
 /// What errors call the rows that are added.
@@ -39,13 +41,31 @@ impl Session {
             None => Source::Query(Box::new(self.query_of(source).await?.execute().await?)),
         };
         let given = given(&all, columns, source.width())?;
-        let completion =
-            Completion::new(table.path(), definition, &given).map_err(of_table(name))?;
-        let mapping = (0..given.len()).map(Some).collect();
-        let mut stored = Handed::placed(SOURCE, &given, mapping);
         let options = InsertOptions { existing: Existing::Append, ..self.insert_options() };
         let insert = Insert::begin(table.storage(), table.path(), definition, options);
-        let mut insert = insert.map_err(of_table(name))?;
+        let insert = insert.map_err(of_table(name))?;
+        let columns = (definition, given.as_slice());
+        let written = Self::store(name, insert, table.path(), columns, &mut source).await?;
+        Ok(format!("{} inserted", rows(written.rows)))
+    }
+
+    /// Stores the rows of a source, whose values go to the columns `given`; commits all of them or none.
+    pub(super) async fn store(
+        name: &str,
+        mut insert: Insert,
+        path: &Path,
+        (definition, given): (&TableDefinition, &[Column]),
+        source: &mut Source,
+    ) -> Result<InsertSummary, SqlError> {
+        let completion = match Completion::new(path, definition, given) {
+            Ok(completion) => completion,
+            Err(error) => {
+                insert.abort().map_err(of_table(name))?;
+                return Err(of_table(name)(error));
+            }
+        };
+        let mapping = (0..given.len()).map(Some).collect();
+        let mut stored = Handed::placed(SOURCE, given, mapping);
         let write = |batch: &RecordBatch| {
             let batch = stored.batch(batch).map_err(of_rows(name))?;
             insert
@@ -53,10 +73,7 @@ impl Session {
                 .map_err(of_table(name))
         };
         match source.copy(write).await {
-            Ok(()) => {
-                let written = insert.commit().map_err(of_table(name))?;
-                Ok(format!("{} inserted", rows(written.rows)))
-            }
+            Ok(()) => insert.commit().map_err(of_table(name)),
             Err(error) => {
                 insert.abort().map_err(of_table(name))?;
                 Err(error)
@@ -66,14 +83,14 @@ impl Session {
 }
 
 /// Where rows come from.
-enum Source {
+pub(super) enum Source {
     Literals(Literals),
     Query(Box<Execution>),
 }
 
 impl Source {
     /// Values per row.
-    fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         match self {
             Self::Literals(literals) => literals.width,
             Self::Query(execution) => execution.stream.schema().fields().len(),

@@ -4,6 +4,7 @@
 //! What is changed is decided by queries of the session, so that conditions and values mean what they mean in SELECT. Values
 //! are stored by the same conversion as an import's ([`tambour_files::Handed`]): one that does not fit is an error.
 
+mod database;
 mod insert;
 mod literals;
 mod mutation;
@@ -32,6 +33,11 @@ impl Session {
                 reason: READING.to_owned(),
             });
         }
+        match &change.action {
+            Action::Drop { is_optional } => return self.drop_table(&change.table, *is_optional),
+            Action::Rename { to } => return self.rename_table(&change.table, to),
+            _ => {}
+        }
         let table = self.writable(&change.table)?;
         let told = match &change.action {
             Action::Insert { columns, source } => {
@@ -43,8 +49,14 @@ impl Session {
             }
             Action::Truncate => truncate(&change.table, &table, self.insert_options())?,
             Action::Optimize => self.optimize(&change.table, &table)?,
+            // Both are done above, since the table is not there afterwards.
+            Action::Drop { .. } | Action::Rename { .. } => String::new(),
         };
         self.reopen(&change.table, &table)?;
+        // What the session held until now can go. If another writer came first, it removes that.
+        let (storage, path) = (Arc::clone(table.storage()), table.path().to_owned());
+        drop(table);
+        let _ = tambour_table::remove_replaced(&storage, &path);
         Ok(told)
     }
 

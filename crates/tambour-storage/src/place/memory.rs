@@ -135,6 +135,17 @@ impl Memory {
     }
 
     /// Limits the bytes of all files; a write that needs more fails with `ENOSPC`.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tambour_storage::place::{Storage, memory::{ENOSPC, Memory}};
+    /// let storage = Memory::default();
+    /// storage.limit(Some(4096));
+    /// let file = storage.create(Path::new("pages"))?;
+    /// file.write_at(&[&[7; 4096]], 0)?;
+    /// assert_eq!(file.write_at(&[b"more"], 4096).unwrap_err().raw_os_error(), Some(ENOSPC));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn limit(&self, bytes: Option<u64>) {
         self.lock().capacity = bytes;
     }
@@ -165,6 +176,19 @@ impl Memory {
     }
 
     /// What is on the disk after the power went.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use tambour_storage::place::{Storage, memory::{Fate, Memory}};
+    /// let (storage, path) = (Memory::default(), Path::new("pages"));
+    /// let file = storage.create(path)?;
+    /// file.write_at(&[b"one"], 0)?;
+    /// file.sync()?;
+    /// storage.sync_directory_of(path)?;
+    /// file.write_at(&[b"two"], 0)?;
+    /// assert_eq!(storage.crash(Fate::Lost).bytes(path).as_deref(), Some(&b"one"[..]));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn crash(&self, fate: Fate) -> Self {
         let state = self.lock();

@@ -62,6 +62,18 @@ pub trait File: Send + Sync + std::fmt::Debug {
 }
 
 /// A file system.
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_storage::place::{Storage, memory::Memory};
+/// let storage = Memory::default();
+/// let file = storage.create(Path::new("pages"))?;
+/// file.write_at(&[b"one", b"two"], 4)?;
+/// let mut bytes = [9; 6];
+/// file.read_at(&mut bytes, 2)?;
+/// assert_eq!(&bytes, b"\0\0onet");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Opens a file and locks it; `WouldBlock`, at once, if somebody else has it.
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;

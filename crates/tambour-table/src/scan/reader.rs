@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::Part;
-use tambour_part::part::{PartReader, ReadRequest, RowFilter};
+use tambour_part::part::{BATCH_BYTES_MAX, PartReader, ReadRequest, RowFilter};
 
 /// What decides on rows while a scan reads them.
 pub trait ScanFilter: Send {
@@ -54,6 +54,7 @@ pub struct ScanReader {
     /// Rows that are still wanted.
     left: u64,
     is_reversed: bool,
+    bytes_max: u64,
 }
 
 impl ScanReader {
@@ -72,6 +73,7 @@ impl ScanReader {
             bytes_read: 0,
             left,
             is_reversed: false,
+            bytes_max: BATCH_BYTES_MAX,
         }
     }
 
@@ -82,6 +84,13 @@ impl ScanReader {
     /// The schema of its batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// Refuses batches that take more than this many bytes: see [`PartReader::with_bytes_max`].
+    #[must_use]
+    pub fn with_bytes_max(mut self, bytes: u64) -> Self {
+        self.bytes_max = bytes;
+        self
     }
 
     /// Reads the last part first and the last granules of each part first.
@@ -140,8 +149,8 @@ impl ScanReader {
                 if let Some((_, filter)) = &mut filter {
                     filter.opens(&part);
                 }
-                let mut reader =
-                    part.read(request).map_err(TableError::part(&self.table, &name))?;
+                let reader = part.read(request).map_err(TableError::part(&self.table, &name))?;
+                let mut reader = reader.with_bytes_max(self.bytes_max);
                 if self.is_reversed {
                     reader.reverse();
                 }

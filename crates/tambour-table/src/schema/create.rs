@@ -2,12 +2,23 @@
 
 use super::expression::Expression;
 use super::token::{Cursor, Kind};
-use super::{ColumnDefinition, TableDefinition};
+use super::{ColumnDefinition, Creation, TableDefinition};
 use crate::TableError;
 use tambour_part::types::{DataType, nested_elements};
 
-/// Parses a statement; whether it makes sense is checked elsewhere.
+/// Parses a statement without a query; whether it makes sense is checked elsewhere.
 pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
+    let creation = parse_creation(sql)?;
+    match creation.query {
+        None => Ok(creation.definition),
+        Some(_) => {
+            Err(refused("CREATE TABLE ... AS SELECT", "create the table, then import the rows"))
+        }
+    }
+}
+
+/// The same with a query, whose rows fill the table and whose columns are the table's if none are written.
+pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
     let mut cursor = Cursor::new(sql)?;
     if cursor.take_words(&["CREATE"]) {
         if cursor.take_words(&["OR"]) {
@@ -25,18 +36,36 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
         return Err(cursor.expected("CREATE TABLE"));
     }
     cursor.expect_words(&["TABLE"])?;
-    if cursor.take_words(&["IF"]) {
+    let is_optional = cursor.take_words(&["IF"]);
+    if is_optional {
         cursor.expect_words(&["NOT", "EXISTS"])?;
     }
     let (database, name) = table_name(&mut cursor)?;
     let mut definition = TableDefinition { database, ..TableDefinition::new(name, Vec::new()) };
-    if cursor.at_word("AS") || cursor.at_word("CLONE") {
-        return Err(refused("CREATE TABLE ... AS", "the columns must be written out"));
+    if cursor.at_word("CLONE") {
+        return Err(refused("CREATE TABLE ... CLONE AS", "the columns must be written out"));
     }
-    let inline_key = column_list(&mut cursor, &mut definition)?;
+    let inline_key = if cursor.at_symbol("(") {
+        column_list(&mut cursor, &mut definition)?
+    } else if cursor.at_any_word(TABLE_CLAUSES) {
+        Vec::new()
+    } else {
+        return Err(cursor.expected("`(` or AS"));
+    };
     table_clauses(&mut cursor, &mut definition, inline_key)?;
-    cursor.expect_end()?;
-    Ok(definition)
+    let mut query = None;
+    if cursor.take_words(&["AS"]) {
+        if !(cursor.at_any_word(&["SELECT", "WITH"]) || cursor.at_symbol("(")) {
+            return Err(refused("CREATE TABLE ... AS another table", "write the columns out"));
+        }
+        query = sql.get(cursor.peek().start..);
+    } else {
+        if definition.columns.is_empty() {
+            return Err(cursor.expected("the columns in parentheses, or AS and a query"));
+        }
+        cursor.expect_end()?;
+    }
+    Ok(Creation { definition, is_optional, query })
 }
 
 /// `name`, `db.name`, and what may stand after it. A table that is being attached may be called `_`.
@@ -304,11 +333,8 @@ fn table_clauses(
             settings(cursor, definition)?;
         } else if cursor.take_words(&["COMMENT"]) {
             definition.clauses.comment = Some(cursor.expect_text("a comment in quotes")?);
-        } else if cursor.at_word("AS") || cursor.at_word("EMPTY") {
-            return Err(refused(
-                "CREATE TABLE ... AS SELECT",
-                "create the table, then import the rows",
-            ));
+        } else if cursor.at_word("EMPTY") {
+            return Err(refused("CREATE TABLE ... EMPTY AS SELECT", "write the columns out"));
         } else {
             break;
         }

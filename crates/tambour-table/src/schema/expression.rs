@@ -48,6 +48,13 @@ impl Expression {
     }
 
     /// Parses a key: `a`, `a, b`, `(a, b)`, `tuple()`, `toYYYYMM(t)`.
+    ///
+    /// ```
+    /// use tambour_table::schema::expression::Expression;
+    /// assert_eq!(Expression::parse_key("(page, toDate(t))")?.len(), 2);
+    /// assert!(Expression::parse_key("tuple()")?.is_empty());
+    /// # Ok::<(), tambour_table::TableError>(())
+    /// ```
     pub fn parse_key(sql: &str) -> Result<Vec<Self>, TableError> {
         let mut cursor = Cursor::new(sql)?;
         let mut key = Self::read_key(&mut cursor)?;
@@ -287,6 +294,13 @@ impl Expression {
     /// True if it never decreases when its only column, of type `Date` or `DateTime`, grows (`toYYYYMM(t)`, `toDate(t)`),
     /// or when its only column of integers grows (`intDiv(k, 10)`, the column itself). Over `Date32` and `DateTime64` that
     /// holds for results that are numbers, not for `toDate`, which wraps around after 2149.
+    ///
+    /// ```
+    /// use tambour_table::schema::expression::Expression;
+    /// assert!(Expression::parse("toYYYYMM(t)")?.is_monotonic());
+    /// assert!(!Expression::parse("cityHash64(user)")?.is_monotonic());
+    /// # Ok::<(), tambour_table::TableError>(())
+    /// ```
     pub fn is_monotonic(&self) -> bool {
         match self {
             Self::Column(_) => true,

@@ -78,6 +78,24 @@ pub struct TableDefinition {
     pub clauses: TableClauses,
 }
 
+/// A CREATE TABLE statement that may end with a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Creation<'a> {
+    /// What is to be made. Without columns if only the query tells them; so it is not checked yet.
+    pub definition: TableDefinition,
+    /// `IF NOT EXISTS`.
+    pub is_optional: bool,
+    /// The query after AS.
+    pub query: Option<&'a str>,
+}
+
+impl<'a> Creation<'a> {
+    /// Parses `CREATE TABLE … [(columns)] [ENGINE = MergeTree …] [AS SELECT …]`.
+    pub fn parse(sql: &'a str) -> Result<Self, TableError> {
+        create::parse_creation(sql)
+    }
+}
+
 /// Clauses of a table that are kept as written and printed again, but mean nothing here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableClauses {
@@ -100,6 +118,16 @@ impl TableDefinition {
     /// `*MergeTree` engines: their parts have the same format. `DEFAULT`, `TTL`, `STATISTICS`, `INDEX`, `CONSTRAINT`,
     /// `PROJECTION` and `SAMPLE BY` are kept as written; `MATERIALIZED`, `ALIAS` and `EPHEMERAL` columns, descending keys,
     /// other engines and the engine syntax of before 2018 are refused. `Nested(a T)` becomes columns `n.a Array(T)`.
+    ///
+    /// ```
+    /// use tambour_table::schema::TableDefinition;
+    /// let definition = TableDefinition::parse(
+    ///     "CREATE TABLE hits (page String, visits UInt32) ENGINE = MergeTree ORDER BY page",
+    /// )?;
+    /// assert_eq!(definition.plain_columns()[1].name, "visits");
+    /// assert_eq!(definition.primary_key_types()?, ["String".parse()?]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn parse(sql: &str) -> Result<Self, TableError> {
         let definition = create::parse(sql)?;
         definition.check()?;
@@ -126,6 +154,17 @@ impl TableDefinition {
     }
 
     /// The value of a setting, the last one if there are several.
+    ///
+    /// ```
+    /// use tambour_table::schema::TableDefinition;
+    /// let definition = TableDefinition::parse(
+    ///     "CREATE TABLE hits (page String) ENGINE = MergeTree ORDER BY page \
+    ///      SETTINGS index_granularity = 1024",
+    /// )?;
+    /// assert_eq!(definition.setting("index_granularity"), Some("1024"));
+    /// assert_eq!(definition.index_granularity(), 1024);
+    /// # Ok::<(), tambour_table::TableError>(())
+    /// ```
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }

@@ -440,6 +440,12 @@ pub(crate) fn quote(value: &str, quote: char) -> String {
 }
 
 /// A name as it must be written in a statement: in backticks only where it needs them.
+///
+/// ```
+/// use tambour_table::schema::quoted_name;
+/// assert_eq!(quoted_name("visits"), "visits");
+/// assert_eq!(quoted_name("page views"), "`page views`");
+/// ```
 pub fn quoted_name(value: &str) -> String {
     let is_bare = value.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -135,6 +135,8 @@ fn old_parts_are_seen_in_the_new_types() {
 
     // Merging rewrites what was cast.
     assert!(table.parts().iter().any(|part| part.is_outdated()));
+    // An open table keeps what is replaced.
+    drop(table);
     merge_all(&disk(), &path, 16 << 20).unwrap();
     let table = Table::open(&path).unwrap();
     assert!(!table.parts().iter().any(|part| part.is_outdated()));
@@ -193,4 +195,70 @@ fn integers_become_floats_only_if_none_is_lost() {
     let error = add(&bad, &statement("Float64"), &[3]).unwrap_err();
     assert!(error.to_string().contains("does not hold 9007199254740993"), "{error}");
     assert_eq!(Table::open(&bad).unwrap().rows(), 2);
+}
+
+/// Rows of one column `k`, which holds Arrow's integers of a type.
+fn of_numbers(column: &str, numbers: &[i64]) -> (String, RecordBatch) {
+    let statement = format!("CREATE TABLE t (k {column}) ENGINE = MergeTree ORDER BY tuple()");
+    let schema = Arc::new(arrow_schema(&definition(&statement).plain_columns(), Strings::Utf8));
+    let wanted = schema.field(0).data_type();
+    let numbers: ArrayRef = Arc::new(Int64Array::from(numbers.to_vec()));
+    let days = cast(&numbers, &arrow_schema::DataType::Int32).unwrap();
+    let is_day = *wanted == arrow_schema::DataType::Date32;
+    let values = cast(if is_day { &days } else { &numbers }, wanted).unwrap();
+    (statement, RecordBatch::try_new(schema, vec![values]).unwrap())
+}
+
+#[test]
+fn times_become_others_only_if_they_are_in_range() {
+    // The last days and times that the other type has, and the first that it has not.
+    let (seconds, nanoseconds) = (i64::from(u32::MAX), i64::MAX);
+    for (from, last, to, says) in [
+        ("Date", seconds / 86_400, "DateTime", "2106-02-08"),
+        ("Date32", nanoseconds / 86_400_000_000_000, "DateTime64(9)", "2262-04-12"),
+        ("DateTime64(3)", nanoseconds / 1_000_000, "DateTime64(9)", "2262-04-11T23:47:16.855"),
+    ] {
+        for (number, is_held) in [(last, true), (last + 1, false)] {
+            let directory = scratch();
+            let path = directory.path().join("t");
+            let add = |(statement, rows): (String, RecordBatch)| {
+                insert(&disk(), &path, &definition(&statement), options(), &[rows]).map(drop)
+            };
+            add(of_numbers(from, &[0, number])).unwrap();
+            let added = add(of_numbers(to, &[7]));
+            if is_held {
+                added.unwrap();
+                assert_eq!(read(&disk(), &path).unwrap().len(), 3, "{from} -> {to}");
+                merge_all(&disk(), &path, 16 << 20).unwrap();
+                continue;
+            }
+            let error = added.unwrap_err();
+            assert!(error.to_string().contains(says), "{from} -> {to}: {error}");
+            assert_eq!(read(&disk(), &path).unwrap().len(), 2, "{from} -> {to}");
+        }
+    }
+}
+
+#[test]
+fn the_zone_of_a_key_stays() {
+    for (key, is_refused) in [
+        ("ORDER BY k", true),
+        ("ORDER BY toDate(k)", true),
+        ("PARTITION BY toYYYYMM(k) ORDER BY tuple()", true),
+        ("ORDER BY tuple()", false),
+    ] {
+        let directory = scratch();
+        let path = directory.path().join("t");
+        let add = |zone: &str| {
+            let (_, rows) = of_numbers(&format!("DateTime('{zone}')"), &[1, 100_000]);
+            let statement =
+                format!("CREATE TABLE t (k DateTime('{zone}')) ENGINE = MergeTree {key}");
+            insert(&disk(), &path, &definition(&statement), options(), &[rows]).map(drop)
+        };
+        add("UTC").unwrap();
+        let added = add("Asia/Tokyo");
+        assert_eq!(added.is_err(), is_refused, "{key}: {added:?}");
+        let rows = Table::open(&path).unwrap().rows();
+        assert_eq!(rows, if is_refused { 2 } else { 4 }, "{key}");
+    }
 }

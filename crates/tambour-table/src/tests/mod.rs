@@ -7,9 +7,11 @@ mod evolve;
 mod keys;
 mod kill;
 mod layout;
+mod readers;
 mod rewrite;
 mod rows;
 mod salvage;
+mod server;
 
 use super::insert::{Existing, Insert, InsertOptions, InsertSummary};
 use super::merge::{OptimizeOptions, OptimizeSummary, optimize};

@@ -9,8 +9,8 @@ mod server;
 use self::place::Place;
 use self::rows::{Lines, columns, counter};
 use self::server::{Counts, Programs, Server, Setup};
+use super::case::{Case, Keeper, Served, Settings};
 use super::generate::Rows;
-use super::measure::{Case, Keeper, Served, Settings};
 use crate::BenchError;
 use std::os::unix::fs::MetadataExt;
 use tambour_page::{Method, PageCodec};
@@ -21,6 +21,10 @@ use tambour_report::random::Random;
 const FLUSH: &str = "FLUSH TABLES b.t FOR EXPORT; UNLOCK TABLES";
 /// The least that the server needs for its largest pages.
 const POOL_BYTES_MIN: usize = 64 << 20;
+
+fn failed(reason: impl Into<String>) -> BenchError {
+    BenchError::Library { contender: "MariaDB".to_owned(), reason: reason.into() }
+}
 
 fn wrong(codec: PageCodec, reason: String) -> BenchError {
     let file = "generated rows".to_owned();

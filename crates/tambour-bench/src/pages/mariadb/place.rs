@@ -1,6 +1,6 @@
 //! Where a server keeps everything: a directory of its own.
 
-use super::server::failed;
+use super::failed;
 use crate::BenchError;
 use std::hash::{BuildHasher, Hasher};
 use std::os::unix::fs::DirBuilderExt;

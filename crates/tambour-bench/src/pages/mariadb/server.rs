@@ -1,6 +1,7 @@
 //! A MariaDB server from packages that were unpacked into a directory: on a socket of its own, with data of its own, and gone
 //! when it is dropped.
 
+use super::failed;
 use super::place::Place;
 use crate::BenchError;
 use std::ffi::{OsStr, OsString};
@@ -23,10 +24,6 @@ fn option(name: &str, path: impl AsRef<OsStr>) -> OsString {
     let mut option = OsString::from(format!("--{name}="));
     option.push(path);
     option
-}
-
-pub(super) fn failed(reason: impl Into<String>) -> BenchError {
-    BenchError::Library { contender: "MariaDB".to_owned(), reason: reason.into() }
 }
 
 /// Programs and libraries of a server.

@@ -111,6 +111,14 @@ impl Purpose {
 }
 
 /// How often numbers of each size occur: `counts[k]` is how many have k binary digits.
+///
+/// ```
+/// use tambour_codec::frame::look::Histogram;
+/// let mut histogram = Histogram::default();
+/// histogram.counts[0] = 2;
+/// histogram.counts[3] = 5;
+/// assert_eq!(histogram.ranges().collect::<Vec<_>>(), [(0, 0, 2), (4, 7, 5)]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Histogram {
     /// By the number of binary digits; 0 is zero itself.
@@ -139,6 +147,17 @@ impl Histogram {
 }
 
 /// The sums.
+///
+/// ```
+/// use tambour_codec::frame::look::{Look, LookOptions, Tally};
+/// let stored = b"\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello";
+/// let mut tally = Tally::default();
+/// for event in Look::new(&mut &stored[..], LookOptions::default()) {
+///     tally.add(&event?);
+/// }
+/// assert_eq!(tally.total(), stored.len() as u64);
+/// # Ok::<(), tambour_codec::frame::FrameError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     bytes: [u64; Purpose::ALL.len()],

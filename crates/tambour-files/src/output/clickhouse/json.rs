@@ -48,12 +48,14 @@ pub(super) struct Json {
     keys: Vec<Vec<u8>>,
     rows: u64,
     scratch: Vec<u8>,
+    /// What stands between the rows and their number.
+    totals: Vec<u8>,
 }
 
 impl Json {
     pub(super) fn new(kind: Kind, head: Head, columns: Columns) -> Self {
         let keys = columns.names.iter().map(|name| quoted(name)).collect();
-        Self { kind, head, columns, keys, rows: 0, scratch: Vec::new() }
+        Self { kind, head, columns, keys, rows: 0, scratch: Vec::new(), totals: Vec::new() }
     }
 
     fn line(fields: &[String], target: &mut Vec<u8>) {
@@ -138,9 +140,46 @@ impl Form for Json {
         Ok(())
     }
 
+    fn totals(&mut self, batch: &RecordBatch, _: &mut Vec<u8>) -> Result<(), FileError> {
+        if !self.kind.is_document() || batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let style = if self.kind.strings() { Style::Shown } else { Style::StrictJson };
+        let texts = self.columns.texts(batch, style)?;
+        let is_object = matches!(self.kind, Kind::Objects { .. });
+        let [before, between, after]: [&[u8]; 3] = if is_object {
+            [b"\t\"totals\":\n\t{\n\t\t", b",\n\t\t", b"\n\t},\n\n"]
+        } else {
+            [b"\t\"totals\": [", b", ", b"],\n\n"]
+        };
+        let mut target = before.to_vec();
+        for (index, text) in texts.iter().enumerate() {
+            if index > 0 {
+                target.extend_from_slice(between);
+            }
+            if is_object {
+                target.extend_from_slice(&self.keys[index]);
+                target.extend_from_slice(b": ");
+            }
+            if self.kind.strings() {
+                self.scratch.clear();
+                text.write(0, &mut self.scratch);
+                Style::StrictJson.string(&self.scratch, &mut target);
+            } else if is_object {
+                text.write_indented(0, 2, &mut target);
+            } else {
+                text.write(0, &mut target);
+            }
+        }
+        target.extend_from_slice(after);
+        self.totals = target;
+        Ok(())
+    }
+
     fn tail(&mut self, effort: &Effort, target: &mut Vec<u8>) -> Result<(), FileError> {
         if self.kind.is_document() {
             target.extend_from_slice(b"\n\t],\n\n");
+            target.extend_from_slice(&self.totals);
             statistics(self.rows, effort, target);
         } else if self.kind == Kind::Numbered {
             target.extend_from_slice(b"\n}\n");

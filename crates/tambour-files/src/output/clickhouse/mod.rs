@@ -191,6 +191,10 @@ fn pretty(name: &str) -> Option<Family> {
 pub trait ResultOutput {
     /// Writes rows.
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FileError>;
+    /// Writes the row of WITH TOTALS, if the format has a place for it.
+    fn totals(&mut self, _: &RecordBatch) -> Result<(), FileError> {
+        Ok(())
+    }
     /// Writes what comes at the end.
     fn finish(self: Box<Self>, effort: &Effort) -> Result<(), FileError>;
 }
@@ -201,6 +205,10 @@ trait Form: Send {
     fn head(&mut self, _: &mut Vec<u8>) {}
     /// A few rows.
     fn rows(&mut self, batch: &RecordBatch, target: &mut Vec<u8>) -> Result<(), FileError>;
+    /// The row of totals, which comes after the others or is kept for the end.
+    fn totals(&mut self, _: &RecordBatch, _: &mut Vec<u8>) -> Result<(), FileError> {
+        Ok(())
+    }
     /// What comes last.
     fn tail(&mut self, _: &Effort, _: &mut Vec<u8>) -> Result<(), FileError> {
         Ok(())
@@ -332,6 +340,10 @@ impl ResultOutput for Writer<'_> {
             at += rows;
         }
         Ok(())
+    }
+
+    fn totals(&mut self, batch: &RecordBatch) -> Result<(), FileError> {
+        self.form.totals(batch, &mut self.buffer)
     }
 
     fn finish(mut self: Box<Self>, effort: &Effort) -> Result<(), FileError> {

@@ -44,11 +44,14 @@ pub(super) struct Page {
     /// The first rows, which may come to be shown as Vertical.
     first: Vec<RecordBatch>,
     rows: u64,
+    /// The table of totals.
+    totals: Option<Box<Page>>,
 }
 
 impl Page {
     pub(super) fn new(kind: Kind, columns: Columns) -> Self {
-        Self { kind, columns, cells: Vec::new(), tips: Vec::new(), first: Vec::new(), rows: 0 }
+        let (cells, tips, first) = (Vec::new(), Vec::new(), Vec::new());
+        Self { kind, columns, cells, tips, first, rows: 0, totals: None }
     }
 
     fn vertical(&mut self, batch: &RecordBatch, target: &mut Vec<u8>) -> Result<(), FileError> {
@@ -318,7 +321,37 @@ impl Form for Page {
         if self.kind == Kind::Vertical { self.vertical(batch, target) } else { self.keep(batch) }
     }
 
+    fn totals(&mut self, batch: &RecordBatch, target: &mut Vec<u8>) -> Result<(), FileError> {
+        let mut page = Self::new(self.kind, Columns::of(&self.columns.schema));
+        if self.kind != Kind::Vertical {
+            page.keep(batch)?;
+            self.totals = Some(Box::new(page));
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        page.vertical(batch, &mut text)?;
+        // Its title is another one.
+        let lines = text.split(|byte| *byte == b'\n').skip(2).collect::<Vec<_>>();
+        target.extend_from_slice(
+            "\n\nTotals:\n\u{2500}\u{2500}\u{2500}\u{2500}\u{2500}\u{2500}\u{2500}\n".as_bytes(),
+        );
+        target.extend_from_slice(&lines.join(&b'\n'));
+        Ok(())
+    }
+
     fn tail(&mut self, _: &Effort, target: &mut Vec<u8>) -> Result<(), FileError> {
+        self.end(target)?;
+        if let Some(mut totals) = self.totals.take() {
+            target.extend_from_slice(b"\nTotals:\n");
+            totals.end(target)?;
+        }
+        Ok(())
+    }
+}
+
+impl Page {
+    /// The table.
+    fn end(&mut self, target: &mut Vec<u8>) -> Result<(), FileError> {
         if self.kind != Kind::Vertical && !self.cells.is_empty() {
             let widths = self.widths();
             if !self.is_too_wide(&widths) {

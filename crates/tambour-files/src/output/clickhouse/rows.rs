@@ -175,6 +175,14 @@ impl Form for Rows {
         Ok(())
     }
 
+    fn totals(&mut self, batch: &RecordBatch, target: &mut Vec<u8>) -> Result<(), FileError> {
+        if !matches!(self.kind, Kind::Tsv | Kind::Raw | Kind::Csv) {
+            return Ok(());
+        }
+        target.push(b'\n');
+        self.rows(batch, target)
+    }
+
     fn tail(&mut self, _: &super::Effort, target: &mut Vec<u8>) -> Result<(), FileError> {
         if self.kind == Kind::Insert {
             target.extend_from_slice(b";\n");

@@ -9,12 +9,13 @@ pub(super) struct Xml {
     columns: Columns,
     tags: Vec<String>,
     rows: u64,
+    totals: Vec<u8>,
 }
 
 impl Xml {
     pub(super) fn new(columns: Columns) -> Self {
         let tags = columns.names.iter().map(|name| tag(name).to_owned()).collect();
-        Self { columns, tags, rows: 0 }
+        Self { columns, tags, rows: 0, totals: Vec::new() }
     }
 }
 
@@ -56,9 +57,23 @@ impl Form for Xml {
         Ok(())
     }
 
+    fn totals(&mut self, batch: &RecordBatch, _: &mut Vec<u8>) -> Result<(), FileError> {
+        let texts = self.columns.texts(batch, Style::Xml)?;
+        self.totals = b"\t<totals>\n".to_vec();
+        for (text, tag) in texts.iter().zip(&self.tags) {
+            self.totals.extend_from_slice(format!("\t\t<{tag}>").as_bytes());
+            text.write(0, &mut self.totals);
+            self.totals.extend_from_slice(format!("</{tag}>\n").as_bytes());
+        }
+        self.totals.extend_from_slice(b"\t</totals>\n");
+        Ok(())
+    }
+
     fn tail(&mut self, effort: &Effort, target: &mut Vec<u8>) -> Result<(), FileError> {
+        target.extend_from_slice(b"\t</data>\n");
+        target.extend_from_slice(&self.totals);
         let text = format!(
-            "\t</data>\n\t<rows>{}</rows>\n\t<statistics>\n\t\t<elapsed>{}</elapsed>\n\t\t<rows_read>{}</rows_read>\n\t\t<bytes_read>{}</bytes_read>\n\t</statistics>\n</result>\n",
+            "\t<rows>{}</rows>\n\t<statistics>\n\t\t<elapsed>{}</elapsed>\n\t\t<rows_read>{}</rows_read>\n\t\t<bytes_read>{}</bytes_read>\n\t</statistics>\n</result>\n",
             self.rows,
             effort.elapsed.as_secs_f64(),
             effort.rows,

@@ -128,6 +128,17 @@ pub static ENCODE_VARIANTS: Variants<Encode> = Variants::new(&[
 impl Runnable<Encode> {
     /// Makes integers of at most [`VECTOR`] values; the rest of `integers` and the places of exceptions hold the base. Lists
     /// the indices of exceptions.
+    ///
+    /// ```
+    /// use tambour_kernel::column::{alp, fpc::FloatWidth};
+    /// let prices: Vec<u8> = [19.99_f64, 5.49, 100.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    /// let (mut integers, mut exceptions) = ([0; alp::VECTOR], [0; alp::VECTOR]);
+    /// let cents = alp::Decimal { exponent: 14, factor: 12 };
+    /// let encode = alp::ENCODE_VARIANTS.best();
+    /// let encoded = encode.encode(FloatWidth::F8, cents, &prices, &mut integers, &mut exceptions);
+    /// assert_eq!(integers[..3], [1999, 549, 10000]);
+    /// assert_eq!((encoded.base, encoded.exceptions), (549, 0));
+    /// ```
     pub fn encode(
         self,
         width: FloatWidth,

@@ -38,6 +38,17 @@ impl Runnable<Decode> {
 }
 
 /// Writes the differences of `source` to `target`; both have the same length, a multiple of the width.
+///
+/// ```
+/// use tambour_kernel::column::{Width, delta};
+/// let (values, mut differences) = ([10, 11, 13, 12], [0; 4]);
+/// delta::encode(Width::W1, &values, &mut differences);
+/// assert_eq!(differences, [10, 1, 2, 255]);
+///
+/// let mut decoded = [0; 4];
+/// delta::DECODE_VARIANTS.best().decode(Width::W1, &differences, &mut decoded);
+/// assert_eq!(decoded, values);
+/// ```
 pub fn encode(width: Width, source: &[u8], target: &mut [u8]) {
     assert!(source.len() == target.len() && source.len().is_multiple_of(width.bytes()));
     by_width!(width, encode_words(source, target));

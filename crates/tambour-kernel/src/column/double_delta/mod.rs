@@ -24,6 +24,19 @@ pub const fn bound(width: Width, count: usize) -> usize {
 }
 
 /// Encodes the values of `source`, a multiple of the width, and returns how many bytes of `target` were used.
+///
+/// ```
+/// use tambour_kernel::column::{Width, double_delta};
+/// let values: Vec<u8> = (0..100_u32).flat_map(|i| (1000 + 60 * i).to_le_bytes()).collect();
+/// let mut encoded = vec![0; double_delta::bound(Width::W4, 100)];
+/// let length = double_delta::encode(Width::W4, &values, &mut encoded);
+/// assert!(length < 24, "even steps take a bit each");
+///
+/// let mut decoded = vec![0; 400];
+/// double_delta::DECODE_VARIANTS.best().decode(Width::W4, &encoded[..length], &mut decoded)?;
+/// assert_eq!(decoded, values);
+/// # Ok::<(), tambour_kernel::column::Malformed>(())
+/// ```
 pub fn encode(width: Width, source: &[u8], target: &mut [u8]) -> usize {
     assert!(source.len().is_multiple_of(width.bytes()));
     assert!(target.len() >= bound(width, source.len() / width.bytes()));

@@ -117,6 +117,17 @@ macro_rules! by_bytes {
 
 /// Writes the greatest common divisor of the values of `source`, 0 if all of them are, then the values divided by it. Widths are
 /// those of [`WIDTHS`]; `source` is a multiple of the width and `target` one value longer.
+///
+/// ```
+/// use tambour_kernel::column::gcd;
+/// let mut encoded = [0; 4];
+/// gcd::encode(1, false, &[60, 90, 150], &mut encoded);
+/// assert_eq!(encoded, [30, 2, 3, 5]);
+///
+/// let mut decoded = [0; 3];
+/// gcd::DECODE_VARIANTS.best().decode(1, &encoded[..1], &encoded[1..], &mut decoded);
+/// assert_eq!(decoded, [60, 90, 150]);
+/// ```
 pub fn encode(width: usize, signed: bool, source: &[u8], target: &mut [u8]) {
     assert!(WIDTHS.contains(&width) && source.len().is_multiple_of(width));
     assert!(target.len() == source.len() + width);

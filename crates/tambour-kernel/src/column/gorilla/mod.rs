@@ -31,6 +31,19 @@ const fn count_bits(value_bits: u32) -> u32 {
 }
 
 /// Encodes the values of `source`, a multiple of the width, and returns how many bytes of `target` were used.
+///
+/// ```
+/// use tambour_kernel::column::{Width, gorilla};
+/// let values: Vec<u8> = [21.5_f64, 21.5, 21.5, 21.25].iter().flat_map(|v| v.to_le_bytes()).collect();
+/// let mut encoded = vec![0; gorilla::bound(Width::W8, 4)];
+/// let length = gorilla::encode(Width::W8, &values, &mut encoded);
+/// assert!(length < values.len() / 2);
+///
+/// let mut decoded = vec![0; values.len()];
+/// gorilla::DECODE_VARIANTS.best().decode(Width::W8, &encoded[..length], &mut decoded)?;
+/// assert_eq!(decoded, values);
+/// # Ok::<(), tambour_kernel::column::Malformed>(())
+/// ```
 pub fn encode(width: Width, source: &[u8], target: &mut [u8]) -> usize {
     assert!(source.len().is_multiple_of(width.bytes()));
     assert!(target.len() >= bound(width, source.len() / width.bytes()));

@@ -76,6 +76,19 @@ pub static DECODE_VARIANTS: Variants<Decode> = Variants::new(&[
 ]);
 
 /// Packs the values of `source`, a multiple of the width, into [`Shape::packed_bytes`].
+///
+/// ```
+/// use tambour_kernel::column::{Width, t64::{self, Planes, Shape}};
+/// let values: Vec<u8> = (0..64_u32).flat_map(|i| (i % 8).to_le_bytes()).collect();
+/// let shape = Shape { width: Width::W4, bits: 3, planes: Planes::Bytes };
+/// let mut packed = vec![0; shape.packed_bytes(64)];
+/// assert_eq!(packed.len(), 24, "64 values of 3 bits");
+/// t64::encode(shape, &values, &mut packed);
+///
+/// let mut decoded = vec![0; values.len()];
+/// t64::DECODE_VARIANTS.best().decode(shape, [0, 0], &packed, &mut decoded);
+/// assert_eq!(decoded, values);
+/// ```
 pub fn encode(shape: Shape, source: &[u8], target: &mut [u8]) {
     shape.check(source.len(), target.len());
     by_width!(shape.width, encode_words(shape, source, target));
@@ -130,6 +143,12 @@ impl Runnable<Decode> {
 
 /// The least and the greatest of the values of `source`, a multiple of the width; signed values are extended. Unsigned ones
 /// of eight bytes come in the same bits. Zeros without values.
+///
+/// ```
+/// use tambour_kernel::column::{Width, t64};
+/// assert_eq!(t64::range(Width::W1, false, &[1, 255]), (1, 255));
+/// assert_eq!(t64::range(Width::W1, true, &[1, 255]), (-1, 1));
+/// ```
 pub fn range(width: Width, signed: bool, source: &[u8]) -> (i64, i64) {
     assert!(source.len().is_multiple_of(width.bytes()));
     by_width!(width, range_words(signed, source))

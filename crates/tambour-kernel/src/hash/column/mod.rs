@@ -24,6 +24,15 @@ use super::Hash128;
 use crate::variant::Runnable;
 
 /// Where strings start and end: one offset more than there are strings, as Arrow has them.
+///
+/// ```
+/// use tambour_kernel::hash::{column::{Offsets, xxh64_strings}, xxh64};
+/// let mut hashes = [0; 2];
+/// xxh64_strings(Offsets::Small(&[0, 4, 8]), b"oslorome", 0, &mut hashes)?;
+/// assert_eq!(hashes, [xxh64(b"oslo", 0), xxh64(b"rome", 0)]);
+/// assert!(xxh64_strings(Offsets::Small(&[0, 4, 9]), b"oslorome", 0, &mut hashes).is_err());
+/// # Ok::<(), tambour_kernel::hash::column::BadOffset>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Offsets<'a> {
     /// Offsets of 32 bits.
@@ -72,6 +81,13 @@ pub type Hash<H> =
 
 impl<H: 'static> Runnable<Hash<H>> {
     /// Hashes the keys; there must be as many hashes as keys. XXH32 takes the lower half of the seed.
+    ///
+    /// ```
+    /// use tambour_kernel::hash::{column::XXH3_64_VARIANTS, xxh3_64};
+    /// let (keys, mut hashes) = ([1_u64, 2, 3], [0; 3]);
+    /// XXH3_64_VARIANTS.best().hash(&keys, 0, &mut hashes);
+    /// assert_eq!(hashes, keys.map(|key| xxh3_64(&key.to_le_bytes(), 0)));
+    /// ```
     pub fn hash<K: Keys>(self, keys: &[K], seed: u64, target: &mut [H]) {
         assert_eq!(keys.len(), target.len(), "a hash for each key");
         let column = Column::Fixed { width: size_of::<K>(), bytes: K::bytes(keys) };

@@ -3,10 +3,12 @@
 mod long;
 mod medium;
 mod short;
+mod stripe;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
-pub use long::{LONG_VARIANTS, Long};
+pub use long::LONG_VARIANTS;
+pub use stripe::Long;
 
 use super::{Hash128, read64};
 
@@ -33,22 +35,46 @@ const SECRET: [u8; SECRET_BYTES] = [
 const MEDIUM_MAX: usize = 240;
 
 /// The 64-bit hash of a key of any length.
+///
+/// ```
+/// // SELECT xxh3('Tambour')
+/// assert_eq!(tambour_kernel::hash::xxh3_64(b"Tambour", 0), 13_844_337_763_551_456_313);
+/// ```
 pub fn xxh3_64(key: &[u8], seed: u64) -> u64 {
     body_64(key, seed)
 }
 
 /// The 64-bit hash of a key whose length the compiler knows: no branch on it is left.
+///
+/// ```
+/// use tambour_kernel::hash::{xxh3_64, xxh3_64_of};
+/// let key = 77_u64.to_le_bytes();
+/// assert_eq!(xxh3_64_of(&key, 0), xxh3_64(&key, 0));
+/// ```
 #[inline]
 pub fn xxh3_64_of<const N: usize>(key: &[u8; N], seed: u64) -> u64 {
     body_64(key, seed)
 }
 
 /// The 128-bit hash of a key of any length.
+///
+/// ```
+/// use tambour_kernel::hash::{xxh3_64, xxh3_128};
+/// // SELECT lower(hex(xxh3_128('Tambour')))
+/// let hash = xxh3_128(b"Tambour", 0);
+/// assert_eq!(format!("{:016x}{:016x}", hash.high, hash.low), "25af1796e8a33473e40b8e4fe552becd");
+/// ```
 pub fn xxh3_128(key: &[u8], seed: u64) -> Hash128 {
     body_128(key, seed)
 }
 
 /// The 128-bit hash of a key whose length the compiler knows: no branch on it is left.
+///
+/// ```
+/// use tambour_kernel::hash::{xxh3_128, xxh3_128_of};
+/// let key = [7; 16];
+/// assert_eq!(xxh3_128_of(&key, 0), xxh3_128(&key, 0));
+/// ```
 #[inline]
 pub fn xxh3_128_of<const N: usize>(key: &[u8; N], seed: u64) -> Hash128 {
     body_128(key, seed)

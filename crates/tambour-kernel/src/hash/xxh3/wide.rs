@@ -1,7 +1,7 @@
 //! The loop over stripes with AVX-512: all eight lanes in one register.
 
 use super::SECRET_BYTES;
-use super::long::{BLOCK_STRIPES, Long, P32_1, START, STRIPE, piece};
+use super::stripe::{BLOCK_STRIPES, Long, P32_1, START, STRIPE, piece};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
     __m512i, _mm512_add_epi64, _mm512_mul_epu32, _mm512_mullo_epi64, _mm512_set1_epi64,

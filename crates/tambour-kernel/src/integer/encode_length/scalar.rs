@@ -8,6 +8,13 @@ pub(super) const DECODE: Variant<Decode<u32>> =
     Variant { name: "scalar", isa: Isa::Scalar, run: decode };
 
 /// Writes a value to the front of `target`; the number of bytes.
+///
+/// ```
+/// use tambour_kernel::integer::encode_length;
+/// let mut bytes = [0; encode_length::BYTES_MAX];
+/// let length = encode_length::write(1000, &mut bytes);
+/// assert_eq!(encode_length::read::<u64>(&bytes[..length], 0), Ok((1000, length)));
+/// ```
 #[inline]
 pub fn write(value: u64, target: &mut [u8; BYTES_MAX]) -> usize {
     let Some(mut rest) = value.checked_sub(u64::from(ESCAPE)) else {
@@ -26,6 +33,19 @@ pub fn write(value: u64, target: &mut [u8; BYTES_MAX]) -> usize {
 }
 
 /// Encodes all values; the number of bytes, or `None` when the target is too short.
+///
+/// ```
+/// use tambour_kernel::integer::encode_length;
+/// let mut bytes = [0; 8];
+/// let length = encode_length::encode(&[7, 254], &mut bytes).ok_or("no room")?;
+/// assert_eq!(bytes[..length], [7, 254]);
+/// assert_eq!(encode_length::encode(&[1_000_000], &mut [0; 1]), None);
+///
+/// let mut values = [0; 2];
+/// encode_length::decode(&bytes[..length], &mut values)?;
+/// assert_eq!(values, [7, 254]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encode(source: &[u32], target: &mut [u8]) -> Option<usize> {
     let mut at = 0;
     for &value in source {

@@ -167,6 +167,18 @@ pub const fn bound<T: Word>(values: usize) -> usize {
 const FEW: usize = 16;
 
 /// Encodes with the best variant of this CPU; the number of bytes, or `None` when the target is too short.
+///
+/// ```
+/// use tambour_kernel::integer::leb128::{self, Form};
+/// let mut bytes = [0; 16];
+/// let length = leb128::encode(&[1_u32, 300], &mut bytes).ok_or("no room")?;
+/// assert_eq!(bytes[..length], [0x01, 0xac, 0x02]);
+///
+/// let mut values = [0_u32; 2];
+/// let taken = leb128::decode(&bytes[..length], &mut values, Form::Minimal)?;
+/// assert_eq!((taken, values), (3, [1, 300]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[inline]
 pub fn encode<T: Word>(source: &[T], target: &mut [u8]) -> Option<usize> {
     if source.len() < FEW {

@@ -16,6 +16,12 @@ pub(super) const DECODE_U64: Variant<Decode<u64>> =
 const CONTINUE: u64 = 0x8080_8080_8080_8080;
 
 /// Reads the value that starts at `at`; the value and the position after it.
+///
+/// ```
+/// use tambour_kernel::integer::{Malformed, leb128::{self, Form}};
+/// assert_eq!(leb128::read::<u32>(&[0x07, 0xac, 0x02], 1, Form::Minimal), Ok((300, 3)));
+/// assert_eq!(leb128::read::<u32>(&[0x80], 0, Form::Minimal), Err(Malformed::Truncated { at: 1 }));
+/// ```
 #[inline]
 pub fn read<T: Word>(source: &[u8], at: usize, form: Form) -> Result<(T, usize), Malformed> {
     let bytes = source.get(at..).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The engine with AVX2: eight values are a byte shuffle in each half of a register, a shift per lane and a mask.
 
-use super::patched::{self, Packed};
-use super::{Decode, HIGHS, Malformed, SLACK, bits, plain};
+use super::header::{self, Packed};
+use super::{Decode, HIGHS, Malformed, SLACK, bits, patched, plain};
 use crate::integer::memory::{load, store};
 use crate::integer::stream_vbyte::ssse3;
 use crate::variant::{Isa, Variant};
@@ -175,7 +175,7 @@ static SPREAD: [[i8; 8]; 256] = {
 fn unpack_marked<const SUMS: bool, const WIDE: bool>(
     packed: Packed<'_>,
     highs: &[u32; HIGHS],
-    target: &mut [u32; patched::BLOCK],
+    target: &mut [u32; header::BLOCK],
     before: u32,
 ) -> u32 {
     let Packed { source, at, width, bitmap } = packed;
@@ -206,13 +206,7 @@ fn unpack_marked<const SUMS: bool, const WIDE: bool>(
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn raise(
-    source: &[u8],
-    data: usize,
-    header: patched::Header,
-    first: usize,
-    target: &mut [u32; 16],
-) {
+fn raise(source: &[u8], data: usize, header: header::Header, first: usize, target: &mut [u32; 16]) {
     let places = Places::new(header.high_width);
     let at = data + 2 * places.stride * (first / 16);
     assert!(at + SLACK <= source.len(), "bytes after the upper parts");
@@ -251,7 +245,7 @@ fn add_up(target: &mut [u32], before: u32) -> u32 {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mut [u32; HIGHS]) {
-    assert!(count <= patched::BLOCK, "values of one block");
+    assert!(count <= header::BLOCK, "values of one block");
     let one = _mm_set1_epi32(1);
     for four in 0..count.div_ceil(4) {
         assert!(data + 16 <= source.len(), "bytes after the data");

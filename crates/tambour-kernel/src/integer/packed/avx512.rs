@@ -1,7 +1,7 @@
 //! The engine with AVX-512: sixteen values are a byte permutation, a shift per lane and a mask.
 
-use super::patched::{self, Packed};
-use super::{Decode, HIGHS, Malformed, SLACK, bits, plain};
+use super::header::{self, Packed};
+use super::{Decode, HIGHS, Malformed, SLACK, bits, patched, plain};
 use crate::integer::memory::{load, store};
 use crate::integer::stream_vbyte::OneToFour;
 use crate::integer::stream_vbyte::avx512::{expand, present};
@@ -154,7 +154,7 @@ fn first_lane(values: __m512i) -> u32 {
 fn unpack_marked<const SUMS: bool, const WIDE: bool>(
     packed: Packed<'_>,
     highs: &[u32; HIGHS],
-    target: &mut [u32; patched::BLOCK],
+    target: &mut [u32; header::BLOCK],
     before: u32,
 ) -> u32 {
     let Packed { source, at, width, bitmap } = packed;
@@ -182,13 +182,7 @@ fn unpack_marked<const SUMS: bool, const WIDE: bool>(
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi2")]
-fn raise(
-    source: &[u8],
-    data: usize,
-    header: patched::Header,
-    first: usize,
-    target: &mut [u32; 16],
-) {
+fn raise(source: &[u8], data: usize, header: header::Header, first: usize, target: &mut [u32; 16]) {
     let places = Places::new(header.high_width);
     let at = data + places.stride * (first / 16);
     assert!(at + SLACK <= source.len(), "bytes after the upper parts");
@@ -224,7 +218,7 @@ fn add_up(target: &mut [u32], before: u32) -> u32 {
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2,popcnt")]
 fn highs(source: &[u8], codes: usize, mut data: usize, count: usize, target: &mut [u32; HIGHS]) {
     // The two facts that the blocks below rest on.
-    assert!(count <= patched::BLOCK && codes <= data, "codes of one block, and data after them");
+    assert!(count <= header::BLOCK && codes <= data, "codes of one block, and data after them");
     let one = _mm512_set1_epi32(1);
     // Pairs of groups, so that the number of turns is nearly always the same for blocks that are alike.
     for sixteen in 0..2 * count.div_ceil(32) {

@@ -1,6 +1,6 @@
 //! Choosing widths and exceptions, and packing.
 
-use super::patched::{self, Kind};
+use super::header::{self, Kind};
 use super::{Layout, Series, bits, plain};
 use crate::integer::stream_vbyte;
 
@@ -13,10 +13,10 @@ pub(super) fn encode(
 ) -> Option<usize> {
     let block_values = match layout {
         Layout::Plain => plain::BLOCK,
-        Layout::Patched | Layout::Listed => patched::BLOCK,
+        Layout::Patched | Layout::Listed => header::BLOCK,
     };
     let (mut at, mut before) = (0, 0);
-    let mut room = [0; patched::BLOCK];
+    let mut room = [0; header::BLOCK];
     for block in source.chunks(block_values) {
         let block = match series {
             Series::Values => block,
@@ -114,7 +114,7 @@ fn patched_block(block: &[u32], target: &mut [u8], mut at: usize, bitmap: bool) 
     if kind == Kind::None {
         return Some(at);
     }
-    let (mut places, mut highs, mut found) = ([0; patched::BLOCK], [0; patched::BLOCK], 0);
+    let (mut places, mut highs, mut found) = ([0; header::BLOCK], [0; header::BLOCK], 0);
     for (place, value) in block.iter().enumerate() {
         if value >> width != 0 {
             places[found] = place as u8;
@@ -124,7 +124,7 @@ fn patched_block(block: &[u32], target: &mut [u8], mut at: usize, bitmap: bool) 
     }
     let (places, highs) = (&places[..found], &highs[..found]);
     if kind == Kind::Bitmap {
-        let mut bitmap = [0; patched::BLOCK / 8];
+        let mut bitmap = [0; header::BLOCK / 8];
         for &place in places {
             bitmap[usize::from(place / 8)] |= 1 << (place % 8);
         }

@@ -49,9 +49,9 @@ macro_rules! engine {
             #[inline(always)]
             fn unpack_marked<const SUMS: bool>(
                 self,
-                packed: super::patched::Packed<'_>,
+                packed: super::header::Packed<'_>,
                 highs: &[u32; super::HIGHS],
-                target: &mut [u32; super::patched::BLOCK],
+                target: &mut [u32; super::header::BLOCK],
                 before: u32,
             ) -> u32 {
                 if packed.width <= super::NARROW_MAX {
@@ -68,7 +68,7 @@ macro_rules! engine {
                 self,
                 source: &[u8],
                 data: usize,
-                header: super::patched::Header,
+                header: super::header::Header,
                 first: usize,
                 target: &mut [u32; 16],
             ) {
@@ -100,6 +100,7 @@ macro_rules! engine {
 
 mod bits;
 mod encode;
+mod header;
 mod patched;
 mod plain;
 mod scalar;
@@ -110,7 +111,8 @@ mod avx2;
 mod avx512;
 
 use super::{Decode, Malformed};
-use crate::variant::Variants;
+use crate::variant::{Isa, Variant, Variants};
+use scalar::Scalar;
 
 /// How blocks hold values of different sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +160,11 @@ pub static PLAIN_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
     avx512::PLAIN,
     #[cfg(target_arch = "x86_64")]
     avx2::PLAIN,
-    scalar::PLAIN,
+    Variant {
+        name: "scalar",
+        isa: Isa::Scalar,
+        run: |source, target| plain::decode::<_, false>(Scalar, source, target),
+    },
 ]);
 
 /// The decoders of plain blocks of differences, best first.
@@ -167,7 +173,11 @@ pub static PLAIN_SUM_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
     avx512::PLAIN_SUM,
     #[cfg(target_arch = "x86_64")]
     avx2::PLAIN_SUM,
-    scalar::PLAIN_SUM,
+    Variant {
+        name: "scalar",
+        isa: Isa::Scalar,
+        run: |source, target| plain::decode::<_, true>(Scalar, source, target),
+    },
 ]);
 
 /// The decoders of patched blocks of values, best first.
@@ -176,7 +186,11 @@ pub static PATCHED_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
     avx512::PATCHED,
     #[cfg(target_arch = "x86_64")]
     avx2::PATCHED,
-    scalar::PATCHED,
+    Variant {
+        name: "scalar",
+        isa: Isa::Scalar,
+        run: |source, target| patched::decode::<_, false>(Scalar, source, target),
+    },
 ]);
 
 /// The decoders of patched blocks of differences, best first.
@@ -185,7 +199,11 @@ pub static PATCHED_SUM_VARIANTS: Variants<Decode<u32>> = Variants::new(&[
     avx512::PATCHED_SUM,
     #[cfg(target_arch = "x86_64")]
     avx2::PATCHED_SUM,
-    scalar::PATCHED_SUM,
+    Variant {
+        name: "scalar",
+        isa: Isa::Scalar,
+        run: |source, target| patched::decode::<_, true>(Scalar, source, target),
+    },
 ]);
 
 /// Most bytes that `values` values take, in any layout.
@@ -194,6 +212,20 @@ pub const fn bound(values: usize) -> usize {
 }
 
 /// Encodes; the number of bytes, or `None` when the target is too short.
+///
+/// ```
+/// use tambour_kernel::integer::packed::{self, Layout, Series};
+/// let positions: Vec<u32> = (0..1000).map(|i| 3 * i).collect();
+/// let mut bytes = vec![0; packed::bound(positions.len())];
+/// let length = packed::encode(&positions, &mut bytes, Layout::Plain, Series::Differences)
+///     .ok_or("no room")?;
+/// assert!(length < 4 * positions.len() / 10, "differences of 3 need two bits");
+///
+/// let mut decoded = vec![0; positions.len()];
+/// packed::decode(&bytes[..length], &mut decoded, Layout::Plain, Series::Differences)?;
+/// assert_eq!(decoded, positions);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encode(source: &[u32], target: &mut [u8], layout: Layout, series: Series) -> Option<usize> {
     encode::encode(source, target, layout, series)
 }
@@ -232,9 +264,9 @@ trait Engine: Copy {
     /// The same for a block whose `bitmap` marks values to which the next of `highs` is added above the width.
     fn unpack_marked<const SUMS: bool>(
         self,
-        packed: patched::Packed<'_>,
+        packed: header::Packed<'_>,
         highs: &[u32; HIGHS],
-        target: &mut [u32; patched::BLOCK],
+        target: &mut [u32; header::BLOCK],
         before: u32,
     ) -> u32;
 
@@ -244,7 +276,7 @@ trait Engine: Copy {
         self,
         source: &[u8],
         data: usize,
-        header: patched::Header,
+        header: header::Header,
         first: usize,
         target: &mut [u32; 16],
     );

@@ -1,31 +1,9 @@
 //! The engine in safe Rust: the fallback everywhere, and what the fast one is compared with.
 
-use super::patched::{self, Packed};
-use super::{Decode, Engine, HIGHS, bits, plain};
+use super::header::{BLOCK, Header, Packed};
+use super::{Engine, HIGHS, bits};
 use crate::integer::stream_vbyte::OneToFour;
 use crate::integer::stream_vbyte::scalar::{Progress, decode_from};
-use crate::variant::{Isa, Variant};
-
-pub(super) const PLAIN: Variant<Decode<u32>> = Variant {
-    name: "scalar",
-    isa: Isa::Scalar,
-    run: |source, target| plain::decode::<_, false>(Scalar, source, target),
-};
-pub(super) const PLAIN_SUM: Variant<Decode<u32>> = Variant {
-    name: "scalar",
-    isa: Isa::Scalar,
-    run: |source, target| plain::decode::<_, true>(Scalar, source, target),
-};
-pub(super) const PATCHED: Variant<Decode<u32>> = Variant {
-    name: "scalar",
-    isa: Isa::Scalar,
-    run: |source, target| patched::decode::<_, false>(Scalar, source, target),
-};
-pub(super) const PATCHED_SUM: Variant<Decode<u32>> = Variant {
-    name: "scalar",
-    isa: Isa::Scalar,
-    run: |source, target| patched::decode::<_, true>(Scalar, source, target),
-};
 
 /// No instruction set needed.
 #[derive(Clone, Copy)]
@@ -50,7 +28,7 @@ impl Engine for Scalar {
         self,
         packed: Packed<'_>,
         highs: &[u32; HIGHS],
-        target: &mut [u32; patched::BLOCK],
+        target: &mut [u32; BLOCK],
         before: u32,
     ) -> u32 {
         let Packed { source, at, width, bitmap } = packed;
@@ -69,7 +47,7 @@ impl Engine for Scalar {
         self,
         source: &[u8],
         data: usize,
-        header: patched::Header,
+        header: Header,
         first: usize,
         target: &mut [u32; 16],
     ) {

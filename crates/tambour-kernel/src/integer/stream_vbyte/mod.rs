@@ -94,6 +94,19 @@ pub const fn bound(values: usize) -> usize {
 }
 
 /// Encodes with the best variant of this CPU; the number of bytes, or `None` when the target is too short.
+///
+/// ```
+/// use tambour_kernel::integer::stream_vbyte::{self, Lengths};
+/// let values = [1, 300, 70_000, 5];
+/// let mut bytes = [0; stream_vbyte::bound(4)];
+/// let length = stream_vbyte::encode(&values, &mut bytes, Lengths::OneToFour).ok_or("no room")?;
+/// assert_eq!(length, 1 + (1 + 2 + 3 + 1), "a control byte, then the values");
+///
+/// let mut decoded = [0; 4];
+/// stream_vbyte::decode(&bytes[..length], &mut decoded, Lengths::OneToFour)?;
+/// assert_eq!(decoded, values);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encode(source: &[u32], target: &mut [u8], lengths: Lengths) -> Option<usize> {
     lengths.encoders().best().encode(source, target)
 }

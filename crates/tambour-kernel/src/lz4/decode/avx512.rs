@@ -1,12 +1,12 @@
 //! The lean loop with AVX-512 VBMI: patterns of 64 bytes for long runs, and the loops that need a permute of 64 bytes.
 
+use super::Decode;
 use super::lane::Lane;
 use super::machine::{Fill, Machine, Sequence, entries};
 use super::plain::{Lean8, Lean16, Skip8, Style};
 use super::tables::{PERIODS, PERIODS_16, STRIDES_64};
-use super::{Decode, history};
 use crate::copy::load;
-use crate::variant::{Isa, Variant};
+use crate::variant::Variant;
 use core::arch::x86_64::{
     __m128i, __m256i, __m512i, _bzhi_u64, _mm_cvtsi64_si128, _mm_shuffle_epi8,
     _mm512_mask_storeu_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi64,
@@ -15,33 +15,22 @@ use core::arch::x86_64::{
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-avx512");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-avx512");
 pub(super) const PERMUTE64: Variant<Decode> = variant::<Permute64>("permute64-avx512");
-pub(super) const HISTORY64: Variant<Decode> = Variant {
-    name: "history64-avx512",
-    isa: Isa::Avx512,
-    run: Decode {
-        advance: advance_history,
-        advance_pair: advance_pair_history,
-        finish,
-        adapts: true,
-    },
-};
 pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-avx512");
 
 /// Proof of AVX-512 VBMI: made only in functions that cannot be called without.
 #[derive(Clone, Copy)]
 pub(super) struct Avx512(());
 
+impl Avx512 {
+    /// The proof, for who has the features.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+    pub(super) fn here() -> Self {
+        Self(())
+    }
+}
+
 entries!(Avx512, Avx512, "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2");
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
-fn advance_history(lane: &mut Lane<'_>, bytes: usize) {
-    history::advance(Avx512(()), lane, bytes);
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
-fn advance_pair_history(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
-    history::advance_pair(Avx512(()), a, b, bytes);
-}
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]

@@ -14,6 +14,14 @@ use crate::variant::Runnable;
 ///
 /// What lies after the sequence that fills the target is not looked at, so that the start of a block can be had without
 /// its end: a source may be cut there. Lengths of that sequence are still read whole.
+///
+/// ```
+/// use tambour_kernel::lz4::{DECODE_VARIANTS, decode_partial};
+/// let mut start = [0; 4];
+/// let written = decode_partial(DECODE_VARIANTS.best(), b"\xb0hello world", &mut start)?;
+/// assert_eq!((written, &start), (4, b"hell"));
+/// # Ok::<(), tambour_kernel::lz4::Malformed>(())
+/// ```
 pub fn decode_partial(
     variant: Runnable<Decode>,
     source: &[u8],
@@ -26,6 +34,20 @@ pub fn decode_partial(
 /// directly before the target. Of a dictionary longer than 64 KiB, matches reach the end only.
 ///
 /// Offsets in errors count from the start of the target: `written` does not include the dictionary.
+///
+/// ```
+/// use tambour_kernel::lz4::{self, Encoder, Level};
+/// let (dictionary, message) = (b"GET /index.html HTTP/1.1", b"GET /index.html HTTP/1.0");
+/// let mut encoded = [0; lz4::bound(24)];
+/// let mut encoder = Encoder::new(Level::High(9));
+/// let length = encoder.encode_with_dictionary(dictionary, message, &mut encoded).ok_or("no room")?;
+/// assert!(length < message.len());
+///
+/// let (mut decoded, variant) = ([0; 24], lz4::DECODE_VARIANTS.best());
+/// lz4::decode_with_dictionary(variant, dictionary, &encoded[..length], &mut decoded)?;
+/// assert_eq!(&decoded, message);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn decode_with_dictionary(
     variant: Runnable<Decode>,
     dictionary: &[u8],
@@ -41,6 +63,15 @@ pub fn decode_with_dictionary(
 ///
 /// # Panics
 /// If `start` lies past the end of the buffer.
+///
+/// ```
+/// use tambour_kernel::lz4::{DECODE_VARIANTS, decode_behind};
+/// // One literal, four bytes at offset 6, then five literals.
+/// let mut buffer = *b"hello ..........";
+/// decode_behind(DECODE_VARIANTS.best(), b"\x10!\x07\0\x50again", &mut buffer, 6)?;
+/// assert_eq!(&buffer, b"hello !hellagain");
+/// # Ok::<(), tambour_kernel::lz4::Malformed>(())
+/// ```
 pub fn decode_behind(
     variant: Runnable<Decode>,
     source: &[u8],

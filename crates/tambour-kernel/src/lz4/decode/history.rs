@@ -5,14 +5,15 @@
 //! load, which is what costs elsewhere when offsets are small. Far offsets are dearer here than in the lean loop: there is
 //! more to do per sequence.
 
-use super::Lane;
-use super::avx512::Avx512;
+use super::Decode;
+use super::avx512::{Avx512, finish};
 use super::careful::extended;
-use super::lane::Place;
+use super::lane::{Lane, Place};
 use super::machine::Machine;
 use super::tables::{HISTORY, IOTA, STRIDES_64};
 use crate::copy::{align, copy_inside, load, store};
 use crate::lz4::MATCH_MIN;
+use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
     __m128i, __m512i, _bzhi_u64, _mm512_castsi128_si512, _mm512_mask_add_epi8,
     _mm512_mask_loadu_epi8, _mm512_mask_mov_epi8, _mm512_maskz_loadu_epi8,
@@ -20,6 +21,22 @@ use core::arch::x86_64::{
 };
 use core::hint::cold_path;
 use core::{ptr, slice};
+
+pub(super) const HISTORY64: Variant<Decode> = Variant {
+    name: "history64-avx512",
+    isa: Isa::Avx512,
+    run: Decode { advance: enter, advance_pair: enter_pair, finish, adapts: true },
+};
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+fn enter(lane: &mut Lane<'_>, bytes: usize) {
+    advance(Avx512::here(), lane, bytes);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx2,bmi1,bmi2")]
+fn enter_pair(a: &mut Lane<'_>, b: &mut Lane<'_>, bytes: usize) {
+    advance_pair(Avx512::here(), a, b, bytes);
+}
 
 /// Bytes that the register remembers.
 const WIDTH: usize = 64;
@@ -45,7 +62,7 @@ struct Sequence {
 
 /// [`super::plain::advance`], remembering.
 #[inline(always)]
-pub(super) fn advance(machine: Avx512, lane: &mut Lane<'_>, bytes: usize) {
+fn advance(machine: Avx512, lane: &mut Lane<'_>, bytes: usize) {
     let mut state = Remembering::new(machine, lane.until(bytes));
     if state.lane.is_open() {
         align();
@@ -57,12 +74,7 @@ pub(super) fn advance(machine: Avx512, lane: &mut Lane<'_>, bytes: usize) {
 
 /// [`super::plain::advance_pair`], remembering.
 #[inline(always)]
-pub(super) fn advance_pair(
-    machine: Avx512,
-    first: &mut Lane<'_>,
-    second: &mut Lane<'_>,
-    bytes: usize,
-) {
+fn advance_pair(machine: Avx512, first: &mut Lane<'_>, second: &mut Lane<'_>, bytes: usize) {
     let mut a = Remembering::new(machine, first.until(bytes));
     let mut b = Remembering::new(machine, second.until(bytes));
     if a.lane.is_open() && b.lane.is_open() {

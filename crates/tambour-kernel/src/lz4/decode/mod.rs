@@ -80,7 +80,7 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     avx512::PERMUTE64,
     #[cfg(target_arch = "x86_64")]
-    avx512::HISTORY64,
+    history::HISTORY64,
     #[cfg(target_arch = "x86_64")]
     avx512::SKIP8,
     #[cfg(target_arch = "x86_64")]
@@ -150,6 +150,15 @@ impl Runnable<Decode> {
     }
 
     /// Decodes blocks that do not depend on each other, two of them in turns at any time: faster than one after the other.
+    ///
+    /// ```
+    /// use tambour_kernel::lz4::{Block, DECODE_VARIANTS};
+    /// let (mut first, mut second) = ([0; 3], [0; 2]);
+    /// let mut blocks = [Block::new(b"\x30abc", &mut first), Block::new(b"\x30abc", &mut second)];
+    /// DECODE_VARIANTS.best().decode_batch(&mut blocks);
+    /// assert!(blocks[0].result.is_ok() && blocks[1].result.is_err(), "each says what became of it");
+    /// assert_eq!(&first, b"abc");
+    /// ```
     pub fn decode_batch(self, blocks: &mut [Block<'_>]) {
         let choice = Choice { variant: self, paired: true };
         batch(blocks.iter_mut(), self, |first, second| {

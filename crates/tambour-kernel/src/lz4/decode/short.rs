@@ -21,6 +21,16 @@ pub const SHORT_MARGIN: usize = 64;
 ///
 /// # Panics
 /// When less than [`SHORT_MARGIN`] bytes follow the block in `source`, or `start` in the buffer.
+///
+/// ```
+/// use tambour_kernel::lz4::{SHORT_MARGIN, decode_short};
+/// let mut source = [0; 4 + SHORT_MARGIN];
+/// source[..4].copy_from_slice(b"\x30abc");
+/// let mut buffer = [0; 16 + SHORT_MARGIN];
+/// let end = decode_short(&source, 4, &mut buffer, 0, 3)?;
+/// assert_eq!(&buffer[..end], b"abc");
+/// # Ok::<(), tambour_kernel::lz4::Malformed>(())
+/// ```
 #[inline]
 pub fn decode_short(
     source: &[u8],

@@ -28,11 +28,26 @@ use writer::Writer;
 pub const SOURCE_BYTES_MAX: usize = 0x7e00_0000;
 
 /// Room that the encoding of `length` bytes may need. An incompressible source grows by one byte in 255, and a little.
+///
+/// ```
+/// use tambour_kernel::lz4::{Encoder, Level, bound};
+/// let noise: Vec<u8> = (0..1000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+/// let mut target = vec![0; bound(noise.len())];
+/// assert!(Encoder::new(Level::default()).encode(&noise, &mut target).is_some());
+/// ```
 pub const fn bound(length: usize) -> usize {
     length + length / 255 + 16
 }
 
 /// How much work goes into a block.
+///
+/// ```
+/// use tambour_kernel::lz4::{Encoder, Level, bound};
+/// let text: Vec<u8> = (0..2000).flat_map(|i| format!("{} ", i * i % 977).into_bytes()).collect();
+/// let mut target = vec![0; bound(text.len())];
+/// let mut bytes = |level| Encoder::new(level).encode(&text, &mut target);
+/// assert!(bytes(Level::High(9)) < bytes(Level::Fast { acceleration: 1 }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// One look at each position, as `LZ4_compress_fast`: 1 is the default, every further step skips more.
@@ -191,6 +206,15 @@ impl Encoder {
     ///
     /// # Panics
     /// When `start` lies past the end of the buffer.
+    ///
+    /// ```
+    /// use tambour_kernel::lz4::{Encoder, Level};
+    /// let (text, mut target) = (b"the same words, the same words", [0; 32]);
+    /// let mut encoder = Encoder::new(Level::High(9));
+    /// let alone = encoder.encode(&text[15..], &mut target);
+    /// let after = encoder.encode_behind(text, 15, &mut target);
+    /// assert!(after.is_some() && after < alone);
+    /// ```
     pub fn encode_behind(
         &mut self,
         buffer: &[u8],

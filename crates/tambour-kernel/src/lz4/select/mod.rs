@@ -29,6 +29,16 @@ const RUN_RATIO: usize = 16;
 const COMPANY_BYTES_MAX: usize = 256 << 10;
 
 /// How a [`Selector`] chooses.
+///
+/// ```
+/// use tambour_kernel::lz4::{DECODE_VARIANTS, Policy, Selector, ticks};
+/// use tambour_kernel::variant::Isa;
+/// let fixed = Policy::Fixed(DECODE_VARIANTS.best_at_most(Isa::Scalar));
+/// let mut target = [0; 3];
+/// Selector::new(fixed, Isa::best(), ticks).decode(b"\x30abc", &mut target)?;
+/// assert_eq!(&target, b"abc");
+/// # Ok::<(), tambour_kernel::lz4::Malformed>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Policy {
@@ -163,6 +173,13 @@ impl Selector {
     }
 
     /// What was learned so far, variant by variant.
+    ///
+    /// ```
+    /// use tambour_kernel::lz4::{Policy, Selector, ticks};
+    /// use tambour_kernel::variant::Isa;
+    /// let selector = Selector::new(Policy::Adaptive, Isa::best(), ticks);
+    /// assert!(selector.learned().iter().all(|learned| learned.calls == 0), "nothing was decoded yet");
+    /// ```
     pub fn learned(&self) -> Vec<Learned> {
         match self.policy {
             Policy::Adaptive => self.singles.learned().chain(self.pairs.learned()).collect(),

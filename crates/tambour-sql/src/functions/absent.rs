@@ -1,0 +1,195 @@
+//! What stands where there is no value, in ClickHouse's way: `join_use_nulls = 0` gives rows without a partner the defaults of
+//! their types, `aggregate_functions_null_for_empty = 0` gives aggregates of no rows zeros, empty texts and NaN. Columns
+//! that may be NULL stay NULL, there as here.
+
+use super::aggregate::Summand;
+use super::default;
+use super::keep::Typed;
+use super::literal::bare_type;
+use crate::dialect::Switches;
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Column, DFSchema, JoinType, ScalarValue, exec_err, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::WindowFunctionDefinition;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable, Join, LogicalPlan, Projection, ReturnFieldArgs,
+    ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility, when,
+};
+use std::sync::Arc;
+
+/// The pass over a planned query.
+pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPlan> {
+    let (joins, aggregates) = (
+        switches.join_use_nulls == Some(false),
+        switches.aggregate_functions_null_for_empty == Some(false),
+    );
+    if !joins && !aggregates {
+        return Ok(plan);
+    }
+    let plan = plan.transform_up_with_subqueries(|plan| {
+        let plan = plan.recompute_schema()?;
+        let values = match &plan {
+            LogicalPlan::Join(join) if joins => partners(join)?,
+            LogicalPlan::Aggregate(node) if aggregates => {
+                let schema = node.input.schema();
+                let values = node.aggr_expr.iter().map(|expr| of_nothing(expr, schema));
+                at_the_end(&plan, values.collect::<Result<_>>()?)
+            }
+            LogicalPlan::Window(node) if aggregates => {
+                let schema = merge_schema(&plan.inputs());
+                let values = node.window_expr.iter().map(|expr| of_nothing(expr, &schema));
+                at_the_end(&plan, values.collect::<Result<_>>()?)
+            }
+            _ => Vec::new(),
+        };
+        if values.iter().all(Option::is_none) {
+            return Ok(Transformed::yes(plan));
+        }
+        with(plan, &values).map(Transformed::yes)
+    })?;
+    Ok(plan.data)
+}
+
+/// What stands for NULL in a column.
+#[derive(Clone, Debug)]
+struct Value {
+    literal: Expr,
+    field: Option<FieldRef>,
+}
+
+impl Value {
+    fn of(field: &FieldRef) -> Result<Self> {
+        Ok(Self { literal: default::literal(field)?, field: Some(Arc::clone(field)) })
+    }
+}
+
+/// The defaults of the columns of a join that are NULL only where there is no partner.
+fn partners(join: &Join) -> Result<Vec<Option<Value>>> {
+    let (left, right) = match join.join_type {
+        JoinType::Left => (false, true),
+        JoinType::Right => (true, false),
+        JoinType::Full => (true, true),
+        _ => return Ok(Vec::new()),
+    };
+    let sides = [(left, join.left.schema()), (right, join.right.schema())];
+    let fields = sides.into_iter().flat_map(|(is_missing, schema)| {
+        schema.fields().iter().map(move |field| (is_missing, field))
+    });
+    let value = |(is_missing, field): (bool, &FieldRef)| {
+        (is_missing && !field.is_nullable()).then(|| Value::of(field)).transpose()
+    };
+    fields.map(value).collect()
+}
+
+/// Values of the last columns of a node.
+fn at_the_end(plan: &LogicalPlan, values: Vec<Option<Value>>) -> Vec<Option<Value>> {
+    let before = plan.schema().fields().len().saturating_sub(values.len());
+    std::iter::repeat_n(None, before).chain(values).collect()
+}
+
+/// What an aggregate of no rows is; `None` where it is NULL for ClickHouse too, or never NULL.
+fn of_nothing(expr: &Expr, schema: &DFSchema) -> Result<Option<Value>> {
+    let (name, arguments) = match expr {
+        Expr::Alias(alias) => return of_nothing(&alias.expr, schema),
+        Expr::AggregateFunction(call) => (call.func.name(), &call.params.args),
+        Expr::WindowFunction(call) => match &call.fun {
+            WindowFunctionDefinition::AggregateUDF(function) => {
+                (function.name(), &call.params.args)
+            }
+            WindowFunctionDefinition::WindowUDF(_) => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let Some(first) = arguments.first() else { return Ok(None) };
+    // What is wrapped for the planner says nothing about NULLs.
+    let first = match first {
+        Expr::ScalarFunction(call) if call.name() == Summand::NAME => {
+            call.args.first().unwrap_or(first)
+        }
+        other => other,
+    };
+    let field = first.to_field(schema)?.1;
+    if field.is_nullable() || matches!(name, "count" | "array_agg" | "grouping") {
+        return Ok(None);
+    }
+    let result = expr.to_field(schema)?.1;
+    let plain =
+        |value: ScalarValue| Ok(Some(Value { literal: Expr::Literal(value, None), field: None }));
+    match (name, result.data_type()) {
+        ("min" | "max" | "any_value" | "first_value" | "last_value" | "nth_value", _) => {
+            Value::of(&field).map(Some)
+        }
+        ("sum" | "bit_or" | "bit_xor", data_type) => plain(ScalarValue::new_default(data_type)?),
+        ("bit_and", ArrowType::UInt64) => plain(ScalarValue::UInt64(Some(u64::MAX))),
+        ("quantileExact", data_type) if !data_type.is_floating() => Value::of(&field).map(Some),
+        (_, ArrowType::Float64) => plain(ScalarValue::Float64(Some(f64::NAN))),
+        (_, ArrowType::Float32) => plain(ScalarValue::Float32(Some(f32::NAN))),
+        (other, _) => plan_err!(
+            "aggregate_functions_null_for_empty = 0 does not cover {other}: what it gives for no rows is not known"
+        ),
+    }
+}
+
+/// A projection above a node that has values in the place of NULLs.
+fn with(plan: LogicalPlan, values: &[Option<Value>]) -> Result<LogicalPlan> {
+    let schema = Arc::clone(plan.schema());
+    let columns = schema.iter().enumerate().map(|(index, (qualifier, field))| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let Some(Some(value)) = values.get(index) else { return Ok(column) };
+        let chosen = when(column.clone().is_null(), value.literal.clone()).otherwise(column)?;
+        let named = value.field.as_ref().and_then(|field| bare_type(field));
+        let chosen = match named {
+            Some(data_type) => Typed::call(chosen, &data_type),
+            None => chosen,
+        };
+        Ok(chosen.alias_qualified(qualifier.cloned(), field.name()))
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
+}
+
+/// `defaultValueOfArgumentType(x)`: the default of the type of `x`, NULL if it may be NULL.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct DefaultOfType {
+    aliases: Vec<String>,
+    signature: Signature,
+}
+
+impl DefaultOfType {
+    pub(super) fn new() -> Self {
+        Self {
+            aliases: vec!["defaultvalueofargumenttype".to_owned()],
+            signature: Signature::any(1, Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for DefaultOfType {
+    fn name(&self) -> &'static str {
+        "defaultValueOfArgumentType"
+    }
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
+        plan_err!("the type is that of the argument")
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let [only] = args.arg_fields else {
+            return plan_err!("{} takes one argument", self.name());
+        };
+        let field = Field::new(self.name(), only.data_type().clone(), only.is_nullable());
+        Ok(Arc::new(field.with_metadata(only.metadata().clone())))
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [only] = args.arg_fields.as_slice() else {
+            return exec_err!("{} takes one argument", self.name());
+        };
+        Ok(ColumnarValue::Scalar(default::scalar(only)?))
+    }
+}

@@ -1,0 +1,166 @@
+//! Tables of a directory of tables (`SessionOptions::database`): CREATE TABLE, DROP TABLE, RENAME TABLE.
+
+use super::insert::{Source, refused};
+use super::{READING, of_table, rows};
+use crate::SqlError;
+use crate::context::Session;
+use crate::{describe, dialect, system};
+use datafusion::common::TableReference;
+use datafusion::error::DataFusionError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+use tambour_table::Table;
+use tambour_table::catalog;
+use tambour_table::insert::{Existing, Insert, InsertOptions};
+use tambour_table::schema::{ColumnDefinition, Creation};
+
+impl Session {
+    /// Opens the tables of the directory that is this session's database.
+    pub fn register_database(&self) -> Result<(), SqlError> {
+        let Some(database) = &self.database else { return Ok(()) };
+        let name = database.display().to_string();
+        let storage = tambour_storage::disk();
+        if self.write {
+            catalog::sweep(&storage, database).map_err(of_table(&name))?;
+        }
+        for path in catalog::tables_in(&storage, database).map_err(of_table(&name))? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let table = Table::open_on(&storage, &path).map_err(of_table(&name))?;
+            self.register_as(&name, Arc::new(table))?;
+        }
+        Ok(())
+    }
+
+    /// CREATE TABLE, with the rows of a query if it has one.
+    pub(crate) async fn create_table(&self, text: &str) -> Result<String, SqlError> {
+        const CLAUSE: &str = "CREATE TABLE";
+        let database = self.changeable(CLAUSE)?.to_owned();
+        let Creation { mut definition, is_optional, query } =
+            Creation::parse(text).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let name = definition.name.clone();
+        check_database(definition.database.take().as_deref(), &name)?;
+        if let Some(engine) = &definition.clauses.engine {
+            return Err(refused(
+                format!("{CLAUSE} with ENGINE = {engine}"),
+                "rows are not merged as it means; use MergeTree",
+            ));
+        }
+        if self.has_table(&name)? {
+            if is_optional {
+                return Ok(format!("table {name} is there already"));
+            }
+            return Err(SqlError::Duplicate { name });
+        }
+        let mut source = match query {
+            None => None,
+            Some(query) => {
+                let prepared = dialect::prepare_for(query, &self.catalog())?;
+                let execution = self.planned(prepared, query).await?.execute().await?;
+                Some(Source::Query(Box::new(execution)))
+            }
+        };
+        if let (true, Some(Source::Query(execution))) = (definition.columns.is_empty(), &source) {
+            definition.columns = describe::stored_columns(&execution.stream.schema())?
+                .into_iter()
+                .map(|column| ColumnDefinition::new(column.name, column.data_type))
+                .collect();
+        }
+        definition.check().map_err(of_table(&name))?;
+        let path = catalog::place_of(&database, &name).map_err(of_table(&name))?;
+        let storage = tambour_storage::disk();
+        let options = InsertOptions { existing: Existing::Refuse, ..self.insert_options() };
+        let given = definition.plain_columns();
+        if let Some(source) = &source
+            && source.width() != given.len()
+        {
+            return Err(refused(
+                format!("{} values into {} columns", source.width(), given.len()),
+                "each column needs a value",
+            ));
+        }
+        let insert = Insert::begin(&storage, &path, &definition, options);
+        let insert = insert.map_err(of_table(&name))?;
+        let written = match &mut source {
+            None => insert.commit().map_err(of_table(&name))?,
+            Some(source) => {
+                Self::store(&name, insert, &path, (&definition, &given), source).await?
+            }
+        };
+        let table = Table::open_on(&storage, &path).map_err(of_table(&name))?;
+        self.register_as(&name, Arc::new(table))?;
+        Ok(match source {
+            None => format!("table {name} created"),
+            Some(_) => format!("table {name} created, {} inserted", rows(written.rows)),
+        })
+    }
+
+    pub(super) fn drop_table(&self, name: &str, is_optional: bool) -> Result<String, SqlError> {
+        let database = self.changeable("DROP TABLE")?.to_owned();
+        if is_optional && !self.has_table(name)? {
+            return Ok(format!("there is no table {name}"));
+        }
+        let table = self.owned(&database, name)?;
+        catalog::drop_table(table.storage(), table.path()).map_err(of_table(name))?;
+        self.forget(name)?;
+        Ok(format!("table {name} removed, with {}", rows(table.rows())))
+    }
+
+    pub(super) fn rename_table(&self, name: &str, to: &str) -> Result<String, SqlError> {
+        let database = self.changeable("RENAME TABLE")?.to_owned();
+        let table = self.owned(&database, name)?;
+        if self.has_table(to)? {
+            return Err(SqlError::Duplicate { name: to.to_owned() });
+        }
+        let path = catalog::place_of(&database, to).map_err(of_table(to))?;
+        let renamed = catalog::rename_table(table.storage(), table.path(), &path, to);
+        renamed.map_err(of_table(name))?;
+        self.forget(name)?;
+        let table = Table::open_on(table.storage(), &path).map_err(of_table(to))?;
+        self.register_as(to, Arc::new(table))?;
+        Ok(format!("table {name} is {to} now"))
+    }
+
+    /// The directory of tables, if tables may be made and removed in it.
+    fn changeable(&self, clause: &str) -> Result<&Path, SqlError> {
+        if !self.write {
+            return Err(refused(clause, READING));
+        }
+        let missing = || refused(clause, "name a directory of tables with --database");
+        self.database.as_deref().ok_or_else(missing)
+    }
+
+    /// A table of the directory of tables; others are not ours to remove or rename.
+    fn owned(&self, database: &Path, name: &str) -> Result<Arc<Table>, SqlError> {
+        let table = self.writable(name)?;
+        let wanted: PathBuf = catalog::place_of(database, name).map_err(of_table(name))?;
+        if table.path() == wanted {
+            return Ok(table);
+        }
+        Err(refused(
+            format!("a change of the table {name:?}"),
+            format!("it is in {}, not in the database", table.path().display()),
+        ))
+    }
+
+    /// True of tables, views and records alike.
+    fn has_table(&self, name: &str) -> Result<bool, SqlError> {
+        Ok(self.context().table_exist(TableReference::bare(name))?)
+    }
+
+    fn forget(&self, name: &str) -> Result<(), SqlError> {
+        self.context().deregister_table(TableReference::bare(name))?;
+        let mut registered = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        registered.retain(|(other, _)| other != name);
+        Ok(())
+    }
+}
+
+fn check_database(database: Option<&str>, table: &str) -> Result<(), SqlError> {
+    match database {
+        None | Some(system::DATABASE) => Ok(()),
+        Some(other) => Err(refused(
+            format!("CREATE TABLE {other}.{table}"),
+            "only tables of the database default",
+        )),
+    }
+}
