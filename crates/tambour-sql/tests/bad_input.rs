@@ -129,6 +129,7 @@ mod tests {
     }
 
     fn hex(text: &str) -> String {
-        text.bytes().map(|byte| format!("{byte:02x}")).collect()
+        let digits: Vec<String> = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+        digits.concat()
     }
 }
