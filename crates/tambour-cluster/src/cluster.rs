@@ -62,13 +62,7 @@ impl Cluster {
         addresses: &[String],
         options: &ClusterOptions,
     ) -> Result<Self, ClusterError> {
-        let token = match options.token.as_deref().map(Token::new) {
-            Some(None) => {
-                let problem = "the token is empty or has other than printable ASCII".to_owned();
-                return Err(ClusterError::Workers { problem });
-            }
-            token => token.flatten(),
-        };
+        let token = Token::given(options.token.as_deref())?;
         let urls = Workers(Arc::new(urls_of(addresses)?));
         let cluster = Self { urls, token, rows_min: options.rows_min };
         cluster.workers().await?;
@@ -119,7 +113,7 @@ impl Cluster {
         if let Some(config) = builder.config() {
             // Each is evaluated ahead, so the engine meets none.
             config.options_mut().optimizer.enable_physical_uncorrelated_scalar_subquery = true;
-            // Both are settings that there are.
+            // Only an engine without this setting answers with an error.
             let _ = config.set_distributed_children_isolator_unions(false);
         }
         if let Some(engine) = builder.query_planner().take() {

@@ -1,5 +1,6 @@
 //! What is said between coordinator and workers beside plans: versions, headers, settings.
 
+use crate::error::ClusterError;
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err, exec_err};
 use datafusion::config::{ConfigExtension, ConfigOptions, ExtensionOptions};
 use datafusion::prelude::SessionConfig;
@@ -53,6 +54,11 @@ impl Token {
         let text = text.trim();
         let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         is_plain.then(|| Self(text.to_owned()))
+    }
+    /// The token that was given, if one was.
+    pub(crate) fn given(text: Option<&str>) -> Result<Option<Self>, ClusterError> {
+        let problem = "the token is empty or has other than printable ASCII".to_owned();
+        text.map(|text| Self::new(text).ok_or(ClusterError::Workers { problem })).transpose()
     }
     /// True for the same token; the time does not tell how much of it was right.
     fn is(&self, other: &[u8]) -> bool {

@@ -70,13 +70,7 @@ pub(crate) async fn serve_with(
 ) -> Result<Served, ClusterError> {
     let root_error = |cause| ClusterError::Root { root: options.root.display().to_string(), cause };
     let tables = Arc::new(Tables::below(&options.root).map_err(root_error)?);
-    let token = match options.token.as_deref().map(Token::new) {
-        Some(None) => {
-            let problem = "the token is empty or has other than printable ASCII".to_owned();
-            return Err(ClusterError::Workers { problem });
-        }
-        token => token.flatten(),
-    };
+    let token = Token::given(options.token.as_deref())?;
     let listen_error = |cause| ClusterError::Listen { address: options.listen.clone(), cause };
     let listener = tokio::net::TcpListener::bind(&options.listen).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;

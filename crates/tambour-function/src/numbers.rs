@@ -58,7 +58,7 @@ impl Numbers {
         }
     }
 
-    /// Maps every number, cut to an integer; `None` and floats that are no numbers are an error that names the row.
+    /// Maps every number, cut to an integer; `None` and floats that are not numbers are an error that names the row.
     pub(super) fn map<T: ArrowPrimitiveType>(
         self,
         call: &Call,

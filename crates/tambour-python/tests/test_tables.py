@@ -414,7 +414,7 @@ from chdb.session import Session
 
 session = Session(sys.argv[1])
 session.query("CREATE DATABASE d ENGINE = Atomic")
-# The first column is no UTF-8.
+# The first column is not UTF-8.
 session.query("CREATE TABLE d.t (s String, n Int64) ENGINE = MergeTree ORDER BY n")
 session.query("INSERT INTO d.t SELECT unhex('ff00'), number FROM numbers(1000)")
 session.query("DELETE FROM d.t WHERE n % 3 = 0")

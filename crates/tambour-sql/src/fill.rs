@@ -1,5 +1,5 @@
 //! `ORDER BY … WITH FILL`: rows that are made up between those of a result. They come at equal distances from FROM or the first
-//! value on; rows that are there stay, on the grid or not. Columns before the filled one in the order begin the grid anew
+//! value on; rows stay, on the grid or not. Columns before the filled one in the order begin the grid anew
 //! where they change, and rows that are made up have their values; other columns have defaults, or with INTERPOLATE the
 //! value of the row before.
 

@@ -67,6 +67,8 @@ pub(super) struct FoundParts {
     pub covered: Vec<PartName>,
     /// What a .sql file says.
     pub definition: Option<TableDefinition>,
+    /// Why the statement that a server has for them could not be read.
+    pub unread: Option<TableError>,
 }
 
 /// Opens whatever is at `path`: a table with a sidecar, a directory of parts, or a single part.
@@ -93,6 +95,12 @@ fn open_parts(
     let opened = in_parallel(&names, |name| {
         open_part(storage, &path.join(name), granularity).map_err(TableError::part(path, name))
     })?;
+    if let Some(error) = found.unread
+        && opened.windows(2).any(|pair| pair[0].columns() != pair[1].columns())
+    {
+        // What a part lacks has a default that only the statement knows.
+        return Err(error);
+    }
     let mut table =
         assemble(storage, path, found.definition, names.into_iter().zip(opened).collect())?;
     if let Some(definition) = &mut table.definition
@@ -115,7 +123,7 @@ pub(super) fn open_defined(
     let (live, covered) = parts_of(storage, path)?;
     refuse_old_syntax(storage, path)?;
     let definition = Some(definition);
-    open_parts(storage, path, FoundParts { live, covered, definition })
+    open_parts(storage, path, FoundParts { live, covered, definition, unread: None })
 }
 
 /// True if there is a directory with the name of a part.
@@ -156,9 +164,9 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, Tab
     let (live, covered) = live_set(path, directories.map(|entry| entry.name.as_str()))?;
     let files = entries.iter().filter(|entry| entry.is_file);
     let beside = definition_beside(storage, path, files.map(|entry| entry.name.as_str()))?;
-    let definition = match beside {
+    let (definition, unread) = match beside {
         None => server_statement(storage, path)?,
-        beside => beside,
+        beside => (beside, None),
     };
     let looks_like_table = entries.iter().any(|entry| entry.name == "format_version.txt");
     if live.is_empty() && !(looks_like_table && definition.is_some()) {
@@ -166,7 +174,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, Tab
         return Err(TableError::NotATable { path: path.to_owned(), problem });
     }
     refuse_old_syntax(storage, path)?;
-    Ok(Found::Parts(Box::new(FoundParts { live, covered, definition })))
+    Ok(Found::Parts(Box::new(FoundParts { live, covered, definition, unread })))
 }
 
 /// Describes a directory of parts without a sidecar as the sidecar that it would have; covered parts become `removed`.
@@ -174,13 +182,15 @@ pub(super) fn adopt(
     storage: &Arc<dyn Storage>,
     path: &Path,
 ) -> Result<(Sidecar, Option<TableDefinition>), TableError> {
-    let found = match find(storage, path)? {
+    let mut found = match find(storage, path)? {
         Found::Parts(found) => found,
         Found::Part(_) => {
             let problem = "it is a single part";
             return Err(TableError::NotATable { path: path.to_owned(), problem });
         }
     };
+    // To change a table, all of its statement must be known.
+    found.unread.take().map_or(Ok(()), Err)?;
     let (live, covered) = (found.live.clone(), found.covered.clone());
     let stated = found.definition.as_ref().map(|it| it.order_by.clone()).unwrap_or_default();
     let table = open_parts(storage, path, *found)?;
@@ -460,14 +470,18 @@ pub(super) fn definition_beside<'a>(
     TableDefinition::parse(&text).map(Some)
 }
 
-/// The definition that the server has on whose disk the directory lies.
+/// The definition that the server has on whose disk the directory lies, or why its statement cannot be read: it may have
+/// clauses that are unknown here, such as a key of comparisons.
 fn server_statement(
     storage: &Arc<dyn Storage>,
     path: &Path,
-) -> Result<Option<TableDefinition>, TableError> {
+) -> Result<(Option<TableDefinition>, Option<TableError>), TableError> {
     let statement = super::server::statement_of(storage, path)?;
-    // Nobody wrote it for us: with clauses that are unknown here, the parts are read as they are without one.
-    Ok(statement.and_then(|statement| TableDefinition::parse(&statement).ok()))
+    Ok(match statement.as_deref().map(TableDefinition::parse) {
+        None => (None, None),
+        Some(Ok(definition)) => (Some(definition), None),
+        Some(Err(error)) => (None, Some(error)),
+    })
 }
 
 fn refuse_old_syntax(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), TableError> {

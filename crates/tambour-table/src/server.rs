@@ -42,9 +42,7 @@ pub struct ServerTable {
 impl ServerTable {
     /// Opens it; without parts it is an empty table.
     pub fn open(&self, storage: &Arc<dyn Storage>) -> Result<Table, TableError> {
-        // One with clauses that are unknown here: the parts are read as they are without it.
-        let definition = self.statement.as_deref().map(TableDefinition::parse);
-        let definition = definition.and_then(Result::ok);
+        let definition = self.statement.as_deref().map(TableDefinition::parse).transpose()?;
         let mut table = open::open_defined(storage, &self.path, definition)?;
         table.name.clone_from(&self.name);
         table.database = Some(self.database.clone());

@@ -119,7 +119,7 @@ impl PartFiles {
         Ok(())
     }
 
-    /// Forgets a `checksums.txt` that most of the small files that are there contradict: it is another part's. One that Tambour's own
+    /// Forgets a `checksums.txt` that most of the small files contradict, lost ones apart: it is another part's. One that Tambour's own
     /// note is about is this part's, whatever contradicts it. Files that are lost say nothing.
     pub(crate) fn doubt_sums(&mut self) {
         let Some(sums) = &self.sums else { return };

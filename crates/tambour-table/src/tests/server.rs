@@ -2,7 +2,9 @@
 
 use super::{STATEMENT, contents, definition, insert, options, read_part, rows};
 use crate::Table;
+use crate::schema::TableDefinition;
 use crate::server::{ServerTables, tables};
+use arrow_array::RecordBatch;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::Kind;
@@ -17,8 +19,7 @@ const DATABASE_UUID: &str = "046e93ee-1e78-4620-a112-3ba3ab60ae3e";
 fn parts_at(memory: &Memory, path: &str) -> Vec<Vec<u8>> {
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
     let definition = definition(STATEMENT);
-    let seeds: Vec<(u16, u32)> = (0..80).map(|at| (at % 2 * 40, u32::from(at))).collect();
-    let batch = rows(&definition, 0, &seeds);
+    let batch = rows_of(&definition);
     directories(memory, path);
     memory.remove_directory(Path::new(path)).unwrap();
     insert(&storage, Path::new(path), &definition, options(), std::slice::from_ref(&batch))
@@ -104,6 +105,40 @@ fn a_data_directory() {
     let path = format!("srv/store/21a/{TABLE_UUID}");
     let alone = Table::open_on(&dynamic(&memory), Path::new(&path)).unwrap();
     assert_eq!(alone.definition().unwrap().order_by.len(), 2);
+}
+
+#[test]
+fn a_statement_that_cannot_be_read_stands_aside_only_where_it_changes_nothing() {
+    let memory = Memory::new();
+    let storage = dynamic(&memory);
+    let unknown = statement(None).replace("toYYYYMM(d)", "(toYYYYMM(d), k > 7)");
+    put(&memory, "srv/metadata/shop/t.sql", &unknown);
+    let rows = parts_at(&memory, "srv/data/shop/t");
+    let path = Path::new("srv/data/shop/t");
+    let table = Table::open_on(&storage, path).unwrap();
+    assert!(table.definition().is_none());
+    let batches: Vec<_> = (0..table.parts().len()).flat_map(|at| read_part(&table, at)).collect();
+    assert_eq!(contents(&batches), rows);
+    // Among the tables of the server it is an error, and so is a change of it.
+    assert!(found(&memory, "srv").tables[0].open(&storage).is_err());
+    assert!(crate::open::adopt(&storage, path).is_err());
+
+    // What a part lacks has a default that only the statement knows.
+    let fewer = definition(&STATEMENT.replace(", id UInt64)", ")"));
+    let batch = rows_of(&fewer);
+    insert(&storage, Path::new("other"), &fewer, options(), &[batch]).unwrap();
+    let part = Table::open_on(&storage, Path::new("other")).unwrap().part_names()[0].clone();
+    let (partition, _) = part.split_once('_').unwrap();
+    let place = path.join(format!("{partition}_9_9_0"));
+    storage.rename(&Path::new("other").join(&part), &place).unwrap();
+    let error = Table::open_on(&storage, path).unwrap_err();
+    assert!(error.to_string().contains("expected `)`, found `>`"), "{error}");
+}
+
+/// A few rows of a definition.
+fn rows_of(definition: &TableDefinition) -> RecordBatch {
+    let seeds: Vec<(u16, u32)> = (0..80).map(|at| (at % 2 * 40, u32::from(at))).collect();
+    rows(definition, 0, &seeds)
 }
 
 #[test]
