@@ -30,8 +30,8 @@ impl Source {
             .into());
         };
         let schema = handed.schema()?;
-        // Readers are used up; tables and data frames are not. A relation of DuckDB is a query: it would run once more, its rows
-        // might be others, and DuckDB 2.0.0 was seen to crash when it is asked twice.
+        // Readers are used up; tables and data frames are not. A relation of DuckDB is a query: it would run once more, and its rows
+        // might be others.
         let is_reader = object.hasattr("read_next_batch")? || object.hasattr("__next__")?;
         let module: String = object.get_type().getattr("__module__")?.extract()?;
         let is_query =

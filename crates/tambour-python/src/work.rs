@@ -1,6 +1,7 @@
 //! Work that takes a while: without the interpreter's lock, and so that Ctrl-C ends it.
 
 use crate::failure::Failure;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -105,6 +106,46 @@ pub(crate) fn detached<T: Send>(
     work: impl FnOnce(&mut Watch) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
     Ok(py.detach(|| Watch::run(work))?)
+}
+
+/// Runs a callback that C calls. The thread may be one that called out of here with the interpreter's lock and whose callee
+/// let go of it, as DuckDB does: pyo3 counts what it took itself and would believe that the lock is still held. Here the lock
+/// is taken by Python's own account, and pyo3 told that it is gone while the work runs.
+pub(crate) fn called_back<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    // SAFETY: both may be called by any thread at any time.
+    let knows_python =
+        unsafe { ffi::Py_IsInitialized() != 0 && !ffi::PyGILState_GetThisThreadState().is_null() };
+    if !knows_python {
+        // pyo3 counts nothing here, so there is nothing to set right; and a lock that its holder gives back only after this
+        // thread is done must not be waited for.
+        return work();
+    }
+    let _locked = Locked::new();
+    let mut work = Some(work);
+    let done = Python::try_attach(|py| work.take().map(|work| py.detach(work))).flatten();
+    match (done, work) {
+        (Some(done), _) => done,
+        // The interpreter is on its way out: nobody attaches to it any more.
+        (None, Some(work)) => work(),
+        (None, None) => unreachable!("the work was taken and has no result"),
+    }
+}
+
+/// The interpreter's lock, by Python's own account.
+struct Locked(ffi::PyGILState_STATE);
+
+impl Locked {
+    fn new() -> Self {
+        // SAFETY: the interpreter is initialized, and the thread has a state in it.
+        Self(unsafe { ffi::PyGILState_Ensure() })
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // SAFETY: given back once, by the thread that took it, the last taken first.
+        unsafe { ffi::PyGILState_Release(self.0) };
+    }
 }
 
 /// Runs work over bytes of Python: without the interpreter's lock if nobody may write them. Bytes that another thread could

@@ -198,7 +198,7 @@ print("done")
 
 
 def test_duckdb(zoo, tmp_path):
-    # In a process of its own: duckdb 2.0.0 was seen to crash when a relation is asked for a second stream.
+    # In a process of its own: a fault at this border ends the interpreter.
     table = tambour.import_data(zoo.select(["i8", "text", "decimal", "list", "nullable"]), tmp_path / "zoo")
     words = [sys.executable, "-c", DUCKDB, table.path, str(tmp_path / "again")]
     told = subprocess.run(words, capture_output=True, text=True)

@@ -70,7 +70,7 @@ unsafe extern "C" fn get_schema(stream: *mut ArrowArrayStream, out: *mut ArrowSc
 
 unsafe extern "C" fn get_next(stream: *mut ArrowArrayStream, out: *mut ArrowArray) -> c_int {
     let Some(given) = given(stream) else { return EINVAL };
-    let array = match given.next() {
+    let array = match work::called_back(|| given.next()) {
         Ok(batch) => batch.map_or_else(ArrowArray::empty, export_batch),
         Err(error) => return given.fail(error),
     };
@@ -97,6 +97,8 @@ unsafe extern "C" fn release(stream: *mut ArrowArrayStream) {
     if given.process != std::process::id() {
         // Its threads are those of another process, which nobody can wait for here.
         Box::leak(given);
+    } else {
+        work::called_back(|| drop(given));
     }
 }
 
