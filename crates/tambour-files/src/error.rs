@@ -1,7 +1,5 @@
 //! Errors of interchange files: which file, which row and column, what was found there.
 
-use crate::build::NOT_NULLABLE;
-use crate::text::convert::MISSING;
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 use std::fmt;
@@ -9,6 +7,11 @@ use std::path::{Path, PathBuf};
 use tambour_codec::Kind;
 pub(crate) use tambour_function::value::Reject;
 use tambour_part::{PartError, Place};
+
+/// NULL in a column that has none.
+pub(crate) const NOT_NULLABLE: Reject = Reject::new("the type is not Nullable");
+/// No value at all for such a column.
+pub(crate) const MISSING: Reject = Reject::new("the key is missing, and the type is not Nullable");
 
 /// Where in a file a value stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,6 +30,7 @@
 
 mod build;
 mod columnar;
+mod compression;
 mod error;
 mod format;
 mod handed;

@@ -1,7 +1,7 @@
 //! Bytes of a text file or of standard input, decompressed on the way.
 
 use crate::FileError;
-use crate::format::Compression;
+use crate::compression::Compression;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

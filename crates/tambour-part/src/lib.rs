@@ -1,6 +1,7 @@
 //! `MergeTree` parts: rows ⇄ one immutable directory, in ClickHouse's own format.
 #![forbid(unsafe_code)]
 
+mod budget;
 pub mod choose;
 pub mod column;
 mod error;

@@ -18,8 +18,6 @@ use tambour_function::value::{address, number};
 use tambour_part::DataType;
 use tambour_part::types::{Strings, unit_precision};
 
-/// NULL in a column that has none.
-pub(crate) const NOT_NULLABLE: Reject = Reject::new("the type is not Nullable");
 /// Bytes that are not text.
 pub(crate) const NOT_UTF8: Reject = Reject::new("invalid UTF-8");
 

@@ -1,7 +1,7 @@
 //! Builders of values of one width.
 
-use super::{Build, NOT_NULLABLE};
-use crate::error::Reject;
+use super::Build;
+use crate::error::{NOT_NULLABLE, Reject};
 use crate::infer::class::truth;
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BooleanArray, FixedSizeBinaryArray, PrimitiveArray,

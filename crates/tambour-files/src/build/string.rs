@@ -1,6 +1,6 @@
 //! Builders of strings: plain, of fixed length, in dictionaries, enumerated.
 
-use super::{Build, Context, NOT_NULLABLE, NOT_UTF8, as_text};
+use super::{Build, Context, NOT_UTF8, as_text};
 use crate::error::Reject;
 use crate::literal::Cursor;
 use arrow_array::builder::{

@@ -1,9 +1,10 @@
 //! Arrays of a file into the form of a table's column, checked value by value where the types differ.
 
-use crate::build::{self, NOT_NULLABLE, NOT_UTF8};
+use crate::build::{self, NOT_UTF8};
 use crate::columnar::facts::{is_date32, is_text};
+use crate::columnar::misfit::{Misfit, OUT_OF_RANGE, first, text};
 use crate::columnar::whole;
-use crate::error::Reject;
+use crate::error::{NOT_NULLABLE, Reject};
 use crate::infer::Reading;
 use crate::infer::evidence::DATE_DAYS;
 use crate::output::{Style, Text};
@@ -16,25 +17,6 @@ use arrow_schema::{ArrowError, DataType as Arrow, Field, TimeUnit};
 use arrow_select::take::take;
 use std::sync::Arc;
 use tambour_part::DataType;
-
-/// Why an array does not become a column.
-#[derive(Debug)]
-pub(crate) enum Misfit {
-    /// This value does not fit.
-    Value { row: usize, reason: Reject, value: Vec<u8> },
-    /// No value of this type would.
-    Type,
-    /// Arrow says no.
-    Arrow(ArrowError),
-}
-
-impl From<ArrowError> for Misfit {
-    fn from(error: ArrowError) -> Self {
-        Self::Arrow(error)
-    }
-}
-
-pub(super) const OUT_OF_RANGE: Reject = Reject::new("outside the range of the type");
 
 /// Brings an array into the form of `target`, whose Arrow field is `field`; `exact` as in [`Reading::exact`].
 pub(crate) fn fit(
@@ -183,14 +165,6 @@ fn lost(before: &ArrayRef, after: &ArrayRef) -> Result<(), Misfit> {
     Err(Misfit::Value { row, reason, value })
 }
 
-pub(super) fn text(array: &ArrayRef, field: &Field, row: usize) -> Vec<u8> {
-    let mut value = Vec::new();
-    if let Ok(texts) = Text::new(array.as_ref(), field, Style::Plain) {
-        texts.write(row, &mut value);
-    }
-    value
-}
-
 /// Reads the values' texts as if they stood in a file of text.
 fn by_text(
     array: &ArrayRef,
@@ -238,14 +212,6 @@ fn check_range(array: &ArrayRef, scalar: &DataType) -> Result<(), Misfit> {
     let Some(row) = outside else { return Ok(()) };
     let field = Field::new("", array.data_type().clone(), true);
     Err(Misfit::Value { row, reason: OUT_OF_RANGE, value: text(array, &field, row) })
-}
-
-/// The first value that does not fit.
-pub(super) fn first<T>(
-    values: impl Iterator<Item = Option<T>>,
-    fits: impl Fn(T) -> bool,
-) -> Option<usize> {
-    values.enumerate().find_map(|(row, value)| (!fits(value?)).then_some(row))
 }
 
 fn outside_of_days(array: &ArrayRef) -> Option<usize> {

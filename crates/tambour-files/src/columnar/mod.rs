@@ -4,6 +4,7 @@
 pub(crate) mod facts;
 pub(crate) mod fit;
 pub(crate) mod ipc;
+mod misfit;
 pub(crate) mod parquet;
 mod whole;
 
@@ -14,6 +15,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType as Arrow, Field, SchemaRef};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use misfit::Misfit;
 use std::sync::Arc;
 use tambour_part::DataType;
 
@@ -69,7 +71,7 @@ fn fitted(
     to: &DataType,
     field: &Field,
     reading: &Reading,
-) -> Result<ArrayRef, fit::Misfit> {
+) -> Result<ArrayRef, Misfit> {
     if reading.whole && column.data_type().is_floating() && whole::precision(to).is_none() {
         let column = whole::whole(column)?;
         let from = from.clone().with_data_type(column.data_type().clone());
@@ -82,12 +84,12 @@ fn misfit_error(
     path: &Path,
     reading: &Reading,
     from: Option<&Arc<Field>>,
-    misfit: fit::Misfit,
+    misfit: Misfit,
     rows_before: u64,
 ) -> FileError {
     let column = reading.column.name.clone();
     match misfit {
-        fit::Misfit::Value { row, reason, value } => {
+        Misfit::Value { row, reason, value } => {
             let row = rows_before + row as u64 + 1;
             let spot = Spot { path: path.to_owned(), row, line: None, column: Some(column) };
             let (spot, value) = (Box::new(spot), quoted(&value));
@@ -100,7 +102,7 @@ fn misfit_error(
                 FileError::Value { spot, value, data_type, reason: reason.reason }
             }
         }
-        fit::Misfit::Type => {
+        Misfit::Type => {
             let from = from.map_or_else(String::new, |field| field.data_type().to_string());
             let reason = format!(
                 "{}: column `{column}` is {from}, which cannot become {}",
@@ -109,7 +111,7 @@ fn misfit_error(
             );
             FileError::Argument { reason }
         }
-        fit::Misfit::Arrow(source) => arrow_error(path, format!("column `{column}`"), source),
+        Misfit::Arrow(source) => arrow_error(path, format!("column `{column}`"), source),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Values that are written more finely than their type, and none of which may lose by it.
 
-use super::fit::{Misfit, OUT_OF_RANGE, first, text};
+use super::misfit::{Misfit, OUT_OF_RANGE, first, text};
 use arrow_array::cast::AsArray;
 use arrow_array::types as arrow;
 use arrow_array::{Array, ArrayRef};

@@ -2,10 +2,9 @@
 //! is read, like any other that contradicts what was inferred: the input starts again with the types from before.
 
 use super::{Input, Piece};
-use crate::build::NOT_NULLABLE;
+use crate::error::{MISSING, NOT_NULLABLE};
 use crate::infer::Reading;
 use crate::source::is_stream;
-use crate::text::convert::MISSING;
 use crate::{FileError, Types};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};

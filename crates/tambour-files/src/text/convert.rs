@@ -3,7 +3,7 @@
 use super::block::Block;
 use crate::FileError;
 use crate::build::{self, Build, NOT_UTF8};
-use crate::error::{Reject, quoted};
+use crate::error::{MISSING, Reject, quoted};
 use crate::infer::Reading;
 use crate::literal::{Cursor, Syntax, Token};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -14,7 +14,6 @@ use std::sync::Arc;
 const NOT_OBJECT: Reject = Reject::syntax("expected an object");
 const TWICE: Reject = Reject::syntax("a key appears twice");
 const UNKNOWN_KEY: Reject = Reject::new("the table has no such column");
-pub(crate) const MISSING: Reject = Reject::new("the key is missing, and the type is not Nullable");
 
 /// What a text file's records become.
 #[derive(Debug)]

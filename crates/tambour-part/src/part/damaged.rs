@@ -3,9 +3,9 @@
 //! Blocks and marks carry checksums and are checked when they are read; here only what says where they are must be good: the
 //! columns, from columns.txt or from the table, and the marks of one column.
 
-use super::marks::{GRANULARITY_DEFAULT, has_rows, load};
+use super::marks::{GRANULARITY_DEFAULT, has_rows, load, marks_file};
 use super::open::{
-    COUNT_FILE, Columns, Read, find_format, marks_file, open_compact, refuse_foreign,
+    COUNT_FILE, Columns, Read, find_format, open_compact, refuse_foreign,
     refuse_unbacked, sort_columns,
 };
 use super::{

@@ -1,6 +1,5 @@
 //! The marks of an opened part's streams: read and checked when a stream is first used, then kept.
 
-use super::open::marks_file;
 use super::{CompactLayout, Part, PartFiles, StoredColumn};
 use crate::PartError;
 use crate::column::StreamKind;
@@ -170,4 +169,9 @@ pub(super) fn check_compact(
 /// True if the records of this format hold the rows of their granule.
 pub(super) fn has_rows(format: MarkFormat) -> bool {
     format.shape != MarkShape::Fixed
+}
+
+/// Name of the mark file of a stream.
+pub(super) fn marks_file(stem: &str, format: MarkFormat) -> String {
+    format!("{stem}.{}", format.extension)
 }

@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use tambour_storage::{Lock, Storage};
 
-pub use crate::read::{BATCH_BYTES_MAX, PartReader, RowFilter};
+pub use crate::budget::BATCH_BYTES_MAX;
+pub use crate::read::{PartReader, RowFilter};
 pub use crate::verify::{Damage, Verification};
 pub(crate) use view::single;
 pub use view::{Derive, Seen, SeenKey, Source, View};
@@ -147,6 +148,9 @@ impl Part {
         path: &Path,
         options: &OpenOptions,
     ) -> Result<Self, PartError> {
+        if options.damaged {
+            return damaged::open(storage, path, options);
+        }
         open::open(storage, path, options)
     }
     /// The same part, which keeps something as long as it is there: what stops its directory from being removed.

@@ -1,10 +1,10 @@
 //! Opening: reads the small files in the order in which each makes the next one checkable.
 
 use super::layouts::Shown;
-use super::marks::{check_compact, fixed_granules, has_rows, load};
+use super::marks::{check_compact, fixed_granules, has_rows, load, marks_file};
 use super::{
     COMPACT_FILE, CompactLayout, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn,
-    damaged, file_hash,
+    file_hash,
 };
 use crate::column::streams;
 use crate::manifest::columns::{self, COLUMNS_FILE, ColumnLine};
@@ -62,9 +62,6 @@ pub(super) fn open(
     path: &Path,
     options: &OpenOptions,
 ) -> Result<Part, PartError> {
-    if options.damaged {
-        return damaged::open(storage, path, options);
-    }
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
     let mut files = PartFiles::list(storage, path)?;
     files.renamed_to.clone_from(&options.renamed_to);
@@ -216,11 +213,6 @@ pub(super) fn find_format(files: &PartFiles) -> Result<MarkFormat, PartError> {
         return Err(PartError::malformed(Place::file(&files.path), reason));
     }
     Ok(format)
-}
-
-/// Name of the mark file of a stream.
-pub(super) fn marks_file(stem: &str, format: MarkFormat) -> String {
-    format!("{stem}.{}", format.extension)
 }
 
 fn compact_marks(format: MarkFormat) -> String {

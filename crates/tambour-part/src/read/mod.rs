@@ -1,14 +1,12 @@
 //! Reads batches of whole granules of an opened part.
 
-mod budget;
 mod filtered;
 mod seeing;
 mod sources;
 
-pub use budget::BATCH_BYTES_MAX;
-pub(crate) use budget::Budget;
 pub use filtered::RowFilter;
 
+use crate::budget::{BATCH_BYTES_MAX, Budget, row_bytes};
 use crate::column::{ColumnReader, concat};
 use crate::part::{COMPACT_FILE, Part, ReadRequest, StoredColumn};
 use crate::stream::read::{Shared, window_bytes};
@@ -20,7 +18,6 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 use arrow_select::filter::FilterBuilder;
-use budget::row_bytes;
 use seeing::Seeing;
 use sources::{CompactSources, WideSources};
 use std::collections::VecDeque;

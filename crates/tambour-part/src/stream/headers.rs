@@ -1,6 +1,6 @@
 //! Walks over the headers of a file of blocks without reading what is in them.
 
-use crate::read::BATCH_BYTES_MAX;
+use crate::budget::BATCH_BYTES_MAX;
 use crate::{PartError, Place};
 use std::path::Path;
 use tambour_codec::block::{HASH_BYTES, HEADER_BYTES, Header};

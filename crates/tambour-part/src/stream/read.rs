@@ -2,7 +2,7 @@
 //! memory, others into a buffer that views may share.
 
 use crate::column::Source;
-use crate::read::Budget;
+use crate::budget::Budget;
 use crate::{PartError, Place};
 use arrow_buffer::{Buffer, MutableBuffer};
 use std::io;
