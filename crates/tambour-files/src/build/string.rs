@@ -1,7 +1,7 @@
 //! Builders of strings: plain, of fixed length, in dictionaries, enumerated.
 
 use super::{Build, Context, NOT_UTF8, as_text};
-use crate::error::Reject;
+use crate::error::{NOT_NULLABLE, Reject};
 use crate::literal::Cursor;
 use arrow_array::builder::{
     FixedSizeBinaryDictionaryBuilder, StringDictionaryBuilder, StringViewBuilder,

@@ -13,9 +13,9 @@ use crate::error::{Spot, quoted};
 use crate::infer::Reading;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType as Arrow, Field, SchemaRef};
+use misfit::Misfit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use misfit::Misfit;
 use std::sync::Arc;
 use tambour_part::DataType;
 

@@ -5,8 +5,8 @@
 
 use super::marks::{GRANULARITY_DEFAULT, has_rows, load, marks_file};
 use super::open::{
-    COUNT_FILE, Columns, Read, find_format, open_compact, refuse_foreign,
-    refuse_unbacked, sort_columns,
+    COUNT_FILE, Columns, Read, find_format, open_compact, refuse_foreign, refuse_unbacked,
+    sort_columns,
 };
 use super::{
     COMPACT_FILE, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn, file_hash,

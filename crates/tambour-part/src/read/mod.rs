@@ -6,7 +6,7 @@ mod sources;
 
 pub use filtered::RowFilter;
 
-use crate::budget::{BATCH_BYTES_MAX, Budget, row_bytes};
+use crate::budget::{BATCH_BYTES_MAX, row_bytes};
 use crate::column::{ColumnReader, concat};
 use crate::part::{COMPACT_FILE, Part, ReadRequest, StoredColumn};
 use crate::stream::read::{Shared, window_bytes};

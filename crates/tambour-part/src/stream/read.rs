@@ -1,8 +1,8 @@
 //! Reads one file of blocks: large reads ahead, every checksum verified, whole blocks decoded straight into the caller's
 //! memory, others into a buffer that views may share.
 
-use crate::column::Source;
 use crate::budget::Budget;
+use crate::column::Source;
 use crate::{PartError, Place};
 use arrow_buffer::{Buffer, MutableBuffer};
 use std::io;
