@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 pub type Catalog = BTreeMap<String, Vec<String>>;
 
 /// What COLUMNS is called after the tokens were read.
-const COLUMNS: &str = "\u{1f}columns";
+pub(super) const COLUMNS: &str = "\u{1f}columns";
 
 /// `COLUMNS('a') APPLY(f)` becomes a call with f as its second argument; `* APPLY(f)` one with all columns.
 pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {

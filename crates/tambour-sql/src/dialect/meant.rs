@@ -96,7 +96,10 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             Some(Expr::Function(call("regexp_replace", list)))
         }
         "from_unixtime" | "fromunixtimestamp" => Some(of_unix_time(written, take(function))?),
-        "date_trunc" | "datetrunc" => Some(truncated(written, take(function))?),
+        "date_trunc" => {
+            rename(function, "dateTrunc");
+            None
+        }
         "left" if functions::canonical("left").is_none() => {
             let Ok([string, length]) = <[Expr; 2]>::try_from(take(function)) else {
                 return Err(refused("left with these arguments", "it takes a text and a length"));
@@ -207,27 +210,4 @@ fn right(list: Vec<Expr>) -> Result<Expr, SqlError> {
         Expr::Function(call("greatest", vec![start, number(1)]))
     };
     Ok(Expr::Function(call("substring", vec![string, from])))
-}
-
-/// `date_trunc('month', t)` is `toStartOfMonth(t)`.
-fn truncated(written: &str, list: Vec<Expr>) -> Result<Expr, SqlError> {
-    let mut list = list.into_iter();
-    let unit = list.next().map(|unit| unit.to_string().trim_matches('\'').to_ascii_lowercase());
-    let name = match unit.as_deref() {
-        Some("second") => "toStartOfSecond",
-        Some("minute") => "toStartOfMinute",
-        Some("hour") => "toStartOfHour",
-        Some("day") => "toStartOfDay",
-        Some("week") => "toMonday",
-        Some("month") => "toStartOfMonth",
-        Some("quarter") => "toStartOfQuarter",
-        Some("year") => "toStartOfYear",
-        _ => {
-            return Err(refused(
-                format!("{written} of this unit"),
-                "units are second, minute, hour, day, week, month, quarter and year",
-            ));
-        }
-    };
-    Ok(Expr::Function(call(name, list.collect())))
 }

@@ -69,6 +69,7 @@ impl Rewriter<'_> {
         }
         unions::count_rows(&mut query.body);
         unions::distribute(query);
+        outermost::by_numbers(query);
         fetched(query)?;
         limits::translate(query)?;
         if query.format_clause.is_some() {
@@ -163,7 +164,7 @@ fn groups(group_by: &mut GroupByExpr) -> Result<(), SqlError> {
 /// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
 fn fetched(query: &mut Query) -> Result<(), SqlError> {
     let Some(fetch) = query.fetch.take() else { return Ok(()) };
-    if fetch.with_ties || fetch.percent {
+    if fetch.percent {
         return Err(refused(fetch.to_string(), "write LIMIT n"));
     }
     let one = Expr::value(Value::Number("1".to_owned(), false));
@@ -173,10 +174,15 @@ fn fetched(query: &mut Query) -> Result<(), SqlError> {
             query.limit_clause = Some(LimitClause::LimitOffset {
                 limit: Some(count),
                 offset: None,
-                limit_by: Vec::new(),
+                limit_by: if fetch.with_ties { vec![limits::ties()] } else { Vec::new() },
             });
         }
-        Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(count),
+        Some(LimitClause::LimitOffset { limit: limit @ None, limit_by, .. }) => {
+            *limit = Some(count);
+            if fetch.with_ties {
+                limit_by.push(limits::ties());
+            }
+        }
         Some(_) => return Err(refused("LIMIT with FETCH", "write one of them")),
     }
     Ok(())

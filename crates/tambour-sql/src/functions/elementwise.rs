@@ -3,9 +3,9 @@
 
 use super::tuple::TupleElement;
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::{DFSchema, plan_err};
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, ScalarUDF, lit};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, ScalarUDF, lit, when};
 
 /// The elements of a tuple; `None` of other values.
 pub(super) fn elements(expr: &Expr, schema: &DFSchema) -> Result<Option<Vec<Expr>>> {
@@ -48,8 +48,7 @@ pub(super) fn arithmetic(
     Ok(Some(tuple(made)))
 }
 
-/// A comparison of tuples; `None` unless both sides are. Tuples that hold NULLs are refused: ClickHouse's answer is NULL
-/// even where other elements differ.
+/// A comparison of tuples; `None` unless both sides are. Where an element is NULL it is NULL, even if other elements differ.
 pub(super) fn comparison(
     left: &Expr,
     operator: Operator,
@@ -69,13 +68,22 @@ pub(super) fn comparison(
     if a.len() != b.len() || a.is_empty() {
         return plan_err!("tuples of {} and {} elements cannot be compared", a.len(), b.len());
     }
+    let mut nulls: Option<Expr> = None;
     for side in a.iter().chain(&b) {
         if side.nullable(schema)? {
-            return plan_err!(
-                "tuples whose elements may be NULL cannot be compared; compare them one by one"
-            );
+            let is_null = side.clone().is_null();
+            nulls = Some(match nulls {
+                Some(before) => before.or(is_null),
+                None => is_null,
+            });
         }
     }
+    let known = |compared: Option<Expr>| match (compared, nulls.clone()) {
+        (Some(compared), Some(nulls)) => {
+            when(nulls, lit(ScalarValue::Boolean(None))).otherwise(compared).map(Some)
+        }
+        (compared, _) => Ok(compared),
+    };
     let pairs: Vec<(&Expr, &Expr)> = a.iter().zip(&b).collect();
     let all_equal = |pairs: &[(&Expr, &Expr)]| -> Result<Vec<Expr>> {
         pairs.iter().map(|(a, b)| of_elements(a, Operator::Eq, b)).collect()
@@ -87,8 +95,8 @@ pub(super) fn comparison(
     };
     let equal = and(all_equal(&pairs)?);
     let (strict, or_equal) = match operator {
-        Operator::Eq => return Ok(equal),
-        Operator::NotEq => return Ok(equal.map(|it| Expr::Not(Box::new(it)))),
+        Operator::Eq => return known(equal),
+        Operator::NotEq => return known(equal.map(|it| Expr::Not(Box::new(it)))),
         Operator::Lt => (Operator::Lt, Operator::Lt),
         Operator::LtEq => (Operator::Lt, Operator::LtEq),
         Operator::Gt => (Operator::Gt, Operator::Gt),
@@ -111,5 +119,5 @@ pub(super) fn comparison(
             (before, None) => before,
         };
     }
-    Ok(made)
+    known(made)
 }

@@ -25,6 +25,10 @@ pub(super) enum Order {
     NanGreatest,
     /// The way back from both.
     Float,
+    /// The bits of floats as integers, in no order: the zeros are two.
+    Bits,
+    /// The way back from the bits.
+    OfBits,
     /// Floats as integers for a sort: the zeros are equal, NaNs below all others or above them.
     Sorted { nan_least: bool },
     /// UUIDs with their halves exchanged; the same way back.
@@ -67,6 +71,7 @@ impl Order {
     pub(super) fn back(&self) -> Self {
         match self {
             Self::NanLeast | Self::NanGreatest | Self::Sorted { .. } => Self::Float,
+            Self::Bits => Self::OfBits,
             Self::Wide { is_signed: true } => Self::WideBack,
             Self::Number(values) => Self::Name(values.clone()),
             other => other.clone(),
@@ -98,6 +103,17 @@ impl Order {
                     // Adding a zero makes both zeros one.
                     if float.is_nan() { nan } else { turned((float + 0.0).to_bits().cast_signed()) }
                 })))
+            }
+            Self::Bits => {
+                let floats = cast(values, &ArrowType::Float64)?;
+                let floats = floats.as_primitive::<Float64Type>();
+                Ok(Arc::new(floats.unary::<_, Int64Type>(|float| float.to_bits().cast_signed())))
+            }
+            Self::OfBits => {
+                let integers = values.as_primitive::<Int64Type>();
+                Ok(Arc::new(
+                    integers.unary::<_, Float64Type>(|bits| f64::from_bits(bits.cast_unsigned())),
+                ))
             }
             Self::Wide { is_signed } => reversed(values, |bytes| {
                 if *is_signed && let Some(first) = bytes.first_mut() {
@@ -199,6 +215,8 @@ impl ScalarUDFImpl for Ordered {
             Order::NanLeast => "floatOrderNanLeast",
             Order::NanGreatest => "floatOrderNanGreatest",
             Order::Float => "floatOfOrder",
+            Order::Bits => "floatBits",
+            Order::OfBits => "floatOfBits",
             Order::Sorted { .. } => "floatSortOrder",
             Order::Uuid => "uuidOrder",
             Order::Wide { is_signed: true } => "signedWideOrder",
@@ -213,11 +231,13 @@ impl ScalarUDFImpl for Ordered {
     }
     fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
         Ok(match self.order {
-            Order::NanLeast | Order::NanGreatest | Order::Sorted { .. } => ArrowType::Int64,
+            Order::NanLeast | Order::NanGreatest | Order::Sorted { .. } | Order::Bits => {
+                ArrowType::Int64
+            }
             Order::Wide { .. } | Order::WideBack => ArrowType::FixedSizeBinary(32),
             Order::Number(_) => ArrowType::Int16,
             Order::Name(_) => ArrowType::Utf8View,
-            Order::Float => ArrowType::Float64,
+            Order::Float | Order::OfBits => ArrowType::Float64,
             Order::Uuid => ArrowType::FixedSizeBinary(16),
         })
     }
