@@ -65,11 +65,16 @@ fn age_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
     for moment in s.iter().skip(1).take(2) {
         expect_moment(name, std::slice::from_ref(moment))?;
     }
-    let zone = |index: usize| moment::zone_name(name, s.get(index..=index).unwrap_or_default(), 3);
-    if s.len() == 3 && matches!(unit(name, s)?, Unit::Fixed(_)) && zone(1)? != zone(2)? {
+    let zone = |index: usize| {
+        let zone = moment::zone_name(name, s.get(index..=index).unwrap_or_default(), 3)?;
+        Ok::<_, FunctionError>(zone.unwrap_or_else(|| "UTC".to_owned()))
+    };
+    let is_date = |it: &Signature| matches!(it.data_type, DataType::Date | DataType::Date32);
+    let is_mixed = matches!(unit(name, s)?, Unit::Fixed(_)) || s.iter().any(is_date);
+    if s.len() == 3 && is_mixed && zone(1)? != zone(2)? {
         return Err(wrong(
             name,
-            "hours and less between the clocks of two zones are not counted; name a zone as the last argument",
+            "units between the clocks of two zones are not counted; name a zone as the last argument",
         ));
     }
     Ok(DataType::Int64)

@@ -5,7 +5,8 @@ use super::refused;
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, UnaryOperator, Value, WindowFrameBound, WindowSpec, WindowType,
+    Expr, Function, UnaryOperator, Value, WindowFrameBound, WindowFrameUnits, WindowSpec,
+    WindowType,
 };
 
 /// The names that are rewritten here.
@@ -119,7 +120,15 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             rename(function, "ln");
             None
         }
-        "laginframe" => in_frame(function, "lag"),
+        "laginframe" => {
+            if !begins_before(function) {
+                return Err(refused(
+                    "lagInFrame over a frame that may begin past the row that is meant",
+                    "write ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+                ));
+            }
+            in_frame(function, "lag")
+        }
         "leadinframe" => {
             if !reaches_the_end(function) {
                 return Err(refused(
@@ -155,6 +164,22 @@ fn in_frame(function: &mut Function, name: &str) -> Option<Expr> {
         window.window_frame = None;
     }
     None
+}
+
+/// True for a window whose frame has the rows before this one, as far as they are asked for.
+fn begins_before(function: &Function) -> bool {
+    let Some(WindowType::WindowSpec(WindowSpec { window_frame: Some(frame), .. })) = &function.over
+    else {
+        return true;
+    };
+    match &frame.start_bound {
+        WindowFrameBound::Preceding(None) => true,
+        WindowFrameBound::Preceding(Some(rows)) => {
+            let is_row_before = arguments(&mut function.clone()).is_some_and(|it| it.len() == 1);
+            frame.units == WindowFrameUnits::Rows && rows.to_string() != "0" && is_row_before
+        }
+        _ => false,
+    }
 }
 
 /// True for a window whose frame ends with the last row.

@@ -98,6 +98,7 @@ impl Rewriter<'_> {
         for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
             joins::translate(join)?;
         }
+        joins::check_merged(select)?;
         let parts = within::names(select)?;
         let aliases = alias::of_results(&select.projection, parts)?;
         naming::name(&mut select.projection);

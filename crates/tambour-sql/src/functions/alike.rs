@@ -3,11 +3,13 @@
 
 use super::literal::{bare_type, field_of};
 use super::scalar;
-use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::DFSchema;
+use arrow::datatypes::{DataType as ArrowType, FieldRef};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Case, Expr, ExprSchemable, cast, lit};
+use datafusion::logical_expr::{Case, Expr, ExprSchemable, LogicalPlan, cast, lit};
+use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The type of all, if they are dates and instants of different types.
@@ -45,7 +47,7 @@ pub(super) fn made<'a>(
     let mut present = Vec::new();
     let mut types = Vec::new();
     let mut expressions: Vec<&mut Expr> = expressions.collect();
-    if counted(&mut expressions, schema)? {
+    if counted(&mut expressions, schema)? || wide_floats(&mut expressions, schema)? {
         return Ok(true);
     }
     for expr in expressions {
@@ -68,6 +70,57 @@ pub(super) fn made<'a>(
         }
     }
     Ok(true)
+}
+
+/// A Float32 beside an integer that it may not hold is a Float64; true if there was one.
+fn wide_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    use ArrowType::{Float32, Float64, Int32, Int64, UInt32, UInt64};
+    let types = expressions.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
+    let types = types.collect::<Result<Vec<ArrowType>>>()?;
+    let is_wide = |(expr, data_type): (&&mut Expr, &ArrowType)| match (&**expr, data_type) {
+        (Expr::Literal(ScalarValue::Int64(Some(number)), None), _) => number.abs() > 0xffff,
+        (_, data_type) => matches!(data_type, Int32 | Int64 | UInt32 | UInt64),
+    };
+    let has_wide = expressions.iter().zip(&types).any(is_wide);
+    if !has_wide || !types.contains(&Float32) {
+        return Ok(false);
+    }
+    for (expr, data_type) in expressions.iter_mut().zip(&types) {
+        if data_type.is_numeric() && *data_type != Float64 {
+            **expr = cast(expr.clone(), Float64);
+        }
+    }
+    Ok(true)
+}
+
+/// Refuses Enums beside other types in UNION, INTERSECT and EXCEPT, where the engine takes their names for texts.
+pub(super) fn check_sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let pairs: Vec<(FieldRef, FieldRef)> = match &plan {
+        LogicalPlan::Union(union) => {
+            let mut inputs = union.inputs.iter().map(|it| it.schema().fields().iter().cloned());
+            let Some(first) = inputs.next() else { return Ok(Transformed::no(plan)) };
+            let first: Vec<FieldRef> = first.collect();
+            inputs.flat_map(|it| first.iter().cloned().zip(it).collect::<Vec<_>>()).collect()
+        }
+        LogicalPlan::Join(join) if join.null_equality == NullEquality::NullEqualsNull => {
+            let sides = join.left.schema().fields().iter().zip(join.right.schema().fields());
+            sides.map(|(left, right)| (Arc::clone(left), Arc::clone(right))).collect()
+        }
+        _ => return Ok(Transformed::no(plan)),
+    };
+    let is_enum =
+        |it: &Option<DataType>| matches!(it, Some(DataType::Enum8(_) | DataType::Enum16(_)));
+    for (left, right) in pairs {
+        let (a, b) = (bare_type(&left), bare_type(&right));
+        let has_null = left.data_type().is_null() || right.data_type().is_null();
+        if (is_enum(&a) || is_enum(&b)) && a != b && !has_null {
+            return plan_err!(
+                "the column {} is an Enum in one query and another type in the other; convert it by toString",
+                left.name()
+            );
+        }
+    }
+    Ok(Transformed::no(plan))
 }
 
 /// Conditions beside numbers are 0 and 1; true if there were any.

@@ -42,8 +42,39 @@ fn average<'a>(expr: &'a Expr, schema: &DFSchema) -> Option<&'a AggregateFunctio
     }
 }
 
-fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
+/// Beside `count(DISTINCT x)` the engine adds sums of decimals up twice, each time with ten digits more than it says.
+fn widened(aggregate: &mut Aggregate, schema: &DFSchema) -> Result<bool> {
+    let is_distinct = |expr: &Expr| match expr {
+        Expr::AggregateFunction(call) => call.params.distinct,
+        _ => false,
+    };
+    if !aggregate.aggr_expr.iter().any(is_distinct) {
+        return Ok(false);
+    }
+    let mut is_changed = false;
+    for expr in &mut aggregate.aggr_expr {
+        let name = expr.schema_name().to_string();
+        let Expr::AggregateFunction(call) = expr else { continue };
+        let [argument] = call.params.args.as_mut_slice() else { continue };
+        if let (ArrowType::Decimal128(..37, scale), "sum") =
+            (argument.get_type(schema)?, call.func.name())
+        {
+            *argument = cast(argument.clone(), ArrowType::Decimal128(38, scale));
+            let wide = expr.clone().alias(name);
+            *expr = wide;
+            is_changed = true;
+        }
+    }
+    Ok(is_changed)
+}
+
+fn grouped(mut aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     let schema = Arc::clone(aggregate.input.schema());
+    if widened(&mut aggregate, &schema)? {
+        let Aggregate { input, group_expr, aggr_expr, .. } = aggregate;
+        let wide = Aggregate::try_new(input, group_expr, aggr_expr)?;
+        return grouped(wide).map(|plan| Transformed::yes(plan.data));
+    }
     let found: Vec<Option<AggregateFunction>> =
         aggregate.aggr_expr.iter().map(|expr| average(expr, &schema).cloned()).collect();
     if found.iter().all(Option::is_none) {

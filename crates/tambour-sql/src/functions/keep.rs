@@ -29,6 +29,8 @@ use tambour_part::types::DataType;
 
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(alike::check_sets)?.data;
+    let plan = plan.transform_up_with_subqueries(super::using::merged)?.data;
     let plan = plan.transform_up_with_subqueries(super::zeros::joined)?.data;
     let plan = plan.transform_up_with_subqueries(super::joined::one_of_many)?.data;
     let plan = plan.transform_up_with_subqueries(node)?.data;
@@ -291,10 +293,10 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         Expr::ScalarFunction(call) if call.name() == "arrayElement" => Ok(element(call, schema)),
         Expr::ScalarFunction(mut call) => {
-            let is_one = alike::made_of_call(&mut call, schema)?;
             if let Some(only) = alike::first_present(&call, schema)? {
                 return Ok(Transformed::yes(only));
             }
+            let is_one = alike::made_of_call(&mut call, schema)?;
             let data_type = of_call(&call, schema);
             let typed = typed(Expr::ScalarFunction(call), data_type);
             Ok(if is_one { Transformed::yes(typed.data) } else { typed })

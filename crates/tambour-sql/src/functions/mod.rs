@@ -28,6 +28,7 @@ mod scalar;
 mod shown;
 pub(crate) mod travel;
 mod tuple;
+mod using;
 mod zeros;
 
 pub(crate) use absent::present;

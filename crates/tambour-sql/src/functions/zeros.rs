@@ -11,7 +11,7 @@ use datafusion::logical_expr::utils::{
 };
 use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, GroupingSet, LogicalPlan, Operator,
-    Projection, cast,
+    Projection, Window, cast,
 };
 use std::sync::Arc;
 
@@ -34,22 +34,7 @@ pub(super) fn apart(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             }
             Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(on))))
         }
-        LogicalPlan::Window(window) => {
-            let schema = merge_schema(&[&window.input]);
-            LogicalPlan::Window(window).map_expressions(|expr| {
-                expr.transform_up(|expr| {
-                    let Expr::WindowFunction(mut call) = expr else {
-                        return Ok(Transformed::no(expr));
-                    };
-                    let before = call.params.partition_by.clone();
-                    for key in &mut call.params.partition_by {
-                        *key = bits_of(key.clone(), &schema)?;
-                    }
-                    let is_changed = before != call.params.partition_by;
-                    Ok(Transformed::new_transformed(Expr::WindowFunction(call), is_changed))
-                })
-            })
-        }
+        LogicalPlan::Window(window) => partitioned(window),
         // INTERSECT and EXCEPT.
         LogicalPlan::Join(mut join) if join.null_equality == NullEquality::NullEqualsNull => {
             let (left, right) = (Arc::clone(join.left.schema()), Arc::clone(join.right.schema()));
@@ -220,6 +205,30 @@ fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     let aggr_expr = aggr_expr.collect::<Result<Vec<_>>>()?;
     let bits = Aggregate::try_new(aggregate.input, group_expr, aggr_expr)?;
     back(LogicalPlan::Aggregate(bits), &wanted).map(Transformed::yes)
+}
+
+fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
+    let schema = Arc::clone(window.input.schema());
+    let mut is_changed = false;
+    let mut expressions = Vec::with_capacity(window.window_expr.len());
+    for expr in &window.window_expr {
+        let changed = expr.clone().transform_up(|expr| {
+            let Expr::WindowFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
+            let before = call.params.partition_by.clone();
+            for key in &mut call.params.partition_by {
+                *key = bits_of(key.clone(), &schema)?;
+            }
+            let is_changed = before != call.params.partition_by;
+            Ok(Transformed::new_transformed(Expr::WindowFunction(call), is_changed))
+        })?;
+        is_changed |= changed.transformed;
+        expressions.push(changed.data);
+    }
+    if !is_changed {
+        return Ok(Transformed::no(LogicalPlan::Window(window)));
+    }
+    let bits = LogicalPlan::Window(Window::try_new(expressions, window.input)?);
+    back(bits, &window.schema).map(Transformed::yes)
 }
 
 /// True for `count(DISTINCT x)` of floats.
