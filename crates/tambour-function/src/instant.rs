@@ -96,7 +96,7 @@ fn to_date32(call: &Call) -> Result<ArrayRef, FunctionError> {
             with_clock!(zone, |clock| instants.unary(|instant| clock.day(instant)))
         }
         Source::Moments(Moments::Ticks(ticks, per_second)) => {
-            with_clock!(zone, |clock| ticks.unary(|tick| clock.day(tick / per_second)))
+            with_clock!(zone, |clock| ticks.unary(|tick| clock.day(tick.div_euclid(per_second))))
         }
         Source::Numbers(numbers) => {
             numbers.map(call, |number| Some(day_of_number(number, last, &zone)))?

@@ -115,7 +115,7 @@ fn added(values: &[ArrayRef], pairs: &[Pair], subtracts: bool) -> ArrayRef {
             Arc::new(<$array>::from_iter_values(pairs.iter().map(sum))) as ArrayRef
         }};
     }
-    match values.first().map(|it| it.data_type()) {
+    match values.first().map(Array::data_type) {
         Some(ArrowType::UInt64) => {
             sums!(UInt64Type, UInt64Array, u64::wrapping_add, u64::wrapping_sub, 0)
         }

@@ -31,7 +31,7 @@ fn common(types: &[DataType]) -> Option<DataType> {
             (_, DateTime64 { .. }) => other.clone(),
             // A Date32 may be out of the years of a DateTime: which type they have together is not looked up here.
             (DateTime { .. }, Date32) | (Date32, DateTime { .. }) => return None,
-            (DateTime { .. }, _) | (Date32, _) => found,
+            (DateTime { .. } | Date32, _) => found,
             (Date, _) => other.clone(),
             _ => return None,
         };
@@ -87,7 +87,7 @@ fn wide_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool>
     }
     for (expr, data_type) in expressions.iter_mut().zip(&types) {
         if data_type.is_numeric() && *data_type != Float64 {
-            **expr = cast(expr.clone(), Float64);
+            **expr = called("toFloat64", expr);
         }
     }
     Ok(true)
@@ -123,6 +123,29 @@ pub(super) fn check_sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> 
     Ok(Transformed::no(plan))
 }
 
+/// A conversion of the store, whose result says its own type; a cast of the engine would keep the one before.
+fn called(name: &str, expr: &Expr) -> Expr {
+    scalar::call(name, vec![expr.clone()]).unwrap_or_else(|| expr.clone())
+}
+
+/// Refuses `min` and `max` of arrays and tuples with NULLs, which the engine orders in another way.
+pub(super) fn check_extreme(name: &str, data_type: &DataType) -> Result<()> {
+    if holds_nulls(data_type) {
+        return plan_err!("{name} does not take {data_type}: its elements may be NULL");
+    }
+    Ok(())
+}
+
+/// True for arrays and tuples whose elements may be NULL.
+fn holds_nulls(data_type: &DataType) -> bool {
+    let is_one = |item: &DataType| item.is_nullable() || holds_nulls(item);
+    match data_type {
+        DataType::Array(item) => is_one(item),
+        DataType::Tuple(elements) => elements.iter().any(|(_, element)| is_one(element)),
+        _ => false,
+    }
+}
+
 /// Conditions beside numbers are 0 and 1; true if there were any.
 fn counted(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     let types = expressions.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
@@ -132,7 +155,7 @@ fn counted(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
         return Ok(false);
     }
     for (expr, _) in expressions.iter_mut().zip(&types).filter(|(_, it)| is_flag(it)) {
-        **expr = cast(expr.clone(), ArrowType::UInt8);
+        **expr = called("toUInt8", expr);
     }
     Ok(true)
 }
@@ -145,6 +168,9 @@ pub(super) fn made_of_case(case: &mut Case, schema: &DFSchema) -> Result<bool> {
 
 /// The arguments of a function that gives one of them, or puts them into an array.
 pub(super) fn made_of_call(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
+    if call.name() == "make_array" && unpacked(call, schema)? {
+        return Ok(true);
+    }
     match call.name() {
         "coalesce" | "nvl" | "greatest" | "least" | "make_array" => {
             made(call.args.iter_mut(), schema)
@@ -162,14 +188,46 @@ fn extreme_float(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr
         return Ok(None);
     }
     let own = if call.name() == "greatest" { "greatestFloat" } else { "leastFloat" };
-    let wide = call.args.iter().map(|it| cast(it.clone(), ArrowType::Float64)).collect();
+    let is_float = |it: &ArrowType| *it == ArrowType::Float64;
+    let wide = call.args.iter().zip(&types).map(|(expr, data_type)| {
+        if is_float(data_type) { expr.clone() } else { called("toFloat64", expr) }
+    });
+    let wide = wide.collect();
     let is_narrow = |it: &ArrowType| {
         use ArrowType::{Float32, Int8, Int16, Null, UInt8, UInt16};
         matches!(it, Float32 | Int8 | Int16 | UInt8 | UInt16 | Null)
     };
     let narrowed = types.iter().all(is_narrow);
     let found = scalar::call(own, wide);
-    Ok(found.map(|it| if narrowed { cast(it, ArrowType::Float32) } else { it }))
+    Ok(found.map(|it| if narrowed { called("toFloat32", &it) } else { it }))
+}
+
+/// An array of texts some of which are dictionaries: all become plain texts.
+fn unpacked(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
+    let types = call.args.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
+    let types = types.collect::<Result<Vec<ArrowType>>>()?;
+    let is_text = |it: &ArrowType| match it {
+        ArrowType::Dictionary(_, value) => matches!(**value, ArrowType::Utf8 | ArrowType::Utf8View),
+        ArrowType::Utf8 | ArrowType::Utf8View => true,
+        other => other.is_null(),
+    };
+    let is_packed = |it: &ArrowType| matches!(it, ArrowType::Dictionary(..));
+    if !types.iter().all(is_text) || !types.iter().any(is_packed) {
+        return Ok(false);
+    }
+    // An Enum is a dictionary too, and is kept.
+    for argument in &call.args {
+        let data_type = bare_type(&*field_of(argument, schema)?);
+        if matches!(data_type, Some(DataType::Enum8(_) | DataType::Enum16(_))) {
+            return Ok(false);
+        }
+    }
+    for (argument, data_type) in call.args.iter_mut().zip(&types) {
+        if is_packed(data_type) {
+            *argument = cast(argument.clone(), ArrowType::Utf8View);
+        }
+    }
+    Ok(true)
 }
 
 /// `coalesce(x, y)` of an `x` that is never NULL is `x`, with its own type.

@@ -5,7 +5,7 @@ use super::tuple::TupleElement;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, ScalarUDF, lit, when};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator, ScalarUDF, lit};
 
 /// The elements of a tuple; `None` of other values.
 pub(super) fn elements(expr: &Expr, schema: &DFSchema) -> Result<Option<Vec<Expr>>> {
@@ -48,7 +48,7 @@ pub(super) fn arithmetic(
     Ok(Some(tuple(made)))
 }
 
-/// A comparison of tuples; `None` unless both sides are. Where an element is NULL it is NULL, even if other elements differ.
+/// A comparison of tuples; `None` unless both sides are. NULLs in them are those of AND and OR.
 pub(super) fn comparison(
     left: &Expr,
     operator: Operator,
@@ -68,22 +68,11 @@ pub(super) fn comparison(
     if a.len() != b.len() || a.is_empty() {
         return plan_err!("tuples of {} and {} elements cannot be compared", a.len(), b.len());
     }
-    let mut nulls: Option<Expr> = None;
-    for side in a.iter().chain(&b) {
-        if side.nullable(schema)? {
-            let is_null = side.clone().is_null();
-            nulls = Some(match nulls {
-                Some(before) => before.or(is_null),
-                None => is_null,
-            });
-        }
+    // A bare NULL has no type to compare with: then nothing is known, even if other elements differ.
+    let is_null = |side: &Expr| matches!(side, Expr::Literal(value, _) if value.is_null());
+    if a.iter().chain(&b).any(is_null) {
+        return Ok(Some(lit(ScalarValue::Boolean(None))));
     }
-    let known = |compared: Option<Expr>| match (compared, nulls.clone()) {
-        (Some(compared), Some(nulls)) => {
-            when(nulls, lit(ScalarValue::Boolean(None))).otherwise(compared).map(Some)
-        }
-        (compared, _) => Ok(compared),
-    };
     let pairs: Vec<(&Expr, &Expr)> = a.iter().zip(&b).collect();
     let all_equal = |pairs: &[(&Expr, &Expr)]| -> Result<Vec<Expr>> {
         pairs.iter().map(|(a, b)| of_elements(a, Operator::Eq, b)).collect()
@@ -95,8 +84,8 @@ pub(super) fn comparison(
     };
     let equal = and(all_equal(&pairs)?);
     let (strict, or_equal) = match operator {
-        Operator::Eq => return known(equal),
-        Operator::NotEq => return known(equal.map(|it| Expr::Not(Box::new(it)))),
+        Operator::Eq => return Ok(equal),
+        Operator::NotEq => return Ok(equal.map(|it| Expr::Not(Box::new(it)))),
         Operator::Lt => (Operator::Lt, Operator::Lt),
         Operator::LtEq => (Operator::Lt, Operator::LtEq),
         Operator::Gt => (Operator::Gt, Operator::Gt),
@@ -119,5 +108,5 @@ pub(super) fn comparison(
             (before, None) => before,
         };
     }
-    known(made)
+    Ok(made)
 }

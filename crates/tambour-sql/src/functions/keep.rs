@@ -15,7 +15,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
-    AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionParams,
+    AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionParams,
 };
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
@@ -227,26 +227,28 @@ fn finished(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<LogicalPlan>
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
 }
 
+fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let field = field_of(&list.expr, schema)?;
+    let Some(data_type) = bare_type(&field) else {
+        return Ok(Transformed::no(Expr::InList(list)));
+    };
+    if let Some(Order::Number(known)) = Order::of_comparison(&data_type)
+        && list.list.iter().any(is_integer_literal)
+    {
+        list.expr = Box::new(Order::Number(known).udf().call(vec![*list.expr]));
+        return Ok(Transformed::yes(Expr::InList(list)));
+    }
+    for item in &mut list.list {
+        if let Some(fitted) = fitted_to(item, &field, &data_type)? {
+            *item = fitted;
+        }
+    }
+    Ok(Transformed::yes(Expr::InList(list)))
+}
+
 fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
-        Expr::InList(mut list) => {
-            let field = field_of(&list.expr, schema)?;
-            let Some(data_type) = bare_type(&field) else {
-                return Ok(Transformed::no(Expr::InList(list)));
-            };
-            if let Some(Order::Number(known)) = Order::of_comparison(&data_type)
-                && list.list.iter().any(is_integer_literal)
-            {
-                list.expr = Box::new(Order::Number(known).udf().call(vec![*list.expr]));
-                return Ok(Transformed::yes(Expr::InList(list)));
-            }
-            for item in &mut list.list {
-                if let Some(fitted) = fitted_to(item, &field, &data_type)? {
-                    *item = fitted;
-                }
-            }
-            Ok(Transformed::yes(Expr::InList(list)))
-        }
+        Expr::InList(list) => in_list(list, schema),
         Expr::Between(mut between) => {
             let field = field_of(&between.expr, schema)?;
             if let Some(compared) = between_by_form(&between, schema)? {
@@ -283,10 +285,8 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
         Expr::ScalarFunction(mut call) if Otherwise::is_mark(call.name()) => {
-            match call.args.pop() {
-                Some(inner) => Ok(Transformed::yes(inner)),
-                None => plan_err!("it takes an argument"),
-            }
+            let Some(inner) = call.args.pop() else { return plan_err!("it takes an argument") };
+            Ok(Transformed::yes(inner))
         }
         Expr::Literal(value @ ScalarValue::Boolean(Some(_)), None) => {
             Ok(Transformed::yes(Expr::Literal(value, Some(named(&DataType::Bool)))))
@@ -523,23 +523,11 @@ fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool
     let field = argument.to_field(schema)?.1;
     if let Some(data_type) = bare_type(&field) {
         check_nested(&data_type, name)?;
-        if holds_nulls(&data_type) {
-            return plan_err!("{name} does not take {data_type}: its elements may be NULL");
-        }
+        alike::check_extreme(name, &data_type)?;
     }
     let Some(form) = form_of(name, &field) else { return Ok(false) };
     *argument = form.udf().call(vec![argument.clone()]);
     Ok(true)
-}
-
-/// True for arrays and tuples whose elements may be NULL.
-fn holds_nulls(data_type: &DataType) -> bool {
-    let is_one = |item: &DataType| item.is_nullable() || holds_nulls(item);
-    match data_type {
-        DataType::Array(item) => is_one(item),
-        DataType::Tuple(elements) => elements.iter().any(|(_, element)| is_one(element)),
-        _ => false,
-    }
 }
 
 /// True if Arrow's own type of these values tells another ClickHouse type, which would be shown differently.

@@ -104,17 +104,8 @@ impl Order {
                     if float.is_nan() { nan } else { turned((float + 0.0).to_bits().cast_signed()) }
                 })))
             }
-            Self::Bits => {
-                let floats = cast(values, &ArrowType::Float64)?;
-                let floats = floats.as_primitive::<Float64Type>();
-                Ok(Arc::new(floats.unary::<_, Int64Type>(|float| float.to_bits().cast_signed())))
-            }
-            Self::OfBits => {
-                let integers = values.as_primitive::<Int64Type>();
-                Ok(Arc::new(
-                    integers.unary::<_, Float64Type>(|bits| f64::from_bits(bits.cast_unsigned())),
-                ))
-            }
+            Self::Bits => bits(values),
+            Self::OfBits => Ok(of_bits(values)),
             Self::Wide { is_signed } => reversed(values, |bytes| {
                 if *is_signed && let Some(first) = bytes.first_mut() {
                     *first ^= 0x80;
@@ -162,6 +153,17 @@ impl Order {
             }
         }
     }
+}
+
+fn bits(floats: &ArrayRef) -> Result<ArrayRef> {
+    let floats = cast(floats, &ArrowType::Float64)?;
+    let floats = floats.as_primitive::<Float64Type>();
+    Ok(Arc::new(floats.unary::<_, Int64Type>(|float| float.to_bits().cast_signed())))
+}
+
+fn of_bits(integers: &ArrayRef) -> ArrayRef {
+    let integers = integers.as_primitive::<Int64Type>();
+    Arc::new(integers.unary::<_, Float64Type>(|bits| f64::from_bits(bits.cast_unsigned())))
 }
 
 /// The bits of a float as an integer of the same order, and back: those of negative ones are turned over.

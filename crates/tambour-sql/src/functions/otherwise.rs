@@ -75,9 +75,7 @@ impl ScalarUDFImpl for Mark {
         Ok(Arc::new(field.with_metadata(only.metadata().clone())))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.as_slice() {
-            [only] => Ok(only.clone()),
-            _ => exec_err!("it takes one argument"),
-        }
+        let [only] = args.args.as_slice() else { return exec_err!("it takes one argument") };
+        Ok(only.clone())
     }
 }

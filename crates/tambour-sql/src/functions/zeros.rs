@@ -1,5 +1,6 @@
-//! Floats as keys: `-0.` and `0.` are two values for GROUP BY, DISTINCT, PARTITION BY, sets and joins of ClickHouse, which
-//! looks at the bits, and one for the engine. Here such keys become integers of the same bits, and floats again after.
+//! Floats as keys: `-0.` and `0.` are two values for GROUP BY, DISTINCT, sets and joins of ClickHouse, which look at the bits,
+//! and one for the engine. Here such keys become integers of the same bits, and floats again after. PARTITION BY has one zero
+//! there, and two in the engine.
 
 use super::order::Order;
 use arrow::datatypes::DataType as ArrowType;
@@ -94,7 +95,7 @@ fn is_key(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     Ok(is_column && is_float(expr, schema)?)
 }
 
-/// True for the condition that [`super::comparison`] puts beside an equality: that a side is no NaN.
+/// True for the condition that [`super::comparison`] puts beside an equality: that no side is a NaN.
 fn is_guard(condition: &Expr, sides: &[Expr]) -> bool {
     let is_infinite = |end: &Expr| matches!(end, Expr::Literal(ScalarValue::Float64(Some(end)), _) if end.is_infinite());
     match condition {
@@ -207,6 +208,7 @@ fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     back(LogicalPlan::Aggregate(bits), &wanted).map(Transformed::yes)
 }
 
+/// PARTITION BY sorts there, and takes the zeros for one.
 fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
     let schema = Arc::clone(window.input.schema());
     let mut is_changed = false;
@@ -216,7 +218,9 @@ fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
             let Expr::WindowFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
             let before = call.params.partition_by.clone();
             for key in &mut call.params.partition_by {
-                *key = bits_of(key.clone(), &schema)?;
+                if is_float(key, &schema)? {
+                    *key = Order::Sorted { nan_least: false }.udf().call(vec![key.clone()]);
+                }
             }
             let is_changed = before != call.params.partition_by;
             Ok(Transformed::new_transformed(Expr::WindowFunction(call), is_changed))

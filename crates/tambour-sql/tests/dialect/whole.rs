@@ -50,7 +50,7 @@ fn queries_give_what_clickhouse_gives() {
             ),
             (
                 "SELECT mapAdd(map('b', 1), map('a', 2, 'b', 3)), mapSubtract(map('a', -1), map('a', 2))",
-                "{'a':2,'b':4}\t{'a':-3}\n",
+                "{\\'a\\':2,\\'b\\':4}\t{\\'a\\':-3}\n",
             ),
             (
                 "SELECT dateTrunc('minute', toDateTime64('1925-06-07 08:09:10', 3)), dateTrunc('month', toDate32('1925-06-07'))",
