@@ -22,7 +22,8 @@ macro_rules! with_default {
         &[$(
             Function::new($name, |n, s| default_type(n, s, 1, &$result), |c| {
                 or_default(c, &$result, 1)
-            }),
+            })
+            .takes_nulls(),
         )+]
     };
 }

@@ -23,8 +23,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
 enum Unit {
     /// Of this many nanoseconds.
     Fixed(i128),
-    /// Of this many days.
-    Days(i128),
+    /// Days.
+    Days,
+    /// Weeks.
+    Weeks,
     /// Of this many months.
     Months(i128),
 }
@@ -39,8 +41,8 @@ fn unit_named(name: &str) -> Option<Unit> {
         "second" | "seconds" | "ss" | "s" => Unit::Fixed(SECOND),
         "minute" | "minutes" | "mi" | "n" => Unit::Fixed(60 * SECOND),
         "hour" | "hours" | "hh" | "h" => Unit::Fixed(3_600 * SECOND),
-        "day" | "days" | "dd" | "d" => Unit::Days(1),
-        "week" | "weeks" | "wk" | "ww" => Unit::Days(7),
+        "day" | "days" | "dd" | "d" => Unit::Days,
+        "week" | "weeks" | "wk" | "ww" => Unit::Weeks,
         "month" | "months" | "mm" | "m" => Unit::Months(1),
         "quarter" | "quarters" | "qq" | "q" => Unit::Months(3),
         "year" | "years" | "yyyy" | "yy" => Unit::Months(12),
@@ -62,6 +64,18 @@ fn age_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
     moment::zone_argument(name, s, 3)?;
     for moment in s.iter().skip(1).take(2) {
         expect_moment(name, std::slice::from_ref(moment))?;
+    }
+    let zone = |index: usize| {
+        let zone = moment::zone_name(name, s.get(index..=index).unwrap_or_default(), 3)?;
+        Ok::<_, FunctionError>(zone.unwrap_or_else(|| "UTC".to_owned()))
+    };
+    let is_date = |it: &Signature| matches!(it.data_type, DataType::Date | DataType::Date32);
+    let is_mixed = matches!(unit(name, s)?, Unit::Fixed(_)) || s.iter().any(is_date);
+    if s.len() == 3 && is_mixed && zone(1)? != zone(2)? {
+        return Err(wrong(
+            name,
+            "units between the clocks of two zones are not counted; name a zone as the last argument",
+        ));
     }
     Ok(DataType::Int64)
 }
@@ -130,6 +144,21 @@ fn full<T: PartialOrd>(from: (i128, T), to: (i128, T)) -> i128 {
     }
 }
 
+/// Weeks begin on Mondays. Backwards, ClickHouse takes the week that is not full the other way round, and so do we.
+fn full_weeks(from: (i128, i128), to: (i128, i128)) -> i128 {
+    let split = |(day, time): (i128, i128)| {
+        let since_monday = (day + 3).rem_euclid(7);
+        ((day + 3).div_euclid(7), (since_monday, time))
+    };
+    let (from, to) = (split(from), split(to));
+    let between = to.0 - from.0;
+    match between.signum() {
+        1 if to.1 < from.1 => between - 1,
+        -1 if to.1 < from.1 => between + 1,
+        _ => between,
+    }
+}
+
 fn age(call: &Call) -> Result<ArrayRef, FunctionError> {
     let signatures: Vec<Signature> = call.operands.iter().map(Operand::signature).collect();
     let unit = unit(call.name, &signatures)?;
@@ -137,7 +166,8 @@ fn age(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (from, to) = (side(call, 1, given.as_deref())?, side(call, 2, given.as_deref())?);
     call.make_integers(|row| match unit {
         Unit::Fixed(length) => (to.nanoseconds(row) - from.nanoseconds(row)) / length,
-        Unit::Days(length) => full(from.by_day(row), to.by_day(row)) / length,
+        Unit::Days => full(from.by_day(row), to.by_day(row)),
+        Unit::Weeks => full_weeks(from.by_day(row), to.by_day(row)),
         Unit::Months(length) => full(from.by_month(row), to.by_month(row)) / length,
     })
 }

@@ -96,7 +96,7 @@ fn to_date32(call: &Call) -> Result<ArrayRef, FunctionError> {
             with_clock!(zone, |clock| instants.unary(|instant| clock.day(instant)))
         }
         Source::Moments(Moments::Ticks(ticks, per_second)) => {
-            with_clock!(zone, |clock| ticks.unary(|tick| clock.day(tick / per_second)))
+            with_clock!(zone, |clock| ticks.unary(|tick| clock.day(tick.div_euclid(per_second))))
         }
         Source::Numbers(numbers) => {
             numbers.map(call, |number| Some(day_of_number(number, last, &zone)))?
@@ -113,6 +113,15 @@ fn wrap_instant(instant: i64) -> i64 {
 fn to_date_time(call: &Call) -> Result<ArrayRef, FunctionError> {
     let zone = zone(call, 1)?;
     let result: PrimitiveArray<TimestampSecondType> = match Source::of(call)? {
+        // A Date whose day began before 1970 in the zone is taken for the next one.
+        Source::Moments(Moments::Days(days))
+            if matches!(call.operands.first().map(|it| &it.data_type), Some(DataType::Date)) =>
+        {
+            with_clock!(zone, |clock| days.unary(|day| {
+                let start = clock.start(day);
+                wrap_instant(if start < 0 { clock.start(day + 1) } else { start })
+            }))
+        }
         Source::Moments(moments) => moments.seconds(&zone).unary(wrap_instant),
         Source::Numbers(numbers) => {
             numbers.map(call, |number| Some(number.clamp(0, i64::from(u32::MAX))))?

@@ -49,7 +49,9 @@ mod small;
 mod string;
 mod supertype;
 mod text;
+mod total;
 mod transform;
+mod truncate;
 mod url;
 pub mod value;
 mod week;
@@ -226,7 +228,9 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     mixing::FUNCTIONS,
     period::FUNCTIONS,
     small::FUNCTIONS,
+    total::FUNCTIONS,
     transform::FUNCTIONS,
+    truncate::FUNCTIONS,
     reading::FUNCTIONS,
     reinterpret::FUNCTIONS,
     retype::FUNCTIONS[0],

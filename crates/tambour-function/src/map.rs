@@ -38,16 +38,16 @@ fn map_types(name: &'static str, s: &[Signature]) -> Result<(DataType, DataType)
 }
 
 /// The keys, the values and where those of each row are.
-struct Maps {
-    keys: ArrayRef,
-    values: ArrayRef,
+pub(super) struct Maps {
+    pub(super) keys: ArrayRef,
+    pub(super) values: ArrayRef,
     key_type: DataType,
     offsets: Vec<i32>,
     is_constant: bool,
 }
 
 impl Maps {
-    fn of(call: &Call, index: usize) -> Result<Self, FunctionError> {
+    pub(super) fn of(call: &Call, index: usize) -> Result<Self, FunctionError> {
         let operand = call.operand(index)?;
         let (Some(map), DataType::Map(key, _)) = (operand.values.as_map_opt(), &operand.data_type)
         else {
@@ -61,7 +61,7 @@ impl Maps {
             is_constant: operand.is_constant,
         })
     }
-    fn range(&self, row: usize) -> std::ops::Range<usize> {
+    pub(super) fn range(&self, row: usize) -> std::ops::Range<usize> {
         let row = if self.is_constant { 0 } else { row };
         match self.offsets.get(row..row + 2) {
             Some([from, to]) => *from as usize..*to as usize,

@@ -53,7 +53,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new(
         "toRelativeDayNum",
         |n, s| part_type(n, s, DataType::UInt32),
-        |c| by_day::<UInt32Type>(c, |day| day.max(0) as u32),
+        |c| by_day::<UInt32Type>(c, |day| u32::from(day.clamp(0, i32::from(u16::MAX)) as u16)),
     ),
     Function::new(
         "toRelativeHourNum",

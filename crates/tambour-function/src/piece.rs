@@ -153,7 +153,8 @@ fn scalar_type(name: &'static str, data_type: &DataType) -> Result<(), FunctionE
 
 /// The values of an operand as texts, one for each of `rows` rows.
 pub(super) fn as_texts(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
-    if is_text(&operand.data_type) && !matches!(operand.data_type, DataType::FixedString(_)) {
+    // A FixedString keeps its zeros.
+    if is_text(&operand.data_type) {
         return operand.expanded(rows);
     }
     let operands = std::slice::from_ref(operand);

@@ -25,9 +25,23 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let texts = c.texts(0)?;
         c.make_texts(|row, out| capitalized(texts.get(row), out))
     }),
+    Function::new("toNullable", nullable_type, |c| c.values(0)).takes_nulls(),
     Function::new("IPv4CIDRToRange", |n, s| range_type(n, s, &DataType::Ipv4), ranges_4),
     Function::new("IPv6CIDRToRange", |n, s| range_type(n, s, &DataType::Ipv6), ranges_6),
 ];
+
+fn nullable_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1..=1)?;
+    match type_at(s, 0) {
+        nested @ (DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_)) => {
+            Err(wrong(name, format!("{nested} cannot be Nullable")))
+        }
+        DataType::LowCardinality(inner) => {
+            Ok(DataType::LowCardinality(Box::new(inner.as_ref().clone().made_nullable())))
+        }
+        plain => Ok(plain.clone().made_nullable()),
+    }
+}
 
 fn bar_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Number, Kind::Number, Kind::Number], &[Kind::Number])?;

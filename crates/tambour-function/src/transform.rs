@@ -10,7 +10,8 @@ use arrow_select::interleave::interleave;
 use tambour_part::types::DataType;
 
 /// The function of this room.
-pub(super) const FUNCTIONS: &[Function] = &[Function::new("transform", transform_type, transform)];
+pub(super) const FUNCTIONS: &[Function] =
+    &[Function::new("transform", transform_type, transform).takes_nulls()];
 
 /// The item type of an array.
 fn listed(name: &'static str, s: &[Signature], index: usize) -> Result<DataType, FunctionError> {
@@ -34,11 +35,14 @@ fn common(
 fn transform_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 3..=4)?;
     let (from, to) = (listed(name, s, 1)?, listed(name, s, 2)?);
-    common(name, type_at(s, 0), &from)?;
+    common(name, bare(type_at(s, 0)), &from)?;
     if matches!(from, DataType::Float32 | DataType::Float64) {
         return Err(wrong(name, "it does not take floats"));
     }
-    common(name, &to, type_at(s, if s.len() > 3 { 3 } else { 0 }))
+    // What is not in the list is the default, or stays what it is: also a NULL.
+    let other = type_at(s, if s.len() > 3 { 3 } else { 0 });
+    let found = common(name, &to, bare(other))?;
+    Ok(if super::is_nullable(other) { found.made_nullable() } else { found })
 }
 
 fn transform(call: &Call) -> Result<ArrayRef, FunctionError> {

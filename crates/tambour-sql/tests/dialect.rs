@@ -13,6 +13,9 @@ mod results;
 #[cfg(test)]
 #[path = "dialect/session.rs"]
 mod session;
+#[cfg(test)]
+#[path = "dialect/whole.rs"]
+mod whole;
 
 #[cfg(test)]
 mod tests {

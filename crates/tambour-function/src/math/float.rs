@@ -1,9 +1,11 @@
 //! Functions of floats: `sqrt`, `exp`, `pow`, `atan2`, `hypot`, `erf`. All give Float64.
 
 use super::super::access::rule;
-use super::super::{Call, Function};
+use super::super::{Call, Function, Signature, bare, wrong};
 use crate::FunctionError;
-use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, Float64Array};
+use std::sync::Arc;
 use tambour_part::types::DataType;
 
 macro_rules! unary {
@@ -61,6 +63,8 @@ const ANY_CASE: &[Function] = unary_any_case! {
 pub(in super::super) const FUNCTIONS: &[&[Function]] = &[UNARY, ANY_CASE, OTHERS];
 
 const OTHERS: &[Function] = &[
+    Function::new("greatestFloat", extreme_type, |c| extreme(c, |a, b| a > b)).takes_nulls(),
+    Function::new("leastFloat", extreme_type, |c| extreme(c, |a, b| a < b)).takes_nulls(),
     Function::new("e", rule!(=> DataType::Float64), |c| c.make_floats(|_| std::f64::consts::E)),
     Function::new("pi", rule!(=> DataType::Float64), |c| c.make_floats(|_| std::f64::consts::PI))
         .any_case(),
@@ -84,6 +88,29 @@ const OTHERS: &[Function] = &[
 fn unary(call: &Call, make: impl Fn(f64) -> f64) -> Result<ArrayRef, FunctionError> {
     let floats = call.floats(0)?;
     call.make_floats(|row| make(floats.get(row)))
+}
+
+fn extreme_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if s.is_empty() || s.iter().any(|it| *bare(&it.data_type) != DataType::Float64) {
+        return Err(wrong(name, "it takes floats"));
+    }
+    let may_be_null = s.iter().any(|it| it.data_type.is_nullable());
+    Ok(if may_be_null { DataType::Float64.made_nullable() } else { DataType::Float64 })
+}
+
+/// `greatest` and `least` of floats: the value so far stays if it is before the next one, NULLs are left out. So a NaN
+/// that is first goes, and one that is last stays.
+fn extreme(call: &Call, is_before: fn(f64, f64) -> bool) -> Result<ArrayRef, FunctionError> {
+    let sides = (0..call.operands.len()).map(|index| {
+        Ok(call.values(index)?.as_primitive::<arrow_array::types::Float64Type>().clone())
+    });
+    let sides = sides.collect::<Result<Vec<Float64Array>, FunctionError>>()?;
+    let of_row = |row: usize| {
+        let there = sides.iter().filter(|side| !side.is_null(row)).map(|side| side.value(row));
+        there.reduce(|sofar, next| if is_before(sofar, next) { sofar } else { next })
+    };
+    let found: Float64Array = (0..call.rows).map(of_row).collect();
+    Ok(Arc::new(found))
 }
 
 fn binary(call: &Call, make: impl Fn(f64, f64) -> f64) -> Result<ArrayRef, FunctionError> {

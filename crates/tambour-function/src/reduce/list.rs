@@ -178,11 +178,15 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
     let texts = Texts::of(&as_texts(&lists.items, lists.items.values.len())?);
     call.make_texts(|row, out| {
         let there = lists.range(row).filter(|at| !lists.is_null(*at)).take(limit);
-        for (index, at) in there.enumerate() {
-            if index > 0 {
+        // As there: no separator while nothing is written, so that empty texts at the front leave no trace.
+        let mut is_begun = false;
+        for at in there {
+            if is_begun {
                 out.extend_from_slice(&separator);
             }
-            out.extend_from_slice(texts.value(at).unwrap_or_default());
+            let text = texts.value(at).unwrap_or_default();
+            out.extend_from_slice(text);
+            is_begun |= !text.is_empty();
         }
     })
 }

@@ -2,7 +2,7 @@
 //! for DataFusion the column; and DataFusion knows no names of results in WHERE. So names are replaced by what they stand
 //! for, before anything else is rewritten. Inside of its own expression a name is the column.
 
-use super::{aggregate, naming, refused};
+use super::{aggregate, lambda, naming, refused};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem, Value,
@@ -96,6 +96,11 @@ pub(super) fn apply(select: &mut Select, aliases: &Aliases) -> Result<(), SqlErr
 /// Replaces names in a whole query with all that is inside.
 pub(super) fn apply_everywhere(query: &mut Query, aliases: &Aliases) -> Result<(), SqlError> {
     Substitution::new(aliases, true).run(Clause::Other, None, query)
+}
+
+/// Replaces names in an expression.
+pub(super) fn apply_to(expr: &mut Expr, aliases: &Aliases) -> Result<(), SqlError> {
+    Substitution::new(aliases, true).run(Clause::Other, None, expr)
 }
 
 /// A result that is nothing but a name keeps it, whatever will be in its place.
@@ -278,6 +283,11 @@ impl VisitorMut for Substitution<'_> {
                 self.parameters.truncate(left);
             }
             Expr::Function(function) if aggregate::is_one(function) => self.aggregates -= 1,
+            Expr::Function(function) => match lambda::applied(function, self.aliases) {
+                Ok(Some(applied)) => *expr = applied,
+                Ok(None) => {}
+                Err(error) => return ControlFlow::Break(error),
+            },
             Expr::Identifier(name) => match self.replacement(name) {
                 Ok(Some(replacement)) => *expr = replacement,
                 Ok(None) => {}

@@ -14,7 +14,6 @@ use datafusion::sql::sqlparser::ast::{
 /// Functions that DataFusion has under another name.
 const RENAMED: &[(&str, &str)] = &[
     ("ifNull", "coalesce"),
-    ("nullIf", "nullif"),
     ("today", "current_date"),
     ("tuple", "struct"),
     ("array", "make_array"),
@@ -56,6 +55,7 @@ const SYNTAX: &[&str] = &[
     "toIntervalQuarter",
     "toIntervalYear",
     "yesterday",
+    "nullIf",
 ];
 
 /// Names of functions that are rewritten.
@@ -79,6 +79,13 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
             }
         }
         Expr::Cast { expr: inner, data_type, .. } if *data_type != DataType::Boolean => {
+            if is_null(inner) && !may_be_null(data_type) {
+                let name = retype::name_of(data_type).unwrap_or_else(|| data_type.to_string());
+                return Err(refused(
+                    format!("NULL as {name}"),
+                    format!("write CAST(NULL AS Nullable({name}))"),
+                ));
+            }
             let plain = if matches!(data_type, DataType::Nullable(_) | DataType::LowCardinality(_))
             {
                 None
@@ -177,6 +184,23 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
         _ => {}
     }
     Ok(())
+}
+
+fn is_null(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_null(inner),
+        Expr::Value(value) => value.value == Value::Null,
+        _ => false,
+    }
+}
+
+/// True for `Nullable(T)`, also in a LowCardinality.
+fn may_be_null(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Nullable(_) => true,
+        DataType::LowCardinality(inner) => may_be_null(inner),
+        _ => false,
+    }
 }
 
 fn is_logical(operator: &BinaryOperator) -> bool {
@@ -315,12 +339,16 @@ pub(super) fn rewrite_plain(function: &mut Function, written: &str) -> bool {
 /// Functions that are syntax for DataFusion.
 fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, SqlError> {
     let is_if = name.eq_ignore_ascii_case("if") || name == "multiIf";
+    let name = if name.eq_ignore_ascii_case("nullIf") { "nullIf" } else { name };
     if !is_if && !SYNTAX.contains(&name) {
         return Ok(None);
     }
     let arguments = arguments(function).unwrap_or_default();
     if is_if {
         return case(name, arguments).map(Some);
+    }
+    if name == "nullIf" {
+        return null_if(arguments).map(Some);
     }
     if name == "yesterday" {
         let day = interval("1", DateTimeField::Day);
@@ -340,6 +368,16 @@ fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, SqlError>
 
 fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }))
+}
+
+/// `nullIf(a, b)` is NULL where `a = b`, as `=` has it: the zeros are equal, a NaN is not.
+fn null_if(arguments: Vec<Expr>) -> Result<Expr, SqlError> {
+    let Ok([value, other]) = <[Expr; 2]>::try_from(arguments) else {
+        return Err(refused("nullIf with these arguments", "it takes two"));
+    };
+    let null = Expr::value(Value::Null);
+    let equal = binary(value.clone(), BinaryOperator::Eq, other);
+    case("if", vec![equal, null, value])
 }
 
 /// `if(c, a, b)`, `multiIf(c1, a1, c2, a2, b)`

@@ -7,7 +7,7 @@ use crate::SqlError;
 use arrow::array::{BooleanArray, StringArray};
 use arrow::compute::regexp_is_match_scalar;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Select, SelectItem, TableFactor, Value, VisitMut, VisitorMut,
+    AccessExpr, Expr, Ident, Select, SelectItem, TableFactor, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 pub type Catalog = BTreeMap<String, Vec<String>>;
 
 /// What COLUMNS is called after the tokens were read.
-const COLUMNS: &str = "\u{1f}columns";
+pub(super) const COLUMNS: &str = "\u{1f}columns";
 
 /// `COLUMNS('a') APPLY(f)` becomes a call with f as its second argument; `* APPLY(f)` one with all columns.
 pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
@@ -191,6 +191,20 @@ impl VisitorMut for Parameter {
 
 /// A column whose name has a dot, written without quotes.
 pub(super) fn dotted(expr: &mut Expr, catalog: &Catalog) {
+    if let Expr::CompoundFieldAccess { root, access_chain } = expr {
+        // `nest.a[1]`
+        if let (Expr::Identifier(first), Some(AccessExpr::Dot(Expr::Identifier(second)))) =
+            (&**root, access_chain.first())
+        {
+            let mut column = Expr::CompoundIdentifier(vec![first.clone(), second.clone()]);
+            dotted(&mut column, catalog);
+            if matches!(column, Expr::Identifier(_)) {
+                **root = column;
+                access_chain.remove(0);
+            }
+        }
+        return;
+    }
     let Expr::CompoundIdentifier(parts) = expr else { return };
     let is_column =
         |name: &str| catalog.values().any(|columns| columns.iter().any(|it| it == name));

@@ -4,6 +4,7 @@
 use super::call::{arguments, call, name, rename, set_arguments};
 use super::{aggregate, refused};
 use crate::SqlError;
+use crate::functions::Otherwise;
 use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArguments, Value,
 };
@@ -50,6 +51,14 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             let reducer = reducer(base, written)?;
             let inner = gathered(function, written)?;
             let flat = Expr::Function(call("reduceConcat", vec![inner]));
+            if base == "avg" {
+                // The average of no items is a NaN; that of an empty array is 0.
+                let sum = Expr::Function(call("arraySum", vec![flat.clone()]));
+                let count = Expr::Function(call("length", vec![flat]));
+                let (left, right) = (Box::new(sum), Box::new(count));
+                let op = datafusion::sql::sqlparser::ast::BinaryOperator::Divide;
+                return Ok(Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }))));
+            }
             Ok(Some(Expr::Function(call(reducer, vec![flat]))))
         }
         "ForEach" | "Map" => {
@@ -58,7 +67,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             let kernel = if combinator == "Map" { "reduceMap" } else { "reduceForEach" };
             Ok(Some(Expr::Function(call(kernel, vec![inner, text(reducer)]))))
         }
-        _ => Err(refused(written, "say what stands for no rows with coalesce(...)")),
+        _ => or_default(function, base).map(Some),
     }
 }
 
@@ -107,12 +116,31 @@ fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, S
         return Err(refused(written, "an array cannot be NULL"));
     }
     let counted = is_count(base);
-    let inner = plain(function, base)?;
     if !counted {
-        return Ok(inner);
+        mark(function, Otherwise::Null);
+        return plain(function, base);
     }
+    let inner = plain(function, base)?;
     let zero = Expr::value(Value::Number("0".to_owned(), false));
     Ok(Expr::Function(call("nullif", vec![inner, zero])))
+}
+
+/// Aggregates of no rows are the default of their type; those that count or gather are that anyway.
+fn or_default(function: &mut Function, base: &str) -> Result<Expr, SqlError> {
+    if !is_count(base) && !base.starts_with("groupArray") && !base.starts_with("groupUniq") {
+        mark(function, Otherwise::Default);
+    }
+    plain(function, base)
+}
+
+/// Says with the first argument what stands for no rows.
+fn mark(function: &mut Function, otherwise: Otherwise) {
+    let mut list = arguments(function).unwrap_or_default();
+    if let Some(first) = list.first_mut() {
+        let inner = super::call::take(first);
+        *first = Expr::Function(call(otherwise.mark(), vec![inner]));
+    }
+    set_arguments(function, list);
 }
 
 fn distinct(function: &mut Function, base: &str, written: &str) -> Result<Expr, SqlError> {

@@ -11,9 +11,11 @@ use crate::SqlError;
 use crate::functions::Strictness;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
+    Select, TableFactor, visit_expressions,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use std::ops::ControlFlow;
 
 const SIDES: [Keyword; 6] =
     [Keyword::LEFT, Keyword::RIGHT, Keyword::FULL, Keyword::INNER, Keyword::CROSS, Keyword::OUTER];
@@ -276,6 +278,50 @@ pub(super) fn translate(join: &mut Join) -> Result<(), SqlError> {
             Ok(())
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses `a.k` beside `a FULL JOIN b USING (k)`, whose `k` is that of both.
+pub(super) fn check_merged(select: &Select) -> Result<(), SqlError> {
+    let mut merged: Vec<(String, String)> = Vec::new();
+    for join in select.from.iter().flat_map(|table| &table.joins) {
+        let (JoinOperator::Right(JoinConstraint::Using(names))
+        | JoinOperator::RightOuter(JoinConstraint::Using(names))
+        | JoinOperator::FullOuter(JoinConstraint::Using(names))) = &join.join_operator
+        else {
+            continue;
+        };
+        let right = match &join.relation {
+            TableFactor::Table { alias: Some(alias), .. }
+            | TableFactor::Derived { alias: Some(alias), .. } => alias.name.value.clone(),
+            TableFactor::Table { name, .. } => name.to_string(),
+            _ => String::new(),
+        };
+        let names = names.iter().filter_map(name_of);
+        merged.extend(names.map(|name| (right.clone(), name.to_owned())));
+    }
+    if merged.is_empty() {
+        return Ok(());
+    }
+    let found = visit_expressions(select, |expr| match expr {
+        Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+            [.., table, column]
+                if merged
+                    .iter()
+                    .any(|(right, key)| *key == column.value && *right != table.value) =>
+            {
+                ControlFlow::Break(expr.to_string())
+            }
+            _ => ControlFlow::Continue(()),
+        },
+        _ => ControlFlow::Continue(()),
+    });
+    match found {
+        ControlFlow::Break(written) => Err(refused(
+            format!("{written} beside RIGHT or FULL JOIN ... USING"),
+            "the name alone is the key of both sides; write ON to have each",
+        )),
+        ControlFlow::Continue(()) => Ok(()),
     }
 }
 

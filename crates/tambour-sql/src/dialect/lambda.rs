@@ -1,8 +1,8 @@
 //! Functions that take a lambda: all but `arrayMap` and `arrayFold` are written as functions of what `arrayMap` gives, so
 //! that one function evaluates lambdas.
 
-use super::call::{arguments, call, rename, set_arguments};
-use super::refused;
+use super::call::{arguments, call, name, rename, set_arguments};
+use super::{alias, refused};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
@@ -103,6 +103,37 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<bool, Sq
     set_arguments(function, vec![pairs]);
     rename(function, of_pairs);
     Ok(true)
+}
+
+/// A call of a lambda that has a name: `WITH x -> x + 1 AS f SELECT f(a)` asks for `a + 1`.
+pub(super) fn applied(
+    function: &mut Function,
+    aliases: &alias::Aliases,
+) -> Result<Option<Expr>, SqlError> {
+    let Some(written) = name(function).map(str::to_owned) else { return Ok(None) };
+    let Some(Expr::Lambda(lambda)) = aliases.get(&written).map(bare) else { return Ok(None) };
+    let given = arguments(function).unwrap_or_default();
+    let parameters: Vec<&str> = lambda.params.iter().map(|it| it.name.value.as_str()).collect();
+    if given.len() != parameters.len() {
+        return Err(refused(
+            format!("{written} of {} arguments", given.len()),
+            format!("its lambda takes {}", parameters.len()),
+        ));
+    }
+    let mut values = alias::Aliases::new();
+    for (parameter, value) in parameters.into_iter().zip(given) {
+        values.insert(parameter.to_owned(), value);
+    }
+    let mut body = (*lambda.body).clone();
+    alias::apply_to(&mut body, &values)?;
+    Ok(Some(Expr::Nested(Box::new(body))))
+}
+
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => bare(inner),
+        other => other,
+    }
 }
 
 fn is_plain_too(name: &str) -> bool {

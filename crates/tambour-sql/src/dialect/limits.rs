@@ -3,16 +3,18 @@
 //! The parser library knows `OFFSET m LIMIT n BY keys` and a single LIMIT; the other spellings become that one, and a LIMIT
 //! of all rows after it becomes one more key with a name that nobody types.
 
-use super::lexical::{is_keyword, is_word};
+use super::lexical::{is_keyword, is_word, next};
 use super::{call, refused};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr,
+    BinaryOperator, Expr, Function, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr,
     OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
+/// The key that stands for WITH TIES.
+const TIES: &str = "\u{1f}ties";
 /// The key that holds the limit of all rows.
 const TOTAL: &str = "\u{1f}limit";
 
@@ -21,6 +23,7 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
     let mut index = 0;
     while index < tokens.len() {
         if is_keyword(&tokens[index].token, Keyword::LIMIT) {
+            with_ties(tokens, index);
             limit(tokens, index);
         }
         index += 1;
@@ -45,6 +48,28 @@ fn find(tokens: &[TokenWithSpan], from: usize, is_it: impl Fn(&Token) -> bool) -
 fn ends(token: &Token) -> bool {
     let words = [Keyword::UNION, Keyword::SETTINGS, Keyword::FORMAT, Keyword::INTO];
     *token == Token::SemiColon || words.iter().any(|word| is_keyword(token, *word))
+}
+
+/// `LIMIT n WITH TIES` is `LIMIT n BY` a key that nobody types.
+fn with_ties(tokens: &mut [TokenWithSpan], at: usize) {
+    let is_end = |token: &Token| {
+        is_keyword(token, Keyword::LIMIT)
+            || is_keyword(token, Keyword::BY)
+            || is_word(token, "WITH")
+    };
+    let Some(with) = find(tokens, at + 1, is_end).filter(|it| is_word(&tokens[*it].token, "WITH"))
+    else {
+        return;
+    };
+    if let Some(ties) = next(tokens, with).filter(|it| is_word(&tokens[*it].token, "TIES")) {
+        tokens[with].token = Token::make_word("BY", None);
+        tokens[ties].token = Token::make_word(TIES, Some('"'));
+    }
+}
+
+/// The key of LIMIT ... WITH TIES.
+pub(super) fn ties() -> Expr {
+    Expr::Identifier(Ident::with_quote('"', TIES))
 }
 
 fn limit(tokens: &mut Vec<TokenWithSpan>, at: usize) {
@@ -129,9 +154,17 @@ pub(super) fn translate(query: &mut Query) -> Result<(), SqlError> {
         return Err(refused("LIMIT ... BY with DISTINCT", "put SELECT DISTINCT in a subquery"));
     }
     let order = order(query.order_by.as_ref(), select)?;
-    let keys = keys.into_iter().map(|key| ordinal(key, select)).collect::<Result<Vec<_>, _>>()?;
-    let row = numbered(keys, order);
-    let condition = between(row, limit, offset);
+    let condition = if keys == [ties()] {
+        if order.is_empty() {
+            return Err(refused("LIMIT ... WITH TIES without ORDER BY", "name the order"));
+        }
+        let row = over("row_number", Vec::new(), order.clone());
+        tied(&row, &over("rank", Vec::new(), order), limit, offset)
+    } else {
+        let keys = keys.into_iter().map(|key| ordinal(key, select));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        between(&over("row_number", keys, order), limit, offset)
+    };
     select.qualify = Some(match select.qualify.take() {
         Some(other) => both(other, condition),
         None => condition,
@@ -184,26 +217,45 @@ fn ordinal(expr: Expr, select: &Select) -> Result<Expr, SqlError> {
     }
 }
 
-fn numbered(keys: Vec<Expr>, order_by: Vec<OrderByExpr>) -> Expr {
+fn over(function: &str, keys: Vec<Expr>, order_by: Vec<OrderByExpr>) -> Expr {
     let window = WindowSpec { window_name: None, partition_by: keys, order_by, window_frame: None };
-    let function = call::call("row_number", Vec::new());
+    let function = call::call(function, Vec::new());
     Expr::Function(Function { over: Some(WindowType::WindowSpec(window)), ..function })
 }
 
-fn between(row: Expr, limit: Option<Expr>, offset: Option<Expr>) -> Expr {
+/// Rows past the offset, up to the last one that is equal to the last row within the limit.
+fn tied(row: &Expr, rank: &Expr, limit: Option<Expr>, offset: Option<Expr>) -> Expr {
+    match offset {
+        None => between(rank, limit, None),
+        Some(skipped) => {
+            let past = between(row, None, Some(skipped.clone()));
+            let end = limit.map(|limit| {
+                let sum = Expr::BinaryOp {
+                    left: Box::new(skipped),
+                    op: BinaryOperator::Plus,
+                    right: Box::new(limit),
+                };
+                between(rank, Some(sum), None)
+            });
+            end.into_iter().fold(past, both)
+        }
+    }
+}
+
+fn between(row: &Expr, limit: Option<Expr>, offset: Option<Expr>) -> Expr {
     let binary = |left: &Expr, op, right: Expr| Expr::BinaryOp {
         left: Box::new(left.clone()),
         op,
         right: Box::new(right),
     };
-    let at_most = |end: Expr| binary(&row, BinaryOperator::LtEq, end);
+    let at_most = |end: Expr| binary(row, BinaryOperator::LtEq, end);
     match (limit, offset) {
         (Some(limit), None) => at_most(limit),
         (Some(limit), Some(offset)) => {
             let end = binary(&offset, BinaryOperator::Plus, limit);
-            both(binary(&row, BinaryOperator::Gt, offset), at_most(end))
+            both(binary(row, BinaryOperator::Gt, offset), at_most(end))
         }
-        (None, Some(offset)) => binary(&row, BinaryOperator::Gt, offset),
+        (None, Some(offset)) => binary(row, BinaryOperator::Gt, offset),
         (None, None) => Expr::value(Value::Boolean(true)),
     }
 }

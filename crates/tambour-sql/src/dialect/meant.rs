@@ -5,7 +5,8 @@ use super::refused;
 use crate::SqlError;
 use crate::functions;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, UnaryOperator, Value, WindowFrameBound, WindowSpec, WindowType,
+    Expr, Function, UnaryOperator, Value, WindowFrameBound, WindowFrameUnits, WindowSpec,
+    WindowType,
 };
 
 /// The names that are rewritten here.
@@ -96,7 +97,10 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             Some(Expr::Function(call("regexp_replace", list)))
         }
         "from_unixtime" | "fromunixtimestamp" => Some(of_unix_time(written, take(function))?),
-        "date_trunc" | "datetrunc" => Some(truncated(written, take(function))?),
+        "date_trunc" => {
+            rename(function, "dateTrunc");
+            None
+        }
         "left" if functions::canonical("left").is_none() => {
             let Ok([string, length]) = <[Expr; 2]>::try_from(take(function)) else {
                 return Err(refused("left with these arguments", "it takes a text and a length"));
@@ -116,7 +120,15 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             rename(function, "ln");
             None
         }
-        "laginframe" => in_frame(function, "lag"),
+        "laginframe" => {
+            if !begins_before(function) {
+                return Err(refused(
+                    "lagInFrame over a frame that may begin past the row that is meant",
+                    "write ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+                ));
+            }
+            in_frame(function, "lag")
+        }
         "leadinframe" => {
             if !reaches_the_end(function) {
                 return Err(refused(
@@ -152,6 +164,22 @@ fn in_frame(function: &mut Function, name: &str) -> Option<Expr> {
         window.window_frame = None;
     }
     None
+}
+
+/// True for a window whose frame has the rows before this one, as far as they are asked for.
+fn begins_before(function: &Function) -> bool {
+    let Some(WindowType::WindowSpec(WindowSpec { window_frame: Some(frame), .. })) = &function.over
+    else {
+        return true;
+    };
+    match &frame.start_bound {
+        WindowFrameBound::Preceding(None) => true,
+        WindowFrameBound::Preceding(Some(rows)) => {
+            let is_row_before = arguments(&mut function.clone()).is_some_and(|it| it.len() == 1);
+            frame.units == WindowFrameUnits::Rows && rows.to_string() != "0" && is_row_before
+        }
+        _ => false,
+    }
 }
 
 /// True for a window whose frame ends with the last row.
@@ -207,27 +235,4 @@ fn right(list: Vec<Expr>) -> Result<Expr, SqlError> {
         Expr::Function(call("greatest", vec![start, number(1)]))
     };
     Ok(Expr::Function(call("substring", vec![string, from])))
-}
-
-/// `date_trunc('month', t)` is `toStartOfMonth(t)`.
-fn truncated(written: &str, list: Vec<Expr>) -> Result<Expr, SqlError> {
-    let mut list = list.into_iter();
-    let unit = list.next().map(|unit| unit.to_string().trim_matches('\'').to_ascii_lowercase());
-    let name = match unit.as_deref() {
-        Some("second") => "toStartOfSecond",
-        Some("minute") => "toStartOfMinute",
-        Some("hour") => "toStartOfHour",
-        Some("day") => "toStartOfDay",
-        Some("week") => "toMonday",
-        Some("month") => "toStartOfMonth",
-        Some("quarter") => "toStartOfQuarter",
-        Some("year") => "toStartOfYear",
-        _ => {
-            return Err(refused(
-                format!("{written} of this unit"),
-                "units are second, minute, hour, day, week, month, quarter and year",
-            ));
-        }
-    };
-    Ok(Expr::Function(call(name, list.collect())))
 }

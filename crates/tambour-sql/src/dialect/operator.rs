@@ -29,7 +29,6 @@ pub(super) const NAMES: &[&str] = &[
     "caseWithExpression",
     "materialize",
     "identity",
-    "toNullable",
     "ignore",
     "ifNotFinite",
     "toLowCardinality",
@@ -101,10 +100,7 @@ pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr
             else_result: Some(Box::new(other)),
         }));
     }
-    if matches!(
-        name,
-        "materialize" | "identity" | "toNullable" | "isZeroOrNull" | "toLowCardinality"
-    ) {
+    if matches!(name, "materialize" | "identity" | "isZeroOrNull" | "toLowCardinality") {
         let Ok([only]) = <[Expr; 1]>::try_from(all) else { return Err(wrong("it takes one")) };
         if name != "isZeroOrNull" {
             return Ok(Some(Expr::Nested(Box::new(only))));

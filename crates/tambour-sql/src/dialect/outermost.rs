@@ -4,8 +4,8 @@
 use super::{aggregate, call, refused};
 use crate::SqlError;
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, GroupByWithModifier, Interpolate, LimitClause, OrderBy, OrderByKind, Query,
-    Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
+    Expr, GroupByExpr, GroupByWithModifier, Interpolate, LimitClause, OrderBy, OrderByExpr,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -97,6 +97,33 @@ pub(super) fn fill(query: &mut Query) -> Result<Option<Fill>, SqlError> {
     }
     let (from, to, step) = (with_fill.from, with_fill.to, with_fill.step);
     Ok(Some(Fill { columns, is_descending, from, to, step, interpolated, offset, limit }))
+}
+
+/// `ORDER BY ALL` by the numbers of the results: columns of two tables may have the same name.
+pub(super) fn by_numbers(query: &mut Query) {
+    let SetExpr::Select(select) = &*query.body else { return };
+    let is_one = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(Expr::Function(call)) => {
+            call::name(call) != Some(super::columns::COLUMNS)
+        }
+        SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. } => true,
+        _ => false,
+    };
+    let count = select.projection.len();
+    if !select.projection.iter().all(is_one) {
+        return;
+    }
+    if let Some(OrderBy { kind, .. }) = &mut query.order_by
+        && let OrderByKind::All(options) = kind
+    {
+        let options = *options;
+        let number = |number: usize| OrderByExpr {
+            expr: Expr::value(Value::Number(number.to_string(), false)),
+            options,
+            with_fill: None,
+        };
+        *kind = OrderByKind::Expressions((1..=count).map(number).collect());
+    }
 }
 
 fn interpolated(clause: Interpolate) -> Result<Vec<String>, SqlError> {

@@ -48,7 +48,7 @@ const PRINTED: &[(&str, &str)] = &[
 ];
 
 /// A type as ClickHouse writes it, if it is one.
-fn name_of(data_type: &DataType) -> Option<String> {
+pub(super) fn name_of(data_type: &DataType) -> Option<String> {
     let printed = data_type.to_string();
     let mut name = String::with_capacity(printed.len());
     let mut rest = printed.as_str();

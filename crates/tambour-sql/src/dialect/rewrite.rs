@@ -69,6 +69,7 @@ impl Rewriter<'_> {
         }
         unions::count_rows(&mut query.body);
         unions::distribute(query);
+        outermost::by_numbers(query);
         fetched(query)?;
         limits::translate(query)?;
         if query.format_clause.is_some() {
@@ -97,6 +98,7 @@ impl Rewriter<'_> {
         for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
             joins::translate(join)?;
         }
+        joins::check_merged(select)?;
         let parts = within::names(select)?;
         let aliases = alias::of_results(&select.projection, parts)?;
         naming::name(&mut select.projection);
@@ -163,7 +165,7 @@ fn groups(group_by: &mut GroupByExpr) -> Result<(), SqlError> {
 /// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
 fn fetched(query: &mut Query) -> Result<(), SqlError> {
     let Some(fetch) = query.fetch.take() else { return Ok(()) };
-    if fetch.with_ties || fetch.percent {
+    if fetch.percent {
         return Err(refused(fetch.to_string(), "write LIMIT n"));
     }
     let one = Expr::value(Value::Number("1".to_owned(), false));
@@ -173,10 +175,15 @@ fn fetched(query: &mut Query) -> Result<(), SqlError> {
             query.limit_clause = Some(LimitClause::LimitOffset {
                 limit: Some(count),
                 offset: None,
-                limit_by: Vec::new(),
+                limit_by: if fetch.with_ties { vec![limits::ties()] } else { Vec::new() },
             });
         }
-        Some(LimitClause::LimitOffset { limit: limit @ None, .. }) => *limit = Some(count),
+        Some(LimitClause::LimitOffset { limit: limit @ None, limit_by, .. }) => {
+            *limit = Some(count);
+            if fetch.with_ties {
+                limit_by.push(limits::ties());
+            }
+        }
         Some(_) => return Err(refused("LIMIT with FETCH", "write one of them")),
     }
     Ok(())

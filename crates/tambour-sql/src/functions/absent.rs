@@ -3,9 +3,10 @@
 //! that may be NULL stay NULL, there as here.
 
 use super::aggregate::Summand;
-use super::default;
 use super::keep::Typed;
 use super::literal::bare_type;
+use super::otherwise::Otherwise;
+use super::{average, default};
 use crate::dialect::Switches;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::Transformed;
@@ -25,27 +26,26 @@ pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPl
         switches.join_use_nulls == Some(false),
         switches.aggregate_functions_null_for_empty == Some(false),
     );
-    if !joins && !aggregates {
-        return Ok(plan);
-    }
+    let plan = plan.transform_up_with_subqueries(average::of_decimals)?.data;
     let plan = plan.transform_up_with_subqueries(|plan| {
-        let plan = plan.recompute_schema()?;
+        let plan = if joins || aggregates { plan.recompute_schema()? } else { plan };
         let values = match &plan {
             LogicalPlan::Join(join) if joins => partners(join)?,
-            LogicalPlan::Aggregate(node) if aggregates => {
+            LogicalPlan::Aggregate(node) => {
                 let schema = node.input.schema();
-                let values = node.aggr_expr.iter().map(|expr| of_nothing(expr, schema));
+                let values = node.aggr_expr.iter().map(|expr| of_nothing(expr, schema, aggregates));
                 at_the_end(&plan, values.collect::<Result<_>>()?)
             }
-            LogicalPlan::Window(node) if aggregates => {
+            LogicalPlan::Window(node) => {
                 let schema = merge_schema(&plan.inputs());
-                let values = node.window_expr.iter().map(|expr| of_nothing(expr, &schema));
+                let values =
+                    node.window_expr.iter().map(|expr| of_nothing(expr, &schema, aggregates));
                 at_the_end(&plan, values.collect::<Result<_>>()?)
             }
             _ => Vec::new(),
         };
         if values.iter().all(Option::is_none) {
-            return Ok(Transformed::yes(plan));
+            return Ok(Transformed::new_transformed(plan, joins || aggregates));
         }
         with(plan, &values).map(Transformed::yes)
     })?;
@@ -90,9 +90,9 @@ fn at_the_end(plan: &LogicalPlan, values: Vec<Option<Value>>) -> Vec<Option<Valu
 }
 
 /// What an aggregate of no rows is; `None` where it is NULL for ClickHouse too, or never NULL.
-fn of_nothing(expr: &Expr, schema: &DFSchema) -> Result<Option<Value>> {
+fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<Value>> {
     let (name, arguments) = match expr {
-        Expr::Alias(alias) => return of_nothing(&alias.expr, schema),
+        Expr::Alias(alias) => return of_nothing(&alias.expr, schema, is_asked),
         Expr::AggregateFunction(call) => (call.func.name(), &call.params.args),
         Expr::WindowFunction(call) => match &call.fun {
             WindowFunctionDefinition::AggregateUDF(function) => {
@@ -103,6 +103,10 @@ fn of_nothing(expr: &Expr, schema: &DFSchema) -> Result<Option<Value>> {
         _ => return Ok(None),
     };
     let Some(first) = arguments.first() else { return Ok(None) };
+    let otherwise = Otherwise::of(first);
+    if otherwise == Some(Otherwise::Null) || otherwise.is_none() && !is_asked {
+        return Ok(None);
+    }
     // What is wrapped for the planner says nothing about NULLs.
     let first = match first {
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => {
@@ -117,12 +121,15 @@ fn of_nothing(expr: &Expr, schema: &DFSchema) -> Result<Option<Value>> {
     let result = expr.to_field(schema)?.1;
     let plain =
         |value: ScalarValue| Ok(Some(Value { literal: Expr::Literal(value, None), field: None }));
+    if otherwise.is_some() && result.data_type().is_floating() && name != "quantileExact" {
+        return plain(ScalarValue::new_default(result.data_type())?);
+    }
     match (name, result.data_type()) {
         ("min" | "max" | "any_value" | "first_value" | "last_value" | "nth_value", _) => {
             Value::of(&field).map(Some)
         }
         ("sum" | "bit_or" | "bit_xor", data_type) => plain(ScalarValue::new_default(data_type)?),
-        ("bit_and", ArrowType::UInt64) => plain(ScalarValue::UInt64(Some(u64::MAX))),
+        ("bit_and", data_type) if data_type.is_integer() => plain(all_ones(data_type)?),
         ("quantileExact", data_type) if !data_type.is_floating() => Value::of(&field).map(Some),
         (_, ArrowType::Float64) => plain(ScalarValue::Float64(Some(f64::NAN))),
         (_, ArrowType::Float32) => plain(ScalarValue::Float32(Some(f32::NAN))),
@@ -130,6 +137,17 @@ fn of_nothing(expr: &Expr, schema: &DFSchema) -> Result<Option<Value>> {
             "aggregate_functions_null_for_empty = 0 does not cover {other}: what it gives for no rows is not known"
         ),
     }
+}
+
+/// The integer whose bits are all set.
+fn all_ones(data_type: &ArrowType) -> Result<ScalarValue> {
+    let bits = if data_type.is_signed_integer() {
+        ScalarValue::Int64(Some(-1))
+    } else {
+        let width = data_type.primitive_width().unwrap_or(8) * 8;
+        ScalarValue::UInt64(Some(u64::MAX >> (64 - width)))
+    };
+    bits.cast_to(data_type)
 }
 
 /// A projection above a node that has values in the place of NULLs.

@@ -1,7 +1,7 @@
 //! The values that ClickHouse gives where there is none: zeros, empty texts and arrays, the least number of an Enum.
 
 use super::literal::{bare_type, named};
-use arrow::array::{ArrayRef, StructArray, new_empty_array};
+use arrow::array::{ArrayRef, MapArray, StructArray, new_empty_array};
 use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
@@ -40,6 +40,18 @@ pub(super) fn present(field: &Field) -> Result<ScalarValue> {
             let offsets = arrow::buffer::OffsetBuffer::from_lengths([0]);
             let list = arrow::array::ListArray::try_new(Arc::clone(item), offsets, values, None)?;
             Ok(ScalarValue::List(Arc::new(list)))
+        }
+        ArrowType::Map(entries, is_sorted) => {
+            let ArrowType::Struct(fields) = entries.data_type() else {
+                return ScalarValue::try_from(field.data_type());
+            };
+            let columns = fields.iter().map(|field| new_empty_array(field.data_type())).collect();
+            let items = StructArray::try_new(fields.clone(), columns, None)?;
+            let offsets = arrow::buffer::OffsetBuffer::from_lengths([0]);
+            let entries = Arc::clone(entries);
+            Ok(ScalarValue::Map(Arc::new(MapArray::try_new(
+                entries, offsets, items, None, *is_sorted,
+            )?)))
         }
         ArrowType::Dictionary(key, value) => {
             let value = ScalarValue::new_default(value)?;

@@ -3,9 +3,9 @@
 
 use super::tuple::TupleElement;
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::{DFSchema, plan_err};
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, ScalarUDF, lit};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator, ScalarUDF, lit};
 
 /// The elements of a tuple; `None` of other values.
 pub(super) fn elements(expr: &Expr, schema: &DFSchema) -> Result<Option<Vec<Expr>>> {
@@ -48,8 +48,7 @@ pub(super) fn arithmetic(
     Ok(Some(tuple(made)))
 }
 
-/// A comparison of tuples; `None` unless both sides are. Tuples that hold NULLs are refused: ClickHouse's answer is NULL
-/// even where other elements differ.
+/// A comparison of tuples; `None` unless both sides are. NULLs in them are those of AND and OR.
 pub(super) fn comparison(
     left: &Expr,
     operator: Operator,
@@ -69,12 +68,10 @@ pub(super) fn comparison(
     if a.len() != b.len() || a.is_empty() {
         return plan_err!("tuples of {} and {} elements cannot be compared", a.len(), b.len());
     }
-    for side in a.iter().chain(&b) {
-        if side.nullable(schema)? {
-            return plan_err!(
-                "tuples whose elements may be NULL cannot be compared; compare them one by one"
-            );
-        }
+    // A bare NULL has no type to compare with: then nothing is known, even if other elements differ.
+    let is_null = |side: &Expr| matches!(side, Expr::Literal(value, _) if value.is_null());
+    if a.iter().chain(&b).any(is_null) {
+        return Ok(Some(lit(ScalarValue::Boolean(None))));
     }
     let pairs: Vec<(&Expr, &Expr)> = a.iter().zip(&b).collect();
     let all_equal = |pairs: &[(&Expr, &Expr)]| -> Result<Vec<Expr>> {

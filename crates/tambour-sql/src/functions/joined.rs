@@ -166,8 +166,13 @@ fn any(join: &Join, conditions: Vec<Expr>) -> Result<LogicalPlan> {
     for condition in &conditions {
         match sides(condition, join) {
             Some((left, Operator::Eq, right)) => {
-                left_keys.push(left);
-                right_keys.push(right);
+                // A key that is there twice is one.
+                if !left_keys.contains(&left) {
+                    left_keys.push(left);
+                }
+                if !right_keys.contains(&right) {
+                    right_keys.push(right);
+                }
             }
             _ => {
                 return plan_err!(

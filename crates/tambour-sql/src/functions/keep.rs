@@ -8,13 +8,14 @@
 use super::aggregate::{Summand, added};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
-use super::{comparison, default, shown};
+use super::otherwise::Otherwise;
+use super::{alike, comparison, default, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
-    AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionParams,
+    AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionParams,
 };
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
@@ -28,8 +29,12 @@ use tambour_part::types::DataType;
 
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(alike::check_sets)?.data;
+    let plan = plan.transform_up_with_subqueries(super::using::merged)?.data;
+    let plan = plan.transform_up_with_subqueries(super::zeros::joined)?.data;
     let plan = plan.transform_up_with_subqueries(super::joined::one_of_many)?.data;
-    plan.transform_up_with_subqueries(node).map(|transformed| transformed.data)
+    let plan = plan.transform_up_with_subqueries(node)?.data;
+    plan.transform_up_with_subqueries(super::zeros::apart).map(|transformed| transformed.data)
 }
 
 fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -140,6 +145,8 @@ struct Finish {
     form: Option<(Order, ArrowType)>,
     /// Given its type.
     data_type: Option<DataType>,
+    /// What stands where the frame has no such row.
+    default: Option<Expr>,
 }
 
 /// One entry per aggregate or window function of a node, which are the last columns of it.
@@ -171,7 +178,12 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         _ => None,
     };
     let data_type = data_type.filter(needs_name);
-    (form.is_some() || data_type.is_some()).then_some(Finish { form, data_type })
+    let is_of_frame = matches!(expr, Expr::WindowFunction(_))
+        && matches!(name, "nth_value" | "first_value" | "last_value")
+        && !field.is_nullable();
+    let default = is_of_frame.then(|| default::literal(&field).ok()).flatten();
+    let is_finished = form.is_some() || data_type.is_some() || default.is_some();
+    is_finished.then_some(Finish { form, data_type, default })
 }
 
 /// The form in which the least or greatest values of a type are found.
@@ -192,7 +204,7 @@ fn finished(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<LogicalPlan>
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let finish =
             index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);
-        let Some(Finish { form, data_type }) = finish else { return column };
+        let Some(Finish { form, data_type, default }) = finish else { return Ok(column) };
         let column = match form {
             Some((form @ (Order::Uuid | Order::Wide { .. } | Order::WideBack), _)) => {
                 form.udf().call(vec![column])
@@ -201,35 +213,42 @@ fn finished(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<LogicalPlan>
             Some((form, other)) => cast(form.udf().call(vec![column]), other.clone()),
             None => column,
         };
+        let column = match default {
+            Some(default) => when(column.clone().is_null(), default.clone()).otherwise(column)?,
+            None => column,
+        };
         let column = match data_type {
             Some(data_type) => Typed::call(column, data_type),
             None => column,
         };
-        column.alias_qualified(qualifier.cloned(), field.name())
+        Ok(column.alias_qualified(qualifier.cloned(), field.name()))
     });
-    Ok(LogicalPlan::Projection(Projection::try_new(columns.collect(), Arc::new(plan))?))
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
+}
+
+fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let field = field_of(&list.expr, schema)?;
+    let Some(data_type) = bare_type(&field) else {
+        return Ok(Transformed::no(Expr::InList(list)));
+    };
+    if let Some(Order::Number(known)) = Order::of_comparison(&data_type)
+        && list.list.iter().any(is_integer_literal)
+    {
+        list.expr = Box::new(Order::Number(known).udf().call(vec![*list.expr]));
+        return Ok(Transformed::yes(Expr::InList(list)));
+    }
+    for item in &mut list.list {
+        if let Some(fitted) = fitted_to(item, &field, &data_type)? {
+            *item = fitted;
+        }
+    }
+    Ok(Transformed::yes(Expr::InList(list)))
 }
 
 fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
-        Expr::InList(mut list) => {
-            let field = field_of(&list.expr, schema)?;
-            let Some(data_type) = bare_type(&field) else {
-                return Ok(Transformed::no(Expr::InList(list)));
-            };
-            if let Some(Order::Number(known)) = Order::of_comparison(&data_type)
-                && list.list.iter().any(is_integer_literal)
-            {
-                list.expr = Box::new(Order::Number(known).udf().call(vec![*list.expr]));
-                return Ok(Transformed::yes(Expr::InList(list)));
-            }
-            for item in &mut list.list {
-                if let Some(fitted) = fitted_to(item, &field, &data_type)? {
-                    *item = fitted;
-                }
-            }
-            Ok(Transformed::yes(Expr::InList(list)))
-        }
+        Expr::InList(list) => in_list(list, schema),
         Expr::Between(mut between) => {
             let field = field_of(&between.expr, schema)?;
             if let Some(compared) = between_by_form(&between, schema)? {
@@ -249,9 +268,11 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 None => Transformed::no(Expr::BinaryExpr(binary)),
             })
         }
-        Expr::Case(case) => {
+        Expr::Case(mut case) => {
+            let is_one = alike::made_of_case(&mut case, schema)?;
             let data_type = of_case(&case, schema);
-            Ok(typed(Expr::Case(case), data_type))
+            let typed = typed(Expr::Case(case), data_type);
+            Ok(if is_one { Transformed::yes(typed.data) } else { typed })
         }
         Expr::ScalarFunction(mut call) if call.name() == "toTypeName" => {
             let named =
@@ -263,10 +284,22 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::yes(Expr::ScalarFunction(call)))
         }
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
+        Expr::ScalarFunction(mut call) if Otherwise::is_mark(call.name()) => {
+            let Some(inner) = call.args.pop() else { return plan_err!("it takes an argument") };
+            Ok(Transformed::yes(inner))
+        }
+        Expr::Literal(value @ ScalarValue::Boolean(Some(_)), None) => {
+            Ok(Transformed::yes(Expr::Literal(value, Some(named(&DataType::Bool)))))
+        }
         Expr::ScalarFunction(call) if call.name() == "arrayElement" => Ok(element(call, schema)),
-        Expr::ScalarFunction(call) => {
+        Expr::ScalarFunction(mut call) => {
+            if let Some(only) = alike::first_present(&call, schema)? {
+                return Ok(Transformed::yes(only));
+            }
+            let is_one = alike::made_of_call(&mut call, schema)?;
             let data_type = of_call(&call, schema);
-            Ok(typed(Expr::ScalarFunction(call), data_type))
+            let typed = typed(Expr::ScalarFunction(call), data_type);
+            Ok(if is_one { Transformed::yes(typed.data) } else { typed })
         }
         Expr::AggregateFunction(call) => aggregate(call, schema),
         Expr::WindowFunction(call) => window(call, schema),
@@ -415,7 +448,8 @@ fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transforme
         in_order(item, schema)?;
         is_reordered |= before != item.expr;
     }
-    let is_changed = is_changed || is_moved || is_reordered;
+    let is_gathered = super::gather::forwards(&mut call.fun);
+    let is_changed = is_changed || is_moved || is_reordered || is_gathered;
     let expr = Expr::WindowFunction(call);
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
 }
@@ -489,6 +523,7 @@ fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool
     let field = argument.to_field(schema)?.1;
     if let Some(data_type) = bare_type(&field) {
         check_nested(&data_type, name)?;
+        alike::check_extreme(name, &data_type)?;
     }
     let Some(form) = form_of(name, &field) else { return Ok(false) };
     *argument = form.udf().call(vec![argument.clone()]);

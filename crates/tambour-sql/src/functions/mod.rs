@@ -8,9 +8,12 @@
 
 mod absent;
 mod aggregate;
+mod alike;
+mod average;
 mod comparison;
 mod default;
 mod elementwise;
+mod gather;
 mod integer;
 pub(crate) mod joined;
 mod keep;
@@ -18,17 +21,21 @@ mod lambda;
 mod literal;
 mod operators;
 mod order;
+pub(crate) mod otherwise;
 mod quantile;
 mod readable;
 mod scalar;
 mod shown;
 pub(crate) mod travel;
 mod tuple;
+mod using;
+mod zeros;
 
 pub(crate) use absent::present;
 pub(crate) use default::scalar as default_of;
 pub(crate) use joined::Strictness;
 pub(crate) use keep::keep_types;
+pub(crate) use otherwise::Otherwise;
 
 use crate::SqlError;
 use datafusion::execution::SessionStateBuilder;
@@ -64,7 +71,7 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     for readable in readable::all() {
         context.register_udf(ScalarUDF::new_from_impl(readable));
     }
-    for mark in joined::marks() {
+    for mark in joined::marks().chain(otherwise::marks()) {
         context.register_udf(mark);
     }
     context.register_udf(ScalarUDF::new_from_impl(tuple::TupleElement::new()));

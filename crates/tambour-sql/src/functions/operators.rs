@@ -5,7 +5,7 @@
 use super::integer::{integer, of_operand, wide};
 use super::keep::Typed;
 use super::literal::{bare_type, field_of, ticks_per_second};
-use super::{aggregate, comparison, elementwise, scalar};
+use super::{aggregate, comparison, elementwise, scalar, using};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
@@ -45,30 +45,19 @@ impl ExprPlanner for Operators {
         expr: RawBinaryExpr,
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawBinaryExpr>> {
-        let Some(operator) = operator(&expr.op) else { return Ok(PlannerResult::Original(expr)) };
-        let is_arithmetic = matches!(
-            operator,
-            Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide
-        );
-        if is_arithmetic
-            && let Some(planned) =
-                elementwise::arithmetic(&expr.left, &expr.right, schema, |left, right| {
-                    let planned = arithmetic(left, operator, right, schema)?;
-                    Ok(planned.unwrap_or_else(|| binary(left.clone(), operator, right.clone())))
-                })?
-        {
-            return Ok(PlannerResult::Planned(planned));
+        let mut replaced = Vec::new();
+        let left = using::qualified(&expr.left, schema, &mut replaced)?;
+        let right = using::qualified(&expr.right, schema, &mut replaced)?;
+        if replaced.is_empty() {
+            return planned(expr, schema);
         }
-        let planned = if operator == Operator::Modulo {
-            remainder(&expr.left, &expr.right, schema)?
-        } else if is_arithmetic {
-            arithmetic(&expr.left, operator, &expr.right, schema)?
-        } else {
-            comparison::plan(&expr.left, operator, &expr.right, schema)?
-        };
-        Ok(match planned {
-            Some(planned) => PlannerResult::Planned(planned),
-            None => PlannerResult::Original(expr),
+        let bare = |expr| using::bare(expr, &replaced);
+        Ok(match planned(RawBinaryExpr { op: expr.op, left, right }, schema)? {
+            PlannerResult::Planned(made) => PlannerResult::Planned(bare(made)?),
+            PlannerResult::Original(RawBinaryExpr { op, left, right }) => {
+                let (left, right) = (bare(left)?, bare(right)?);
+                PlannerResult::Original(RawBinaryExpr { op, left, right })
+            }
         })
     }
 
@@ -106,6 +95,35 @@ impl ExprPlanner for Operators {
         expr.args = aggregate::arguments(expr.func_def.name(), expr.args);
         Ok(PlannerResult::Original(expr))
     }
+}
+
+/// What the operands make, whose columns are those of one table each.
+fn planned(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    let Some(operator) = operator(&expr.op) else { return Ok(PlannerResult::Original(expr)) };
+    let is_arithmetic = matches!(
+        operator,
+        Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide
+    );
+    if is_arithmetic
+        && let Some(planned) =
+            elementwise::arithmetic(&expr.left, &expr.right, schema, |left, right| {
+                let planned = arithmetic(left, operator, right, schema)?;
+                Ok(planned.unwrap_or_else(|| binary(left.clone(), operator, right.clone())))
+            })?
+    {
+        return Ok(PlannerResult::Planned(planned));
+    }
+    let planned = if operator == Operator::Modulo {
+        remainder(&expr.left, &expr.right, schema)?
+    } else if is_arithmetic {
+        arithmetic(&expr.left, operator, &expr.right, schema)?
+    } else {
+        comparison::plan(&expr.left, operator, &expr.right, schema)?
+    };
+    Ok(match planned {
+        Some(planned) => PlannerResult::Planned(planned),
+        None => PlannerResult::Original(expr),
+    })
 }
 
 fn binary(left: Expr, operator: Operator, right: Expr) -> Expr {

@@ -25,6 +25,10 @@ pub(super) enum Order {
     NanGreatest,
     /// The way back from both.
     Float,
+    /// The bits of floats as integers, in no order: the zeros are two.
+    Bits,
+    /// The way back from the bits.
+    OfBits,
     /// Floats as integers for a sort: the zeros are equal, NaNs below all others or above them.
     Sorted { nan_least: bool },
     /// UUIDs with their halves exchanged; the same way back.
@@ -67,6 +71,7 @@ impl Order {
     pub(super) fn back(&self) -> Self {
         match self {
             Self::NanLeast | Self::NanGreatest | Self::Sorted { .. } => Self::Float,
+            Self::Bits => Self::OfBits,
             Self::Wide { is_signed: true } => Self::WideBack,
             Self::Number(values) => Self::Name(values.clone()),
             other => other.clone(),
@@ -99,6 +104,8 @@ impl Order {
                     if float.is_nan() { nan } else { turned((float + 0.0).to_bits().cast_signed()) }
                 })))
             }
+            Self::Bits => bits(values),
+            Self::OfBits => Ok(of_bits(values)),
             Self::Wide { is_signed } => reversed(values, |bytes| {
                 if *is_signed && let Some(first) = bytes.first_mut() {
                     *first ^= 0x80;
@@ -146,6 +153,17 @@ impl Order {
             }
         }
     }
+}
+
+fn bits(floats: &ArrayRef) -> Result<ArrayRef> {
+    let floats = cast(floats, &ArrowType::Float64)?;
+    let floats = floats.as_primitive::<Float64Type>();
+    Ok(Arc::new(floats.unary::<_, Int64Type>(|float| float.to_bits().cast_signed())))
+}
+
+fn of_bits(integers: &ArrayRef) -> ArrayRef {
+    let integers = integers.as_primitive::<Int64Type>();
+    Arc::new(integers.unary::<_, Float64Type>(|bits| f64::from_bits(bits.cast_unsigned())))
 }
 
 /// The bits of a float as an integer of the same order, and back: those of negative ones are turned over.
@@ -199,6 +217,8 @@ impl ScalarUDFImpl for Ordered {
             Order::NanLeast => "floatOrderNanLeast",
             Order::NanGreatest => "floatOrderNanGreatest",
             Order::Float => "floatOfOrder",
+            Order::Bits => "floatBits",
+            Order::OfBits => "floatOfBits",
             Order::Sorted { .. } => "floatSortOrder",
             Order::Uuid => "uuidOrder",
             Order::Wide { is_signed: true } => "signedWideOrder",
@@ -213,11 +233,13 @@ impl ScalarUDFImpl for Ordered {
     }
     fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
         Ok(match self.order {
-            Order::NanLeast | Order::NanGreatest | Order::Sorted { .. } => ArrowType::Int64,
+            Order::NanLeast | Order::NanGreatest | Order::Sorted { .. } | Order::Bits => {
+                ArrowType::Int64
+            }
             Order::Wide { .. } | Order::WideBack => ArrowType::FixedSizeBinary(32),
             Order::Number(_) => ArrowType::Int16,
             Order::Name(_) => ArrowType::Utf8View,
-            Order::Float => ArrowType::Float64,
+            Order::Float | Order::OfBits => ArrowType::Float64,
             Order::Uuid => ArrowType::FixedSizeBinary(16),
         })
     }

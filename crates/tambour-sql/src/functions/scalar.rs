@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use tambour_function::{self as function, Function, Growth, Operand, Signature};
-use tambour_part::types::{DataType, Strings};
+use tambour_part::types::{DataType, Strings, TYPE_KEY};
 
 /// What does not fit is an error and not NULL.
 const EXACT: CastOptions<'static> =
@@ -177,6 +177,11 @@ fn is_bytes(arrow: &ArrowType) -> bool {
     }
 }
 
+/// A condition is 0 or 1; only what has the type Bool is true or false.
+fn is_condition(field: &Field) -> bool {
+    *field.data_type() == ArrowType::Boolean && !field.metadata().contains_key(TYPE_KEY)
+}
+
 /// The arguments of a function to which NULL is a value: a bare NULL has the type of the items of the array before it, or
 /// else the narrowest one.
 fn typed_nulls(fields: &[FieldRef]) -> Vec<FieldRef> {
@@ -186,6 +191,10 @@ fn typed_nulls(fields: &[FieldRef]) -> Vec<FieldRef> {
     });
     let of_null = make_nullable(item.unwrap_or(DataType::UInt8));
     let typed = |field: &FieldRef| {
+        if is_condition(field) {
+            let number = Field::clone(field).with_data_type(ArrowType::UInt8);
+            return Arc::new(number);
+        }
         if field.data_type().is_null() {
             let array = fields.first().and_then(|first| match first.data_type() {
                 ArrowType::List(item) => Some(item.data_type().clone()),
@@ -233,6 +242,9 @@ impl ScalarUDFImpl for Wrapped {
             .zip(args.scalar_arguments)
             .map(|(field, value)| {
                 let value = value.filter(|value| !value.data_type().is_null());
+                let number = value.filter(|_| *field.data_type() == ArrowType::UInt8);
+                let number = number.map(|it| it.cast_to(&ArrowType::UInt8)).transpose()?;
+                let value = number.as_ref().or(value);
                 let data_type = argument_type(field, value)?;
                 let constant = value.map(|value| constant(value, &data_type)).transpose()?;
                 Ok(Signature { data_type, constant })
@@ -241,8 +253,11 @@ impl ScalarUDFImpl for Wrapped {
         let result = self.function.data_type(&arguments).map_err(external)?;
         let is_nullable = is_nullable(&result);
         let result = match result {
-            _ if self.function.is_predicate() && is_nullable => make_nullable(DataType::Bool),
-            _ if self.function.is_predicate() => DataType::Bool,
+            _ if self.function.is_predicate() => {
+                // Without the name of a type, as the engine's own conditions.
+                let field = Field::new(self.name(), ArrowType::Boolean, is_nullable);
+                return Ok(Arc::new(field));
+            }
             other => other,
         };
         let has_bytes = arg_fields.iter().any(|field| is_bytes(field.data_type()));
@@ -278,9 +293,17 @@ impl ScalarUDFImpl for Wrapped {
                 }),
                 ColumnarValue::Array(values) => {
                     let data_type = argument_type(field, None)?;
-                    Ok(Operand { data_type, values: Arc::clone(values), is_constant: false })
+                    let is_number = *field.data_type() == ArrowType::UInt8;
+                    let is_flag = is_number && *values.data_type() == ArrowType::Boolean;
+                    let values =
+                        if is_flag { cast(values, &ArrowType::UInt8)? } else { Arc::clone(values) };
+                    Ok(Operand { data_type, values, is_constant: false })
                 }
                 ColumnarValue::Scalar(value) => {
+                    let number = (*field.data_type() == ArrowType::UInt8)
+                        .then(|| value.cast_to(&ArrowType::UInt8))
+                        .transpose()?;
+                    let value = number.as_ref().unwrap_or(value);
                     let data_type = argument_type(field, Some(value))?;
                     Ok(Operand {
                         values: constant(value, &data_type)?,

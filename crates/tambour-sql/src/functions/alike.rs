@@ -1,0 +1,283 @@
+//! Results of different types that a value is chosen from (`if`, `coalesce`, `greatest`, arrays that are written out): dates
+//! and instants become the type that ClickHouse gives all of them, with its fractions and its zone.
+
+use super::literal::{bare_type, field_of};
+use super::scalar;
+use arrow::datatypes::{DataType as ArrowType, FieldRef};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, NullEquality, ScalarValue, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{Case, Expr, ExprSchemable, LogicalPlan, cast, lit};
+use std::sync::Arc;
+use tambour_part::types::DataType;
+
+/// The type of all, if they are dates and instants of different types.
+fn common(types: &[DataType]) -> Option<DataType> {
+    use DataType::{Date, Date32, DateTime, DateTime64};
+    let (first, rest) = types.split_first()?;
+    let is_moment =
+        |it: &DataType| matches!(it, Date | Date32 | DateTime { .. } | DateTime64 { .. });
+    if rest.iter().all(|it| it == first) || !types.iter().all(is_moment) {
+        return None;
+    }
+    let mut found = first.clone();
+    for other in rest {
+        found = match (&found, other) {
+            (DateTime64 { precision: a, .. }, DateTime64 { precision: b, .. }) if b > a => {
+                other.clone()
+            }
+            (DateTime64 { .. }, _) => found,
+            (_, DateTime64 { .. }) => other.clone(),
+            // A Date32 may be out of the years of a DateTime: which type they have together is not looked up here.
+            (DateTime { .. }, Date32) | (Date32, DateTime { .. }) => return None,
+            (DateTime { .. } | Date32, _) => found,
+            (Date, _) => other.clone(),
+            _ => return None,
+        };
+    }
+    Some(found)
+}
+
+/// Gives those of some expressions that are not NULL one type; true if anything changed.
+pub(super) fn made<'a>(
+    expressions: impl Iterator<Item = &'a mut Expr>,
+    schema: &DFSchema,
+) -> Result<bool> {
+    let mut present = Vec::new();
+    let mut types = Vec::new();
+    let mut expressions: Vec<&mut Expr> = expressions.collect();
+    if counted(&mut expressions, schema)? || wide_floats(&mut expressions, schema)? {
+        return Ok(true);
+    }
+    for expr in expressions {
+        let field = field_of(expr, schema)?;
+        if field.data_type().is_null() {
+            continue;
+        }
+        let Some(data_type) = bare_type(&field) else { return Ok(false) };
+        types.push(data_type);
+        present.push((expr, field.is_nullable()));
+    }
+    let Some(wanted) = common(&types) else { return Ok(false) };
+    for ((expr, is_nullable), have) in present.into_iter().zip(types) {
+        if have == wanted {
+            continue;
+        }
+        let name = if is_nullable { format!("Nullable({wanted})") } else { wanted.to_string() };
+        if let Some(call) = scalar::call("CAST", vec![expr.clone(), lit(name)]) {
+            *expr = call;
+        }
+    }
+    Ok(true)
+}
+
+/// A Float32 beside an integer that it may not hold is a Float64; true if there was one.
+fn wide_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    use ArrowType::{Float32, Float64, Int32, Int64, UInt32, UInt64};
+    let types = expressions.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
+    let types = types.collect::<Result<Vec<ArrowType>>>()?;
+    let is_wide = |(expr, data_type): (&&mut Expr, &ArrowType)| match (&**expr, data_type) {
+        (Expr::Literal(ScalarValue::Int64(Some(number)), None), _) => number.abs() > 0xffff,
+        (_, data_type) => matches!(data_type, Int32 | Int64 | UInt32 | UInt64),
+    };
+    let has_wide = expressions.iter().zip(&types).any(is_wide);
+    if !has_wide || !types.contains(&Float32) {
+        return Ok(false);
+    }
+    for (expr, data_type) in expressions.iter_mut().zip(&types) {
+        if data_type.is_numeric() && *data_type != Float64 {
+            **expr = called("toFloat64", expr);
+        }
+    }
+    Ok(true)
+}
+
+/// Refuses Enums beside other types in UNION, INTERSECT and EXCEPT, where the engine takes their names for texts.
+pub(super) fn check_sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let pairs: Vec<(FieldRef, FieldRef)> = match &plan {
+        LogicalPlan::Union(union) => {
+            let mut inputs = union.inputs.iter().map(|it| it.schema().fields().iter().cloned());
+            let Some(first) = inputs.next() else { return Ok(Transformed::no(plan)) };
+            let first: Vec<FieldRef> = first.collect();
+            inputs.flat_map(|it| first.iter().cloned().zip(it).collect::<Vec<_>>()).collect()
+        }
+        LogicalPlan::Join(join) if join.null_equality == NullEquality::NullEqualsNull => {
+            let sides = join.left.schema().fields().iter().zip(join.right.schema().fields());
+            sides.map(|(left, right)| (Arc::clone(left), Arc::clone(right))).collect()
+        }
+        _ => return Ok(Transformed::no(plan)),
+    };
+    let is_enum =
+        |it: &Option<DataType>| matches!(it, Some(DataType::Enum8(_) | DataType::Enum16(_)));
+    for (left, right) in pairs {
+        let (a, b) = (bare_type(&left), bare_type(&right));
+        let has_null = left.data_type().is_null() || right.data_type().is_null();
+        if (is_enum(&a) || is_enum(&b)) && a != b && !has_null {
+            return plan_err!(
+                "the column {} is an Enum in one query and another type in the other; convert it by toString",
+                left.name()
+            );
+        }
+    }
+    Ok(Transformed::no(plan))
+}
+
+/// A conversion of the store, whose result says its own type; a cast of the engine would keep the one before.
+fn called(name: &str, expr: &Expr) -> Expr {
+    scalar::call(name, vec![expr.clone()]).unwrap_or_else(|| expr.clone())
+}
+
+/// Refuses `min` and `max` of arrays and tuples with NULLs, which the engine orders in another way.
+pub(super) fn check_extreme(name: &str, data_type: &DataType) -> Result<()> {
+    if holds_nulls(data_type) {
+        return plan_err!("{name} does not take {data_type}: its elements may be NULL");
+    }
+    Ok(())
+}
+
+/// True for arrays and tuples whose elements may be NULL.
+fn holds_nulls(data_type: &DataType) -> bool {
+    let is_one = |item: &DataType| item.is_nullable() || holds_nulls(item);
+    match data_type {
+        DataType::Array(item) => is_one(item),
+        DataType::Tuple(elements) => elements.iter().any(|(_, element)| is_one(element)),
+        _ => false,
+    }
+}
+
+/// Conditions beside numbers are 0 and 1; true if there were any.
+fn counted(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    let types = expressions.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
+    let types = types.collect::<Result<Vec<ArrowType>>>()?;
+    let is_flag = |data_type: &&ArrowType| **data_type == ArrowType::Boolean;
+    if !types.iter().any(|it| is_flag(&it)) || !types.iter().any(ArrowType::is_numeric) {
+        return Ok(false);
+    }
+    for (expr, _) in expressions.iter_mut().zip(&types).filter(|(_, it)| is_flag(it)) {
+        **expr = called("toUInt8", expr);
+    }
+    Ok(true)
+}
+
+/// The results of a CASE.
+pub(super) fn made_of_case(case: &mut Case, schema: &DFSchema) -> Result<bool> {
+    let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
+    made(results.chain(case.else_expr.as_deref_mut()), schema)
+}
+
+/// The arguments of a function that gives one of them, or puts them into an array.
+pub(super) fn made_of_call(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
+    if call.name() == "make_array" && unpacked(call, schema)? {
+        return Ok(true);
+    }
+    match call.name() {
+        "coalesce" | "nvl" | "greatest" | "least" | "make_array" => {
+            made(call.args.iter_mut(), schema)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// `greatest` and `least` of numbers one of which is a float: the engine compares those by their bits.
+fn extreme_float(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
+    let types = call.args.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
+    let types = types.collect::<Result<Vec<ArrowType>>>()?;
+    let is_number = |it: &ArrowType| it.is_numeric() || it.is_null();
+    if !types.iter().all(is_number) || !types.iter().any(ArrowType::is_floating) {
+        return Ok(None);
+    }
+    let own = if call.name() == "greatest" { "greatestFloat" } else { "leastFloat" };
+    let is_float = |it: &ArrowType| *it == ArrowType::Float64;
+    let wide = call.args.iter().zip(&types).map(|(expr, data_type)| {
+        if is_float(data_type) { expr.clone() } else { called("toFloat64", expr) }
+    });
+    let wide = wide.collect();
+    let is_narrow = |it: &ArrowType| {
+        use ArrowType::{Float32, Int8, Int16, Null, UInt8, UInt16};
+        matches!(it, Float32 | Int8 | Int16 | UInt8 | UInt16 | Null)
+    };
+    let narrowed = types.iter().all(is_narrow);
+    let found = scalar::call(own, wide);
+    Ok(found.map(|it| if narrowed { called("toFloat32", &it) } else { it }))
+}
+
+/// An array of texts some of which are dictionaries: all become plain texts.
+fn unpacked(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
+    let types = call.args.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
+    let types = types.collect::<Result<Vec<ArrowType>>>()?;
+    let is_text = |it: &ArrowType| match it {
+        ArrowType::Dictionary(_, value) => matches!(**value, ArrowType::Utf8 | ArrowType::Utf8View),
+        ArrowType::Utf8 | ArrowType::Utf8View => true,
+        other => other.is_null(),
+    };
+    let is_packed = |it: &ArrowType| matches!(it, ArrowType::Dictionary(..));
+    if !types.iter().all(is_text) || !types.iter().any(is_packed) {
+        return Ok(false);
+    }
+    // An Enum is a dictionary too, and is kept.
+    for argument in &call.args {
+        let data_type = bare_type(&*field_of(argument, schema)?);
+        if matches!(data_type, Some(DataType::Enum8(_) | DataType::Enum16(_))) {
+            return Ok(false);
+        }
+    }
+    for (argument, data_type) in call.args.iter_mut().zip(&types) {
+        if is_packed(data_type) {
+            *argument = cast(argument.clone(), ArrowType::Utf8View);
+        }
+    }
+    Ok(true)
+}
+
+/// `coalesce(x, y)` of an `x` that is never NULL is `x`, with its own type.
+pub(super) fn first_present(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
+    if matches!(call.name(), "greatest" | "least") {
+        return extreme_float(call, schema);
+    }
+    if call.name() != "coalesce" || call.args.len() < 2 {
+        return Ok(None);
+    }
+    match call.args.first() {
+        Some(first @ (Expr::Column(_) | Expr::Literal(..) | Expr::ScalarFunction(_)))
+            if !first.nullable(schema)? =>
+        {
+            Ok(Some(first.clone()))
+        }
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::common;
+    use tambour_part::types::DataType;
+
+    #[test]
+    fn the_finest_fraction_and_its_zone_win() {
+        for (types, wanted) in [
+            (
+                vec!["DateTime('UTC')", "DateTime64(3, 'Asia/Tokyo')"],
+                Some("DateTime64(3, 'Asia/Tokyo')"),
+            ),
+            (
+                vec!["DateTime64(6, 'UTC')", "DateTime64(3, 'Asia/Tokyo')"],
+                Some("DateTime64(6, 'UTC')"),
+            ),
+            (
+                vec!["DateTime64(3, 'UTC')", "DateTime64(3, 'Asia/Tokyo')"],
+                Some("DateTime64(3, 'UTC')"),
+            ),
+            (vec!["Date", "DateTime('Asia/Tokyo')"], Some("DateTime('Asia/Tokyo')")),
+            (vec!["Date32", "Date"], Some("Date32")),
+            (vec!["DateTime('UTC')", "DateTime('Asia/Tokyo')"], Some("DateTime('UTC')")),
+            (vec!["Date", "Date"], None),
+            (vec!["Date", "String"], None),
+            (vec!["Date32", "DateTime"], None),
+        ] {
+            let types: Vec<DataType> = types.into_iter().map(|it| it.parse().unwrap()).collect();
+            let found = common(&types).map(|it| it.to_string());
+            assert_eq!(found.as_deref(), wanted, "{types:?}");
+        }
+    }
+}

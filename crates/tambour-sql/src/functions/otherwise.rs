@@ -1,0 +1,81 @@
+//! The combinators -OrNull and -OrDefault: what an aggregate gives for no rows, whatever the settings say. The dialect wraps
+//! the argument in a mark; [`super::absent`] reads it, and [`super::keep`] takes it off before anything else sees it.
+
+use super::aggregate::Summand;
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::{exec_err, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
+};
+use std::sync::Arc;
+
+/// What stands where there are no rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Otherwise {
+    /// NULL.
+    Null,
+    /// The default of the result's type.
+    Default,
+}
+
+impl Otherwise {
+    const ALL: [Self; 2] = [Self::Null, Self::Default];
+
+    /// The name of the mark; nobody types it.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Null => "\u{1f}or null",
+            Self::Default => "\u{1f}or default",
+        }
+    }
+    /// What the argument of an aggregate is marked with.
+    pub(super) fn of(argument: &Expr) -> Option<Self> {
+        let Expr::ScalarFunction(call) = argument else { return None };
+        if call.name() == Summand::NAME {
+            return call.args.first().and_then(Self::of);
+        }
+        Self::ALL.into_iter().find(|it| it.mark() == call.name())
+    }
+    /// True for the name of a mark.
+    pub(super) fn is_mark(name: &str) -> bool {
+        Self::ALL.iter().any(|it| it.mark() == name)
+    }
+}
+
+/// The marks as functions.
+pub(super) fn marks() -> impl Iterator<Item = ScalarUDF> {
+    Otherwise::ALL.into_iter().map(|otherwise| {
+        let signature = Signature::any(1, Volatility::Immutable);
+        ScalarUDF::new_from_impl(Mark { otherwise, signature })
+    })
+}
+
+/// Its argument.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Mark {
+    otherwise: Otherwise,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Mark {
+    fn name(&self) -> &'static str {
+        self.otherwise.mark()
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
+        plan_err!("the type is that of the argument")
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let [only] = args.arg_fields else { return plan_err!("it takes one argument") };
+        let field = Field::new(self.name(), only.data_type().clone(), only.is_nullable());
+        Ok(Arc::new(field.with_metadata(only.metadata().clone())))
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [only] = args.args.as_slice() else { return exec_err!("it takes one argument") };
+        Ok(only.clone())
+    }
+}

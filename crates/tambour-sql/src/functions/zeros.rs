@@ -1,0 +1,249 @@
+//! Floats as keys: `-0.` and `0.` are two values for GROUP BY, DISTINCT, sets and joins of ClickHouse, which look at the bits,
+//! and one for the engine. Here such keys become integers of the same bits, and floats again after. PARTITION BY has one zero
+//! there, and two in the engine.
+
+use super::order::Order;
+use arrow::datatypes::DataType as ArrowType;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue};
+use datafusion::error::Result;
+use datafusion::logical_expr::utils::{
+    grouping_set_to_exprlist, merge_schema, split_conjunction_owned,
+};
+use datafusion::logical_expr::{
+    Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, GroupingSet, LogicalPlan, Operator,
+    Projection, Window, cast,
+};
+use std::sync::Arc;
+
+/// The pass over a node.
+pub(super) fn apart(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    match plan {
+        LogicalPlan::Aggregate(aggregate) => grouped(aggregate),
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            let schema = Arc::clone(input.schema());
+            let Some(bits) = all_bits(&input)? else {
+                return Ok(Transformed::no(LogicalPlan::Distinct(Distinct::All(input))));
+            };
+            let distinct = LogicalPlan::Distinct(Distinct::All(Arc::new(bits)));
+            back(distinct, &schema).map(Transformed::yes)
+        }
+        LogicalPlan::Distinct(Distinct::On(mut on)) => {
+            let schema = Arc::clone(on.input.schema());
+            for key in &mut on.on_expr {
+                *key = bits_of(key.clone(), &schema)?;
+            }
+            Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(on))))
+        }
+        LogicalPlan::Window(window) => partitioned(window),
+        // INTERSECT and EXCEPT.
+        LogicalPlan::Join(mut join) if join.null_equality == NullEquality::NullEqualsNull => {
+            let (left, right) = (Arc::clone(join.left.schema()), Arc::clone(join.right.schema()));
+            for (first, second) in &mut join.on {
+                if is_float(first, &left)? && first.get_type(&left)? == second.get_type(&right)? {
+                    *first = bits_of(first.clone(), &left)?;
+                    *second = bits_of(second.clone(), &right)?;
+                }
+            }
+            Ok(Transformed::yes(LogicalPlan::Join(join)))
+        }
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+/// The pass over a join: floats meet if they are the same bits, so that a NaN has partners.
+pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Join(mut join) = plan else { return Ok(Transformed::no(plan)) };
+    let (left, right) = (Arc::clone(join.left.schema()), Arc::clone(join.right.schema()));
+    let mut is_changed = false;
+    for (first, second) in &mut join.on {
+        if is_float(first, &left)? && first.get_type(&left)? == second.get_type(&right)? {
+            *first = bits_of(first.clone(), &left)?;
+            *second = bits_of(second.clone(), &right)?;
+            is_changed = true;
+        }
+    }
+    if let Some(filter) = join.filter.take() {
+        let schema = merge_schema(&[&join.left, &join.right]);
+        let mut guards = Vec::new();
+        let mut conditions = Vec::new();
+        for condition in split_conjunction_owned(filter) {
+            conditions.push(match condition {
+                Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right })
+                    if is_key(&left, &schema)? && is_key(&right, &schema)? =>
+                {
+                    guards.extend([(*left).clone(), (*right).clone()]);
+                    bits_of(*left, &schema)?.eq(bits_of(*right, &schema)?)
+                }
+                other => other,
+            });
+        }
+        is_changed |= !guards.is_empty();
+        conditions.retain(|condition| !is_guard(condition, &guards));
+        join.filter = conditions.into_iter().reduce(Expr::and);
+    }
+    Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
+}
+
+/// True for a column of floats, perhaps made a Float64.
+fn is_key(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    let is_column = match expr {
+        Expr::Column(_) => true,
+        Expr::Cast(cast) => matches!(*cast.expr, Expr::Column(_)),
+        _ => false,
+    };
+    Ok(is_column && is_float(expr, schema)?)
+}
+
+/// True for the condition that [`super::comparison`] puts beside an equality: that no side is a NaN.
+fn is_guard(condition: &Expr, sides: &[Expr]) -> bool {
+    let is_infinite = |end: &Expr| matches!(end, Expr::Literal(ScalarValue::Float64(Some(end)), _) if end.is_infinite());
+    match condition {
+        Expr::Between(between) => {
+            sides.contains(&between.expr)
+                && !between.negated
+                && is_infinite(&between.low)
+                && is_infinite(&between.high)
+        }
+        _ => false,
+    }
+}
+
+fn is_float(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    Ok(matches!(expr.get_type(schema)?, ArrowType::Float32 | ArrowType::Float64))
+}
+
+/// The bits of a float; other values as they are.
+fn bits_of(expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    Ok(if is_float(&expr, schema)? { Order::Bits.udf().call(vec![expr]) } else { expr })
+}
+
+/// A float of its bits.
+fn float_of(bits: Expr, data_type: &ArrowType) -> Expr {
+    let float = Order::Bits.back().udf().call(vec![bits]);
+    if *data_type == ArrowType::Float64 { float } else { cast(float, data_type.clone()) }
+}
+
+/// A projection of the bits of floats; `None` if there are none.
+fn all_bits(input: &Arc<LogicalPlan>) -> Result<Option<LogicalPlan>> {
+    let schema = input.schema();
+    if !schema.fields().iter().any(|field| field.data_type().is_floating()) {
+        return Ok(None);
+    }
+    let columns = schema.iter().map(|(qualifier, field)| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let bits = bits_of(column.clone(), schema)?;
+        Ok(if bits == column {
+            column
+        } else {
+            bits.alias_qualified(qualifier.cloned(), field.name())
+        })
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    Ok(Some(LogicalPlan::Projection(Projection::try_new(columns, Arc::clone(input))?)))
+}
+
+/// A projection with the names and types of a schema above a node with as many columns.
+fn back(plan: LogicalPlan, wanted: &DFSchema) -> Result<LogicalPlan> {
+    let have = Arc::clone(plan.schema());
+    let columns = have.iter().zip(wanted.iter()).map(|((from, bits), (qualifier, field))| {
+        let column = Expr::Column(Column::new(from.cloned(), bits.name()));
+        if bits.data_type() == field.data_type() {
+            if from == qualifier && bits.name() == field.name() {
+                return column;
+            }
+            return column.alias_qualified(qualifier.cloned(), field.name());
+        }
+        float_of(column, field.data_type()).alias_qualified(qualifier.cloned(), field.name())
+    });
+    Ok(LogicalPlan::Projection(Projection::try_new(columns.collect(), Arc::new(plan))?))
+}
+
+fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
+    let schema = Arc::clone(aggregate.input.schema());
+    let is_counted = |expr: &Expr| is_distinct_count(expr, &schema);
+    let keys = grouping_set_to_exprlist(&aggregate.group_expr)?.into_iter().cloned();
+    let mut has_key = false;
+    for key in keys {
+        has_key |= is_float(&key, &schema)?;
+    }
+    if !has_key && !aggregate.aggr_expr.iter().any(is_counted) {
+        return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
+    }
+    let wanted = Arc::clone(&aggregate.schema);
+    let one = |key: Expr| bits_of(key, &schema);
+    let all = |keys: Vec<Expr>| keys.into_iter().map(one).collect::<Result<Vec<_>>>();
+    let sets = |sets: Vec<Vec<Expr>>| sets.into_iter().map(all).collect::<Result<Vec<_>>>();
+    let group_expr = aggregate.group_expr.into_iter().map(|key| {
+        Ok(match key {
+            Expr::GroupingSet(GroupingSet::Rollup(keys)) => {
+                Expr::GroupingSet(GroupingSet::Rollup(all(keys)?))
+            }
+            Expr::GroupingSet(GroupingSet::Cube(keys)) => {
+                Expr::GroupingSet(GroupingSet::Cube(all(keys)?))
+            }
+            Expr::GroupingSet(GroupingSet::GroupingSets(lists)) => {
+                Expr::GroupingSet(GroupingSet::GroupingSets(sets(lists)?))
+            }
+            plain => one(plain)?,
+        })
+    });
+    let group_expr = group_expr.collect::<Result<Vec<_>>>()?;
+    let aggr_expr = aggregate.aggr_expr.into_iter().map(|expr| {
+        let changed = expr.transform_up(|expr| {
+            let Expr::AggregateFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
+            let is_changed = call.func.name() == "grouping"
+                || call.func.name() == "count" && call.params.distinct;
+            if is_changed {
+                for argument in &mut call.params.args {
+                    *argument = bits_of(argument.clone(), &schema)?;
+                }
+            }
+            Ok(Transformed::new_transformed(Expr::AggregateFunction(call), is_changed))
+        });
+        changed.map(|changed| changed.data)
+    });
+    let aggr_expr = aggr_expr.collect::<Result<Vec<_>>>()?;
+    let bits = Aggregate::try_new(aggregate.input, group_expr, aggr_expr)?;
+    back(LogicalPlan::Aggregate(bits), &wanted).map(Transformed::yes)
+}
+
+/// PARTITION BY sorts there, and takes the zeros for one.
+fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
+    let schema = Arc::clone(window.input.schema());
+    let mut is_changed = false;
+    let mut expressions = Vec::with_capacity(window.window_expr.len());
+    for expr in &window.window_expr {
+        let changed = expr.clone().transform_up(|expr| {
+            let Expr::WindowFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
+            let before = call.params.partition_by.clone();
+            for key in &mut call.params.partition_by {
+                if is_float(key, &schema)? {
+                    *key = Order::Sorted { nan_least: false }.udf().call(vec![key.clone()]);
+                }
+            }
+            let is_changed = before != call.params.partition_by;
+            Ok(Transformed::new_transformed(Expr::WindowFunction(call), is_changed))
+        })?;
+        is_changed |= changed.transformed;
+        expressions.push(changed.data);
+    }
+    if !is_changed {
+        return Ok(Transformed::no(LogicalPlan::Window(window)));
+    }
+    let bits = LogicalPlan::Window(Window::try_new(expressions, window.input)?);
+    back(bits, &window.schema).map(Transformed::yes)
+}
+
+/// True for `count(DISTINCT x)` of floats.
+fn is_distinct_count(expr: &Expr, schema: &DFSchema) -> bool {
+    match expr {
+        Expr::Alias(alias) => is_distinct_count(&alias.expr, schema),
+        Expr::AggregateFunction(call) => {
+            call.func.name() == "count"
+                && call.params.distinct
+                && call.params.args.iter().any(|it| is_float(it, schema).unwrap_or(false))
+        }
+        _ => false,
+    }
+}
