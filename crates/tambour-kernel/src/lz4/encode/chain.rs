@@ -24,6 +24,8 @@ pub(super) struct Chain {
     epoch: Epoch,
     /// The first position that is not yet in the chains.
     next: usize,
+    /// Searches since the beginning that ended before their chain did.
+    ended_early: usize,
     /// What the positions after the dictionary replaced; empty unless there is one ([`Chain::prepare`]).
     undo: Vec<Undo>,
     /// Whether changes are noted, and where the source begins.
@@ -56,6 +58,7 @@ impl Chain {
             links: zeros(),
             epoch: Epoch::new(),
             next: 0,
+            ended_early: 0,
             undo: Vec::new(),
             prepared: None,
         }
@@ -65,6 +68,7 @@ impl Chain {
     pub(super) fn begin(&mut self, input: &Input<'_>) {
         self.epoch.begin(input.buffer.len(), || self.heads.fill(0));
         self.next = 0;
+        self.ended_early = 0;
         self.prepared = None;
         self.undo.clear();
     }
@@ -162,7 +166,13 @@ impl Chain {
             let in_run = swaps && link == 1;
             budget = budget.saturating_sub(if in_run { RUN_STEP_COST } else { STEP_COST });
         }
+        self.ended_early += usize::from(budget == 0);
         best
+    }
+
+    /// How many searches since the beginning have used up their attempts.
+    pub(super) fn ended_early(&self) -> usize {
+        self.ended_early
     }
 
     /// The word of a match, by its place, whose chain has the longest link after the candidate: a longer match has that
