@@ -12,6 +12,9 @@ pub(super) const DECODE_1234: Variant<Decode<u32>> =
 pub(super) const DECODE_0124: Variant<Decode<u32>> =
     Variant { name: "scalar", isa: Isa::Scalar, run: decode::<ZeroToFour> };
 
+/// From so many values on, groups of four pay for being told apart.
+const MANY: usize = 16;
+
 /// How far a loop has come: values, and the position of the next data byte.
 #[derive(Clone, Copy)]
 pub(in crate::integer) struct Progress {
@@ -62,7 +65,9 @@ pub(in crate::integer) fn decode_from<C: Codes>(
     target: &mut [u32],
     progress: Progress,
 ) -> Result<usize, Malformed> {
-    let (count, Progress { done, mut at }) = (target.len(), progress);
+    let count = target.len();
+    let Progress { done, mut at } =
+        if count < MANY { progress } else { decode_fours::<C>(source, target, progress) };
     for (index, value) in target.iter_mut().enumerate().skip(done) {
         let length = C::BYTES[usize::from(source[index / 4] >> (2 * (index % 4)) & 3)];
         *value = if let Some(whole) = source.get(at..).and_then(<[u8]>::first_chunk) {
@@ -78,6 +83,56 @@ pub(in crate::integer) fn decode_from<C: Codes>(
         at += length;
     }
     Ok(at)
+}
+
+/// Where the data of each of four values ends, counted from the start of the first, for each control byte.
+const fn ends(bytes: [usize; 4]) -> [[u8; 4]; 256] {
+    let mut ends = [[0; 4]; 256];
+    let mut control = 0;
+    while control < 256 {
+        let (mut lane, mut at) = (0, 0);
+        while lane < 4 {
+            at += bytes[control >> (2 * lane) & 3];
+            #[expect(clippy::cast_possible_truncation, reason = "at most 16")]
+            let end = at as u8;
+            ends[control][lane] = end;
+            lane += 1;
+        }
+        control += 1;
+    }
+    ends
+}
+
+static ENDS_1234: [[u8; 4]; 256] = ends(OneToFour::BYTES);
+static ENDS_0124: [[u8; 4]; 256] = ends(ZeroToFour::BYTES);
+
+/// Decodes groups of four as long as 16 bytes of source are left for one. Where a value lies is looked up, so that no value
+/// of a group waits for another.
+#[inline(never)]
+fn decode_fours<C: Codes>(source: &[u8], target: &mut [u32], progress: Progress) -> Progress {
+    let table = if C::BYTES[0] == 0 { &ENDS_0124 } else { &ENDS_1234 };
+    let Progress { mut done, mut at } = progress;
+    let (fours, _) = target[done..].as_chunks_mut::<4>();
+    for (four, &control) in fours.iter_mut().zip(&source[done / 4..]) {
+        let Some(data) = source.get(at..).and_then(<[u8]>::first_chunk::<16>) else { break };
+        let ends = table[usize::from(control)].map(usize::from);
+        let starts = [0, ends[0], ends[1], ends[2]];
+        let lengths = [0, 2, 4, 6].map(|shift| C::BYTES[usize::from(control >> shift & 3)]);
+        for ((value, start), length) in four.iter_mut().zip(starts).zip(lengths) {
+            *value = word(data, start) & KEPT[length];
+        }
+        (done, at) = (done + 4, at + ends[3]);
+    }
+    Progress { done, at }
+}
+
+/// The bits of a value of so many bytes.
+const KEPT: [u32; 5] = [0, 0xff, 0xffff, 0xff_ffff, u32::MAX];
+
+/// The four bytes at a place below 13.
+#[inline(always)]
+fn word(data: &[u8; 16], at: usize) -> u32 {
+    data[at.min(12)..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
 /// The error for a source that lacks control bytes or data bytes of `count` values.

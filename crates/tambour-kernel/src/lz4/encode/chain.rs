@@ -9,6 +9,11 @@ use std::ops::Range;
 /// Bytes of a match whose words are looked at for the rarest.
 const SWAP_BYTES_MAX: usize = 68;
 
+/// Longest period of a stretch that is stepped over.
+const PERIOD_MAX: usize = 8;
+/// Places that repeat themselves less often are searched step by step.
+const PERIODS_MIN: usize = 4;
+
 /// What a step to the next candidate takes from the budget of attempts.
 const STEP_COST: u32 = 8;
 /// The same for a step of one byte: a run, as of the zeros in small integers, has many candidates and little to offer.
@@ -24,6 +29,8 @@ pub(super) struct Chain {
     epoch: Epoch,
     /// The first position that is not yet in the chains.
     next: usize,
+    /// Searches since the beginning that ended before their chain did.
+    ended_early: usize,
     /// What the positions after the dictionary replaced; empty unless there is one ([`Chain::prepare`]).
     undo: Vec<Undo>,
     /// Whether changes are noted, and where the source begins.
@@ -56,6 +63,7 @@ impl Chain {
             links: zeros(),
             epoch: Epoch::new(),
             next: 0,
+            ended_early: 0,
             undo: Vec::new(),
             prepared: None,
         }
@@ -65,6 +73,7 @@ impl Chain {
     pub(super) fn begin(&mut self, input: &Input<'_>) {
         self.epoch.begin(input.buffer.len(), || self.heads.fill(0));
         self.next = 0;
+        self.ended_early = 0;
         self.prepared = None;
         self.undo.clear();
     }
@@ -135,6 +144,7 @@ impl Chain {
         let reach = at.min(OFFSET_MAX);
         // Candidates are taken from the chain of the word that lies that far after `at`.
         let mut shift = 0;
+        let mut period = Period::default();
         let mut best = None;
         let mut budget = attempts * STEP_COST;
         while budget > 0 && distance <= reach && floor + longest < input.end {
@@ -158,11 +168,24 @@ impl Chain {
                 }
             }
             let link = self.link(number, distance, shift);
-            distance += link;
+            distance += if !swaps && link <= PERIOD_MAX {
+                if period.bytes != link {
+                    period = Period::of(input, at, link);
+                }
+                period.step(input, from)
+            } else {
+                link
+            };
             let in_run = swaps && link == 1;
             budget = budget.saturating_sub(if in_run { RUN_STEP_COST } else { STEP_COST });
         }
+        self.ended_early += usize::from(budget == 0);
         best
+    }
+
+    /// How many searches since the beginning have used up their attempts.
+    pub(super) fn ended_early(&self) -> usize {
+        self.ended_early
     }
 
     /// The word of a match, by its place, whose chain has the longest link after the candidate: a longer match has that
@@ -186,6 +209,39 @@ impl Chain {
         #[expect(clippy::cast_possible_truncation, reason = "within the window")]
         let word = number.wrapping_sub(distance as u32).wrapping_add(shift as u32);
         usize::from(self.links[slot(word)])
+    }
+}
+
+/// How a place repeats itself.
+#[derive(Clone, Copy, Default)]
+struct Period {
+    at: usize,
+    /// The period.
+    bytes: usize,
+    /// Bytes from the place on that repeat with it.
+    length: usize,
+}
+
+impl Period {
+    fn of(input: &Input<'_>, at: usize, bytes: usize) -> Self {
+        Self { at, bytes, length: bytes + input.common(at, at + bytes, input.end) }
+    }
+
+    /// How far before a candidate the next one lies that is worth a look, when the link leads back by the period. In a stretch
+    /// that repeats like the place itself, that is where as much is left of it as there, so that what follows both may be
+    /// equal, and then its start: what lies between has nothing more to offer.
+    #[inline]
+    fn step(self, input: &Input<'_>, from: usize) -> usize {
+        let Self { at, bytes, length } = self;
+        if length < PERIODS_MIN * bytes || input.common(from, at, input.end) < bytes {
+            return bytes;
+        }
+        let left = bytes + input.common(from, from + bytes, input.end);
+        let before = input.period_before(from, bytes, at.saturating_sub(OFFSET_MAX));
+        let aligned = length.saturating_sub(left).next_multiple_of(bytes);
+        let whole = before - before % bytes;
+        // At least one period: a link led there.
+        if 0 < aligned && aligned < whole { aligned } else { whole.max(bytes) }
     }
 }
 

@@ -84,6 +84,19 @@ impl<'a> Input<'a> {
         length
     }
 
+    /// How many bytes before `at` are those a period after them, down to the position `floor`.
+    pub(super) fn period_before(&self, at: usize, period: usize, floor: usize) -> usize {
+        let eight = |at: usize| self.buffer[at..].first_chunk::<8>();
+        let mut k = at;
+        while k >= floor + 8 && eight(k - 8) == eight(k - 8 + period) {
+            k -= 8;
+        }
+        while k > floor && self.buffer[k - 1] == self.buffer[k - 1 + period] {
+            k -= 1;
+        }
+        at - k
+    }
+
     /// How many bytes before `at` are those before `from`, down to the position `floor`.
     #[inline(always)]
     pub(super) fn common_before(&self, from: usize, at: usize, floor: usize) -> usize {

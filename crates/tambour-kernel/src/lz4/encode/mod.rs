@@ -11,6 +11,7 @@ mod optimal;
 mod prepared;
 #[cfg(test)]
 mod tests;
+mod thorough;
 mod tree;
 mod writer;
 
@@ -21,6 +22,7 @@ use super::{MATCH_MIN, OFFSET_MAX};
 use chain::{Chain, Search};
 use matches::Input;
 use optimal::{Aim, STRETCH_BYTES, Stretch};
+use thorough::Thorough;
 use tree::Tree;
 use writer::Writer;
 
@@ -104,14 +106,12 @@ enum Parse {
     Fast { table: Box<Table>, acceleration: u32 },
     Lazy { chain: Chain, effort: chain::Effort },
     Chains { search: Search, stretch: Stretch, aim: Aim },
-    Trees { tree: Tree, stretch: Stretch, aim: Aim },
+    Thorough { finder: Thorough, stretch: Stretch, aim: Aim },
 }
 
 impl Parse {
     fn new(level: Level) -> Self {
         let aim = Aim { nice_bytes: 64, thorough: false, match_min: MATCH_MIN, sequence_price: 1 };
-        let tree =
-            |nodes_max, compared_bytes| Tree::new(tree::Effort { nodes_max, compared_bytes });
         let search = |attempts| Search {
             chain: Chain::new(),
             effort: chain::Effort { attempts, swaps: true },
@@ -129,7 +129,9 @@ impl Parse {
             }
             Level::High(12..) => {
                 let aim = Aim { nice_bytes: STRETCH_BYTES, thorough: true, ..aim };
-                Self::Trees { tree: tree(512, STRETCH_BYTES), stretch: stretch(), aim }
+                let effort = tree::Effort { nodes_max: 512, compared_bytes: STRETCH_BYTES };
+                let finder = Thorough::new(search(2048), Tree::new(effort));
+                Self::Thorough { finder, stretch: stretch(), aim }
             }
             Level::DecodeSpeed => {
                 let aim = Aim { match_min: 6, sequence_price: 24, ..aim };
@@ -152,8 +154,8 @@ impl Parse {
                 Self::Chains { search, stretch, aim } => {
                     stretch.parse(&input, &mut writer, search, *aim)
                 }
-                Self::Trees { tree, stretch, aim } => {
-                    stretch.parse(&input, &mut writer, tree, *aim)
+                Self::Thorough { finder, stretch, aim } => {
+                    stretch.parse(&input, &mut writer, finder, *aim)
                 }
             }?;
         }

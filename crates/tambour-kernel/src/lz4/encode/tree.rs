@@ -23,6 +23,8 @@ pub(super) struct Tree {
     /// one is then no older than the parent, which is how the search sees it.
     children: Box<[[u16; 2]; 1 << 16]>,
     epoch: Epoch,
+    /// Where the run of one byte ends that was met last.
+    run_end: usize,
 }
 
 /// How hard a tree is searched.
@@ -37,6 +39,7 @@ pub(super) struct Effort {
 impl Finder for Tree {
     fn begin(&mut self, input: &Input<'_>) {
         self.epoch.begin(input.buffer.len(), || self.roots.fill(0));
+        self.run_end = 0;
     }
 
     #[inline]
@@ -66,7 +69,28 @@ type Place = (usize, usize);
 
 impl Tree {
     pub(super) fn new(effort: Effort) -> Self {
-        Self { effort, roots: zeros(), children: zeros(), epoch: Epoch::new() }
+        Self { effort, roots: zeros(), children: zeros(), epoch: Epoch::new(), run_end: 0 }
+    }
+
+    /// The tree of a position, and how many bytes from there on are those one byte before.
+    ///
+    /// Inside runs of one byte, each length that is left has a tree of its own. In a tree of all of them, whose positions come
+    /// in descending order, every look would pass hundreds that end elsewhere.
+    #[inline(always)]
+    fn place(&mut self, input: &Input<'_>, at: usize) -> (usize, usize) {
+        // SAFETY: matches start at `input.last` or before, which 12 bytes follow.
+        let word = unsafe { input.word(at) };
+        if word != word.rotate_left(8) {
+            return (hash(word), 0);
+        }
+        if self.run_end <= at {
+            self.run_end = at + 1 + input.common(at, at + 1, input.end);
+        }
+        let left = self.run_end - at;
+        #[expect(clippy::cast_possible_truncation, reason = "only a hash is made of it")]
+        let tree = hash(word ^ (left as u32).wrapping_mul(0x9e37_79b1));
+        let is_inside = at > 0 && input.buffer[at - 1] == input.buffer[at];
+        (tree, if is_inside { left } else { 0 })
     }
 
     /// Inserts a position; returns the longest match that was met, as far as it was compared; one
@@ -76,12 +100,15 @@ impl Tree {
         let number = self.epoch.number(at);
         let own = slot(number);
         assert!(at <= input.last, "matches start earlier");
-        // SAFETY: `at <= input.last`, which 12 bytes follow.
-        let root = &mut self.roots[hash(unsafe { input.word(at) })];
+        let (tree, repeated) = self.place(input, at);
+        let root = &mut self.roots[tree];
         let mut distance = number.wrapping_sub(*root) as usize;
         *root = number;
         let end = input.end.min(at + self.effort.compared_bytes);
         let mut best = Match { at, from: at, length: MATCH_MIN - 1 };
+        if repeated > best.length {
+            best = Match { at, from: at - 1, length: repeated.min(self.effort.compared_bytes) };
+        }
         // Where the nodes that sort before the position go, and those that sort after it; what the last ones have in common with it.
         let mut places: [Place; 2] = [(own, 0), (own, 1)];
         let mut commons = [0; 2];
