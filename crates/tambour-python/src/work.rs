@@ -112,9 +112,11 @@ pub(crate) fn detached<T: Send>(
 /// let go of it, as DuckDB does: pyo3 counts what it took itself and would believe that the lock is still held. Here the lock
 /// is taken by Python's own account, and pyo3 told that it is gone while the work runs.
 pub(crate) fn called_back<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    // SAFETY: both may be called by any thread at any time.
+    // SAFETY: any thread may ask at any time.
+    let has_interpreter = unsafe { ffi::Py_IsInitialized() } != 0;
+    // SAFETY: any thread may ask while there is an interpreter.
     let knows_python =
-        unsafe { ffi::Py_IsInitialized() != 0 && !ffi::PyGILState_GetThisThreadState().is_null() };
+        has_interpreter && !unsafe { ffi::PyGILState_GetThisThreadState() }.is_null();
     if !knows_python {
         // pyo3 counts nothing here, so there is nothing to set right; and a lock that its holder gives back only after this
         // thread is done must not be waited for.

@@ -94,11 +94,11 @@ unsafe extern "C" fn release(stream: *mut ArrowArrayStream) {
     }
     // SAFETY: the pointer came out of a box of this type, and is not used again.
     let given = unsafe { Box::from_raw(given) };
-    if given.process != std::process::id() {
+    if given.process == std::process::id() {
+        work::called_back(|| drop(given));
+    } else {
         // Its threads are those of another process, which nobody can wait for here.
         Box::leak(given);
-    } else {
-        work::called_back(|| drop(given));
     }
 }
 
