@@ -12,7 +12,7 @@ pub(super) const DECODE_1234: Variant<Decode<u32>> =
 pub(super) const DECODE_0124: Variant<Decode<u32>> =
     Variant { name: "scalar", isa: Isa::Scalar, run: decode::<ZeroToFour> };
 
-/// From so many values on, groups of four pay for being told apart.
+/// From this many values on, groups of four pay for being told apart.
 const MANY: usize = 16;
 
 /// How far a loop has come: values, and the position of the next data byte.
@@ -126,7 +126,7 @@ fn decode_fours<C: Codes>(source: &[u8], target: &mut [u32], progress: Progress)
     Progress { done, at }
 }
 
-/// The bits of a value of so many bytes.
+/// The bits of a value of this many bytes.
 const KEPT: [u32; 5] = [0, 0xff, 0xffff, 0xff_ffff, u32::MAX];
 
 /// The four bytes at a place below 13.
