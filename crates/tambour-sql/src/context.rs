@@ -445,6 +445,8 @@ fn config(options: &SessionOptions) -> SessionConfig {
     settings.sql_parser.enable_ident_normalization = false;
     "nulls_last".clone_into(&mut settings.sql_parser.default_null_ordering);
     settings.execution.sort_pushdown_buffer_capacity = READ_AHEAD;
+    // `min(a), min(b + 1)`: the engine filters by the best `a` so far, and drops rows that `min(b + 1)` needs.
+    settings.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
     config
 }
 

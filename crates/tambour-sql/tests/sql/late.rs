@@ -99,3 +99,13 @@ fn rows_that_a_filter_drops_are_counted() {
     assert_eq!(lines(&session, statement).len(), 9000 - 3 + 1);
     assert_eq!(counter(&session, statement, "rows_filtered"), 3);
 }
+
+/// The engine's filter of `min(t)` knows nothing of what the other aggregates look at.
+#[test]
+fn extremes_of_columns_drop_no_row_that_another_aggregate_needs() {
+    let fixture = Fixture::new("toYYYYMM(t)", "(k, s, t)");
+    let session = fixture.session(2);
+    let query = |table: &str| format!("SELECT min(t), max(k), min(id * 100000) FROM {table}");
+    assert_eq!(lines(&session, &query("t")), lines(&session, &query("naive")));
+    assert!(text(&session, &query("t")).contains("| 0 "));
+}
