@@ -2,7 +2,7 @@
 
 use super::Decode;
 use super::machine::{Fill, Machine, Sequence, entries};
-use super::plain::{Flat, Lean8, Lean16, Lean18, Skip8};
+use super::plain::{Flat, Lean8, Lean16, Skip8};
 use super::tables::{PERIODS, PERIODS_16, STRIDES_32};
 use crate::copy::load;
 use crate::variant::Variant;
@@ -13,7 +13,6 @@ use core::arch::x86_64::{
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-avx2");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-avx2");
-pub(super) const LEAN18: Variant<Decode> = variant::<Lean18>("lean18-avx2");
 pub(super) const FLAT: Variant<Decode> = variant::<Flat>("flat32-avx2");
 pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-avx2");
 

@@ -3,7 +3,7 @@
 use super::Decode;
 use super::lane::Lane;
 use super::machine::{Fill, Machine, Sequence, entries};
-use super::plain::{Lean8, Lean16, Lean18, Skip8, Style};
+use super::plain::{Lean8, Lean16, Skip8, Style};
 use super::tables::{PERIODS, PERIODS_16, STRIDES_64};
 use crate::copy::load;
 use crate::variant::Variant;
@@ -14,7 +14,6 @@ use core::arch::x86_64::{
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-avx512");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-avx512");
-pub(super) const LEAN18: Variant<Decode> = variant::<Lean18>("lean18-avx512");
 pub(super) const PERMUTE64: Variant<Decode> = variant::<Permute64>("permute64-avx512");
 pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-avx512");
 

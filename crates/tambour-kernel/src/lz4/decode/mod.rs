@@ -7,7 +7,6 @@
 //! |---|---|---|
 //! | `lean16` | unconditional copies in pieces of 16 bytes | text, long matches; the default |
 //! | `lean8` | pieces of 8 bytes | columns of 8-byte numbers, near matches |
-//! | `lean18` | like `lean8`, and always the 17th and 18th byte of a match, without a branch | lists of words, JSON, sources |
 //! | `skip8` | like `lean8`, with a branch for sequences without literals | fixed-width columns of few distinct values |
 //! | `permute64` | a match of up to 64 bytes is one load, one permute, one store; no branch on lengths | logs, repetitive strings |
 //! | `flat16`, `flat32` | the same with several loads and stores, where there is no such permute | logs, repetitive strings |
@@ -17,7 +16,7 @@
 //! | `copy-movsb` | the CPU's string instruction for every copy | comparison: it was asked about, and does not pay |
 //! | `scalar` | `lean8` without vector instructions | every machine, Miri |
 //!
-//! The first seven exist for several instruction sets, which the name says: `lean8-avx2`. Each takes one block or two in
+//! The first six exist for several instruction sets, which the name says: `lean8-avx2`. Each takes one block or two in
 //! turns ([`Runnable::decode_batch`]).
 //!
 //! A load may cover bytes of the target that were not written yet; what they hold never reaches a register lane that is
@@ -79,8 +78,6 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     avx512::LEAN8,
     #[cfg(target_arch = "x86_64")]
-    avx512::LEAN18,
-    #[cfg(target_arch = "x86_64")]
     avx512::PERMUTE64,
     #[cfg(target_arch = "x86_64")]
     history::HISTORY64,
@@ -91,8 +88,6 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     #[cfg(target_arch = "x86_64")]
     avx2::LEAN8,
     #[cfg(target_arch = "x86_64")]
-    avx2::LEAN18,
-    #[cfg(target_arch = "x86_64")]
     avx2::FLAT,
     #[cfg(target_arch = "x86_64")]
     avx2::SKIP8,
@@ -100,8 +95,6 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     ssse3::LEAN16,
     #[cfg(target_arch = "x86_64")]
     ssse3::LEAN8,
-    #[cfg(target_arch = "x86_64")]
-    ssse3::LEAN18,
     #[cfg(target_arch = "x86_64")]
     ssse3::FLAT,
     #[cfg(target_arch = "x86_64")]
@@ -122,8 +115,6 @@ pub static VARIANTS: Variants<Decode> = Variants::new(&[
     neon::LEAN16,
     #[cfg(target_arch = "aarch64")]
     neon::LEAN8,
-    #[cfg(target_arch = "aarch64")]
-    neon::LEAN18,
     #[cfg(target_arch = "aarch64")]
     neon::FLAT,
     #[cfg(target_arch = "aarch64")]

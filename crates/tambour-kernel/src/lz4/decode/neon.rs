@@ -2,7 +2,7 @@
 
 use super::Decode;
 use super::machine::{Fill, Machine, Sequence, entries};
-use super::plain::{Flat, Lean8, Lean16, Lean18, Skip8};
+use super::plain::{Flat, Lean8, Lean16, Skip8};
 use super::tables::{PERIODS_16, STRIDES_16};
 use crate::copy::{Two, load};
 use crate::variant::Variant;
@@ -10,7 +10,6 @@ use core::arch::aarch64::{uint8x16_t, vdupq_n_u64, vqtbl1q_u8, vreinterpretq_u8_
 
 pub(super) const LEAN16: Variant<Decode> = variant::<Lean16>("lean16-neon");
 pub(super) const LEAN8: Variant<Decode> = variant::<Lean8>("lean8-neon");
-pub(super) const LEAN18: Variant<Decode> = variant::<Lean18>("lean18-neon");
 pub(super) const FLAT: Variant<Decode> = variant::<Flat>("flat16-neon");
 pub(super) const SKIP8: Variant<Decode> = variant::<Skip8>("skip8-neon");
 

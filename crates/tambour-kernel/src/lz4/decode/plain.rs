@@ -17,9 +17,6 @@ const SHORT_MAX: usize = 64;
 /// Longest match that one length byte says.
 const MEDIUM_MAX: usize = 15 + 254 + MATCH_MIN;
 
-/// Longest match that a token says alone.
-const TOKEN_MAX: usize = 14 + MATCH_MIN;
-
 /// A way to treat sequences.
 pub(super) trait Style<M: Machine> {
     /// Whether the byte that extends a match length is taken by a branch, which keeps it out of the chain when it is
@@ -41,8 +38,6 @@ pub(super) trait Style<M: Machine> {
 
 /// Pieces of 8 bytes: numbers of 8 bytes, near matches.
 pub(super) struct Lean8;
-/// Pieces of 8 bytes, and always the two more that a token alone can say: no branch of their own, where lengths vary.
-pub(super) struct Lean18;
 /// Pieces of 16 bytes: text.
 pub(super) struct Lean16;
 /// Pieces of 8 bytes, a branch for no literals: few distinct numbers.
@@ -80,21 +75,7 @@ impl<M: Machine> Style<M> for Lean8 {
     unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
         if offset >= 8 {
             // SAFETY: the same conditions, and the offset is long enough.
-            unsafe { copy_by_8::<M, false>(lane, to.wrapping_sub(offset), to, offset, length) };
-        } else {
-            cold_path();
-            // SAFETY: the same conditions.
-            unsafe { repeat(machine, lane, to, offset, length) };
-        }
-    }
-}
-
-impl<M: Machine> Style<M> for Lean18 {
-    #[inline(always)]
-    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
-        if offset >= 8 {
-            // SAFETY: the same conditions, and the offset is long enough.
-            unsafe { copy_by_8::<M, true>(lane, to.wrapping_sub(offset), to, offset, length) };
+            unsafe { copy_by_8::<M>(lane, to.wrapping_sub(offset), to, offset, length) };
         } else {
             cold_path();
             // SAFETY: the same conditions.
@@ -301,7 +282,7 @@ const APART: usize = 32;
 /// # Safety
 /// As for [`Style::copy_match`], with `to - from = offset >= 8`.
 #[inline(always)]
-unsafe fn copy_by_8<M: Machine, const TWO_MORE: bool>(
+unsafe fn copy_by_8<M: Machine>(
     lane: &Lane<'_>,
     from: *const u8,
     to: *mut u8,
@@ -312,11 +293,7 @@ unsafe fn copy_by_8<M: Machine, const TWO_MORE: bool>(
     unsafe { lane.copy_inside::<u64>(from, to) };
     // SAFETY: the second 8 of `SHORT_MAX` bytes.
     unsafe { lane.copy_inside::<u64>(from.wrapping_add(8), to.wrapping_add(8)) };
-    if TWO_MORE {
-        // SAFETY: two more of `SHORT_MAX` bytes.
-        unsafe { lane.copy_inside::<u16>(from.wrapping_add(16), to.wrapping_add(16)) };
-    }
-    if length <= if TWO_MORE { TOKEN_MAX } else { 16 } {
+    if length <= 16 {
         return;
     }
     if offset >= APART {

@@ -4,10 +4,8 @@
 const TURN_BYTES: usize = 16 << 10;
 /// Turns of both, one after the other.
 const EXCHANGES: usize = 3;
-/// A challenger that loses two exchanges by this much has lost,
+/// A challenger that loses two exchanges by this much has lost.
 const CLEAR: f32 = 1.15;
-/// and by this much, one.
-const HOPELESS: f32 = 1.5;
 
 /// Two choices and what they have cost so far.
 #[derive(Clone, Copy)]
@@ -59,9 +57,6 @@ impl Duel {
     /// The middle one of the ratios, once it is decided.
     pub(super) fn decision(&self) -> Option<f32> {
         let [first, second, third] = self.ratios;
-        if self.turns == 2 && first > HOPELESS {
-            return Some(first);
-        }
         if self.turns == 4 && first > CLEAR && second > CLEAR {
             return Some(first.min(second));
         }
@@ -96,7 +91,6 @@ mod tests {
     #[test]
     fn who_loses_clearly_is_let_go() {
         assert_eq!(fight(TURN_BYTES, [[10, 12], [10, 13], [10, 1]]), (Some(1.2), 4));
-        assert_eq!(fight(TURN_BYTES, [[10, 16], [10, 1], [10, 1]]), (Some(1.6), 2));
     }
 
     #[test]

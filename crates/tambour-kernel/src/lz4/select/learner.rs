@@ -10,7 +10,7 @@ use super::duel::Duel;
 use super::{Choice, Clock, Lane, Learned};
 
 /// Room for choices; more are not tried.
-const CHOICES_MAX: usize = 12;
+const CHOICES_MAX: usize = 10;
 /// Output per block and trial at the start: long enough for the branches of a choice to warm up, short enough to be cheap.
 /// Blocks that have less than two of these are tried whole.
 const FIRST_BYTES: usize = 3 << 10;
@@ -266,10 +266,6 @@ impl Learner {
     /// block when this one is too short, and takes blocks whole that are too short for any stretch.
     fn try_all(&mut self, lanes: &mut impl Lanes, clock: Clock) {
         let is_short = !lanes.have(2 * FIRST_BYTES);
-        if self.bytes == 0 && self.trials == 0 {
-            // Whoever comes first finds everything cold: source, target and predictors.
-            lanes.advance(self.best(), if is_short { usize::MAX } else { WARM_UP_BYTES });
-        }
         while self.trials < ROUNDS * self.count {
             let (round, k) = (self.trials / self.count, self.trials % self.count);
             let known = self.measured[k].cost();
@@ -294,7 +290,7 @@ impl Learner {
             self.trials += 1;
             self.best = self.fastest();
         }
-        self.challenge(false);
+        self.challenge();
     }
 
     /// All choices on the same stretch: each time at another place, because the start of a block, where there is little to
@@ -306,7 +302,6 @@ impl Learner {
             // What was found out grows old.
             *standing = 1.0 + 0.9 * (*standing - 1.0);
         }
-        let mut compared = false;
         if lanes.have(COMPARISON_BYTES) {
             let places = lanes.left() / COMPARISON_BYTES;
             let place = (self.comparisons as usize).wrapping_mul(PLACE_STEP) % places;
@@ -314,14 +309,13 @@ impl Learner {
                 lanes.advance(self.best(), place * COMPARISON_BYTES);
             }
             if lanes.have(COMPARISON_BYTES) {
-                compared = self.compare_here(lanes, clock);
+                self.compare_here(lanes, clock);
             }
         }
-        self.challenge(!compared);
+        self.challenge();
     }
 
-    /// Whether the stretch was fit for it.
-    fn compare_here(&mut self, lanes: &mut impl Lanes, clock: Clock) -> bool {
+    fn compare_here(&mut self, lanes: &mut impl Lanes, clock: Clock) {
         let start = lanes.place();
         let full = self.comparisons % FULL_COMPARISON == 2;
         for k in 0..self.count {
@@ -334,21 +328,19 @@ impl Learner {
             lanes.advance(self.choices[k], WARM_UP_BYTES);
             let Some((ticks, bytes)) = trial(self.choices[k], lanes, LATER_BYTES, clock) else {
                 // A sequence as long as the block: nothing depends on the choice, and all work was done twice.
-                return false;
+                return;
             };
             self.measured[k].add(ticks, bytes, MEMORY);
         }
-        true
     }
 
-    /// Has whole blocks decide between the best choice and the one that comes next, or seems to be better. Where nothing can
-    /// be compared, those that were timed once at most, cold, come first: they may have been misjudged.
-    fn challenge(&mut self, with_unknown: bool) {
+    /// Has whole blocks decide between the best choice and the one that comes next, or seems to be better.
+    fn challenge(&mut self) {
         let others = (0..self.count).filter(|k| *k != self.best);
-        let unknown = others.clone().find(|k| with_unknown && self.measured[*k].calls < 2);
-        let next = others.min_by(|a, b| self.cost(*a).total_cmp(&self.cost(*b)));
-        let near = next.filter(|k| self.cost(*k) < NEAR * self.cost(self.best));
-        self.duel = unknown.or(near).map(|challenger| Duel::new(self.best, challenger));
+        let challenger = others.min_by(|a, b| self.cost(*a).total_cmp(&self.cost(*b)));
+        self.duel = challenger
+            .filter(|k| self.cost(*k) < NEAR * self.cost(self.best))
+            .map(|challenger| Duel::new(self.best, challenger));
     }
 
     /// Takes down what a turn of a duel has cost; the last one decides.

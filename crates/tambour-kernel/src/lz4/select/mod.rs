@@ -202,12 +202,7 @@ fn decode_single(
         return decode_behind(singles.best().variant, source, buffer, start);
     }
     let mut lane = Lane::behind(source, buffer, start);
-    // What was not compressed is few long copies, and what is left of a run a few bytes: the same to every variant.
-    let same_to_all = source.len() >= expected - start || !lane.is_open();
-    let mut variant = singles.best().variant;
-    if !same_to_all {
-        variant = singles.run(&mut One(&mut lane), clock).variant;
-    }
+    let variant = singles.run(&mut One(&mut lane), clock).variant;
     if variant.finish(&mut lane) { Ok(()) } else { Err(fault_behind(source, start, expected)) }
 }
 
