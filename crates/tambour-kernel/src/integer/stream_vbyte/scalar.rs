@@ -13,7 +13,7 @@ pub(super) const DECODE_0124: Variant<Decode<u32>> =
     Variant { name: "scalar", isa: Isa::Scalar, run: decode::<ZeroToFour> };
 
 /// From this many values on, groups of four pay for being told apart.
-const MANY: usize = 16;
+const MANY: usize = 32;
 
 /// How far a loop has come: values, and the position of the next data byte.
 #[derive(Clone, Copy)]
@@ -56,7 +56,22 @@ fn decode<C: Codes>(source: &[u8], target: &mut [u32]) -> Result<usize, Malforme
     if source.len() < at {
         return Err(short::<C>(source, target.len()));
     }
-    decode_from::<C>(source, target, Progress { done: 0, at })
+    let start = Progress { done: 0, at };
+    if target.len() >= MANY {
+        return decode_many::<C>(source, target, start);
+    }
+    decode_from::<C>(source, target, start)
+}
+
+/// Apart from the short lists, which are slower beside it.
+#[inline(never)]
+fn decode_many<C: Codes>(
+    source: &[u8],
+    target: &mut [u32],
+    start: Progress,
+) -> Result<usize, Malformed> {
+    let progress = decode_fours::<C>(source, target, start);
+    decode_from::<C>(source, target, progress)
 }
 
 /// Decodes what is left; the control bytes are there.
@@ -65,9 +80,7 @@ pub(in crate::integer) fn decode_from<C: Codes>(
     target: &mut [u32],
     progress: Progress,
 ) -> Result<usize, Malformed> {
-    let count = target.len();
-    let Progress { done, mut at } =
-        if count < MANY { progress } else { decode_fours::<C>(source, target, progress) };
+    let (count, Progress { done, mut at }) = (target.len(), progress);
     for (index, value) in target.iter_mut().enumerate().skip(done) {
         let length = C::BYTES[usize::from(source[index / 4] >> (2 * (index % 4)) & 3)];
         *value = if let Some(whole) = source.get(at..).and_then(<[u8]>::first_chunk) {
@@ -108,7 +121,6 @@ static ENDS_0124: [[u8; 4]; 256] = ends(ZeroToFour::BYTES);
 
 /// Decodes groups of four as long as 16 bytes of source are left for one. Where a value lies is looked up, so that no value
 /// of a group waits for another.
-#[inline(never)]
 fn decode_fours<C: Codes>(source: &[u8], target: &mut [u32], progress: Progress) -> Progress {
     let table = if C::BYTES[0] == 0 { &ENDS_0124 } else { &ENDS_1234 };
     let Progress { mut done, mut at } = progress;
