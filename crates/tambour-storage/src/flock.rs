@@ -8,14 +8,33 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The lock lives as long as the open file.
+/// A lock, given back when it is dropped.
+///
+/// Closing the file would not be enough: a process that another thread is just about to start has the file, too, until it
+/// becomes another program, and the lock would outlive its holder by that long.
 #[derive(Debug)]
 struct Flock {
-    #[expect(dead_code, reason = "held for its drop")]
     file: File,
+    /// Who took it: a fork of that process has the file as well, and must not give back what is not its own.
+    process: u32,
+}
+
+impl Flock {
+    fn of(file: File) -> Self {
+        Self { file, process: std::process::id() }
+    }
 }
 
 impl Lock for Flock {}
+
+impl Drop for Flock {
+    fn drop(&mut self) {
+        if self.process == std::process::id() {
+            // Where this fails, closing the file does the same a little later.
+            let _ = self.file.unlock();
+        }
+    }
+}
 
 /// How often a file may be replaced under us before we give up.
 const ATTEMPTS_MAX: usize = 16;
@@ -34,7 +53,7 @@ pub(super) fn lock(path: &Path, note: &str) -> io::Result<Box<dyn Lock>> {
         if is_same_file(&file, path)? {
             // The note is for people who wonder who holds the lock; a full disk does not take the lock away.
             let _ = file.set_len(0).and_then(|()| file.write_all(note.as_bytes()));
-            return Ok(Box::new(Flock { file }));
+            return Ok(Box::new(Flock::of(file)));
         }
     }
     Err(io::Error::other("the lock file is replaced again and again"))
@@ -52,7 +71,7 @@ pub(super) fn hold(path: &Path, alone: bool) -> io::Result<Option<Box<dyn Lock>>
     match taken {
         // Whoever had it before us may have removed it.
         Ok(()) if !is_same_file(&file, path)? => Err(io::ErrorKind::NotFound.into()),
-        Ok(()) => Ok(Some(Box::new(Flock { file }))),
+        Ok(()) => Ok(Some(Box::new(Flock::of(file)))),
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         Err(TryLockError::Error(_)) => Ok(None),
     }
@@ -76,8 +95,26 @@ fn is_same_file(_file: &File, path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{hold, lock};
+    use super::{Flock, hold, lock};
     use std::io::ErrorKind;
+
+    #[test]
+    fn a_lock_ends_with_its_holder_though_others_have_the_file() {
+        let path = std::env::temp_dir().join(format!("tambour-copy-{}", std::process::id()));
+        let file = std::fs::File::create(&path).unwrap();
+        file.try_lock().unwrap();
+        // As in a process that is being started.
+        let copy = file.try_clone().unwrap();
+        let held = Flock::of(file);
+        assert_eq!(lock(&path, "").unwrap_err().kind(), ErrorKind::WouldBlock);
+        drop(held);
+        lock(&path, "").unwrap();
+        // As in a fork of the holder: not its own to give back.
+        copy.try_lock().unwrap();
+        drop(Flock { file: copy.try_clone().unwrap(), process: 0 });
+        assert_eq!(lock(&path, "").unwrap_err().kind(), ErrorKind::WouldBlock);
+        std::fs::remove_file(path).unwrap();
+    }
 
     #[test]
     fn a_directory_is_held_by_many_or_by_one() {
