@@ -138,7 +138,7 @@ fn counted(join: &Join) -> Result<LogicalPlan> {
 }
 
 /// The sides of a comparison, the left table's first.
-fn sides(condition: &Expr, join: &Join) -> Option<(Expr, Operator, Expr)> {
+pub(super) fn sides(condition: &Expr, join: &Join) -> Option<(Expr, Operator, Expr)> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = condition else { return None };
     let is_of = |expr: &Expr, schema: &DFSchema| {
         let columns: HashSet<&Column> = expr.column_refs();

@@ -2,6 +2,7 @@
 //! and one for the engine. Here such keys become integers of the same bits, and floats again after. PARTITION BY has one zero
 //! there, and two in the engine.
 
+use super::joined::sides;
 use super::order::Order;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -11,8 +12,8 @@ use datafusion::logical_expr::utils::{
     grouping_set_to_exprlist, merge_schema, split_conjunction_owned,
 };
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, GroupingSet, LogicalPlan, Operator,
-    Projection, Window, cast,
+    Aggregate, Distinct, Expr, ExprSchemable, GroupingSet, LogicalPlan, Operator, Projection,
+    Window, cast,
 };
 use std::sync::Arc;
 
@@ -63,25 +64,28 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             is_changed = true;
         }
     }
-    if let Some(filter) = join.filter.take() {
-        let schema = merge_schema(&[&join.left, &join.right]);
-        let mut guards = Vec::new();
-        let mut conditions = Vec::new();
-        for condition in split_conjunction_owned(filter) {
-            conditions.push(match condition {
-                Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right })
-                    if is_key(&left, &schema)? && is_key(&right, &schema)? =>
-                {
-                    guards.extend([(*left).clone(), (*right).clone()]);
-                    bits_of(*left, &schema)?.eq(bits_of(*right, &schema)?)
-                }
-                other => other,
-            });
+    let schema = merge_schema(&[&join.left, &join.right]);
+    let mut conditions: Vec<Expr> =
+        join.filter.take().map(split_conjunction_owned).unwrap_or_default();
+    let mut keys = Vec::new();
+    for condition in &mut conditions {
+        // What compares columns of one table is not a key, and keeps the rules of `=`.
+        if let Some((first, Operator::Eq, second)) = sides(condition, &join)
+            && is_key(&first, &schema)?
+            && is_key(&second, &schema)?
+        {
+            *condition = bits_of(first.clone(), &schema)?.eq(bits_of(second.clone(), &schema)?);
+            keys.push([first, second]);
         }
-        is_changed |= !guards.is_empty();
-        conditions.retain(|condition| !is_guard(condition, &guards));
-        join.filter = conditions.into_iter().reduce(Expr::and);
     }
+    is_changed |= !keys.is_empty();
+    for key in keys {
+        // Each equality came with one guard.
+        if let Some(at) = conditions.iter().position(|condition| is_guard(condition, &key)) {
+            conditions.remove(at);
+        }
+    }
+    join.filter = conditions.into_iter().reduce(Expr::and);
     Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
 }
 
