@@ -1,6 +1,7 @@
 //! Maps: `mapFromArrays`, `mapKeys`, `mapValues`, `mapContainsValue`, `mapSort`, `mapUpdate`, `mapConcat`.
 
 use super::access::{Kind, array_of, as_list, item_of, list_array, takes, type_at};
+use super::array::compare::Comparable;
 use super::array::compare_items;
 use super::supertype::{common_type, supertype, widened};
 use super::{Call, Function, Operand, Signature, expect_count, take, wrong};
@@ -39,15 +40,15 @@ fn map_types(name: &'static str, s: &[Signature]) -> Result<(DataType, DataType)
 
 /// The keys, the values and where those of each row are.
 pub(super) struct Maps {
-    pub(super) keys: ArrayRef,
-    pub(super) values: ArrayRef,
+    keys: ArrayRef,
+    values: ArrayRef,
     key_type: DataType,
     offsets: Vec<i32>,
     is_constant: bool,
 }
 
 impl Maps {
-    pub(super) fn of(call: &Call, index: usize) -> Result<Self, FunctionError> {
+    fn of(call: &Call, index: usize) -> Result<Self, FunctionError> {
         let operand = call.operand(index)?;
         let (Some(map), DataType::Map(key, _)) = (operand.values.as_map_opt(), &operand.data_type)
         else {
@@ -253,8 +254,11 @@ fn sort(call: &Call, is_reverse: bool) -> Result<ArrayRef, FunctionError> {
     picked(call, &maps, &places)
 }
 
-fn many_type(name: &'static str, s: &[Signature], most: usize) -> Result<DataType, FunctionError> {
-    expect_count(name, s, if most == 2 { 2 } else { 1 }..=most)?;
+/// The types that the keys and the values of several maps have in common.
+pub(super) fn common_types(
+    name: &'static str,
+    s: &[Signature],
+) -> Result<(DataType, DataType), FunctionError> {
     takes(name, s, &vec![Kind::Map; s.len()], &[])?;
     let side = |of_keys: bool| {
         let types = s.iter().map(move |argument| match &argument.data_type {
@@ -264,29 +268,49 @@ fn many_type(name: &'static str, s: &[Signature], most: usize) -> Result<DataTyp
         });
         common_type(name, types)
     };
-    Ok(DataType::Map(Box::new(side(true)?), Box::new(side(false)?)))
+    Ok((side(true)?, side(false)?))
+}
+
+fn many_type(name: &'static str, s: &[Signature], most: usize) -> Result<DataType, FunctionError> {
+    expect_count(name, s, if most == 2 { 2 } else { 1 }..=most)?;
+    let (key, value) = common_types(name, s)?;
+    Ok(DataType::Map(Box::new(key), Box::new(value)))
+}
+
+/// Several maps, whose keys and values have the types of the result.
+pub(super) struct Several {
+    pub(super) maps: Vec<Maps>,
+    pub(super) keys: Vec<ArrayRef>,
+    pub(super) values: Vec<ArrayRef>,
+    /// The keys in a form that can be compared.
+    pub(super) items: Vec<Comparable>,
+}
+
+impl Several {
+    pub(super) fn of(call: &Call) -> Result<Self, FunctionError> {
+        let DataType::Map(key_type, value_type) = call.result else {
+            return Err(wrong(call.name, "its result is a Map"));
+        };
+        let maps = (0..call.operands.len()).map(|index| Maps::of(call, index));
+        let maps = maps.collect::<Result<Vec<_>, _>>()?;
+        let keys = maps.iter().map(|maps| widened(&maps.keys, key_type));
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let values = maps.iter().map(|maps| widened(&maps.values, value_type));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let operands = keys.iter().map(|values| Operand {
+            data_type: key_type.as_ref().clone(),
+            values: Arc::clone(values),
+            is_constant: false,
+        });
+        let operands: Vec<Operand> = operands.collect();
+        let items = compare_items(&operands.iter().collect::<Vec<_>>())?;
+        Ok(Self { maps, keys, values, items })
+    }
 }
 
 /// All pairs one after the other; with `update` those of equal keys once, with the later value.
 fn merge(call: &Call, update: bool) -> Result<ArrayRef, FunctionError> {
-    let DataType::Map(key_type, value_type) = call.result else {
-        return Err(wrong(call.name, "its result is a Map"));
-    };
-    let maps = (0..call.operands.len()).map(|index| Maps::of(call, index));
-    let maps = maps.collect::<Result<Vec<_>, _>>()?;
-    let keys = maps.iter().map(|maps| widened(&maps.keys, key_type));
-    let keys = keys.collect::<Result<Vec<_>, _>>()?;
-    let values = maps.iter().map(|maps| widened(&maps.values, value_type));
-    let values = values.collect::<Result<Vec<_>, _>>()?;
-    let operands: Vec<Operand> = keys
-        .iter()
-        .map(|values| Operand {
-            data_type: key_type.as_ref().clone(),
-            values: values.clone(),
-            is_constant: false,
-        })
-        .collect();
-    let items = compare_items(&operands.iter().collect::<Vec<_>>())?;
+    let Several { maps, keys, values, items } = Several::of(call)?;
     let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
     for row in 0..call.rows {
         let mut of_row: Vec<(usize, usize)> = Vec::new();

@@ -1,10 +1,7 @@
 //! `mapAdd` and `mapSubtract`: the values of equal keys added up, in the order of the keys.
 
-use super::access::{Kind, takes};
-use super::array::compare_items;
-use super::map::{Maps, map_array};
-use super::supertype::{common_type, widened};
-use super::{Call, Function, Operand, Signature, bare, expect_count, take, wrong};
+use super::map::{Several, common_types, map_array};
+use super::{Call, Function, Signature, bare, expect_count, take, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
@@ -33,16 +30,8 @@ fn summed(name: &str, value: &DataType) -> Result<DataType, FunctionError> {
 
 fn total_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 2..=64)?;
-    takes(name, s, &vec![Kind::Map; s.len()], &[])?;
-    let side = |of_keys: bool| {
-        let types = s.iter().map(move |argument| match &argument.data_type {
-            DataType::Map(key, _) if of_keys => key.as_ref().clone(),
-            DataType::Map(_, value) => value.as_ref().clone(),
-            other => other.clone(),
-        });
-        common_type(name, types)
-    };
-    let (key, value) = (bare(&side(true)?).clone(), summed(name, bare(&side(false)?))?);
+    let (key, value) = common_types(name, s)?;
+    let (key, value) = (bare(&key).clone(), summed(name, bare(&value))?);
     // What is ordered in another way than its values is not taken.
     match key {
         DataType::String | DataType::Date | DataType::Date32 => {}
@@ -56,27 +45,10 @@ fn total_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
 type Pair = (usize, usize, Vec<(usize, usize)>);
 
 fn total(call: &Call, subtracts: bool) -> Result<ArrayRef, FunctionError> {
-    let DataType::Map(key_type, value_type) = call.result else {
-        return Err(wrong(call.name, "its result is a Map"));
-    };
-    let maps = (0..call.operands.len()).map(|index| Maps::of(call, index));
-    let maps = maps.collect::<Result<Vec<_>, _>>()?;
-    let keys = maps.iter().map(|maps| widened(&maps.keys, key_type));
-    let keys = keys.collect::<Result<Vec<ArrayRef>, _>>()?;
-    let values = maps.iter().map(|maps| widened(&maps.values, value_type));
-    let values = values.collect::<Result<Vec<ArrayRef>, _>>()?;
+    let Several { maps, keys, values, items } = Several::of(call)?;
     if values.iter().any(|values| values.null_count() > 0) {
         return Err(wrong(call.name, "a value is NULL"));
     }
-    let operands: Vec<Operand> = keys
-        .iter()
-        .map(|values| Operand {
-            data_type: key_type.as_ref().clone(),
-            values: values.clone(),
-            is_constant: false,
-        })
-        .collect();
-    let items = compare_items(&operands.iter().collect::<Vec<_>>())?;
     let (mut pairs, mut lengths): (Vec<Pair>, _) = (Vec::new(), Vec::with_capacity(call.rows));
     for row in 0..call.rows {
         let mut of_row: BTreeMap<&[u8], Pair> = BTreeMap::new();
