@@ -2,8 +2,8 @@
 
 Where `compare.py` asks for one operator or function at a time, this nests them and puts them into the clauses of a query:
 joins, groups, windows, subqueries, sets, ARRAY JOIN, LIMIT BY, combinators. Columns hold NULLs, extremes, negative zero, NaN,
-bytes that are no UTF-8, times before 1970 and of several zones; one table is empty. `grammar.py --count 20000 --seed 7` prints
-what differs; `test_grammar.py` asks a fixed seed. A refusal is no wrong answer and is counted only.
+bytes that are not UTF-8, times before 1970 and of several zones; one table is empty. `grammar.py --count 20000 --seed 7` prints
+what differs; `test_grammar.py` asks a fixed seed. A refusal is not a wrong answer: it is only counted.
 """
 
 import argparse
@@ -371,7 +371,7 @@ class Queries:
 
 
 def create(session, call):
-    """The three tables; where each is. The empty one is emptied by us: a directory without parts is no table."""
+    """The three tables; where each is. The empty one is emptied by us: a directory without parts is not a table."""
     session.query("CREATE DATABASE IF NOT EXISTS grammar")
     columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
     settings = "min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0, ratio_of_defaults_for_sparse_serialization = 1"
@@ -437,9 +437,13 @@ def close(a, b):
     return x == y or (x != x and y != y) or abs(x - y) <= 1e-9 * max(abs(x), abs(y))
 
 
+# Not the beginning of another number, nor a part of a date.
+NEGATIVE_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
+
+
 def same(ours, theirs):
     left, right = ours.split("\n"), theirs.split("\n")
-    if "-0" in ours:
+    if NEGATIVE_ZERO.search(ours):
         # Which of the two zeros comes first in a sort is up to the engines.
         left, right = sorted(left), sorted(right)
     return len(left) == len(right) and all(map(same_text, left, right))
