@@ -1,4 +1,5 @@
-//! `dateTrunc`: the start of a period, a Date32 or DateTime64 where the argument is one, so that there is no end at 1970.
+//! `dateTrunc`: the start of a period. It is a Date32 or DateTime64 where the argument is one, so that times before 1970 have
+//! theirs, too.
 
 use super::civil::{self, DAY};
 use super::moment::{self, Moments, expect_moment};

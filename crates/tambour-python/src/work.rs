@@ -1,4 +1,5 @@
-//! Work that takes a while: without the interpreter's lock, and so that Ctrl-C ends it.
+//! Work that takes a while: without the interpreter's lock, and so that Ctrl-C ends it. And work that C asks for, when nobody
+//! here knows who has the lock.
 
 use crate::failure::Failure;
 use pyo3::ffi;

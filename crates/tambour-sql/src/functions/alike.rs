@@ -230,8 +230,9 @@ fn unpacked(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
     Ok(true)
 }
 
-/// `coalesce(x, y)` of an `x` that is never NULL is `x`, with its own type.
-pub(super) fn first_present(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
+/// What a call becomes whose result is one of its arguments: `coalesce(x, y)` of an `x` that is never NULL is `x`, with its own
+/// type; `greatest` and `least` of floats are the store's own.
+pub(super) fn replaced(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
     if matches!(call.name(), "greatest" | "least") {
         return extreme_float(call, schema);
     }

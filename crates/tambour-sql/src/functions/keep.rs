@@ -293,8 +293,8 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         Expr::ScalarFunction(call) if call.name() == "arrayElement" => Ok(element(call, schema)),
         Expr::ScalarFunction(mut call) => {
-            if let Some(only) = alike::first_present(&call, schema)? {
-                return Ok(Transformed::yes(only));
+            if let Some(replaced) = alike::replaced(&call, schema)? {
+                return Ok(Transformed::yes(replaced));
             }
             let is_one = alike::made_of_call(&mut call, schema)?;
             let data_type = of_call(&call, schema);

@@ -11,7 +11,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// What stands where there are no rows.
+/// The result for no rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Otherwise {
     /// NULL.

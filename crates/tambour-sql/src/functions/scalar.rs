@@ -182,8 +182,8 @@ fn is_condition(field: &Field) -> bool {
     *field.data_type() == ArrowType::Boolean && !field.metadata().contains_key(TYPE_KEY)
 }
 
-/// The arguments of a function to which NULL is a value: a bare NULL has the type of the items of the array before it, or
-/// else the narrowest one.
+/// The arguments of a function as it sees them: a condition is a number; where NULL is a value, a bare one has the type of the
+/// items of the array before it, or else the narrowest one.
 fn typed_nulls(fields: &[FieldRef]) -> Vec<FieldRef> {
     let item = fields.first().and_then(|first| match DataType::from_field(first).ok()? {
         DataType::Array(item) => Some(*item),
