@@ -6,13 +6,16 @@ use super::options::{Method, PageCodec};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use std::sync::Arc;
 use tambour_codec::{CodecError, Kind, kernels};
-use tambour_kernel::lz4::{self, Policy, Selector};
+use tambour_kernel::lz4::{self, Policy, Prepared, SHORT_MARGIN, Selector};
 use zstd_safe::{CCtx, CParameter, DCtx, DDict};
 
 /// Encodes and decodes payloads.
 pub(crate) struct Coder {
     lz4: Option<(i32, lz4::Encoder)>,
+    /// Level, number of the dictionary, and what has taken it in.
+    prepared: Option<(i32, u16, Prepared)>,
     lz4_decode: Option<Selector>,
+    room: Option<Room>,
     company: Company,
     /// Level, and number of the dictionary that is loaded.
     zstd: Option<(i32, u16, CCtx<'static>)>,
@@ -82,6 +85,45 @@ impl Company {
     }
 }
 
+/// Highest level of LZ4 for which a dictionary is taken in once, and not for each page.
+const PREPARED_LEVEL_MAX: u8 = 9;
+
+/// A copy of a dictionary with room for a page after it: LZ4 decodes there in one loop, with no case for matches that begin in
+/// the dictionary and end in the page.
+struct Room {
+    id: u16,
+    buffer: Vec<u8>,
+    start: usize,
+    /// The payload, with a margin after it.
+    source: Vec<u8>,
+}
+
+impl Room {
+    fn new(dictionary: &Dictionary, page_bytes: usize) -> Self {
+        let start = dictionary.bytes.len().min(usize::from(u16::MAX));
+        let mut buffer = dictionary.bytes[dictionary.bytes.len() - start..].to_vec();
+        buffer.resize(start + page_bytes + SHORT_MARGIN, 0);
+        Self { id: dictionary.id, buffer, start, source: Vec::new() }
+    }
+
+    fn fits(&self, dictionary: &Dictionary, page_bytes: usize) -> bool {
+        self.id == dictionary.id && self.buffer.len() == self.start + page_bytes + SHORT_MARGIN
+    }
+
+    /// Decodes a block into `target`; returns how many bytes it had, which is less than wanted if it ends too early.
+    fn decode(&mut self, payload: &[u8], target: &mut [u8]) -> Result<u64, CodecError> {
+        self.source.clear();
+        self.source.extend_from_slice(payload);
+        self.source.resize(payload.len() + SHORT_MARGIN, 0);
+        let (buffer, start) = (&mut self.buffer, self.start);
+        let written = lz4::decode_short(&self.source, payload.len(), buffer, start, usize::MAX)?;
+        if written == target.len() {
+            target.copy_from_slice(&buffer[start..start + written]);
+        }
+        Ok(written as u64)
+    }
+}
+
 /// A payload to decode into exactly one page, and what becomes of it.
 pub(crate) struct Job<'a> {
     pub(crate) method: Method,
@@ -96,7 +138,9 @@ impl Coder {
     pub(crate) fn new() -> Self {
         Self {
             lz4: None,
+            prepared: None,
             lz4_decode: None,
+            room: None,
             company: Company::default(),
             zstd: None,
             zstd_decode: None,
@@ -148,6 +192,17 @@ impl Coder {
         page: &[u8],
         target: &mut [u8],
     ) -> Option<usize> {
+        let quick = u8::try_from(level).ok().filter(|level| *level <= PREPARED_LEVEL_MAX);
+        if let (Some(quick), Some(dictionary)) = (quick, dictionary) {
+            let known =
+                |(made, id, _): &(i32, u16, Prepared)| (*made, *id) == (level, dictionary.id);
+            if !self.prepared.as_ref().is_some_and(known) {
+                let prepared = Prepared::new(quick, &dictionary.bytes);
+                self.prepared = Some((level, dictionary.id, prepared));
+            }
+            let (_, _, prepared) = self.prepared.as_mut()?;
+            return prepared.encode(page, target);
+        }
         if self.lz4.as_ref().is_none_or(|(made, _)| *made != level) {
             let effort = match u8::try_from(level) {
                 Ok(level) if level >= lz4::Level::HIGH_MIN => lz4::Level::High(level),
@@ -228,10 +283,10 @@ impl Coder {
                 expected
             }
             Method::Lz4 => {
-                let bytes = &find(dictionaries, dictionary)?.bytes;
-                let variant = lz4::DECODE_VARIANTS.best_at_most(kernels::isa()?);
-                lz4::decode_with_dictionary(variant, bytes, payload, target)?;
-                expected
+                let dictionary = find(dictionaries, dictionary)?;
+                let known = self.room.take().filter(|room| room.fits(dictionary, target.len()));
+                let room = known.unwrap_or_else(|| Room::new(dictionary, target.len()));
+                self.room.insert(room).decode(payload, target)?
             }
             Method::Zstd => self.unzstd(dictionary, dictionaries, payload, target)? as u64,
             Method::Zlib => {
@@ -349,6 +404,21 @@ mod tests {
                 let payload = &target[..with.bytes];
                 assert!(payload.len() < 300, "{name}: {}", payload.len());
                 let mut back = vec![0; page.len()];
+                coder.decode(codec.method, 3, &dictionaries, payload, &mut back).unwrap();
+                assert_eq!(back, page);
+                for cut in 0..payload.len() {
+                    let cut = &payload[..cut];
+                    assert!(coder.decode(codec.method, 3, &dictionaries, cut, &mut back).is_err());
+                }
+                for id in 1..=3 {
+                    // Pages of another length, and another dictionary, take the place of what the coder keeps.
+                    let mut longer = vec![0; page.len() + 1];
+                    assert!(
+                        coder
+                            .decode(codec.method, id, &dictionaries, payload, &mut longer)
+                            .is_err()
+                    );
+                }
                 coder.decode(codec.method, 3, &dictionaries, payload, &mut back).unwrap();
                 assert_eq!(back, page);
                 for (id, known) in [(0, &dictionaries), (3, &Dictionaries::default())] {

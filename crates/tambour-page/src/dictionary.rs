@@ -68,6 +68,12 @@ pub struct DictionaryReport {
 }
 
 impl DictionaryReport {
+    /// Bytes of the held-out pages as they would be stored: with the dictionary that was kept, or without one.
+    pub fn best_bytes(&self) -> u64 {
+        let kept = self.candidates.iter().filter(|candidate| Some(candidate.0) == self.kept);
+        kept.map(|candidate| candidate.1).min().unwrap_or(self.bytes_without)
+    }
+
     /// How many times smaller the held-out pages became.
     pub fn ratio(&self) -> f64 {
         let best = self.candidates.iter().map(|candidate| candidate.1).min();

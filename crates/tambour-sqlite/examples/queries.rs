@@ -1,5 +1,7 @@
 //! Queries through the VFS beside the same on a plain file, both in the page cache:
-//! `cargo run --release -p tambour-sqlite --example queries -- DIRECTORY [ORDERS [CACHE_MIB [PAGE_KIB [CODEC]]]]`.
+//! `cargo run --release -p tambour-sqlite --example queries -- DIRECTORY [ORDERS [CACHE_MIB [PAGE_KIB [CODEC [import]]]]]`.
+//! With `import` the database comes from the plain one, as `tambour pages sqlite import` makes it; with `auto` for the codec,
+//! it has the one that `import` chooses.
 //!
 //! Processor time of the thread, in turns; the median of the rounds.
 
@@ -8,7 +10,7 @@ mod tpch;
 
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
-use tambour_sqlite::{NAME, Settings, register};
+use tambour_sqlite::{NAME, Settings, import, register};
 
 const ROUNDS: usize = 5;
 
@@ -42,8 +44,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(page) = argument(4) {
         settings.page_bytes = page.parse::<usize>()? << 10;
     }
-    if let Some(codec) = argument(5) {
+    if let Some(codec) = argument(5).filter(|codec| *codec != "auto") {
         settings.codec = codec.parse()?;
+        settings.quick = None;
     }
     register(&settings)?;
     let directory = tempfile::tempdir_in(directory)?;
@@ -55,8 +58,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Connection::open(path)
         }
     };
-    let ((), loading) = timed(|| tpch::load(&mut open(&ours, true)?, orders))?;
     let ((), loading_plain) = timed(|| tpch::load(&mut open(&plain, false)?, orders))?;
+    let start = thread_seconds();
+    if argument(6) == Some("import") {
+        import(&plain, &ours, &settings)?;
+    } else {
+        tpch::load(&mut open(&ours, true)?, orders)?;
+    }
+    let loading = thread_seconds() - start;
     let size = |path: &Path| std::fs::metadata(path).map(|it| it.len() as f64 / 1e6);
     let (bytes, bytes_plain) = (size(&ours)?, size(&plain)?);
     println!(
@@ -67,14 +76,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         settings.page_bytes >> 10,
         settings.codec
     );
-    let (one, other) = (open(&ours, true)?, open(&plain, false)?);
+    compare(&open(&ours, true)?, &open(&plain, false)?)?;
+    Ok(())
+}
+
+/// Runs all queries on both, in turns.
+#[expect(clippy::print_stdout, reason = "this is what the program is for")]
+fn compare(one: &Connection, other: &Connection) -> rusqlite::Result<()> {
     let (mut all, mut all_plain) = (0.0, 0.0);
     for (number, query) in tpch::QUERIES.iter().enumerate() {
         let (mut times, mut times_plain) = (Vec::new(), Vec::new());
         let mut first = 0.0;
         for round in 0..ROUNDS {
-            let (found, time) = timed(|| tpch::rows(&one, query))?;
-            let (wanted, time_plain) = timed(|| tpch::rows(&other, query))?;
+            let (found, time) = timed(|| tpch::rows(one, query))?;
+            let (wanted, time_plain) = timed(|| tpch::rows(other, query))?;
             assert_eq!(found, wanted, "{query}");
             if round == 0 {
                 first = time / time_plain;

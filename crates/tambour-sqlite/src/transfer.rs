@@ -77,7 +77,8 @@ pub struct Transferred {
 
 /// Puts a plain database into a new store. The target appears under its name when it is whole.
 ///
-/// A dictionary is trained on the pages of the source, and kept if pages that it was not trained on become smaller by it.
+/// A dictionary is trained on the pages of the source, and kept if pages that it was not trained on become smaller by it. They
+/// also decide between the two codecs of the settings.
 pub fn import(
     source: &Path,
     target: &Path,
@@ -95,7 +96,10 @@ pub fn import(
     };
     let mut store = Store::create(&aside.0, &options)?;
     let sample = sample(source, settings.page_bytes).map_err(file("read", source))?;
-    let trained = store.train_dict(&sample)?;
+    let trained = match settings.quick {
+        Some(quick) => store.train_dict_or(quick, &sample)?,
+        None => store.train_dict(&sample)?,
+    };
     store.close()?;
     let mut to = Connection::open_with_flags_and_vfs(&aside.0, OpenFlags::default(), NAME)
         .map_err(sqlite(source))?;
