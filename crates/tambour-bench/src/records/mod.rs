@@ -7,6 +7,7 @@
 //! with the source before the rounds begin.
 
 mod contender;
+pub mod keys;
 mod log;
 mod page;
 mod recovery;
