@@ -120,7 +120,7 @@ impl Maker {
             random.below(100),
             1_700_000_000 + random.below(50_000_000),
         );
-        let wanted = 100 + random.index(295);
+        let wanted = 112 + random.index(285);
         while record.len() + 12 < wanted {
             record.push_str(WORDS[random.index(16)]);
             record.push(' ');
