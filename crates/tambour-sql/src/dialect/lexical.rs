@@ -2,7 +2,7 @@
 //! `0xFF` and `0b101` are numbers, and the words in front of JOIN that the parser would take for names are moved to where
 //! [`super::joins`] finds them.
 
-use super::{array_join, change, columns, joins, limits, refused, retype, within};
+use super::{array_join, change, columns, joins, limits, members, refused, retype, within};
 use crate::SqlError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -26,7 +26,8 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
     change::arrange(&mut tokens);
     array_join::arrange(&mut tokens);
     columns::arrange(&mut tokens);
-    sets_in_brackets(&mut tokens);
+    units_in_texts(&mut tokens);
+    members::arrange(&mut tokens);
     joins::mark(&mut tokens)?;
     limits::arrange(&mut tokens);
     retype::arrange(&mut tokens);
@@ -57,11 +58,15 @@ fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, SqlEr
         (Token::DoubleQuotedString(raw), _) => {
             Some((Token::DoubleQuotedString(unescaped(raw, '"')?), 1))
         }
-        (Token::Number(zero, false), Some(Token::Word(word))) if zero == "0" => {
-            binary_digits(&word.value)
-                .map(|digits| number(digits, 2))
-                .transpose()?
-                .map(|it| (it, 2))
+        (Token::Number(zero, false), Some(Token::Word(word)))
+            if zero == "0" && binary_digits(&word.value).is_some() =>
+        {
+            let digits = binary_digits(&word.value).unwrap_or_default();
+            Some((number(digits, 2)?, 2))
+        }
+        // `1st_table` is a name, as a table of ClickHouse's tests has it.
+        (Token::Number(digits, false), Some(Token::Word(word))) if word.quote_style.is_none() => {
+            Some((Token::make_word(&format!("{digits}{}", word.value), None), 2))
         }
         (Token::HexStringLiteral(digits), _) => {
             // `0xFF` is as long as its digits and two; `x'FF'` has its quotes besides.
@@ -176,23 +181,32 @@ fn escape(escaped: char) -> Option<char> {
     })
 }
 
-/// `IN [1, 2]` and `IN tuple(1, 2)` are `IN (1, 2)`.
-fn sets_in_brackets(tokens: &mut [TokenWithSpan]) {
-    for at in 0..tokens.len() {
-        if !is_keyword(&tokens[at].token, Keyword::IN) {
+/// `INTERVAL '1 day'` has its unit in the text; the parser wants it after.
+fn units_in_texts(tokens: &mut Vec<TokenWithSpan>) {
+    for at in (0..tokens.len()).rev() {
+        if !is_keyword(&tokens[at].token, Keyword::INTERVAL) {
             continue;
         }
-        let Some(next) = next(tokens, at) else { continue };
-        if is_word(&tokens[next].token, "tuple") {
-            tokens[next].token = Token::Whitespace(Whitespace::Space);
-        } else if tokens[next].token == Token::LBracket
-            && let Some(end) = closing(tokens, next)
-        {
-            tokens[next].token = Token::LParen;
-            tokens[end].token = Token::RParen;
+        let Some(text) = next(tokens, at) else { continue };
+        let Token::SingleQuotedString(written) = &tokens[text].token else { continue };
+        let Some((count, unit)) = written.trim().split_once(' ') else { continue };
+        let unit = unit.trim().to_ascii_uppercase();
+        let unit = unit.strip_suffix('S').unwrap_or(&unit);
+        if count.parse::<i64>().is_err() || !UNITS.contains(&unit) {
+            continue;
         }
+        let span = tokens[text].span;
+        let parts = [
+            Token::SingleQuotedString(count.to_owned()),
+            Token::Whitespace(Whitespace::Space),
+            Token::make_keyword(unit),
+        ];
+        tokens.splice(text..=text, parts.map(|token| TokenWithSpan { token, span }));
     }
 }
+
+/// The units of intervals.
+const UNITS: [&str; 8] = ["SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"];
 
 /// The next token that is not blank.
 pub(super) fn next(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {

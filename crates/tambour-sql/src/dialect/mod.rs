@@ -11,6 +11,7 @@
 
 mod aggregate;
 mod alias;
+mod ambiguous;
 mod array_join;
 mod call;
 mod change;
@@ -23,6 +24,7 @@ mod lambda;
 mod lexical;
 mod limits;
 mod meant;
+mod members;
 mod naming;
 mod operator;
 mod outermost;
@@ -148,7 +150,7 @@ fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, Sq
         return Ok(Prepared { statement, format: None, notes: Vec::new(), task, ending });
     }
     statement::check(&statement)?;
-    let mut rewriter = rewrite::Rewriter { catalog, notes: Vec::new(), totals: false };
+    let mut rewriter = rewrite::Rewriter::new(catalog, false);
     let mut ending = Ending::default();
     let mut totals = None;
     if let Statement::Statement(sql) = &mut statement
@@ -160,7 +162,7 @@ fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, Sq
     }
     if let Some(totals) = totals {
         let mut sql = Sql::Query(Box::new(totals));
-        let mut rewriter = rewrite::Rewriter { catalog, notes: Vec::new(), totals: true };
+        let mut rewriter = rewrite::Rewriter::new(catalog, true);
         if let ControlFlow::Break(error) = sql.visit(&mut rewriter) {
             return Err(error);
         }

@@ -3,8 +3,8 @@
 use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
-    alias, array_join, call, joins, limits, naming, outermost, refused, retype, scalar, settings,
-    unions, values, within,
+    alias, ambiguous, array_join, call, joins, limits, naming, outermost, refused, retype, scalar,
+    settings, unions, values, within,
 };
 use crate::SqlError;
 use crate::functions::joined::Strictness;
@@ -18,11 +18,13 @@ use std::ops::ControlFlow;
 #[derive(Debug)]
 pub(super) struct Rewriter<'a> {
     /// The columns of the tables that there are.
-    pub(super) catalog: &'a Catalog,
+    catalog: &'a Catalog,
+    /// Those of the queries in WITH that were met.
+    queries: Catalog,
     /// What was ignored.
     pub(super) notes: Vec<String>,
     /// True if keys are replaced by defaults, for the row of WITH TOTALS.
-    pub(super) totals: bool,
+    totals: bool,
 }
 
 fn flow(result: Result<(), SqlError>) -> ControlFlow<SqlError> {
@@ -59,9 +61,15 @@ impl VisitorMut for Rewriter<'_> {
     }
 }
 
-impl Rewriter<'_> {
+impl<'a> Rewriter<'a> {
+    pub(super) fn new(catalog: &'a Catalog, totals: bool) -> Self {
+        Self { catalog, queries: Catalog::new(), notes: Vec::new(), totals }
+    }
+
     fn query(&mut self, query: &mut Query) -> Result<(), SqlError> {
         scalar::inline(query)?;
+        ambiguous::of_with(query, self.catalog, &mut self.queries);
+        ambiguous::prefer_left_in_order(query, self.catalog, &self.queries);
         let mut switches = Switches::default();
         self.notes.extend(applied(query, &mut switches)?);
         if switches.is_some() {
@@ -103,6 +111,7 @@ impl Rewriter<'_> {
         let aliases = alias::of_results(&select.projection, parts)?;
         naming::name(&mut select.projection);
         alias::apply(select, &aliases)?;
+        ambiguous::prefer_left(select, self.catalog, &self.queries);
         if is_total {
             outermost::without_keys(select)?;
         }

@@ -30,6 +30,7 @@ use tambour_part::types::DataType;
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(alike::check_sets)?.data;
+    let plan = plan.transform_up_with_subqueries(super::marked::sets)?.data;
     let plan = plan.transform_up_with_subqueries(super::using::merged)?.data;
     let plan = plan.transform_up_with_subqueries(super::zeros::joined)?.data;
     let plan = plan.transform_up_with_subqueries(super::joined::one_of_many)?.data;

@@ -19,6 +19,7 @@ pub(crate) mod joined;
 mod keep;
 mod lambda;
 mod literal;
+mod marked;
 mod operators;
 mod order;
 pub(crate) mod otherwise;
