@@ -59,6 +59,8 @@ pub struct SessionOptions {
     /// A directory of tables, in which statements may make, remove and rename them; [`Session::register_database`] opens
     /// those that are there.
     pub database: Option<PathBuf>,
+    /// Where the data of `INSERT … FORMAT` are: a file, or `-` for standard input.
+    pub input: Option<PathBuf>,
 }
 
 impl Default for SessionOptions {
@@ -72,6 +74,7 @@ impl Default for SessionOptions {
             binary_strings: false,
             write: false,
             database: None,
+            input: None,
         }
     }
 }
@@ -98,6 +101,8 @@ pub struct Session {
     switches: RwLock<Switches>,
     /// The directory of tables.
     pub(crate) database: Option<PathBuf>,
+    /// The data of `INSERT … FORMAT`.
+    pub(crate) input: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Session {
@@ -142,7 +147,7 @@ impl Session {
         let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
         let (batch_rows, threads) = (options.batch_rows.max(1), options.threads.max(1));
         let (handed, write, switches) = (RwLock::default(), options.write, RwLock::default());
-        let database = options.database.clone();
+        let (database, input) = (options.database.clone(), options.input.clone());
         Ok(Self {
             context,
             registry,
@@ -153,6 +158,7 @@ impl Session {
             write,
             switches,
             database,
+            input,
         })
     }
     /// Adds a table under its own name; `t` and `default.t` both find it.
@@ -213,6 +219,8 @@ impl Session {
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
         let told = if dialect::is_create_table(text) {
             self.create_table(text).await?
+        } else if let Some(told) = self.altered(text).await? {
+            told
         } else {
             let prepared = dialect::prepare_for(text, &self.catalog())?;
             let Task::Change(change) = &prepared.task else {
@@ -223,6 +231,14 @@ impl Session {
         let plan = LogicalPlanBuilder::empty(false).build()?;
         let frame = self.context.execute_logical_plan(plan).await?;
         Ok(Query { frame, format: None, notes: vec![told], totals: None, fill: None })
+    }
+    /// ALTER TABLE of columns, which the parser does not see either.
+    async fn altered(&self, text: &str) -> Result<Option<String>, SqlError> {
+        if dialect::begins_with(text, ["ALTER", "TABLE"]) {
+            self.alter_table(text).await
+        } else {
+            Ok(None)
+        }
     }
     /// Plans a query that was taken out of a statement.
     pub(crate) async fn query_of(&self, query: &Ast) -> Result<Query, SqlError> {

@@ -270,7 +270,7 @@ fn parts_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
 }
 
 /// The partition value as ClickHouse shows it: `tuple()`, `201902`, `(201902,'x')`.
-fn partition_text(table: &Table, part: &Part, name: &str) -> Result<String, TableError> {
+pub(crate) fn partition_text(table: &Table, part: &Part, name: &str) -> Result<String, TableError> {
     let expressions = table.definition().map_or(&[][..], |it| it.partition_by.as_slice());
     if expressions.is_empty() {
         // Without a definition the key is not known; its id is the next best.
@@ -304,7 +304,11 @@ fn value_text(values: &ArrayRef, data_type: &DataType, is_quoted: bool) -> Strin
         ArrayFormatter::try_new(values, &options)
             .map_or_else(|_| "?".to_owned(), |formatter| formatter.value(0).to_string())
     };
-    if is_quoted && is_text { format!("'{}'", text.replace('\'', "\\'")) } else { text }
+    if is_quoted && is_text {
+        format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+    } else {
+        text
+    }
 }
 
 fn uuid_text(bytes: &[u8]) -> String {

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advise;
+pub mod alter;
 mod canonical;
 pub mod catalog;
 mod chunk;

@@ -194,6 +194,7 @@ fn session(
         binary_strings: arguments.strings == StringsName::Binary,
         write: arguments.write,
         database: arguments.database.clone(),
+        input: (!std::io::stdin().is_terminal()).then(|| PathBuf::from("-")),
         ..SessionOptions::default()
     };
     #[cfg(feature = "cluster")]

@@ -31,6 +31,13 @@ pub enum Action {
         /// The query.
         source: Box<Query>,
     },
+    /// Rows are added that are not in the statement.
+    Load {
+        /// The columns that get values; empty: all, in order.
+        columns: Vec<String>,
+        /// What the rows are written in.
+        format: String,
+    },
     /// Rows are removed.
     Delete {
         /// Which.
@@ -63,7 +70,7 @@ impl Change {
     /// The words that the statement begins with.
     pub fn words(&self) -> &'static str {
         match self.action {
-            Action::Insert { .. } => "INSERT",
+            Action::Insert { .. } | Action::Load { .. } => "INSERT",
             Action::Delete { .. } => "DELETE",
             Action::Update { .. } => "UPDATE",
             Action::Truncate => "TRUNCATE",
@@ -144,10 +151,16 @@ fn of_insert(insert: &Insert) -> Result<Change, SqlError> {
         return Err(refused("INSERT INTO this", "it takes the name of a table"));
     };
     if let Some(format) = &insert.format_clause {
-        return Err(refused(
-            format!("INSERT ... FORMAT {}", format.ident),
-            "add the rows of a file with: tambour import FILE --into TABLE --append",
-        ));
+        let format_name = format.ident.value.clone();
+        if !format.values.is_empty() {
+            return Err(refused(
+                format!("INSERT ... FORMAT {format_name} with its data after it"),
+                "give the data on standard input",
+            ));
+        }
+        let columns = insert.columns.iter().map(column_name).collect::<Result<_, _>>()?;
+        let action = Action::Load { columns, format: format_name };
+        return Ok(Change { table: table_name(name)?, action });
     }
     if insert.on.is_some() || !insert.assignments.is_empty() || insert.partitioned.is_some() {
         return Err(refused("this form of INSERT", "it takes VALUES or a query"));

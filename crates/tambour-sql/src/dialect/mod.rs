@@ -217,17 +217,20 @@ fn with_table_keyword(sql: &str) -> Option<String> {
     Some(format!("DESCRIBE TABLE {rest}"))
 }
 
-/// True of CREATE TABLE: the only statement that the parser does not see, since the keys, engines and types of tables have a
-/// parser of their own.
+/// True of CREATE TABLE: like ALTER TABLE of columns, the parser does not see it, since the keys, engines and types of tables
+/// have a parser of their own.
 pub(crate) fn is_create_table(sql: &str) -> bool {
+    begins_with(sql, ["CREATE", "TABLE"])
+}
+
+/// True if these are the first words of a statement, comments apart.
+pub(crate) fn begins_with(sql: &str, wanted: [&str; 2]) -> bool {
     let start = sql.trim_start();
-    let may_be = start.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("CREATE"))
+    let may_be = start.get(..wanted[0].len()).is_some_and(|it| it.eq_ignore_ascii_case(wanted[0]))
         || ["--", "/*"].iter().any(|comment| start.starts_with(comment));
     let Some(Ok(tokens)) = may_be.then(|| lexical::tokens(sql)) else { return false };
     let mut words = tokens.iter().filter(|it| !matches!(it.token, Token::Whitespace(_)));
-    ["CREATE", "TABLE"]
-        .iter()
-        .all(|word| words.next().is_some_and(|it| lexical::is_word(&it.token, word)))
+    wanted.iter().all(|word| words.next().is_some_and(|it| lexical::is_word(&it.token, word)))
 }
 
 /// Refuses what would make trees too deep for the stack.

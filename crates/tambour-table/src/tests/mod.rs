@@ -1,5 +1,6 @@
 //! Tests of whole tables: what goes in comes out, whatever happens in between.
 
+mod alter;
 mod crash;
 mod damage;
 mod directory;
