@@ -2,7 +2,7 @@
 
 use super::PageError;
 use super::codec::Coder;
-use super::dictionary::{self, Dictionaries, Dictionary, DictionaryReport};
+use super::dictionary::{self, Dictionaries, Dictionary};
 use super::extents::Extents;
 use super::frame::{Kind, Record};
 use super::map::{Entry, Map, State};
@@ -11,6 +11,7 @@ use super::reader::Reader;
 use super::shared::{BLOCK_BYTES, Counts, Pin, Shared};
 use super::snapshot::Reference;
 use super::superblock::{Stretch, Superblock};
+use super::training::{self, DictionaryReport};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -257,7 +258,7 @@ impl Store {
             _ => PageCodec::ZSTD,
         };
         let pages = self.len().max(sample.len() as u64);
-        let (report, kept) = dictionary::train(&mut Coder::new(), codec, id, sample, pages)?;
+        let (report, kept) = training::train(&mut Coder::new(), codec, id, sample, pages)?;
         if let Some(dictionary) = kept {
             self.keep(dictionary)?;
         }

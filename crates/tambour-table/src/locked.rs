@@ -4,7 +4,7 @@
 
 use super::name::PartName;
 use super::open;
-use super::sidecar::{LivePart, SIDECAR, Sidecar, TEMPORARY};
+use super::sidecar::{SIDECAR, Sidecar, TEMPORARY};
 use crate::TableError;
 use crate::recover::{self, REMOVING};
 use crate::schema::TableDefinition;
@@ -372,14 +372,4 @@ fn make(storage: &dyn Storage, path: &Path) -> Result<bool, TableError> {
     }
     synced?;
     Ok(true)
-}
-
-/// A part for the sidecar.
-pub(super) fn live_part(
-    name: &PartName,
-    directory: Option<String>,
-    hash: String,
-    rows: u64,
-) -> LivePart {
-    LivePart { name: name.to_string(), directory, hash, rows }
 }

@@ -2,7 +2,7 @@
 
 use super::conform::fit;
 use super::key::Key;
-use super::locked::{LockedTable, live_part};
+use super::locked::LockedTable;
 use super::name::PartName;
 use super::open::{open_live_part, open_part};
 use super::partition::{RangeColumns, Values};
@@ -242,7 +242,7 @@ fn merge_parts(
     let part = open_part(storage, &path.join(&segment.directory), granularity)
         .map_err(TableError::part(path, &segment.directory))?;
     let directory = Some(segment.directory.clone());
-    let live = live_part(&name, directory, part.content_hash(), part.rows());
+    let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
     Ok((Some(live), segment.summary.rows))
 }
 

@@ -5,14 +5,14 @@
 use super::alter::Altered;
 use super::insert::InsertOptions;
 use super::key::Key;
-use super::locked::{LockedTable, live_part};
+use super::locked::LockedTable;
 use super::merge::{estimate_row_bytes, partition_values};
 use super::name::PartName;
 use super::open::open_part;
 use super::partition::RangeColumns;
 use super::run::{RunReader, RunRequest, RunWriter};
 use super::shape::{Shape, Work};
-use super::sidecar::Sidecar;
+use super::sidecar::{LivePart, Sidecar};
 use super::{Table, recompress};
 use crate::TableError;
 use crate::schema::TableDefinition;
@@ -175,7 +175,7 @@ impl Rewrite {
         let part = open_part(self.table.storage(), &path.join(&segment.directory), granularity)
             .map_err(TableError::part(&path, &segment.directory))?;
         let directory = Some(segment.directory.clone());
-        let live = live_part(&name, directory, part.content_hash(), part.rows());
+        let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
         self.summary.rows_after += live.rows;
         self.drop_part(&old.to_string())?;
         self.next.parts.push(live);

@@ -38,6 +38,12 @@ pub(super) struct LivePart {
     pub rows: u64,
 }
 
+impl LivePart {
+    pub(super) fn new(name: &PartName, directory: Option<String>, hash: String, rows: u64) -> Self {
+        Self { name: name.to_string(), directory, hash, rows }
+    }
+}
+
 /// What a sidecar says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,9 +3,9 @@
 //! that may be NULL stay NULL, there as here.
 
 use super::aggregate::Summand;
-use super::keep::Typed;
 use super::literal::bare_type;
 use super::otherwise::Otherwise;
+use super::typed::Typed;
 use super::{average, default};
 use crate::dialect::Switches;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};

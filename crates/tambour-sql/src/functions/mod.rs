@@ -29,6 +29,7 @@ mod scalar;
 mod shown;
 pub(crate) mod travel;
 mod tuple;
+mod typed;
 mod using;
 mod zeros;
 

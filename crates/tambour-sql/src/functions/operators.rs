@@ -3,8 +3,8 @@
 //! [`comparison`] has its own room. DataFusion alone would let `UInt8 - UInt8` wrap around and cut `5 / 2` to 2.
 
 use super::integer::{integer, of_operand, wide};
-use super::keep::Typed;
 use super::literal::{bare_type, field_of, ticks_per_second};
+use super::typed::Typed;
 use super::{aggregate, comparison, elementwise, scalar, using};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
