@@ -226,7 +226,7 @@ impl Session {
             let Task::Change(change) = &prepared.task else {
                 return self.planned(prepared, text).await;
             };
-            self.change(change).await?
+            Box::pin(self.change(change)).await?
         };
         let plan = LogicalPlanBuilder::empty(false).build()?;
         let frame = self.context.execute_logical_plan(plan).await?;
@@ -300,7 +300,8 @@ impl Session {
         text: &str,
         switches: Switches,
     ) -> Result<LogicalPlan, SqlError> {
-        let planned = self.context.state().statement_to_plan(statement).await;
+        let state = self.context.state();
+        let planned = Box::pin(state.statement_to_plan(statement)).await;
         let planned = planned.map_err(|error| self.explained(error, text))?;
         Ok(functions::keep_types(functions::present(planned, switches)?)?)
     }
