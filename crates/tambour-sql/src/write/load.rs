@@ -43,7 +43,7 @@ impl Session {
                 "its data come from standard input: put `< FILE` after the command",
             ));
         };
-        let is_given = |column: &&ColumnDefinition| given.iter().any(|it| *it == column.column);
+        let is_given = |column: &&ColumnDefinition| given.contains(&column.column);
         if let Some(column) = definition.columns.iter().filter(is_given).find(|it| is_ambiguous(it))
         {
             let told = format!(
