@@ -219,7 +219,7 @@ impl Session {
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
         let told = if dialect::is_create_table(text) {
             self.create_table(text).await?
-        } else if let Some(told) = self.altered(text).await? {
+        } else if let Some(told) = Box::pin(self.altered(text)).await? {
             told
         } else {
             let prepared = dialect::prepare_for(text, &self.catalog())?;

@@ -60,9 +60,17 @@ impl Session {
             Rewrite::begin(table.storage(), table.path(), CLAUSE, self.insert_options())
                 .map_err(&error)?;
         let table = Arc::clone(rewrite.table());
+        let keys = rewrite.definition().partition_by.len();
         for selection in selections {
-            if let Selection::Part(part) = selection {
-                rewrite.drop_part(part).map_err(&error)?;
+            match selection {
+                Selection::Part(part) => rewrite.drop_part(part).map_err(&error)?,
+                Selection::Partition(values) if values.len() != keys => {
+                    return Err(refused(
+                        format!("PARTITION of {} values", values.len()),
+                        format!("PARTITION BY has {keys}"),
+                    ));
+                }
+                _ => {}
             }
         }
         for (name, part) in table.part_names().iter().zip(table.parts()) {
@@ -156,14 +164,9 @@ fn is_in(
             Ok(PartName::parse(name).is_some_and(|name| name.partition == *id))
         }
         Selection::Partition(wanted) => {
-            let keys = table.definition().map_or(0, |it| it.partition_by.len());
             let text = system::partition_text(table, part, name)?;
-            match (keys, wanted.as_slice()) {
-                (1, [value]) => Ok(*value == text),
-                (keys, values) if keys != values.len() => Err(TableError::Definition {
-                    clause: "PARTITION".to_owned(),
-                    problem: format!("it has {} values, and PARTITION BY has {keys}", values.len()),
-                }),
+            match wanted.as_slice() {
+                [value] => Ok(*value == text),
                 _ => Ok(partition_values(&text)? == *wanted),
             }
         }
