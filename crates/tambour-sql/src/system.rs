@@ -301,7 +301,7 @@ fn value_text(values: &ArrayRef, data_type: &DataType, is_quoted: bool) -> Strin
             .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S"))
             .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S"));
         is_text = !values.data_type().is_numeric();
-        // Strings come as bytes, which would be shown as digits; those that are no text still are.
+        // Strings come as bytes, which would be shown as digits; those that are not text still are.
         let text = arrow::compute::cast(values, &arrow::datatypes::DataType::Utf8).ok();
         let text = text.filter(|it| *data_type.unwrapped() == DataType::String && it.is_valid(0));
         let values = text.as_ref().unwrap_or(values);
