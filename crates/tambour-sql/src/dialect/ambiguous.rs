@@ -234,7 +234,7 @@ impl VisitorMut for Qualifier {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        // The parameters of a lambda are no columns.
+        // The parameters of a lambda are not columns.
         if let Expr::Lambda(lambda) = expr {
             for parameter in &lambda.params {
                 self.tables.remove(&parameter.name.value);

@@ -73,7 +73,7 @@ fn tuple(tokens: &[TokenWithSpan], name: &str) -> Option<Vec<Token>> {
         is_name(&tokens[named].token).then_some((open, close))
     })?;
     let first = next(tokens, open)?;
-    // Parentheses after a word are those of a function, and a query is no list.
+    // Parentheses after a word are those of a function, and a query is not a list.
     let before = (0..open).rev().find(|it| !matches!(tokens[*it].token, Token::Whitespace(_)));
     let is_call = before.is_some_and(|it| match &tokens[it].token {
         Token::Word(word) => {
