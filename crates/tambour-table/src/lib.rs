@@ -14,6 +14,7 @@ pub mod alter;
 mod canonical;
 pub mod catalog;
 mod chunk;
+pub mod codes;
 mod complete;
 mod conform;
 mod draft;
