@@ -2,7 +2,6 @@
 
 use crate::SqlError;
 use crate::describe::{self, TypeName};
-use crate::dialect::{self, Ending, Fill, Prepared, Switches, Task};
 use crate::exec;
 use crate::fill::{Bounds, Filling};
 use crate::functions;
@@ -30,10 +29,10 @@ use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Query as Ast;
 use futures::StreamExt;
-use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use tambour_dialect::{self as dialect, Ending, Fill, Prepared, Switches, Task};
 use tambour_part::types::{Strings, TYPE_KEY};
 use tambour_record::View;
 use tambour_table::Table;
@@ -134,13 +133,7 @@ impl Session {
             schema.register_table(kind.name().to_owned(), Arc::new(table))?;
         }
         generated::register_tables(&schema)?;
-        let state = context.state();
-        let is_aggregate = |name: &String| {
-            state.aggregate_functions().contains_key(name) || dialect::is_aggregate(name)
-        };
-        let names = function_names(&context).into_iter();
-        let names: Vec<_> = names.map(|name| (name.clone(), is_aggregate(&name))).collect();
-        vocabulary::register_tables(&schema, &names)?;
+        vocabulary::register_tables(&schema)?;
         if let Some(catalog) = context.catalog(CATALOG) {
             catalog.register_schema(system::SCHEMA, Arc::new(schema))?;
         }
@@ -379,7 +372,7 @@ impl Session {
     }
     /// Names of all functions, for completion.
     pub fn function_names(&self) -> Vec<String> {
-        function_names(&self.context)
+        vocabulary::function_names(&self.context.state())
     }
     /// DataFusion's own context, for what is not covered here.
     pub fn context(&self) -> &SessionContext {
@@ -393,25 +386,6 @@ pub(crate) fn register_functions(context: &SessionContext) -> Result<(), SqlErro
     context.register_udf(ScalarUDF::new_from_impl(TypeName::new()));
     generated::register(context);
     Ok(())
-}
-
-/// The names of all functions.
-fn function_names(context: &SessionContext) -> Vec<String> {
-    let state = context.state();
-    let mut names: Vec<String> = state.scalar_functions().keys().cloned().collect();
-    names.extend(state.aggregate_functions().keys().cloned());
-    names.extend(state.window_functions().keys().cloned());
-    names.extend(functions::names().into_iter().map(str::to_owned));
-    names.sort_unstable();
-    names.dedup();
-    // The planner needs our names in lower case too; nobody else does.
-    let with_case: HashSet<String> = names
-        .iter()
-        .filter(|name| name.contains(|c: char| c.is_ascii_uppercase()))
-        .map(|name| name.to_ascii_lowercase())
-        .collect();
-    names.retain(|name| !with_case.contains(name));
-    names
 }
 
 /// ClickHouse shows an interval as a number without its unit, the engine as a text: neither is what was asked for.

@@ -7,7 +7,6 @@
 
 pub mod context;
 mod describe;
-pub mod dialect;
 mod error;
 pub mod exec;
 mod fill;
@@ -17,7 +16,6 @@ mod groups;
 mod guard;
 mod handed;
 mod late;
-mod message;
 pub mod provider;
 pub mod pushdown;
 pub mod records;

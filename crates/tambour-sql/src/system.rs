@@ -26,7 +26,7 @@ use tambour_table::{Table, TableError};
 /// Name of the schema.
 pub const SCHEMA: &str = "system";
 /// Name of the schema of users' tables: ClickHouse's name of the database.
-pub const DATABASE: &str = "default";
+pub use tambour_dialect::DATABASE;
 
 /// The tables of a session by name, in the order of registration.
 pub(crate) type Registry = Arc<RwLock<Vec<(String, Arc<Table>)>>>;

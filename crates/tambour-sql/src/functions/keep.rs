@@ -8,7 +8,6 @@
 use super::aggregate::{Summand, added};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
-use super::otherwise::Otherwise;
 use super::typed::{Typed, needs_name};
 use super::{alike, comparison, default, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
@@ -25,6 +24,7 @@ use datafusion::logical_expr::{
     WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 use std::sync::Arc;
+use tambour_dialect::marks::Otherwise;
 use tambour_part::types::DataType;
 
 /// The pass.
@@ -285,7 +285,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::yes(Expr::ScalarFunction(call)))
         }
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
-        Expr::ScalarFunction(mut call) if Otherwise::is_mark(call.name()) => {
+        Expr::ScalarFunction(mut call) if Otherwise::of_mark(call.name()).is_some() => {
             let Some(inner) = call.args.pop() else { return plan_err!("it takes an argument") };
             Ok(Transformed::yes(inner))
         }

@@ -7,11 +7,11 @@ use super::numbered::ROW;
 use super::{READING, of_table, parts, rows};
 use crate::SqlError;
 use crate::context::Session;
-use crate::dialect;
 use crate::system;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
 use std::sync::Arc;
+use tambour_dialect as dialect;
 use tambour_part::Part;
 use tambour_part::types::Column;
 use tambour_table::alter::{Altered, Recast};
@@ -188,7 +188,7 @@ fn casts(table: &str, recasts: &[Recast], before: &[Column]) -> Result<Query, Sq
         let data_type = data_type.replace('\\', "\\\\").replace('\'', "''");
         values += &format!(", CAST({value}, '{data_type}') AS \"\u{1f}value{index}\"");
     }
-    dialect::parse_query(&format!(
+    Ok(dialect::parse_query(&format!(
         "SELECT \"{ROW}\"{values} FROM \"{part}\" AS \"{alias}\" ORDER BY \"{ROW}\""
-    ))
+    ))?)
 }

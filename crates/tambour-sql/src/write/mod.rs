@@ -14,10 +14,10 @@ mod numbered;
 
 use crate::SqlError;
 use crate::context::Session;
-use crate::dialect::{Action, Change};
 use datafusion::common::TableReference;
 use insert::Rows;
 use std::sync::{Arc, PoisonError};
+use tambour_dialect::{Action, Change};
 use tambour_part::types::arrow_schema;
 use tambour_table::insert::InsertOptions;
 use tambour_table::merge::{OptimizeOptions, optimize};

@@ -5,7 +5,7 @@
 
 use super::lexical::{is_keyword, is_word, next};
 use super::{call, refused};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr,
     OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
@@ -133,7 +133,7 @@ fn end_of(tokens: &[TokenWithSpan], from: usize) -> usize {
 }
 
 /// Turns LIMIT ... BY of a query into a condition on numbers of rows.
-pub(super) fn translate(query: &mut Query) -> Result<(), SqlError> {
+pub(super) fn translate(query: &mut Query) -> Result<(), DialectError> {
     let Some(LimitClause::LimitOffset { limit, offset, limit_by }) = &mut query.limit_clause else {
         return Ok(());
     };
@@ -189,7 +189,7 @@ fn total(key: &Expr) -> Option<LimitClause> {
 }
 
 /// The order of the query, for the numbers of its rows.
-fn order(order_by: Option<&OrderBy>, select: &Select) -> Result<Vec<OrderByExpr>, SqlError> {
+fn order(order_by: Option<&OrderBy>, select: &Select) -> Result<Vec<OrderByExpr>, DialectError> {
     let Some(order_by) = order_by else { return Ok(Vec::new()) };
     match &order_by.kind {
         OrderByKind::Expressions(items) => items
@@ -205,7 +205,7 @@ fn order(order_by: Option<&OrderBy>, select: &Select) -> Result<Vec<OrderByExpr>
 }
 
 /// `ORDER BY 1`: the first result.
-fn ordinal(expr: Expr, select: &Select) -> Result<Expr, SqlError> {
+fn ordinal(expr: Expr, select: &Select) -> Result<Expr, DialectError> {
     let Expr::Value(value) = &expr else { return Ok(expr) };
     let Value::Number(text, _) = &value.value else { return Ok(expr) };
     let index = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));

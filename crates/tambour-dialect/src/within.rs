@@ -5,7 +5,7 @@
 use super::alias::{self, Aliases};
 use super::call;
 use super::lexical::{is_keyword, is_word, next};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem,
     VisitMut, VisitorMut,
@@ -92,7 +92,7 @@ pub(super) fn marked(part: Expr, name: Ident) -> Expr {
 }
 
 /// Takes the names out of a SELECT.
-pub(super) fn names(select: &mut Select) -> Result<Aliases, SqlError> {
+pub(super) fn names(select: &mut Select) -> Result<Aliases, DialectError> {
     let mut work = Gathering { aliases: Aliases::new(), queries: 0 };
     let taken = work.of(select);
     match taken {
@@ -107,7 +107,7 @@ struct Gathering {
 }
 
 impl Gathering {
-    fn of(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+    fn of(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
         for item in &mut select.projection {
             // `SELECT (a AS b)` is `SELECT a AS b`.
             if let SelectItem::UnnamedExpr(expr) = item
@@ -148,17 +148,17 @@ fn parts(expr: &Expr) -> Option<(Expr, Ident)> {
 }
 
 impl VisitorMut for Gathering {
-    type Break = SqlError;
+    type Break = DialectError;
 
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<SqlError> {
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<DialectError> {
         self.queries += 1;
         ControlFlow::Continue(())
     }
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<SqlError> {
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<DialectError> {
         self.queries -= 1;
         ControlFlow::Continue(())
     }
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         // A query inside has its own names, and is looked at when its turn comes.
         if self.queries > 0 {
             return ControlFlow::Continue(());

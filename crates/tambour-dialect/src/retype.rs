@@ -3,7 +3,7 @@
 
 use super::call;
 use super::lexical::{closing, is_word, next};
-use crate::functions;
+use crate::names;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, DataType, Expr, UnaryOperator, Value};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -93,7 +93,7 @@ pub(super) fn shown(argument: Expr) -> Expr {
         Expr::Nested(inner) => return shown((**inner).clone()),
         Expr::Function(function) => match call::name(function) {
             Some("count") => Some("toUInt64"),
-            Some(name) if functions::is_predicate(name) => Some("toUInt8"),
+            Some(name) if names::is_predicate(name) => Some("toUInt8"),
             _ => None,
         },
         Expr::BinaryOp { left, op: BinaryOperator::Modulo, right } => {
@@ -151,7 +151,7 @@ pub(super) fn constant(expr: &mut Expr) {
 
 #[cfg(test)]
 mod tests {
-    use crate::dialect::prepare;
+    use crate::prepare;
 
     fn prepared(sql: &str) -> String {
         prepare(sql).map_or_else(|error| error.to_string(), |it| it.statement.to_string())

@@ -2,7 +2,7 @@
 
 use super::call;
 use super::grammar::Grammar;
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, GroupByExpr, Query, Select, SelectItem, SetExpr, TableFactor, Value,
 };
@@ -40,7 +40,7 @@ const WITHOUT_NULLS: &str =
     r#"SELECT "value" FROM (SELECT 1) AS "set" ("value") WHERE "value" IS NOT NULL"#;
 
 /// Leaves NULLs out of the set after NOT IN. (Behind IN they change nothing that a condition could tell.)
-pub(super) fn subquery(query: &mut Query) -> Result<(), SqlError> {
+pub(super) fn subquery(query: &mut Query) -> Result<(), DialectError> {
     if !has_one_column(&query.body) {
         return Ok(());
     }
@@ -99,7 +99,7 @@ fn is_of_one_row(expr: &Expr) -> bool {
 }
 
 /// What stands after NOT.
-pub(super) fn negated(expr: &mut Expr) -> Result<(), SqlError> {
+pub(super) fn negated(expr: &mut Expr) -> Result<(), DialectError> {
     match expr {
         Expr::Nested(inner) => negated(inner),
         Expr::InSubquery { subquery: query, negated: false, .. } => subquery(query),

@@ -2,8 +2,8 @@
 
 use super::rewrite::condition_of;
 use super::{aggregate, gathered, lambda, meant, operator, refused, retype, sets, tuples};
-use crate::SqlError;
-use crate::functions;
+use crate::DialectError;
+use crate::names;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CaseWhen, CeilFloorKind, DataType, DateTimeField, ExactNumberInfo, Expr,
@@ -59,7 +59,7 @@ const SYNTAX: &[&str] = &[
 ];
 
 /// Names of functions that are rewritten.
-pub(crate) fn renamed() -> impl Iterator<Item = &'static str> {
+pub fn renamed() -> impl Iterator<Item = &'static str> {
     let names = RENAMED.iter().map(|(name, _)| *name);
     let names = names.chain(meant::NAMES.iter().copied());
     let names = names.chain(SYNTAX.iter().copied()).chain(aggregate::NAMES.iter().copied());
@@ -71,7 +71,7 @@ pub(crate) fn renamed() -> impl Iterator<Item = &'static str> {
 
 /// Rewrites an expression whose parts are rewritten already.
 #[expect(clippy::too_many_lines, reason = "one arm for each form of expression")]
-pub(super) fn rewrite(expr: &mut Expr) -> Result<(), SqlError> {
+pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
     match expr {
         Expr::Function(function) => {
             if let Some(replacement) = rewrite_function(function)? {
@@ -282,7 +282,7 @@ pub(super) fn set_arguments(function: &mut Function, expressions: Vec<Expr>) {
     }
 }
 
-fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
+fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectError> {
     let Some(written) = name(function).map(str::to_owned) else { return Ok(None) };
     if let Some(replacement) = aggregate::rewrite(function, &written)? {
         return Ok(Some(replacement));
@@ -315,7 +315,7 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, SqlError> {
     if written == "toStartOfInterval" {
         split_interval(function);
     }
-    if let Some(canonical) = functions::canonical(&written) {
+    if let Some(canonical) = names::canonical(&written) {
         if canonical.starts_with("reduce") {
             return Err(refused(
                 written,
@@ -337,7 +337,7 @@ pub(super) fn rewrite_plain(function: &mut Function, written: &str) -> bool {
 }
 
 /// Functions that are syntax for DataFusion.
-fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, SqlError> {
+fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, DialectError> {
     let is_if = name.eq_ignore_ascii_case("if") || name == "multiIf";
     let name = if name.eq_ignore_ascii_case("nullIf") { "nullIf" } else { name };
     if !is_if && !SYNTAX.contains(&name) {
@@ -371,7 +371,7 @@ fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
 }
 
 /// `nullIf(a, b)` is NULL where `a = b`, as `=` has it: the zeros are equal, a NaN is not.
-fn null_if(arguments: Vec<Expr>) -> Result<Expr, SqlError> {
+fn null_if(arguments: Vec<Expr>) -> Result<Expr, DialectError> {
     let Ok([value, other]) = <[Expr; 2]>::try_from(arguments) else {
         return Err(refused("nullIf with these arguments", "it takes two"));
     };
@@ -381,7 +381,7 @@ fn null_if(arguments: Vec<Expr>) -> Result<Expr, SqlError> {
 }
 
 /// `if(c, a, b)`, `multiIf(c1, a1, c2, a2, b)`
-fn case(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, SqlError> {
+fn case(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, DialectError> {
     let is_well_formed = arguments.len() >= 3
         && arguments.len() % 2 == 1
         && (name == "multiIf" || arguments.len() == 3);
@@ -416,7 +416,7 @@ fn interval(value: &str, unit: DateTimeField) -> Expr {
 }
 
 /// `toIntervalDay(7)` is `INTERVAL '7' DAY`; intervals of columns have no literal.
-fn interval_of(name: &str, argument: &Expr) -> Result<Expr, SqlError> {
+fn interval_of(name: &str, argument: &Expr) -> Result<Expr, DialectError> {
     let unit = match name {
         "toIntervalSecond" => DateTimeField::Second,
         "toIntervalMinute" => DateTimeField::Minute,

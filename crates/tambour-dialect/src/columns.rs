@@ -3,9 +3,9 @@
 
 use super::lexical::{closing, is_word, next};
 use super::{call, refused};
-use crate::SqlError;
-use arrow::array::{BooleanArray, StringArray};
-use arrow::compute::regexp_is_match_scalar;
+use crate::DialectError;
+use datafusion::arrow::array::{BooleanArray, StringArray};
+use datafusion::arrow::compute::regexp_is_match_scalar;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Ident, Select, SelectItem, TableFactor, Value, VisitMut, VisitorMut,
 };
@@ -66,7 +66,7 @@ fn functions(tokens: &mut [TokenWithSpan], open: usize) {
 }
 
 /// Writes the columns out that COLUMNS stands for.
-pub(super) fn expand(select: &mut Select, catalog: &Catalog) -> Result<(), SqlError> {
+pub(super) fn expand(select: &mut Select, catalog: &Catalog) -> Result<(), DialectError> {
     let is_one = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(Expr::Function(it)) => call::name(it) == Some(COLUMNS),
         _ => false,
@@ -95,7 +95,7 @@ pub(super) fn expand(select: &mut Select, catalog: &Catalog) -> Result<(), SqlEr
 }
 
 /// The columns of the tables of a SELECT.
-fn known(select: &Select, catalog: &Catalog) -> Result<Vec<String>, SqlError> {
+fn known(select: &Select, catalog: &Catalog) -> Result<Vec<String>, DialectError> {
     let unknown =
         || refused("COLUMNS of a subquery or join", "name the columns, or read from one table");
     let [table] = select.from.as_slice() else { return Err(unknown()) };
@@ -109,7 +109,7 @@ fn known(select: &Select, catalog: &Catalog) -> Result<Vec<String>, SqlError> {
     }
 }
 
-fn results(list: Vec<Expr>, known: &[String]) -> Result<Vec<SelectItem>, SqlError> {
+fn results(list: Vec<Expr>, known: &[String]) -> Result<Vec<SelectItem>, DialectError> {
     let mut list = list.into_iter();
     let pattern = match list.next() {
         Some(Expr::Value(value)) => match value.value {
@@ -139,10 +139,10 @@ fn results(list: Vec<Expr>, known: &[String]) -> Result<Vec<SelectItem>, SqlErro
         .collect()
 }
 
-fn matching(pattern: &str, known: &[String]) -> Result<Vec<String>, SqlError> {
+fn matching(pattern: &str, known: &[String]) -> Result<Vec<String>, DialectError> {
     let names = StringArray::from_iter_values(known);
     let found: BooleanArray = regexp_is_match_scalar(&names, pattern, None)
-        .map_err(|error| SqlError::Query(error.into()))?;
+        .map_err(|error| DialectError::Syntax(error.into()))?;
     let is_found = |index: usize| found.value(index);
     Ok(known
         .iter()
@@ -153,7 +153,7 @@ fn matching(pattern: &str, known: &[String]) -> Result<Vec<String>, SqlError> {
 }
 
 /// A function of APPLY on a column.
-fn applied(function: &Expr, column: Expr) -> Result<Expr, SqlError> {
+fn applied(function: &Expr, column: Expr) -> Result<Expr, DialectError> {
     match function {
         Expr::Identifier(name) => Ok(Expr::Function(call::call(&name.value, vec![column]))),
         Expr::Lambda(lambda) => {

@@ -3,7 +3,7 @@
 
 use super::call::{arguments, call, name, rename, set_arguments};
 use super::{alias, refused};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
 };
@@ -59,7 +59,7 @@ fn has_lambda(function: &Function) -> bool {
 }
 
 /// Rewrites a call if its first argument is a lambda; true if it was.
-pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<bool, SqlError> {
+pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<bool, DialectError> {
     if !has_lambda(function) {
         let needs_one = names().any(|name| name == written) && !is_plain_too(written);
         if needs_one {
@@ -109,7 +109,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<bool, Sq
 pub(super) fn applied(
     function: &mut Function,
     aliases: &alias::Aliases,
-) -> Result<Option<Expr>, SqlError> {
+) -> Result<Option<Expr>, DialectError> {
     let Some(written) = name(function).map(str::to_owned) else { return Ok(None) };
     let Some(Expr::Lambda(lambda)) = aliases.get(&written).map(bare) else { return Ok(None) };
     let given = arguments(function).unwrap_or_default();

@@ -2,7 +2,7 @@
 //! row comes after the others, and `ORDER BY … WITH FILL`, which makes rows up when all others are sorted.
 
 use super::{aggregate, call, refused};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, GroupByWithModifier, Interpolate, LimitClause, OrderBy, OrderByExpr,
     OrderByKind, Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
@@ -61,7 +61,7 @@ fn ordinal(text: &str) -> Option<usize> {
 }
 
 /// Takes WITH FILL and what comes after it out of a query.
-pub(super) fn fill(query: &mut Query) -> Result<Option<Fill>, SqlError> {
+pub(super) fn fill(query: &mut Query) -> Result<Option<Fill>, DialectError> {
     let Some(OrderBy { kind: OrderByKind::Expressions(items), interpolate }) = &mut query.order_by
     else {
         return Ok(None);
@@ -126,7 +126,7 @@ pub(super) fn by_numbers(query: &mut Query) {
     }
 }
 
-fn interpolated(clause: Interpolate) -> Result<Vec<String>, SqlError> {
+fn interpolated(clause: Interpolate) -> Result<Vec<String>, DialectError> {
     let mut names = Vec::new();
     for item in clause.exprs.unwrap_or_default() {
         let is_own = match &item.expr {
@@ -145,7 +145,7 @@ fn interpolated(clause: Interpolate) -> Result<Vec<String>, SqlError> {
     Ok(names)
 }
 
-fn count(expr: &Expr) -> Result<u64, SqlError> {
+fn count(expr: &Expr) -> Result<u64, DialectError> {
     let text = expr.to_string();
     text.parse().map_err(|_| {
         refused(format!("LIMIT {text} after WITH FILL"), "it takes a number from 0 on")
@@ -153,7 +153,7 @@ fn count(expr: &Expr) -> Result<u64, SqlError> {
 }
 
 /// Takes WITH TOTALS out of a query: what is left gives the rows, the copy the totals.
-pub(super) fn totals(query: &mut Query) -> Result<Option<Query>, SqlError> {
+pub(super) fn totals(query: &mut Query) -> Result<Option<Query>, DialectError> {
     let SetExpr::Select(select) = &mut *query.body else { return Ok(None) };
     if *modifiers(&mut select.group_by) != [GroupByWithModifier::Totals] {
         return Ok(None);
@@ -193,7 +193,7 @@ pub(super) fn is_total(select: &mut Select) -> bool {
 }
 
 /// Makes one group of all rows, with defaults in the place of the keys.
-pub(super) fn without_keys(select: &mut Select) -> Result<(), SqlError> {
+pub(super) fn without_keys(select: &mut Select) -> Result<(), DialectError> {
     modifiers(&mut select.group_by).clear();
     let GroupByExpr::Expressions(keys, _) = &mut select.group_by else {
         return Err(refused("GROUP BY ALL WITH TOTALS", "name the keys"));
@@ -238,9 +238,9 @@ struct Emptying {
 const DEFAULT: &str = "defaultValueOfArgumentType";
 
 impl VisitorMut for Emptying {
-    type Break = SqlError;
+    type Break = DialectError;
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         if self.inside == 0 && self.keys.iter().any(|key| key == bare(expr)) {
             let default = Expr::Function(call::call(DEFAULT, vec![call::take(expr)]));
             *expr = Expr::Function(call::call("any", vec![default]));
@@ -252,7 +252,7 @@ impl VisitorMut for Emptying {
         }
         ControlFlow::Continue(())
     }
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         if let Expr::Function(function) = expr
             && aggregate::is_one(function)
         {

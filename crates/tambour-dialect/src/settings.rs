@@ -2,7 +2,7 @@
 //! unless they ask for what is done anyway; so are those that nobody here has looked at. The rest is for servers.
 
 use super::refused;
-use crate::SqlError;
+use crate::DialectError;
 
 /// Settings that change results, with the value that is ours; `None`: no value is.
 const RESULTS: &[(&str, Option<&str>)] = &[
@@ -242,14 +242,14 @@ impl Switches {
 }
 
 /// The names of the settings that are looked at here, with what is done; for `system.settings`.
-pub(crate) fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
     let switches =
         [("join_use_nulls", "1"), ("aggregate_functions_null_for_empty", "1")].into_iter();
     switches.chain(RESULTS.iter().map(|(name, ours)| (*name, ours.unwrap_or_default())))
 }
 
 /// True for the name of a switch.
-pub(crate) fn is_switch(name: &str) -> bool {
+pub fn is_switch(name: &str) -> bool {
     Switches::default().named(name).is_some()
 }
 
@@ -258,7 +258,7 @@ pub(super) fn apply(
     name: &str,
     value: &str,
     switches: &mut Switches,
-) -> Result<Option<String>, SqlError> {
+) -> Result<Option<String>, DialectError> {
     let Some(switch) = switches.named(name) else { return note(name, value).map(Some) };
     *switch = Some(match value.trim_matches('\'').to_ascii_lowercase().as_str() {
         "0" | "false" => false,
@@ -269,7 +269,7 @@ pub(super) fn apply(
 }
 
 /// A note about a setting that has no effect, or why it cannot be.
-fn note(name: &str, value: &str) -> Result<String, SqlError> {
+fn note(name: &str, value: &str) -> Result<String, DialectError> {
     let bare = value.trim_matches('\'').to_ascii_lowercase();
     let bare = match bare.as_str() {
         "true" => "1",

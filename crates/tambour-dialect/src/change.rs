@@ -3,7 +3,7 @@
 
 use super::lexical::{is_word, next};
 use super::refused;
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, ObjectName, ObjectNamePart,
@@ -114,7 +114,7 @@ fn is_blank(token: &Token) -> bool {
 }
 
 /// The change that a statement asks for; `None` if it is another statement.
-pub(super) fn of(statement: &Statement) -> Result<Option<Change>, SqlError> {
+pub(super) fn of(statement: &Statement) -> Result<Option<Change>, DialectError> {
     let Statement::Statement(sql) = statement else { return Ok(None) };
     Ok(Some(match sql.as_ref() {
         Sql::Insert(insert) => of_insert(insert)?,
@@ -146,7 +146,7 @@ pub(super) fn of(statement: &Statement) -> Result<Option<Change>, SqlError> {
     }))
 }
 
-fn of_insert(insert: &Insert) -> Result<Change, SqlError> {
+fn of_insert(insert: &Insert) -> Result<Change, DialectError> {
     let TableObject::TableName(name) = &insert.table else {
         return Err(refused("INSERT INTO this", "it takes the name of a table"));
     };
@@ -173,7 +173,7 @@ fn of_insert(insert: &Insert) -> Result<Change, SqlError> {
     Ok(Change { table: table_name(name)?, action })
 }
 
-fn of_delete(delete: &Delete) -> Result<Change, SqlError> {
+fn of_delete(delete: &Delete) -> Result<Change, DialectError> {
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     if delete.using.is_some() || !delete.order_by.is_empty() || delete.limit.is_some() {
         return Err(refused("this form of DELETE", "it takes one table and WHERE"));
@@ -183,7 +183,7 @@ fn of_delete(delete: &Delete) -> Result<Change, SqlError> {
     Ok(Change { table, action: Action::Delete { condition } })
 }
 
-fn of_update(update: &Update) -> Result<Change, SqlError> {
+fn of_update(update: &Update) -> Result<Change, DialectError> {
     if update.from.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
         return Err(refused("this form of UPDATE", "it takes one table, SET and WHERE"));
     }
@@ -199,7 +199,7 @@ fn of_update(update: &Update) -> Result<Change, SqlError> {
     Ok(Change { table, action: Action::Update { assignments, condition } })
 }
 
-fn of_truncate(truncate: &Truncate) -> Result<Change, SqlError> {
+fn of_truncate(truncate: &Truncate) -> Result<Change, DialectError> {
     match truncate.table_names.as_slice() {
         [target] if truncate.partitions.is_none() && truncate.on_cluster.is_none() => {
             Ok(Change { table: table_name(&target.name)?, action: Action::Truncate })
@@ -208,7 +208,7 @@ fn of_truncate(truncate: &Truncate) -> Result<Change, SqlError> {
     }
 }
 
-fn condition(selection: Option<&Expr>, statement: &str) -> Result<Box<Expr>, SqlError> {
+fn condition(selection: Option<&Expr>, statement: &str) -> Result<Box<Expr>, DialectError> {
     match selection {
         Some(condition) => Ok(Box::new(condition.clone())),
         None => Err(refused(
@@ -219,7 +219,7 @@ fn condition(selection: Option<&Expr>, statement: &str) -> Result<Box<Expr>, Sql
 }
 
 /// The only table of a FROM.
-fn one_table(from: &[TableWithJoins], statement: &str) -> Result<String, SqlError> {
+fn one_table(from: &[TableWithJoins], statement: &str) -> Result<String, DialectError> {
     match from {
         [TableWithJoins { relation: TableFactor::Table { name, alias: None, .. }, joins }]
             if joins.is_empty() =>
@@ -231,11 +231,11 @@ fn one_table(from: &[TableWithJoins], statement: &str) -> Result<String, SqlErro
 }
 
 /// The name of a table; it may stand after its database.
-fn table_name(name: &ObjectName) -> Result<String, SqlError> {
+fn table_name(name: &ObjectName) -> Result<String, DialectError> {
     match name.0.as_slice() {
         [ObjectNamePart::Identifier(table)] => Ok(table.value.clone()),
         [ObjectNamePart::Identifier(database), ObjectNamePart::Identifier(table)]
-            if database.value == crate::system::DATABASE =>
+            if database.value == crate::DATABASE =>
         {
             Ok(table.value.clone())
         }
@@ -244,7 +244,7 @@ fn table_name(name: &ObjectName) -> Result<String, SqlError> {
 }
 
 /// The name of a column; that of a Nested's has a dot.
-fn column_name(name: &ObjectName) -> Result<String, SqlError> {
+fn column_name(name: &ObjectName) -> Result<String, DialectError> {
     let piece = |part: &ObjectNamePart| match part {
         ObjectNamePart::Identifier(ident) => Ok(ident.value.clone()),
         ObjectNamePart::Function(_) => {

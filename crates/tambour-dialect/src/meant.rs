@@ -2,8 +2,8 @@
 
 use super::call::{arguments, call, rename, set_arguments};
 use super::refused;
-use crate::SqlError;
-use crate::functions;
+use crate::DialectError;
+use crate::names;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, UnaryOperator, Value, WindowFrameBound, WindowFrameUnits, WindowSpec,
     WindowType,
@@ -48,10 +48,13 @@ fn number(number: i64) -> Expr {
 
 /// Rewrites a call; what replaces it, if it is one of these.
 #[expect(clippy::too_many_lines, reason = "one arm for each function, a few lines long")]
-pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<Expr>, SqlError> {
+pub(super) fn rewrite(
+    function: &mut Function,
+    written: &str,
+) -> Result<Option<Expr>, DialectError> {
     let lower = written.to_ascii_lowercase();
     if let Some((_, meant)) = OTHERS.iter().find(|(name, _)| *name == lower) {
-        return match functions::canonical(written).or_else(|| functions::canonical(meant)) {
+        return match names::canonical(written).or_else(|| names::canonical(meant)) {
             Some(own) => {
                 rename(function, own);
                 Ok(None)
@@ -64,7 +67,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
     }
     let take = |function: &mut Function| arguments(function).unwrap_or_default();
     Ok(match lower.as_str() {
-        "match" if functions::canonical("match").is_none() => {
+        "match" if names::canonical("match").is_none() => {
             let Ok([string, pattern]) = <[Expr; 2]>::try_from(take(function)) else {
                 return Err(refused("match with these arguments", "it takes a text and a pattern"));
             };
@@ -85,7 +88,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
                     "it takes a text, a pattern and a text",
                 ));
             }
-            if functions::canonical("replaceRegexpAll").is_some() {
+            if names::canonical("replaceRegexpAll").is_some() {
                 return Ok(Some(Expr::Function(call("replaceRegexpAll", list))));
             }
             let mut list = list;
@@ -101,16 +104,16 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
             rename(function, "dateTrunc");
             None
         }
-        "left" if functions::canonical("left").is_none() => {
+        "left" if names::canonical("left").is_none() => {
             let Ok([string, length]) = <[Expr; 2]>::try_from(take(function)) else {
                 return Err(refused("left with these arguments", "it takes a text and a length"));
             };
             Some(Expr::Function(call("substring", vec![string, number(1), length])))
         }
-        "right" if functions::canonical("right").is_none() => Some(right(take(function))?),
+        "right" if names::canonical("right").is_none() => Some(right(take(function))?),
         "instr" => {
             let list = take(function);
-            if functions::canonical("positionCaseInsensitive").is_some() {
+            if names::canonical("positionCaseInsensitive").is_some() {
                 return Ok(Some(Expr::Function(call("positionCaseInsensitive", list))));
             }
             let lowered = list.into_iter().map(|it| Expr::Function(call("lower", vec![it])));
@@ -143,7 +146,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
 }
 
 /// `FROM_UNIXTIME(n)` is `toDateTime(n)`; with a format, the text of that.
-fn of_unix_time(written: &str, list: Vec<Expr>) -> Result<Expr, SqlError> {
+fn of_unix_time(written: &str, list: Vec<Expr>) -> Result<Expr, DialectError> {
     let mut list = list.into_iter();
     let Some(seconds) = list.next() else {
         return Err(refused(format!("{written}()"), "it takes a number of seconds"));
@@ -194,7 +197,7 @@ fn reaches_the_end(function: &Function) -> bool {
 
 /// `match`: a dot matches a newline, too.
 pub(super) fn matches(string: Expr, pattern: Expr) -> Expr {
-    if functions::canonical("match").is_some() {
+    if names::canonical("match").is_some() {
         return Expr::Function(call("match", vec![string, pattern]));
     }
     let pattern = dot_all(pattern);
@@ -212,7 +215,7 @@ fn dot_all(pattern: Expr) -> Expr {
 }
 
 /// `right(s, n)` is `substring(s, -n)`, but of a text that is shorter the whole; a length below zero counts from the start.
-fn right(list: Vec<Expr>) -> Result<Expr, SqlError> {
+fn right(list: Vec<Expr>) -> Result<Expr, DialectError> {
     let Ok([string, length]) = <[Expr; 2]>::try_from(list) else {
         return Err(refused("right with these arguments", "it takes a text and a length"));
     };

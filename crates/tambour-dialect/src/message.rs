@@ -13,7 +13,7 @@ const COLUMNS_MAX: usize = 12;
 const TEXT_MAX: usize = 400;
 
 /// The message of an error.
-pub(crate) fn of(error: &DataFusionError) -> String {
+pub fn of(error: &DataFusionError) -> String {
     match error.find_root() {
         DataFusionError::SQL(error, _) => syntax(error),
         DataFusionError::SchemaError(error, _) => schema(error),

@@ -1,12 +1,11 @@
-//! Statements that are no queries: which of them run here, and what becomes of them.
+//! Statements that are not queries: which of them run here, and what becomes of them.
 
 use super::change::Change;
 use super::grammar::Grammar;
 use super::settings::Switches;
 use super::{refused, settings};
-use crate::SqlError;
-use crate::guard::READ_ONLY;
-use crate::system;
+use crate::DialectError;
+use crate::{DATABASE, READ_ONLY};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
@@ -36,7 +35,7 @@ pub enum Task {
 }
 
 /// Refuses what is not known to read only, by the words with which it begins.
-pub(super) fn check(statement: &Statement) -> Result<(), SqlError> {
+pub(super) fn check(statement: &Statement) -> Result<(), DialectError> {
     match statement {
         Statement::Statement(sql) => check_sql(sql),
         Statement::Explain(explain) => check(&explain.statement),
@@ -46,7 +45,7 @@ pub(super) fn check(statement: &Statement) -> Result<(), SqlError> {
     }
 }
 
-fn check_sql(sql: &Sql) -> Result<(), SqlError> {
+fn check_sql(sql: &Sql) -> Result<(), DialectError> {
     let changes = |words: &str| Err(refused(words, READ_ONLY));
     match sql {
         Sql::Query(_)
@@ -84,7 +83,7 @@ fn check_sql(sql: &Sql) -> Result<(), SqlError> {
 pub(super) fn translate(
     statement: &mut Statement,
     notes: &mut Vec<String>,
-) -> Result<Task, SqlError> {
+) -> Result<Task, DialectError> {
     let Statement::Statement(sql) = statement else { return Ok(Task::Rows) };
     let (task, query) = match &mut **sql {
         Sql::Explain { describe_alias, statement: inner, .. }
@@ -149,7 +148,7 @@ fn parent(options: &ShowStatementOptions) -> Option<&ObjectName> {
 }
 
 /// The database, if there is one, and the name.
-fn path(name: &ObjectName) -> Result<(Option<&str>, &str), SqlError> {
+fn path(name: &ObjectName) -> Result<(Option<&str>, &str), DialectError> {
     match name.0.as_slice() {
         [ObjectNamePart::Identifier(table)] => Ok((None, &table.value)),
         [ObjectNamePart::Identifier(database), ObjectNamePart::Identifier(table)] => {
@@ -159,7 +158,7 @@ fn path(name: &ObjectName) -> Result<(Option<&str>, &str), SqlError> {
     }
 }
 
-fn reference(name: &ObjectName) -> Result<TableReference, SqlError> {
+fn reference(name: &ObjectName) -> Result<TableReference, DialectError> {
     Ok(match path(name)? {
         (Some(database), table) => TableReference::partial(database, table),
         (None, table) => TableReference::bare(table),
@@ -167,7 +166,7 @@ fn reference(name: &ObjectName) -> Result<TableReference, SqlError> {
 }
 
 /// The condition of `LIKE '…'` after SHOW.
-fn condition(filter: Option<&ShowStatementFilter>) -> Result<String, SqlError> {
+fn condition(filter: Option<&ShowStatementFilter>) -> Result<String, DialectError> {
     Ok(match filter {
         None => String::new(),
         Some(ShowStatementFilter::Like(pattern)) => format!("WHERE name LIKE {}", quoted(pattern)),
@@ -181,10 +180,10 @@ fn condition(filter: Option<&ShowStatementFilter>) -> Result<String, SqlError> {
     })
 }
 
-fn tables(options: &ShowStatementOptions) -> Result<String, SqlError> {
+fn tables(options: &ShowStatementOptions) -> Result<String, DialectError> {
     let database = match parent(options) {
         Some(name) => path(name)?.1,
-        None => system::DATABASE,
+        None => DATABASE,
     };
     let condition = condition(options.filter_position.as_ref().map(|position| match position {
         ShowStatementFilterPosition::Infix(filter)
@@ -198,7 +197,7 @@ fn tables(options: &ShowStatementOptions) -> Result<String, SqlError> {
 }
 
 /// `SET max_threads = 1` is for a server; the engine's own settings begin with its name.
-fn assignments(set: &Set, notes: &mut Vec<String>) -> Result<Task, SqlError> {
+fn assignments(set: &Set, notes: &mut Vec<String>) -> Result<Task, DialectError> {
     let given: Vec<(String, String)> = match set {
         Set::SingleAssignment { variable, values, .. } => {
             let values: Vec<String> = values.iter().map(ToString::to_string).collect();
@@ -234,7 +233,7 @@ pub(super) fn exists(parser: &mut Parser<'_>) -> Option<Result<Sql, ParserError>
         parsed(&format!(
             "SELECT toUInt8(if(count() > 0, 1, 0)) AS result FROM information_schema.tables \
              WHERE table_schema = {} AND table_name = {}",
-            quoted(database.unwrap_or(system::DATABASE)),
+            quoted(database.unwrap_or(DATABASE)),
             quoted(table)
         ))
     }))
@@ -242,7 +241,7 @@ pub(super) fn exists(parser: &mut Parser<'_>) -> Option<Result<Sql, ParserError>
 
 /// EXPLAIN without the words that choose one of ClickHouse's plans: there is one plan here, with the indexes in it. Spaces
 /// come in their place, so that errors point at the right column.
-pub(super) fn plain_explain(sql: &str) -> Result<Option<String>, SqlError> {
+pub(super) fn plain_explain(sql: &str) -> Result<Option<String>, DialectError> {
     let start = sql.len() - sql.trim_start().len();
     let is_explain = sql.get(start..start + 7).is_some_and(|it| it.eq_ignore_ascii_case("EXPLAIN"));
     if !is_explain {

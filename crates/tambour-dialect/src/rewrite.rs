@@ -6,8 +6,8 @@ use super::{
     alias, ambiguous, array_join, call, joins, limits, naming, outermost, refused, retype, scalar,
     settings, unions, values, within,
 };
-use crate::SqlError;
-use crate::functions::joined::Strictness;
+use crate::DialectError;
+use crate::marks::Strictness;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, LimitClause,
     OrderByKind, Query, Select, TableFactor, UnaryOperator, Value, VisitorMut,
@@ -27,7 +27,7 @@ pub(super) struct Rewriter<'a> {
     totals: bool,
 }
 
-fn flow(result: Result<(), SqlError>) -> ControlFlow<SqlError> {
+fn flow(result: Result<(), DialectError>) -> ControlFlow<DialectError> {
     match result {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => ControlFlow::Break(error),
@@ -35,15 +35,15 @@ fn flow(result: Result<(), SqlError>) -> ControlFlow<SqlError> {
 }
 
 impl VisitorMut for Rewriter<'_> {
-    type Break = SqlError;
+    type Break = DialectError;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<SqlError> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<DialectError> {
         flow(self.query(query))
     }
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
         flow(columns::expand(select, self.catalog).and_then(|()| self.select(select)))
     }
-    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
         for condition in [&mut select.selection, &mut select.having, &mut select.qualify] {
             if let Some(expr) = condition.take() {
                 *condition = Some(condition_of(expr));
@@ -51,10 +51,10 @@ impl VisitorMut for Rewriter<'_> {
         }
         ControlFlow::Continue(())
     }
-    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<SqlError> {
+    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DialectError> {
         flow(check_table(table).and_then(|()| values::rewrite(table)))
     }
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         columns::dotted(expr, self.catalog);
         retype::constant(expr);
         flow(call::rewrite(expr))
@@ -66,7 +66,7 @@ impl<'a> Rewriter<'a> {
         Self { catalog, queries: Catalog::new(), notes: Vec::new(), totals }
     }
 
-    fn query(&mut self, query: &mut Query) -> Result<(), SqlError> {
+    fn query(&mut self, query: &mut Query) -> Result<(), DialectError> {
         scalar::inline(query)?;
         ambiguous::of_with(query, self.catalog, &mut self.queries);
         ambiguous::prefer_left_in_order(query, self.catalog, &self.queries);
@@ -97,7 +97,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    fn select(&self, select: &mut Select) -> Result<(), SqlError> {
+    fn select(&self, select: &mut Select) -> Result<(), DialectError> {
         let is_total = self.totals && outermost::is_total(select);
         if !is_total {
             groups(&mut select.group_by)?;
@@ -132,7 +132,10 @@ impl<'a> Rewriter<'a> {
 }
 
 /// Takes the SETTINGS out of a query: switches, and notes about those without an effect.
-pub(super) fn applied(query: &mut Query, switches: &mut Switches) -> Result<Vec<String>, SqlError> {
+pub(super) fn applied(
+    query: &mut Query,
+    switches: &mut Switches,
+) -> Result<Vec<String>, DialectError> {
     let given = query.settings.take().unwrap_or_default().into_iter();
     let notes = given.map(|setting| {
         settings::apply(&setting.key.to_string(), &setting.value.to_string(), switches)
@@ -141,7 +144,7 @@ pub(super) fn applied(query: &mut Query, switches: &mut Switches) -> Result<Vec<
 }
 
 /// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`.
-fn groups(group_by: &mut GroupByExpr) -> Result<(), SqlError> {
+fn groups(group_by: &mut GroupByExpr) -> Result<(), DialectError> {
     let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = group_by;
     let modifiers = std::mem::take(modifiers);
     let (kind, rest) = match modifiers.split_first() {
@@ -172,7 +175,7 @@ fn groups(group_by: &mut GroupByExpr) -> Result<(), SqlError> {
 }
 
 /// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
-fn fetched(query: &mut Query) -> Result<(), SqlError> {
+fn fetched(query: &mut Query) -> Result<(), DialectError> {
     let Some(fetch) = query.fetch.take() else { return Ok(()) };
     if fetch.percent {
         return Err(refused(fetch.to_string(), "write LIMIT n"));
@@ -199,7 +202,7 @@ fn fetched(query: &mut Query) -> Result<(), SqlError> {
 }
 
 /// The parser takes FINAL for another name of the table.
-fn check_table(table: &TableFactor) -> Result<(), SqlError> {
+fn check_table(table: &TableFactor) -> Result<(), DialectError> {
     let TableFactor::Table { alias, sample, .. } = table else { return Ok(()) };
     let is_final =
         |name: &Ident| name.quote_style.is_none() && name.value.eq_ignore_ascii_case("FINAL");

@@ -3,12 +3,12 @@
 //!
 //! Before parsing, the word is taken out and a mark is put after ON or USING: `a ANY LEFT JOIN b ON c` becomes
 //! `a LEFT JOIN b ON "mark" -> c`, a lambda, which conditions cannot be. After parsing, the mark is a call beside the
-//! condition, and [`crate::functions::joined`] finds it when the statement is planned.
+//! condition, and whoever plans it finds it.
 
 use super::lexical::{is_keyword, is_word, next};
 use super::{call, refused};
-use crate::SqlError;
-use crate::functions::Strictness;
+use crate::DialectError;
+use crate::marks::Strictness;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
     Select, TableFactor, visit_expressions,
@@ -46,7 +46,7 @@ fn word(token: &Token) -> Option<Word> {
 }
 
 /// Takes the words out and puts the marks in.
-pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) -> Result<(), SqlError> {
+pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) -> Result<(), DialectError> {
     let mut index = 0;
     while index < tokens.len() {
         let is_join = is_keyword(&tokens[index].token, Keyword::JOIN);
@@ -167,7 +167,7 @@ fn constrain(
     tokens: &mut Vec<TokenWithSpan>,
     join: usize,
     strictness: Strictness,
-) -> Result<(), SqlError> {
+) -> Result<(), DialectError> {
     let Some(at) = constraint(tokens, join) else {
         return Err(refused(
             format!("{} JOIN without ON", strictness.words()),
@@ -219,7 +219,7 @@ fn parenthesize(tokens: &mut Vec<TokenWithSpan>, using: usize) {
 }
 
 /// Turns the mark of a join into a call beside its condition.
-pub(super) fn translate(join: &mut Join) -> Result<(), SqlError> {
+pub(super) fn translate(join: &mut Join) -> Result<(), DialectError> {
     let is_semi = matches!(
         join.join_operator,
         JoinOperator::LeftSemi(_)
@@ -282,7 +282,7 @@ pub(super) fn translate(join: &mut Join) -> Result<(), SqlError> {
 }
 
 /// Refuses `a.k` beside `a FULL JOIN b USING (k)`, whose `k` is that of both.
-pub(super) fn check_merged(select: &Select) -> Result<(), SqlError> {
+pub(super) fn check_merged(select: &Select) -> Result<(), DialectError> {
     let mut merged: Vec<(String, String)> = Vec::new();
     for join in select.from.iter().flat_map(|table| &table.joins) {
         let (JoinOperator::Right(JoinConstraint::Using(names))

@@ -3,11 +3,13 @@
 //! ([`statement`]).
 //!
 //! ```
-//! let prepared = tambour_sql::dialect::prepare("SELECT uniq(a) FROM t PREWHERE b > 0 FORMAT TSV")?;
+//! let prepared = tambour_dialect::prepare("SELECT uniq(a) FROM t PREWHERE b > 0 FORMAT TSV")?;
 //! assert_eq!(prepared.statement.to_string(), r#"SELECT count(DISTINCT a) AS "uniq(a)" FROM t WHERE b > 0"#);
 //! assert_eq!(prepared.format.as_deref(), Some("TSV"));
-//! # Ok::<(), tambour_sql::SqlError>(())
+//! # Ok::<(), tambour_dialect::DialectError>(())
 //! ```
+
+#![forbid(unsafe_code)]
 
 mod aggregate;
 mod alias;
@@ -17,14 +19,18 @@ mod call;
 mod change;
 mod columns;
 mod combinator;
+mod error;
 mod gathered;
 mod grammar;
 mod joins;
 mod lambda;
 mod lexical;
 mod limits;
+pub mod marks;
 mod meant;
 mod members;
+pub mod message;
+pub mod names;
 mod naming;
 mod operator;
 mod outermost;
@@ -40,7 +46,6 @@ mod unions;
 mod values;
 mod within;
 
-use crate::SqlError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql, VisitMut};
@@ -49,14 +54,22 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use grammar::Grammar;
 use std::ops::ControlFlow;
 
-pub(crate) use aggregate::is_name as is_aggregate;
-pub(crate) use call::renamed;
+pub use aggregate::is_name as is_aggregate;
+pub use call::renamed;
 pub use change::{Action, Change};
 pub use columns::Catalog;
+pub use error::DialectError;
 pub use outermost::{Fill, Place};
 pub use settings::Switches;
-pub(crate) use settings::{is_switch, known as known_settings};
+pub use settings::{is_switch, known as known_settings};
 pub use statement::Task;
+
+/// The database of tables that name none.
+pub const DATABASE: &str = "default";
+
+/// Why statements that change something are refused.
+pub const READ_ONLY: &str = "--write allows INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE, \
+     with --database also CREATE, DROP and RENAME TABLE; nothing else changes a table here";
 
 /// Most bytes of a statement.
 const STATEMENT_MAX: usize = 8 << 20;
@@ -93,12 +106,12 @@ pub struct Ending {
 }
 
 /// Prepares one statement; a semicolon may stand after it.
-pub fn prepare(sql: &str) -> Result<Prepared, SqlError> {
+pub fn prepare(sql: &str) -> Result<Prepared, DialectError> {
     prepare_for(sql, &Catalog::new())
 }
 
 /// The same with the columns of the tables that there are.
-pub fn prepare_for(sql: &str, catalog: &Catalog) -> Result<Prepared, SqlError> {
+pub fn prepare_for(sql: &str, catalog: &Catalog) -> Result<Prepared, DialectError> {
     let mut statements = prepare_each(sql, catalog)?.into_iter();
     match (statements.next(), statements.next()) {
         (Some(only), None) => Ok(only),
@@ -108,13 +121,13 @@ pub fn prepare_for(sql: &str, catalog: &Catalog) -> Result<Prepared, SqlError> {
 }
 
 /// Prepares statements that are separated by semicolons.
-pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, SqlError> {
+pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, DialectError> {
     prepare_each(sql, &Catalog::new())
 }
 
-fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, SqlError> {
+fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectError> {
     if sql.len() > STATEMENT_MAX {
-        return Err(SqlError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
+        return Err(DialectError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
     }
     let explained = statement::plain_explain(sql)?;
     let sql = explained.as_deref().unwrap_or(sql);
@@ -130,7 +143,7 @@ fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, SqlError>
 }
 
 /// A query of ours, which is not rewritten yet.
-pub(crate) fn parse_query(text: &str) -> Result<Query, SqlError> {
+pub fn parse_query(text: &str) -> Result<Query, DialectError> {
     let parsed = Parser::new(&Grammar).try_with_sql(text);
     let query =
         parsed.and_then(|mut parser| parser.parse_query()).map_err(DataFusionError::from)?;
@@ -138,12 +151,12 @@ pub(crate) fn parse_query(text: &str) -> Result<Query, SqlError> {
 }
 
 /// A query that was taken out of a statement.
-pub(crate) fn prepare_query(query: &Query, catalog: &Catalog) -> Result<Prepared, SqlError> {
+pub fn prepare_query(query: &Query, catalog: &Catalog) -> Result<Prepared, DialectError> {
     let sql = Sql::Query(Box::new(query.clone()));
     rewritten(Statement::Statement(Box::new(sql)), catalog)
 }
 
-fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, SqlError> {
+fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, DialectError> {
     if let Some(change) = change::of(&statement)? {
         let task = Task::Change(Box::new(change));
         let ending = Ending::default();
@@ -219,12 +232,12 @@ fn with_table_keyword(sql: &str) -> Option<String> {
 
 /// True of CREATE TABLE: like ALTER TABLE of columns, the parser does not see it, since the keys, engines and types of tables
 /// have a parser of their own.
-pub(crate) fn is_create_table(sql: &str) -> bool {
+pub fn is_create_table(sql: &str) -> bool {
     begins_with(sql, ["CREATE", "TABLE"])
 }
 
 /// True if these are the first words of a statement, comments apart.
-pub(crate) fn begins_with(sql: &str, wanted: [&str; 2]) -> bool {
+pub fn begins_with(sql: &str, wanted: [&str; 2]) -> bool {
     let start = sql.trim_start();
     let may_be = start.get(..wanted[0].len()).is_some_and(|it| it.eq_ignore_ascii_case(wanted[0]))
         || ["--", "/*"].iter().any(|comment| start.starts_with(comment));
@@ -234,7 +247,7 @@ pub(crate) fn begins_with(sql: &str, wanted: [&str; 2]) -> bool {
 }
 
 /// Refuses what would make trees too deep for the stack.
-fn check_limits(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
+fn check_limits(tokens: &[TokenWithSpan]) -> Result<(), DialectError> {
     let is_word = |token: &Token, word: &str| matches!(token, Token::Word(it) if it.value.eq_ignore_ascii_case(word));
     let operators = tokens.iter().filter(|token| match &token.token {
         Token::Plus
@@ -250,12 +263,12 @@ fn check_limits(tokens: &[TokenWithSpan]) -> Result<(), SqlError> {
         }
     });
     if operators.count() > OPERATORS_MAX {
-        return Err(SqlError::Limit { what: "operators of a statement", limit: OPERATORS_MAX });
+        return Err(DialectError::Limit { what: "operators of a statement", limit: OPERATORS_MAX });
     }
     Ok(())
 }
 
 /// An error about something that is understood but cannot be done.
-fn refused(clause: impl Into<String>, reason: impl Into<String>) -> SqlError {
-    SqlError::Refused { clause: clause.into(), reason: reason.into() }
+fn refused(clause: impl Into<String>, reason: impl Into<String>) -> DialectError {
+    DialectError::Refused { clause: clause.into(), reason: reason.into() }
 }

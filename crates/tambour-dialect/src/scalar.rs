@@ -1,7 +1,7 @@
 //! `WITH 5 AS k`: names of values, where the parser library knows names of queries only.
 
 use super::alias::{self, Aliases};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     Cte, Expr, Ident, Parens, Query, SetExpr, Statement, TableAlias, Values, With,
@@ -81,7 +81,7 @@ fn marked(name: Ident, expr: Expr) -> Cte {
     }
 }
 
-/// The value of a member that is no query.
+/// The value of a member that is not a query.
 fn value(member: &Cte) -> Option<&Expr> {
     let mark = member.from.as_ref()?;
     if !mark.value.is_empty() || mark.quote_style.is_some() {
@@ -92,7 +92,7 @@ fn value(member: &Cte) -> Option<&Expr> {
 }
 
 /// Replaces the names of values in a query and takes them out of its WITH.
-pub(super) fn inline(query: &mut Query) -> Result<(), SqlError> {
+pub(super) fn inline(query: &mut Query) -> Result<(), DialectError> {
     let Some(with) = &mut query.with else { return Ok(()) };
     let mut values = Aliases::new();
     for member in &with.cte_tables {

@@ -2,7 +2,7 @@
 
 use super::grammar::Grammar;
 use super::refused;
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::parser::Parser;
 
 /// Replaces a table that is a list of values.
-pub(super) fn rewrite(table: &mut TableFactor) -> Result<(), SqlError> {
+pub(super) fn rewrite(table: &mut TableFactor) -> Result<(), DialectError> {
     let TableFactor::Table { name, alias, args: Some(arguments), .. } = table else {
         return Ok(());
     };
@@ -65,7 +65,7 @@ fn elements(row: Expr) -> Vec<Expr> {
 }
 
 /// Names and types of `a UInt8, b Array(String)`.
-fn columns(structure: &str) -> Result<Vec<(String, Option<String>)>, SqlError> {
+fn columns(structure: &str) -> Result<Vec<(String, Option<String>)>, DialectError> {
     let mut depth = 0_usize;
     let pieces = structure.split(|character: char| {
         match character {
@@ -91,7 +91,7 @@ fn columns(structure: &str) -> Result<Vec<(String, Option<String>)>, SqlError> {
 fn query(
     columns: &[(String, Option<String>)],
     rows: Vec<Vec<Expr>>,
-) -> Result<Box<Query>, SqlError> {
+) -> Result<Box<Query>, DialectError> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let results: Vec<String> = columns
         .iter()

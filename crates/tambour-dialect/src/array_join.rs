@@ -3,7 +3,7 @@
 use super::grammar::Grammar;
 use super::lexical::{closing, is_keyword, next};
 use super::{call, refused};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArguments, Ident, Join, JoinOperator, ObjectName, Query, Select, SelectItem,
@@ -88,7 +88,7 @@ fn kind(operator: &JoinOperator) -> Option<bool> {
 }
 
 /// Makes subqueries of the ARRAY JOINs of a SELECT.
-pub(super) fn from(select: &mut Select) -> Result<(), SqlError> {
+pub(super) fn from(select: &mut Select) -> Result<(), DialectError> {
     let mut at = 0;
     while at < select.from.len() {
         let found = select.from[at]
@@ -109,7 +109,7 @@ fn joined(
     at: usize,
     index: usize,
     keeps_empty: bool,
-) -> Result<(), SqlError> {
+) -> Result<(), DialectError> {
     let mut rest: Vec<Join> = from[at].joins.split_off(index);
     let first = rest.remove(0).relation;
     let mut members = vec![first];
@@ -155,7 +155,7 @@ fn name(table: &TableFactor) -> Option<TableAlias> {
 }
 
 /// An array with the name that its elements get.
-fn array(member: TableFactor) -> Result<(Expr, Ident), SqlError> {
+fn array(member: TableFactor) -> Result<(Expr, Ident), DialectError> {
     let TableFactor::Table { name, alias, args, .. } = &member else {
         return Err(refused(format!("ARRAY JOIN {member}"), "it takes columns and functions"));
     };
@@ -218,13 +218,13 @@ fn text(arrays: &[(Expr, Ident)]) -> String {
     format!("SELECT *{except}, {} FROM \"nothing\"", elements.join(", "))
 }
 
-fn parsed(sql: &str) -> Result<Box<Query>, SqlError> {
+fn parsed(sql: &str) -> Result<Box<Query>, DialectError> {
     let query = Parser::new(&Grammar).try_with_sql(sql).and_then(|mut parser| parser.parse_query());
     Ok(query.map_err(DataFusionError::from)?)
 }
 
 /// Refuses what rows cannot be made of: two different arrays in a list of results, an array in a condition.
-pub(super) fn check(select: &Select) -> Result<(), SqlError> {
+pub(super) fn check(select: &Select) -> Result<(), DialectError> {
     let mut arrays = BTreeSet::new();
     for item in &select.projection {
         if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {

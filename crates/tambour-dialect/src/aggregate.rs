@@ -3,7 +3,7 @@
 use super::call::{arguments, call, name, rename, set_arguments};
 use super::rewrite::condition_of;
 use super::{combinator, gathered, refused};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentClause, FunctionArguments, NullTreatment, OrderByExpr, OrderByOptions, Value,
@@ -68,7 +68,7 @@ const ANY_CASE: &[&str] =
     &["count", "sum", "avg", "min", "max", "median", "stddev", "var", "any_value", "array_agg"];
 
 /// True for names of aggregates that combinators may follow.
-pub(crate) fn is_name(written: &str) -> bool {
+pub fn is_name(written: &str) -> bool {
     let is_known = NAMES.iter().chain(PLAIN).chain(gathered::names()).any(|it| *it == written);
     is_known || base_of_if(written).is_some() || combinator::split(written).is_some()
 }
@@ -84,7 +84,10 @@ pub(super) fn is_one(function: &Function) -> bool {
 }
 
 /// Rewrites a call if it is one of an aggregate; what replaces it, if it is not a call any more.
-pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<Expr>, SqlError> {
+pub(super) fn rewrite(
+    function: &mut Function,
+    written: &str,
+) -> Result<Option<Expr>, DialectError> {
     if let Some(base) = combined_base_of_if(written) {
         let mut list = arguments(function).unwrap_or_default();
         let Some(condition) = list.pop() else {
@@ -158,7 +161,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
 }
 
 /// What decides which values are looked at is not needed where all of them are.
-fn deterministic(function: &mut Function, written: &str) -> Result<Expr, SqlError> {
+fn deterministic(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     let mut list = arguments(function).unwrap_or_default();
     list.truncate(1);
     set_arguments(function, list);
@@ -201,7 +204,7 @@ fn count(function: &mut Function) {
     }
 }
 
-fn distinct(function: &mut Function, written: &str) -> Result<(), SqlError> {
+fn distinct(function: &mut Function, written: &str) -> Result<(), DialectError> {
     let list = arguments(function).unwrap_or_default();
     if list.is_empty() {
         return Err(refused(format!("{written}()"), "it takes an argument"));
@@ -238,7 +241,7 @@ fn not_null(expr: &Expr) -> Expr {
 }
 
 /// `argMin(a, b)`: the first `a` in the order of `b`, rows with NULLs left out.
-fn extreme(function: &mut Function, written: &str) -> Result<(), SqlError> {
+fn extreme(function: &mut Function, written: &str) -> Result<(), DialectError> {
     let list = arguments(function).unwrap_or_default();
     let Ok([value, by]) = <[Expr; 2]>::try_from(list) else {
         return Err(refused(format!("{written} with these arguments"), "it takes two"));
@@ -265,7 +268,7 @@ fn group_array(
     function: &mut Function,
     written: &str,
     duplicates: Option<DuplicateTreatment>,
-) -> Result<(), SqlError> {
+) -> Result<(), DialectError> {
     if !matches!(function.parameters, FunctionArguments::None) {
         return Err(refused(
             format!("{written} with a limit"),
@@ -286,7 +289,7 @@ fn group_array(
 }
 
 /// `quantile(0.9)(x)` is `percentile_cont(x, 0.9)`, `quantiles(0.5, 0.9)(x)` an array of them.
-fn quantile(function: &mut Function, written: &str) -> Result<Expr, SqlError> {
+fn quantile(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     let levels = levels(function, written)?;
     let list = arguments(function).unwrap_or_default();
     let Ok([value]) = <[Expr; 1]>::try_from(list) else {
@@ -315,7 +318,7 @@ fn quantile(function: &mut Function, written: &str) -> Result<Expr, SqlError> {
 }
 
 /// The levels in the first parentheses; 0.5 if there are none.
-fn levels(function: &mut Function, written: &str) -> Result<Vec<String>, SqlError> {
+fn levels(function: &mut Function, written: &str) -> Result<Vec<String>, DialectError> {
     let wrong =
         || refused(format!("{written} with these parameters"), "levels are numbers from 0 to 1");
     match std::mem::replace(&mut function.parameters, FunctionArguments::None) {

@@ -3,7 +3,7 @@
 
 use super::call::{arguments, call, name};
 use super::refused;
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
 };
@@ -122,7 +122,10 @@ fn is_not_null(expr: &Expr) -> Expr {
 }
 
 /// What a call of one of these is; `groupArray` is one if it has a parameter.
-pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<Expr>, SqlError> {
+pub(super) fn rewrite(
+    function: &mut Function,
+    written: &str,
+) -> Result<Option<Expr>, DialectError> {
     const FIRST: Gathered = one("groupArray", "reduceGroupArray", None);
     let mut of_call = parameters(function);
     let quantiles = written.strip_prefix("quantilesExact");
@@ -182,7 +185,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
 }
 
 /// `arrayReduce('entropy', a)`: the function that reduces an array as an aggregate does.
-pub(super) fn reduce(function: &mut Function) -> Result<Option<Expr>, SqlError> {
+pub(super) fn reduce(function: &mut Function) -> Result<Option<Expr>, DialectError> {
     if name(function) != Some("arrayReduce") {
         return Ok(None);
     }

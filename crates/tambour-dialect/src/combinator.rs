@@ -3,8 +3,8 @@
 
 use super::call::{arguments, call, name, rename, set_arguments};
 use super::{aggregate, refused};
-use crate::SqlError;
-use crate::functions::Otherwise;
+use crate::DialectError;
+use crate::marks::Otherwise;
 use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArguments, Value,
 };
@@ -38,7 +38,10 @@ fn text(text: &str) -> Expr {
 }
 
 /// Rewrites an aggregate with a combinator; what replaces it.
-pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<Expr>, SqlError> {
+pub(super) fn rewrite(
+    function: &mut Function,
+    written: &str,
+) -> Result<Option<Expr>, DialectError> {
     let Some((base, combinator)) = split(written) else { return Ok(None) };
     match combinator {
         "OrNull" => or_null(function, base, written).map(Some),
@@ -71,7 +74,7 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<Option<E
     }
 }
 
-fn reducer(base: &str, written: &str) -> Result<&'static str, SqlError> {
+fn reducer(base: &str, written: &str) -> Result<&'static str, DialectError> {
     let found = OF_ARRAYS.iter().find(|(name, _)| *name == base);
     found.map(|(_, reducer)| *reducer).ok_or_else(|| {
         refused(written, "this combinator goes with sum, avg, min, max, count and uniq here")
@@ -79,7 +82,7 @@ fn reducer(base: &str, written: &str) -> Result<&'static str, SqlError> {
 }
 
 /// An array of the values of the only argument.
-fn gathered(function: &mut Function, written: &str) -> Result<Expr, SqlError> {
+fn gathered(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     if !matches!(function.parameters, FunctionArguments::None) {
         return Err(refused(format!("{written} with parameters"), "it takes none here"));
     }
@@ -94,7 +97,7 @@ fn gathered(function: &mut Function, written: &str) -> Result<Expr, SqlError> {
 }
 
 /// The plain aggregate, rewritten as one.
-fn plain(function: &mut Function, base: &str) -> Result<Expr, SqlError> {
+fn plain(function: &mut Function, base: &str) -> Result<Expr, DialectError> {
     rename(function, base);
     if let Some(replaced) = aggregate::rewrite(function, base)? {
         return Ok(replaced);
@@ -111,7 +114,7 @@ fn is_count(base: &str) -> bool {
 }
 
 /// Aggregates of no rows are NULL, but for those that count.
-fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, SqlError> {
+fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, DialectError> {
     if base.starts_with("group") {
         return Err(refused(written, "an array cannot be NULL"));
     }
@@ -126,7 +129,7 @@ fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, S
 }
 
 /// Aggregates of no rows are the default of their type; those that count or gather are that anyway.
-fn or_default(function: &mut Function, base: &str) -> Result<Expr, SqlError> {
+fn or_default(function: &mut Function, base: &str) -> Result<Expr, DialectError> {
     if !is_count(base) && !base.starts_with("groupArray") && !base.starts_with("groupUniq") {
         mark(function, Otherwise::Default);
     }
@@ -143,7 +146,7 @@ fn mark(function: &mut Function, otherwise: Otherwise) {
     set_arguments(function, list);
 }
 
-fn distinct(function: &mut Function, base: &str, written: &str) -> Result<Expr, SqlError> {
+fn distinct(function: &mut Function, base: &str, written: &str) -> Result<Expr, DialectError> {
     if base == "groupArray" {
         let inner = plain(function, base)?;
         return Ok(Expr::Function(call("arrayDistinct", vec![inner])));

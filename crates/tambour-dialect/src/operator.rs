@@ -4,7 +4,7 @@
 use super::call::arguments;
 use super::refused;
 use super::rewrite::condition_of;
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Function, Value};
 
@@ -62,7 +62,7 @@ fn joined(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
 }
 
 /// What a call is as an operator.
-pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr>, SqlError> {
+pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr>, DialectError> {
     if !NAMES.contains(&name) {
         return Ok(None);
     }

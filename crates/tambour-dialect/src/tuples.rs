@@ -3,7 +3,7 @@
 
 use super::grammar::Grammar;
 use super::{call, refused};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Query, SetExpr, TableFactor, UnaryOperator, Value,
@@ -28,7 +28,7 @@ pub(super) fn is_one(expr: &Expr) -> bool {
 }
 
 /// The condition that stands for IN with tuples; `None` for other sets.
-pub(super) fn in_list(expr: &Expr) -> Result<Option<Expr>, SqlError> {
+pub(super) fn in_list(expr: &Expr) -> Result<Option<Expr>, DialectError> {
     let Expr::InList { expr: operand, list, negated } = expr else { return Ok(None) };
     let Some(operands) = elements(operand) else { return Ok(None) };
     let mut members = Vec::with_capacity(list.len());
@@ -96,7 +96,7 @@ fn column(number: usize) -> Ident {
 }
 
 /// `EXISTS` in the place of IN with a query of several columns.
-pub(super) fn in_subquery(expr: &mut Expr) -> Result<Option<Expr>, SqlError> {
+pub(super) fn in_subquery(expr: &mut Expr) -> Result<Option<Expr>, DialectError> {
     let Expr::InSubquery { expr: operand, subquery, negated } = expr else { return Ok(None) };
     let Some(operands) = elements(operand) else { return Ok(None) };
     let names: Vec<String> =

@@ -1,10 +1,10 @@
 //! Names of results: what was written, and every one a different one.
 
-use crate::results;
+use crate::marks;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, SelectItem};
 use std::collections::BTreeSet;
 
-/// Results that are no plain columns are called what was written: `count()`, not what it was rewritten to.
+/// Results that are not plain columns are called what was written: `count()`, not what it was rewritten to.
 pub(super) fn name(projection: &mut [SelectItem]) {
     for item in projection {
         let SelectItem::UnnamedExpr(expr) = item else { continue };
@@ -42,7 +42,7 @@ pub(super) fn distinguish(projection: &mut [SelectItem]) {
         if !is_repeated {
             continue;
         }
-        let alias = Ident::with_quote('"', results::numbered(&name, number));
+        let alias = Ident::with_quote('"', marks::numbered(&name, number));
         if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
             *item = SelectItem::ExprWithAlias { expr: super::call::take(expr), alias };
         }

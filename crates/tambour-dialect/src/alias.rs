@@ -3,7 +3,7 @@
 //! for, before anything else is rewritten. Inside of its own expression a name is the column.
 
 use super::{aggregate, lambda, naming, refused};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem, Value,
     VisitMut, Visitor, VisitorMut,
@@ -22,7 +22,7 @@ const FUNCTION_DEPTH: usize = 5;
 pub(super) type Aliases = BTreeMap<String, Expr>;
 
 /// Adds a name; a second expression under it is refused.
-pub(super) fn add(aliases: &mut Aliases, name: &Ident, expr: &Expr) -> Result<(), SqlError> {
+pub(super) fn add(aliases: &mut Aliases, name: &Ident, expr: &Expr) -> Result<(), DialectError> {
     match aliases.get(&name.value) {
         Some(other) if other != expr => Err(refused(
             format!("the name {} for two results", name.value),
@@ -40,7 +40,7 @@ pub(super) fn add(aliases: &mut Aliases, name: &Ident, expr: &Expr) -> Result<()
 pub(super) fn of_results(
     projection: &[SelectItem],
     mut aliases: Aliases,
-) -> Result<Aliases, SqlError> {
+) -> Result<Aliases, DialectError> {
     for item in projection {
         if let SelectItem::ExprWithAlias { expr, alias } = item {
             add(&mut aliases, alias, expr)?;
@@ -51,7 +51,7 @@ pub(super) fn of_results(
 }
 
 /// Replaces the names of a SELECT's results in its clauses. (ORDER BY sees results anyway.)
-pub(super) fn apply(select: &mut Select, aliases: &Aliases) -> Result<(), SqlError> {
+pub(super) fn apply(select: &mut Select, aliases: &Aliases) -> Result<(), DialectError> {
     if aliases.is_empty() {
         return Ok(());
     }
@@ -94,12 +94,12 @@ pub(super) fn apply(select: &mut Select, aliases: &Aliases) -> Result<(), SqlErr
 }
 
 /// Replaces names in a whole query with all that is inside.
-pub(super) fn apply_everywhere(query: &mut Query, aliases: &Aliases) -> Result<(), SqlError> {
+pub(super) fn apply_everywhere(query: &mut Query, aliases: &Aliases) -> Result<(), DialectError> {
     Substitution::new(aliases, true).run(Clause::Other, None, query)
 }
 
 /// Replaces names in an expression.
-pub(super) fn apply_to(expr: &mut Expr, aliases: &Aliases) -> Result<(), SqlError> {
+pub(super) fn apply_to(expr: &mut Expr, aliases: &Aliases) -> Result<(), DialectError> {
     Substitution::new(aliases, true).run(Clause::Other, None, expr)
 }
 
@@ -178,7 +178,7 @@ impl<'a> Substitution<'a> {
         clause: Clause,
         own: Option<String>,
         target: &mut impl VisitMut,
-    ) -> Result<(), SqlError> {
+    ) -> Result<(), DialectError> {
         self.clause = clause;
         self.active = own.into_iter().collect();
         match target.visit(self) {
@@ -187,7 +187,7 @@ impl<'a> Substitution<'a> {
         }
     }
     /// What comes in the place of a name.
-    fn replacement(&mut self, name: &Ident) -> Result<Option<Expr>, SqlError> {
+    fn replacement(&mut self, name: &Ident) -> Result<Option<Expr>, DialectError> {
         let aliases = self.aliases;
         let Some(expr) = aliases.get(&name.value) else { return Ok(None) };
         let is_foreign = self.subqueries > 0 && !self.into_subqueries;
@@ -213,7 +213,7 @@ impl<'a> Substitution<'a> {
         }
     }
     /// Refuses aggregates where they cannot be computed.
-    fn check(&self, name: &Ident, expr: &Expr) -> Result<(), SqlError> {
+    fn check(&self, name: &Ident, expr: &Expr) -> Result<(), DialectError> {
         let Some(kind) = aggregation(expr) else { return Ok(()) };
         let refuse = |place: &str, reason: &str| {
             let reason =
@@ -236,34 +236,34 @@ impl<'a> Substitution<'a> {
 }
 
 impl VisitorMut for Substitution<'_> {
-    type Break = SqlError;
+    type Break = DialectError;
 
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<SqlError> {
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<DialectError> {
         self.subqueries += 1;
         ControlFlow::Continue(())
     }
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<SqlError> {
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<DialectError> {
         self.subqueries -= 1;
         ControlFlow::Continue(())
     }
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<SqlError> {
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
         if self.into_subqueries {
             naming::name(&mut select.projection);
             keep_names(&mut select.projection, self.aliases);
         }
         ControlFlow::Continue(())
     }
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         self.depth += depth(expr);
         if self.replaced > 0 {
             self.added += 1;
             if self.depth > DEPTH_MAX {
                 let what = "levels of a statement with the names of results replaced";
-                return ControlFlow::Break(SqlError::Limit { what, limit: DEPTH_MAX });
+                return ControlFlow::Break(DialectError::Limit { what, limit: DEPTH_MAX });
             }
             if self.added > ADDED_MAX {
                 let what = "expressions that stand for the names of results";
-                return ControlFlow::Break(SqlError::Limit { what, limit: ADDED_MAX });
+                return ControlFlow::Break(DialectError::Limit { what, limit: ADDED_MAX });
             }
         }
         match expr {
@@ -275,7 +275,7 @@ impl VisitorMut for Substitution<'_> {
         }
         ControlFlow::Continue(())
     }
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<SqlError> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         self.depth -= depth(expr);
         match expr {
             Expr::Lambda(lambda) => {

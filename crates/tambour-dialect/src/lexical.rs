@@ -3,14 +3,14 @@
 //! [`super::joins`] finds them.
 
 use super::{array_join, change, columns, joins, limits, members, refused, retype, within};
-use crate::SqlError;
+use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace, Word};
 
 /// The tokens of a statement.
-pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
+pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     let mut tokens = Tokenizer::new(&super::grammar::Grammar, sql)
         .with_unescape(false)
         .tokenize_with_location()
@@ -36,7 +36,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, SqlError> {
 }
 
 /// What comes in the place of the first tokens, and of how many.
-fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, SqlError> {
+fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, DialectError> {
     let next = tokens.get(1).filter(|next| next.span.start == tokens[0].span.end);
     Ok(match (&tokens[0].token, next.map(|next| &next.token)) {
         (
@@ -90,7 +90,7 @@ fn binary_digits(word: &str) -> Option<&str> {
     is_binary.then_some(digits)
 }
 
-fn number(digits: &str, radix: u32) -> Result<Token, SqlError> {
+fn number(digits: &str, radix: u32) -> Result<Token, DialectError> {
     let digits: String = digits.chars().filter(|digit| *digit != '_').collect();
     match u64::from_str_radix(&digits, radix) {
         Ok(number) => Ok(Token::Number(number.to_string(), false)),
@@ -102,7 +102,7 @@ fn number(digits: &str, radix: u32) -> Result<Token, SqlError> {
 }
 
 /// The text whose bytes are written as digits: `x'41'`, `b'01000001'`.
-fn text_of_digits(digits: &str, radix: u32) -> Result<String, SqlError> {
+fn text_of_digits(digits: &str, radix: u32) -> Result<String, DialectError> {
     let wrong = |reason: &str| refused(format!("the text with the digits {digits:?}"), reason);
     let per_byte = if radix == 2 { 8 } else { 2 };
     if !digits.chars().all(|digit| digit.is_digit(radix)) {
@@ -119,7 +119,7 @@ fn text_of_digits(digits: &str, radix: u32) -> Result<String, SqlError> {
 }
 
 /// A text without its escapes. ClickHouse leaves a backslash in place that begins no escape: `'\d'` has two characters.
-fn unescaped(raw: &str, quote: char) -> Result<String, SqlError> {
+fn unescaped(raw: &str, quote: char) -> Result<String, DialectError> {
     if !raw.contains(['\\', quote]) {
         return Ok(raw.to_owned());
     }
@@ -157,7 +157,7 @@ fn unescaped(raw: &str, quote: char) -> Result<String, SqlError> {
 }
 
 /// The two digits after `\x`.
-fn hex_byte(characters: &mut std::str::Chars<'_>, raw: &str) -> Result<u8, SqlError> {
+fn hex_byte(characters: &mut std::str::Chars<'_>, raw: &str) -> Result<u8, DialectError> {
     let digits: String = characters.by_ref().take(2).collect();
     u8::from_str_radix(&digits, 16).map_err(|_| {
         refused(format!("the text '{raw}'"), "\\x is followed by two hexadecimal digits")
