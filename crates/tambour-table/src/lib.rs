@@ -14,7 +14,6 @@ pub mod alter;
 mod canonical;
 pub mod catalog;
 mod chunk;
-pub mod codes;
 mod complete;
 mod conform;
 mod draft;

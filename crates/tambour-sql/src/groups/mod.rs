@@ -2,9 +2,10 @@
 //!
 //! A rule replaces the first stage of an aggregate, where all of its keys may be narrow or dictionaries, by [`GroupsExec`]. It
 //! drives the engine's own accumulators, so that overflows, NULLs and states are the engine's; only the way from a row to its
-//! group is ours ([`tambour_table::codes`]). When keys turn out wide, the groups so far are handed out as any partial aggregate may, and the
+//! group is ours ([`keys`]). When keys turn out wide, the groups so far are handed out as any partial aggregate may, and the
 //! engine's own operator takes the rest.
 
+mod keys;
 mod stream;
 
 use crate::scan_options::ScanOptions;
@@ -25,7 +26,6 @@ use datafusion::physical_plan::{
 };
 use std::fmt;
 use std::sync::Arc;
-use tambour_table::codes::is_codable;
 
 /// The engine's rules with ours, after sorts are in their places and before operators are made to yield.
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
@@ -79,7 +79,7 @@ fn replaced(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>>
     let input = aggregate.input();
     let schema = input.schema();
     for (key, _) in group.expr() {
-        if !is_codable(&key.data_type(&schema)?) {
+        if !keys::is_codable(&key.data_type(&schema)?) {
             return Ok(None);
         }
     }

@@ -1,5 +1,6 @@
 //! The rows of one partition into groups, and what happens when they are too many.
 
+use super::keys::Keys;
 use super::over;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
@@ -16,7 +17,6 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use futures::stream::{self, StreamExt};
 use std::sync::{Arc, Mutex, PoisonError};
-use tambour_table::codes::Keys;
 
 /// Metric: partitions whose keys turned out wide.
 const WIDE: &str = "wide_keys";
@@ -122,7 +122,7 @@ impl Groups {
         if self.reservation.try_resize(size).is_err() {
             return Ok(false);
         }
-        self.count = self.keys.count();
+        self.count = self.keys.len();
         let filters = self.stock.filter_expr();
         let each = self.accumulators.iter_mut().zip(&self.arguments).zip(filters);
         for ((accumulator, arguments), filter) in each {

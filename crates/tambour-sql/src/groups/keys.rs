@@ -9,31 +9,22 @@
     reason = "codes, groups and places are at most 2^20, and values keep all 64 bits"
 )]
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowDictionaryKeyType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, DictionaryArray, PrimitiveArray, UInt32Array,
+    make_array,
 };
-use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, DictionaryArray, PrimitiveArray, UInt32Array, make_array,
+use arrow::compute::{cast, take};
+use arrow::datatypes::{
+    ArrowDictionaryKeyType, ArrowNativeType, DataType, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_buffer::ArrowNativeType;
-use arrow_cast::cast;
-use arrow_schema::{ArrowError, DataType};
-use arrow_select::take::take;
+use datafusion::common::{Result, internal_err};
 use std::collections::HashMap;
-
-type Result<T> = std::result::Result<T, ArrowError>;
 
 /// Entries of a table up to which keys are narrow.
 const TABLE_MAX: usize = 1 << 20;
 /// No group, no code.
 const NONE: u32 = u32::MAX;
-
-/// What the caller promised and did not keep.
-fn broken(problem: String) -> ArrowError {
-    ArrowError::InvalidArgumentError(problem)
-}
 
 /// The integer type that values of a key have, if they can be found by position.
 fn integer_of(data_type: &DataType) -> Option<DataType> {
@@ -45,7 +36,7 @@ fn integer_of(data_type: &DataType) -> Option<DataType> {
 }
 
 /// True if values of this type may have codes.
-pub fn is_codable(data_type: &DataType) -> bool {
+pub(super) fn is_codable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => matches!(
             **values,
@@ -125,7 +116,7 @@ impl Codes {
             return self.of_dictionary(values, codes);
         }
         let Some(integer) = integer_of(values.data_type()) else {
-            return Err(broken(format!("a key of type {} has no codes", values.data_type())));
+            return internal_err!("a key of type {} has no codes", values.data_type());
         };
         let values = retyped(values, &integer)?;
         match integer {
@@ -204,7 +195,7 @@ impl Codes {
 
     fn of_dictionary(&mut self, values: &ArrayRef, codes: &mut Vec<u32>) -> Result<bool> {
         let DataType::Dictionary(key, _) = values.data_type() else {
-            return Err(broken(format!("a dictionary was promised, not {}", values.data_type())));
+            return internal_err!("a dictionary was promised, not {}", values.data_type());
         };
         match **key {
             DataType::Int8 => self.of_keys::<Int8Type>(values.as_dictionary(), codes),
@@ -245,7 +236,7 @@ impl Codes {
                 continue;
             }
             let Some(code) = last.codes.get_mut(place) else {
-                return Err(broken(format!("entry {place} of a dictionary of {}", texts.len())));
+                return internal_err!("entry {place} of a dictionary of {}", texts.len());
             };
             if *code == NONE {
                 // Only entries that a row has become groups.
@@ -269,20 +260,17 @@ impl Codes {
         match &self.kind {
             Kind::Integers { values, .. } => {
                 let Some(integer) = integer_of(&self.data_type) else {
-                    return Err(broken(format!("a key of type {} has no codes", self.data_type)));
+                    return internal_err!("a key of type {} has no codes", self.data_type);
                 };
                 let array = integers(&integer, values);
                 retyped(&take(&array, &codes, None)?, &self.data_type)
             }
             Kind::Texts(texts) => {
                 let DataType::Dictionary(key, value) = &self.data_type else {
-                    return Err(broken(format!(
-                        "a dictionary was promised, not {}",
-                        self.data_type
-                    )));
+                    return internal_err!("a dictionary was promised, not {}", self.data_type);
                 };
                 let bytes: Vec<&[u8]> = texts.values.iter().map(Vec::as_slice).collect();
-                let bytes = arrow_array::BinaryArray::from_vec(bytes);
+                let bytes = arrow::array::BinaryArray::from_vec(bytes);
                 let found = cast(&take(&bytes, &codes, None)?, value)?;
                 Ok(cast(&found, &DataType::Dictionary(key.clone(), value.clone()))?)
             }
@@ -355,7 +343,7 @@ impl Pairs {
 
 /// The groups of rows by some keys.
 #[derive(Debug)]
-pub struct Keys {
+pub(super) struct Keys {
     codes: Vec<Codes>,
     /// Of the second key, the third and so on.
     pairs: Vec<Pairs>,
@@ -363,27 +351,26 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// None yet, of keys of these types.
-    pub fn new(types: &[DataType]) -> Self {
+    pub(super) fn new(types: &[DataType]) -> Self {
         let codes = types.iter().map(Codes::new).collect();
         let pairs = types.iter().skip(1).map(|_| Pairs::default()).collect();
         Self { codes, pairs, scratch: Vec::new() }
     }
     /// How many groups there are.
-    pub fn count(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self.pairs.last() {
             Some(pairs) => pairs.groups.len(),
             None => self.codes.first().map_or(0, |it| it.count as usize),
         }
     }
     /// The groups of some rows; `None` if the keys are wide. No row of a refused batch is in a group, though groups without
-    /// rows may have come: see [`Self::count`] before the call.
-    pub fn groups(&mut self, keys: &[ArrayRef]) -> Result<Option<Vec<usize>>> {
+    /// rows may have come: see [`Self::len`] before the call.
+    pub(super) fn groups(&mut self, keys: &[ArrayRef]) -> Result<Option<Vec<usize>>> {
         let mut groups = Vec::new();
         let mut before = 1;
         for (index, key) in keys.iter().enumerate() {
             let Some(codes) = self.codes.get_mut(index) else {
-                return Err(broken(format!("{} keys were promised", self.codes.len())));
+                return internal_err!("{} keys were promised", self.codes.len());
             };
             if !codes.of(key, &mut self.scratch)? {
                 return Ok(None);
@@ -404,7 +391,7 @@ impl Keys {
         Ok(Some(groups))
     }
     /// The keys of the first `count` groups.
-    pub fn values(&self, count: usize) -> Result<Vec<ArrayRef>> {
+    pub(super) fn values(&self, count: usize) -> Result<Vec<ArrayRef>> {
         let mut groups: Vec<u32> = (0..count as u32).collect();
         let mut found = Vec::with_capacity(self.codes.len());
         for (index, codes) in self.codes.iter().enumerate().rev() {
@@ -423,7 +410,7 @@ impl Keys {
         Ok(found)
     }
     /// Bytes of its tables, about.
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         let codes = self.codes.iter().map(|it| match &it.kind {
             Kind::Integers { table, values, .. } => table.len() * 4 + values.len() * 8,
             Kind::Texts(texts) => texts.values.iter().map(|it| 2 * it.len() + 96).sum(),
