@@ -81,6 +81,8 @@ pub struct TambourScanExec {
     filters: Filters,
     /// The last granules first.
     is_reversed: bool,
+    /// Why statistics that are there are not used.
+    note: Option<String>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -99,7 +101,7 @@ impl TambourScanExec {
         let metrics = ExecutionPlanMetricsSet::new();
         let filters = Filters::default();
         let read = Arc::clone(&schema);
-        let is_reversed = false;
+        let (is_reversed, note) = (false, None);
         Self {
             table,
             scan,
@@ -110,6 +112,7 @@ impl TambourScanExec {
             all,
             filters,
             is_reversed,
+            note,
             properties,
             metrics,
         }
@@ -121,6 +124,18 @@ impl TambourScanExec {
     /// What pruning left of the table.
     pub fn pruned(&self) -> Pruned {
         self.pruned
+    }
+    /// True if the query drops rows; operators above only drop what they do not want.
+    pub(crate) fn has_filters(&self) -> bool {
+        !self.filters.fixed.is_empty()
+    }
+    /// True if it says why statistics are not used.
+    pub(crate) fn has_note(&self) -> bool {
+        self.note.is_some()
+    }
+    /// The same, which says why statistics are not used.
+    pub(crate) fn noted(&self, note: String) -> Self {
+        Self { note: Some(note), ..self.clone() }
     }
     /// The table.
     pub fn table(&self) -> &Arc<Table> {
@@ -216,6 +231,9 @@ impl DisplayAs for TambourScanExec {
                 let filters: Vec<String> = filters.iter().map(ToString::to_string).collect();
                 write!(f, "{separator}{name}={}", filters.join(" AND "))?;
             }
+        }
+        if let Some(note) = &self.note {
+            write!(f, "{separator}note={note}")?;
         }
         if self.is_reversed {
             write!(f, "{separator}reversed=true")?;

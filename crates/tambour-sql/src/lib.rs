@@ -5,6 +5,7 @@
 //! [`tambour_table::scan::Scan`]. [`system`] shows parts, columns and codecs as tables.
 #![forbid(unsafe_code)]
 
+mod answers;
 pub mod context;
 mod describe;
 pub mod dialect;

@@ -8,6 +8,7 @@
 mod keys;
 mod stream;
 
+use crate::answers::AnswersFromStatistics;
 use crate::scan_options::ScanOptions;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
@@ -31,7 +32,9 @@ use std::sync::Arc;
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
-    rules.insert(place.unwrap_or(rules.len()), Arc::new(GroupsByPosition));
+    let place = place.unwrap_or(rules.len());
+    rules.insert(place, Arc::new(GroupsByPosition));
+    rules.insert(place, Arc::new(AnswersFromStatistics));
     rules
 }
 
