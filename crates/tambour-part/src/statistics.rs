@@ -259,7 +259,9 @@ mod tests {
     fn gathered(data_type: &str, pieces: &[(ArrayRef, bool)]) -> Option<Vec<Summary>> {
         let data_type = data_type.parse().unwrap();
         let mut gatherer = Gatherer::new(&Column { name: "c".to_owned(), data_type })?;
-        pieces.iter().for_each(|(values, opens)| gatherer.add(values, *opens));
+        for (values, opens) in pieces {
+            gatherer.add(values, *opens);
+        }
         gatherer.finish().map(|it| it.granules)
     }
 

@@ -20,6 +20,7 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
+use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -118,6 +119,14 @@ fn answered(
     Ok(ProjectionExec::try_new(row, nothing).ok().map(|it| Arc::new(it) as _))
 }
 
+/// What is below operators that only deal rows out.
+fn dealt(mut node: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
+    while let Some(dealt) = node.downcast_ref::<RepartitionExec>() {
+        node = dealt.input();
+    }
+    node
+}
+
 /// What an aggregate looks at: a scan, and perhaps expressions over it.
 struct Source<'a> {
     scan: &'a TambourScanExec,
@@ -126,8 +135,9 @@ struct Source<'a> {
 
 impl<'a> Source<'a> {
     fn of(input: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
+        let input = dealt(input);
         if let Some(projection) = input.downcast_ref::<ProjectionExec>() {
-            let scan = projection.input().downcast_ref::<TambourScanExec>()?;
+            let scan = dealt(projection.input()).downcast_ref::<TambourScanExec>()?;
             return Some(Self { scan, between: Some(projection) });
         }
         Some(Self { scan: input.downcast_ref::<TambourScanExec>()?, between: None })
@@ -251,7 +261,7 @@ fn linear(
     }
     if let Some(cast) = expr.downcast_ref::<CastExpr>() {
         let inner = linear(cast.expr(), column, depth)?;
-        // What is no whole number before is one of another kind after: days, say.
+        // Only whole numbers are the same ones in another type.
         range_of(inner.data_type())?;
         return inner.within(cast.cast_type());
     }
@@ -403,7 +413,7 @@ fn answer(
 /// True if values of a type are added up as they are in the type of the sum.
 fn is_summed(data_type: &Arrow, sum: &Arrow) -> bool {
     match (data_type, sum) {
-        (Arrow::Decimal128(_, scale), Arrow::Decimal128(38, of_sum)) => scale == of_sum,
+        (Arrow::Decimal128(_, scale), Arrow::Decimal128(_, of_sum)) => scale == of_sum,
         (_, Arrow::Int64 | Arrow::UInt64) => data_type == sum,
         _ => false,
     }

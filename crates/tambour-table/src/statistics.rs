@@ -163,6 +163,8 @@ pub(super) fn keep(
     // It is there already for all parts but the first.
     let _ = storage.create_directory(&table.join(DIRECTORY));
     let path = path_of(table, &hash);
+    // A part of the same contents may have been here before.
+    let _ = storage.remove_file(&path);
     let written = storage.create(&path).and_then(|mut file| file.write_all(&bytes));
     if written.is_err() {
         let _ = storage.remove_file(&path);
@@ -306,7 +308,7 @@ impl PartStatistics {
         let has_sum = found.sum.is_some();
         let granules = records.map(|(record, rows)| summary(record, *rows, has_sum));
         let granules = granules.collect::<Option<Vec<_>>>();
-        granules.map(Some).ok_or_else(|| wrong("its records are no records"))
+        granules.map(Some).ok_or_else(|| wrong("its records contradict themselves"))
     }
 
     /// Statistics of all columns, granule by granule.
