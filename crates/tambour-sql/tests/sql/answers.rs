@@ -2,11 +2,16 @@
 //! damaged, of other rows or of another type.
 
 use crate::late::{pick, set};
-use crate::support::{COLUMNS, Fixture, Numbers, insert, lines, rows, text};
-use std::path::PathBuf;
+use crate::support::{COLUMNS, Fixture, Numbers, definition, insert, lines, rows, text};
+use arrow::array::{ArrayRef, Float64Array, RecordBatch, UInt8Array, UInt32Array};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tambour_part::PartWriter;
+use tambour_part::types::Column;
+use tambour_part::write::{Dialect, PartSpec, Partition, StringLayout};
 use tambour_sql::{Session, SessionOptions};
 use tambour_table::Table;
+use tambour_table::insert::{Insert, InsertOptions};
 use tambour_table::merge::{OptimizeOptions, optimize};
 use tambour_table::recompress::recompress;
 use tambour_table::schema::TableDefinition;
@@ -195,6 +200,83 @@ fn a_column_that_became_wider_is_read() {
     assert_eq!(lines(&session, all), lines(&off, all));
     let table = Table::open(&fixture.path()).unwrap();
     assert!(Arc::new(table).parts().iter().any(|part| part.is_outdated()));
+}
+
+#[test]
+fn an_empty_table_answers_as_its_rows_do() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("t");
+    let storage: Arc<dyn tambour_storage::Storage> = tambour_storage::disk();
+    let definition = definition("tuple()", "k");
+    Insert::begin(&storage, &path, &definition, InsertOptions::default())
+        .and_then(Insert::commit)
+        .unwrap();
+    let query = format!("{ANSWERED} WHERE true");
+    for query in [ANSWERED, &query, "SELECT count(*) FROM t", "SELECT max(k), count(k) FROM t"] {
+        let [with, without] = both(&path);
+        assert_eq!(lines(&with, query), lines(&without, query), "{query}");
+    }
+}
+
+/// A part in which a lightweight delete of ClickHouse hides rows.
+#[test]
+fn hidden_rows_are_in_no_answer() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("t");
+    std::fs::create_dir(&path).unwrap();
+    let column =
+        |name: &str, kind: &str| Column { name: name.to_owned(), data_type: kind.parse().unwrap() };
+    let columns = [column("_row_exists", "UInt8"), column("k", "UInt32"), column("x", "Float64")];
+    let rows = RecordBatch::try_from_iter([
+        (
+            "_row_exists",
+            Arc::new((0..100).map(|k| Some(u8::from(k % 3 > 0))).collect::<UInt8Array>())
+                as ArrayRef,
+        ),
+        ("k", Arc::new(UInt32Array::from_iter_values(0..100))),
+        ("x", Arc::new(Float64Array::from_iter_values((0..100).map(f64::from)))),
+    ])
+    .unwrap();
+    let storage: Arc<dyn tambour_storage::Storage> = tambour_storage::disk();
+    let spec = PartSpec {
+        columns: columns.map(|column| (column, "LZ4".parse().unwrap())).to_vec(),
+        key_types: Vec::new(),
+        index_granularity: 8,
+        dialect: Dialect::New,
+        threads: 1,
+        strings: StringLayout::Inline,
+    };
+    let mut writer = PartWriter::create(&storage, &path.join("all_1_1_0"), spec).unwrap();
+    writer.write(&rows, &[]).unwrap();
+    writer.finish(&Partition::default()).unwrap();
+    // As they come from a server.
+    for name in ["checksums.txt", "tambour.txt"] {
+        std::fs::remove_file(path.join("all_1_1_0").join(name)).unwrap();
+    }
+    let part = Arc::clone(&Table::open(&path).unwrap().parts()[0]);
+    assert!(part.has_deleted_rows());
+    let [with, without] = both(&path);
+    for query in [
+        "SELECT count(*) FROM t",
+        "SELECT sum(k), min(k), max(k), count(k), avg(k) FROM t",
+        "SELECT max(x) FROM t",
+    ] {
+        assert!(!is_answered(&with, query), "{query}");
+        assert_eq!(lines(&with, query), lines(&without, query), "{query}");
+    }
+    let sum: u32 = (0..100).filter(|k| k % 3 > 0).sum();
+    let told = text(&with, "SELECT count(*), sum(k) FROM t");
+    assert!(told.contains("| 66 ") && told.contains(&format!("| {sum} ")), "{told}");
+}
+
+/// Sessions over the table at a path, with statistics and without.
+fn both(path: &Path) -> [Session; 2] {
+    [true, false].map(|is_on| {
+        let session = Session::new(&SessionOptions::default()).unwrap();
+        session.register(Arc::new(Table::open(path).unwrap())).unwrap();
+        set(&session, "tambour.scan_statistics", is_on);
+        session
+    })
 }
 
 /// Rows of another insert, for a table with a wider column and one more.
