@@ -26,6 +26,7 @@ mod results;
 pub mod scan_options;
 mod statistics;
 pub mod system;
+mod texts;
 pub mod travel;
 mod unknown;
 mod vocabulary;

@@ -20,3 +20,5 @@ mod scans;
 mod support;
 #[cfg(test)]
 mod system;
+#[cfg(test)]
+mod texts;
