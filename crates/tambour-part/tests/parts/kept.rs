@@ -182,7 +182,7 @@ fn lengths_alone_are_those_of_the_texts() {
             let request = ReadRequest { granules, batch_rows: 64, ..request(&part) };
             let mut whole = part.read(request.clone()).unwrap();
             let mut few = part.read(request).unwrap().with_lengths_of(&[1, 2]);
-            while let Some(expected) = whole.next() {
+            for expected in whole.by_ref() {
                 let (expected, got) = (expected.unwrap(), few.next().unwrap().unwrap());
                 assert_eq!(expected.column(0), got.column(0));
                 for place in [1, 2] {
