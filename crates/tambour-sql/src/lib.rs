@@ -5,6 +5,7 @@
 //! [`tambour_table::scan::Scan`]. [`system`] shows parts, columns and codecs as tables.
 #![forbid(unsafe_code)]
 
+mod answers;
 pub mod context;
 mod describe;
 mod error;
@@ -23,6 +24,7 @@ mod results;
 pub mod scan_options;
 mod statistics;
 pub mod system;
+mod texts;
 pub mod travel;
 mod unknown;
 mod vocabulary;

@@ -9,6 +9,7 @@ use super::run::{Run, Segment};
 use super::shape::{Shape, Work};
 use super::sidecar::{LivePart, Sidecar};
 use super::spill::{PartitionRuns, Spiller};
+use super::statistics;
 use crate::TableError;
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
@@ -294,6 +295,8 @@ impl Insert {
         };
         self.next.next_block += 1;
         let directory = Some(segment.directory.clone());
+        let (storage, table) = (self.shape.storage.as_ref(), &self.shape.path);
+        statistics::keep(storage, table, &part, &segment.summary.statistics);
         let (hash, rows) = (part.content_hash(), part.rows());
         self.next.parts.push(LivePart::new(&name, directory, hash, rows));
         Ok(())

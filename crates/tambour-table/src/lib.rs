@@ -45,6 +45,7 @@ mod shape;
 mod sidecar;
 mod span;
 mod spill;
+pub mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use super::partition::{RangeColumns, Values};
 use super::run::{Run, RunReader, RunRequest, RunWriter};
 use super::shape::{Shape, Work};
 use super::sidecar::LivePart;
+use super::statistics;
 use super::tournament::{Sorted, Tournament};
 use crate::TableError;
 use crate::schema::TableDefinition;
@@ -241,6 +242,7 @@ fn merge_parts(
     let granularity = Some(definition.index_granularity());
     let part = open_part(storage, &path.join(&segment.directory), granularity)
         .map_err(TableError::part(path, &segment.directory))?;
+    statistics::keep(storage.as_ref(), path, &part, &segment.summary.statistics);
     let directory = Some(segment.directory.clone());
     let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
     Ok((Some(live), segment.summary.rows))

@@ -6,6 +6,7 @@ use super::name::PartName;
 use super::open::{open_live_part, open_part};
 use super::shape::Work;
 use super::sidecar::{LivePart, Sidecar};
+use super::statistics;
 use crate::TableError;
 use crate::schema::TableDefinition;
 use std::path::Path;
@@ -138,6 +139,8 @@ fn replace_part(
     })?;
     let written = open_part(storage, &path.join(&directory), granularity)
         .map_err(TableError::part(path, &directory))?;
+    let written = Arc::new(written);
+    statistics::keep_again(storage.as_ref(), path, &part, &written)?;
     let live = LivePart::new(&name, Some(directory), written.content_hash(), written.rows());
     next.parts[index] = live.clone();
     next.removed.push(old.name);

@@ -13,7 +13,7 @@ use super::partition::RangeColumns;
 use super::run::{RunReader, RunRequest, RunWriter};
 use super::shape::{Shape, Work};
 use super::sidecar::{LivePart, Sidecar};
-use super::{Table, recompress};
+use super::{Table, recompress, statistics};
 use crate::TableError;
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
@@ -174,6 +174,8 @@ impl Rewrite {
         let granularity = Some(self.definition.index_granularity());
         let part = open_part(self.table.storage(), &path.join(&segment.directory), granularity)
             .map_err(TableError::part(&path, &segment.directory))?;
+        let storage = self.table.storage().as_ref();
+        statistics::keep(storage, &path, &part, &segment.summary.statistics);
         let directory = Some(segment.directory.clone());
         let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
         self.summary.rows_after += live.rows;

@@ -62,6 +62,11 @@ impl WideSources {
         Ok(Self { streams, granule: 0, granules: part.granules().len() })
     }
 
+    /// Leaves a stream out of everything.
+    pub(super) fn forget(&mut self, name: &StreamName) {
+        self.streams.retain(|stream| stream.name != *name);
+    }
+
     /// Moves all streams to a granule; they will be read up to granule `end`.
     pub(super) fn jump(&mut self, granule: usize, end: usize) -> Result<(), PartError> {
         for stream in &mut self.streams {
