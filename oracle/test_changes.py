@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and OPTIMIZE: random scripts, carried out by both, leave the same rows; ClickHouse attaches the parts.
+"""INSERT, UPDATE, DELETE, OPTIMIZE and ALTER of columns: random scripts, carried out by both, leave the same rows; ClickHouse attaches the parts.
 
 SEEDS scripts of STATEMENTS statements in `make test`; TAMBOUR_CHANGES=200 makes as many of 50.
 """
@@ -105,7 +105,7 @@ def statement(chance, layout):
     kind = chance.choice(["insert", "insert", "insert", "select", "update", "update", "delete", "alter", "optimize"])
     if kind == "insert":
         rows = [", ".join(value(chance, name) for name in COLUMNS) for _ in range(chance.randrange(1, 30))]
-        return "INSERT INTO t VALUES " + ", ".join(f"({row})" for row in rows)
+        return f"INSERT INTO t ({', '.join(COLUMNS)}) VALUES " + ", ".join(f"({row})" for row in rows)
     if kind == "select":
         names = ", ".join(name for name in COLUMNS if name != "k")
         return f"INSERT INTO t (k, {names}) SELECT k + 1, {names} FROM t WHERE {condition(chance)}"
@@ -118,6 +118,129 @@ def statement(chance, layout):
     return "OPTIMIZE TABLE t FINAL"
 
 
+# Types of columns that come and go, values for them, and what they may become: what holds all values, and what does not.
+ADDED = {
+    "UInt8": ["0", "7", "255"],
+    "Int64": ["-3", "0", "77"],
+    "Nullable(Int16)": ["NULL", "-5", "12"],
+    "String": ["''", "'12'", "'-7'"],
+    "LowCardinality(String)": ["''", "'3'"],
+    "Decimal(10, 2)": ["0", "1.25", "-17.5"],
+    "Date": ["'2024-02-29'", "'1970-01-01'"],
+    "Array(Int16)": ["[]", "[1, -2]"],
+    "Enum8('a' = 1, 'b' = 2)": ["'a'", "'b'"],
+}
+BECOMES = {
+    "UInt8": ["UInt32", "Int16", "String", "Nullable(UInt8)", "Float64"],
+    "UInt32": ["Int64", "String"],
+    "Int16": ["Int64"],
+    "Int64": ["String", "Nullable(Int64)"],
+    "Int32": ["Int64"],
+    "Nullable(Int16)": ["Nullable(Int64)", "Int16 DEFAULT 4", "Nullable(String)"],
+    "String": ["LowCardinality(String)", "Nullable(String)"],
+    "LowCardinality(String)": ["String", "LowCardinality(Nullable(String))"],
+    "Decimal(10, 2)": ["Decimal(12, 4)"],
+    "Date": ["Date32", "String"],
+    "Array(Int16)": ["Array(Int64)", "Array(String)"],
+    "Enum8('a' = 1, 'b' = 2)": ["Enum8('a' = 1, 'b' = 2, 'c' = 3)", "String"],
+}
+# These may not hold a DEFAULT, which is an error here.
+NARROWS = {
+    "UInt32": ["UInt8"],
+    "Int16": ["UInt8"],
+    "Int64": ["UInt8", "Int32"],
+    "Int32": ["UInt8"],
+    "Decimal(10, 2)": ["Decimal(9, 1)", "Int64"],
+    "Enum8('a' = 1, 'b' = 2)": ["Int8"],
+}
+NEW_VALUES = {
+    "UInt32": "k * 70",
+    "Int64": "k - 100",
+    "Int32": "k - 100",
+    "Int16": "k - 100",
+    "Nullable(Int16)": "k - 100",
+    "String": "concat(s, '!')",
+    "Decimal(10, 2)": "0.25",
+}
+
+
+class Columns:
+    """The columns of a table beyond those of COLUMNS, as ALTER changes them."""
+
+    def __init__(self, chance):
+        self.chance = chance
+        self.types = {}
+        self.with_default = set()
+        self.count = 0
+
+    def spot(self):
+        """Where a column goes."""
+        return self.chance.choice(["", "", " FIRST", " AFTER k", " AFTER s"])
+
+    def alter(self):
+        """A statement."""
+        kind = self.chance.choice(["add", "add", "drop", "rename", "modify", "modify", "default", "comment", "several", "update"])
+        if not self.types or kind == "add":
+            return ["ALTER TABLE t " + self.add()]
+        name = self.chance.choice(sorted(self.types))
+        if kind == "several":
+            first = self.add()
+            return [f"ALTER TABLE t {first}, {self.drop(name)}"]
+        if kind == "drop":
+            return [f"ALTER TABLE t {self.drop(name)}"]
+        if kind == "update":
+            new = NEW_VALUES.get(self.types[name])
+            return [f"ALTER TABLE t UPDATE {name} = {new} WHERE {condition(self.chance)}"] if new else []
+        if kind == "rename":
+            self.count += 1
+            self.types[f"r{self.count}"] = self.types.pop(name)
+            if name in self.with_default:
+                self.with_default.add(f"r{self.count}")
+            return [f"ALTER TABLE t RENAME COLUMN {name} TO r{self.count}"]
+        if kind == "comment":
+            return [f"ALTER TABLE t COMMENT COLUMN {name} 'number {self.chance.randrange(9)}'"]
+        if kind == "default":
+            data_type = self.types[name]
+            if data_type not in ADDED or data_type.startswith(("Nullable", "Array")):
+                return []
+            # Rows that have no value yet get one in both: which DEFAULT they have later is another question.
+            default = self.chance.choice(ADDED[data_type])
+            self.with_default.add(name)
+            return ["OPTIMIZE TABLE t FINAL", f"ALTER TABLE t MODIFY COLUMN {name} DEFAULT {default}"]
+        choices = list(BECOMES.get(self.types[name], []))
+        if name not in self.with_default:
+            choices += NARROWS.get(self.types[name], [])
+        if not choices:
+            return []
+        wanted = self.chance.choice(choices)
+        self.types[name] = wanted.split(" DEFAULT")[0]
+        if "DEFAULT" in wanted:
+            self.with_default.add(name)
+        return [f"ALTER TABLE t MODIFY COLUMN {name} {wanted}{self.spot()}"]
+
+    def add(self):
+        """Adds a column."""
+        self.count += 1
+        name = f"c{self.count}"
+        data_type = self.chance.choice(sorted(ADDED))
+        default = f" DEFAULT {self.chance.choice(ADDED[data_type])}" if self.chance.randrange(2) else ""
+        if data_type == "Int64" and self.chance.randrange(2):
+            default = " DEFAULT k * 3"
+        if data_type == "String" and default:
+            default = " DEFAULT toString(k)"
+        if data_type.startswith("Array"):
+            default = ""
+        self.types[name] = data_type
+        if default:
+            self.with_default.add(name)
+        return f"ADD COLUMN {name} {data_type}{default}{self.spot()}"
+
+    def drop(self, name):
+        """Removes a column."""
+        del self.types[name]
+        return f"DROP COLUMN {name}"
+
+
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_scripts_leave_the_same_rows(seed, server, database, tambour, tmp_path):
     chance = random.Random(seed)
@@ -128,20 +251,25 @@ def test_scripts_leave_the_same_rows(seed, server, database, tambour, tmp_path):
     (tmp_path / "none.csv").write_text(",".join(COLUMNS) + "\n")
     table = tmp_path / "t"
     tambour.run("import", tmp_path / "none.csv", "--into", table, "--create", create.format("t"))
-    script = [statement(chance, layout) for _ in range(STATEMENTS)]
+    script, more = [], Columns(chance)
+    while len(script) < STATEMENTS:
+        script += more.alter() if chance.randrange(3) == 0 else [statement(chance, layout)]
     server.run(f"USE {database}")
     for line in script:
-        server.run(f"{line} SETTINGS mutations_sync = 2" if line.startswith("ALTER") else line)
+        server.run(f"{line} SETTINGS mutations_sync = 2" if " UPDATE " in line or " DELETE " in line else line)
     (tmp_path / "script.sql").write_text(";\n".join(script))
     tambour.run("sql", table, "--write", "-f", tmp_path / "script.sql")
 
-    names = list(COLUMNS)
+    names = list(COLUMNS) + list(more.types)
+    listed = "SELECT name, type, comment FROM system.columns WHERE database = '{}' AND table = 't' ORDER BY position"
+    described = tambour.rows(table, listed.format("default"))
+    assert described == server.rows(listed.format(database))
     query = f"SELECT {', '.join(names)} FROM t"
     ours, theirs = tambour.rows(table, query), server.rows(query)
     assert_same_rows(ours, theirs, names)
     tambour.run("verify", table)
 
-    server.run(create.format(f"{database}.attached") + " SETTINGS min_bytes_for_wide_part = 0")
+    server.run(f"CREATE TABLE {database}.attached AS {database}.t")
     server.attach(database, "attached", parts_of(table))
     assert server.check(database, "attached")
     assert_same_rows(server.rows(query.replace("FROM t", "FROM attached")), theirs, names)

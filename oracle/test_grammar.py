@@ -36,6 +36,23 @@ SEEN = [
     "SELECT k, mapAdd(m, m), mapSubtract(m, m) FROM g ORDER BY k",
     "SELECT avgArray(au), sumArray(au), minArray(au) FROM z",
     "SELECT toTypeName(toNullable(u8)), toTypeName(toNullable(s)) FROM g LIMIT 1",
+    "SELECT if(number % 2, NULL, toNullable(1)), number % 2 ? 'a' : 'b', not number % 2 FROM numbers(3) ORDER BY number",
+    "SELECT countIf(number % 3), sum(number % 7), max(number % -3) FROM numbers(10) WHERE number % 5 AND number > 1",
+    "SELECT toInt64(k) % toUInt64(2), toUInt64(k) % -3, toTypeName(toUInt64(k) % 200) FROM g ORDER BY k",
+    "SELECT count(), sum(1), uniq(123) FROM (SELECT * FROM system.numbers LIMIT 10)",
+    "SELECT [('1', 1), ('2', 2)][-3], [(1, 'x')][4]",
+    "SELECT 1 AS x, (1, 2, 3) AS y, x IN y, 4 NOT IN y, 1 IN 1, 'a' IN 'b'",
+    "WITH [1, 2] AS y SELECT k, u8 IN y FROM g ORDER BY k",
+    "WITH y AS (SELECT k FROM h) SELECT k FROM g WHERE k IN y ORDER BY k",
+    "SELECT k, u8 IN (SELECT u8 FROM h) AS a, ni IN (SELECT ni FROM h), s NOT IN (SELECT s FROM h) FROM g ORDER BY k",
+    "SELECT e, countIf(u8 IN (SELECT u8 FROM h)), sum(ni NOT IN (SELECT ni FROM h)) FROM g GROUP BY e ORDER BY e",
+    "SELECT k, u8 FROM g JOIN h ON g.k = h.k WHERE u8 > 1 ORDER BY k, u8",
+    "SELECT u8, count(), max(h.u8) FROM g JOIN h ON g.i8 = h.i8 GROUP BY u8 ORDER BY u8",
+    "SELECT u8 AS n, s FROM g, h WHERE g.k = h.k ORDER BY n, k",
+    "SELECT k FROM g JOIN h USING k WHERE k > 2 ORDER BY k",
+    "WITH a AS (SELECT k, u8 FROM g), b AS (SELECT k, i8 AS u8 FROM h) SELECT k, u8, b.u8 FROM a JOIN b ON a.k = b.k WHERE u8 > 0 ORDER BY k DESC",
+    "SELECT k, arrayMap(u8 -> u8 + 1, au) FROM g JOIN (SELECT k AS j FROM h) AS y ON k = j ORDER BY k",
+    "SELECT toDate('2020-01-01') + INTERVAL '1 day', toDateTime('2020-01-01 00:00:00') - INTERVAL '2 hours', 1 AS 2nd",
 ]
 
 

@@ -62,6 +62,37 @@ def test_lightweight_delete(server, tambour, database):
     assert_reads_equal(server, tambour, database, server.directory(database, "t"))
 
 
+TEXTS = [
+    "SELECT {c}, count(), sum(k) FROM t GROUP BY {c}",
+    "SELECT DISTINCT {c} FROM t WHERE {c} <> ''",
+    "SELECT uniqExact({c}), count({c}), sum(length({c})), sum(empty({c})), sum(notEmpty({c})) FROM t",
+    "SELECT count(), sum(k), min(k), max(k) FROM t",
+    "SELECT k % 3 AS g, avg(length({c})) FROM t WHERE {c} <> '' GROUP BY g",
+    "SELECT count() FROM t WHERE {c} LIKE '%alu%1%'",
+    "SELECT count() FROM t WHERE {c} NOT LIKE '%e 1%' AND {c} > 'a'",
+    "SELECT k FROM t WHERE {c} IN ('', 'value 12', 'another, longer value 77') ORDER BY k LIMIT 50",
+]
+
+
+@pytest.mark.parametrize("is_masked", [False, True])
+@pytest.mark.parametrize("settings", ["wide", "adaptive-inline", "compact-mrk3"])
+def test_texts_as_bytes_and_lengths(server, tambour, database, settings, is_masked):
+    columns = ["s", "n", "l", "k2"]
+    server.run(f"CREATE TABLE {database}.t (k UInt64, s String, n Nullable(String), l LowCardinality(String), k2 String) "
+               f"ENGINE = MergeTree ORDER BY (k2, k) SETTINGS {zoo.SETTINGS[settings]}")
+    server.run(f"INSERT INTO {database}.t SELECT number, multiIf(number % 5 = 0, '', number % 3 = 0, concat('value ', toString(cityHash64(number) % 300)), "
+               f"concat('another, longer value ', toString(cityHash64(number) % 90))) AS s, if(number % 7 = 1, NULL, s), s, concat('\u00e9t\u00e9 ', toString(number % 50)) "
+               f"FROM numbers(20000)")
+    if is_masked:
+        server.run(f"DELETE FROM {database}.t WHERE k % 4 = 1 SETTINGS mutations_sync = 2, lightweight_deletes_sync = 2")
+    directory = server.directory(database, "t")
+    for column in columns:
+        for query in TEXTS:
+            query = query.format(c=column)
+            expected = sorted(server.rows(query.replace("FROM t", f"FROM {database}.t")), key=str)
+            assert sorted(tambour.rows(f"t={directory}", query), key=str) == expected, query
+
+
 @pytest.mark.parametrize("kind", ["CODEC(NONE)", "CODEC(LZ4HC(9))", "CODEC(ZSTD(19))", "CODEC(ZSTD(1))"])
 def test_codecs(server, tambour, database, kind):
     server.run(f"CREATE TABLE {database}.t (k UInt64 {kind}, s String {kind}, n Nullable(Float64) {kind}) "

@@ -3,7 +3,9 @@
 
 use crate::{Outcome, output, python, root, run, run_with, snippets, tour};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Crates whose results may depend on the instruction set.
 const DISPATCHED: [&str; 4] = ["tambour-kernel", "tambour-codec", "tambour-part", "tambour-check"];
@@ -11,12 +13,42 @@ const DISPATCHED: [&str; 4] = ["tambour-kernel", "tambour-codec", "tambour-part"
 /// All of it.
 pub(crate) fn all() -> Outcome {
     let python = virtual_environment()?;
-    run("cargo", &["test", "--workspace", "--locked"])?;
+    rust()?;
     isa_levels()?;
     oracle(&python)?;
     python::check(&python, "debug")?;
     snippets::check(&binary("debug"))?;
     tour::smoke(&binary("debug"))
+}
+
+/// The tests that cargo runs, all of them even after one fails.
+///
+/// Who sees only the last lines of a log still learns which tests failed and where: the error names them.
+fn rust() -> Outcome {
+    let mut cargo = Command::new("cargo")
+        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
+        .current_dir(root())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cargo test: {error}"))?;
+    let output = cargo.stdout.take().ok_or("cargo test: no standard output")?;
+    let mut failed = Vec::new();
+    for line in BufReader::new(output).lines() {
+        let line = line.map_err(|error| format!("cargo test: {error}"))?;
+        println!("{line}");
+        if let Some(name) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
+            failed.push(name.to_owned());
+        } else if let Some((_, place)) = line.split_once(" panicked at ") {
+            failed.push(format!("(at {})", place.trim_end_matches(':')));
+        }
+    }
+    let status = cargo.wait().map_err(|error| format!("cargo test: {error}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(format!("cargo test: {status}: {}", failed.join(", ")))
 }
 
 /// The laws once per level of `TAMBOUR_ISA` that this machine has.

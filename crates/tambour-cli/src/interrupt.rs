@@ -1,6 +1,7 @@
 //! Ctrl-C: a flag that long work looks at, and a future that queries race against.
 
 use crate::exit::{Exit, Failure};
+use crate::output;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -95,5 +96,6 @@ impl Interrupt {
 
 #[expect(clippy::exit, reason = "the user does not want to wait any longer")]
 fn at_once() -> ! {
+    output::report(&Failure::Interrupted);
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }

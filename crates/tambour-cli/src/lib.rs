@@ -35,6 +35,9 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
     // whoever needs the next file says so.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let json = wants_json(&cli.command);
+    if json {
+        output::errors_as_json();
+    }
     let ended = if matches!(cli.command, Command::Bench(_)) {
         command::bench::run()
     } else {
@@ -120,11 +123,8 @@ fn end(error: &anyhow::Error, json: bool) -> Exit {
         return Exit::Ok;
     }
     let told = matches!(error.downcast_ref(), Some(exit::Failure::Listed { .. }));
-    if json && told {
-        // The object on standard output has it all.
-    } else if json {
-        output::report_json(error.as_ref());
-    } else {
+    // With JSON the object on standard output has it all.
+    if !(json && told) {
         output::report(error.as_ref());
     }
     exit

@@ -1,6 +1,7 @@
 //! Connections to workers: with a timeout, with keep-alive, by name in every error, and with the rows counted.
 
 use crate::codec::Envelope;
+use crate::network::{self, KEEP_ALIVE, KEEP_ALIVE_TIMEOUT};
 use crate::wire::{Token, add_headers};
 use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
@@ -30,8 +31,6 @@ use url::Url;
 
 /// How long a worker may take to accept a connection.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often a silent connection is asked whether it lives, and how long the answer may take.
-pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 /// Connections that are open.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +46,7 @@ impl Connections {
 
     async fn connect(&self, url: &Url) -> Result<BoxCloneSyncChannel> {
         let known = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(url).cloned();
-        // One whose runtime has ended is dead.
+        // One whose task has ended is dead.
         if let Some(mut channel) = known
             && poll_fn(|context| channel.poll_ready(context)).await.is_ok()
         {
@@ -62,9 +61,13 @@ impl Connections {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
             .http2_keep_alive_interval(KEEP_ALIVE)
-            .keep_alive_timeout(KEEP_ALIVE)
+            .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
             .keep_alive_while_idle(true);
-        let channel = BoxCloneSyncChannel::new(endpoint.connect().await.map_err(unreachable)?);
+        // The connection's task lives where it was begun.
+        let network = network::handle()?;
+        let connected = network.spawn(async move { endpoint.connect().await }).await;
+        let connected = connected.map_err(|error| exec_datafusion_err!("connect: {error}"))?;
+        let channel = BoxCloneSyncChannel::new(connected.map_err(unreachable)?);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.insert(url.clone(), channel.clone());
         Ok(channel)

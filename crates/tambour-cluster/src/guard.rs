@@ -1,15 +1,15 @@
 //! What stands around the head of a stage on a worker.
 //!
+//! The head runs on the worker's threads, not on those of the network that ask for its batches.
 //! The engine drops a panic that happens while the head is polled: the stream just ends, and the query would answer from what
 //! came before. Here a panic becomes an error. A worker that is stopping ends its streams with an error, too. The guard hides
 //! from walks over the plan: metrics are told apart by their place in it.
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, exec_datafusion_err};
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr,
     PlanProperties, ReplaceChildrenOptions,
@@ -17,27 +17,45 @@ use datafusion::physical_plan::{
 use datafusion_distributed::{
     WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse, WorkerPlanRewriteHandler,
 };
-use futures::Stream;
+use futures::{FutureExt, StreamExt};
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 /// Puts the guard around plans.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Guard {
-    /// Set when the worker stops.
-    pub(crate) is_stopping: Arc<AtomicBool>,
+    /// Where plans run.
+    threads: Handle,
+    /// True when the worker stops.
+    stopping: watch::Sender<bool>,
     /// What changes plans before.
-    pub(crate) before: Option<Arc<dyn WorkerPlanRewriteHandler>>,
+    before: Option<Arc<dyn WorkerPlanRewriteHandler>>,
+}
+
+impl Guard {
+    pub(crate) fn new(threads: Handle, before: Option<Arc<dyn WorkerPlanRewriteHandler>>) -> Self {
+        Self { threads, stopping: watch::Sender::new(false), before }
+    }
+
+    /// Ends all streams with an error.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Ready when the worker stops.
+    async fn stopped(&self) {
+        // The sender is here: the channel does not close.
+        let _ = self.stopping.subscribe().wait_for(|&stopping| stopping).await;
+    }
 }
 
 impl fmt::Debug for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").field("is_stopping", &self.is_stopping).finish_non_exhaustive()
+        f.debug_struct("Guard").field("stopping", &self.stopping).finish_non_exhaustive()
     }
 }
 
@@ -54,6 +72,9 @@ impl WorkerPlanRewriteHandler for Guard {
         Ok(WorkerPlanRewriteEventResponse::new(Arc::new(guarded)))
     }
 }
+
+/// Batches that wait for the network at most.
+const BATCHES: usize = 2;
 
 #[derive(Debug)]
 struct GuardExec {
@@ -102,13 +123,29 @@ impl ExecutionPlan for GuardExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let opened = catch_unwind(AssertUnwindSafe(|| self.plan.execute(partition, context)));
-        let inner = opened.unwrap_or_else(|panic| Err(panicked(panic.as_ref())))?;
-        Ok(Box::pin(Guarded {
-            schema: inner.schema(),
-            inner: Some(inner),
-            guard: self.guard.clone(),
-        }))
+        let mut stream = RecordBatchReceiverStreamBuilder::new(self.schema(), BATCHES);
+        let (plan, guard, sender) = (Arc::clone(&self.plan), self.guard.clone(), stream.tx());
+        let head = async move {
+            let mut batches = plan.execute(partition, context)?;
+            while let Some(batch) = batches.next().await {
+                if sender.send(Ok(batch?)).await.is_err() {
+                    // Nobody listens any more.
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let guarded = async move {
+            tokio::select! {
+                biased;
+                () = guard.stopped() => Err(exec_datafusion_err!("it is stopping")),
+                ended = AssertUnwindSafe(head).catch_unwind() => {
+                    ended.unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
+                }
+            }
+        };
+        stream.spawn_on(guarded, &self.guard.threads);
+        Ok(stream.build())
     }
 }
 
@@ -117,35 +154,4 @@ fn panicked(panic: &(dyn Any + Send)) -> datafusion::error::DataFusionError {
     let said = panic.downcast_ref::<&str>().copied();
     let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     exec_datafusion_err!("it panicked: {}", said.unwrap_or("without a message"))
-}
-
-struct Guarded {
-    schema: SchemaRef,
-    /// `None` after the end.
-    inner: Option<SendableRecordBatchStream>,
-    guard: Guard,
-}
-
-impl Stream for Guarded {
-    type Item = Result<RecordBatch>;
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let is_stopping = self.guard.is_stopping.load(Ordering::Relaxed);
-        let Some(inner) = &mut self.inner else { return Poll::Ready(None) };
-        let polled = if is_stopping {
-            Poll::Ready(Some(Err(exec_datafusion_err!("it is stopping"))))
-        } else {
-            catch_unwind(AssertUnwindSafe(|| inner.as_mut().poll_next(context)))
-                .unwrap_or_else(|panic| Poll::Ready(Some(Err(panicked(panic.as_ref())))))
-        };
-        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
-            self.inner = None;
-        }
-        polled
-    }
-}
-
-impl RecordBatchStream for Guarded {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
 }

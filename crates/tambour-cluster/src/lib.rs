@@ -7,7 +7,8 @@
 //! The way of a query: [`Cluster::session`] makes a session whose planner ([`planner`]) puts the values of scalar subqueries
 //! into the plan ([`subquery`]), looks whether every node can be sent, and has the plan divided; [`split`] gives each worker
 //! its part of a scan; [`channel`] sends the plans in the form of [`codec`] and [`convert`], names the worker in every error
-//! and compares the rows that workers read with those that the scan plans. On the worker, [`guard`] turns panics into errors.
+//! and compares the rows that workers read with those that the scan plans. On the worker, [`guard`] turns panics into errors
+//! and runs plans apart from the threads of the [`network`].
 #![forbid(unsafe_code)]
 
 mod channel;
@@ -18,6 +19,7 @@ mod error;
 mod explain;
 mod guard;
 mod local;
+mod network;
 mod planner;
 mod split;
 mod subquery;

@@ -217,10 +217,10 @@ fn another_form_is_refused_by_number() {
     );
 }
 
-#[test]
-fn guards_end_streams_of_a_worker_that_stops() {
-    let guard = Guard::default();
-    guard.is_stopping.store(true, std::sync::atomic::Ordering::Relaxed);
+#[tokio::test]
+async fn guards_end_streams_of_a_worker_that_stops() {
+    let guard = Guard::new(tokio::runtime::Handle::current(), None);
+    guard.stop();
     let schema = Arc::new(datafusion::arrow::datatypes::Schema::empty());
     let plan = Arc::new(datafusion::physical_plan::empty::EmptyExec::new(schema));
     let context = SessionContext::new();
@@ -228,7 +228,7 @@ fn guards_end_streams_of_a_worker_that_stops() {
     let event = WorkerPlanRewriteEvent { plan, session_config: state.config() };
     let guarded = guard.rewrite_worker_plan(event).unwrap().plan;
     let mut stream = guarded.execute(0, context.task_ctx()).unwrap();
-    let first = futures::executor::block_on(stream.next()).unwrap().unwrap_err();
+    let first = stream.next().await.unwrap().unwrap_err();
     assert!(first.to_string().contains("it is stopping"), "{first}");
-    assert!(futures::executor::block_on(stream.next()).is_none());
+    assert!(stream.next().await.is_none());
 }

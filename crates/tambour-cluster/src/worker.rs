@@ -1,9 +1,10 @@
 //! The worker's side: a server that runs parts of plans over tables below a directory.
 
-use crate::channel::{Connections, KEEP_ALIVE};
+use crate::channel::Connections;
 use crate::codec::Codec;
 use crate::error::ClusterError;
 use crate::guard::Guard;
+use crate::network::{self, KEEP_ALIVE, KEEP_ALIVE_TIMEOUT};
 use crate::tables::Tables;
 use crate::wire::{Token, accept, introduction};
 use datafusion::common::exec_datafusion_err;
@@ -15,11 +16,12 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tambour_sql::SessionOptions;
 use tambour_sql::context::runtime;
 use tambour_sql::scan_options::ScanOptions;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
@@ -37,7 +39,7 @@ pub struct WorkerOptions {
     pub root: PathBuf,
     /// Bytes that the operators of all queries together may hold before they spill; `None`: no limit.
     pub memory_bytes: Option<u64>,
-    /// Threads, for what it says of itself; the runtime in which it runs has them.
+    /// Threads, for what it says of itself; the runtime on which it is begun has them.
     pub threads: usize,
     /// What coordinators must know.
     pub token: Option<String>,
@@ -50,6 +52,7 @@ pub struct Served {
     worker: Worker,
     tables: Arc<Tables>,
     guard: Guard,
+    network: Handle,
 }
 
 impl std::fmt::Debug for Served {
@@ -72,12 +75,14 @@ pub(crate) async fn serve_with(
     let tables = Arc::new(Tables::below(&options.root).map_err(root_error)?);
     let token = Token::given(options.token.as_deref())?;
     let listen_error = |cause| ClusterError::Listen { address: options.listen.clone(), cause };
-    let listener = tokio::net::TcpListener::bind(&options.listen).await.map_err(listen_error)?;
+    let network = network::handle().map_err(listen_error)?;
+    let bound = network.spawn(tokio::net::TcpListener::bind(options.listen.clone())).await;
+    let listener = bound.map_err(std::io::Error::other).flatten().map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     if !address.ip().is_loopback() && token.is_none() {
         return Err(ClusterError::Open { address });
     }
-    let guard = Guard { before, ..Guard::default() };
+    let guard = Guard::new(Handle::current(), before);
     let resources = runtime(&SessionOptions {
         memory_bytes: options.memory_bytes,
         ..SessionOptions::default()
@@ -94,7 +99,7 @@ pub(crate) async fn serve_with(
     })
     .with_runtime_env(resources)
     .with_version(introduction(&tables.root().display().to_string(), options.threads));
-    Ok(Served { listener, address, worker, tables, guard })
+    Ok(Served { listener, address, worker, tables, guard, network })
 }
 
 /// What the session of every query has.
@@ -128,29 +133,37 @@ impl Served {
     pub fn root(&self) -> &Path {
         self.tables.root()
     }
-    /// Answers until `stop` is ready; then running queries get an error, and it ends.
+    /// Answers until `stop` is ready; then running queries get an error, and it ends. Plans run on the runtime on which the
+    /// worker was begun.
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), ClusterError> {
         let incoming = TcpIncoming::from(self.listener).with_nodelay(Some(true));
         let service = self.worker.into_worker_server().max_decoding_message_size(REQUEST_BYTES_MAX);
         let (sender, stopped) = tokio::sync::oneshot::channel::<()>();
         let server = Server::builder()
             .http2_keepalive_interval(Some(KEEP_ALIVE))
-            .http2_keepalive_timeout(Some(KEEP_ALIVE))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
             .add_service(service)
             .serve_with_incoming_shutdown(incoming, async {
                 // Either it is sent or nobody can send it any more.
                 let _ = stopped.await;
             });
-        let mut server = std::pin::pin!(server);
+        // Dropped, it ends the server.
+        let mut running = JoinSet::new();
+        running.spawn_on(server, &self.network);
         let ended = tokio::select! {
-            ended = &mut server => ended,
+            ended = running.join_next() => ended,
             () = stop => {
-                self.guard.is_stopping.store(true, Ordering::Relaxed);
+                self.guard.stop();
                 let _ = sender.send(());
                 // Who does not take the error in time finds the connection closed.
-                tokio::time::timeout(PATIENCE, server).await.unwrap_or(Ok(()))
+                tokio::time::timeout(PATIENCE, running.join_next()).await.unwrap_or(None)
             }
         };
-        ended.map_err(|error| ClusterError::Server { problem: error.to_string() })
+        let failed = |problem| ClusterError::Server { problem };
+        match ended {
+            None | Some(Ok(Ok(()))) => Ok(()),
+            Some(Ok(Err(error))) => Err(failed(error.to_string())),
+            Some(Err(error)) => Err(failed(error.to_string())),
+        }
     }
 }

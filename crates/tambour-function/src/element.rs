@@ -4,7 +4,9 @@ use super::{Call, Function, Operand, Signature, bare, cast, expect_count, take, 
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt8Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray, UInt32Array, make_array, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, PrimitiveArray, StructArray, UInt32Array, make_array, new_null_array,
+};
 use arrow_row::{RowConverter, SortField};
 use arrow_schema::DataType as ArrowType;
 use arrow_select::interleave::interleave;
@@ -144,22 +146,39 @@ fn element(call: &Call) -> Result<ArrayRef, FunctionError> {
         Some(Operand { data_type: DataType::Map(_, value), .. }) => super::is_nullable(value),
         _ => false,
     };
-    // Fields of tuples have defaults of their own.
-    let is_tuple = matches!(call.result, DataType::Tuple(_));
-    if is_tuple
-        && let Some(row) = found.iter().position(Option::is_none).filter(|row| !call.is_null(*row))
-    {
-        return Err(call.value_error(row, "there is no such tuple, and none stands for it"));
-    }
-    if may_be_null || is_tuple {
+    if may_be_null {
         let at = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok());
         return take(&elements, &found.into_iter().map(at).collect::<UInt32Array>());
     }
-    let default = default_of(&elements)?;
+    let is_constant = call.operands.first().is_some_and(|array| array.is_constant);
+    let default = default_as(&elements, call.result, is_constant)?;
     let places: Vec<(usize, usize)> =
         found.into_iter().map(|at| at.map_or((1, 0), |at| (0, at))).collect();
     interleave(&[elements.as_ref(), default.as_ref()], &places)
         .map_err(FunctionError::arrow("take elements"))
+}
+
+/// One value that is the default of a type, in the form of these elements; a tuple has the defaults of its own elements, of
+/// which those that were written out are Nullable if there is a NULL.
+fn default_as(
+    elements: &ArrayRef,
+    data_type: &DataType,
+    is_constant: bool,
+) -> Result<ArrayRef, FunctionError> {
+    let (DataType::Tuple(types), Some(tuples)) = (data_type, elements.as_struct_opt()) else {
+        return default_of(elements);
+    };
+    let columns = tuples.columns().iter().zip(types).map(|(column, (_, data_type))| {
+        let may_be_null = !is_constant || column.logical_null_count() > 0;
+        if may_be_null && super::is_nullable(data_type) {
+            Ok(new_null_array(column.data_type(), 1))
+        } else {
+            default_as(column, bare(data_type), is_constant)
+        }
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let made = StructArray::try_new(tuples.fields().clone(), columns, None);
+    Ok(Arc::new(made.map_err(FunctionError::arrow("make a tuple"))?))
 }
 
 /// One value that is the default of its type: zero, nothing, the first name of an enum.

@@ -221,6 +221,10 @@ fn sizes<T: ArrowPrimitiveType>(
             values.as_list::<i64>().offsets().lengths().map(number).collect()
         }
         ArrowType::Map(..) => values.as_map().offsets().lengths().map(number).collect(),
+        ArrowType::Utf8View => view_lengths(values.as_string_view().views()).map(number).collect(),
+        ArrowType::BinaryView => {
+            view_lengths(values.as_binary_view().views()).map(number).collect()
+        }
         _ => {
             let texts = Texts::of(&values);
             (0..texts.len())
@@ -229,6 +233,12 @@ fn sizes<T: ArrowPrimitiveType>(
         }
     };
     Ok(Arc::new(PrimitiveArray::<T>::new(lengths.into(), values.logical_nulls())))
+}
+
+/// A view begins with the length of its text.
+#[expect(clippy::cast_possible_truncation, reason = "the length is the low 32 bits")]
+fn view_lengths(views: &[u128]) -> impl Iterator<Item = usize> {
+    views.iter().map(|view| *view as u32 as usize)
 }
 
 /// Whether values are empty; a fixed string is if it holds zero bytes only.

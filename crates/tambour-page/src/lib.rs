@@ -53,13 +53,13 @@ mod store;
 mod superblock;
 #[cfg(test)]
 mod tests;
+mod training;
 mod turns;
 mod verify;
 
 pub use backup::BackupReport;
 pub use batch::Batch;
 pub use compact::Compacted;
-pub use dictionary::DictionaryReport;
 pub use error::PageError;
 pub use options::{
     Durability, Generation, Layout, Method, Options, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PAGES_MAX,
@@ -71,5 +71,6 @@ pub use shared::Counts;
 pub use stat::{CodecStat, Growth, Stat};
 pub use store::Store;
 pub use tambour_storage::place::Access;
+pub use training::DictionaryReport;
 pub use turns::Turns;
 pub use verify::{Level, Verified};

@@ -2,10 +2,11 @@
 
 use super::PageError;
 use super::codec::Coder;
-use super::dictionary::{self, Dictionary};
+use super::dictionary::Dictionary;
 use super::header::HEADER_BYTES;
 use super::options::PageCodec;
 use super::shared::BLOCK_BYTES;
+use super::training;
 use std::sync::Arc;
 
 /// The granule of the packed layout that is counted with.
@@ -79,7 +80,7 @@ pub fn measure(
             if dictionaries && codec.method.takes_dictionary() && pages.len() >= 16 {
                 let sample: Vec<Vec<u8>> = sample(&pages);
                 let total = pages.len() as u64;
-                let trained = dictionary::train(&mut Coder::new(), codec, 1, &sample, total)?;
+                let trained = training::train(&mut Coder::new(), codec, 1, &sample, total)?;
                 if let (_, Some(dictionary)) = trained {
                     let held_out: Vec<Vec<u8>> = pages.iter().skip(1).step_by(2).cloned().collect();
                     found.push(encode(&held_out, codec, Some(&Arc::new(dictionary)))?);

@@ -11,6 +11,7 @@ pub mod name;
 pub mod part;
 mod partition;
 mod read;
+pub mod statistics;
 mod stream;
 pub mod types;
 mod verify;

@@ -229,7 +229,7 @@ mod tests {
             let seen = Part::verify_at(&disk(), &path, &all);
             let kinds: Vec<Kind> = seen.damage.iter().map(|it| it.error.kind()).collect();
             assert!(kinds.contains(&Kind::Limit), "{name}: {:?}", seen.damage);
-            assert!(start.elapsed() < Duration::from_secs(10), "{name}");
+            assert!(start.elapsed() < Duration::from_mins(1), "{name}");
             std::fs::remove_file(path.join(name)).unwrap();
             if let Some(bytes) = before {
                 std::fs::write(path.join(name), bytes).unwrap();

@@ -267,6 +267,12 @@ fn unzstd<'a>(
     }
 }
 
+/// Whether libzstd takes a dictionary: what begins like one of its own has to be one.
+pub(super) fn check(dictionary: &Dictionary) -> Result<(), RecordError> {
+    Decoder::new(Codec::Zstd, dictionary, 0)?;
+    Encoder::new(Codec::Zstd, 1, dictionary)?.encode(b"a record", &mut Vec::new())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Codec, Decoder, Dictionary, Encoder, GROUP_MARGIN};

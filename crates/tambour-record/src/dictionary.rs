@@ -2,7 +2,6 @@
 
 use super::RecordError;
 use super::bytes::{Parser, put_length};
-use super::codec::{Codec, Decoder, Encoder};
 use super::error::Damage;
 use super::guard;
 use tambour_kernel::hash::crc32c;
@@ -72,12 +71,6 @@ impl Dictionary {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
-    }
-
-    /// Whether libzstd takes it: what begins like one of its own dictionaries has to be one.
-    pub(super) fn check(&self) -> Result<(), RecordError> {
-        Decoder::new(Codec::Zstd, self, 0)?;
-        Encoder::new(Codec::Zstd, 1, self)?.encode(b"a record", &mut Vec::new())
     }
 
     /// The form for a file: length, sum, and itself compressed.

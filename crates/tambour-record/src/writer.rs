@@ -2,7 +2,7 @@
 
 use super::background::Ended;
 use super::batch::Batch;
-use super::codec::{Codec, Encoder};
+use super::codec::{self, Codec, Encoder};
 use super::copies;
 use super::dictionary::{self, Dictionary};
 use super::layout::{
@@ -523,7 +523,7 @@ impl Writer {
 
     /// Makes a dictionary the one of the next open segment, which begins with the next commit.
     pub fn use_dictionary(&self, dictionary: &Dictionary) -> Result<(), RecordError> {
-        dictionary.check()?;
+        codec::check(dictionary)?;
         let _pass = hold(&self.sealing);
         let _held = hold(&self.maintenance);
         let file = dictionary::to_file(dictionary, self.store.number)?;

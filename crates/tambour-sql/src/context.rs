@@ -2,7 +2,6 @@
 
 use crate::SqlError;
 use crate::describe::{self, TypeName};
-use crate::dialect::{self, Ending, Fill, Prepared, Switches, Task};
 use crate::exec;
 use crate::fill::{Bounds, Filling};
 use crate::functions;
@@ -30,10 +29,10 @@ use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Query as Ast;
 use futures::StreamExt;
-use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use tambour_dialect::{self as dialect, Ending, Fill, Prepared, Switches, Task};
 use tambour_part::types::{Strings, TYPE_KEY};
 use tambour_record::View;
 use tambour_table::Table;
@@ -59,6 +58,8 @@ pub struct SessionOptions {
     /// A directory of tables, in which statements may make, remove and rename them; [`Session::register_database`] opens
     /// those that are there.
     pub database: Option<PathBuf>,
+    /// Where the data of `INSERT … FORMAT` are: a file, or `-` for standard input.
+    pub input: Option<PathBuf>,
 }
 
 impl Default for SessionOptions {
@@ -72,6 +73,7 @@ impl Default for SessionOptions {
             binary_strings: false,
             write: false,
             database: None,
+            input: None,
         }
     }
 }
@@ -98,6 +100,8 @@ pub struct Session {
     switches: RwLock<Switches>,
     /// The directory of tables.
     pub(crate) database: Option<PathBuf>,
+    /// The data of `INSERT … FORMAT`.
+    pub(crate) input: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Session {
@@ -129,20 +133,14 @@ impl Session {
             schema.register_table(kind.name().to_owned(), Arc::new(table))?;
         }
         generated::register_tables(&schema)?;
-        let state = context.state();
-        let is_aggregate = |name: &String| {
-            state.aggregate_functions().contains_key(name) || dialect::is_aggregate(name)
-        };
-        let names = function_names(&context).into_iter();
-        let names: Vec<_> = names.map(|name| (name.clone(), is_aggregate(&name))).collect();
-        vocabulary::register_tables(&schema, &names)?;
+        vocabulary::register_tables(&schema)?;
         if let Some(catalog) = context.catalog(CATALOG) {
             catalog.register_schema(system::SCHEMA, Arc::new(schema))?;
         }
         let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
         let (batch_rows, threads) = (options.batch_rows.max(1), options.threads.max(1));
         let (handed, write, switches) = (RwLock::default(), options.write, RwLock::default());
-        let database = options.database.clone();
+        let (database, input) = (options.database.clone(), options.input.clone());
         Ok(Self {
             context,
             registry,
@@ -153,6 +151,7 @@ impl Session {
             write,
             switches,
             database,
+            input,
         })
     }
     /// Adds a table under its own name; `t` and `default.t` both find it.
@@ -213,16 +212,26 @@ impl Session {
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
         let told = if dialect::is_create_table(text) {
             self.create_table(text).await?
+        } else if let Some(told) = Box::pin(self.altered(text)).await? {
+            told
         } else {
             let prepared = dialect::prepare_for(text, &self.catalog())?;
             let Task::Change(change) = &prepared.task else {
                 return self.planned(prepared, text).await;
             };
-            self.change(change).await?
+            Box::pin(self.change(change)).await?
         };
         let plan = LogicalPlanBuilder::empty(false).build()?;
         let frame = self.context.execute_logical_plan(plan).await?;
         Ok(Query { frame, format: None, notes: vec![told], totals: None, fill: None })
+    }
+    /// ALTER TABLE of columns, which the parser does not see either.
+    async fn altered(&self, text: &str) -> Result<Option<String>, SqlError> {
+        if dialect::begins_with(text, ["ALTER", "TABLE"]) {
+            self.alter_table(text).await
+        } else {
+            Ok(None)
+        }
     }
     /// Plans a query that was taken out of a statement.
     pub(crate) async fn query_of(&self, query: &Ast) -> Result<Query, SqlError> {
@@ -284,7 +293,8 @@ impl Session {
         text: &str,
         switches: Switches,
     ) -> Result<LogicalPlan, SqlError> {
-        let planned = self.context.state().statement_to_plan(statement).await;
+        let state = self.context.state();
+        let planned = Box::pin(state.statement_to_plan(statement)).await;
         let planned = planned.map_err(|error| self.explained(error, text))?;
         Ok(functions::keep_types(functions::present(planned, switches)?)?)
     }
@@ -362,7 +372,7 @@ impl Session {
     }
     /// Names of all functions, for completion.
     pub fn function_names(&self) -> Vec<String> {
-        function_names(&self.context)
+        vocabulary::function_names(&self.context.state())
     }
     /// DataFusion's own context, for what is not covered here.
     pub fn context(&self) -> &SessionContext {
@@ -376,25 +386,6 @@ pub(crate) fn register_functions(context: &SessionContext) -> Result<(), SqlErro
     context.register_udf(ScalarUDF::new_from_impl(TypeName::new()));
     generated::register(context);
     Ok(())
-}
-
-/// The names of all functions.
-fn function_names(context: &SessionContext) -> Vec<String> {
-    let state = context.state();
-    let mut names: Vec<String> = state.scalar_functions().keys().cloned().collect();
-    names.extend(state.aggregate_functions().keys().cloned());
-    names.extend(state.window_functions().keys().cloned());
-    names.extend(functions::names().into_iter().map(str::to_owned));
-    names.sort_unstable();
-    names.dedup();
-    // The planner needs our names in lower case too; nobody else does.
-    let with_case: HashSet<String> = names
-        .iter()
-        .filter(|name| name.contains(|c: char| c.is_ascii_uppercase()))
-        .map(|name| name.to_ascii_lowercase())
-        .collect();
-    names.retain(|name| !with_case.contains(name));
-    names
 }
 
 /// ClickHouse shows an interval as a number without its unit, the engine as a text: neither is what was asked for.

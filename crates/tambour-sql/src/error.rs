@@ -1,8 +1,8 @@
 //! Errors of queries.
 
-use crate::message;
 use datafusion::error::DataFusionError;
 use tambour_codec::Kind;
+use tambour_dialect::{DialectError, message};
 use tambour_files::FileError;
 use tambour_part::PartError;
 use tambour_table::TableError;
@@ -97,6 +97,17 @@ impl SqlError {
 impl From<DataFusionError> for SqlError {
     fn from(error: DataFusionError) -> Self {
         Self::Query(error)
+    }
+}
+
+impl From<DialectError> for SqlError {
+    fn from(error: DialectError) -> Self {
+        match error {
+            DialectError::Refused { clause, reason } => Self::Refused { clause, reason },
+            DialectError::Limit { what, limit } => Self::Limit { what, limit },
+            DialectError::Syntax(error) => Self::Query(error),
+            other => Self::Query(DataFusionError::External(Box::new(other))),
+        }
     }
 }
 

@@ -4,12 +4,13 @@
 //! scan's; its stream decodes a batch each time it is polled, on the task that polls it: partitions run in parallel because
 //! the engine polls each from its own task.
 
+mod bytes;
 mod travel;
 
 pub(crate) use travel::read_by;
 pub use travel::{Read, Sent};
 
-use crate::late::{Chooser, Counts, Filters};
+use crate::late::{Chooser, Filters};
 use crate::scan_options::ScanOptions;
 use crate::statistics;
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -22,7 +23,6 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column as ColumnExpr;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalSortExpr};
-use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, CardinalityEffect, EmissionType, SchedulingType,
 };
@@ -30,7 +30,7 @@ use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
 };
 use datafusion::physical_plan::metrics::{
-    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricsSet,
 };
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
@@ -40,6 +40,7 @@ use datafusion::physical_plan::{
     ReplaceChildrenOptions, SortOrderPushdownResult,
 };
 use futures::Stream;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -79,8 +80,12 @@ pub struct TambourScanExec {
     /// Of all rows of the table, for the columns that are read.
     all: Arc<Statistics>,
     filters: Filters,
+    /// Of columns that are read: those above look at no more than the lengths of these.
+    lengths: BTreeSet<usize>,
     /// The last granules first.
     is_reversed: bool,
+    /// Why statistics that are there are not used.
+    note: Option<String>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -99,7 +104,7 @@ impl TambourScanExec {
         let metrics = ExecutionPlanMetricsSet::new();
         let filters = Filters::default();
         let read = Arc::clone(&schema);
-        let is_reversed = false;
+        let (is_reversed, note) = (false, None);
         Self {
             table,
             scan,
@@ -109,7 +114,9 @@ impl TambourScanExec {
             schema,
             all,
             filters,
+            lengths: BTreeSet::new(),
             is_reversed,
+            note,
             properties,
             metrics,
         }
@@ -121,6 +128,18 @@ impl TambourScanExec {
     /// What pruning left of the table.
     pub fn pruned(&self) -> Pruned {
         self.pruned
+    }
+    /// True if the query drops rows; operators above only drop what they do not want.
+    pub(crate) fn has_filters(&self) -> bool {
+        !self.filters.fixed.is_empty()
+    }
+    /// True if it says why statistics are not used.
+    pub(crate) fn has_note(&self) -> bool {
+        self.note.is_some()
+    }
+    /// The same, which says why statistics are not used.
+    pub(crate) fn noted(&self, note: String) -> Self {
+        Self { note: Some(note), ..self.clone() }
     }
     /// The table.
     pub fn table(&self) -> &Arc<Table> {
@@ -146,7 +165,8 @@ impl TambourScanExec {
         let all = Arc::new(self.all.as_ref().clone().project(Some(&needed)));
         let filters = self.filters.moved_to(&read)?;
         let output = wanted.iter().map(place).collect();
-        let projected = Self { scan, read, output, schema, all, filters, ..self.clone() };
+        let lengths = BTreeSet::new();
+        let projected = Self { scan, read, output, schema, all, filters, lengths, ..self.clone() };
         Ok(projected.with_scan(projected.scan.clone()))
     }
     /// With further filters, which are over the columns that are handed out.
@@ -216,6 +236,14 @@ impl DisplayAs for TambourScanExec {
                 let filters: Vec<String> = filters.iter().map(ToString::to_string).collect();
                 write!(f, "{separator}{name}={}", filters.join(" AND "))?;
             }
+        }
+        if !self.lengths.is_empty() {
+            let name = |place: &usize| self.read.fields().get(*place).map(|it| it.name().as_str());
+            let names: Vec<&str> = self.lengths.iter().filter_map(name).collect();
+            write!(f, "{separator}lengths=[{}]", names.join(", "))?;
+        }
+        if let Some(note) = &self.note {
+            write!(f, "{separator}note={note}")?;
         }
         if self.is_reversed {
             write!(f, "{separator}reversed=true")?;
@@ -297,30 +325,11 @@ impl ExecutionPlan for TambourScanExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let bytes_max = ScanOptions::of(context.session_config().options()).scan_batch_bytes;
-        let count = |name| MetricBuilder::new(&self.metrics).counter(name, partition);
-        // What operators above wait for is not held back.
-        let is_held = !self.filters.fixed.is_empty() && self.filters.moving.is_empty();
-        let gathered =
-            is_held.then(|| BatchCoalescer::new(Arc::clone(&self.schema), self.scan.batch_rows));
-        let counts =
-            Counts { granules: count(SKIPPED), rows: count(FILTERED), bytes: count(DECODED) };
-        let chooser = (!self.filters.is_empty())
-            .then(|| Chooser::new(&self.filters, &self.table, &self.read, counts))
-            .transpose()?;
-        let stream = ScanStream {
-            schema: Arc::clone(&self.schema),
-            output: Arc::clone(&self.output),
-            chooser,
-            gathered,
-            state: State::Planned(Box::new(self.clone()), partition),
-            bytes_max,
-            baseline: BaselineMetrics::new(&self.metrics, partition),
-            compressed: MetricBuilder::new(&self.metrics).counter(COMPRESSED, partition),
-            decoded: MetricBuilder::new(&self.metrics).counter(DECODED, partition),
-            ended: MetricBuilder::new(&self.metrics).counter(ENDED, partition),
-        };
-        Ok(Box::pin(cooperative(stream)))
+        // What only filters look at is handed out to nobody.
+        match self.execute_as_bytes(partition, &context, &BTreeSet::new())? {
+            Some(bytes) => Ok(bytes),
+            None => self.stream(partition, &context),
+        }
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -467,6 +476,8 @@ struct ScanStream {
     state: State,
     /// Bytes that a batch of it may take.
     bytes_max: u64,
+    /// Columns of which only lengths are read.
+    lengths: Vec<usize>,
     baseline: BaselineMetrics,
     compressed: Count,
     decoded: Count,
@@ -485,6 +496,7 @@ impl ScanStream {
         let State::Planned(plan, partition) = &self.state else { return Ok(()) };
         let reader = plan.scan.run(*partition, plan.table.storage(), Some(&plan.table));
         let reader = reader.map_err(external)?.with_bytes_max(self.bytes_max);
+        let reader = reader.with_lengths_of(self.lengths.clone());
         let reader = if plan.is_reversed { reader.reversed() } else { reader };
         self.state = State::Open(Box::new(reader));
         Ok(())
@@ -510,7 +522,13 @@ impl ScanStream {
         let Some(batch) = item.transpose().map_err(external)? else { return Ok(None) };
         let leading = self.chooser.as_ref().map(Chooser::leading).unwrap_or_default();
         let late = (0..batch.num_columns()).filter(|it| !leading.contains(it));
-        self.decoded.add(late.map(|it| decoded_bytes(batch.column(it))).sum());
+        let bytes = |it: usize| {
+            if self.lengths.contains(&it) {
+                return batch.num_rows() * size_of::<u64>();
+            }
+            decoded_bytes(batch.column(it))
+        };
+        self.decoded.add(late.map(bytes).sum());
         if self.output.iter().copied().eq(0..batch.num_columns()) {
             return Ok(Some(batch));
         }

@@ -6,10 +6,7 @@ use crate::SqlError;
 use datafusion::common::TableReference;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
-
-/// Why statements that change something are refused.
-pub(crate) const READ_ONLY: &str = "--write allows INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE, \
-     with --database also CREATE, DROP and RENAME TABLE; nothing else changes a table here";
+use tambour_dialect::READ_ONLY;
 
 /// Refuses plans that change tables or write files, however deep inside.
 pub(crate) fn check(plan: &LogicalPlan) -> Result<(), SqlError> {

@@ -5,9 +5,9 @@
 //! [`tambour_table::scan::Scan`]. [`system`] shows parts, columns and codecs as tables.
 #![forbid(unsafe_code)]
 
+mod answers;
 pub mod context;
 mod describe;
-pub mod dialect;
 mod error;
 pub mod exec;
 mod fill;
@@ -17,7 +17,6 @@ mod groups;
 mod guard;
 mod handed;
 mod late;
-mod message;
 pub mod provider;
 pub mod pushdown;
 pub mod records;
@@ -25,6 +24,7 @@ mod results;
 pub mod scan_options;
 mod statistics;
 pub mod system;
+mod texts;
 pub mod travel;
 mod unknown;
 mod vocabulary;

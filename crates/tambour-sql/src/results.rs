@@ -8,20 +8,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 use std::sync::Arc;
-
-/// Stands between a name and its number; nobody types it.
-const MARK: char = '\u{1f}';
-
-/// The name of a result for the time of planning.
-pub(crate) fn numbered(name: &str, number: usize) -> String {
-    format!("{name}{MARK}{number}")
-}
-
-/// The name as it was written.
-fn written(name: &str) -> Option<&str> {
-    let (written, number) = name.rsplit_once(MARK)?;
-    number.parse::<usize>().is_ok().then_some(written)
-}
+use tambour_dialect::marks::written;
 
 /// The schema with the names that were written.
 pub(crate) fn restored(schema: &SchemaRef) -> SchemaRef {
@@ -61,6 +48,7 @@ fn rename(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
 mod tests {
     use super::*;
     use arrow::datatypes::DataType;
+    use tambour_dialect::marks::numbered;
 
     #[test]
     fn names_come_back() {

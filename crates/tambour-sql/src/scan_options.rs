@@ -20,6 +20,12 @@ extensions_options! {
         pub scan_dynamic_filters: bool, default = true
         /// Groups by narrow keys and dictionaries are found by position instead of by hashing.
         pub scan_groups: bool, default = true
+        /// Aggregates of whole tables are answered by the statistics that are kept beside parts.
+        pub scan_statistics: bool, default = true
+        /// Texts that only filters look at, or that rows are grouped by, are read as bytes.
+        pub scan_bytes: bool, default = true
+        /// Of texts of which only lengths are asked for, only lengths are read.
+        pub scan_lengths: bool, default = true
         /// Bytes that one batch of a scan may take, decoded; a granule that takes more is refused. `--memory` lowers it.
         pub scan_batch_bytes: u64, default = BATCH_BYTES_MAX
     }
@@ -31,13 +37,17 @@ impl ConfigExtension for ScanOptions {
 
 impl ScanOptions {
     /// The defaults, unless the environment switches something off: `TAMBOUR_SCAN_FILTERS=0`,
-    /// `TAMBOUR_SCAN_DYNAMIC_FILTERS=0`, `TAMBOUR_SCAN_GROUPS=0`.
+    /// `TAMBOUR_SCAN_DYNAMIC_FILTERS=0`, `TAMBOUR_SCAN_GROUPS=0`, `TAMBOUR_SCAN_STATISTICS=0`, `TAMBOUR_SCAN_BYTES=0`,
+    /// `TAMBOUR_SCAN_LENGTHS=0`.
     pub fn of_environment() -> Self {
         let is_on = |name| std::env::var_os(name).is_none_or(|value| value != "0");
         Self {
             scan_filters: is_on("TAMBOUR_SCAN_FILTERS"),
             scan_dynamic_filters: is_on("TAMBOUR_SCAN_DYNAMIC_FILTERS"),
             scan_groups: is_on("TAMBOUR_SCAN_GROUPS"),
+            scan_statistics: is_on("TAMBOUR_SCAN_STATISTICS"),
+            scan_bytes: is_on("TAMBOUR_SCAN_BYTES"),
+            scan_lengths: is_on("TAMBOUR_SCAN_LENGTHS"),
             scan_batch_bytes: BATCH_BYTES_MAX,
         }
     }

@@ -26,7 +26,7 @@ use tambour_table::{Table, TableError};
 /// Name of the schema.
 pub const SCHEMA: &str = "system";
 /// Name of the schema of users' tables: ClickHouse's name of the database.
-pub const DATABASE: &str = "default";
+pub use tambour_dialect::DATABASE;
 
 /// The tables of a session by name, in the order of registration.
 pub(crate) type Registry = Arc<RwLock<Vec<(String, Arc<Table>)>>>;
@@ -270,7 +270,7 @@ fn parts_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
 }
 
 /// The partition value as ClickHouse shows it: `tuple()`, `201902`, `(201902,'x')`.
-fn partition_text(table: &Table, part: &Part, name: &str) -> Result<String, TableError> {
+pub(crate) fn partition_text(table: &Table, part: &Part, name: &str) -> Result<String, TableError> {
     let expressions = table.definition().map_or(&[][..], |it| it.partition_by.as_slice());
     if expressions.is_empty() {
         // Without a definition the key is not known; its id is the next best.
@@ -301,10 +301,18 @@ fn value_text(values: &ArrayRef, data_type: &DataType, is_quoted: bool) -> Strin
             .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S"))
             .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S"));
         is_text = !values.data_type().is_numeric();
+        // Strings come as bytes, which would be shown as digits; those that are not text still are.
+        let text = arrow::compute::cast(values, &arrow::datatypes::DataType::Utf8).ok();
+        let text = text.filter(|it| *data_type.unwrapped() == DataType::String && it.is_valid(0));
+        let values = text.as_ref().unwrap_or(values);
         ArrayFormatter::try_new(values, &options)
             .map_or_else(|_| "?".to_owned(), |formatter| formatter.value(0).to_string())
     };
-    if is_quoted && is_text { format!("'{}'", text.replace('\'', "\\'")) } else { text }
+    if is_quoted && is_text {
+        format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+    } else {
+        text
+    }
 }
 
 fn uuid_text(bytes: &[u8]) -> String {

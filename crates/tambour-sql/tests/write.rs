@@ -132,7 +132,8 @@ mod tests {
                 ("INSERT INTO t (k) VALUES (2, 3)", "2 values into 1 columns"),
                 ("INSERT INTO t (k, nope) VALUES (2, 3)", "\"nope\""),
                 ("INSERT INTO nope VALUES (2)", "there is no table \"nope\""),
-                ("INSERT INTO t FORMAT CSV", "tambour import"),
+                ("INSERT INTO t FORMAT CSV", "standard input"),
+                ("INSERT INTO t FORMAT Xls", "these are read"),
                 ("UPDATE t SET k = 7 WHERE 1", "key column \"k\""),
                 ("UPDATE t SET s = 'b'", "WHERE"),
                 ("UPDATE t SET nope = 1 WHERE 1", "\"nope\""),
@@ -157,6 +158,174 @@ mod tests {
             let error = run(tell(&reading, statement)).unwrap_err();
             assert!(error.to_string().contains("give --write"), "{error}");
         }
+    }
+
+    #[test]
+    fn columns_come_change_and_go() {
+        let place = tempfile::tempdir().unwrap();
+        let path = empty_table(place.path());
+        run(async {
+            let session = session(&path, true);
+            tell(&session, "INSERT INTO t VALUES (1, 300, '7', 'x', [1]), (2, NULL, '8', 'y', [])")
+                .await
+                .unwrap();
+            let query = "SELECT * FROM t ORDER BY k";
+            for (statement, told, rows) in [
+                (
+                    "ALTER TABLE t ADD COLUMN w UInt64 DEFAULT k * 10 AFTER k, DROP COLUMN a",
+                    "table t altered, 2 rows in 1 part written anew",
+                    ["1|10|300|7|x", "2|20|NULL|8|y"],
+                ),
+                (
+                    "ALTER TABLE t ADD COLUMN z Enum8('p' = 1, 'q' = 2) DEFAULT 'q'",
+                    "table t altered",
+                    ["1|10|300|7|x|q", "2|20|NULL|8|y|q"],
+                ),
+                (
+                    "ALTER TABLE t MODIFY COLUMN v UInt8 DEFAULT 4, MODIFY COLUMN s Int32 FIRST",
+                    "table t altered, 2 rows in 1 part written anew",
+                    ["7|1|10|44|x|q", "8|2|20|4|y|q"],
+                ),
+                (
+                    "ALTER TABLE default.t RENAME COLUMN w TO u, COMMENT COLUMN u 'ten times'",
+                    "table t altered, 2 rows in 1 part written anew",
+                    ["7|1|10|44|x|q", "8|2|20|4|y|q"],
+                ),
+                (
+                    "/* wider */ ALTER TABLE t MODIFY COLUMN s Int64",
+                    "table t altered",
+                    ["7|1|10|44|x|q", "8|2|20|4|y|q"],
+                ),
+            ] {
+                assert_eq!(tell(&session, statement).await.unwrap(), told, "{statement}");
+                assert_eq!(text(&session, query).await, rows, "{statement}");
+            }
+            tell(&session, "ALTER TABLE t MODIFY COLUMN s String, ADD COLUMN c String DEFAULT 'm'")
+                .await
+                .unwrap();
+            tell(&session, "INSERT INTO t (k, s) VALUES (3, 'nine')").await.unwrap();
+            let before = text(&session, query).await;
+            for (statement, said) in [
+                ("ALTER TABLE t MODIFY COLUMN s Int64, DROP COLUMN c", "nine"),
+                ("ALTER TABLE t DROP COLUMN k", "ORDER BY"),
+                ("ALTER TABLE t MODIFY COLUMN k String", "key"),
+                ("ALTER TABLE t FREEZE", "FREEZE"),
+                ("ALTER TABLE nope DROP COLUMN k", "there is no table \"nope\""),
+                ("ALTER TABLE system.parts DROP COLUMN k", "default"),
+            ] {
+                let error = tell(&session, statement).await.unwrap_err();
+                let chain: Vec<String> =
+                    std::iter::successors(Some(&error as &dyn std::error::Error), |it| it.source())
+                        .map(ToString::to_string)
+                        .collect();
+                assert!(chain.join(": ").contains(said), "{statement}: {chain:?}");
+                assert_eq!(text(&session, query).await, before, "{statement}");
+            }
+        });
+        let reading = session(&path, false);
+        let error = run(tell(&reading, "ALTER TABLE t DROP COLUMN s")).unwrap_err();
+        assert!(error.to_string().contains("give --write"), "{error}");
+        let report = verify(&disk(), &path, &mut |_| {}).unwrap();
+        assert!(report.damage.is_empty(), "{report:?}");
+    }
+
+    #[test]
+    fn a_file_is_inserted_whole_or_not_at_all() {
+        let place = tempfile::tempdir().unwrap();
+        let path = empty_table(place.path());
+        let file = place.path().join("data");
+        let options = SessionOptions {
+            threads: 2,
+            write: true,
+            input: Some(file.clone()),
+            ..SessionOptions::default()
+        };
+        let session = Session::new(&options).unwrap();
+        session.register(Arc::new(Table::open(&path).unwrap())).unwrap();
+        run(async {
+            for (data, statement, told) in [
+                ("1,2,a,x,\"[1,2]\"\n2,\\N,b,y,[]\n", "INSERT INTO t FORMAT CSV", 2),
+                ("k,s\n3,c\n", "INSERT INTO t (k, s) FORMAT CSVWithNames", 1),
+                ("s\tk\nd\t4\n", "INSERT INTO t (k, s) FORMAT TSVWithNames", 1),
+                ("5\t7\te\tz\t[]\n", "INSERT INTO t FORMAT TabSeparated", 1),
+                ("{\"k\": 6, \"l\": \"w\"}\n", "INSERT INTO t (k, l) FORMAT JSONEachRow", 1),
+            ] {
+                std::fs::write(&file, data).unwrap();
+                let got = tell(&session, statement).await.unwrap();
+                assert!(got.starts_with(&format!("{told} row")), "{statement}: {got}");
+            }
+            let rows = text(&session, "SELECT * FROM t ORDER BY k").await;
+            assert_eq!(
+                rows,
+                [
+                    "1|2|a|x|[1, 2]",
+                    "2|NULL|b|y|[]",
+                    "3|NULL|c||[]",
+                    "4|NULL|d||[]",
+                    "5|7|e|z|[]",
+                    "6|NULL||w|[]"
+                ]
+            );
+            let lines: Vec<String> = (0..100_000).map(|row| format!("{row},{row}\n")).collect();
+            for bad in ["x,1\n", "1\n", "-1,1\n", "1,2,3\n"] {
+                let mut lines = lines.clone();
+                bad.clone_into(&mut lines[99_000]);
+                std::fs::write(&file, lines.concat()).unwrap();
+                let error = tell(&session, "INSERT INTO t (k, v) FORMAT CSV").await;
+                assert!(error.is_err(), "{bad}");
+                assert_eq!(text(&session, "SELECT * FROM t ORDER BY k").await, rows, "{bad}");
+            }
+            std::fs::write(&file, lines.concat()).unwrap();
+            tell(&session, "ALTER TABLE t MODIFY COLUMN v DEFAULT 5").await.unwrap();
+            let error = tell(&session, "INSERT INTO t (k, v) FORMAT CSV").await.unwrap_err();
+            assert!(error.to_string().contains("DEFAULT"), "{error}");
+        });
+        let report = verify(&disk(), &path, &mut |_| {}).unwrap();
+        assert!(report.damage.is_empty(), "{report:?}");
+    }
+
+    #[test]
+    fn parts_and_partitions_go() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("t");
+        let definition = TableDefinition::parse(
+            "CREATE TABLE t (k UInt32, s String, d Date) ENGINE = MergeTree \
+             PARTITION BY (s, toYYYYMM(d)) ORDER BY k",
+        );
+        let insert =
+            Insert::begin(&disk(), &path, &definition.unwrap(), InsertOptions::default()).unwrap();
+        insert.commit().unwrap();
+        run(async {
+            let session = session(&path, true);
+            let rows = "INSERT INTO t VALUES (1, 'a', '2024-01-02'), (2, 'it''s', '2024-01-02'), \
+                        (3, 'a\\\\', '2024-02-02'), (4, 'c', '2024-02-02'), (5, 'd', '2024-02-02')";
+            tell(&session, rows).await.unwrap();
+            let of = "FROM system.parts WHERE partition LIKE";
+            let names = format!("SELECT name {of} '%202401)' AND partition NOT LIKE '%it%'");
+            let names = text(&session, &names).await;
+            let id = text(&session, &format!("SELECT partition_id {of} '%c%'")).await.concat();
+            for (what, told, left) in [
+                ("PARTITION ('a', 202402)".to_owned(), "0 rows removed, 0 parts", "12345"),
+                ("PARTITION ('it\\'s', 202401)".to_owned(), "1 row removed, 1 part", "1345"),
+                ("PARTITION ('a\\\\', 202402)".to_owned(), "1 row removed, 1 part", "145"),
+                (format!("PARTITION ID '{id}'"), "1 row removed, 1 part", "15"),
+                (format!("PART '{}'", names[0]), "1 row removed, 1 part", "5"),
+                ("PARTITION ALL".to_owned(), "1 row removed, 1 part", ""),
+            ] {
+                let statement = format!("ALTER TABLE t DROP {what}");
+                assert_eq!(tell(&session, &statement).await.unwrap(), told, "{statement}");
+                let keys = text(&session, "SELECT k FROM t ORDER BY k").await.concat();
+                assert_eq!(keys, left, "{statement}");
+            }
+            for statement in [
+                "ALTER TABLE t DROP PART 'nope'".to_owned(),
+                "ALTER TABLE t DROP PARTITION 'a'".to_owned(),
+                "ALTER TABLE t DROP PARTITION ALL, DROP COLUMN k".to_owned(),
+                format!("ALTER TABLE t DROP PART '{}'", names[0]),
+            ] {
+                assert!(tell(&session, &statement).await.is_err(), "{statement}");
+            }
+        });
     }
 
     /// A change, as SQL and as what it does to a row.

@@ -294,6 +294,14 @@ pub enum TableError {
         /// The first entry that is below the one before it.
         entry: usize,
     },
+    /// Statistics that are kept of a part and cannot be used.
+    #[error("statistics {path:?}: {problem}; the rows are read instead")]
+    Statistics {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A scan that makes no sense.
     #[error("scan: {problem}")]
     Scan {
@@ -344,6 +352,7 @@ impl TableError {
             | Self::DefinitionDiffers { .. } => Kind::Conflict,
             Self::Sidecar { .. }
             | Self::IndexUnsorted { .. }
+            | Self::Statistics { .. }
             | Self::SidecarSyntax { .. }
             | Self::PartMissing { .. }
             | Self::PartDiffers { .. }

@@ -90,6 +90,11 @@ fn assigned(values: &ArrayRef, from: &DataType, to: &DataType) -> Result<ArrayRe
         return cast_with_options(values, &to.arrow(Strings::Binary), &strict)
             .map_err(|error| refuse(&error));
     }
+    if let (DataType::String, DataType::Enum8(_) | DataType::Enum16(_)) =
+        (from.unwrapped(), to.unwrapped())
+    {
+        return converted(values, from, to);
+    }
     let function = match (from.unwrapped(), to.unwrapped()) {
         (_, DataType::String) => "toString",
         (DataType::String, DataType::Date) => "toDate",
@@ -233,6 +238,7 @@ mod tests {
             ("String", Some("toString(n)"), "8"),
             ("String", Some("n"), "8"),
             ("Date", Some("'2024-02-29'"), "2024-02-29"),
+            ("Enum8('b' = 2, 'a' = 1)", Some("'b'"), "b"),
         ] {
             let got = filled(data_type, default).unwrap_or_else(|error| error);
             assert_eq!(got, expected, "{data_type} {default:?}");
@@ -240,7 +246,9 @@ mod tests {
         let map = Column { name: "c".to_owned(), data_type: "Map(String, UInt8)".parse().unwrap() };
         let (_, Fill::Constant(value)) = Fill::new(&map, None, &[]).unwrap() else { panic!() };
         assert_eq!((value.len(), value.as_map().value(0).len()), (1, 0));
-        for (data_type, default) in [("UInt8", "300"), ("String", "now()"), ("UInt8", "m + 1")] {
+        for (data_type, default) in
+            [("UInt8", "300"), ("String", "now()"), ("UInt8", "m + 1"), ("Enum8('a' = 1)", "'b'")]
+        {
             assert!(filled(data_type, Some(default)).is_err(), "{data_type} {default}");
         }
     }

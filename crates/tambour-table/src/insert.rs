@@ -1,14 +1,15 @@
 //! Inserting: sort, partition, spill, merge, commit.
 
 use super::intake::Intake;
-use super::locked::{Contents, LockedTable, contents, live_part};
+use super::locked::{Contents, LockedTable, contents};
 use super::merge::{Merge, estimate_row_bytes};
 use super::name::PartName;
 use super::open::open_part;
 use super::run::{Run, Segment};
 use super::shape::{Shape, Work};
-use super::sidecar::Sidecar;
+use super::sidecar::{LivePart, Sidecar};
 use super::spill::{PartitionRuns, Spiller};
+use super::statistics;
 use crate::TableError;
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
@@ -294,8 +295,10 @@ impl Insert {
         };
         self.next.next_block += 1;
         let directory = Some(segment.directory.clone());
+        let (storage, table) = (self.shape.storage.as_ref(), &self.shape.path);
+        statistics::keep(storage, table, &part, &segment.summary.statistics);
         let (hash, rows) = (part.content_hash(), part.rows());
-        self.next.parts.push(live_part(&name, directory, hash, rows));
+        self.next.parts.push(LivePart::new(&name, directory, hash, rows));
         Ok(())
     }
 }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advise;
+pub mod alter;
 mod canonical;
 pub mod catalog;
 mod chunk;
@@ -44,6 +45,7 @@ mod shape;
 mod sidecar;
 mod span;
 mod spill;
+pub mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;

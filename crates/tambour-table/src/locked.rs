@@ -4,7 +4,8 @@
 
 use super::name::PartName;
 use super::open;
-use super::sidecar::{LivePart, SIDECAR, Sidecar, TEMPORARY};
+use super::sidecar::{SIDECAR, Sidecar, TEMPORARY};
+use super::statistics;
 use crate::TableError;
 use crate::recover::{self, REMOVING};
 use crate::schema::TableDefinition;
@@ -54,6 +55,7 @@ pub(super) fn contents(storage: &dyn Storage, path: &Path) -> Result<Contents, T
     }
     for entry in entries {
         let is_ours = match entry.name.as_str() {
+            statistics::DIRECTORY if entry.is_directory => true,
             DETACHED if entry.is_directory => storage
                 .list(&path.join(DETACHED))
                 .map_err(TableError::file("list", path))?
@@ -327,6 +329,9 @@ impl LockedTable {
 
     /// Removes all temporary directories but those that live parts are in.
     fn sweep(&self) -> Result<(), TableError> {
+        let hashes = self.sidecar.iter().flat_map(|sidecar| &sidecar.parts);
+        let hashes = hashes.map(|part| part.hash.as_str()).collect();
+        statistics::sweep(self.storage.as_ref(), &self.path, &hashes);
         let aside = [commit::aside(SIDECAR), commit::aside(FORMAT_VERSION)];
         let parts = self.sidecar.iter().flat_map(|sidecar| &sidecar.parts);
         let live: HashSet<&str> = parts.filter_map(|part| part.directory.as_deref()).collect();
@@ -372,14 +377,4 @@ fn make(storage: &dyn Storage, path: &Path) -> Result<bool, TableError> {
     }
     synced?;
     Ok(true)
-}
-
-/// A part for the sidecar.
-pub(super) fn live_part(
-    name: &PartName,
-    directory: Option<String>,
-    hash: String,
-    rows: u64,
-) -> LivePart {
-    LivePart { name: name.to_string(), directory, hash, rows }
 }

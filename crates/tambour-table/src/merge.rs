@@ -2,13 +2,14 @@
 
 use super::conform::fit;
 use super::key::Key;
-use super::locked::{LockedTable, live_part};
+use super::locked::LockedTable;
 use super::name::PartName;
 use super::open::{open_live_part, open_part};
 use super::partition::{RangeColumns, Values};
 use super::run::{Run, RunReader, RunRequest, RunWriter};
 use super::shape::{Shape, Work};
 use super::sidecar::LivePart;
+use super::statistics;
 use super::tournament::{Sorted, Tournament};
 use crate::TableError;
 use crate::schema::TableDefinition;
@@ -241,8 +242,9 @@ fn merge_parts(
     let granularity = Some(definition.index_granularity());
     let part = open_part(storage, &path.join(&segment.directory), granularity)
         .map_err(TableError::part(path, &segment.directory))?;
+    statistics::keep(storage.as_ref(), path, &part, &segment.summary.statistics);
     let directory = Some(segment.directory.clone());
-    let live = live_part(&name, directory, part.content_hash(), part.rows());
+    let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
     Ok((Some(live), segment.summary.rows))
 }
 

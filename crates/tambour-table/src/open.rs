@@ -2,7 +2,6 @@
 
 use super::Table;
 use super::conform::fit;
-use super::locked::live_part;
 use super::name::PartName;
 use super::parallel::in_parallel;
 use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
@@ -206,7 +205,7 @@ pub(super) fn adopt(
     let statement = table.definition().map(TableDefinition::stored).unwrap_or_default();
     let mut sidecar = Sidecar::new(statement);
     for (name, part) in live.iter().zip(table.parts()) {
-        sidecar.parts.push(live_part(name, None, part.content_hash(), part.rows()));
+        sidecar.parts.push(LivePart::new(name, None, part.content_hash(), part.rows()));
     }
     // A server applies mutation N to all parts with lower block numbers: those of new rows must be higher.
     let parts = live.iter().chain(&covered);

@@ -1,11 +1,12 @@
 //! Other codecs for the parts of a table, one part after the other: each is committed as soon as it is done, so that what an
 //! interruption costs is one part, and the same call again goes on where it was.
 
-use super::locked::{LockedTable, live_part};
+use super::locked::LockedTable;
 use super::name::PartName;
 use super::open::{open_live_part, open_part};
 use super::shape::Work;
 use super::sidecar::{LivePart, Sidecar};
+use super::statistics;
 use crate::TableError;
 use crate::schema::TableDefinition;
 use std::path::Path;
@@ -138,7 +139,9 @@ fn replace_part(
     })?;
     let written = open_part(storage, &path.join(&directory), granularity)
         .map_err(TableError::part(path, &directory))?;
-    let live = live_part(&name, Some(directory), written.content_hash(), written.rows());
+    let written = Arc::new(written);
+    statistics::keep_again(storage.as_ref(), path, &part, &written)?;
+    let live = LivePart::new(&name, Some(directory), written.content_hash(), written.rows());
     next.parts[index] = live.clone();
     next.removed.push(old.name);
     next.next_block += 1;

@@ -2,17 +2,18 @@
 //!
 //! Parts stay immutable. A part that a change does not touch keeps its name and its files.
 
+use super::alter::Altered;
 use super::insert::InsertOptions;
 use super::key::Key;
-use super::locked::{LockedTable, live_part};
+use super::locked::LockedTable;
 use super::merge::{estimate_row_bytes, partition_values};
 use super::name::PartName;
 use super::open::open_part;
 use super::partition::RangeColumns;
 use super::run::{RunReader, RunRequest, RunWriter};
 use super::shape::{Shape, Work};
-use super::sidecar::Sidecar;
-use super::{Table, recompress};
+use super::sidecar::{LivePart, Sidecar};
+use super::{Table, recompress, statistics};
 use crate::TableError;
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
@@ -33,6 +34,8 @@ pub struct Rewrite {
     locked: Option<LockedTable>,
     table: Arc<Table>,
     definition: TableDefinition,
+    /// What the table becomes, if that is not what it is.
+    altered: Option<Altered>,
     options: InsertOptions,
     work: Arc<Work>,
     next: Sidecar,
@@ -71,7 +74,8 @@ impl Rewrite {
                 let work = Work::begin(storage.as_ref(), path, next.next_block);
                 let (table, summary) = (Arc::new(table), RewriteSummary::default());
                 let locked = Some(locked);
-                Ok(Self { locked, table, definition, options, work, next, summary })
+                let altered = None;
+                Ok(Self { locked, table, definition, altered, options, work, next, summary })
             }
             Err(error) => {
                 locked.discard();
@@ -88,6 +92,39 @@ impl Rewrite {
     /// Its definition.
     pub fn definition(&self) -> &TableDefinition {
         &self.definition
+    }
+
+    /// From here on parts are written with the columns of another definition, which the table has after the commit. An error if
+    /// it cannot be read so.
+    pub fn redefine(&mut self, altered: Altered) -> Result<(), TableError> {
+        // Finds keys and codecs that cannot be written.
+        let place = (self.table.storage(), self.table.path());
+        let (definition, threads) = (altered.definition(), self.options.threads);
+        Shape::new(place, definition, Dialect::New, threads, &self.work)?;
+        self.next.statement = definition.stored();
+        self.altered = Some(altered);
+        Ok(())
+    }
+
+    /// True if a part must be written anew for [`Rewrite::redefine`].
+    pub fn is_touched(&self, part: &str) -> Result<bool, TableError> {
+        match &self.altered {
+            Some(altered) => altered.is_touched(self.table.path(), part, &self.part(part)?),
+            None => Ok(false),
+        }
+    }
+
+    /// Rows of the old definition as rows of the new one; its recast columns are cast already.
+    pub fn adapt(&self, batch: RecordBatch) -> Result<RecordBatch, TableError> {
+        match &self.altered {
+            Some(altered) => altered.adapt(self.table.path(), &batch),
+            None => Ok(batch),
+        }
+    }
+
+    /// What parts are written as.
+    fn target(&self) -> &TableDefinition {
+        self.altered.as_ref().map_or(&self.definition, Altered::definition)
     }
 
     /// The rows of a part in their order, with all columns of the table, strings as bytes. Deleted rows are left out.
@@ -115,9 +152,10 @@ impl Rewrite {
         let (storage, path) = (self.table.storage(), self.table.path());
         let threads = self.options.threads;
         let place = (storage, path);
-        let shape = Arc::new(Shape::new(place, &self.definition, dialect, threads, &self.work)?);
-        let schema = Arc::new(arrow_schema(&self.definition.plain_columns(), Strings::Binary));
-        let ranges = Arc::new(RangeColumns::new(&self.definition, &schema)?);
+        let target = self.target();
+        let shape = Arc::new(Shape::new(place, target, dialect, threads, &self.work)?);
+        let schema = Arc::new(arrow_schema(&target.plain_columns(), Strings::Binary));
+        let ranges = Arc::new(RangeColumns::new(target, &schema)?);
         let name = self.name(part)?;
         let values = partition_values(path, &self.definition, &vec![old])?;
         Ok(PartDraft { old: name, writer: RunWriter::new(&shape, &ranges, values, None, false) })
@@ -136,8 +174,10 @@ impl Rewrite {
         let granularity = Some(self.definition.index_granularity());
         let part = open_part(self.table.storage(), &path.join(&segment.directory), granularity)
             .map_err(TableError::part(&path, &segment.directory))?;
+        let storage = self.table.storage().as_ref();
+        statistics::keep(storage, &path, &part, &segment.summary.statistics);
         let directory = Some(segment.directory.clone());
-        let live = live_part(&name, directory, part.content_hash(), part.rows());
+        let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
         self.summary.rows_after += live.rows;
         self.drop_part(&old.to_string())?;
         self.next.parts.push(live);
@@ -157,7 +197,7 @@ impl Rewrite {
     /// Makes the new parts visible and the old ones disappear, at once.
     pub fn commit(mut self) -> Result<RewriteSummary, TableError> {
         let Some(mut locked) = self.locked.take() else { return Err(TableError::Stopped) };
-        if self.summary.parts == 0 {
+        if self.summary.parts == 0 && self.altered.is_none() {
             return Ok(self.summary);
         }
         self.next.sort_parts();

@@ -152,8 +152,11 @@ impl OpenSegment {
         let directory = shape.directory();
         let (storage, durability) = Draft::over(&shape.storage);
         let path = shape.path.join(&directory);
-        let writer = PartWriter::create(&storage, &path, shape.spec(is_draft))
+        let mut writer = PartWriter::create(&storage, &path, shape.spec(is_draft))
             .map_err(|cause| shape.part_error(&directory, cause))?;
+        if !is_draft {
+            writer.gather_statistics();
+        }
         Ok(Self { directory, writer, durability, ranges: Ranges::default() })
     }
 }

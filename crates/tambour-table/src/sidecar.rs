@@ -38,6 +38,12 @@ pub(super) struct LivePart {
     pub rows: u64,
 }
 
+impl LivePart {
+    pub(super) fn new(name: &PartName, directory: Option<String>, hash: String, rows: u64) -> Self {
+        Self { name: name.to_string(), directory, hash, rows }
+    }
+}
+
 /// What a sidecar says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -177,7 +183,7 @@ fn is_temporary(name: &str) -> bool {
 }
 
 /// Bytes as lower-case hex digits.
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");

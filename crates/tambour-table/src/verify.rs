@@ -7,6 +7,7 @@ use super::open::{self, Found, load_sidecar, open_live_part, open_part};
 use super::partition::{RangeColumns, Ranges};
 use super::run::{RunReader, RunRequest};
 use super::sidecar::LivePart;
+use super::statistics::{self, PartStatistics};
 use crate::TableError;
 use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
@@ -49,6 +50,8 @@ pub struct TableVerification {
     pub rows: u64,
     /// All that is wrong; empty means good.
     pub damage: Vec<TableError>,
+    /// What is not as it should be, and changes no answer: statistics that cannot be used.
+    pub notes: Vec<TableError>,
 }
 
 /// A part to look at, and what is known of it beforehand.
@@ -117,6 +120,7 @@ impl TableVerification {
         self.bytes += other.bytes;
         self.rows += other.rows;
         self.damage.extend(other.damage);
+        self.notes.extend(other.notes);
     }
 }
 
@@ -184,6 +188,9 @@ fn look(
     let damage = verification.damage.into_iter();
     seen.damage.extend(damage.map(|damage| TableError::part(path, &name)(damage.error)));
     // Rows that cannot be read cannot be compared.
+    if seen.damage.is_empty() {
+        compare_statistics(storage, path, &part, &mut seen);
+    }
     if let Some(definition) = definition
         && seen.damage.is_empty()
         && let Err(error) =
@@ -192,6 +199,38 @@ fn look(
         seen.damage.push(error);
     }
     seen
+}
+
+/// Compares the statistics that are kept of a part with its rows.
+fn compare_statistics(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    part: &Arc<Part>,
+    seen: &mut TableVerification,
+) {
+    let known = match PartStatistics::open(storage.as_ref(), path, part) {
+        Ok(None) => return,
+        Ok(Some(opened)) => opened.columns(part),
+        Err(error) => Err(error),
+    };
+    let known = match known {
+        Ok(known) => known,
+        Err(error) => return seen.notes.push(error),
+    };
+    match statistics::of_rows(part) {
+        Ok(rows) => {
+            if let Some(wrong) = known.iter().find(|column| !rows.contains(column)) {
+                seen.damage.push(TableError::PartDiffers {
+                    table: path.to_owned(),
+                    part: part.name().to_owned(),
+                    field: "statistics",
+                    expected: format!("those of the rows of column `{}`", wrong.column.name),
+                    got: "others".to_owned(),
+                });
+            }
+        }
+        Err(error) => seen.damage.push(TableError::part(path, part.name())(error)),
+    }
 }
 
 /// What is checked against the definition, over the rows of one part.

@@ -263,7 +263,7 @@ pub(crate) struct SqlArguments {
     /// After each result, tell on standard error what was read, also when it is not a terminal
     #[arg(long, help_heading = "Output")]
     pub(crate) stats: bool,
-    /// Let INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE change the tables; without it they are only read
+    /// Let INSERT, UPDATE, DELETE, ALTER, TRUNCATE and OPTIMIZE change the tables; without it they are only read
     #[arg(long)]
     pub(crate) write: bool,
     /// A directory of tables, opened by their names; with --write, CREATE, DROP and RENAME TABLE work in it

@@ -12,12 +12,17 @@ use anyhow::Context;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tambour::codec::kernels;
 use tambour::record::{RecordStore, ViewOptions};
 use tambour::sql::{Session, SessionOptions};
 use tambour::storage;
 use tambour::table::{Table, server};
 use tambour_report::machine;
+use tokio::runtime::Runtime;
+
+/// How long what still computes after an error or Ctrl-C may take to put its files away.
+const ORDERLY_END: Duration = Duration::from_secs(1);
 
 /// Runs what was given, or the shell.
 pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<()> {
@@ -35,13 +40,34 @@ pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<(
     if scripts.is_empty() {
         return shell::run(&session, &runtime, style, &interrupt, console);
     }
-    for script in &scripts {
+    let work = Work { session: &session, runtime: &runtime, interrupt: &interrupt, style };
+    let ended = scripts.iter().try_for_each(|script| work.script(script, &arguments, console));
+    runtime.shutdown_timeout(ORDERLY_END);
+    ended
+}
+
+/// What a script is run with.
+struct Work<'a> {
+    session: &'a Session,
+    runtime: &'a Runtime,
+    interrupt: &'a Interrupt,
+    style: Style,
+}
+
+impl Work<'_> {
+    fn script(
+        &self,
+        script: &str,
+        arguments: &SqlArguments,
+        console: Console,
+    ) -> anyhow::Result<()> {
+        let Self { session, runtime, interrupt, style } = *self;
         for statement in statement::split(script) {
             let mut target = stdout::data();
             let statement = parameter::substituted(statement, &arguments.param)?;
             let statement = statement.as_ref();
             confirm::removal(statement, style)?;
-            let work = query::run(&session, statement, style, &mut target, &interrupt);
+            let work = query::run(session, statement, style, &mut target, interrupt);
             let outcome = runtime.block_on(work).map_err(|error| with_excerpt(error, statement))?;
             target.flush()?;
             outcome.notes.iter().for_each(|note| console.note(note));
@@ -49,8 +75,8 @@ pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<(
                 console.note(query::summary(&outcome, arguments.stats));
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 fn is_for_people(style: Style) -> bool {
@@ -168,6 +194,7 @@ fn session(
         binary_strings: arguments.strings == StringsName::Binary,
         write: arguments.write,
         database: arguments.database.clone(),
+        input: (!std::io::stdin().is_terminal()).then(|| PathBuf::from("-")),
         ..SessionOptions::default()
     };
     #[cfg(feature = "cluster")]

@@ -120,6 +120,9 @@ fn verify_table(path: &Path, console: Console) -> anyhow::Result<(Report, Durati
     });
     let mut progress = console.progress("verify", total);
     let seen = verify(&storage::disk(), path, &mut |seen| progress.update(seen.bytes, seen.rows))?;
+    for note in &seen.notes {
+        console.note(failure::chain(note).join(": "));
+    }
     let damage = seen.damage.into_iter().map(|error| Box::new(error) as Box<dyn Error>).collect();
     let report = Report {
         parts: seen.parts,

@@ -11,6 +11,7 @@ use progress::Progress;
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) use tambour_report::quantity;
 
 /// The user's terminal, or what stands in for it, and how much is said on it.
@@ -67,18 +68,24 @@ fn say(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// Reports an error: the chain of its causes in one line, outermost first.
+/// Whether errors are told as JSON: what the command asks for.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// From now on errors are told as one JSON object.
+pub(crate) fn errors_as_json() {
+    JSON.store(true, Ordering::Relaxed);
+}
+
+/// Reports an error: the chain of its causes in one line, outermost first, or one JSON object.
 pub(crate) fn report(error: &(dyn Error + 'static)) {
+    if JSON.load(Ordering::Relaxed) {
+        return say(failure::to_json(error));
+    }
     say(format_args!(
         "{} {}",
         "error:".style(Style::new().red().bold()),
         failure::chain(error).join(": ")
     ));
-}
-
-/// Reports an error as one JSON object.
-pub(crate) fn report_json(error: &(dyn Error + 'static)) {
-    say(failure::to_json(error));
 }
 
 /// Columns of the terminal that standard output is, if it is one.

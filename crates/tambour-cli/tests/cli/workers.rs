@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Seconds that an error may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// What no error takes unless something hangs. Ten seconds are promised; machines that run tests may be overloaded.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A worker that ends with the test.
 struct Worker {
@@ -115,7 +115,7 @@ fn workers_answer_as_one_process_and_are_counted() {
             assert!(there.stderr.contains("Read 2 of 2 parts"), "{}", there.stderr);
         }
     }
-    let mut command = sandbox.command(&["sql", "t", "EXPLAIN SELECT sum(id) FROM t"]);
+    let mut command = sandbox.command(&["sql", "t", "EXPLAIN SELECT sum(id % 10) FROM t"]);
     command.env("TAMBOUR_WORKERS", both(&workers[..2]));
     let plan = Sandbox::run_command(command).expect(0).stdout;
     assert!(plan.contains("Stage 1") && plan.contains("tasks=2"), "{plan}");

@@ -186,6 +186,11 @@ impl ColumnReader {
         self.by_granule
     }
 
+    /// From now on texts have their lengths and any bytes; the stream that is not read then, if there are such texts.
+    pub fn only_lengths(&mut self) -> Option<StreamName> {
+        self.root.only_lengths()
+    }
+
     /// To be called after a jump to another granule: what was kept holds no longer.
     pub fn seek(&mut self) {
         self.root.seek();

@@ -43,6 +43,10 @@ impl Decode for Reader {
     fn seek(&mut self) {
         self.values.seek();
     }
+
+    fn only_lengths(&mut self) -> Option<StreamName> {
+        self.values.only_lengths()
+    }
 }
 
 #[derive(Debug)]

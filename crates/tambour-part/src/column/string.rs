@@ -23,11 +23,13 @@ pub(super) struct Reader {
     name: StreamName,
     sizes: Option<StreamName>,
     strings: Strings,
+    /// Only lengths are asked for.
+    is_blank: bool,
 }
 
 impl Reader {
     pub(super) fn new(name: StreamName, sizes: Option<StreamName>, strings: Strings) -> Self {
-        Self { name, sizes, strings }
+        Self { name, sizes, strings, is_blank: false }
     }
 }
 
@@ -45,11 +47,20 @@ impl Decode for Reader {
                 None => views.read_inline(sources.stream(&self.name)?)?,
                 Some(sizes) => {
                     let sizes = read_values(sources.stream(sizes)?, total, 8)?;
+                    if self.is_blank {
+                        views.blank(sizes.typed_data())?;
+                        return views.finish(self.strings, nulls);
+                    }
                     views.read_sized(sources.stream(&self.name)?, sizes.typed_data())?;
                 }
             }
         }
         views.finish(self.strings, nulls)
+    }
+
+    fn only_lengths(&mut self) -> Option<StreamName> {
+        self.is_blank = self.sizes.is_some();
+        self.is_blank.then(|| self.name.clone())
     }
 
     fn default(&self) -> Result<ArrayRef, Fault> {
@@ -149,6 +160,16 @@ impl Views {
             {
                 self.straddling(source, size)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Strings of these lengths whose bytes are all zero: the longer ones share them.
+    fn blank(&mut self, sizes: &[u64]) -> Result<(), Fault> {
+        let most = length_of(sizes.iter().copied().max().unwrap_or_default())?;
+        self.found.extend(sizes.iter().map(|size| u128::from(*size)));
+        if most > INLINE_MAX {
+            self.buffers.push(Buffer::from_vec(vec![0_u8; most]));
         }
         Ok(())
     }

@@ -33,6 +33,10 @@ pub(super) trait Decode: Debug + Send + Sync {
     }
     /// Forgets what belongs to the granules before.
     fn seek(&mut self) {}
+    /// From now on only the lengths of texts are asked for, whatever their bytes; the stream that is not read then.
+    fn only_lengths(&mut self) -> Option<StreamName> {
+        None
+    }
 }
 
 /// What becomes of NULLs in an array.

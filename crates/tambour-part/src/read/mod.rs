@@ -141,6 +141,23 @@ impl PartReader {
         self
     }
 
+    /// Texts of these columns, by their places, have their lengths and any bytes: those are not read where they lie in a stream
+    /// of their own.
+    #[must_use]
+    pub fn with_lengths_of(mut self, places: &[usize]) -> Self {
+        if self.seeing.is_some() {
+            return self;
+        }
+        for place in places.iter().filter(|place| Some(**place) != self.mask) {
+            let Some(column) = self.columns.get_mut(*place) else { continue };
+            let Some(wide) = &mut column.wide else { continue };
+            if let Some(stream) = column.reader.only_lengths() {
+                wide.forget(&stream);
+            }
+        }
+        self
+    }
+
     /// The last granule that was read, also if reading it failed.
     pub fn granule(&self) -> Option<usize> {
         self.position.and_then(|end| end.checked_sub(1))

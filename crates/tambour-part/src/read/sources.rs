@@ -19,6 +19,16 @@ struct WideStream {
     fresh: bool,
 }
 
+impl WideStream {
+    /// Whether the next byte is the first of a granule, or none is left after the last one.
+    fn is_at(&self, granule: usize, is_end: bool) -> bool {
+        if is_end {
+            return self.reader.is_at_end();
+        }
+        self.marks.mark(granule, 0).is_some_and(|mark| self.reader.is_at(mark))
+    }
+}
+
 /// The streams of one column of a wide part.
 #[derive(Debug)]
 pub(super) struct WideSources {
@@ -52,6 +62,11 @@ impl WideSources {
         Ok(Self { streams, granule: 0, granules: part.granules().len() })
     }
 
+    /// Leaves a stream out of everything.
+    pub(super) fn forget(&mut self, name: &StreamName) {
+        self.streams.retain(|stream| stream.name != *name);
+    }
+
     /// Moves all streams to a granule; they will be read up to granule `end`.
     pub(super) fn jump(&mut self, granule: usize, end: usize) -> Result<(), PartError> {
         for stream in &mut self.streams {
@@ -76,14 +91,13 @@ impl WideSources {
     }
 
     /// Checks that reading went exactly up to the start of a granule, or to the end of the stream after the last one.
-    pub(super) fn leave(&self, granule: usize) -> Result<(), PartError> {
-        for stream in self.streams.iter().filter(|stream| !stream.is_dictionary) {
-            let there = if granule >= self.granules {
-                stream.reader.is_at_end()
-            } else {
-                stream.marks.mark(granule, 0).is_some_and(|mark| stream.reader.is_at(mark))
-            };
-            if !there {
+    pub(super) fn leave(&mut self, granule: usize) -> Result<(), PartError> {
+        let is_last = granule >= self.granules;
+        for stream in self.streams.iter_mut().filter(|stream| !stream.is_dictionary) {
+            if !stream.is_at(granule, is_last) {
+                stream.reader.settle()?;
+            }
+            if !stream.is_at(granule, is_last) {
                 let reason = format!("granule {} does not end where its marks say", granule - 1);
                 return Err(stream.reader.corrupt(&reason));
             }

@@ -164,6 +164,21 @@ impl StreamReader {
         end_form || self.position() == mark
     }
 
+    /// Makes a place at the end of a block that was not read, as [`StreamReader::seek`] leaves it, the start of the next one:
+    /// marks lead there when a granule has nothing in this stream.
+    pub(crate) fn settle(&mut self) -> Result<(), PartError> {
+        if self.skip == 0 || self.current.next != self.current.start {
+            return Ok(());
+        }
+        let header = self.next_header()?;
+        if let Some(header) = header.filter(|it| it.uncompressed_size as usize == self.skip) {
+            self.current.start += header.block_bytes() as u64;
+            self.current.next = self.current.start;
+            self.skip = 0;
+        }
+        Ok(())
+    }
+
     /// True if nothing is left.
     pub(crate) fn is_at_end(&self) -> bool {
         self.position() == Mark { block: self.file.len(), offset: 0 }

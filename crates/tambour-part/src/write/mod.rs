@@ -16,6 +16,7 @@ use crate::manifest::serialization::{SERIALIZATION_FILE, SIZED_STRINGS, SIZED_ST
 use crate::name::escape;
 use crate::part::file_hash;
 use crate::partition;
+use crate::statistics::{ColumnStatistics, Gatherer};
 use crate::stream::write::write_file;
 use crate::types::{Column, DataType};
 use crate::{PartError, Place};
@@ -138,6 +139,8 @@ pub struct PartSummary {
     pub bytes_on_disk: u64,
     /// Bytes of the columns before compression.
     pub uncompressed: u64,
+    /// Of the columns that have them, if they were asked for.
+    pub statistics: Vec<ColumnStatistics>,
 }
 
 /// The granule that is open.
@@ -155,6 +158,8 @@ pub struct PartWriter {
     path: PathBuf,
     spec: PartSpec,
     columns: Vec<ColumnEncoder>,
+    /// Beside each column; all empty unless they are asked for.
+    gatherers: Vec<Option<Gatherer>>,
     /// The columns of the spec.
     schema: Vec<Column>,
     strings: StringLayout,
@@ -186,6 +191,7 @@ impl PartWriter {
         // Made in any case, so that what cannot be written is refused at once.
         let columns = encoders(storage, path, &spec, strings)?;
         let schema = spec.columns.iter().map(|(column, _)| column.clone()).collect();
+        let gatherers = spec.columns.iter().map(|_| None).collect();
         let created = storage.create_directory(path);
         created.map_err(|cause| PartError::io(path, "create directory", cause))?;
         Ok(Self {
@@ -193,6 +199,7 @@ impl PartWriter {
             path: path.to_owned(),
             spec,
             columns,
+            gatherers,
             schema,
             strings,
             opening: (!candidates.is_empty()).then(|| Opening::new(candidates)),
@@ -203,6 +210,12 @@ impl PartWriter {
             last_key: Vec::new(),
             failed: false,
         })
+    }
+
+    /// Gathers statistics of the rows to come, for [`PartSummary::statistics`].
+    pub fn gather_statistics(&mut self) {
+        let columns = self.spec.columns.iter();
+        self.gatherers = columns.map(|(column, _)| Gatherer::new(column)).collect();
     }
 
     /// Appends rows, already sorted. `batch` has the columns of the spec in their order; `keys` the values of the primary
@@ -236,8 +249,16 @@ impl PartWriter {
         let pieces = self.cut(batch);
         self.write_keys(keys, &pieces, batch.num_rows() - 1)?;
         let threads = if batch.num_rows() < PARALLEL_ROWS_MIN { 1 } else { self.spec.threads };
-        let jobs = self.columns.iter_mut().zip(batch.columns());
-        in_parallel(threads, jobs, |(column, values)| column.write(values, &pieces))?;
+        let jobs = self.columns.iter_mut().zip(&mut self.gatherers).zip(batch.columns());
+        in_parallel(threads, jobs, |((column, gatherer), values)| {
+            if let Some(gatherer) = gatherer {
+                let add = |piece: &Piece| {
+                    gatherer.add(&values.slice(piece.start, piece.rows), piece.opens);
+                };
+                pieces.iter().for_each(add);
+            }
+            column.write(values, &pieces)
+        })?;
         self.rows += batch.num_rows() as u64;
         self.failed = false;
         Ok(())
@@ -378,7 +399,9 @@ impl PartWriter {
         let synced = storage.sync_directory(path);
         synced.map_err(|cause| PartError::io(path, "sync directory", cause))?;
         let granules = self.granules.len() as u64;
-        Ok(PartSummary { rows: self.rows, granules, bytes_on_disk, uncompressed })
+        let gathered = self.gatherers.into_iter().flatten();
+        let statistics = gathered.filter_map(Gatherer::finish).collect();
+        Ok(PartSummary { rows: self.rows, granules, bytes_on_disk, uncompressed, statistics })
     }
 
     /// Gives up: removes the directory.

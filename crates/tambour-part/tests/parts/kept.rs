@@ -3,7 +3,9 @@
 use super::support::{Writing, golden, memory, read_all};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt8Array, UInt32Array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt8Array, UInt32Array,
+};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use std::ops::Range;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 use tambour_part::Part;
 use tambour_part::part::{ReadRequest, RowFilter};
 use tambour_part::types::{Column, Strings};
-use tambour_part::write::{Dialect, Partition};
+use tambour_part::write::{Dialect, Partition, StringLayout};
 use tambour_storage::{Storage, disk};
 
 /// Of granules or rows, by their places.
@@ -150,4 +152,51 @@ fn a_filter_sees_living_rows_only() {
     assert_eq!(filter.0, (0..100).filter(|row| alive(*row)).collect::<Vec<u32>>());
     let expected = (0..100).filter(|row| alive(*row) && row % 2 == 0);
     assert_eq!(texts, expected.map(|row| row.to_string()).collect::<Vec<String>>());
+}
+
+/// Lengths and NULLs as ever, of texts of every layout; the bytes are read only where the lengths are among them.
+#[test]
+fn lengths_alone_are_those_of_the_texts() {
+    let column = |name: &str, data_type: &str| Column {
+        name: name.to_owned(),
+        data_type: data_type.parse().unwrap(),
+    };
+    let columns = [column("b", "UInt32"), column("s", "String"), column("n", "Nullable(String)")];
+    let text = |row: u32| "a text ".repeat((row * 7 % 5) as usize) + &row.to_string();
+    let texts = StringArray::from_iter_values((0..300).map(text));
+    let some: StringArray = (0..300).map(|row| (row % 4 > 0).then(|| text(row))).collect();
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("b", Arc::new(UInt32Array::from_iter_values(0..300)) as ArrayRef, false),
+        ("s", Arc::new(texts), false),
+        ("n", Arc::new(some), true),
+    ])
+    .unwrap();
+    for layout in [StringLayout::Inline, StringLayout::Sized, StringLayout::SizedInside] {
+        let (_memory, storage) = memory();
+        let mut writing = Writing::new(&columns, Dialect::New);
+        (writing.index_granularity, writing.strings, writing.codec) = (32, layout, "NONE");
+        let path = Path::new("t/all_1_1_0");
+        writing.write(&storage, path, &batch, &Partition::default()).unwrap();
+        let part = Arc::new(Part::open(&storage, path).unwrap());
+        for granules in [vec![0..4, 4..10], vec![1..3, 7..9]] {
+            let request = ReadRequest { granules, batch_rows: 64, ..request(&part) };
+            let mut whole = part.read(request.clone()).unwrap();
+            let mut few = part.read(request).unwrap().with_lengths_of(&[1, 2]);
+            for expected in whole.by_ref() {
+                let (expected, got) = (expected.unwrap(), few.next().unwrap().unwrap());
+                assert_eq!(expected.column(0), got.column(0));
+                for place in [1, 2] {
+                    let (expected, got) = (expected.column(place), got.column(place));
+                    assert_eq!(expected.nulls(), got.nulls());
+                    let lengths = |it: &ArrayRef| -> Vec<_> {
+                        it.as_binary_view().iter().map(|text| text.map(<[u8]>::len)).collect()
+                    };
+                    assert_eq!(lengths(expected), lengths(got), "{layout:?}");
+                }
+            }
+            assert!(few.next().is_none());
+            let is_less = few.bytes_read() < whole.bytes_read();
+            assert_eq!(is_less, layout != StringLayout::Inline, "{layout:?}");
+        }
+    }
 }

@@ -119,6 +119,8 @@ impl TambourScanExec {
         let read = Self::read_schema(&scan, &table)?;
         let schema = Arc::new(read.project(&output)?);
         Ok(Self {
+            note: None,
+            lengths: std::collections::BTreeSet::new(),
             properties: properties(&table, &scan, &schema),
             all: Arc::new(Statistics::new_unknown(&read)),
             filters: Filters { fixed: filters, moving: Vec::new() },

@@ -3,11 +3,10 @@
 //! that may be NULL stay NULL, there as here.
 
 use super::aggregate::Summand;
-use super::keep::Typed;
 use super::literal::bare_type;
-use super::otherwise::Otherwise;
+use super::otherwise;
+use super::typed::Typed;
 use super::{average, default};
-use crate::dialect::Switches;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, JoinType, ScalarValue, exec_err, plan_err};
@@ -19,6 +18,8 @@ use datafusion::logical_expr::{
     ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility, when,
 };
 use std::sync::Arc;
+use tambour_dialect::Switches;
+use tambour_dialect::marks::Otherwise;
 
 /// The pass over a planned query.
 pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPlan> {
@@ -103,7 +104,7 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
         _ => return Ok(None),
     };
     let Some(first) = arguments.first() else { return Ok(None) };
-    let otherwise = Otherwise::of(first);
+    let otherwise = otherwise::of(first);
     if otherwise == Some(Otherwise::Null) || otherwise.is_none() && !is_asked {
         return Ok(None);
     }

@@ -11,6 +11,12 @@ pub(super) struct Integer {
     is_signed: bool,
 }
 
+impl Integer {
+    pub(super) fn is_signed(self) -> bool {
+        self.is_signed
+    }
+}
+
 /// The integer type of a field, if it has one.
 pub(super) fn integer(field: &Field) -> Option<Integer> {
     let (bits, is_signed) = match field.data_type() {

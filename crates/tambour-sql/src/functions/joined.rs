@@ -1,4 +1,4 @@
-//! Joins that take one row of many: ANY and ASOF. [`crate::dialect`] leaves a mark in the condition of such a join; here the
+//! Joins that take one row of many: ANY and ASOF. [`tambour_dialect`] leaves a mark in the condition of such a join; here the
 //! join becomes one that the engine has.
 //!
 //! ANY: one row of each key is left of the side that must not repeat. ASOF: rows of the left side are numbered, joined with all
@@ -17,38 +17,7 @@ use datafusion::logical_expr::{
     Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, SortExpr, Volatility, lit,
 };
 use std::collections::HashSet;
-
-/// Which of the matching rows a join takes, if not all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Strictness {
-    /// Any one.
-    Any,
-    /// The nearest in an order.
-    Asof,
-}
-
-impl Strictness {
-    const ALL: [Self; 2] = [Self::Any, Self::Asof];
-
-    /// The name of the mark; nobody types it.
-    pub(crate) fn mark(self) -> &'static str {
-        match self {
-            Self::Any => "\u{1f}any join",
-            Self::Asof => "\u{1f}asof join",
-        }
-    }
-    /// What has a name.
-    pub(crate) fn of_mark(mark: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|strictness| strictness.mark() == mark)
-    }
-    /// The word in front of JOIN.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::Any => "ANY",
-            Self::Asof => "ASOF",
-        }
-    }
-}
+use tambour_dialect::marks::Strictness;
 
 /// The marks as functions, which are never called.
 pub(super) fn marks() -> impl Iterator<Item = ScalarUDF> {

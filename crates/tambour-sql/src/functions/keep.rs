@@ -8,11 +8,11 @@
 use super::aggregate::{Summand, added};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
-use super::otherwise::Otherwise;
+use super::typed::{Typed, needs_name};
 use super::{alike, comparison, default, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, ScalarValue, exec_err, plan_err};
+use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
     AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionParams,
@@ -20,16 +20,17 @@ use datafusion::logical_expr::expr::{
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Case, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator,
-    Projection, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, SortExpr,
-    Volatility, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
+    Between, BinaryExpr, Case, Expr, ExprSchemable, LogicalPlan, Operator, Projection, SortExpr,
+    WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 use std::sync::Arc;
+use tambour_dialect::marks::Otherwise;
 use tambour_part::types::DataType;
 
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(alike::check_sets)?.data;
+    let plan = plan.transform_up_with_subqueries(super::marked::sets)?.data;
     let plan = plan.transform_up_with_subqueries(super::using::merged)?.data;
     let plan = plan.transform_up_with_subqueries(super::zeros::joined)?.data;
     let plan = plan.transform_up_with_subqueries(super::joined::one_of_many)?.data;
@@ -284,7 +285,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::yes(Expr::ScalarFunction(call)))
         }
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
-        Expr::ScalarFunction(mut call) if Otherwise::is_mark(call.name()) => {
+        Expr::ScalarFunction(mut call) if Otherwise::of_mark(call.name()).is_some() => {
             let Some(inner) = call.args.pop() else { return plan_err!("it takes an argument") };
             Ok(Transformed::yes(inner))
         }
@@ -530,27 +531,6 @@ fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool
     Ok(true)
 }
 
-/// True if Arrow's own type of these values tells another ClickHouse type, which would be shown differently.
-pub(super) fn needs_name(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Uuid
-        | DataType::Ipv4
-        | DataType::Ipv6
-        | DataType::Int128
-        | DataType::UInt128
-        | DataType::Int256
-        | DataType::UInt256
-        | DataType::Enum8(_)
-        | DataType::Enum16(_) => true,
-        DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
-            needs_name(inner)
-        }
-        DataType::Map(key, value) => needs_name(key) || needs_name(value),
-        DataType::Tuple(elements) => elements.iter().any(|(_, element)| needs_name(element)),
-        _ => false,
-    }
-}
-
 fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
     let field: FieldRef = expr.to_field(schema).ok()?.1;
     bare_type(&field)
@@ -612,64 +592,5 @@ fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
             type_of(call.args.first()?, schema)
         }
         _ => None,
-    }
-}
-
-/// Its argument, with a ClickHouse type.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Typed {
-    data_type: String,
-    signature: Signature,
-}
-
-impl Typed {
-    /// An expression with this type, or a Nullable of it.
-    pub(super) fn call(expr: Expr, data_type: &DataType) -> Expr {
-        ScalarUDF::new_from_impl(Self::new(data_type.to_string())).call(vec![expr])
-    }
-    pub(super) fn new(data_type: String) -> Self {
-        Self { data_type, signature: Signature::any(1, Volatility::Immutable) }
-    }
-    pub(super) fn data_type(&self) -> &str {
-        &self.data_type
-    }
-}
-
-impl ScalarUDFImpl for Typed {
-    fn name(&self) -> &'static str {
-        "typed"
-    }
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-    fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
-        if let [only] = arguments {
-            Ok(only.clone())
-        } else {
-            datafusion::common::plan_err!("it takes an argument")
-        }
-    }
-    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
-        let [only] = args.arg_fields else {
-            return datafusion::common::plan_err!("it takes an argument");
-        };
-        let field = Field::new(self.name(), only.data_type().clone(), only.is_nullable());
-        Ok(match self.data_type.parse::<DataType>() {
-            Ok(data_type) => Arc::new(named(&data_type).add_to_field(field)),
-            Err(_) => Arc::new(field),
-        })
-    }
-    /// Columns are called what was written.
-    fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
-        let names: Vec<String> =
-            arguments.iter().map(|argument| argument.schema_name().to_string()).collect();
-        Ok(names.join(","))
-    }
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if let [only] = args.args.as_slice() {
-            Ok(only.clone())
-        } else {
-            exec_err!("it takes an argument")
-        }
     }
 }

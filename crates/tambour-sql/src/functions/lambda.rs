@@ -1,5 +1,5 @@
 //! Lambdas: `arrayMap` and `arrayFold`. All other functions with lambdas are functions of what `arrayMap` gives
-//! ([`crate::dialect`] writes them so), which need no lambda themselves.
+//! ([`tambour_dialect`] writes them so), which need no lambda themselves.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;

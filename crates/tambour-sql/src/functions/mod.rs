@@ -3,7 +3,7 @@
 //! Functions of values are those of [`tambour_function`], wrapped ([`scalar`]); so a key expression and a
 //! query never disagree. Only what keys cannot use is made here: [`readable`] texts, the exact [`quantile`]s,
 //! [`operators`] with ClickHouse's result types, and types that are kept through DataFusion's functions ([`keep`]).
-//! Aggregates that DataFusion has under another name are renamed by [`crate::dialect`]. The list with all differences is
+//! Aggregates that DataFusion has under another name are renamed by [`tambour_dialect`]. The list with all differences is
 //! `docs/functions.md`.
 
 mod absent;
@@ -19,6 +19,7 @@ pub(crate) mod joined;
 mod keep;
 mod lambda;
 mod literal;
+mod marked;
 mod operators;
 mod order;
 pub(crate) mod otherwise;
@@ -28,14 +29,13 @@ mod scalar;
 mod shown;
 pub(crate) mod travel;
 mod tuple;
+mod typed;
 mod using;
 mod zeros;
 
 pub(crate) use absent::present;
 pub(crate) use default::scalar as default_of;
-pub(crate) use joined::Strictness;
 pub(crate) use keep::keep_types;
-pub(crate) use otherwise::Otherwise;
 
 use crate::SqlError;
 use datafusion::execution::SessionStateBuilder;
@@ -84,25 +84,12 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// The name under which a function of ours is registered, if `written` is a name of it: exact, or in any case where
-/// ClickHouse takes any.
-pub(crate) fn canonical(written: &str) -> Option<&'static str> {
-    function::find_in_queries(written)
-        .map(function::Function::name)
-        .or_else(|| readable::canonical(written))
-}
-
-/// True for a function whose result is 0 or 1 and means no or yes.
-pub(crate) fn is_predicate(name: &str) -> bool {
-    function::find_in_queries(name).is_some_and(function::Function::is_predicate)
-}
-
 /// Names of all functions that ClickHouse has and this crate adds or renames, for completion.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> =
         function::all_in_queries().map(function::Function::name).collect();
     names.extend(readable::all().iter().map(readable::Readable::canonical_name));
-    names.extend(crate::dialect::renamed());
+    names.extend(tambour_dialect::renamed());
     names.sort_unstable();
     names.dedup();
     names

@@ -3,8 +3,8 @@
 //! [`comparison`] has its own room. DataFusion alone would let `UInt8 - UInt8` wrap around and cut `5 / 2` to 2.
 
 use super::integer::{integer, of_operand, wide};
-use super::keep::Typed;
 use super::literal::{bare_type, field_of, ticks_per_second};
+use super::typed::Typed;
 use super::{aggregate, comparison, elementwise, scalar, using};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
@@ -187,10 +187,28 @@ fn remainder(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<Option<Expr
         if is_decimal(left)? || is_decimal(right)? {
             return Ok(scalar::call("modulo", vec![left.clone(), right.clone()]));
         }
-        return Ok(None);
+        return long_remainder(left, right, schema);
     }
     let side = |side: &Expr| cast(side.clone(), ArrowType::Float64);
     Ok(scalar::call("modulo", vec![side(left), side(right)]))
+}
+
+/// The remainder of integers of which one is a UInt64: the engine would make decimals of them where the other has a sign, and
+/// takes literals for such.
+fn long_remainder(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let types = [field_of(left, schema)?, field_of(right, schema)?];
+    let [left_integer, right_integer] = [of_operand(left, &types[0]), of_operand(right, &types[1])];
+    let (Some(left_integer), Some(right_integer)) = (left_integer, right_integer) else {
+        return Ok(None);
+    };
+    if types.iter().all(|it| *it.data_type() != ArrowType::UInt64) {
+        return Ok(None);
+    }
+    if left_integer.is_signed() || right_integer.is_signed() {
+        return Ok(scalar::call("modulo", vec![left.clone(), right.clone()]));
+    }
+    let side = |side: &Expr| cast(side.clone(), ArrowType::UInt64);
+    Ok(Some(binary(side(left), Operator::Modulo, side(right))))
 }
 
 /// Sums and differences of dates and instants: numbers are days and seconds.

@@ -10,38 +10,15 @@ use datafusion::logical_expr::{
     Volatility,
 };
 use std::sync::Arc;
+use tambour_dialect::marks::Otherwise;
 
-/// The result for no rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Otherwise {
-    /// NULL.
-    Null,
-    /// The default of the result's type.
-    Default,
-}
-
-impl Otherwise {
-    const ALL: [Self; 2] = [Self::Null, Self::Default];
-
-    /// The name of the mark; nobody types it.
-    pub(crate) fn mark(self) -> &'static str {
-        match self {
-            Self::Null => "\u{1f}or null",
-            Self::Default => "\u{1f}or default",
-        }
+/// What the argument of an aggregate is marked with.
+pub(super) fn of(argument: &Expr) -> Option<Otherwise> {
+    let Expr::ScalarFunction(call) = argument else { return None };
+    if call.name() == Summand::NAME {
+        return call.args.first().and_then(of);
     }
-    /// What the argument of an aggregate is marked with.
-    pub(super) fn of(argument: &Expr) -> Option<Self> {
-        let Expr::ScalarFunction(call) = argument else { return None };
-        if call.name() == Summand::NAME {
-            return call.args.first().and_then(Self::of);
-        }
-        Self::ALL.into_iter().find(|it| it.mark() == call.name())
-    }
-    /// True for the name of a mark.
-    pub(super) fn is_mark(name: &str) -> bool {
-        Self::ALL.iter().any(|it| it.mark() == name)
-    }
+    Otherwise::of_mark(call.name())
 }
 
 /// The marks as functions.

@@ -1,6 +1,6 @@
 //! `quantileExact`: the value at a position of the sorted values, of their own type, without interpolation.
 //!
-//! Called as `quantileExact(x, level)` after [`crate::dialect`] has moved the parameter into the list of arguments. (Plain
+//! Called as `quantileExact(x, level)` after [`tambour_dialect`] has moved the parameter into the list of arguments. (Plain
 //! `quantile` interpolates and is DataFusion's `percentile_cont`.)
 
 use arrow::array::{Array, ArrayRef, ListArray, UInt64Array, cast::AsArray};

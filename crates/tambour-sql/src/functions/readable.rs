@@ -10,6 +10,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
+use tambour_dialect::names;
 use tambour_function::value::readable::{DECIMAL_SIZES, QUANTITIES, SIZES, readable};
 
 /// One of the functions.
@@ -22,16 +23,17 @@ pub(super) struct Readable {
     signature: Signature,
 }
 
-const ALL: [(&str, u16, &[&str], &[&str]); 3] = [
-    ("formatReadableSize", 1024, &SIZES, &["format_bytes"]),
-    ("formatReadableDecimalSize", 1000, &DECIMAL_SIZES, &[]),
-    ("formatReadableQuantity", 1000, &QUANTITIES, &[]),
+const ALL: [(&str, u16, &[&str]); 3] = [
+    ("formatReadableSize", 1024, &SIZES),
+    ("formatReadableDecimalSize", 1000, &DECIMAL_SIZES),
+    ("formatReadableQuantity", 1000, &QUANTITIES),
 ];
 
 /// All of them.
 pub(super) fn all() -> Vec<Readable> {
     ALL.iter()
-        .map(|(name, step, units, aliases)| {
+        .map(|(name, step, units)| {
+            let aliases = names::aliases_of_readable(name);
             let lower = std::iter::once(name.to_ascii_lowercase());
             Readable {
                 name,
@@ -42,14 +44,6 @@ pub(super) fn all() -> Vec<Readable> {
             }
         })
         .collect()
-}
-
-/// The name of the function that is called like this.
-pub(super) fn canonical(written: &str) -> Option<&'static str> {
-    let is_it = |aliases: &[&str]| aliases.iter().any(|alias| alias.eq_ignore_ascii_case(written));
-    ALL.iter()
-        .find(|(name, .., aliases)| *name == written || is_it(aliases))
-        .map(|(name, ..)| *name)
 }
 
 impl Readable {

@@ -1,8 +1,8 @@
 //! Types that would be lost or differ though the values are right: those of the items that an Unnest makes rows of, and those
 //! of decimals that `toTypeName` is asked about.
 
-use super::keep::{Typed, needs_name};
 use super::literal::field_of;
+use super::typed::{Typed, needs_name};
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{Column, DFSchema};
 use datafusion::error::{DataFusionError, Result};

@@ -1,8 +1,8 @@
 //! Functions that are made while a query is planned and that no session has by name: what they are, as a text.
 
 use super::comparison::Ieee;
-use super::keep::Typed;
 use super::order::{Order, Ordered};
+use super::typed::Typed;
 use datafusion::logical_expr::{Operator, ScalarUDF};
 use serde::{Deserialize, Serialize};
 

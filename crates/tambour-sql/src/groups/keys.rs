@@ -1,7 +1,7 @@
-//! Group keys found by position: values of a narrow range, and codes of dictionaries.
+//! Group keys found by position: values of a narrow range, codes of dictionaries, and texts of which there are not too many.
 //!
 //! A value of a key is a small number, its *code*, in the order of first sight; several keys make a group by a table of
-//! (group so far, code of the next key). Nothing is hashed per row. Keys that turn out wide are refused before a row of theirs
+//! (group so far, code of the next key). Nothing but a text is hashed per row. Keys that turn out wide are refused before a row of theirs
 //! has changed anything but tables.
 
 #![expect(
@@ -9,6 +9,7 @@
     reason = "codes, groups and places are at most 2^20, and values keep all 64 bits"
 )]
 
+use super::views::Views;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, DictionaryArray, PrimitiveArray, UInt32Array,
     make_array,
@@ -24,7 +25,7 @@ use std::collections::HashMap;
 /// Entries of a table up to which keys are narrow.
 const TABLE_MAX: usize = 1 << 20;
 /// No group, no code.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// The integer type that values of a key have, if they can be found by position.
 fn integer_of(data_type: &DataType) -> Option<DataType> {
@@ -42,6 +43,7 @@ pub(super) fn is_codable(data_type: &DataType) -> bool {
             **values,
             DataType::Utf8 | DataType::Utf8View | DataType::Binary | DataType::BinaryView
         ),
+        DataType::Utf8View | DataType::BinaryView => true,
         other => integer_of(other).is_some(),
     }
 }
@@ -62,12 +64,15 @@ struct Codes {
     /// The code of NULL.
     null: u32,
     count: u32,
+    /// A value is not UTF-8, though it should be.
+    is_damaged: bool,
 }
 
 #[derive(Debug)]
 enum Kind {
     Integers { base: i64, table: Vec<u32>, values: Vec<i64> },
     Texts(Box<Texts>),
+    Views(Box<Views>),
 }
 
 /// Values of dictionaries.
@@ -92,9 +97,10 @@ impl Codes {
     fn new(data_type: &DataType) -> Self {
         let kind = match data_type {
             DataType::Dictionary(..) => Kind::Texts(Box::default()),
+            DataType::Utf8View | DataType::BinaryView => Kind::Views(Box::default()),
             _ => Kind::Integers { base: 0, table: Vec::new(), values: Vec::new() },
         };
-        Self { data_type: data_type.clone(), kind, null: NONE, count: 0 }
+        Self { data_type: data_type.clone(), kind, null: NONE, count: 0, is_damaged: false }
     }
 
     fn null_code(&mut self) -> u32 {
@@ -104,14 +110,18 @@ impl Codes {
             match &mut self.kind {
                 Kind::Integers { values, .. } => values.push(0),
                 Kind::Texts(texts) => texts.values.push(Vec::new()),
+                Kind::Views(views) => views.reserve(),
             }
         }
         self.null
     }
 
-    /// The codes of some values; `false` if they are wide.
+    /// The codes of some values; `false` if they are wide or damaged.
     fn of(&mut self, values: &ArrayRef, codes: &mut Vec<u32>) -> Result<bool> {
         codes.clear();
+        if matches!(self.kind, Kind::Views(_)) {
+            return Ok(self.of_views(values, codes));
+        }
         if matches!(self.kind, Kind::Texts(_)) {
             return self.of_dictionary(values, codes);
         }
@@ -129,6 +139,15 @@ impl Codes {
             DataType::UInt32 => Ok(self.of_integers::<UInt32Type>(values.as_primitive(), codes)),
             _ => Ok(self.of_integers::<UInt64Type>(values.as_primitive(), codes)),
         }
+    }
+
+    fn of_views(&mut self, values: &ArrayRef, codes: &mut Vec<u32>) -> bool {
+        let null = if values.null_count() > 0 { self.null_code() } else { NONE };
+        let Kind::Views(views) = &mut self.kind else { return false };
+        let are_found = views.codes(values, &self.data_type, null, codes);
+        self.count = views.len() as u32;
+        self.is_damaged = views.is_damaged();
+        are_found
     }
 
     fn of_integers<T: ArrowPrimitiveType>(
@@ -217,6 +236,8 @@ impl Codes {
         let has_nulls = array.keys().null_count() > 0 || array.values().null_count() > 0;
         let null =
             if has_nulls && array.logical_null_count() > 0 { self.null_code() } else { NONE };
+        let is_text = matches!(&self.data_type, DataType::Dictionary(_, values)
+            if matches!(**values, DataType::Utf8 | DataType::Utf8View));
         let Kind::Texts(texts) = &mut self.kind else { return Ok(false) };
         let is_last = texts
             .last
@@ -241,6 +262,10 @@ impl Codes {
             if *code == NONE {
                 // Only entries that a row has become groups.
                 let text = texts.value(place);
+                if is_text && std::str::from_utf8(text).is_err() {
+                    self.is_damaged = true;
+                    return Ok(false);
+                }
                 *code = known.get(text).copied().unwrap_or(self.count);
                 if *code == self.count {
                     known.insert(text.to_vec(), self.count);
@@ -264,6 +289,10 @@ impl Codes {
                 };
                 let array = integers(&integer, values);
                 retyped(&take(&array, &codes, None)?, &self.data_type)
+            }
+            Kind::Views(views) => {
+                let bytes = arrow::array::BinaryArray::from_vec(views.texts());
+                Ok(cast(&take(&bytes, &codes, None)?, &self.data_type)?)
             }
             Kind::Texts(texts) => {
                 let DataType::Dictionary(key, value) = &self.data_type else {
@@ -363,7 +392,11 @@ impl Keys {
             None => self.codes.first().map_or(0, |it| it.count as usize),
         }
     }
-    /// The groups of some rows; `None` if the keys are wide. No row of a refused batch is in a group, though groups without
+    /// True if what was refused has a text that is not UTF-8.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.codes.iter().any(|it| it.is_damaged)
+    }
+    /// The groups of some rows; `None` if the keys are wide or damaged. No row of a refused batch is in a group, though groups without
     /// rows may have come: see [`Self::len`] before the call.
     pub(super) fn groups(&mut self, keys: &[ArrayRef]) -> Result<Option<Vec<usize>>> {
         let mut groups = Vec::new();
@@ -414,6 +447,7 @@ impl Keys {
         let codes = self.codes.iter().map(|it| match &it.kind {
             Kind::Integers { table, values, .. } => table.len() * 4 + values.len() * 8,
             Kind::Texts(texts) => texts.values.iter().map(|it| 2 * it.len() + 96).sum(),
+            Kind::Views(views) => views.size(),
         });
         let pairs = self.pairs.iter().map(|it| it.table.len() * 4 + it.groups.len() * 8);
         codes.chain(pairs).sum()

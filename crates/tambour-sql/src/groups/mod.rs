@@ -1,17 +1,20 @@
 //! Partial aggregates whose groups are found by position instead of by hashing.
 //!
-//! A rule replaces the first stage of an aggregate, where all of its keys may be narrow or dictionaries, by [`GroupsExec`]. It
+//! A rule replaces the first stage of an aggregate, where all of its keys may be narrow, dictionaries or texts, by [`GroupsExec`]. It
 //! drives the engine's own accumulators, so that overflows, NULLs and states are the engine's; only the way from a row to its
 //! group is ours ([`keys`]). When keys turn out wide, the groups so far are handed out as any partial aggregate may, and the
 //! engine's own operator takes the rest.
 
 mod keys;
 mod stream;
+mod views;
 
+use crate::answers::AnswersFromStatistics;
 use crate::scan_options::ScanOptions;
+use crate::texts::lengths::LengthsOfTexts;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
@@ -20,6 +23,8 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
     InputOrderMode, Partitioning, PhysicalExpr, PlanProperties, ReplaceChildrenOptions,
@@ -31,7 +36,10 @@ use std::sync::Arc;
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
-    rules.insert(place.unwrap_or(rules.len()), Arc::new(GroupsByPosition));
+    let place = place.unwrap_or(rules.len());
+    rules.insert(place, Arc::new(LengthsOfTexts));
+    rules.insert(place, Arc::new(GroupsByPosition));
+    rules.insert(place, Arc::new(AnswersFromStatistics));
     rules
 }
 
@@ -48,11 +56,7 @@ impl PhysicalOptimizerRule for GroupsByPosition {
         if !ScanOptions::of(config).scan_groups {
             return Ok(plan);
         }
-        plan.transform_up(|node| {
-            let found = node.downcast_ref::<AggregateExec>().map(replaced).transpose()?.flatten();
-            Ok(found.map_or_else(|| Transformed::no(node), Transformed::yes))
-        })
-        .data()
+        replaced_below(plan, false)
     }
     fn name(&self) -> &'static str {
         "groups_by_position"
@@ -62,14 +66,38 @@ impl PhysicalOptimizerRule for GroupsByPosition {
     }
 }
 
+/// A plan with groups by position wherever they can be; `is_free` if nobody above relies on the order of its rows.
+fn replaced_below(plan: Arc<dyn ExecutionPlan>, is_free: bool) -> Result<Arc<dyn ExecutionPlan>> {
+    let is_free_below = match plan.downcast_ref::<AggregateExec>() {
+        Some(aggregate) => {
+            let mut calls = aggregate.aggr_expr().iter();
+            aggregate.group_expr().is_empty() && calls.all(|it| it.order_bys().is_empty())
+        }
+        None if plan.downcast_ref::<SortExec>().is_some() => true,
+        None => is_free && plan.downcast_ref::<ProjectionExec>().is_some(),
+    };
+    let children = plan.children();
+    let below = children.iter().map(|it| replaced_below(Arc::clone(it), is_free_below));
+    let below = below.collect::<Result<Vec<_>>>()?;
+    let is_same = children.iter().zip(&below).all(|(old, new)| Arc::ptr_eq(old, new));
+    drop(children);
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    let plan = if is_same { plan } else { plan.replace_children(below, options)? };
+    let Some(aggregate) = plan.downcast_ref::<AggregateExec>() else { return Ok(plan) };
+    Ok(replaced(aggregate, is_free)?.unwrap_or(plan))
+}
+
 /// The aggregate with groups by position, if it can have them.
-fn replaced(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+fn replaced(aggregate: &AggregateExec, is_free: bool) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    // Groups of sorted rows come out in their order, which those above may rely on.
+    let is_whole = *aggregate.mode() == AggregateMode::Single;
+    let is_linear = *aggregate.input_order_mode() == InputOrderMode::Linear;
     let group = aggregate.group_expr();
     let is_plain = group.is_single()
         && !group.is_empty()
         && !group.has_grouping_set()
         && aggregate.limit_options().is_none()
-        && *aggregate.input_order_mode() == InputOrderMode::Linear
+        && (is_linear || (is_free && is_whole))
         && aggregate.aggr_expr().iter().all(|it| {
             it.groups_accumulator_supported() && it.order_bys().is_empty() && !it.is_distinct()
         });

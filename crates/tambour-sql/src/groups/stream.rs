@@ -2,12 +2,17 @@
 
 use super::keys::Keys;
 use super::over;
+use crate::exec::TambourScanExec;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::Result;
+use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, aggregate_expressions};
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder,
@@ -16,7 +21,9 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use futures::stream::{self, StreamExt};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use tambour_part::{PartError, Place};
 
 /// Metric: partitions whose keys turned out wide.
 const WIDE: &str = "wide_keys";
@@ -32,6 +39,7 @@ struct Groups {
     reservation: MemoryReservation,
     /// Groups that have rows.
     count: usize,
+    partition: usize,
     baseline: BaselineMetrics,
     wide: Count,
 }
@@ -51,8 +59,11 @@ pub(super) fn run(
     partition: usize,
     context: Arc<TaskContext>,
 ) -> Result<SendableRecordBatchStream> {
-    let input = stock.input().execute(partition, Arc::clone(&context))?;
-    let schema = input.schema();
+    let input = match as_bytes(stock, partition, &context)? {
+        Some(bytes) => bytes,
+        None => stock.input().execute(partition, Arc::clone(&context))?,
+    };
+    let schema = stock.input().schema();
     let key_expressions = stock.group_expr().input_exprs();
     let types: Result<Vec<DataType>> =
         key_expressions.iter().map(|key| key.data_type(&schema)).collect();
@@ -65,6 +76,7 @@ pub(super) fn run(
         accumulators: accumulators?,
         reservation: MemoryConsumer::new("groups by position").register(context.memory_pool()),
         count: 0,
+        partition,
         baseline: BaselineMetrics::new(metrics, partition),
         wide: MetricBuilder::new(metrics).counter(WIDE, partition),
         stock: Arc::clone(stock),
@@ -85,6 +97,9 @@ async fn next(mut state: State, rows: usize) -> Result<Option<(RecordBatch, Stat
                     let batch = batch?;
                     if groups.add(&batch)? {
                         State::Grouping(groups, input)
+                    } else if groups.keys.is_damaged() {
+                        // The engine's operator, which sees texts, finds and tells where.
+                        State::Rest(groups.stock.execute(groups.partition, groups.context)?)
                     } else {
                         groups.wide.add(1);
                         let rest = groups.rest(batch, input)?;
@@ -156,14 +171,55 @@ impl Groups {
         batch: RecordBatch,
         input: SendableRecordBatchStream,
     ) -> Result<SendableRecordBatchStream> {
-        let schema = input.schema();
+        let schema = self.stock.input().schema();
+        let wanted = Arc::clone(&schema);
         let rows = stream::once(futures::future::ready(Ok(batch))).chain(input);
+        let rows = rows.map(move |batch| as_texts(batch?, &wanted));
         let rows = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows);
         let once = Once { schema: Arc::clone(&schema), rows: Mutex::new(Some(Box::pin(rows))) };
         let partition: Arc<dyn PartitionStream> = Arc::new(once);
         let source = StreamingTableExec::try_new(schema, vec![partition], None, [], false, None)?;
         over(&self.stock, Arc::new(source))?.execute(0, Arc::clone(&self.context))
     }
+}
+
+/// The rows of a scan right below, with texts that only are keys as bytes; none if there are no such texts.
+fn as_bytes(
+    stock: &AggregateExec,
+    partition: usize,
+    context: &Arc<TaskContext>,
+) -> Result<Option<SendableRecordBatchStream>> {
+    let Some(scan) = stock.input().downcast_ref::<TambourScanExec>() else { return Ok(None) };
+    let keys = stock.group_expr().input_exprs();
+    let (bare, other): (Vec<_>, Vec<_>) =
+        keys.iter().partition(|key| key.downcast_ref::<Column>().is_some());
+    let places = |expressions: Vec<&Arc<dyn PhysicalExpr>>| -> BTreeSet<usize> {
+        expressions.into_iter().flat_map(collect_columns).map(|it| it.index()).collect()
+    };
+    let arguments = aggregate_expressions(stock.aggr_expr(), &AggregateMode::Partial, 0)?;
+    let filters = stock.filter_expr().iter().flatten();
+    let others = other.into_iter().chain(arguments.iter().flatten()).chain(filters).collect();
+    let accepted = &places(bare) - &places(others);
+    scan.execute_as_bytes(partition, context, &accepted)
+}
+
+/// Rows of which some columns are bytes, as texts.
+fn as_texts(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    if batch.schema_ref() == schema {
+        return Ok(batch);
+    }
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
+        if column.data_type() == field.data_type() {
+            return Ok(Arc::clone(column));
+        }
+        let options = CastOptions { safe: false, ..CastOptions::default() };
+        cast_with_options(column, field.data_type(), &options).map_err(|_not_utf8| {
+            let place = Box::new(Place::column(field.name()));
+            DataFusionError::External(Box::new(PartError::Utf8 { place }))
+        })
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
 }
 
 fn evaluated(expressions: &[Arc<dyn PhysicalExpr>], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {

@@ -4,12 +4,12 @@ use super::literals::{self, Literals};
 use super::{of_table, rows};
 use crate::SqlError;
 use crate::context::{Execution, Session};
-use crate::dialect::Change;
 use arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
 use std::path::Path;
-use tambour_files::Handed;
+use tambour_dialect::Change;
+use tambour_files::{Handed, Input};
 use tambour_part::types::Column;
 use tambour_table::insert::{Existing, Insert, InsertOptions, InsertSummary};
 use tambour_table::schema::TableDefinition;
@@ -25,7 +25,7 @@ impl Session {
         change: &Change,
         table: &Table,
         columns: &[String],
-        source: &Query,
+        source: Rows<'_>,
     ) -> Result<String, SqlError> {
         let name = change.table.as_str();
         let Some(definition) = table.definition() else {
@@ -36,11 +36,21 @@ impl Session {
             ));
         };
         let all = definition.plain_columns();
-        let mut source = match literals::of(source) {
-            Some(literals) => Source::Literals(literals),
-            None => Source::Query(Box::new(self.query_of(source).await?.execute().await?)),
+        let (given, mut source) = match source {
+            Rows::Format(format) => {
+                let width = if columns.is_empty() { all.len() } else { columns.len() };
+                let given = given(&all, columns, width)?;
+                let opened = self.opened(format, definition, &given)?;
+                (given, opened)
+            }
+            Rows::Query(query) => {
+                let source = match literals::of(query) {
+                    Some(literals) => Source::Literals(literals),
+                    None => Source::Query(Box::new(self.query_of(query).await?.execute().await?)),
+                };
+                (given(&all, columns, source.width())?, source)
+            }
         };
-        let given = given(&all, columns, source.width())?;
         let options = InsertOptions { existing: Existing::Append, ..self.insert_options() };
         let insert = Insert::begin(table.storage(), table.path(), definition, options);
         let insert = insert.map_err(of_table(name))?;
@@ -72,7 +82,7 @@ impl Session {
                 .write(completion.complete(&batch).map_err(of_table(name))?)
                 .map_err(of_table(name))
         };
-        match source.copy(write).await {
+        match source.copy(name, write).await {
             Ok(()) => insert.commit().map_err(of_table(name)),
             Err(error) => {
                 insert.abort().map_err(of_table(name))?;
@@ -82,10 +92,19 @@ impl Session {
     }
 }
 
+/// What a statement says about where its rows come from.
+#[derive(Clone, Copy)]
+pub(super) enum Rows<'a> {
+    Query(&'a Query),
+    /// Data of this format, which are not in the statement.
+    Format(&'a str),
+}
+
 /// Where rows come from.
 pub(super) enum Source {
     Literals(Literals),
     Query(Box<Execution>),
+    Data(Box<Input>),
 }
 
 impl Source {
@@ -94,11 +113,13 @@ impl Source {
         match self {
             Self::Literals(literals) => literals.width,
             Self::Query(execution) => execution.stream.schema().fields().len(),
+            Self::Data(input) => input.columns().len(),
         }
     }
 
     async fn copy(
         &mut self,
+        name: &str,
         mut write: impl FnMut(&RecordBatch) -> Result<(), SqlError>,
     ) -> Result<(), SqlError> {
         match self {
@@ -108,6 +129,12 @@ impl Source {
             Self::Query(execution) => {
                 while let Some(batch) = execution.next().await? {
                     write(&batch)?;
+                }
+                Ok(())
+            }
+            Self::Data(input) => {
+                while let Some(batch) = input.next_batch() {
+                    write(&batch.map_err(of_rows(name))?)?;
                 }
                 Ok(())
             }

@@ -132,7 +132,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::parse_query;
+    use tambour_dialect::parse_query;
 
     fn cells(values: &str) -> Option<Vec<Vec<Cell>>> {
         of(&parse_query(values).unwrap()).map(|literals| literals.rows)

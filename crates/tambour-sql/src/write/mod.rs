@@ -4,17 +4,20 @@
 //! What is changed is decided by queries of the session, so that conditions and values mean what they mean in SELECT. Values
 //! are stored by the same conversion as an import's ([`tambour_files::Handed`]): one that does not fit is an error.
 
+mod alter;
 mod database;
 mod insert;
 mod literals;
+mod load;
 mod mutation;
 mod numbered;
 
 use crate::SqlError;
 use crate::context::Session;
-use crate::dialect::{Action, Change};
 use datafusion::common::TableReference;
+use insert::Rows;
 use std::sync::{Arc, PoisonError};
+use tambour_dialect::{Action, Change};
 use tambour_part::types::arrow_schema;
 use tambour_table::insert::InsertOptions;
 use tambour_table::merge::{OptimizeOptions, optimize};
@@ -41,7 +44,10 @@ impl Session {
         let table = self.writable(&change.table)?;
         let told = match &change.action {
             Action::Insert { columns, source } => {
-                self.insert(change, &table, columns, source).await?
+                self.insert(change, &table, columns, Rows::Query(source)).await?
+            }
+            Action::Load { columns, format } => {
+                self.insert(change, &table, columns, Rows::Format(format)).await?
             }
             Action::Delete { condition } => self.delete(change, &table, condition).await?,
             Action::Update { assignments, condition } => {
@@ -52,12 +58,18 @@ impl Session {
             // Both are done above, since the table is not there afterwards.
             Action::Drop { .. } | Action::Rename { .. } => String::new(),
         };
-        self.reopen(&change.table, &table)?;
-        // What the session held until now can go. If another writer came first, it removes that.
+        self.renew(&change.table, table)?;
+        Ok(told)
+    }
+
+    /// Opens a table that was changed, and lets go of what the session held of it until now.
+    fn renew(&self, name: &str, table: Arc<Table>) -> Result<(), SqlError> {
+        self.reopen(name, &table)?;
         let (storage, path) = (Arc::clone(table.storage()), table.path().to_owned());
         drop(table);
+        // If another writer came first, it removes what was replaced.
         let _ = tambour_table::remove_replaced(&storage, &path);
-        Ok(told)
+        Ok(())
     }
 
     fn optimize(&self, name: &str, table: &Table) -> Result<String, SqlError> {

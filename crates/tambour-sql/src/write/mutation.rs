@@ -8,15 +8,15 @@ use super::numbered::{Numbered, ROW};
 use super::{of_table, parts, rows};
 use crate::SqlError;
 use crate::context::{Execution, Session};
-use crate::dialect::{self, Change};
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, new_null_array};
 use arrow::compute::{cast, filter_record_batch, interleave};
-use arrow::datatypes::{DataType, UInt64Type};
+use arrow::datatypes::{DataType, Schema, UInt64Type};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, SelectItem, SetExpr};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use tambour_dialect::{self as dialect, Change};
 use tambour_files::Handed;
 use tambour_part::types::{Column, Strings};
 use tambour_table::Table;
@@ -25,7 +25,7 @@ use tambour_table::schema::TableDefinition;
 
 /// The name of the part of a table that is looked at; nobody types it. Changes of one table wait for each other, changes of
 /// several need not: each has a name of its own.
-fn part_name(table: &str) -> String {
+pub(super) fn part_name(table: &str) -> String {
     format!("\u{1f}part of {table}")
 }
 
@@ -97,7 +97,7 @@ impl Session {
     }
 
     /// Runs the query over one part.
-    async fn matches(
+    pub(super) async fn matches(
         &self,
         table: &str,
         query: &Query,
@@ -114,7 +114,10 @@ impl Session {
     }
 }
 
-fn write(draft: &mut PartDraft, batch: &RecordBatch) -> Result<(), tambour_table::TableError> {
+pub(super) fn write(
+    draft: &mut PartDraft,
+    batch: &RecordBatch,
+) -> Result<(), tambour_table::TableError> {
     if batch.num_rows() == 0 { Ok(()) } else { draft.write(batch) }
 }
 
@@ -164,13 +167,13 @@ fn query(table: &str, assignments: &[(String, Expr)], condition: &Expr) -> Resul
 }
 
 /// The query and the part do not agree on how many rows there are.
-fn disagreement(part: &str) -> SqlError {
+pub(super) fn disagreement(part: &str) -> SqlError {
     let told = format!("part {part:?} gave other rows to the query than to the copy");
     DataFusionError::Internal(told).into()
 }
 
 /// Numbers of matching rows, ascending, and their values as they are stored.
-struct Matches<'a> {
+pub(super) struct Matches<'a> {
     source: Execution,
     stored: Handed,
     /// Strings as bytes, as the part's rows have them.
@@ -191,7 +194,7 @@ struct Piece {
 }
 
 impl<'a> Matches<'a> {
-    fn new(source: Execution, targets: &[(usize, Column)], table: &'a str) -> Self {
+    pub(super) fn new(source: Execution, targets: &[(usize, Column)], table: &'a str) -> Self {
         let columns: Vec<Column> = targets.iter().map(|(_, column)| column.clone()).collect();
         let mapping = (0..columns.len()).map(|index| Some(index + 1)).collect();
         let stored = Handed::placed("UPDATE", &columns, mapping);
@@ -209,7 +212,7 @@ impl<'a> Matches<'a> {
     }
 
     /// Waits until all rows below a number are known.
-    async fn upto(&mut self, end: u64) -> Result<(), SqlError> {
+    pub(super) async fn upto(&mut self, end: u64) -> Result<(), SqlError> {
         while !self.is_over && self.next < end {
             self.pull().await?;
         }
@@ -239,8 +242,13 @@ impl<'a> Matches<'a> {
         Ok(())
     }
 
-    /// The new form of rows whose first number is `before`.
-    fn apply(
+    /// How many rows were changed so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// The new form of rows whose first number is `before`. A column whose type changes is taken from the query alone.
+    pub(super) fn apply(
         &mut self,
         batch: RecordBatch,
         before: u64,
@@ -272,14 +280,25 @@ impl<'a> Matches<'a> {
                 return filter_record_batch(batch, &kept);
             }
             let mut columns = batch.columns().to_vec();
+            let mut fields = batch.schema().fields().to_vec();
             for (index, (target, _)) in targets.iter().enumerate() {
-                let values: Vec<&dyn Array> = std::iter::once(batch.column(*target))
+                let data_type = &self.types[index];
+                if columns[*target].data_type() != data_type {
+                    columns[*target] = new_null_array(data_type, batch.num_rows());
+                    let field = fields[*target].as_ref().clone();
+                    fields[*target] = Arc::new(field.with_data_type(data_type.clone()));
+                }
+                let values: Vec<&dyn Array> = std::iter::once(&columns[*target])
                     .chain(sources.iter().map(|values| &values[index]))
                     .map(AsRef::as_ref)
                     .collect();
                 columns[*target] = interleave(&values, &places)?;
+                if columns[*target].null_count() > 0 {
+                    fields[*target] =
+                        Arc::new(fields[*target].as_ref().clone().with_nullable(true));
+                }
             }
-            RecordBatch::try_new(batch.schema(), columns)
+            RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
         };
         changed(&batch).map_err(|error| DataFusionError::from(error).into())
     }

@@ -29,6 +29,19 @@ pub(crate) fn condition(numbers: &mut Numbers, depth: u64) -> String {
         0 | 1 => format!("k {comparison} {}", numbers.below(220) as i64 - 60),
         2 => format!("k IN ({}, {}, 3)", numbers.below(150), numbers.below(150)),
         3 => format!("s {comparison} {text}"),
+        4 if numbers.below(2) == 0 => pick(
+            numbers,
+            &[
+                "s IN ('a', 'ba', 'longer than twelve bytes')",
+                "s NOT IN ('a', '')",
+                "s NOT LIKE '%a%'",
+                "s LIKE '%o%n%tw%'",
+                "s LIKE '%b%'",
+                "empty(s)",
+                "notEmpty(s)",
+                "length(s) > 2",
+            ],
+        ),
         4 => format!("s LIKE {}", pick(numbers, &["'a%'", "'ab_'", "'%a'", "'b'", "'l%s'"])),
         5 => format!("l {comparison} {text}"),
         // Only equality knows what a name that is not there means.

@@ -2,9 +2,17 @@
 
 use crate::filters::condition;
 use crate::late::{pick, set};
-use crate::support::{Fixture, Numbers, lines, text};
+use crate::support::{Fixture, Numbers, block_on, insert, lines, text};
+use arrow::array::{ArrayRef, BinaryViewArray, RecordBatch, UInt32Array};
+use std::sync::Arc;
+use tambour_sql::{Session, SessionOptions};
+use tambour_table::Table;
+use tambour_table::schema::TableDefinition;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 13] = [
+    "s",
+    "if(k > 20, s, NULL)",
+    "upper(s)",
     "k",
     "l",
     "e",
@@ -63,11 +71,14 @@ fn same(partition_by: &str, order_by: &str, seed: u64, count: u64) {
     let with = [fixture.session(1), fixture.session(3)];
     let without = fixture.session(2);
     set(&without, "tambour.scan_groups", false);
+    set(&without, "tambour.scan_bytes", false);
+    let texts = fixture.session(2);
+    set(&texts, "tambour.scan_bytes", false);
     for number in 0..count {
         let chance = seed * 1000 + number;
         let statement = query(&mut Numbers::new(chance), "t");
         let naive = lines(&without, &query(&mut Numbers::new(chance), "naive"));
-        for session in with.iter().chain([&without]) {
+        for session in with.iter().chain([&without, &texts]) {
             assert_eq!(lines(session, &statement), naive, "seed {chance}: {statement}");
         }
     }
@@ -96,4 +107,65 @@ fn wide_keys_are_handed_over() {
     assert!(plan("id * 1000003").contains("wide_keys=1"), "{}", plan("id * 1000003"));
     set(&session, "tambour.scan_groups", false);
     assert!(!plan("l").contains("GroupsExec"));
+}
+
+fn outcome(session: &Session, statement: &str) -> Result<usize, String> {
+    let result = block_on(async {
+        let mut execution = session.sql(statement).await?.execute().await?;
+        execution.collect().await
+    });
+    let rows = |batches: Vec<RecordBatch>| batches.iter().map(RecordBatch::num_rows).sum();
+    result.map(rows).map_err(|error| format!("{error:?}"))
+}
+
+/// What is handed out is looked at; what only a filter sees is not.
+#[test]
+fn texts_that_are_none_are_told_as_ever() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("t");
+    let definition = TableDefinition::parse(
+        "CREATE TABLE t (id UInt32, s String, other String) ENGINE = MergeTree ORDER BY id \
+         SETTINGS index_granularity = 64",
+    )
+    .unwrap();
+    let text = |row: usize| if row == 300 { &b"\xff and more"[..] } else { b"good" };
+    let schema = tambour_part::types::arrow_schema(
+        &definition.plain_columns(),
+        tambour_part::types::Strings::Binary,
+    );
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(UInt32Array::from_iter_values(0..500)),
+        Arc::new(BinaryViewArray::from_iter_values((0..500).map(text))),
+        Arc::new(BinaryViewArray::from_iter_values((0..500).map(|row| format!("{}", row % 9)))),
+    ];
+    insert(&path, &definition, RecordBatch::try_new(Arc::new(schema), columns).unwrap());
+    let session = |is_on: bool| {
+        // Groups of one thread are right above the scan.
+        let options = SessionOptions { threads: 1, ..SessionOptions::default() };
+        let session = Session::new(&options).unwrap();
+        session.register(Arc::new(Table::open(&path).unwrap())).unwrap();
+        set(&session, "tambour.scan_bytes", is_on);
+        session
+    };
+    let (with, without) = (session(true), session(false));
+    for query in [
+        "SELECT s, count(*) FROM t GROUP BY s",
+        "SELECT DISTINCT s, other FROM t",
+        "SELECT s FROM t",
+    ] {
+        let told = outcome(&with, query);
+        assert_eq!(told, outcome(&without, query), "{query}");
+        assert!(told.unwrap_err().contains("300"), "{query}");
+    }
+    for query in [
+        "SELECT other, count(*) FROM t WHERE s LIKE '%more%' GROUP BY other",
+        "SELECT count(*) FROM t WHERE s = 'good'",
+    ] {
+        assert_eq!(outcome(&with, query), Ok(1), "{query}");
+        assert!(outcome(&without, query).is_err(), "{query}");
+    }
+    assert_eq!(
+        outcome(&with, "SELECT s, count(*) FROM t WHERE s <> 'bad' AND id < 200 GROUP BY s"),
+        Ok(1)
+    );
 }

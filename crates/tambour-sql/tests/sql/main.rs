@@ -1,6 +1,8 @@
 //! Queries over tables that were written by the store, compared with the same queries over the same rows in memory.
 
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod filters;
 #[cfg(test)]
 mod groups;
@@ -18,3 +20,5 @@ mod scans;
 mod support;
 #[cfg(test)]
 mod system;
+#[cfg(test)]
+mod texts;

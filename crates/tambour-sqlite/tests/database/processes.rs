@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 const QUERY: &str = "TAMBOUR_SQLITE_QUERY";
@@ -111,7 +112,7 @@ fn a_busy_timeout_waits_as_long_as_it_takes() {
     assert_eq!(number(&writer, "SELECT count(*) FROM t"), 1);
 }
 
-/// Two writers and two readers for so long; commits and sums that they told.
+/// Two writers and two readers for so long, or until there is a commit and a sum; how many they told.
 fn work(path: &Path, time: Duration, plain: bool) -> (u64, u64) {
     let mut variables: Vec<(&str, &OsStr)> = vec![
         (PATH, path.as_os_str()),
@@ -125,31 +126,35 @@ fn work(path: &Path, time: Duration, plain: bool) -> (u64, u64) {
     }
     let mut children: Vec<_> = (0..2).map(|_| start("kill::child", &variables)).collect();
     children.extend((0..2).map(|_| start("processes::sums", &reader)));
+    let (commits, sums) = (&AtomicU64::new(0), &AtomicU64::new(0));
     std::thread::scope(|scope| {
-        let mut counts = Vec::new();
         for child in &mut children {
             let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-            counts.push(scope.spawn(move || {
-                let (mut commits, mut sums) = (0_u64, 0_u64);
+            scope.spawn(move || {
                 for line in lines.map_while(Result::ok) {
                     if line.contains("committed ") {
-                        commits += 1;
+                        commits.fetch_add(1, Ordering::Relaxed);
                     } else if let Some((_, sum)) = line.rsplit_once("sum ") {
                         assert_eq!(sum, "2000000", "a sum of a state that never was");
-                        sums += 1;
+                        sums.fetch_add(1, Ordering::Relaxed);
                     }
                 }
-                (commits, sums)
-            }));
+            });
         }
         std::thread::sleep(time);
+        // Processes begin late on a machine that is busy.
+        for _ in 0..600 {
+            if commits.load(Ordering::Relaxed) > 0 && sums.load(Ordering::Relaxed) > 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
         for child in &mut children {
             child.kill().unwrap();
             child.wait().unwrap();
         }
-        let counts = counts.into_iter().map(|count| count.join().unwrap());
-        counts.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
-    })
+    });
+    (commits.load(Ordering::Relaxed), sums.load(Ordering::Relaxed))
 }
 
 #[test]

@@ -55,6 +55,8 @@ pub struct ScanReader {
     left: u64,
     is_reversed: bool,
     bytes_max: u64,
+    /// Columns of which only the lengths of texts are wanted.
+    lengths: Vec<usize>,
 }
 
 impl ScanReader {
@@ -74,6 +76,7 @@ impl ScanReader {
             left,
             is_reversed: false,
             bytes_max: BATCH_BYTES_MAX,
+            lengths: Vec::new(),
         }
     }
 
@@ -90,6 +93,13 @@ impl ScanReader {
     #[must_use]
     pub fn with_bytes_max(mut self, bytes: u64) -> Self {
         self.bytes_max = bytes;
+        self
+    }
+
+    /// Texts of these columns, by their places, have their lengths and any bytes: see [`PartReader::with_lengths_of`].
+    #[must_use]
+    pub fn with_lengths_of(mut self, places: Vec<usize>) -> Self {
+        self.lengths = places;
         self
     }
 
@@ -150,7 +160,8 @@ impl ScanReader {
                     filter.opens(&part);
                 }
                 let reader = part.read(request).map_err(TableError::part(&self.table, &name))?;
-                let mut reader = reader.with_bytes_max(self.bytes_max);
+                let mut reader =
+                    reader.with_bytes_max(self.bytes_max).with_lengths_of(&self.lengths);
                 if self.is_reversed {
                     reader.reverse();
                 }

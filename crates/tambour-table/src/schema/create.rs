@@ -143,34 +143,55 @@ fn is_element(cursor: &Cursor) -> bool {
 
 /// One column with its clauses; true if `PRIMARY KEY` stands after it.
 fn column(cursor: &mut Cursor, definition: &mut TableDefinition) -> Result<bool, TableError> {
+    let name = column_name(cursor)?;
+    let text = data_type_text(cursor, &name)?;
+    let (columns, is_key) = column_of(cursor, &name, text, |_| false)?;
+    if !cursor.at_symbol(",") && !cursor.at_symbol(")") {
+        return Err(cursor.expected("`,` or `)`"));
+    }
+    definition.columns.extend(columns);
+    Ok(is_key)
+}
+
+/// The name of a column; that of a Nested's has a dot.
+pub(super) fn column_name(cursor: &mut Cursor) -> Result<String, TableError> {
     let mut name = cursor.expect_name("a column")?;
     while cursor.take_symbol(".") {
         name = format!("{name}.{}", cursor.expect_name("a column")?);
     }
-    let type_text = data_type_text(cursor, &name)?;
-    let mut clauses = ColumnDefinition::new(name.clone(), DataType::String);
+    Ok(name)
+}
+
+/// What stands after a column's name and type, up to where `is_end` says; several columns of a Nested. True if `PRIMARY KEY` is
+/// among the clauses.
+pub(super) fn column_of(
+    cursor: &mut Cursor,
+    name: &str,
+    type_text: &str,
+    is_end: fn(&Cursor) -> bool,
+) -> Result<(Vec<ColumnDefinition>, bool), TableError> {
+    let mut clauses = ColumnDefinition::new(name, DataType::String);
     let mut nullable = None;
     let mut is_key = false;
     while let Some(word) = clause_word(cursor) {
-        column_clause(cursor, &name, word, &mut clauses, &mut nullable, &mut is_key)?;
+        let place = (name, word);
+        column_clause(cursor, place, &mut clauses, &mut nullable, &mut is_key, is_end)?;
     }
-    if !cursor.at_symbol(",") && !cursor.at_symbol(")") {
-        return Err(cursor.expected("`,` or `)`"));
-    }
-    for (suffix, text) in expand(&name, type_text)? {
+    let mut columns = Vec::new();
+    for (suffix, text) in expand(name, type_text)? {
         let cause = |cause| TableError::Type { column: format!("{name}{suffix}"), cause };
         let parsed: Result<DataType, _> = text.parse();
         let mut data_type =
             parsed.or_else(|error| DataType::foreign(&text).ok_or(error)).map_err(cause)?;
         if nullable == Some(true) {
-            data_type = make_nullable(&name, data_type)?;
+            data_type = make_nullable(name, data_type)?;
         }
         let mut column = clauses.clone();
         column.column.name = format!("{name}{suffix}");
         column.column.data_type = data_type;
-        definition.columns.push(column);
+        columns.push(column);
     }
-    Ok(is_key)
+    Ok((columns, is_key))
 }
 
 /// Words that may follow the first of a type.
@@ -178,7 +199,10 @@ const TYPE_WORDS: &[&str] =
     &["PRECISION", "VARYING", "LARGE", "OBJECT", "UNSIGNED", "SIGNED", "CHARACTER"];
 
 /// The text of a type: a word or several (`DOUBLE PRECISION`), and what stands in parentheses.
-fn data_type_text<'a>(cursor: &mut Cursor<'a>, column: &str) -> Result<&'a str, TableError> {
+pub(super) fn data_type_text<'a>(
+    cursor: &mut Cursor<'a>,
+    column: &str,
+) -> Result<&'a str, TableError> {
     let start = cursor.peek();
     if start.kind != Kind::Word || clause_word(cursor).is_some() {
         return Err(cursor.expected(&format!("the type of column `{column}`")));
@@ -239,17 +263,17 @@ const COLUMN_CLAUSES: &[&str] = &[
     "COLLATE",
 ];
 
-fn clause_word(cursor: &Cursor) -> Option<&'static str> {
+pub(super) fn clause_word(cursor: &Cursor) -> Option<&'static str> {
     COLUMN_CLAUSES.iter().find(|word| cursor.at_word(word)).copied()
 }
 
 fn column_clause(
     cursor: &mut Cursor,
-    name: &str,
-    word: &'static str,
+    (name, word): (&str, &'static str),
     column: &mut ColumnDefinition,
     nullable: &mut Option<bool>,
     is_key: &mut bool,
+    is_end: fn(&Cursor) -> bool,
 ) -> Result<(), TableError> {
     cursor.next();
     match word {
@@ -258,7 +282,7 @@ fn column_clause(
             cursor.expect_words(&["NULL"])?;
             *nullable = Some(false);
         }
-        "DEFAULT" => column.clauses.default = Some(clause_text(cursor, "an expression")?),
+        "DEFAULT" => column.clauses.default = Some(clause_text(cursor, "an expression", is_end)?),
         "COMMENT" => column.comment = Some(cursor.expect_text("a comment in quotes")?),
         "CODEC" => {
             let cause = |cause| TableError::Codec { column: name.to_owned(), cause };
@@ -267,7 +291,7 @@ fn column_clause(
             let is_default = text.eq_ignore_ascii_case("default");
             column.codec = if is_default { None } else { Some(text.parse().map_err(cause)?) };
         }
-        "TTL" => column.clauses.ttl = Some(clause_text(cursor, "an expression")?),
+        "TTL" => column.clauses.ttl = Some(clause_text(cursor, "an expression", is_end)?),
         "STATISTICS" => column.clauses.statistics = Some(cursor.balanced()?.to_owned()),
         "SETTINGS" => column.clauses.settings = Some(cursor.balanced()?.to_owned()),
         "PRIMARY" => {
@@ -295,9 +319,14 @@ fn column_clause(
 }
 
 /// An expression that is kept as text: up to the next clause or the end of the column.
-fn clause_text(cursor: &mut Cursor, what: &str) -> Result<String, TableError> {
+fn clause_text(
+    cursor: &mut Cursor,
+    what: &str,
+    is_last: fn(&Cursor) -> bool,
+) -> Result<String, TableError> {
     let is_end = |cursor: &Cursor| {
-        cursor.at_symbol(",")
+        is_last(cursor)
+            || cursor.at_symbol(",")
             || cursor.at_symbol(")")
             // `DEFAULT NULL` and `DEFAULT x IS NOT NULL` are expressions.
             || clause_word(cursor).is_some_and(|word| !matches!(word, "NULL" | "NOT"))

@@ -4,6 +4,7 @@
 //! sense) to a [`TableDefinition`]; [`print`] is the way back. Keys are [`expression::Expression`]s, computed by the
 //! functions of [`tambour_function`].
 
+pub mod alter;
 mod check;
 mod create;
 pub mod expression;

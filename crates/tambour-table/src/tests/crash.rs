@@ -101,15 +101,13 @@ impl Scenario {
 
     /// The next insert works, adds its rows to what a reader saw, and tidies up.
     fn go_on(&self, memory: &Memory, is_new: bool, what: &str) {
-        let more = rows(&self.definition, 1000, &[(3, 7), (40, 1)]);
         let storage = dynamic(memory);
-        let summary = insert(
-            &storage,
-            Path::new(PATH),
-            &self.definition,
-            options(),
-            std::slice::from_ref(&more),
-        );
+        let known = crate::Table::open_on(&storage, Path::new(PATH)).ok();
+        let known = known.and_then(|table| table.definition().cloned());
+        let known = known.unwrap_or_else(|| self.definition.clone());
+        let more = rows(&known, 1000, &[(3, 7), (40, 1)]);
+        let summary =
+            insert(&storage, Path::new(PATH), &known, options(), std::slice::from_ref(&more));
         assert!(summary.is_ok(), "{what}: {summary:?}");
         let mut expected = contents(&[more]);
         expected.extend(if is_new {
@@ -323,6 +321,16 @@ fn rewrite() {
         rewrite.put(draft)?;
         rewrite.drop_part(&parts[1])?;
         rewrite.commit().map(|_| ())
+    };
+    scenario(2, change).try_everything();
+}
+
+/// Parts are written anew without a column and with another one, and the statement changes with them.
+#[test]
+fn alter() {
+    let change = |storage: &Arc<dyn Storage>, _: &TableDefinition, _: &[RecordBatch; 2]| {
+        let commands = "DROP COLUMN id, ADD COLUMN v UInt64 DEFAULT k + 1";
+        super::alter::alter(storage, Path::new(PATH), commands).map(|_| ())
     };
     scenario(2, change).try_everything();
 }

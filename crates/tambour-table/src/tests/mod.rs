@@ -1,5 +1,6 @@
 //! Tests of whole tables: what goes in comes out, whatever happens in between.
 
+mod alter;
 mod crash;
 mod damage;
 mod directory;
@@ -12,6 +13,7 @@ mod rewrite;
 mod rows;
 mod salvage;
 mod server;
+mod statistics;
 
 use super::insert::{Existing, Insert, InsertOptions, InsertSummary};
 use super::merge::{OptimizeOptions, OptimizeSummary, optimize};
@@ -155,7 +157,8 @@ fn read(storage: &Arc<dyn Storage>, path: &Path) -> Result<Vec<Vec<u8>>, TableEr
 /// Everything in the directory must belong to the table, and be sound.
 fn assert_tidy(storage: &Arc<dyn Storage>, path: &Path) {
     let table = Table::open_on(storage, path).unwrap();
-    let known = ["tambour.json", ".tambour.lock", "format_version.txt", "detached"];
+    let known =
+        ["tambour.json", ".tambour.lock", "format_version.txt", "detached", "tambour_statistics"];
     for entry in storage.list(path).unwrap() {
         let is_live = table.part_names().contains(&entry.name) && entry.is_directory;
         assert!(is_live || known.contains(&entry.name.as_str()), "leftover {:?}", entry.name);

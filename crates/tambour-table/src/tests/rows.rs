@@ -16,12 +16,12 @@ use tambour_part::write::Dialect;
 use tambour_storage::Storage;
 use tambour_storage::memory::Memory;
 
-fn memory() -> Arc<dyn Storage> {
+pub(super) fn memory() -> Arc<dyn Storage> {
     Arc::new(Memory::new())
 }
 
 /// Numbers that look random and are the same in every run.
-fn seeds(count: u32, partitions: u16, keys: u32) -> Vec<(u16, u32)> {
+pub(super) fn seeds(count: u32, partitions: u16, keys: u32) -> Vec<(u16, u32)> {
     let number = |at: u32| at.wrapping_mul(2_654_435_761) >> 7;
     let day = |at: u32| u16::try_from(number(at ^ 0x5555) % u32::from(partitions)).unwrap() * 31;
     (0..count).map(|at| (day(at), number(at) % keys)).collect()

@@ -1,0 +1,339 @@
+//! Aggregates that DataFusion has under other names or in another syntax, the combinator `-If`, and parameters.
+
+use super::call::{arguments, call, name, rename, set_arguments};
+use super::rewrite::condition_of;
+use super::{combinator, gathered, refused};
+use crate::DialectError;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentClause, FunctionArguments, NullTreatment, OrderByExpr, OrderByOptions, Value,
+};
+
+/// Aggregates of ClickHouse that are rewritten here; each also with `If` after it.
+pub(super) const NAMES: &[&str] = &[
+    "count",
+    "uniq",
+    "uniqExact",
+    "uniqCombined",
+    "uniqCombined64",
+    "uniqHLL12",
+    "uniqTheta",
+    "any",
+    "anyLast",
+    "argMin",
+    "argMax",
+    "groupArray",
+    "groupUniqArray",
+    "quantile",
+    "quantiles",
+    "median",
+    "quantileExact",
+    "quantilesExact",
+    "medianExact",
+    "quantileTDigest",
+    "quantileDeterministic",
+    "quantilesDeterministic",
+    "medianDeterministic",
+    "sumIf",
+    "countIf",
+    "avgIf",
+    "minIf",
+    "maxIf",
+];
+
+/// Aggregates that take `If` besides those above.
+const PLAIN: &[&str] = &[
+    "stddevPopStable",
+    "stddevSampStable",
+    "varPopStable",
+    "varSampStable",
+    "covarPop",
+    "covarSamp",
+    "corr",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "stddevPop",
+    "stddevSamp",
+    "varPop",
+    "varSamp",
+    "groupBitAnd",
+    "groupBitOr",
+    "groupBitXor",
+];
+
+/// Aggregates whose name ClickHouse takes in any case, and DataFusion's own of everyday.
+const ANY_CASE: &[&str] =
+    &["count", "sum", "avg", "min", "max", "median", "stddev", "var", "any_value", "array_agg"];
+
+/// True for names of aggregates that combinators may follow.
+pub fn is_name(written: &str) -> bool {
+    let is_known = NAMES.iter().chain(PLAIN).chain(gathered::names()).any(|it| *it == written);
+    is_known || base_of_if(written).is_some() || combinator::split(written).is_some()
+}
+
+/// True for calls of aggregates (as far as this crate knows them), not for those over windows.
+pub(super) fn is_one(function: &Function) -> bool {
+    let Some(written) = name(function) else { return false };
+    let is_known = NAMES.iter().chain(PLAIN).chain(gathered::names()).any(|name| *name == written)
+        || ANY_CASE.iter().any(|name| name.eq_ignore_ascii_case(written))
+        || base_of_if(written).is_some()
+        || combinator::split(written).is_some();
+    is_known && function.over.is_none()
+}
+
+/// Rewrites a call if it is one of an aggregate; what replaces it, if it is not a call any more.
+pub(super) fn rewrite(
+    function: &mut Function,
+    written: &str,
+) -> Result<Option<Expr>, DialectError> {
+    if let Some(base) = combined_base_of_if(written) {
+        let mut list = arguments(function).unwrap_or_default();
+        let Some(condition) = list.pop() else {
+            return Err(refused(format!("{written}()"), "the condition is missing"));
+        };
+        set_arguments(function, list);
+        add_filter(function, condition_of(condition));
+        rename(function, base);
+        return rewrite(function, base);
+    }
+    if let Some(base) = base_of_if(written) {
+        let mut list = arguments(function).unwrap_or_default();
+        let Some(condition) = list.pop() else {
+            return Err(refused(format!("{written}()"), "the condition is missing"));
+        };
+        set_arguments(function, list);
+        add_filter(function, condition_of(condition));
+        rename(function, base);
+        let replaced = rewrite(function, base)?;
+        if replaced.is_none() && name(function) == Some(base) {
+            // Not one of those below: a plain aggregate, by ClickHouse's name.
+            super::call::rewrite_plain(function, base);
+        }
+        return Ok(replaced);
+    }
+    if !NAMES.contains(&written)
+        && let Some(expr) = combinator::rewrite(function, written)?
+    {
+        return Ok(Some(expr));
+    }
+    if let Some(expr) = gathered::rewrite(function, written)? {
+        return Ok(Some(expr));
+    }
+    match written {
+        "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => {
+            distinct(function, written)?;
+        }
+        "any" => rename(function, "any_value"),
+        _ if ["first_value", "last_value"].iter().any(|it| it.eq_ignore_ascii_case(written)) => {
+            rename(function, &written.to_ascii_lowercase());
+            if function.null_treatment.is_none() {
+                function.null_treatment = Some(NullTreatment::IgnoreNulls);
+            }
+        }
+        "anyLast" => {
+            rename(function, "last_value");
+            function.null_treatment = Some(NullTreatment::IgnoreNulls);
+        }
+        "argMin" | "argMax" => extreme(function, written)?,
+        _ if written.eq_ignore_ascii_case("array_agg") => {
+            group_array(function, written, None)?;
+            return Ok(Some(never_null(function)));
+        }
+        "groupArray" => {
+            group_array(function, written, None)?;
+            return Ok(Some(never_null(function)));
+        }
+        "groupUniqArray" => {
+            group_array(function, written, Some(DuplicateTreatment::Distinct))?;
+            return Ok(Some(never_null(function)));
+        }
+        "quantileDeterministic" | "quantilesDeterministic" | "medianDeterministic" => {
+            return deterministic(function, written).map(Some);
+        }
+        "quantile" | "quantileTDigest" | "quantileExact" | "median" | "medianExact"
+        | "quantiles" | "quantilesExact" => return quantile(function, written).map(Some),
+        _ if written.eq_ignore_ascii_case("count") => count(function),
+        _ => {}
+    }
+    Ok(None)
+}
+
+/// What decides which values are looked at is not needed where all of them are.
+fn deterministic(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
+    let mut list = arguments(function).unwrap_or_default();
+    list.truncate(1);
+    set_arguments(function, list);
+    let plain = written.trim_end_matches("Deterministic").to_owned();
+    rename(function, &plain);
+    quantile(function, &plain)
+}
+
+/// `sum` of `sumIf`.
+fn base_of_if(written: &str) -> Option<&'static str> {
+    let base = written.strip_suffix("If")?;
+    NAMES.iter().chain(PLAIN).chain(gathered::names()).find(|name| **name == base).copied()
+}
+
+/// The aggregate with combinators of `sumArrayIf`.
+fn combined_base_of_if(written: &str) -> Option<&str> {
+    written.strip_suffix("If").filter(|base| combinator::split(base).is_some())
+}
+
+/// Rows must meet this condition too.
+fn add_filter(function: &mut Function, condition: Expr) {
+    function.filter = Some(Box::new(match function.filter.take() {
+        Some(filter) => {
+            let (left, right) =
+                (Box::new(Expr::Nested(filter)), Box::new(Expr::Nested(Box::new(condition))));
+            Expr::BinaryOp { left, op: BinaryOperator::And, right }
+        }
+        None => condition,
+    }));
+}
+
+/// `count()` is `count(*)`.
+fn count(function: &mut Function) {
+    rename(function, "count");
+    let FunctionArguments::List(list) = &mut function.args else { return };
+    if list.args.is_empty() {
+        list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Wildcard));
+    } else if list.duplicate_treatment == Some(DuplicateTreatment::Distinct) {
+        as_tuple(function);
+    }
+}
+
+fn distinct(function: &mut Function, written: &str) -> Result<(), DialectError> {
+    let list = arguments(function).unwrap_or_default();
+    if list.is_empty() {
+        return Err(refused(format!("{written}()"), "it takes an argument"));
+    }
+    set_arguments(function, list);
+    as_tuple(function);
+    function.parameters = FunctionArguments::None;
+    rename(function, "count");
+    set_distinct(function);
+    Ok(())
+}
+
+/// Several arguments are one tuple; rows with a NULL are left out.
+fn as_tuple(function: &mut Function) {
+    let Some(list) = arguments(function) else { return };
+    if list.len() < 2 {
+        set_arguments(function, list);
+        return;
+    }
+    for argument in &list {
+        add_filter(function, not_null(argument));
+    }
+    set_arguments(function, vec![Expr::Function(call("struct", list))]);
+}
+
+fn set_distinct(function: &mut Function) {
+    if let FunctionArguments::List(list) = &mut function.args {
+        list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
+    }
+}
+
+fn not_null(expr: &Expr) -> Expr {
+    Expr::IsNotNull(Box::new(Expr::Nested(Box::new(expr.clone()))))
+}
+
+/// `argMin(a, b)`: the first `a` in the order of `b`, rows with NULLs left out.
+fn extreme(function: &mut Function, written: &str) -> Result<(), DialectError> {
+    let list = arguments(function).unwrap_or_default();
+    let Ok([value, by]) = <[Expr; 2]>::try_from(list) else {
+        return Err(refused(format!("{written} with these arguments"), "it takes two"));
+    };
+    add_filter(function, not_null(&value));
+    add_filter(function, not_null(&by));
+    set_arguments(function, vec![value]);
+    rename(function, "first_value");
+    let options = OrderByOptions { asc: Some(written == "argMin"), nulls_first: Some(false) };
+    let order = OrderByExpr { expr: by, options, with_fill: None };
+    if let FunctionArguments::List(list) = &mut function.args {
+        list.clauses.push(FunctionArgumentClause::OrderBy(vec![order]));
+    }
+    Ok(())
+}
+
+/// An array of no rows is empty.
+fn never_null(function: &Function) -> Expr {
+    Expr::Function(call("assumeNotNull", vec![Expr::Function(function.clone())]))
+}
+
+/// Arrays of groups hold no NULLs.
+fn group_array(
+    function: &mut Function,
+    written: &str,
+    duplicates: Option<DuplicateTreatment>,
+) -> Result<(), DialectError> {
+    if !matches!(function.parameters, FunctionArguments::None) {
+        return Err(refused(
+            format!("{written} with a limit"),
+            "take a part of the array with array_slice",
+        ));
+    }
+    let list = arguments(function).unwrap_or_default();
+    let Ok([value]) = <[Expr; 1]>::try_from(list) else {
+        return Err(refused(format!("{written} with these arguments"), "it takes one"));
+    };
+    add_filter(function, not_null(&value));
+    set_arguments(function, vec![value]);
+    rename(function, "array_agg");
+    if duplicates.is_some() {
+        set_distinct(function);
+    }
+    Ok(())
+}
+
+/// `quantile(0.9)(x)` is `percentile_cont(x, 0.9)`, `quantiles(0.5, 0.9)(x)` an array of them.
+fn quantile(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
+    let levels = levels(function, written)?;
+    let list = arguments(function).unwrap_or_default();
+    let Ok([value]) = <[Expr; 1]>::try_from(list) else {
+        return Err(refused(
+            format!("{written} with these arguments"),
+            "it takes one besides its parameters",
+        ));
+    };
+    let is_exact = written.ends_with("Exact");
+    let one = |level: String| {
+        let level = Expr::value(Value::Number(level, false));
+        let name = if is_exact { "quantileExact" } else { "percentile_cont" };
+        let mut single = call(name, vec![value.clone(), level]);
+        single.filter.clone_from(&function.filter);
+        single.over.clone_from(&function.over);
+        Expr::Function(single)
+    };
+    let mut values: Vec<Expr> = levels.into_iter().map(one).collect();
+    if written.starts_with("quantiles") {
+        return Ok(Expr::Function(call("make_array", values)));
+    }
+    match (values.pop(), values.pop()) {
+        (Some(only), None) => Ok(only),
+        _ => Err(refused(format!("{written} with several levels"), "use quantiles(...)")),
+    }
+}
+
+/// The levels in the first parentheses; 0.5 if there are none.
+fn levels(function: &mut Function, written: &str) -> Result<Vec<String>, DialectError> {
+    let wrong =
+        || refused(format!("{written} with these parameters"), "levels are numbers from 0 to 1");
+    match std::mem::replace(&mut function.parameters, FunctionArguments::None) {
+        FunctionArguments::None => Ok(vec!["0.5".to_owned()]),
+        FunctionArguments::List(list) if !list.args.is_empty() => list
+            .args
+            .iter()
+            .map(|argument| {
+                let text = argument.to_string();
+                match text.parse::<f64>() {
+                    Ok(level) if (0.0..=1.0).contains(&level) => Ok(format!("{level:?}")),
+                    _ => Err(wrong()),
+                }
+            })
+            .collect(),
+        _ => Err(wrong()),
+    }
+}

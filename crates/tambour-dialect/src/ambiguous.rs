@@ -1,0 +1,255 @@
+//! A bare name that several tables of a join have is the column of the first of them, as ClickHouse has it
+//! (`single_join_prefer_left_table`). The engine refuses such names, so they get their table here. Where the columns of a table
+//! are not known before planning, the names stay and are refused.
+
+use super::columns::Catalog;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, JoinConstraint, JoinOperator, OrderByKind, Query, Select, SelectItem, SetExpr,
+    TableAlias, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+/// The columns that queries in WITH return, beside those of tables.
+pub(super) fn of_with(query: &Query, catalog: &Catalog, queries: &mut Catalog) {
+    for table in query.with.iter().flat_map(|with| &with.cte_tables) {
+        let scope = Scope { catalog, queries };
+        let columns = scope.of_query(&table.query).map(|columns| renamed(columns, &table.alias));
+        queries.remove(&table.alias.name.value);
+        if let Some(columns) = columns {
+            queries.insert(table.alias.name.value.clone(), columns);
+        }
+    }
+}
+
+/// Puts the table in front of the bare names of a SELECT that several tables have.
+pub(super) fn prefer_left(select: &mut Select, catalog: &Catalog, queries: &Catalog) {
+    let mut tables = Scope { catalog, queries }.doubled(select);
+    let (merged, of_left) = merged(select);
+    // The engine merges the columns of USING, but not in conditions of rows.
+    let keys = tables.extract_if(.., |name, _| merged.contains(name));
+    let keys = keys.filter(|(name, _)| of_left.contains(name)).collect();
+    for (tables, is_everywhere) in [(tables, true), (keys, false)] {
+        let mut qualifier = Qualifier { tables, depth: 0 };
+        // Nothing breaks off.
+        let _ = if is_everywhere {
+            select.visit(&mut qualifier)
+        } else {
+            let mut conditions = [&mut select.selection, &mut select.prewhere].into_iter();
+            conditions.try_for_each(|condition| condition.visit(&mut qualifier))
+        };
+    }
+}
+
+/// The columns of USING, and those of them whose value is the left one.
+fn merged(select: &Select) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut all, mut of_left) = (BTreeSet::new(), BTreeSet::new());
+    for join in select.from.iter().flat_map(|from| &from.joins) {
+        let (is_left, on) = match &join.join_operator {
+            JoinOperator::Join(on)
+            | JoinOperator::Inner(on)
+            | JoinOperator::Left(on)
+            | JoinOperator::LeftOuter(on) => (true, on),
+            JoinOperator::Right(on)
+            | JoinOperator::RightOuter(on)
+            | JoinOperator::FullOuter(on) => (false, on),
+            _ => continue,
+        };
+        let JoinConstraint::Using(names) = on else { continue };
+        for name in names.iter().filter_map(|it| it.0.last()?.as_ident()) {
+            if is_left && !all.contains(&name.value) {
+                of_left.insert(name.value.clone());
+            } else {
+                of_left.remove(&name.value);
+            }
+            all.insert(name.value.clone());
+        }
+    }
+    (all, of_left)
+}
+
+/// The same in the ORDER BY after a SELECT, where names of results come first.
+pub(super) fn prefer_left_in_order(query: &mut Query, catalog: &Catalog, queries: &Catalog) {
+    let SetExpr::Select(select) = &*query.body else { return };
+    let mut tables = Scope { catalog, queries }.doubled(select);
+    let (merged, _) = merged(select);
+    tables.retain(|name, _| !merged.contains(name));
+    for item in &select.projection {
+        if let SelectItem::ExprWithAlias { alias, .. } = item {
+            tables.remove(&alias.value);
+        }
+    }
+    if tables.is_empty() || select.distinct.is_some() {
+        return;
+    }
+    let Some(order_by) = &mut query.order_by else { return };
+    let OrderByKind::Expressions(items) = &mut order_by.kind else { return };
+    let mut qualifier = Qualifier { tables, depth: 0 };
+    for item in items {
+        let _ = item.expr.visit(&mut qualifier);
+    }
+}
+
+struct Scope<'a> {
+    catalog: &'a Catalog,
+    queries: &'a Catalog,
+}
+
+impl Scope<'_> {
+    /// The names that several tables of a SELECT have, each with the first of those tables.
+    fn doubled(&self, select: &Select) -> BTreeMap<String, Ident> {
+        let relations = select.from.iter().flat_map(|from| {
+            std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
+        });
+        let mut first: BTreeMap<String, Ident> = BTreeMap::new();
+        let mut doubled = BTreeMap::new();
+        for relation in relations {
+            // What an unknown table has could come first.
+            let (Some(name), Some(columns)) = (name(relation), self.of_relation(relation)) else {
+                break;
+            };
+            for column in columns {
+                match first.get(&column) {
+                    Some(table) => {
+                        doubled.entry(column).or_insert_with(|| table.clone());
+                    }
+                    None => {
+                        first.insert(column, name.clone());
+                    }
+                }
+            }
+        }
+        doubled
+    }
+
+    fn of_relation(&self, relation: &TableFactor) -> Option<Vec<String>> {
+        match relation {
+            TableFactor::Table { name, args: None, alias, .. } => {
+                let last = &name.0.last()?.as_ident()?.value;
+                let known = self.queries.get(last).or_else(|| self.catalog.get(last))?;
+                Some(with_alias(known.clone(), alias.as_ref()))
+            }
+            TableFactor::Table { name, args: Some(_), alias, .. } => {
+                let function = name.0.last()?.as_ident()?.value.to_ascii_lowercase();
+                let column = match function.as_str() {
+                    "numbers" | "numbers_mt" => "number",
+                    "zeros" | "zeros_mt" => "zero",
+                    _ => return None,
+                };
+                Some(with_alias(vec![column.to_owned()], alias.as_ref()))
+            }
+            TableFactor::Derived { subquery, alias, lateral: false, .. } => {
+                Some(with_alias(self.of_query(subquery)?, alias.as_ref()))
+            }
+            _ => None,
+        }
+    }
+
+    fn of_query(&self, query: &Query) -> Option<Vec<String>> {
+        if query.with.is_some() {
+            return None;
+        }
+        let mut body = &*query.body;
+        loop {
+            match body {
+                SetExpr::Select(select) => return self.of_select(select),
+                SetExpr::Query(query) => return self.of_query(query),
+                SetExpr::SetOperation { left, .. } => body = left,
+                _ => return None,
+            }
+        }
+    }
+
+    fn of_select(&self, select: &Select) -> Option<Vec<String>> {
+        let mut columns = Vec::new();
+        for item in &select.projection {
+            match item {
+                SelectItem::ExprWithAlias { alias, .. } => columns.push(alias.value.clone()),
+                SelectItem::UnnamedExpr(Expr::Identifier(name)) => columns.push(name.value.clone()),
+                SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+                    columns.push(parts.last()?.value.clone());
+                }
+                // Named after its text, which is not the name of a column.
+                SelectItem::UnnamedExpr(
+                    Expr::Function(_) | Expr::BinaryOp { .. } | Expr::Value(_),
+                ) => {}
+                SelectItem::Wildcard(options)
+                    if *options == WildcardAdditionalOptions::default() =>
+                {
+                    let [from] = select.from.as_slice() else { return None };
+                    if !from.joins.is_empty() {
+                        return None;
+                    }
+                    columns.extend(self.of_relation(&from.relation)?);
+                }
+                _ => return None,
+            }
+        }
+        Some(columns)
+    }
+}
+
+/// What a table is called in the query.
+fn name(relation: &TableFactor) -> Option<Ident> {
+    match relation {
+        TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Derived { alias: Some(alias), .. } => Some(alias.name.clone()),
+        TableFactor::Table { name, args: None, .. } => name.0.last()?.as_ident().cloned(),
+        _ => None,
+    }
+}
+
+fn with_alias(columns: Vec<String>, alias: Option<&TableAlias>) -> Vec<String> {
+    match alias {
+        Some(alias) => renamed(columns, alias),
+        None => columns,
+    }
+}
+
+/// `AS name (a, b)` renames the first columns.
+fn renamed(mut columns: Vec<String>, alias: &TableAlias) -> Vec<String> {
+    for (column, named) in columns.iter_mut().zip(&alias.columns) {
+        column.clone_from(&named.name.value);
+    }
+    columns
+}
+
+/// Puts tables in front of names, but not in queries inside, which have tables of their own.
+struct Qualifier {
+    tables: BTreeMap<String, Ident>,
+    depth: usize,
+}
+
+impl VisitorMut for Qualifier {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        // The parameters of a lambda are not columns.
+        if let Expr::Lambda(lambda) = expr {
+            for parameter in &lambda.params {
+                self.tables.remove(&parameter.name.value);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.depth == 0
+            && let Expr::Identifier(name) = expr
+            && let Some(table) = self.tables.get(&name.value)
+        {
+            *expr = Expr::CompoundIdentifier(vec![table.clone(), name.clone()]);
+        }
+        ControlFlow::Continue(())
+    }
+}

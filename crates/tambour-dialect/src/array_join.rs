@@ -1,0 +1,280 @@
+//! `ARRAY JOIN a, f(b) AS c`: a subquery that has a row for each element.
+
+use super::grammar::Grammar;
+use super::lexical::{closing, is_keyword, next};
+use super::{call, refused};
+use crate::DialectError;
+use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArguments, Ident, Join, JoinOperator, ObjectName, Query, Select, SelectItem,
+    SetExpr, TableAlias, TableFactor, TableWithJoins, Visit, Visitor,
+};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// `ARRAY JOIN [1, 2] AS a` is `ARRAY JOIN array(1, 2) AS a`: the parser takes what is joined for a table or a function.
+pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at + 1 < tokens.len() {
+        let join = next(tokens, at).filter(|_| is_keyword(&tokens[at].token, Keyword::ARRAY));
+        if let Some(join) = join.filter(|it| is_keyword(&tokens[*it].token, Keyword::JOIN)) {
+            lists(tokens, join);
+        }
+        at += 1;
+    }
+}
+
+fn lists(tokens: &mut Vec<TokenWithSpan>, join: usize) {
+    let mut is_start = true;
+    let mut at = join;
+    while let Some(place) = next(tokens, at) {
+        at = place;
+        match &tokens[place].token {
+            Token::LBracket if is_start => {
+                let Some(end) = closing(tokens, place) else { return };
+                let span = tokens[place].span;
+                tokens[end].token = Token::RParen;
+                tokens[place].token = Token::LParen;
+                let name = TokenWithSpan { token: Token::make_word("array", None), span };
+                tokens.insert(place, name);
+                at = end + 1;
+            }
+            Token::LParen | Token::LBracket => match closing(tokens, place) {
+                Some(end) => at = end,
+                None => return,
+            },
+            Token::RParen | Token::SemiColon | Token::EOF => return,
+            Token::Word(word) if word.quote_style.is_none() && is_clause(word.keyword) => return,
+            _ => {}
+        }
+        is_start = tokens[at].token == Token::Comma;
+    }
+}
+
+fn is_clause(keyword: Keyword) -> bool {
+    use Keyword::{
+        FORMAT, GROUP, HAVING, INNER, JOIN, LEFT, LIMIT, ORDER, PREWHERE, QUALIFY, SETTINGS, UNION,
+        WHERE, WINDOW,
+    };
+    matches!(
+        keyword,
+        WHERE
+            | PREWHERE
+            | GROUP
+            | HAVING
+            | ORDER
+            | LIMIT
+            | SETTINGS
+            | FORMAT
+            | UNION
+            | WINDOW
+            | QUALIFY
+            | INNER
+            | LEFT
+            | JOIN
+    )
+}
+
+/// True for the operators of ARRAY JOIN; and if it keeps rows with empty arrays.
+fn kind(operator: &JoinOperator) -> Option<bool> {
+    match operator {
+        JoinOperator::ArrayJoin | JoinOperator::InnerArrayJoin => Some(false),
+        JoinOperator::LeftArrayJoin => Some(true),
+        _ => None,
+    }
+}
+
+/// Makes subqueries of the ARRAY JOINs of a SELECT.
+pub(super) fn from(select: &mut Select) -> Result<(), DialectError> {
+    let mut at = 0;
+    while at < select.from.len() {
+        let found = select.from[at]
+            .joins
+            .iter()
+            .enumerate()
+            .find_map(|(index, join)| Some((index, kind(&join.join_operator)?)));
+        match found {
+            Some((index, keeps_empty)) => joined(&mut select.from, at, index, keeps_empty)?,
+            None => at += 1,
+        }
+    }
+    Ok(())
+}
+
+fn joined(
+    from: &mut Vec<TableWithJoins>,
+    at: usize,
+    index: usize,
+    keeps_empty: bool,
+) -> Result<(), DialectError> {
+    let mut rest: Vec<Join> = from[at].joins.split_off(index);
+    let first = rest.remove(0).relation;
+    let mut members = vec![first];
+    // What follows a comma belongs to the list of arrays, too.
+    while rest.is_empty() && at + 1 < from.len() {
+        let TableWithJoins { relation, joins } = from.remove(at + 1);
+        members.push(relation);
+        rest = joins;
+    }
+    let arrays = members.into_iter().map(array).collect::<Result<Vec<_>, _>>()?;
+    let base = std::mem::take(&mut from[at].joins);
+    let alias = if base.is_empty() { name(&from[at].relation) } else { None };
+    let mut query = parsed(&text(&arrays))?;
+    if let SetExpr::Select(inner) = &mut *query.body
+        && let Some(table) = inner.from.first_mut()
+    {
+        std::mem::swap(&mut table.relation, &mut from[at].relation);
+        table.joins = base;
+        for (item, (array, _)) in inner.projection.iter_mut().skip(1).zip(arrays) {
+            if let SelectItem::ExprWithAlias { expr, .. } = item {
+                *expr = elements(array, keeps_empty);
+            }
+        }
+    }
+    from[at] = TableWithJoins {
+        relation: TableFactor::Derived { lateral: false, subquery: query, alias, sample: None },
+        joins: rest,
+    };
+    Ok(())
+}
+
+/// The name by which others call a table.
+fn name(table: &TableFactor) -> Option<TableAlias> {
+    let of = |name: Ident| TableAlias { explicit: true, name, columns: Vec::new(), at: None };
+    match table {
+        TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Derived { alias: Some(alias), .. } => Some(alias.clone()),
+        TableFactor::Table { name, .. } => {
+            name.0.last().and_then(|part| part.as_ident()).map(|ident| of(ident.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// An array with the name that its elements get.
+fn array(member: TableFactor) -> Result<(Expr, Ident), DialectError> {
+    let TableFactor::Table { name, alias, args, .. } = &member else {
+        return Err(refused(format!("ARRAY JOIN {member}"), "it takes columns and functions"));
+    };
+    let parts: Option<Vec<Ident>> = name.0.iter().map(|part| part.as_ident().cloned()).collect();
+    let Some(mut parts) = parts.filter(|parts| !parts.is_empty()) else {
+        return Err(refused(format!("ARRAY JOIN {member}"), "it takes columns and functions"));
+    };
+    let own = alias.as_ref().map(|alias| alias.name.clone());
+    if let Some(arguments) = args {
+        let Some(function) = parts.pop().filter(|_| parts.is_empty()) else {
+            return Err(refused(format!("ARRAY JOIN {member}"), "there is no such function"));
+        };
+        let mut call = call::call(&function.value, Vec::new());
+        if let FunctionArguments::List(list) = &mut call.args {
+            list.args.clone_from(&arguments.args);
+        }
+        call.name = ObjectName::from(vec![Ident::new(function.value)]);
+        let Some(own) = own else {
+            return Err(refused(format!("ARRAY JOIN {member}"), "give the result a name with AS"));
+        };
+        return Ok((Expr::Function(call), own));
+    }
+    let last = parts.last().cloned();
+    let column = if parts.len() == 1 {
+        parts.pop().map(Expr::Identifier)
+    } else {
+        Some(Expr::CompoundIdentifier(parts))
+    };
+    match (column, own.or(last)) {
+        (Some(column), Some(own)) => Ok((column, own)),
+        _ => Err(refused("ARRAY JOIN of nothing", "name an array")),
+    }
+}
+
+/// The elements of an array as rows.
+fn elements(array: Expr, keeps_empty: bool) -> Expr {
+    let array = if keeps_empty {
+        Expr::Function(call::call("emptyArrayToSingle", vec![array]))
+    } else {
+        array
+    };
+    // By the engine's name: several of them stand side by side here.
+    Expr::Function(call::call("unnest", vec![array]))
+}
+
+/// The query of all columns and the elements.
+fn text(arrays: &[(Expr, Ident)]) -> String {
+    let quoted = |name: &Ident| Ident::with_quote('"', name.value.clone()).to_string();
+    let hidden: Vec<String> = arrays
+        .iter()
+        .filter(|(expr, own)| matches!(expr, Expr::Identifier(name) if name.value == own.value))
+        .map(|(_, own)| quoted(own))
+        .collect();
+    let except = match hidden.as_slice() {
+        [] => String::new(),
+        names => format!(" EXCEPT ({})", names.join(", ")),
+    };
+    let elements: Vec<String> =
+        arrays.iter().map(|(_, own)| format!("1 AS {}", quoted(own))).collect();
+    format!("SELECT *{except}, {} FROM \"nothing\"", elements.join(", "))
+}
+
+fn parsed(sql: &str) -> Result<Box<Query>, DialectError> {
+    let query = Parser::new(&Grammar).try_with_sql(sql).and_then(|mut parser| parser.parse_query());
+    Ok(query.map_err(DataFusionError::from)?)
+}
+
+/// Refuses what rows cannot be made of: two different arrays in a list of results, an array in a condition.
+pub(super) fn check(select: &Select) -> Result<(), DialectError> {
+    let mut arrays = BTreeSet::new();
+    for item in &select.projection {
+        if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+            collect(expr, &mut arrays);
+        }
+    }
+    if arrays.len() > 1 {
+        return Err(refused(
+            "arrayJoin of several arrays",
+            "write one in a subquery, or ARRAY JOIN a, b for elements side by side",
+        ));
+    }
+    let mut in_conditions = BTreeSet::new();
+    for expr in
+        [&select.selection, &select.prewhere, &select.having, &select.qualify].into_iter().flatten()
+    {
+        collect(expr, &mut in_conditions);
+    }
+    if in_conditions.is_empty() {
+        return Ok(());
+    }
+    Err(refused("arrayJoin in a condition", "write ARRAY JOIN, or a subquery with arrayJoin in it"))
+}
+
+/// The calls of arrayJoin in an expression, as text, subqueries left out.
+fn collect(expr: &Expr, found: &mut BTreeSet<String>) {
+    struct Search<'a> {
+        found: &'a mut BTreeSet<String>,
+        subqueries: usize,
+    }
+    impl Visitor for Search<'_> {
+        type Break = ();
+
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            self.subqueries += 1;
+            ControlFlow::Continue(())
+        }
+        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            self.subqueries -= 1;
+            ControlFlow::Continue(())
+        }
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if let Expr::Function(function) = expr
+                && self.subqueries == 0
+                && call::name(function) == Some("arrayJoin")
+            {
+                self.found.insert(function.to_string());
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let _ = expr.visit(&mut Search { found, subqueries: 0 });
+}

@@ -1,0 +1,256 @@
+//! Statements that change tables: INSERT, UPDATE, DELETE, TRUNCATE, OPTIMIZE, DROP, RENAME, and `ALTER TABLE t DELETE|UPDATE`, which
+//! ClickHouse calls mutations.
+
+use super::lexical::{is_word, next};
+use super::refused;
+use crate::DialectError;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, ObjectName, ObjectNamePart,
+    ObjectType, Query, Statement as Sql, TableFactor, TableObject, TableWithJoins, Truncate,
+    Update,
+};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+
+/// A statement that changes a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The table, by its name in the session.
+    pub table: String,
+    /// What happens to it.
+    pub action: Action,
+}
+
+/// What happens to a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The rows of a query are added.
+    Insert {
+        /// The columns that the query's results go to; empty: all, in order.
+        columns: Vec<String>,
+        /// The query.
+        source: Box<Query>,
+    },
+    /// Rows are added that are not in the statement.
+    Load {
+        /// The columns that get values; empty: all, in order.
+        columns: Vec<String>,
+        /// What the rows are written in.
+        format: String,
+    },
+    /// Rows are removed.
+    Delete {
+        /// Which.
+        condition: Box<Expr>,
+    },
+    /// Values are replaced.
+    Update {
+        /// Columns and their new values.
+        assignments: Vec<(String, Expr)>,
+        /// Of which rows.
+        condition: Box<Expr>,
+    },
+    /// All rows are removed.
+    Truncate,
+    /// Parts are merged.
+    Optimize,
+    /// The table is removed.
+    Drop {
+        /// `IF EXISTS`.
+        is_optional: bool,
+    },
+    /// The table gets another name.
+    Rename {
+        /// Which.
+        to: String,
+    },
+}
+
+impl Change {
+    /// The words that the statement begins with.
+    pub fn words(&self) -> &'static str {
+        match self.action {
+            Action::Insert { .. } | Action::Load { .. } => "INSERT",
+            Action::Delete { .. } => "DELETE",
+            Action::Update { .. } => "UPDATE",
+            Action::Truncate => "TRUNCATE",
+            Action::Optimize => "OPTIMIZE TABLE",
+            Action::Drop { .. } => "DROP TABLE",
+            Action::Rename { .. } => "RENAME TABLE",
+        }
+    }
+}
+
+/// `ALTER TABLE t DELETE WHERE c` is `DELETE FROM t WHERE c`; `ALTER TABLE t UPDATE a = b WHERE c` likewise.
+pub(super) fn arrange(tokens: &mut [TokenWithSpan]) {
+    let Some(start) = (0..tokens.len()).find(|at| !is_blank(&tokens[*at].token)) else { return };
+    if !is_word(&tokens[start].token, "ALTER") {
+        return;
+    }
+    let Some(table) = next(tokens, start).filter(|at| is_word(&tokens[*at].token, "TABLE")) else {
+        return;
+    };
+    let Some(first) = next(tokens, table) else { return };
+    let mut last = first;
+    while let Some(dot) = next(tokens, last).filter(|at| tokens[*at].token == Token::Period) {
+        let Some(name) = next(tokens, dot) else { return };
+        last = name;
+    }
+    let Some(verb) = next(tokens, last) else { return };
+    let word = |text: &str| Token::make_word(text, None);
+    let (before, after) = if is_word(&tokens[verb].token, "DELETE") {
+        ((word("DELETE"), word("FROM")), Token::Whitespace(Whitespace::Space))
+    } else if is_word(&tokens[verb].token, "UPDATE") {
+        ((word("UPDATE"), Token::Whitespace(Whitespace::Space)), word("SET"))
+    } else {
+        return;
+    };
+    (tokens[start].token, tokens[table].token) = before;
+    tokens[verb].token = after;
+}
+
+fn is_blank(token: &Token) -> bool {
+    matches!(token, Token::Whitespace(_))
+}
+
+/// The change that a statement asks for; `None` if it is another statement.
+pub(super) fn of(statement: &Statement) -> Result<Option<Change>, DialectError> {
+    let Statement::Statement(sql) = statement else { return Ok(None) };
+    Ok(Some(match sql.as_ref() {
+        Sql::Insert(insert) => of_insert(insert)?,
+        Sql::Delete(delete) => of_delete(delete)?,
+        Sql::Update(update) => of_update(update)?,
+        Sql::Truncate(truncate) => of_truncate(truncate)?,
+        Sql::OptimizeTable { name, on_cluster: None, partition, deduplicate: None, .. } => {
+            if partition.is_some() {
+                return Err(refused("OPTIMIZE TABLE ... PARTITION", "whole tables are merged"));
+            }
+            Change { table: table_name(name)?, action: Action::Optimize }
+        }
+        Sql::Drop {
+            object_type: ObjectType::Table, if_exists, names, temporary: false, ..
+        } => {
+            let [name] = names.as_slice() else {
+                return Err(refused("DROP of several tables", "name one table"));
+            };
+            Change { table: table_name(name)?, action: Action::Drop { is_optional: *if_exists } }
+        }
+        Sql::RenameTable(renamed) => {
+            let [only] = renamed.as_slice() else {
+                return Err(refused("RENAME of several tables", "name one table and its new name"));
+            };
+            let to = table_name(&only.new_name)?;
+            Change { table: table_name(&only.old_name)?, action: Action::Rename { to } }
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn of_insert(insert: &Insert) -> Result<Change, DialectError> {
+    let TableObject::TableName(name) = &insert.table else {
+        return Err(refused("INSERT INTO this", "it takes the name of a table"));
+    };
+    if let Some(format) = &insert.format_clause {
+        let format_name = format.ident.value.clone();
+        if !format.values.is_empty() {
+            return Err(refused(
+                format!("INSERT ... FORMAT {format_name} with its data after it"),
+                "give the data on standard input",
+            ));
+        }
+        let columns = insert.columns.iter().map(column_name).collect::<Result<_, _>>()?;
+        let action = Action::Load { columns, format: format_name };
+        return Ok(Change { table: table_name(name)?, action });
+    }
+    if insert.on.is_some() || !insert.assignments.is_empty() || insert.partitioned.is_some() {
+        return Err(refused("this form of INSERT", "it takes VALUES or a query"));
+    }
+    let Some(source) = &insert.source else {
+        return Err(refused("INSERT without rows", "it takes VALUES or a query"));
+    };
+    let columns = insert.columns.iter().map(column_name).collect::<Result<_, _>>()?;
+    let action = Action::Insert { columns, source: source.clone() };
+    Ok(Change { table: table_name(name)?, action })
+}
+
+fn of_delete(delete: &Delete) -> Result<Change, DialectError> {
+    let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+    if delete.using.is_some() || !delete.order_by.is_empty() || delete.limit.is_some() {
+        return Err(refused("this form of DELETE", "it takes one table and WHERE"));
+    }
+    let table = one_table(from, "DELETE")?;
+    let condition = condition(delete.selection.as_ref(), "DELETE")?;
+    Ok(Change { table, action: Action::Delete { condition } })
+}
+
+fn of_update(update: &Update) -> Result<Change, DialectError> {
+    if update.from.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
+        return Err(refused("this form of UPDATE", "it takes one table, SET and WHERE"));
+    }
+    let table = one_table(std::slice::from_ref(&update.table), "UPDATE")?;
+    let condition = condition(update.selection.as_ref(), "UPDATE")?;
+    let assignment = |it: &Assignment| match &it.target {
+        AssignmentTarget::ColumnName(name) => Ok((column_name(name)?, it.value.clone())),
+        AssignmentTarget::Tuple(_) => {
+            Err(refused(format!("SET {}", it.target), "each column gets a value of its own"))
+        }
+    };
+    let assignments = update.assignments.iter().map(assignment).collect::<Result<_, _>>()?;
+    Ok(Change { table, action: Action::Update { assignments, condition } })
+}
+
+fn of_truncate(truncate: &Truncate) -> Result<Change, DialectError> {
+    match truncate.table_names.as_slice() {
+        [target] if truncate.partitions.is_none() && truncate.on_cluster.is_none() => {
+            Ok(Change { table: table_name(&target.name)?, action: Action::Truncate })
+        }
+        _ => Err(refused("this form of TRUNCATE", "it takes one table")),
+    }
+}
+
+fn condition(selection: Option<&Expr>, statement: &str) -> Result<Box<Expr>, DialectError> {
+    match selection {
+        Some(condition) => Ok(Box::new(condition.clone())),
+        None => Err(refused(
+            format!("{statement} without WHERE"),
+            "write WHERE 1 if every row is meant",
+        )),
+    }
+}
+
+/// The only table of a FROM.
+fn one_table(from: &[TableWithJoins], statement: &str) -> Result<String, DialectError> {
+    match from {
+        [TableWithJoins { relation: TableFactor::Table { name, alias: None, .. }, joins }]
+            if joins.is_empty() =>
+        {
+            table_name(name)
+        }
+        _ => Err(refused(format!("this form of {statement}"), "it takes one table without alias")),
+    }
+}
+
+/// The name of a table; it may stand after its database.
+fn table_name(name: &ObjectName) -> Result<String, DialectError> {
+    match name.0.as_slice() {
+        [ObjectNamePart::Identifier(table)] => Ok(table.value.clone()),
+        [ObjectNamePart::Identifier(database), ObjectNamePart::Identifier(table)]
+            if database.value == crate::DATABASE =>
+        {
+            Ok(table.value.clone())
+        }
+        _ => Err(refused(format!("a change of {name}"), "only tables of the database default")),
+    }
+}
+
+/// The name of a column; that of a Nested's has a dot.
+fn column_name(name: &ObjectName) -> Result<String, DialectError> {
+    let piece = |part: &ObjectNamePart| match part {
+        ObjectNamePart::Identifier(ident) => Ok(ident.value.clone()),
+        ObjectNamePart::Function(_) => {
+            Err(refused(format!("the column {name}"), "it takes the name of a column"))
+        }
+    };
+    let pieces: Vec<String> = name.0.iter().map(piece).collect::<Result<_, _>>()?;
+    Ok(pieces.join("."))
+}

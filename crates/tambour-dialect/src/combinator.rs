@@ -1,0 +1,167 @@
+//! Combinators after the names of aggregates: `sumDistinct`, `avgOrNull`, `sumArray`, `sumForEach`, `sumMap`. `-If` has its
+//! place with the aggregates; what stands before it is looked at again here.
+
+use super::call::{arguments, call, name, rename, set_arguments};
+use super::{aggregate, refused};
+use crate::DialectError;
+use crate::marks::Otherwise;
+use datafusion::sql::sqlparser::ast::{
+    DuplicateTreatment, Expr, Function, FunctionArguments, Value,
+};
+
+/// The combinators, as they are taken off from the end of a name.
+const ALL: &[&str] = &["OrNull", "OrDefault", "Distinct", "ForEach", "Array", "Map"];
+
+/// Aggregates whose groups of elements are reduced by a function of arrays.
+const OF_ARRAYS: &[(&str, &str)] = &[
+    ("sum", "arraySum"),
+    ("avg", "arrayAvg"),
+    ("min", "arrayMin"),
+    ("max", "arrayMax"),
+    ("count", "length"),
+    ("uniq", "arrayUniq"),
+    ("uniqExact", "arrayUniq"),
+    ("groupUniqArray", "arrayDistinct"),
+];
+
+/// The aggregate before the last combinator of a name, and the combinator.
+pub(super) fn split(written: &str) -> Option<(&str, &'static str)> {
+    let combinator = ALL.iter().find(|it| written.ends_with(**it))?;
+    let base = written.strip_suffix(combinator)?;
+    let is_known = aggregate::is_name(base);
+    // `groupArray` is one itself, and `sumMap` of maps is `sum` with a combinator.
+    (is_known && !base.is_empty()).then_some((base, *combinator))
+}
+
+fn text(text: &str) -> Expr {
+    Expr::value(Value::SingleQuotedString(text.to_owned()))
+}
+
+/// Rewrites an aggregate with a combinator; what replaces it.
+pub(super) fn rewrite(
+    function: &mut Function,
+    written: &str,
+) -> Result<Option<Expr>, DialectError> {
+    let Some((base, combinator)) = split(written) else { return Ok(None) };
+    match combinator {
+        "OrNull" => or_null(function, base, written).map(Some),
+        "Distinct" => distinct(function, base, written).map(Some),
+        "Array" if base == "groupArray" => {
+            let inner = gathered(function, written)?;
+            Ok(Some(Expr::Function(call("reduceConcat", vec![inner]))))
+        }
+        "Array" => {
+            let reducer = reducer(base, written)?;
+            let inner = gathered(function, written)?;
+            let flat = Expr::Function(call("reduceConcat", vec![inner]));
+            if base == "avg" {
+                // The average of no items is a NaN; that of an empty array is 0.
+                let sum = Expr::Function(call("arraySum", vec![flat.clone()]));
+                let count = Expr::Function(call("length", vec![flat]));
+                let (left, right) = (Box::new(sum), Box::new(count));
+                let op = datafusion::sql::sqlparser::ast::BinaryOperator::Divide;
+                return Ok(Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }))));
+            }
+            Ok(Some(Expr::Function(call(reducer, vec![flat]))))
+        }
+        "ForEach" | "Map" => {
+            let reducer = reducer(base, written)?;
+            let inner = gathered(function, written)?;
+            let kernel = if combinator == "Map" { "reduceMap" } else { "reduceForEach" };
+            Ok(Some(Expr::Function(call(kernel, vec![inner, text(reducer)]))))
+        }
+        _ => or_default(function, base).map(Some),
+    }
+}
+
+fn reducer(base: &str, written: &str) -> Result<&'static str, DialectError> {
+    let found = OF_ARRAYS.iter().find(|(name, _)| *name == base);
+    found.map(|(_, reducer)| *reducer).ok_or_else(|| {
+        refused(written, "this combinator goes with sum, avg, min, max, count and uniq here")
+    })
+}
+
+/// An array of the values of the only argument.
+fn gathered(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
+    if !matches!(function.parameters, FunctionArguments::None) {
+        return Err(refused(format!("{written} with parameters"), "it takes none here"));
+    }
+    let list = arguments(function).unwrap_or_default();
+    if list.len() != 1 {
+        return Err(refused(format!("{written} of {} arguments", list.len()), "it takes one here"));
+    }
+    let mut gather = call("array_agg", list);
+    gather.filter = function.filter.take();
+    gather.over.clone_from(&function.over);
+    Ok(Expr::Function(gather))
+}
+
+/// The plain aggregate, rewritten as one.
+fn plain(function: &mut Function, base: &str) -> Result<Expr, DialectError> {
+    rename(function, base);
+    if let Some(replaced) = aggregate::rewrite(function, base)? {
+        return Ok(replaced);
+    }
+    if name(function) == Some(base) {
+        super::call::rewrite_plain(function, base);
+    }
+    Ok(Expr::Function(function.clone()))
+}
+
+fn is_count(base: &str) -> bool {
+    let plain = base.strip_suffix("If").unwrap_or(base);
+    plain == "count" || plain.starts_with("uniq")
+}
+
+/// Aggregates of no rows are NULL, but for those that count.
+fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, DialectError> {
+    if base.starts_with("group") {
+        return Err(refused(written, "an array cannot be NULL"));
+    }
+    let counted = is_count(base);
+    if !counted {
+        mark(function, Otherwise::Null);
+        return plain(function, base);
+    }
+    let inner = plain(function, base)?;
+    let zero = Expr::value(Value::Number("0".to_owned(), false));
+    Ok(Expr::Function(call("nullif", vec![inner, zero])))
+}
+
+/// Aggregates of no rows are the default of their type; those that count or gather are that anyway.
+fn or_default(function: &mut Function, base: &str) -> Result<Expr, DialectError> {
+    if !is_count(base) && !base.starts_with("groupArray") && !base.starts_with("groupUniq") {
+        mark(function, Otherwise::Default);
+    }
+    plain(function, base)
+}
+
+/// Says with the first argument what stands for no rows.
+fn mark(function: &mut Function, otherwise: Otherwise) {
+    let mut list = arguments(function).unwrap_or_default();
+    if let Some(first) = list.first_mut() {
+        let inner = super::call::take(first);
+        *first = Expr::Function(call(otherwise.mark(), vec![inner]));
+    }
+    set_arguments(function, list);
+}
+
+fn distinct(function: &mut Function, base: &str, written: &str) -> Result<Expr, DialectError> {
+    if base == "groupArray" {
+        let inner = plain(function, base)?;
+        return Ok(Expr::Function(call("arrayDistinct", vec![inner])));
+    }
+    let is_taken = matches!(base, "sum" | "avg" | "min" | "max" | "count" | "any")
+        || base.starts_with("uniq") && !base.ends_with("If");
+    if !is_taken {
+        return Err(refused(written, "-Distinct goes with sum, avg, min, max and count here"));
+    }
+    if let FunctionArguments::List(list) = &mut function.args
+        && matches!(base, "sum" | "avg" | "count")
+    {
+        list.duplicate_treatment = Some(DuplicateTreatment::Distinct);
+    }
+    let list = arguments(function).unwrap_or_default();
+    set_arguments(function, list);
+    plain(function, base)
+}

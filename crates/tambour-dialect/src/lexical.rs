@@ -1,0 +1,272 @@
+//! Tokens as ClickHouse means them, before the parser sees them: texts keep the backslash of an escape that there is not,
+//! `0xFF` and `0b101` are numbers, and the words in front of JOIN that the parser would take for names are moved to where
+//! [`super::joins`] finds them.
+
+use super::{array_join, change, columns, joins, limits, members, refused, retype, within};
+use crate::DialectError;
+use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::ParserError;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace, Word};
+
+/// The tokens of a statement.
+pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
+    let mut tokens = Tokenizer::new(&super::grammar::Grammar, sql)
+        .with_unescape(false)
+        .tokenize_with_location()
+        .map_err(|error| DataFusionError::from(ParserError::from(error)))?;
+    let mut index = 0;
+    while index < tokens.len() {
+        if let Some((replacement, length)) = replacement(&tokens[index..])? {
+            let span = tokens[index].span;
+            tokens.splice(index..index + length, [TokenWithSpan { token: replacement, span }]);
+        }
+        index += 1;
+    }
+    change::arrange(&mut tokens);
+    array_join::arrange(&mut tokens);
+    columns::arrange(&mut tokens);
+    units_in_texts(&mut tokens);
+    members::arrange(&mut tokens);
+    joins::mark(&mut tokens)?;
+    limits::arrange(&mut tokens);
+    retype::arrange(&mut tokens);
+    within::mark(&mut tokens);
+    Ok(tokens)
+}
+
+/// What comes in the place of the first tokens, and of how many.
+fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, DialectError> {
+    let next = tokens.get(1).filter(|next| next.span.start == tokens[0].span.end);
+    Ok(match (&tokens[0].token, next.map(|next| &next.token)) {
+        (
+            Token::Word(Word { value, quote_style: None, .. }),
+            Some(Token::SingleQuotedString(digits)),
+        ) if value.eq_ignore_ascii_case("b") => {
+            Some((Token::SingleQuotedString(text_of_digits(digits, 2)?), 2))
+        }
+        (Token::Word(Word { value, quote_style: Some(quote), .. }), _)
+            if value.contains(*quote) =>
+        {
+            // A quote inside is written twice.
+            let value = value.replace(&format!("{quote}{quote}"), &quote.to_string());
+            Some((Token::make_word(&value, Some(*quote)), 1))
+        }
+        (Token::SingleQuotedString(raw), _) => {
+            Some((Token::SingleQuotedString(unescaped(raw, '\'')?), 1))
+        }
+        (Token::DoubleQuotedString(raw), _) => {
+            Some((Token::DoubleQuotedString(unescaped(raw, '"')?), 1))
+        }
+        (Token::Number(zero, false), Some(Token::Word(word)))
+            if zero == "0" && binary_digits(&word.value).is_some() =>
+        {
+            let digits = binary_digits(&word.value).unwrap_or_default();
+            Some((number(digits, 2)?, 2))
+        }
+        // `1st_table` is a name, as a table of ClickHouse's tests has it.
+        (Token::Number(digits, false), Some(Token::Word(word))) if word.quote_style.is_none() => {
+            Some((Token::make_word(&format!("{digits}{}", word.value), None), 2))
+        }
+        (Token::HexStringLiteral(digits), _) => {
+            // `0xFF` is as long as its digits and two; `x'FF'` has its quotes besides.
+            let (start, end) = (tokens[0].span.start, tokens[0].span.end);
+            let length = end.column.saturating_sub(start.column);
+            if length == digits.len() as u64 + 2 {
+                Some((number(digits, 16)?, 1))
+            } else {
+                Some((Token::SingleQuotedString(text_of_digits(digits, 16)?), 1))
+            }
+        }
+        _ => None,
+    })
+}
+
+/// The digits of `0b101` without the zero.
+fn binary_digits(word: &str) -> Option<&str> {
+    let digits = word.strip_prefix(['b', 'B'])?;
+    let is_binary =
+        !digits.is_empty() && digits.bytes().all(|digit| matches!(digit, b'0' | b'1' | b'_'));
+    is_binary.then_some(digits)
+}
+
+fn number(digits: &str, radix: u32) -> Result<Token, DialectError> {
+    let digits: String = digits.chars().filter(|digit| *digit != '_').collect();
+    match u64::from_str_radix(&digits, radix) {
+        Ok(number) => Ok(Token::Number(number.to_string(), false)),
+        Err(_) => Err(refused(
+            format!("the number with the digits {digits} to the base {radix}"),
+            "such numbers have 64 bits at most",
+        )),
+    }
+}
+
+/// The text whose bytes are written as digits: `x'41'`, `b'01000001'`.
+fn text_of_digits(digits: &str, radix: u32) -> Result<String, DialectError> {
+    let wrong = |reason: &str| refused(format!("the text with the digits {digits:?}"), reason);
+    let per_byte = if radix == 2 { 8 } else { 2 };
+    if !digits.chars().all(|digit| digit.is_digit(radix)) {
+        return Err(wrong("these are not the digits of bytes"));
+    }
+    let missing = (per_byte - digits.len() % per_byte) % per_byte;
+    let whole = "0".repeat(missing) + digits;
+    let bytes: Option<Vec<u8>> = (0..whole.len() / per_byte)
+        .map(|byte| u8::from_str_radix(&whole[byte * per_byte..(byte + 1) * per_byte], radix).ok())
+        .collect();
+    bytes
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or_else(|| wrong("its bytes are not UTF-8; make it with unhex('...')"))
+}
+
+/// A text without its escapes. ClickHouse leaves a backslash in place that begins no escape: `'\d'` has two characters.
+fn unescaped(raw: &str, quote: char) -> Result<String, DialectError> {
+    if !raw.contains(['\\', quote]) {
+        return Ok(raw.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(raw.len());
+    let mut characters = raw.chars();
+    let push = |bytes: &mut Vec<u8>, character: char| {
+        bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    };
+    while let Some(character) = characters.next() {
+        if character == quote {
+            // A quote inside is written twice.
+            characters.next();
+            push(&mut bytes, quote);
+            continue;
+        }
+        if character != '\\' {
+            push(&mut bytes, character);
+            continue;
+        }
+        match characters.next() {
+            None => bytes.push(b'\\'),
+            Some('x') => bytes.push(hex_byte(&mut characters, raw)?),
+            Some('N') => {}
+            Some(escaped) => {
+                if escape(escaped).is_none() {
+                    bytes.push(b'\\');
+                }
+                push(&mut bytes, escape(escaped).unwrap_or(escaped));
+            }
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        refused(format!("the text '{raw}'"), "its bytes are not UTF-8; make it with unhex('...')")
+    })
+}
+
+/// The two digits after `\x`.
+fn hex_byte(characters: &mut std::str::Chars<'_>, raw: &str) -> Result<u8, DialectError> {
+    let digits: String = characters.by_ref().take(2).collect();
+    u8::from_str_radix(&digits, 16).map_err(|_| {
+        refused(format!("the text '{raw}'"), "\\x is followed by two hexadecimal digits")
+    })
+}
+
+/// What an escape means; `None` if there is no such escape.
+fn escape(escaped: char) -> Option<char> {
+    Some(match escaped {
+        '0' => '\0',
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        'e' => '\u{1b}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'v' => '\u{b}',
+        '\\' | '\'' | '"' | '`' | '/' | '=' => escaped,
+        _ => return None,
+    })
+}
+
+/// `INTERVAL '1 day'` has its unit in the text; the parser wants it after.
+fn units_in_texts(tokens: &mut Vec<TokenWithSpan>) {
+    for at in (0..tokens.len()).rev() {
+        if !is_keyword(&tokens[at].token, Keyword::INTERVAL) {
+            continue;
+        }
+        let Some(text) = next(tokens, at) else { continue };
+        let Token::SingleQuotedString(written) = &tokens[text].token else { continue };
+        let Some((count, unit)) = written.trim().split_once(' ') else { continue };
+        let unit = unit.trim().to_ascii_uppercase();
+        let unit = unit.strip_suffix('S').unwrap_or(&unit);
+        if count.parse::<i64>().is_err() || !UNITS.contains(&unit) {
+            continue;
+        }
+        let span = tokens[text].span;
+        let parts = [
+            Token::SingleQuotedString(count.to_owned()),
+            Token::Whitespace(Whitespace::Space),
+            Token::make_keyword(unit),
+        ];
+        tokens.splice(text..=text, parts.map(|token| TokenWithSpan { token, span }));
+    }
+}
+
+/// The units of intervals.
+const UNITS: [&str; 8] = ["SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"];
+
+/// The next token that is not blank.
+pub(super) fn next(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    (at + 1..tokens.len()).find(|it| !matches!(tokens[*it].token, Token::Whitespace(_)))
+}
+
+/// The bracket or parenthesis that closes the one at a place.
+pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// True for a bare word, in any case.
+pub(super) fn is_word(token: &Token, word: &str) -> bool {
+    matches!(token, Token::Word(it) if it.quote_style.is_none() && it.value.eq_ignore_ascii_case(word))
+}
+
+/// True for a keyword.
+pub(super) fn is_keyword(token: &Token, keyword: Keyword) -> bool {
+    matches!(token, Token::Word(it) if it.quote_style.is_none() && it.keyword == keyword)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(raw: &str) -> String {
+        unescaped(raw, '\'').unwrap()
+    }
+
+    #[test]
+    fn unknown_escapes_keep_their_backslash() {
+        assert_eq!(text(r"a\_b\%\d"), r"a\_b\%\d");
+        assert_eq!(text(r"\\d"), r"\d");
+        assert_eq!(text(r"it''s\'\t\x41\e\0"), "it's'\tA\u{1b}\0");
+        assert_eq!(text(r"\u0041"), r"\u0041");
+        assert!(unescaped(r"\xFF", '\'').is_err());
+        assert!(unescaped(r"\xG1", '\'').is_err());
+    }
+
+    #[test]
+    fn numbers_and_texts_of_digits() {
+        let of = |sql: &str| {
+            let tokens = tokens(sql).unwrap();
+            tokens.into_iter().map(|token| token.token.to_string()).collect::<String>()
+        };
+        assert_eq!(of("0xFF 0b101 x'41' b'01000001' 0x_f"), "255 5 'A' 'A' 15");
+        assert_eq!(of("0 b"), "0 b");
+        assert!(tokens("0x10000000000000000").is_err());
+    }
+}

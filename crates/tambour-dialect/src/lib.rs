@@ -1,0 +1,274 @@
+//! ClickHouse's query language on DataFusion: a statement is parsed as ClickHouse's, and what DataFusion cannot plan is
+//! rewritten ([`alias`], [`rewrite`], [`call`], [`aggregate`], [`sets`], [`naming`]) or refused with a reason
+//! ([`statement`]).
+//!
+//! ```
+//! let prepared = tambour_dialect::prepare("SELECT uniq(a) FROM t PREWHERE b > 0 FORMAT TSV")?;
+//! assert_eq!(prepared.statement.to_string(), r#"SELECT count(DISTINCT a) AS "uniq(a)" FROM t WHERE b > 0"#);
+//! assert_eq!(prepared.format.as_deref(), Some("TSV"));
+//! # Ok::<(), tambour_dialect::DialectError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod aggregate;
+mod alias;
+mod ambiguous;
+mod array_join;
+mod call;
+mod change;
+mod columns;
+mod combinator;
+mod error;
+mod gathered;
+mod grammar;
+mod joins;
+mod lambda;
+mod lexical;
+mod limits;
+pub mod marks;
+mod meant;
+mod members;
+pub mod message;
+pub mod names;
+mod naming;
+mod operator;
+mod outermost;
+mod postfix;
+mod retype;
+mod rewrite;
+mod scalar;
+mod sets;
+mod settings;
+mod statement;
+mod tuples;
+mod unions;
+mod values;
+mod within;
+
+use datafusion::error::DataFusionError;
+use datafusion::sql::parser::{DFParserBuilder, Statement};
+use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql, VisitMut};
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use grammar::Grammar;
+use std::ops::ControlFlow;
+
+pub use aggregate::is_name as is_aggregate;
+pub use call::renamed;
+pub use change::{Action, Change};
+pub use columns::Catalog;
+pub use error::DialectError;
+pub use outermost::{Fill, Place};
+pub use settings::Switches;
+pub use settings::{is_switch, known as known_settings};
+pub use statement::Task;
+
+/// The database of tables that name none.
+pub const DATABASE: &str = "default";
+
+/// Why statements that change something are refused.
+pub const READ_ONLY: &str = "--write allows INSERT, UPDATE, DELETE, TRUNCATE and OPTIMIZE, \
+     with --database also CREATE, DROP and RENAME TABLE; nothing else changes a table here";
+
+/// Most bytes of a statement.
+const STATEMENT_MAX: usize = 8 << 20;
+/// Most operators of a statement: a chain of them is a tree as deep as it is long.
+const OPERATORS_MAX: usize = 1_000;
+
+/// Deepest nesting of parentheses and queries.
+const NESTING_MAX: usize = 300;
+
+/// A statement that DataFusion can plan.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The statement.
+    pub statement: Statement,
+    /// The format of a trailing `FORMAT …` clause, as written.
+    pub format: Option<String>,
+    /// What was understood but has no effect, for the user to know.
+    pub notes: Vec<String>,
+    /// What is asked about the statement.
+    pub task: Task,
+    /// What comes of its rows at the end.
+    pub ending: Ending,
+}
+
+/// What comes of the rows of the outermost query at the end.
+#[derive(Debug, Default)]
+pub struct Ending {
+    /// The query of the row after the others.
+    pub totals: Option<Statement>,
+    /// The rows that are made up.
+    pub fill: Option<Fill>,
+    /// Where ClickHouse's way is asked for.
+    pub switches: Switches,
+}
+
+/// Prepares one statement; a semicolon may stand after it.
+pub fn prepare(sql: &str) -> Result<Prepared, DialectError> {
+    prepare_for(sql, &Catalog::new())
+}
+
+/// The same with the columns of the tables that there are.
+pub fn prepare_for(sql: &str, catalog: &Catalog) -> Result<Prepared, DialectError> {
+    let mut statements = prepare_each(sql, catalog)?.into_iter();
+    match (statements.next(), statements.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(refused("an empty statement", "there is nothing to do")),
+        (Some(_), Some(_)) => Err(refused("more than one statement", "one is expected here")),
+    }
+}
+
+/// Prepares statements that are separated by semicolons.
+pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, DialectError> {
+    prepare_each(sql, &Catalog::new())
+}
+
+fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectError> {
+    if sql.len() > STATEMENT_MAX {
+        return Err(DialectError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
+    }
+    let explained = statement::plain_explain(sql)?;
+    let sql = explained.as_deref().unwrap_or(sql);
+    let described = with_table_keyword(sql);
+    let tokens = lexical::tokens(described.as_deref().unwrap_or(sql))?;
+    check_limits(&tokens)?;
+    let mut parser = DFParserBuilder::new(tokens)
+        .with_dialect(&Grammar)
+        .with_recursion_limit(NESTING_MAX)
+        .build()?;
+    let statements = parser.parse_statements()?.into_iter();
+    statements.map(|statement| rewritten(statement, catalog)).collect()
+}
+
+/// A query of ours, which is not rewritten yet.
+pub fn parse_query(text: &str) -> Result<Query, DialectError> {
+    let parsed = Parser::new(&Grammar).try_with_sql(text);
+    let query =
+        parsed.and_then(|mut parser| parser.parse_query()).map_err(DataFusionError::from)?;
+    Ok(*query)
+}
+
+/// A query that was taken out of a statement.
+pub fn prepare_query(query: &Query, catalog: &Catalog) -> Result<Prepared, DialectError> {
+    let sql = Sql::Query(Box::new(query.clone()));
+    rewritten(Statement::Statement(Box::new(sql)), catalog)
+}
+
+fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, DialectError> {
+    if let Some(change) = change::of(&statement)? {
+        let task = Task::Change(Box::new(change));
+        let ending = Ending::default();
+        return Ok(Prepared { statement, format: None, notes: Vec::new(), task, ending });
+    }
+    statement::check(&statement)?;
+    let mut rewriter = rewrite::Rewriter::new(catalog, false);
+    let mut ending = Ending::default();
+    let mut totals = None;
+    if let Statement::Statement(sql) = &mut statement
+        && let Sql::Query(query) = &mut **sql
+    {
+        rewriter.notes = rewrite::applied(query, &mut ending.switches)?;
+        ending.fill = outermost::fill(query)?;
+        totals = outermost::totals(query)?;
+    }
+    if let Some(totals) = totals {
+        let mut sql = Sql::Query(Box::new(totals));
+        let mut rewriter = rewrite::Rewriter::new(catalog, true);
+        if let ControlFlow::Break(error) = sql.visit(&mut rewriter) {
+            return Err(error);
+        }
+        ending.totals = Some(Statement::Statement(Box::new(sql)));
+    }
+    let task = statement::translate(&mut statement, &mut rewriter.notes)?;
+    let mut format = None;
+    if let Some(sql) = innermost(&mut statement) {
+        format =
+            outer_query(sql).and_then(|query| query.format_clause.take()).map(
+                |clause| match clause {
+                    FormatClause::Identifier(name) => name.value,
+                    FormatClause::Null => "Null".to_owned(),
+                },
+            );
+        if let ControlFlow::Break(error) = sql.visit(&mut rewriter) {
+            return Err(error);
+        }
+    }
+    Ok(Prepared { statement, format, notes: rewriter.notes, task, ending })
+}
+
+/// The SQL statement inside of EXPLAIN, or the statement itself.
+fn innermost(statement: &mut Statement) -> Option<&mut Sql> {
+    match statement {
+        Statement::Statement(sql) => match sql.as_mut() {
+            Sql::Explain { statement, .. } => Some(statement),
+            other => Some(other),
+        },
+        Statement::Explain(explain) => innermost(&mut explain.statement),
+        _ => None,
+    }
+}
+
+fn outer_query(sql: &mut Sql) -> Option<&mut Query> {
+    match sql {
+        Sql::Query(query) => Some(query),
+        _ => None,
+    }
+}
+
+/// The parser knows `DESCRIBE TABLE t` only; ClickHouse takes `DESCRIBE t` and `DESC t` too.
+fn with_table_keyword(sql: &str) -> Option<String> {
+    let mut words = sql.split_whitespace();
+    let (first, second) = (words.next()?, words.next()?);
+    let is_describe = ["DESCRIBE", "DESC"].iter().any(|word| word.eq_ignore_ascii_case(first));
+    let is_known = second.eq_ignore_ascii_case("TABLE") || second.starts_with('(');
+    if !is_describe || is_known {
+        return None;
+    }
+    let rest = sql.trim_start().get(first.len()..)?;
+    Some(format!("DESCRIBE TABLE {rest}"))
+}
+
+/// True of CREATE TABLE: like ALTER TABLE of columns, the parser does not see it, since the keys, engines and types of tables
+/// have a parser of their own.
+pub fn is_create_table(sql: &str) -> bool {
+    begins_with(sql, ["CREATE", "TABLE"])
+}
+
+/// True if these are the first words of a statement, comments apart.
+pub fn begins_with(sql: &str, wanted: [&str; 2]) -> bool {
+    let start = sql.trim_start();
+    let may_be = start.get(..wanted[0].len()).is_some_and(|it| it.eq_ignore_ascii_case(wanted[0]))
+        || ["--", "/*"].iter().any(|comment| start.starts_with(comment));
+    let Some(Ok(tokens)) = may_be.then(|| lexical::tokens(sql)) else { return false };
+    let mut words = tokens.iter().filter(|it| !matches!(it.token, Token::Whitespace(_)));
+    wanted.iter().all(|word| words.next().is_some_and(|it| lexical::is_word(&it.token, word)))
+}
+
+/// Refuses what would make trees too deep for the stack.
+fn check_limits(tokens: &[TokenWithSpan]) -> Result<(), DialectError> {
+    let is_word = |token: &Token, word: &str| matches!(token, Token::Word(it) if it.value.eq_ignore_ascii_case(word));
+    let operators = tokens.iter().filter(|token| match &token.token {
+        Token::Plus
+        | Token::Minus
+        | Token::Mul
+        | Token::Div
+        | Token::Mod
+        | Token::StringConcat
+        | Token::Period => true,
+        Token::DoubleColon | Token::Eq | Token::LBracket => true,
+        word => {
+            ["AND", "OR", "NOT", "UNION", "EXCEPT", "INTERSECT"].iter().any(|it| is_word(word, it))
+        }
+    });
+    if operators.count() > OPERATORS_MAX {
+        return Err(DialectError::Limit { what: "operators of a statement", limit: OPERATORS_MAX });
+    }
+    Ok(())
+}
+
+/// An error about something that is understood but cannot be done.
+fn refused(clause: impl Into<String>, reason: impl Into<String>) -> DialectError {
+    DialectError::Refused { clause: clause.into(), reason: reason.into() }
+}

@@ -1,0 +1,75 @@
+//! Names that nobody types, by which a rewritten statement tells those who plan and run it what SQL has no words for. Each
+//! has a control character in it.
+
+/// Stands between a name and its number.
+const BEFORE_NUMBER: char = '\u{1f}';
+
+/// Which of the matching rows a join takes, if not all: a mark in its condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Strictness {
+    /// Any one.
+    Any,
+    /// The nearest in an order.
+    Asof,
+}
+
+impl Strictness {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Any, Self::Asof];
+
+    /// The name of the mark.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Any => "\u{1f}any join",
+            Self::Asof => "\u{1f}asof join",
+        }
+    }
+    /// What has a name.
+    pub fn of_mark(mark: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|strictness| strictness.mark() == mark)
+    }
+    /// The word in front of JOIN.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Any => "ANY",
+            Self::Asof => "ASOF",
+        }
+    }
+}
+
+/// What an aggregate gives for no rows, by -OrNull and -OrDefault: a call around its argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Otherwise {
+    /// NULL.
+    Null,
+    /// The default of the result's type.
+    Default,
+}
+
+impl Otherwise {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Null, Self::Default];
+
+    /// The name of the mark.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Null => "\u{1f}or null",
+            Self::Default => "\u{1f}or default",
+        }
+    }
+    /// What has a name.
+    pub fn of_mark(mark: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.mark() == mark)
+    }
+}
+
+/// The name of a result that has the name of another, for the time of planning.
+pub fn numbered(name: &str, number: usize) -> String {
+    format!("{name}{BEFORE_NUMBER}{number}")
+}
+
+/// The name as it was written, if it has a number.
+pub fn written(name: &str) -> Option<&str> {
+    let (written, number) = name.rsplit_once(BEFORE_NUMBER)?;
+    number.parse::<usize>().is_ok().then_some(written)
+}

@@ -1,0 +1,241 @@
+//! Functions that the engine has under the same name with another meaning: here they become what ClickHouse means.
+
+use super::call::{arguments, call, rename, set_arguments};
+use super::refused;
+use crate::DialectError;
+use crate::names;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, UnaryOperator, Value, WindowFrameBound, WindowFrameUnits, WindowSpec,
+    WindowType,
+};
+
+/// The names that are rewritten here.
+pub(super) const NAMES: &[&str] =
+    &["match", "dateTrunc", "left", "right", "lagInFrame", "leadInFrame", "instr"];
+
+/// Names that the engine takes for something else, and the function that ClickHouse means.
+const OTHERS: &[(&str, &str)] = &[
+    ("array_to_string", "arrayStringConcat"),
+    ("ascii", "ascii"),
+    ("cardinality", "length"),
+    ("char_length", "lengthUTF8"),
+    ("character_length", "lengthUTF8"),
+    ("concat_ws", "concatWithSeparator"),
+    ("date_bin", "toStartOfInterval"),
+    ("date_format", "formatDateTime"),
+    ("flatten", "arrayFlatten"),
+    ("initcap", "initcap"),
+    ("lpad", "leftPad"),
+    ("rpad", "rightPad"),
+    ("md5", "MD5"),
+    ("octet_length", "length"),
+    ("overlay", "overlay"),
+    ("rand", "rand"),
+    ("sha224", "SHA224"),
+    ("sha256", "SHA256"),
+    ("sha384", "SHA384"),
+    ("sha512", "SHA512"),
+    ("version", "version"),
+];
+
+fn text(text: &str) -> Expr {
+    Expr::value(Value::SingleQuotedString(text.to_owned()))
+}
+
+fn number(number: i64) -> Expr {
+    Expr::value(Value::Number(number.to_string(), false))
+}
+
+/// Rewrites a call; what replaces it, if it is one of these.
+#[expect(clippy::too_many_lines, reason = "one arm for each function, a few lines long")]
+pub(super) fn rewrite(
+    function: &mut Function,
+    written: &str,
+) -> Result<Option<Expr>, DialectError> {
+    let lower = written.to_ascii_lowercase();
+    if let Some((_, meant)) = OTHERS.iter().find(|(name, _)| *name == lower) {
+        return match names::canonical(written).or_else(|| names::canonical(meant)) {
+            Some(own) => {
+                rename(function, own);
+                Ok(None)
+            }
+            None => Err(refused(
+                written,
+                "the engine's function of this name differs from ClickHouse's, which is not here",
+            )),
+        };
+    }
+    let take = |function: &mut Function| arguments(function).unwrap_or_default();
+    Ok(match lower.as_str() {
+        "match" if names::canonical("match").is_none() => {
+            let Ok([string, pattern]) = <[Expr; 2]>::try_from(take(function)) else {
+                return Err(refused("match with these arguments", "it takes a text and a pattern"));
+            };
+            Some(matches(string, pattern))
+        }
+        "regexp_like" | "regexp_match" | "regexp_count" | "regexp_instr" => {
+            return Err(refused(
+                written,
+                "its patterns differ from ClickHouse's; use match, extract or countMatches",
+            ));
+        }
+        "regexp_replace" => {
+            let list = take(function);
+            if list.len() != 3 {
+                set_arguments(function, list);
+                return Err(refused(
+                    "REGEXP_REPLACE with flags",
+                    "it takes a text, a pattern and a text",
+                ));
+            }
+            if names::canonical("replaceRegexpAll").is_some() {
+                return Ok(Some(Expr::Function(call("replaceRegexpAll", list))));
+            }
+            let mut list = list;
+            if let Some(pattern) = list.get_mut(1) {
+                let bare = std::mem::replace(pattern, number(0));
+                *pattern = dot_all(bare);
+            }
+            list.push(text("g"));
+            Some(Expr::Function(call("regexp_replace", list)))
+        }
+        "from_unixtime" | "fromunixtimestamp" => Some(of_unix_time(written, take(function))?),
+        "date_trunc" => {
+            rename(function, "dateTrunc");
+            None
+        }
+        "left" if names::canonical("left").is_none() => {
+            let Ok([string, length]) = <[Expr; 2]>::try_from(take(function)) else {
+                return Err(refused("left with these arguments", "it takes a text and a length"));
+            };
+            Some(Expr::Function(call("substring", vec![string, number(1), length])))
+        }
+        "right" if names::canonical("right").is_none() => Some(right(take(function))?),
+        "instr" => {
+            let list = take(function);
+            if names::canonical("positionCaseInsensitive").is_some() {
+                return Ok(Some(Expr::Function(call("positionCaseInsensitive", list))));
+            }
+            let lowered = list.into_iter().map(|it| Expr::Function(call("lower", vec![it])));
+            Some(Expr::Function(call("position", lowered.collect())))
+        }
+        "log" => {
+            rename(function, "ln");
+            None
+        }
+        "laginframe" => {
+            if !begins_before(function) {
+                return Err(refused(
+                    "lagInFrame over a frame that may begin past the row that is meant",
+                    "write ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+                ));
+            }
+            in_frame(function, "lag")
+        }
+        "leadinframe" => {
+            if !reaches_the_end(function) {
+                return Err(refused(
+                    "leadInFrame over a frame that ends at the row",
+                    "write ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+                ));
+            }
+            in_frame(function, "lead")
+        }
+        _ => None,
+    })
+}
+
+/// `FROM_UNIXTIME(n)` is `toDateTime(n)`; with a format, the text of that.
+fn of_unix_time(written: &str, list: Vec<Expr>) -> Result<Expr, DialectError> {
+    let mut list = list.into_iter();
+    let Some(seconds) = list.next() else {
+        return Err(refused(format!("{written}()"), "it takes a number of seconds"));
+    };
+    let seconds = Expr::Function(call("toInt64", vec![seconds]));
+    let instant = Expr::Function(call("toDateTime", vec![seconds]));
+    let rest: Vec<Expr> = list.collect();
+    if rest.is_empty() {
+        return Ok(instant);
+    }
+    let all = std::iter::once(instant).chain(rest).collect();
+    Ok(Expr::Function(call("formatDateTime", all)))
+}
+
+fn in_frame(function: &mut Function, name: &str) -> Option<Expr> {
+    rename(function, name);
+    if let Some(WindowType::WindowSpec(window)) = &mut function.over {
+        window.window_frame = None;
+    }
+    None
+}
+
+/// True for a window whose frame has the rows before this one, as far as they are asked for.
+fn begins_before(function: &Function) -> bool {
+    let Some(WindowType::WindowSpec(WindowSpec { window_frame: Some(frame), .. })) = &function.over
+    else {
+        return true;
+    };
+    match &frame.start_bound {
+        WindowFrameBound::Preceding(None) => true,
+        WindowFrameBound::Preceding(Some(rows)) => {
+            let is_row_before = arguments(&mut function.clone()).is_some_and(|it| it.len() == 1);
+            frame.units == WindowFrameUnits::Rows && rows.to_string() != "0" && is_row_before
+        }
+        _ => false,
+    }
+}
+
+/// True for a window whose frame ends with the last row.
+fn reaches_the_end(function: &Function) -> bool {
+    match &function.over {
+        Some(WindowType::WindowSpec(WindowSpec { window_frame: Some(frame), .. })) => {
+            frame.end_bound == Some(WindowFrameBound::Following(None))
+        }
+        _ => false,
+    }
+}
+
+/// `match`: a dot matches a newline, too.
+pub(super) fn matches(string: Expr, pattern: Expr) -> Expr {
+    if names::canonical("match").is_some() {
+        return Expr::Function(call("match", vec![string, pattern]));
+    }
+    let pattern = dot_all(pattern);
+    Expr::Function(call("regexp_like", vec![string, pattern]))
+}
+
+fn dot_all(pattern: Expr) -> Expr {
+    match &pattern {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(bare) => text(&format!("(?s){bare}")),
+            _ => pattern,
+        },
+        _ => Expr::Function(call("concat", vec![text("(?s)"), pattern])),
+    }
+}
+
+/// `right(s, n)` is `substring(s, -n)`, but of a text that is shorter the whole; a length below zero counts from the start.
+fn right(list: Vec<Expr>) -> Result<Expr, DialectError> {
+    let Ok([string, length]) = <[Expr; 2]>::try_from(list) else {
+        return Err(refused("right with these arguments", "it takes a text and a length"));
+    };
+    let (digits, negated) = match &length {
+        Expr::Value(value) => (value.to_string(), false),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => (expr.to_string(), true),
+        other => (other.to_string(), false),
+    };
+    let Ok(count) = digits.parse::<i64>() else {
+        return Err(refused(
+            format!("right({string}, {length})"),
+            "the length must be a number; write substring(s, length(s) - n + 1)",
+        ));
+    };
+    let from = if negated {
+        number(count.saturating_add(1))
+    } else {
+        let bytes = Expr::Function(call("length", vec![string.clone()]));
+        let start = Expr::Function(call("minus", vec![bytes, number(count.saturating_sub(1))]));
+        Expr::Function(call("greatest", vec![start, number(1)]))
+    };
+    Ok(Expr::Function(call("substring", vec![string, from])))
+}

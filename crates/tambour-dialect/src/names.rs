@@ -1,0 +1,34 @@
+//! Names of ClickHouse's functions of values, as they may be typed.
+
+use tambour_function as function;
+
+/// Functions that make numbers readable, with their other names.
+const READABLE: [(&str, &[&str]); 3] = [
+    ("formatReadableSize", &["format_bytes"]),
+    ("formatReadableDecimalSize", &[]),
+    ("formatReadableQuantity", &[]),
+];
+
+/// The name under which a function is registered, if `written` is a name of it: exact, or in any case where ClickHouse takes
+/// any.
+pub fn canonical(written: &str) -> Option<&'static str> {
+    function::find_in_queries(written).map(function::Function::name).or_else(|| readable(written))
+}
+
+/// The other names of a function that makes numbers readable, which are taken in any case.
+pub fn aliases_of_readable(name: &str) -> &'static [&'static str] {
+    READABLE.iter().find(|(it, _)| *it == name).map_or(&[], |(_, aliases)| aliases)
+}
+
+fn readable(written: &str) -> Option<&'static str> {
+    let is_it = |aliases: &[&str]| aliases.iter().any(|alias| alias.eq_ignore_ascii_case(written));
+    READABLE
+        .iter()
+        .find(|(name, aliases)| *name == written || is_it(aliases))
+        .map(|(name, _)| *name)
+}
+
+/// True for a function whose result is 0 or 1 and means no or yes.
+pub(crate) fn is_predicate(name: &str) -> bool {
+    function::find_in_queries(name).is_some_and(function::Function::is_predicate)
+}

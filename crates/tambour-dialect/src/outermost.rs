@@ -1,0 +1,263 @@
+//! Clauses that are about the result of a statement as a whole, and are for the outermost query only: `WITH TOTALS`, whose
+//! row comes after the others, and `ORDER BY … WITH FILL`, which makes rows up when all others are sorted.
+
+use super::{aggregate, call, refused};
+use crate::DialectError;
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, GroupByWithModifier, Interpolate, LimitClause, OrderBy, OrderByExpr,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
+};
+use std::ops::ControlFlow;
+
+/// `ORDER BY a, b WITH FILL …`, with the LIMIT that comes after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// The columns of the order up to the one that is filled, which is the last: names of results, or their numbers.
+    pub columns: Vec<Place>,
+    /// From the greatest to the least.
+    pub is_descending: bool,
+    /// The first value that is made up.
+    pub from: Option<Expr>,
+    /// Where values end that are made up.
+    pub to: Option<Expr>,
+    /// From one value to the next.
+    pub step: Option<Expr>,
+    /// The columns that keep the value of the row before; all if there are none.
+    pub interpolated: Option<Vec<String>>,
+    /// Rows that are left out.
+    pub offset: u64,
+    /// Rows at most.
+    pub limit: Option<u64>,
+}
+
+/// A result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// By its name.
+    Name(String),
+    /// By its number, from 0.
+    Number(usize),
+}
+
+impl Place {
+    fn of(expr: &Expr) -> Self {
+        match expr {
+            Expr::Identifier(name) => Self::Name(name.value.clone()),
+            Expr::CompoundIdentifier(parts) => {
+                Self::Name(parts.last().map(|part| part.value.clone()).unwrap_or_default())
+            }
+            Expr::Nested(inner) => Self::of(inner),
+            Expr::Value(value) => match &value.value {
+                Value::Number(text, _) if let Some(number) = ordinal(text) => Self::Number(number),
+                _ => Self::Name(expr.to_string()),
+            },
+            other => Self::Name(other.to_string()),
+        }
+    }
+}
+
+fn ordinal(text: &str) -> Option<usize> {
+    text.parse::<usize>().ok()?.checked_sub(1)
+}
+
+/// Takes WITH FILL and what comes after it out of a query.
+pub(super) fn fill(query: &mut Query) -> Result<Option<Fill>, DialectError> {
+    let Some(OrderBy { kind: OrderByKind::Expressions(items), interpolate }) = &mut query.order_by
+    else {
+        return Ok(None);
+    };
+    let Some(at) = items.iter().position(|item| item.with_fill.is_some()) else {
+        return Ok(None);
+    };
+    let clause = "ORDER BY ... WITH FILL";
+    if items.iter().skip(at + 1).any(|item| item.with_fill.is_some()) {
+        return Err(refused(format!("{clause} of several columns"), "fill one of them"));
+    }
+    if !matches!(*query.body, SetExpr::Select(_)) {
+        return Err(refused(format!("{clause} of this"), "write it after a SELECT"));
+    }
+    let columns = items.iter().take(at + 1).map(|item| Place::of(&item.expr)).collect();
+    let item = &mut items[at];
+    let is_descending = item.options.asc == Some(false);
+    let Some(with_fill) = item.with_fill.take() else { return Ok(None) };
+    let interpolated = interpolate.take().map(interpolated).transpose()?;
+    let (mut offset, mut limit) = (0, None);
+    match query.limit_clause.take() {
+        None => {}
+        Some(LimitClause::LimitOffset { limit: rows, offset: skipped, limit_by })
+            if limit_by.is_empty() =>
+        {
+            limit = rows.as_ref().map(count).transpose()?;
+            offset = skipped.as_ref().map(|it| count(&it.value)).transpose()?.unwrap_or(0);
+        }
+        Some(LimitClause::OffsetCommaLimit { offset: skipped, limit: rows }) => {
+            (limit, offset) = (Some(count(&rows)?), count(&skipped)?);
+        }
+        Some(_) => return Err(refused(format!("{clause} with LIMIT ... BY"), "write one of them")),
+    }
+    let (from, to, step) = (with_fill.from, with_fill.to, with_fill.step);
+    Ok(Some(Fill { columns, is_descending, from, to, step, interpolated, offset, limit }))
+}
+
+/// `ORDER BY ALL` by the numbers of the results: columns of two tables may have the same name.
+pub(super) fn by_numbers(query: &mut Query) {
+    let SetExpr::Select(select) = &*query.body else { return };
+    let is_one = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(Expr::Function(call)) => {
+            call::name(call) != Some(super::columns::COLUMNS)
+        }
+        SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. } => true,
+        _ => false,
+    };
+    let count = select.projection.len();
+    if !select.projection.iter().all(is_one) {
+        return;
+    }
+    if let Some(OrderBy { kind, .. }) = &mut query.order_by
+        && let OrderByKind::All(options) = kind
+    {
+        let options = *options;
+        let number = |number: usize| OrderByExpr {
+            expr: Expr::value(Value::Number(number.to_string(), false)),
+            options,
+            with_fill: None,
+        };
+        *kind = OrderByKind::Expressions((1..=count).map(number).collect());
+    }
+}
+
+fn interpolated(clause: Interpolate) -> Result<Vec<String>, DialectError> {
+    let mut names = Vec::new();
+    for item in clause.exprs.unwrap_or_default() {
+        let is_own = match &item.expr {
+            None => true,
+            Some(Expr::Identifier(name)) => name.value == item.column.value,
+            Some(_) => false,
+        };
+        if !is_own {
+            return Err(refused(
+                format!("INTERPOLATE ({item})"),
+                "a column keeps the value of the row before: INTERPOLATE (column)",
+            ));
+        }
+        names.push(item.column.value);
+    }
+    Ok(names)
+}
+
+fn count(expr: &Expr) -> Result<u64, DialectError> {
+    let text = expr.to_string();
+    text.parse().map_err(|_| {
+        refused(format!("LIMIT {text} after WITH FILL"), "it takes a number from 0 on")
+    })
+}
+
+/// Takes WITH TOTALS out of a query: what is left gives the rows, the copy the totals.
+pub(super) fn totals(query: &mut Query) -> Result<Option<Query>, DialectError> {
+    let SetExpr::Select(select) = &mut *query.body else { return Ok(None) };
+    if *modifiers(&mut select.group_by) != [GroupByWithModifier::Totals] {
+        return Ok(None);
+    }
+    if select.having.is_some() {
+        return Err(refused(
+            "GROUP BY ... WITH TOTALS with HAVING",
+            "the totals are those of the groups that are left: put the groups in a subquery",
+        ));
+    }
+    if select.distinct.is_some() || select.qualify.is_some() {
+        return Err(refused(
+            "GROUP BY ... WITH TOTALS with DISTINCT or QUALIFY",
+            "put the groups in a subquery",
+        ));
+    }
+    let mut totals = query.clone();
+    totals.order_by = None;
+    totals.limit_clause = None;
+    totals.fetch = None;
+    totals.settings = None;
+    totals.format_clause = None;
+    if let SetExpr::Select(select) = &mut *query.body {
+        modifiers(&mut select.group_by).clear();
+    }
+    Ok(Some(totals))
+}
+
+fn modifiers(group_by: &mut GroupByExpr) -> &mut Vec<GroupByWithModifier> {
+    let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = group_by;
+    modifiers
+}
+
+/// True for a SELECT that is to give the row of WITH TOTALS.
+pub(super) fn is_total(select: &mut Select) -> bool {
+    *modifiers(&mut select.group_by) == [GroupByWithModifier::Totals]
+}
+
+/// Makes one group of all rows, with defaults in the place of the keys.
+pub(super) fn without_keys(select: &mut Select) -> Result<(), DialectError> {
+    modifiers(&mut select.group_by).clear();
+    let GroupByExpr::Expressions(keys, _) = &mut select.group_by else {
+        return Err(refused("GROUP BY ALL WITH TOTALS", "name the keys"));
+    };
+    let keys: Vec<Expr> = std::mem::take(keys)
+        .into_iter()
+        .filter_map(|key| match Place::of(&key) {
+            Place::Number(number) => match select.projection.get(number) {
+                Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => {
+                    Some(bare(expr).clone())
+                }
+                _ => None,
+            },
+            Place::Name(_) => Some(bare(&key).clone()),
+        })
+        .collect();
+    let mut work = Emptying { keys, inside: 0 };
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
+            && let ControlFlow::Break(error) = expr.visit(&mut work)
+        {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => bare(inner),
+        other => other,
+    }
+}
+
+struct Emptying {
+    keys: Vec<Expr>,
+    /// Aggregates and replaced keys around.
+    inside: usize,
+}
+
+/// The default of the type of its argument.
+const DEFAULT: &str = "defaultValueOfArgumentType";
+
+impl VisitorMut for Emptying {
+    type Break = DialectError;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
+        if self.inside == 0 && self.keys.iter().any(|key| key == bare(expr)) {
+            let default = Expr::Function(call::call(DEFAULT, vec![call::take(expr)]));
+            *expr = Expr::Function(call::call("any", vec![default]));
+        }
+        if let Expr::Function(function) = expr
+            && aggregate::is_one(function)
+        {
+            self.inside += 1;
+        }
+        ControlFlow::Continue(())
+    }
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
+        if let Expr::Function(function) = expr
+            && aggregate::is_one(function)
+        {
+            self.inside -= 1;
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,177 @@
+//! Types in queries: `CAST(x AS T)` of types that the engine does not know is the function CAST with the name of the type,
+//! `DateTime('zone')` gets past the parser, and `toTypeName` says ClickHouse's types of conditions and counts.
+
+use super::call;
+use super::lexical::{closing, is_word, next};
+use crate::names;
+use datafusion::sql::sqlparser::ast::{BinaryOperator, DataType, Expr, UnaryOperator, Value};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// Stands for `DateTime('zone')`, which the parser takes for a precision.
+const ZONED: &str = "ZonedDateTime";
+
+/// Renames `DateTime('zone')`.
+pub(super) fn arrange(tokens: &mut [TokenWithSpan]) {
+    for at in 0..tokens.len() {
+        if !is_word(&tokens[at].token, "DateTime") {
+            continue;
+        }
+        let Some(open) = next(tokens, at).filter(|it| tokens[*it].token == Token::LParen) else {
+            continue;
+        };
+        let Some(zone) = next(tokens, open) else { continue };
+        let is_zone = matches!(tokens[zone].token, Token::SingleQuotedString(_));
+        if is_zone && closing(tokens, open) == next(tokens, zone) {
+            tokens[at].token = Token::make_word(ZONED, None);
+        }
+    }
+}
+
+/// Names of types that the parser prints in upper case.
+const PRINTED: &[(&str, &str)] = &[
+    ("STRING", "String"),
+    ("DECIMAL", "Decimal"),
+    ("ENUM8", "Enum8"),
+    ("ENUM16", "Enum16"),
+    ("DATETIME64", "DateTime64"),
+    ("DATETIME", "DateTime"),
+    ("INT8", "Int8"),
+    ("INT16", "Int16"),
+    ("INT32", "Int32"),
+    ("INT64", "Int64"),
+    ("FLOAT32", "Float32"),
+    ("FLOAT64", "Float64"),
+    ("NULLABLE", "Nullable"),
+    ("ARRAY", "Array"),
+    ("TUPLE", "Tuple"),
+    ("MAP", "Map"),
+];
+
+/// A type as ClickHouse writes it, if it is one.
+pub(super) fn name_of(data_type: &DataType) -> Option<String> {
+    let printed = data_type.to_string();
+    let mut name = String::with_capacity(printed.len());
+    let mut rest = printed.as_str();
+    while let Some(first) = rest.chars().next() {
+        if first == '\'' {
+            // What is quoted stays as it is.
+            let end = rest[1..].find('\'').map_or(rest.len(), |end| end + 2);
+            name.push_str(&rest[..end]);
+            rest = &rest[end..];
+            continue;
+        }
+        let end = rest.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(rest.len());
+        if end == 0 {
+            name.push(first);
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        if word == ZONED {
+            let zone = rest.strip_prefix('(')?;
+            let end = zone.find(')')?;
+            name.push_str(&format!("DateTime('{}')", zone[..end].trim_matches('\'')));
+            rest = &zone[end + 1..];
+            continue;
+        }
+        let known = PRINTED.iter().find(|(printed, _)| *printed == word);
+        name.push_str(known.map_or(word, |(_, own)| own));
+    }
+    name.parse::<tambour_part::types::DataType>().ok().map(|data_type| data_type.to_string())
+}
+
+/// The call that converts a value to a type; `None` for types that are not ClickHouse's.
+pub(super) fn cast(value: &mut Expr, data_type: &DataType) -> Option<Expr> {
+    let name = Expr::value(Value::SingleQuotedString(name_of(data_type)?));
+    Some(Expr::Function(call::call("CAST", vec![call::take(value), name])))
+}
+
+/// The argument of `toTypeName` with the type that it has in ClickHouse: conditions are numbers there, counts are unsigned.
+pub(super) fn shown(argument: Expr) -> Expr {
+    let converted = match &argument {
+        Expr::Nested(inner) => return shown((**inner).clone()),
+        Expr::Function(function) => match call::name(function) {
+            Some("count") => Some("toUInt64"),
+            Some(name) if names::is_predicate(name) => Some("toUInt8"),
+            _ => None,
+        },
+        Expr::BinaryOp { left, op: BinaryOperator::Modulo, right } => {
+            let sides = vec![(**left).clone(), (**right).clone()];
+            return Expr::Function(call::call("modulo", sides));
+        }
+        other if is_condition(other) => Some("toUInt8"),
+        _ => None,
+    };
+    match converted {
+        Some(name) => Expr::Function(call::call(name, vec![argument])),
+        None => argument,
+    }
+}
+
+/// True for comparisons, and for logic over one of them; logic over values of type Bool is a Bool.
+fn is_condition(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_condition(inner),
+        Expr::Cast { expr, data_type: DataType::Boolean, .. } => {
+            is_condition(expr) || !matches!(**expr, Expr::Value(_) | Expr::Identifier(_))
+        }
+        Expr::UnaryOp { op: UnaryOperator::Not, .. } => true,
+        Expr::BinaryOp { left, op, right } => match op {
+            BinaryOperator::And | BinaryOperator::Or => is_condition(left) || is_condition(right),
+            BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq => true,
+            _ => false,
+        },
+        Expr::IsNull(_)
+        | Expr::IsNotNull(_)
+        | Expr::InList { .. }
+        | Expr::InSubquery { .. }
+        | Expr::Between { .. }
+        | Expr::Like { .. }
+        | Expr::ILike { .. } => true,
+        _ => false,
+    }
+}
+
+/// `inf` and `nan` are numbers.
+pub(super) fn constant(expr: &mut Expr) {
+    let Expr::Identifier(name) = expr else { return };
+    let is_number = name.quote_style.is_none()
+        && ["inf", "infinity", "nan"].iter().any(|it| it.eq_ignore_ascii_case(&name.value));
+    if is_number {
+        let text = Expr::value(Value::SingleQuotedString(name.value.to_ascii_lowercase()));
+        *expr = Expr::Function(call::call("toFloat64", vec![text]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prepare;
+
+    fn prepared(sql: &str) -> String {
+        prepare(sql).map_or_else(|error| error.to_string(), |it| it.statement.to_string())
+    }
+
+    #[test]
+    fn types_are_named_as_clickhouse_names_them() {
+        for (written, name) in [
+            ("Decimal(9, 2)", "Decimal(9, 2)"),
+            ("Nullable(String)", "Nullable(String)"),
+            ("Array(Array(Int8))", "Array(Array(Int8))"),
+            ("FixedString(3)", "FixedString(3)"),
+            ("DateTime(''Asia/Tokyo'')", "DateTime('Asia/Tokyo')"),
+            ("Nullable(DateTime(''UTC''))", "Nullable(DateTime('UTC'))"),
+            ("Map(String, UInt8)", "Map(String, UInt8)"),
+        ] {
+            let written = written.replace("''", "'");
+            let text = prepared(&format!("SELECT CAST(a AS {written}) AS r FROM t"));
+            let quoted = name.replace('\'', "''");
+            assert_eq!(text, format!("SELECT \"CAST\"(a, '{quoted}') AS r FROM t"), "{written}");
+        }
+    }
+}

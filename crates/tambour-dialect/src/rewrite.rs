@@ -1,0 +1,260 @@
+//! The walk over a statement: clauses of queries and conditions.
+
+use super::columns::{self, Catalog};
+use super::settings::Switches;
+use super::{
+    alias, ambiguous, array_join, call, joins, limits, naming, outermost, refused, retype, scalar,
+    settings, unions, values, within,
+};
+use crate::DialectError;
+use crate::marks::Strictness;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, LimitClause,
+    OrderByKind, Query, Select, TableFactor, UnaryOperator, Value, VisitorMut,
+};
+use std::ops::ControlFlow;
+
+/// Rewrites a statement in place.
+#[derive(Debug)]
+pub(super) struct Rewriter<'a> {
+    /// The columns of the tables that there are.
+    catalog: &'a Catalog,
+    /// Those of the queries in WITH that were met.
+    queries: Catalog,
+    /// What was ignored.
+    pub(super) notes: Vec<String>,
+    /// True if keys are replaced by defaults, for the row of WITH TOTALS.
+    totals: bool,
+}
+
+fn flow(result: Result<(), DialectError>) -> ControlFlow<DialectError> {
+    match result {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}
+
+impl VisitorMut for Rewriter<'_> {
+    type Break = DialectError;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<DialectError> {
+        flow(self.query(query))
+    }
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
+        flow(columns::expand(select, self.catalog).and_then(|()| self.select(select)))
+    }
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
+        for condition in [&mut select.selection, &mut select.having, &mut select.qualify] {
+            if let Some(expr) = condition.take() {
+                *condition = Some(condition_of(expr));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DialectError> {
+        flow(check_table(table).and_then(|()| values::rewrite(table)))
+    }
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
+        columns::dotted(expr, self.catalog);
+        retype::constant(expr);
+        flow(call::rewrite(expr))
+    }
+}
+
+impl<'a> Rewriter<'a> {
+    pub(super) fn new(catalog: &'a Catalog, totals: bool) -> Self {
+        Self { catalog, queries: Catalog::new(), notes: Vec::new(), totals }
+    }
+
+    fn query(&mut self, query: &mut Query) -> Result<(), DialectError> {
+        scalar::inline(query)?;
+        ambiguous::of_with(query, self.catalog, &mut self.queries);
+        ambiguous::prefer_left_in_order(query, self.catalog, &self.queries);
+        let mut switches = Switches::default();
+        self.notes.extend(applied(query, &mut switches)?);
+        if switches.is_some() {
+            return Err(refused("this setting in a subquery", "write it after the whole query"));
+        }
+        unions::count_rows(&mut query.body);
+        unions::distribute(query);
+        outermost::by_numbers(query);
+        fetched(query)?;
+        limits::translate(query)?;
+        if query.format_clause.is_some() {
+            return Err(refused("FORMAT in a subquery", "only the outermost query has a format"));
+        }
+        let Some(order_by) = &query.order_by else { return Ok(()) };
+        let is_filled = match &order_by.kind {
+            OrderByKind::Expressions(items) => items.iter().any(|item| item.with_fill.is_some()),
+            OrderByKind::All(_) => false,
+        };
+        if is_filled || order_by.interpolate.is_some() {
+            return Err(refused(
+                "ORDER BY ... WITH FILL in a subquery or a UNION",
+                "it is for the outermost query",
+            ));
+        }
+        Ok(())
+    }
+
+    fn select(&self, select: &mut Select) -> Result<(), DialectError> {
+        let is_total = self.totals && outermost::is_total(select);
+        if !is_total {
+            groups(&mut select.group_by)?;
+        }
+        array_join::from(select)?;
+        for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
+            joins::translate(join)?;
+        }
+        joins::check_merged(select)?;
+        let parts = within::names(select)?;
+        let aliases = alias::of_results(&select.projection, parts)?;
+        naming::name(&mut select.projection);
+        alias::apply(select, &aliases)?;
+        ambiguous::prefer_left(select, self.catalog, &self.queries);
+        if is_total {
+            outermost::without_keys(select)?;
+        }
+        array_join::check(select)?;
+        naming::distinguish(&mut select.projection);
+        if let Some(prewhere) = select.prewhere.take() {
+            select.selection = Some(match select.selection.take() {
+                Some(selection) => Expr::BinaryOp {
+                    left: Box::new(Expr::Nested(Box::new(condition_of(prewhere)))),
+                    op: BinaryOperator::And,
+                    right: Box::new(Expr::Nested(Box::new(condition_of(selection)))),
+                },
+                None => prewhere,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Takes the SETTINGS out of a query: switches, and notes about those without an effect.
+pub(super) fn applied(
+    query: &mut Query,
+    switches: &mut Switches,
+) -> Result<Vec<String>, DialectError> {
+    let given = query.settings.take().unwrap_or_default().into_iter();
+    let notes = given.map(|setting| {
+        settings::apply(&setting.key.to_string(), &setting.value.to_string(), switches)
+    });
+    Ok(notes.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// `GROUP BY a, b WITH ROLLUP` is `GROUP BY ROLLUP (a, b)`.
+fn groups(group_by: &mut GroupByExpr) -> Result<(), DialectError> {
+    let (GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers)) = group_by;
+    let modifiers = std::mem::take(modifiers);
+    let (kind, rest) = match modifiers.split_first() {
+        None => return Ok(()),
+        Some((kind, rest)) => (kind, rest),
+    };
+    let is_plain = rest.is_empty();
+    match (kind, group_by) {
+        (GroupByWithModifier::Rollup, GroupByExpr::Expressions(list, _)) if is_plain => {
+            let sets = list.drain(..).map(|expr| vec![expr]).collect();
+            list.push(Expr::Rollup(sets));
+            Ok(())
+        }
+        (GroupByWithModifier::Cube, GroupByExpr::Expressions(list, _)) if is_plain => {
+            let sets = list.drain(..).map(|expr| vec![expr]).collect();
+            list.push(Expr::Cube(sets));
+            Ok(())
+        }
+        _ => Err(refused(
+            format!(
+                "GROUP BY ... {}",
+                modifiers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+            ),
+            "WITH TOTALS is for the outermost query and stands alone; \
+             ROLLUP (...), CUBE (...) and GROUPING SETS (...) are anywhere",
+        )),
+    }
+}
+
+/// `FETCH FIRST n ROWS ONLY` is `LIMIT n`.
+fn fetched(query: &mut Query) -> Result<(), DialectError> {
+    let Some(fetch) = query.fetch.take() else { return Ok(()) };
+    if fetch.percent {
+        return Err(refused(fetch.to_string(), "write LIMIT n"));
+    }
+    let one = Expr::value(Value::Number("1".to_owned(), false));
+    let count = fetch.quantity.unwrap_or(one);
+    match &mut query.limit_clause {
+        None => {
+            query.limit_clause = Some(LimitClause::LimitOffset {
+                limit: Some(count),
+                offset: None,
+                limit_by: if fetch.with_ties { vec![limits::ties()] } else { Vec::new() },
+            });
+        }
+        Some(LimitClause::LimitOffset { limit: limit @ None, limit_by, .. }) => {
+            *limit = Some(count);
+            if fetch.with_ties {
+                limit_by.push(limits::ties());
+            }
+        }
+        Some(_) => return Err(refused("LIMIT with FETCH", "write one of them")),
+    }
+    Ok(())
+}
+
+/// The parser takes FINAL for another name of the table.
+fn check_table(table: &TableFactor) -> Result<(), DialectError> {
+    let TableFactor::Table { alias, sample, .. } = table else { return Ok(()) };
+    let is_final =
+        |name: &Ident| name.quote_style.is_none() && name.value.eq_ignore_ascii_case("FINAL");
+    if alias.as_ref().is_some_and(|alias| is_final(&alias.name)) {
+        return Err(refused(
+            "FINAL",
+            "rows are returned as they are in the parts; group them by the key instead",
+        ));
+    }
+    if sample.is_some() {
+        return Err(refused(
+            "SAMPLE",
+            "parts do not say which rows are in a sample; filter by the expression of SAMPLE BY \
+             instead, as in cityHash64(id) % 10 = 0",
+        ));
+    }
+    Ok(())
+}
+
+/// An expression as a condition: numbers other than 0 are true.
+pub(super) fn condition_of(expr: Expr) -> Expr {
+    if is_condition(&expr) {
+        return expr;
+    }
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(expr),
+        data_type: DataType::Boolean,
+        array: false,
+        format: None,
+    }
+}
+
+fn is_condition(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_condition(inner),
+        Expr::UnaryOp { op, .. } => *op == UnaryOperator::Not,
+        Expr::BinaryOp { op, .. } => !matches!(
+            op,
+            BinaryOperator::Plus
+                | BinaryOperator::Minus
+                | BinaryOperator::Multiply
+                | BinaryOperator::Divide
+                | BinaryOperator::Modulo
+        ),
+        // The mark of a join is not a value: it must stay as it is.
+        Expr::Function(function) => {
+            let name = function.name.0.last().and_then(|part| part.as_ident());
+            name.is_some_and(|name| Strictness::of_mark(&name.value).is_some())
+        }
+        Expr::Value(_) | Expr::Cast { .. } | Expr::Case { .. } => false,
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => false,
+        _ => true,
+    }
+}

@@ -1,0 +1,122 @@
+//! `(a, b) IN ((1, 2), (3, 4))` and `(a, b) IN (SELECT …)`: tuples are compared element by element, for they may have types
+//! that a whole cannot be converted to. A tuple with a NULL is in no set, as in ClickHouse.
+
+use super::grammar::Grammar;
+use super::{call, refused};
+use crate::DialectError;
+use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Ident, Query, SetExpr, TableFactor, UnaryOperator, Value,
+};
+use datafusion::sql::sqlparser::parser::Parser;
+
+/// The elements of a tuple that is written out.
+fn elements(expr: &Expr) -> Option<Vec<Expr>> {
+    match expr {
+        Expr::Tuple(elements) => Some(elements.clone()),
+        Expr::Nested(inner) => elements(inner),
+        Expr::Function(function) if matches!(call::name(function)?, "tuple" | "struct") => {
+            call::arguments(&mut function.clone())
+        }
+        _ => None,
+    }
+}
+
+/// True for a tuple that is written out.
+pub(super) fn is_one(expr: &Expr) -> bool {
+    elements(expr).is_some()
+}
+
+/// The condition that stands for IN with tuples; `None` for other sets.
+pub(super) fn in_list(expr: &Expr) -> Result<Option<Expr>, DialectError> {
+    let Expr::InList { expr: operand, list, negated } = expr else { return Ok(None) };
+    let Some(operands) = elements(operand) else { return Ok(None) };
+    let mut members = Vec::with_capacity(list.len());
+    // A single tuple may stand without parentheses of its own: `(a, b) IN (1, 2)`.
+    let is_flat = list.len() == operands.len() && list.iter().all(|item| elements(item).is_none());
+    let rows: Vec<Option<Vec<Expr>>> =
+        if is_flat { vec![Some(list.clone())] } else { list.iter().map(elements).collect() };
+    for row in rows {
+        let Some(row) = row.filter(|row| row.len() == operands.len()) else {
+            return Err(refused(
+                format!("{expr}"),
+                format!("its set must hold tuples of {} elements", operands.len()),
+            ));
+        };
+        let equal = operands.iter().cloned().zip(row).map(|(left, right)| Expr::BinaryOp {
+            left: Box::new(in_parentheses(left)),
+            op: BinaryOperator::Eq,
+            right: Box::new(in_parentheses(right)),
+        });
+        members.extend(balanced(equal.collect(), &BinaryOperator::And));
+    }
+    let Some(any) = balanced(members, &BinaryOperator::Or) else { return Ok(None) };
+    Ok(Some(known(any, *negated)))
+}
+
+/// Never NULL: a comparison with NULL is false.
+fn known(condition: Expr, negated: bool) -> Expr {
+    let no = Expr::value(Value::Boolean(false));
+    let known = Expr::Function(call::call("coalesce", vec![condition, no]));
+    if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(known) } } else { known }
+}
+
+fn in_parentheses(expr: Expr) -> Expr {
+    match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::Function(_) => {
+            expr
+        }
+        other => Expr::Nested(Box::new(other)),
+    }
+}
+
+/// A tree of operators that is as flat as it can be.
+fn balanced(mut operands: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {
+    while operands.len() > 1 {
+        let mut pairs = Vec::with_capacity(operands.len().div_ceil(2));
+        let mut rest = operands.into_iter();
+        while let Some(left) = rest.next() {
+            pairs.push(match rest.next() {
+                Some(right) => Expr::Nested(Box::new(Expr::BinaryOp {
+                    left: Box::new(left),
+                    op: op.clone(),
+                    right: Box::new(right),
+                })),
+                None => left,
+            });
+        }
+        operands = pairs;
+    }
+    operands.pop()
+}
+
+/// Names of a set's columns; nobody types them.
+fn column(number: usize) -> Ident {
+    Ident::with_quote('"', format!("\u{1f}{number}"))
+}
+
+/// `EXISTS` in the place of IN with a query of several columns.
+pub(super) fn in_subquery(expr: &mut Expr) -> Result<Option<Expr>, DialectError> {
+    let Expr::InSubquery { expr: operand, subquery, negated } = expr else { return Ok(None) };
+    let Some(operands) = elements(operand) else { return Ok(None) };
+    let names: Vec<String> =
+        (1..=operands.len()).map(|number| column(number).to_string()).collect();
+    let text = format!("SELECT 1 FROM (SELECT 1) AS \"\u{1f}set\" ({})", names.join(", "));
+    let mut query = Parser::new(&Grammar)
+        .try_with_sql(&text)
+        .and_then(|mut parser| parser.parse_query())
+        .map_err(DataFusionError::from)?;
+    let SetExpr::Select(select) = &mut *query.body else { return Ok(None) };
+    if let Some(from) = select.from.first_mut()
+        && let TableFactor::Derived { subquery: inner, .. } = &mut from.relation
+    {
+        std::mem::swap::<Query>(inner, subquery);
+    }
+    let equal = (1..=operands.len()).zip(operands).map(|(number, operand)| Expr::BinaryOp {
+        left: Box::new(Expr::Identifier(column(number))),
+        op: BinaryOperator::Eq,
+        right: Box::new(in_parentheses(operand)),
+    });
+    select.selection = balanced(equal.collect(), &BinaryOperator::And);
+    Ok(Some(Expr::Exists { subquery: query, negated: *negated }))
+}

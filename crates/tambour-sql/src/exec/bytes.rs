@@ -1,0 +1,146 @@
+//! A scan whose texts are handed out as bytes, as far as those above it and its filters can do with that.
+
+use super::{COMPRESSED, DECODED, ENDED, FILTERED, SKIPPED, ScanStream, State, TambourScanExec};
+use crate::late::{Chooser, Counts};
+use crate::scan_options::ScanOptions;
+use crate::texts::lengths::looked_at;
+use crate::texts::over_bytes;
+use arrow::compute::BatchCoalescer;
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_plan::coop::cooperative;
+use datafusion::physical_plan::metrics::{BaselineMetrics, MetricBuilder};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tambour_part::types::Strings;
+
+impl TambourScanExec {
+    /// Runs a partition with texts as bytes, if those above take all texts that are handed out so (`accepted` are the places of
+    /// columns among those that are handed out), and the filters do.
+    pub(crate) fn execute_as_bytes(
+        &self,
+        partition: usize,
+        context: &Arc<TaskContext>,
+        accepted: &BTreeSet<usize>,
+    ) -> Result<Option<SendableRecordBatchStream>> {
+        if !ScanOptions::of(context.session_config().options()).scan_bytes {
+            return Ok(None);
+        }
+        self.over_bytes(accepted)?.map(|scan| scan.stream(partition, context)).transpose()
+    }
+
+    /// The same scan with texts as bytes; none if there is none of them, or one is needed as a text.
+    fn over_bytes(&self, accepted: &BTreeSet<usize>) -> Result<Option<Self>> {
+        if self.scan.binary_strings {
+            return Ok(None);
+        }
+        let columns = self.table.columns();
+        let mut fields = Vec::with_capacity(self.read.fields().len());
+        let mut texts = BTreeSet::new();
+        for (index, field) in self.read.fields().iter().enumerate() {
+            let Some(column) = columns.iter().find(|it| it.name == *field.name()) else {
+                return Ok(None);
+            };
+            let bytes = Arc::new(column.data_type.field(&column.name, Strings::Binary));
+            if bytes != *field {
+                texts.insert(index);
+            }
+            fields.push(bytes);
+        }
+        let is_taken = |(place, index)| !texts.contains(index) || accepted.contains(&place);
+        if texts.is_empty() || !self.output.iter().enumerate().all(is_taken) {
+            return Ok(None);
+        }
+        let read = Schema::new(fields);
+        let is_moving = self.filters.moving.iter().flat_map(collect_columns);
+        if is_moving.into_iter().any(|column| texts.contains(&column.index())) {
+            return Ok(None);
+        }
+        let mut filters = self.filters.clone();
+        for filter in &mut filters.fixed {
+            let is_other = |column: &usize| {
+                read.fields().get(*column).is_none_or(|it| *it.data_type() != DataType::BinaryView)
+            };
+            let columns = collect_columns(filter);
+            let mut places = columns.iter().map(Column::index);
+            if places.any(|place| texts.contains(&place) && is_other(&place)) {
+                return Ok(None);
+            }
+            match over_bytes(filter, &texts, &read) {
+                Some(bytes) => *filter = bytes,
+                None => return Ok(None),
+            }
+        }
+        let schema = Arc::new(read.project(&self.output)?);
+        let mut over = Self { read: Arc::new(read), schema, filters, ..self.clone() };
+        over.scan.binary_strings = true;
+        Ok(Some(over))
+    }
+
+    /// The same scan for operators above that look at the contents of these columns only, by their places among those that
+    /// are handed out; none if that is nothing new.
+    pub(crate) fn of_lengths(&self, looked_at: &BTreeSet<usize>) -> Option<Self> {
+        let places = self.output.iter().enumerate();
+        let seen: BTreeSet<usize> =
+            places.filter(|(place, _)| looked_at.contains(place)).map(|it| *it.1).collect();
+        let lengths: BTreeSet<usize> = self.output.iter().copied().collect();
+        let lengths: BTreeSet<usize> =
+            lengths.difference(&seen).copied().filter(|place| self.is_text(*place)).collect();
+        (lengths != self.lengths).then(|| Self { lengths, ..self.clone() })
+    }
+
+    fn is_text(&self, place: usize) -> bool {
+        let field = self.read.fields().get(place);
+        field.is_some_and(|it| matches!(it.data_type(), DataType::Utf8View | DataType::BinaryView))
+    }
+
+    /// The columns of which neither those above nor a filter looks at more than lengths.
+    fn only_lengths(&self) -> Vec<usize> {
+        let mut seen = BTreeSet::new();
+        for filter in &self.filters.fixed {
+            looked_at(filter, &mut seen);
+        }
+        seen.extend(self.filters.moving.iter().flat_map(collect_columns).map(|it| it.index()));
+        seen.extend(self.output.iter().filter(|place| !self.lengths.contains(place)));
+        let all = 0..self.read.fields().len();
+        all.filter(|place| !seen.contains(place) && self.is_text(*place)).collect()
+    }
+
+    /// Runs a partition.
+    pub(super) fn stream(
+        &self,
+        partition: usize,
+        context: &Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let options = ScanOptions::of(context.session_config().options());
+        let bytes_max = options.scan_batch_bytes;
+        let lengths = if options.scan_lengths { self.only_lengths() } else { Vec::new() };
+        let count = |name| MetricBuilder::new(&self.metrics).counter(name, partition);
+        // What operators above wait for is not held back.
+        let is_held = !self.filters.fixed.is_empty() && self.filters.moving.is_empty();
+        let gathered =
+            is_held.then(|| BatchCoalescer::new(Arc::clone(&self.schema), self.scan.batch_rows));
+        let counts =
+            Counts { granules: count(SKIPPED), rows: count(FILTERED), bytes: count(DECODED) };
+        let chooser = (!self.filters.is_empty())
+            .then(|| Chooser::new(&self.filters, &self.table, &self.read, counts))
+            .transpose()?;
+        let stream = ScanStream {
+            schema: Arc::clone(&self.schema),
+            output: Arc::clone(&self.output),
+            chooser,
+            gathered,
+            state: State::Planned(Box::new(self.clone()), partition),
+            bytes_max,
+            lengths,
+            baseline: BaselineMetrics::new(&self.metrics, partition),
+            compressed: MetricBuilder::new(&self.metrics).counter(COMPRESSED, partition),
+            decoded: MetricBuilder::new(&self.metrics).counter(DECODED, partition),
+            ended: MetricBuilder::new(&self.metrics).counter(ENDED, partition),
+        };
+        Ok(Box::pin(cooperative(stream)))
+    }
+}

@@ -1,0 +1,194 @@
+//! ALTER TABLE of columns: what they become is [`tambour_table::alter`]'s; values of another type are computed by a query, so that
+//! CAST means here what it means in SELECT.
+
+use super::insert::refused;
+use super::mutation::{Matches, disagreement, part_name, write};
+use super::numbered::ROW;
+use super::{READING, of_table, parts, rows};
+use crate::SqlError;
+use crate::context::Session;
+use crate::system;
+use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::ast::Query;
+use std::sync::Arc;
+use tambour_dialect as dialect;
+use tambour_part::Part;
+use tambour_part::types::Column;
+use tambour_table::alter::{Altered, Recast};
+use tambour_table::rewrite::Rewrite;
+use tambour_table::schema::alter::{Action, Alter, Alteration, Selection, partition_values};
+use tambour_table::schema::quoted_name;
+use tambour_table::{PartName, Table, TableError};
+
+const CLAUSE: &str = "ALTER TABLE";
+
+impl Session {
+    /// ALTER TABLE, if the text is one that this knows.
+    pub(crate) async fn alter_table(&self, text: &str) -> Result<Option<String>, SqlError> {
+        let statement = Alteration::parse(text);
+        let statement = statement.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let Some(statement) = statement else { return Ok(None) };
+        if !self.write {
+            return Err(refused(CLAUSE, READING));
+        }
+        let name = statement.table.as_str();
+        if statement.database.as_deref().is_some_and(|it| it != system::DATABASE) {
+            return Err(refused(
+                format!("{CLAUSE} of another database"),
+                "only tables of the database default",
+            ));
+        }
+        let table = self.writable(name)?;
+        let selections: Vec<&Selection> = statement.commands.iter().filter_map(selection).collect();
+        let told = if selections.len() == statement.commands.len() {
+            self.drop_parts(name, &table, &selections)?
+        } else {
+            self.alter_columns(name, &table, &statement).await?
+        };
+        self.renew(name, table)?;
+        Ok(Some(told))
+    }
+
+    fn drop_parts(
+        &self,
+        name: &str,
+        table: &Table,
+        selections: &[&Selection],
+    ) -> Result<String, SqlError> {
+        let error = of_table(name);
+        let mut rewrite =
+            Rewrite::begin(table.storage(), table.path(), CLAUSE, self.insert_options())
+                .map_err(&error)?;
+        let table = Arc::clone(rewrite.table());
+        let keys = rewrite.definition().partition_by.len();
+        for selection in selections {
+            match selection {
+                Selection::Part(part) => rewrite.drop_part(part).map_err(&error)?,
+                Selection::Partition(values) if values.len() != keys => {
+                    return Err(refused(
+                        format!("PARTITION of {} values", values.len()),
+                        format!("PARTITION BY has {keys}"),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        for (name, part) in table.part_names().iter().zip(table.parts()) {
+            let mut is_selected = false;
+            for selection in selections {
+                is_selected |= is_in(selection, &table, (name, part)).map_err(&error)?;
+            }
+            if is_selected {
+                rewrite.drop_part(name).map_err(&error)?;
+            }
+        }
+        let done = rewrite.commit().map_err(&error)?;
+        Ok(format!("{} removed, {}", rows(done.rows_before), parts(done.parts)))
+    }
+
+    async fn alter_columns(
+        &self,
+        name: &str,
+        table: &Table,
+        statement: &Alteration,
+    ) -> Result<String, SqlError> {
+        let error = of_table(name);
+        let mut rewrite =
+            Rewrite::begin(table.storage(), table.path(), CLAUSE, self.insert_options())
+                .map_err(&error)?;
+        let altered = Altered::new(rewrite.definition(), &statement.commands).map_err(&error)?;
+        let recasts = altered.recasts();
+        rewrite.redefine(altered).map_err(&error)?;
+        let targets: Vec<(usize, Column)> =
+            recasts.iter().map(|it| (it.index, it.column.clone())).collect();
+        let (mut count, mut touched) = (0, 0);
+        for part in rewrite.table().part_names().to_vec() {
+            if !rewrite.is_touched(&part).map_err(&error)? {
+                continue;
+            }
+            let Some(only) = rewrite.table().only(&part) else { continue };
+            let mut found = None;
+            if !recasts.is_empty() {
+                let columns = rewrite.definition().plain_columns();
+                let query = casts(name, &recasts, &columns)?;
+                let matches = self.matches(name, &query, only).await?;
+                found = Some(Matches::new(matches, &targets, name));
+            }
+            let mut draft = rewrite.replace(&part).map_err(&error)?;
+            let mut before = 0;
+            for batch in rewrite.rows(&part).map_err(&error)? {
+                let mut batch = batch.map_err(&error)?;
+                let end = before + batch.num_rows() as u64;
+                if let Some(found) = &mut found {
+                    found.upto(end).await?;
+                    batch = found.apply(batch, before, &targets)?;
+                }
+                write(&mut draft, &rewrite.adapt(batch).map_err(&error)?).map_err(&error)?;
+                before = end;
+            }
+            if found.is_some_and(|found| found.taken() != before) {
+                return Err(disagreement(&part));
+            }
+            count += before;
+            touched += 1;
+            rewrite.put(draft).map_err(&error)?;
+        }
+        rewrite.commit().map_err(&error)?;
+        Ok(match touched {
+            0 => format!("table {name} altered"),
+            _ => {
+                format!("table {name} altered, {} in {} written anew", rows(count), parts(touched))
+            }
+        })
+    }
+}
+
+fn selection(command: &Alter) -> Option<&Selection> {
+    match &command.action {
+        Action::DropParts(selection) => Some(selection),
+        _ => None,
+    }
+}
+
+/// True if a part is in a selected partition.
+fn is_in(
+    selection: &Selection,
+    table: &Table,
+    (name, part): (&str, &Part),
+) -> Result<bool, TableError> {
+    match selection {
+        // By its name.
+        Selection::Part(_) => Ok(false),
+        Selection::All => Ok(true),
+        Selection::PartitionId(id) => {
+            Ok(PartName::parse(name).is_some_and(|name| name.partition == *id))
+        }
+        Selection::Partition(wanted) => {
+            let text = system::partition_text(table, part, name)?;
+            match wanted.as_slice() {
+                [value] => Ok(*value == text),
+                _ => Ok(partition_values(&text)? == *wanted),
+            }
+        }
+    }
+}
+
+/// `SELECT row, CAST(a, 'T'), … FROM part AS t ORDER BY row`.
+fn casts(table: &str, recasts: &[Recast], before: &[Column]) -> Result<Query, SqlError> {
+    let alias = table.replace('"', "\"\"");
+    let part = part_name(&alias);
+    let mut values = String::new();
+    for (index, recast) in recasts.iter().enumerate() {
+        let Some(old) = before.get(recast.index) else { continue };
+        let mut value = quoted_name(&old.name);
+        if let Some(default) = &recast.in_place_of_null {
+            value = format!("ifNull({value}, {default})");
+        }
+        let data_type = recast.column.data_type.to_string();
+        let data_type = data_type.replace('\\', "\\\\").replace('\'', "''");
+        values += &format!(", CAST({value}, '{data_type}') AS \"\u{1f}value{index}\"");
+    }
+    Ok(dialect::parse_query(&format!(
+        "SELECT \"{ROW}\"{values} FROM \"{part}\" AS \"{alias}\" ORDER BY \"{ROW}\""
+    ))?)
+}

@@ -1,0 +1,439 @@
+//! ALTER TABLE of columns: from one definition to another, and what becomes of the parts.
+//!
+//! A part stays as it is as long as it can be read as the new definition says: a column that it lacks has its DEFAULT
+//! ([`super::fill`]), and a type that holds all values of the old one is cast when it is read ([`super::widen`]). Parts with a
+//! column that is dropped, renamed or of a type that has to be computed are written anew.
+
+use super::complete::Completion;
+use super::conform::{conform, is_same_data};
+use super::fill::Fill;
+use super::widen::widens;
+use crate::TableError;
+use crate::schema::alter::{Action, Alter, Modification, Property, Spot, renamed, texts};
+use crate::schema::expression::Expression;
+use crate::schema::{ColumnDefinition, TableDefinition};
+use arrow_array::RecordBatch;
+use std::path::Path;
+use std::sync::Arc;
+use tambour_part::part::{Derive, ReadRequest};
+use tambour_part::types::{Column, DataType, Strings, arrow_schema};
+use tambour_part::{Part, PartError};
+
+/// Rows read at a time when a DEFAULT is tried.
+const BATCH_ROWS: usize = 65_536;
+
+/// A definition that comes from another one.
+#[derive(Clone, Debug)]
+pub struct Altered {
+    before: TableDefinition,
+    /// What the table is from now on.
+    after: TableDefinition,
+    /// For each column of `after`, where it was in `before`; nothing if all of its values are new.
+    origins: Vec<Option<usize>>,
+}
+
+/// A column whose values have to be computed where a part is written anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recast {
+    /// Where the column was.
+    pub index: usize,
+    /// Its name before, and its new type.
+    pub column: Column,
+    /// What rows with NULL get, if the new type has none: the column's DEFAULT.
+    pub in_place_of_null: Option<String>,
+}
+
+/// The definition while commands change it.
+struct Draft {
+    definition: TableDefinition,
+    origins: Vec<Option<usize>>,
+    /// Columns whose clauses were given; by name.
+    given: Vec<String>,
+}
+
+impl Altered {
+    /// Applies commands to a definition; refuses what ClickHouse refuses.
+    pub fn new(before: &TableDefinition, commands: &[Alter]) -> Result<Self, TableError> {
+        let origins = (0..before.columns.len()).map(Some).collect();
+        let mut draft = Draft { definition: before.clone(), origins, given: Vec::new() };
+        for command in commands {
+            draft.apply(command)?;
+        }
+        let Draft { definition: after, origins, given } = draft;
+        after.check()?;
+        check_defaults(&after, &given)?;
+        let altered = Self { before: before.clone(), after, origins };
+        altered.check_types()?;
+        Ok(altered)
+    }
+
+    /// The new definition.
+    pub fn definition(&self) -> &TableDefinition {
+        &self.after
+    }
+
+    /// The columns of another type than before.
+    pub fn recasts(&self) -> Vec<Recast> {
+        let pairs = self
+            .pairs()
+            .filter(|(_, old, new)| !is_same_data(&old.column.data_type, &new.column.data_type));
+        let recast = |(index, old, new): (usize, &ColumnDefinition, &ColumnDefinition)| {
+            let data_type = new.column.data_type.clone();
+            let loses_null = old.column.data_type.is_nullable() && !data_type.is_nullable();
+            let in_place_of_null = new.clauses.default.clone().filter(|_| loses_null);
+            let column = Column { name: old.column.name.clone(), data_type };
+            Recast { index, column, in_place_of_null }
+        };
+        pairs.map(recast).collect()
+    }
+
+    /// Columns that stay: where each was, what it was, what it is.
+    fn pairs(&self) -> impl Iterator<Item = (usize, &ColumnDefinition, &ColumnDefinition)> {
+        self.after.columns.iter().zip(&self.origins).filter_map(|(new, origin)| {
+            let index = (*origin)?;
+            Some((index, self.before.columns.get(index)?, new))
+        })
+    }
+
+    fn check_types(&self) -> Result<(), TableError> {
+        for (_, old, new) in self.pairs() {
+            let (from, to) = (&old.column.data_type, &new.column.data_type);
+            if from == to {
+                continue;
+            }
+            let name = &old.column.name;
+            if key_of(&self.before, name).is_some() && !is_longer_enum(from, to) {
+                return Err(wrong(
+                    name,
+                    format!("{from} as {to} would change a key by which the parts are sorted"),
+                ));
+            }
+            if from.is_nullable() && !to.is_nullable() && new.clauses.default.is_none() {
+                let told = format!("{from} as {to} needs a DEFAULT for the rows with NULL");
+                return Err(wrong(name, told));
+            }
+        }
+        for (new, origin) in self.after.columns.iter().zip(&self.origins) {
+            let is_new = origin
+                .and_then(|at| self.before.columns.get(at))
+                .is_none_or(|old| old.column.data_type != new.column.data_type);
+            if is_new && new.column.data_type.is_foreign() {
+                return Err(TableError::Refused {
+                    clause: format!("a column of type {}", new.column.data_type),
+                    reason: "values of this type are not written here".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a part cannot be read as the new definition says. An error if it could but for a DEFAULT that cannot be computed.
+    pub(super) fn is_touched(
+        &self,
+        table: &Path,
+        name: &str,
+        part: &Arc<Part>,
+    ) -> Result<bool, TableError> {
+        let stored: Vec<Column> = part.stored_columns().cloned().collect();
+        let keeps = |column: &Column| {
+            let mut pairs = self.pairs();
+            let found = pairs.find(|(_, old, _)| old.column.name == column.name);
+            found.is_some_and(|(_, _, new)| {
+                new.column.name == column.name && is_read(&column.data_type, &new.column.data_type)
+            })
+        };
+        if !stored.iter().all(keeps) {
+            return Ok(true);
+        }
+        for column in &self.after.columns {
+            if !stored.iter().any(|it| it.name == column.column.name) {
+                try_default(column, &stored, part).map_err(|problem| TableError::Definition {
+                    clause: format!(
+                        "column `{}` in part {name} of {}",
+                        column.column.name,
+                        table.display()
+                    ),
+                    problem,
+                })?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Rows with the columns of before, those of [`Altered::recasts`] being cast already, as rows of the new definition.
+    pub(super) fn adapt(
+        &self,
+        table: &Path,
+        batch: &RecordBatch,
+    ) -> Result<RecordBatch, TableError> {
+        let given: Vec<Column> = self.pairs().map(|(_, _, new)| new.column.clone()).collect();
+        let schema = arrow_schema(&given, Strings::Binary);
+        let arrays = self.pairs().zip(schema.fields());
+        let arrays =
+            arrays.map(|((index, ..), field)| conform(batch.column(index), field.data_type()));
+        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+        let kept = RecordBatch::try_new(Arc::new(schema), arrays)
+            .map_err(TableError::arrow("keeping columns"))?;
+        let complete = Completion::new(table, &self.after, &given)?.complete(&kept)?;
+        let schema = arrow_schema(&self.after.plain_columns(), Strings::Binary);
+        let arrays = complete.columns().iter().zip(schema.fields());
+        let arrays = arrays.map(|(array, field)| conform(array, field.data_type()));
+        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+        RecordBatch::try_new(Arc::new(schema), arrays).map_err(TableError::arrow("adding columns"))
+    }
+}
+
+impl Draft {
+    fn apply(&mut self, command: &Alter) -> Result<(), TableError> {
+        let skips = |error: TableError| match error {
+            TableError::UnknownColumn { .. } if command.is_optional => Ok(()),
+            error => Err(error),
+        };
+        match &command.action {
+            Action::Add(columns, spot) => self.add(columns, spot.as_ref(), command.is_optional),
+            Action::Drop(name) => self.remove("DROP", name).map(drop).or_else(skips),
+            Action::Clear(name) => match self.find("CLEAR COLUMN", name) {
+                Ok(at) => {
+                    self.check_key("CLEAR", name)?;
+                    self.origins[at] = None;
+                    Ok(())
+                }
+                Err(error) => skips(error),
+            },
+            Action::Rename(from, to) => self.rename(from, to).or_else(skips),
+            Action::Modify(modification) => self.modify(modification).or_else(skips),
+            Action::Remove(name, property) => match self.find("MODIFY COLUMN", name) {
+                Ok(at) => {
+                    let column = &mut self.definition.columns[at];
+                    match property {
+                        Property::Default => column.clauses.default = None,
+                        Property::Comment => column.comment = None,
+                        Property::Codec => column.codec = None,
+                        Property::Ttl => column.clauses.ttl = None,
+                        Property::Settings => column.clauses.settings = None,
+                    }
+                    Ok(())
+                }
+                Err(error) => skips(error),
+            },
+            Action::DropParts(_) => Err(TableError::Refused {
+                clause: "ALTER TABLE of columns and parts at once".to_owned(),
+                reason: "make two statements of it".to_owned(),
+            }),
+            Action::TableComment(text) => {
+                self.definition.clauses.comment = Some(text.clone()).filter(|it| !it.is_empty());
+                Ok(())
+            }
+        }
+    }
+
+    fn find(&self, clause: &str, name: &str) -> Result<usize, TableError> {
+        let found = self.definition.columns.iter().position(|it| it.column.name == name);
+        found.ok_or_else(|| TableError::UnknownColumn {
+            clause: clause.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+
+    fn add(
+        &mut self,
+        columns: &[ColumnDefinition],
+        spot: Option<&Spot>,
+        is_optional: bool,
+    ) -> Result<(), TableError> {
+        let mut at = match spot {
+            None => self.origins.len(),
+            Some(Spot::First) => 0,
+            Some(Spot::After(name)) => self.find("AFTER", name)? + 1,
+        };
+        for column in columns {
+            let name = &column.column.name;
+            if self.find("ADD COLUMN", name).is_ok() {
+                if is_optional {
+                    continue;
+                }
+                return Err(TableError::DuplicateColumn { name: name.clone() });
+            }
+            self.definition.columns.insert(at, column.clone());
+            self.origins.insert(at, None);
+            self.given.push(name.clone());
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes a column out.
+    fn remove(&mut self, verb: &str, name: &str) -> Result<(), TableError> {
+        let at = self.find(&format!("{verb} COLUMN"), name)?;
+        self.check_key(verb, name)?;
+        self.check_texts(verb, name)?;
+        for other in &self.definition.columns {
+            let default = other.clauses.default.as_deref().unwrap_or_default();
+            if other.column.name != name && renamed(default, name, name)?.is_some() {
+                let told = format!("the DEFAULT of `{}` reads it: {default}", other.column.name);
+                return Err(wrong(name, told));
+            }
+        }
+        self.definition.columns.remove(at);
+        self.origins.remove(at);
+        Ok(())
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> Result<(), TableError> {
+        let at = self.find("RENAME COLUMN", from)?;
+        if from == to {
+            return Ok(());
+        }
+        if self.find("RENAME COLUMN", to).is_ok() {
+            return Err(TableError::DuplicateColumn { name: to.to_owned() });
+        }
+        let nested = |name: &str| name.split_once('.').map(|(table, _)| table.to_owned());
+        if nested(from) != nested(to) {
+            return Err(wrong(from, format!("{to} is a column of another Nested, or of none")));
+        }
+        self.check_key("RENAME", from)?;
+        self.check_texts("RENAME", from)?;
+        for column in &mut self.definition.columns {
+            if let Some(default) = &mut column.clauses.default
+                && let Some(text) = renamed(default, from, to)?
+            {
+                *default = text;
+            }
+        }
+        to.clone_into(&mut self.definition.columns[at].column.name);
+        for name in self.given.iter_mut().filter(|name| *name == from) {
+            to.clone_into(name);
+        }
+        Ok(())
+    }
+
+    fn modify(&mut self, modification: &Modification) -> Result<(), TableError> {
+        let Modification { data_type, column: given, spot } = modification;
+        let name = &given.column.name;
+        let mut at = self.find("MODIFY COLUMN", name)?;
+        if let Some(spot) = spot {
+            let (column, origin) = (self.definition.columns.remove(at), self.origins.remove(at));
+            at = match spot {
+                Spot::First => 0,
+                Spot::After(other) => self.find("AFTER", other)? + 1,
+            };
+            self.definition.columns.insert(at, column);
+            self.origins.insert(at, origin);
+        }
+        let column = &mut self.definition.columns[at];
+        if let Some(data_type) = data_type {
+            column.column.data_type = data_type.clone();
+        }
+        if given.clauses.default.is_some() {
+            column.clauses.default.clone_from(&given.clauses.default);
+            self.given.push(name.clone());
+        }
+        if let Some(comment) = &given.comment {
+            column.comment = Some(comment.clone()).filter(|it| !it.is_empty());
+        }
+        if given.codec.is_some() {
+            column.codec.clone_from(&given.codec);
+        }
+        if given.clauses.ttl.is_some() {
+            column.clauses.ttl.clone_from(&given.clauses.ttl);
+        }
+        if given.clauses.statistics.is_some() {
+            column.clauses.statistics.clone_from(&given.clauses.statistics);
+        }
+        if given.clauses.settings.is_some() {
+            column.clauses.settings.clone_from(&given.clauses.settings);
+        }
+        Ok(())
+    }
+
+    fn check_key(&self, verb: &str, name: &str) -> Result<(), TableError> {
+        match key_of(&self.definition, name) {
+            Some(key) => Err(wrong(name, format!("{verb} of a column that {key} reads"))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_texts(&self, verb: &str, name: &str) -> Result<(), TableError> {
+        for (what, text) in texts(&self.definition) {
+            if renamed(text, name, name)?.is_some() {
+                return Err(wrong(name, format!("{verb} of a column that {what} reads")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The key that reads a column, if any.
+fn key_of(definition: &TableDefinition, name: &str) -> Option<&'static str> {
+    let keys = [
+        ("ORDER BY", &definition.order_by),
+        ("PRIMARY KEY", &definition.primary_key),
+        ("PARTITION BY", &definition.partition_by),
+    ];
+    let reads = |key: &[Expression]| key.iter().any(|it| it.columns().contains(&name));
+    keys.into_iter().find(|(_, key)| reads(key)).map(|(clause, _)| clause)
+}
+
+/// True of an Enum with more names, whose numbers stay.
+fn is_longer_enum(from: &DataType, to: &DataType) -> bool {
+    let is_enum = |it: &DataType| matches!(it, DataType::Enum8(_) | DataType::Enum16(_));
+    is_enum(from) && is_enum(to) && widens(from, to).is_some_and(|it| it.keeps_order)
+}
+
+/// True if stored values of a type are read as those of another.
+fn is_read(stored: &DataType, wanted: &DataType) -> bool {
+    is_same_data(stored, wanted)
+        || widens(stored, wanted).is_some_and(|it| it.keeps_order && !it.may_lose)
+}
+
+/// The columns that a DEFAULT names must be there. What cannot be parsed here is for the server to judge.
+fn check_defaults(definition: &TableDefinition, given: &[String]) -> Result<(), TableError> {
+    let columns = definition.columns.iter().filter(|it| given.contains(&it.column.name));
+    for column in columns {
+        let Some(Ok(expression)) = column.clauses.default.as_deref().map(Expression::parse) else {
+            continue;
+        };
+        let name = &column.column.name;
+        for read in expression.columns() {
+            let is_known = definition.columns.iter().any(|it| it.column.name == read);
+            if !is_known || read == name {
+                let clause = format!("DEFAULT of column `{name}`");
+                return Err(TableError::UnknownColumn { clause, name: read.to_owned() });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Computes a DEFAULT for all rows of a part: what is wrong with it is known now, not when somebody reads it.
+fn try_default(
+    column: &ColumnDefinition,
+    stored: &[Column],
+    part: &Arc<Part>,
+) -> Result<(), String> {
+    let default = column.clauses.default.as_deref();
+    let (columns, fill) = Fill::new(&column.column, default, stored)?;
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let told = |error: PartError| error.to_string();
+    let named = |at: &usize| {
+        let name = &stored.get(*at)?.name;
+        part.columns().iter().position(|it| it.name == *name)
+    };
+    let seen: Option<Vec<usize>> = columns.iter().map(named).collect();
+    let request = ReadRequest {
+        columns: seen.ok_or_else(|| "it reads a column that is missing, too".to_owned())?,
+        granules: std::iter::once(0..part.granules().len()).collect(),
+        batch_rows: BATCH_ROWS,
+        strings: Strings::Binary,
+    };
+    for batch in part.read(request).map_err(told)? {
+        fill.derive(&batch.map_err(told)?).map_err(told)?;
+    }
+    Ok(())
+}
+
+fn wrong(column: &str, problem: impl Into<String>) -> TableError {
+    TableError::Definition { clause: format!("column `{column}`"), problem: problem.into() }
+}

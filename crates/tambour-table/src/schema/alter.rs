@@ -1,0 +1,436 @@
+//! The statement ALTER TABLE, as far as it concerns columns: parsing only. [`crate::alter`] carries it out.
+
+use super::create::{clause_word, column_name, column_of, data_type_text};
+use super::token::{Cursor, Kind};
+use super::{ColumnDefinition, TableDefinition};
+use crate::TableError;
+use tambour_part::types::DataType;
+
+/// A statement `ALTER TABLE t …`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alteration {
+    /// The database, if the statement names one.
+    pub database: Option<String>,
+    /// The table.
+    pub table: String,
+    /// What happens, in this order.
+    pub commands: Vec<Alter>,
+}
+
+/// One command of ALTER TABLE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alter {
+    /// `IF EXISTS` of the column, or `IF NOT EXISTS` of one that is added.
+    pub is_optional: bool,
+    /// What it does.
+    pub action: Action,
+}
+
+/// What a command does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// `ADD COLUMN`: one column, or the several ones of a Nested.
+    Add(Vec<ColumnDefinition>, Option<Spot>),
+    /// `DROP COLUMN`.
+    Drop(String),
+    /// `CLEAR COLUMN`: every row has the default again.
+    Clear(String),
+    /// `RENAME COLUMN a TO b`.
+    Rename(String, String),
+    /// `MODIFY COLUMN`: what it names takes the place of what there was.
+    Modify(Box<Modification>),
+    /// `MODIFY COLUMN c REMOVE …`.
+    Remove(String, Property),
+    /// `MODIFY COMMENT`: of the table.
+    TableComment(String),
+    /// `DROP PART` and `DROP PARTITION`.
+    DropParts(Selection),
+}
+
+/// Some of a table's parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The part of this name.
+    Part(String),
+    /// Those of a partition, by its values: `202402`, `('a', 3)`.
+    Partition(Vec<String>),
+    /// Those of a partition, by what the names of its parts begin with.
+    PartitionId(String),
+    /// All.
+    All,
+}
+
+/// What `MODIFY COLUMN` and `COMMENT COLUMN` say of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Modification {
+    /// The new type, if there is one.
+    pub data_type: Option<DataType>,
+    /// The name, and the clauses that are given; its type counts for nothing.
+    pub column: ColumnDefinition,
+    /// Where it goes.
+    pub spot: Option<Spot>,
+}
+
+/// Where a column goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// `FIRST`.
+    First,
+    /// `AFTER` another one.
+    After(String),
+}
+
+/// A clause of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Property {
+    /// `DEFAULT …`.
+    Default,
+    /// `COMMENT …`.
+    Comment,
+    /// `CODEC(…)`.
+    Codec,
+    /// `TTL …`.
+    Ttl,
+    /// `SETTINGS (…)`.
+    Settings,
+}
+
+impl Alteration {
+    /// Parses a statement; `None` if it is none that changes columns: mutations (`ALTER TABLE t DELETE …`) are SQL's.
+    ///
+    /// ```
+    /// use tambour_table::schema::alter::Alteration;
+    /// let statement = Alteration::parse("ALTER TABLE hits ADD COLUMN size UInt32 DEFAULT 1 AFTER page")?;
+    /// assert_eq!(statement.map(|it| it.commands.len()), Some(1));
+    /// # Ok::<(), tambour_table::TableError>(())
+    /// ```
+    pub fn parse(sql: &str) -> Result<Option<Self>, TableError> {
+        let mut cursor = Cursor::new(sql)?;
+        if !cursor.take_words(&["ALTER", "TABLE"]) {
+            return Ok(None);
+        }
+        let mut database = None;
+        let mut table = cursor.expect_name("the table's name")?;
+        if cursor.take_symbol(".") {
+            database = Some(table);
+            table = cursor.expect_name("the table's name")?;
+        }
+        if cursor.at_any_word(&["DELETE", "UPDATE"]) {
+            return Ok(None);
+        }
+        let mut commands = Vec::new();
+        loop {
+            commands.push(command(&mut cursor)?);
+            if !cursor.take_symbol(",") {
+                break;
+            }
+        }
+        cursor.expect_end()?;
+        Ok(Some(Self { database, table, commands }))
+    }
+}
+
+fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
+    if cursor.take_words(&["ADD", "COLUMN"]) {
+        let is_optional = optional(cursor, &["NOT", "EXISTS"])?;
+        let name = column_name(cursor)?;
+        let text = data_type_text(cursor, &name)?;
+        let (columns, is_key) = column_of(cursor, &name, text, at_spot)?;
+        if is_key {
+            return Err(refused(
+                "PRIMARY KEY of a column that is added",
+                "parts are sorted already",
+            ));
+        }
+        let spot = spot(cursor)?;
+        return Ok(Alter { is_optional, action: Action::Add(columns, spot) });
+    }
+    if cursor.take_words(&["MODIFY", "COMMENT"]) {
+        let text = cursor.expect_text("a comment in quotes")?;
+        return Ok(Alter { is_optional: false, action: Action::TableComment(text) });
+    }
+    if cursor.at_words(&["DROP", "PART"]) || cursor.at_words(&["DROP", "PARTITION"]) {
+        cursor.expect_words(&["DROP"])?;
+        return Ok(Alter { is_optional: false, action: Action::DropParts(selection(cursor)?) });
+    }
+    let verbs = ["DROP", "CLEAR", "RENAME", "MODIFY", "ALTER", "COMMENT"];
+    let verb = verbs.into_iter().find(|verb| cursor.at_words(&[verb, "COLUMN"]));
+    let Some(verb) = verb else {
+        let start = cursor.peek().start;
+        cursor.next();
+        if cursor.peek().kind == Kind::Word {
+            cursor.next();
+        }
+        return Err(refused(
+            &format!("ALTER TABLE ... {}", cursor.since(start)),
+            "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, MODIFY COMMENT, DROP PART, \
+             DROP PARTITION, DELETE and UPDATE",
+        ));
+    };
+    cursor.expect_words(&[verb, "COLUMN"])?;
+    let is_optional = optional(cursor, &["EXISTS"])?;
+    let name = column_name(cursor)?;
+    let action = match verb {
+        "DROP" | "CLEAR" => {
+            if cursor.at_word("IN") {
+                return Err(refused(
+                    &format!("{verb} COLUMN ... IN PARTITION"),
+                    "a column is changed in the whole table",
+                ));
+            }
+            if verb == "DROP" { Action::Drop(name) } else { Action::Clear(name) }
+        }
+        "RENAME" => {
+            cursor.expect_words(&["TO"])?;
+            Action::Rename(name, column_name(cursor)?)
+        }
+        "COMMENT" => {
+            let mut column = ColumnDefinition::new(name, DataType::String);
+            column.comment = Some(cursor.expect_text("a comment in quotes")?);
+            Action::Modify(Box::new(Modification { data_type: None, column, spot: None }))
+        }
+        _ => modify(cursor, name)?,
+    };
+    Ok(Alter { is_optional, action })
+}
+
+/// What stands after `MODIFY COLUMN name`.
+fn modify(cursor: &mut Cursor, name: String) -> Result<Action, TableError> {
+    if cursor.take_words(&["REMOVE"]) {
+        let properties = [
+            ("DEFAULT", Property::Default),
+            ("COMMENT", Property::Comment),
+            ("CODEC", Property::Codec),
+            ("TTL", Property::Ttl),
+            ("SETTINGS", Property::Settings),
+        ];
+        let found = properties.into_iter().find(|(word, _)| cursor.take_words(&[word]));
+        let Some((_, property)) = found else {
+            return Err(cursor.expected("DEFAULT, COMMENT, CODEC, TTL or SETTINGS"));
+        };
+        return Ok(Action::Remove(name, property));
+    }
+    let is_typed = cursor.take_words(&["TYPE"])
+        || !(clause_word(cursor).is_some_and(|word| word != "NULL" && word != "NOT")
+            || at_spot(cursor));
+    let text = if is_typed { data_type_text(cursor, &name)? } else { "String" };
+    let (columns, _) = column_of(cursor, &name, text, at_spot)?;
+    let spot = spot(cursor)?;
+    let Ok([column]) = <[ColumnDefinition; 1]>::try_from(columns) else {
+        return Err(refused("MODIFY COLUMN to a Nested", "name its columns one by one"));
+    };
+    let data_type = is_typed.then(|| column.column.data_type.clone());
+    Ok(Action::Modify(Box::new(Modification { data_type, column, spot })))
+}
+
+/// `PART 'name'`, `PARTITION value`, `PARTITION ID 'id'`, `PARTITION ALL`.
+fn selection(cursor: &mut Cursor) -> Result<Selection, TableError> {
+    if cursor.take_words(&["PART"]) {
+        return Ok(Selection::Part(cursor.expect_text("the name of a part in quotes")?));
+    }
+    cursor.expect_words(&["PARTITION"])?;
+    if cursor.take_words(&["ALL"]) {
+        return Ok(Selection::All);
+    }
+    if cursor.take_words(&["ID"]) {
+        return Ok(Selection::PartitionId(cursor.expect_text("the ID of a partition in quotes")?));
+    }
+    literals(cursor).map(Selection::Partition)
+}
+
+/// The texts of the literals in `202402`, `('a', 3)`, `tuple('a')` or `tuple()`.
+fn literals(cursor: &mut Cursor) -> Result<Vec<String>, TableError> {
+    let is_tuple = cursor.take_words(&["tuple"]);
+    if !is_tuple && !cursor.at_symbol("(") {
+        return Ok(vec![literal(cursor)?]);
+    }
+    cursor.expect_symbol("(")?;
+    let mut values = Vec::new();
+    while !cursor.take_symbol(")") {
+        if !values.is_empty() {
+            cursor.expect_symbol(",")?;
+        }
+        values.push(literal(cursor)?);
+    }
+    Ok(values)
+}
+
+fn literal(cursor: &mut Cursor) -> Result<String, TableError> {
+    let sign = if cursor.take_symbol("-") { "-" } else { "" };
+    let token = cursor.peek();
+    let is_word = ["true", "false", "NULL"].iter().any(|word| cursor.at_word(word));
+    match token.kind {
+        Kind::Text if sign.is_empty() => cursor.expect_text("a value"),
+        Kind::Number => {
+            cursor.next();
+            Ok(format!("{sign}{}", cursor.text(token)))
+        }
+        Kind::Word if is_word && sign.is_empty() => {
+            cursor.next();
+            Ok(cursor.text(token).to_owned())
+        }
+        _ => Err(cursor.expected("a number or a text in quotes")),
+    }
+}
+
+/// The values of a partition as [`Selection::Partition`] has them, from a tuple as it is printed: `('a',3)`.
+pub fn partition_values(text: &str) -> Result<Vec<String>, TableError> {
+    let mut cursor = Cursor::new(text)?;
+    let values = literals(&mut cursor)?;
+    cursor.expect_end()?;
+    Ok(values)
+}
+
+/// `IF EXISTS` or `IF NOT EXISTS`.
+fn optional(cursor: &mut Cursor, words: &[&str]) -> Result<bool, TableError> {
+    // `if` is a name, too.
+    if !(cursor.at_word("IF") && words.iter().any(|word| cursor.at_words(&["IF", word]))) {
+        return Ok(false);
+    }
+    cursor.expect_words(&["IF"])?;
+    cursor.expect_words(words)?;
+    Ok(true)
+}
+
+/// True at `FIRST` and `AFTER name`, where these end a command.
+fn at_spot(cursor: &Cursor) -> bool {
+    let ends = |ahead: usize| {
+        let token = cursor.peek_ahead(ahead);
+        token.kind == Kind::End || matches!(cursor.text(token), "," | ";")
+    };
+    let is_named = || matches!(cursor.peek_ahead(1).kind, Kind::Word | Kind::Quoted);
+    cursor.at_word("FIRST") && ends(1) || cursor.at_word("AFTER") && is_named()
+}
+
+fn spot(cursor: &mut Cursor) -> Result<Option<Spot>, TableError> {
+    if cursor.take_words(&["FIRST"]) {
+        return Ok(Some(Spot::First));
+    }
+    if cursor.take_words(&["AFTER"]) {
+        return Ok(Some(Spot::After(column_name(cursor)?)));
+    }
+    Ok(None)
+}
+
+/// A text in which `from` is called `to` wherever it is a name; nothing if it is not in there.
+pub(crate) fn renamed(text: &str, from: &str, to: &str) -> Result<Option<String>, TableError> {
+    let mut cursor = Cursor::new(text)?;
+    let mut result = String::new();
+    let mut copied = 0;
+    loop {
+        let token = cursor.peek();
+        if token.kind == Kind::End {
+            break;
+        }
+        let name = match token.kind {
+            Kind::Word => cursor.text(token).to_owned(),
+            Kind::Quoted => super::token::unquote(cursor.text(token)),
+            _ => String::new(),
+        };
+        let next = cursor.peek_ahead(1);
+        let is_call = next.kind == Kind::Symbol && cursor.text(next) == "(";
+        if name == from && !is_call {
+            result.push_str(text.get(copied..token.start).unwrap_or_default());
+            result.push_str(&super::quoted_name(to));
+            copied = token.end;
+        }
+        cursor.next();
+    }
+    if copied == 0 {
+        return Ok(None);
+    }
+    result.push_str(text.get(copied..).unwrap_or_default());
+    Ok(Some(result))
+}
+
+/// The texts of a definition that may name columns and are kept as written, with what they are; the DEFAULTs apart.
+pub(crate) fn texts(definition: &TableDefinition) -> Vec<(String, &str)> {
+    let clauses = &definition.clauses;
+    let mut texts: Vec<(String, &str)> =
+        clauses.elements.iter().map(|text| (text.clone(), text.as_str())).collect();
+    let tables =
+        [("ENGINE", &clauses.engine), ("SAMPLE BY", &clauses.sample_by), ("TTL", &clauses.ttl)];
+    texts.extend(tables.into_iter().filter_map(|(what, text)| {
+        let text = text.as_deref()?;
+        Some((what.to_owned(), text))
+    }));
+    for column in &definition.columns {
+        if let Some(ttl) = &column.clauses.ttl {
+            texts.push((format!("the TTL of `{}`", column.column.name), ttl));
+        }
+    }
+    texts
+}
+
+fn refused(clause: &str, reason: &str) -> TableError {
+    TableError::Refused { clause: clause.to_owned(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(sql: &str) -> Vec<Alter> {
+        Alteration::parse(sql).unwrap().unwrap().commands
+    }
+
+    #[test]
+    fn commands_are_read() {
+        let commands = parse(
+            "ALTER TABLE db.t ADD COLUMN IF NOT EXISTS a UInt8 DEFAULT x + first COMMENT 'c' AFTER b, \
+             MODIFY COLUMN c Nullable(String) FIRST, MODIFY COLUMN d DEFAULT 5, DROP COLUMN IF EXISTS e, \
+             RENAME COLUMN n.a TO n.b, COMMENT COLUMN f 'g', MODIFY COLUMN h REMOVE DEFAULT;",
+        );
+        let Action::Add(columns, Some(Spot::After(after))) = &commands[0].action else { panic!() };
+        assert_eq!(columns[0].to_string(), "`a` UInt8 DEFAULT x + first COMMENT 'c'");
+        assert_eq!(after, "b");
+        assert!(commands[0].is_optional && commands[3].is_optional && !commands[1].is_optional);
+        let Action::Modify(typed) = &commands[1].action else { panic!() };
+        assert_eq!(typed.data_type.as_ref().unwrap().to_string(), "Nullable(String)");
+        assert_eq!(typed.spot, Some(Spot::First));
+        let Action::Modify(untyped) = &commands[2].action else { panic!() };
+        assert_eq!(untyped.data_type, None);
+        assert_eq!(untyped.column.clauses.default.as_deref(), Some("5"));
+        assert_eq!(commands[4].action, Action::Rename("n.a".to_owned(), "n.b".to_owned()));
+        assert_eq!(commands[6].action, Action::Remove("h".to_owned(), Property::Default));
+    }
+
+    #[test]
+    fn partitions_are_read() {
+        let selected = |text: &str| {
+            let mut commands = parse(&format!("ALTER TABLE t DROP {text}"));
+            let Action::DropParts(selection) = commands.remove(0).action else { panic!() };
+            selection
+        };
+        let values = |values: &[&str]| {
+            Selection::Partition(values.iter().map(|it| (*it).to_owned()).collect())
+        };
+        assert_eq!(selected("PARTITION 202402"), values(&["202402"]));
+        assert_eq!(selected("PARTITION '2024-02-29'"), values(&["2024-02-29"]));
+        assert_eq!(selected("PARTITION ('it''s', -3)"), values(&["it's", "-3"]));
+        assert_eq!(selected("PARTITION tuple()"), values(&[]));
+        assert_eq!(selected("PARTITION ALL"), Selection::All);
+        assert_eq!(selected("PARTITION ID 'all'"), Selection::PartitionId("all".to_owned()));
+        assert_eq!(selected("PART 'all_1_1_0'"), Selection::Part("all_1_1_0".to_owned()));
+        assert_eq!(partition_values("('it\\'s',-3)").unwrap(), ["it's", "-3"]);
+        assert!(Alteration::parse("ALTER TABLE t DROP PARTITION toYYYYMM('2024-01-01')").is_err());
+    }
+
+    #[test]
+    fn other_statements_are_told_apart() {
+        assert_eq!(Alteration::parse("ALTER TABLE t DELETE WHERE 1").unwrap(), None);
+        assert_eq!(Alteration::parse("SELECT 1").unwrap(), None);
+        for bad in
+            ["ALTER TABLE t ADD COLUMN a", "ALTER TABLE t FREEZE", "ALTER TABLE t DROP COLUMN a b"]
+        {
+            assert!(Alteration::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_change_in_texts_and_functions_do_not() {
+        let renamed = |text| renamed(text, "length", "n").unwrap();
+        assert_eq!(renamed("length(s) + length").as_deref(), Some("length(s) + n"));
+        assert_eq!(renamed("'length' || s"), None);
+    }
+}
