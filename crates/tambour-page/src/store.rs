@@ -265,7 +265,8 @@ impl Store {
     /// let text: Vec<u8> = (0..20_000).flat_map(|k| row(k).into_bytes()).collect();
     /// let pages: Vec<Vec<u8>> = text.chunks_exact(4096).map(<[u8]>::to_vec).collect();
     /// let report = store.train_dict_or("lz4:5".parse()?, &pages)?;
-    /// assert!(report.best_bytes() < report.bytes_without && report.kept.is_some());
+    /// // Rows so alike need no dictionary, and LZ4 makes them larger than zstd by more than a twentieth.
+    /// assert_eq!((report.kept, store.codec().method), (None, Method::Zstd));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn train_dict_or(
