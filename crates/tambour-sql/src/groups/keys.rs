@@ -247,6 +247,15 @@ impl Codes {
             texts.last = Some(Last::new(array.values())?);
         }
         let Texts { known, values, last: Some(last) } = &mut **texts else { return Ok(false) };
+        if !has_nulls {
+            // Most batches have only entries that were seen before: a loop with nothing else in it.
+            let found = |key: &K::Native| last.codes.get(key.as_usize()).copied().unwrap_or(NONE);
+            codes.extend(array.keys().values().iter().map(found));
+            if !codes.contains(&NONE) {
+                return Ok(true);
+            }
+            codes.clear();
+        }
         let texts = last.texts.as_binary_view();
         for (row, key) in array.keys().values().iter().enumerate() {
             let place = key.as_usize();
