@@ -88,17 +88,7 @@ pub(super) fn rewrite(
     function: &mut Function,
     written: &str,
 ) -> Result<Option<Expr>, DialectError> {
-    if let Some(base) = combined_base_of_if(written) {
-        let mut list = arguments(function).unwrap_or_default();
-        let Some(condition) = list.pop() else {
-            return Err(refused(format!("{written}()"), "the condition is missing"));
-        };
-        set_arguments(function, list);
-        add_filter(function, condition_of(condition));
-        rename(function, base);
-        return rewrite(function, base);
-    }
-    if let Some(base) = base_of_if(written) {
+    if let Some(base) = base_of_if(written).or_else(|| combined_base_of_if(written)) {
         let mut list = arguments(function).unwrap_or_default();
         let Some(condition) = list.pop() else {
             return Err(refused(format!("{written}()"), "the condition is missing"));

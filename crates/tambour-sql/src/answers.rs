@@ -59,9 +59,8 @@ impl PhysicalOptimizerRule for AnswersFromStatistics {
     fn name(&self) -> &'static str {
         "answers_from_statistics"
     }
-    /// Constants are never NULL.
     fn schema_check(&self) -> bool {
-        false
+        true
     }
 }
 
@@ -113,10 +112,13 @@ fn answered(
         if value.is_null() || value.data_type() != *field.data_type() {
             return Ok(None);
         }
-        row.push(ProjectionExpr { expr: lit(value), alias: field.name().clone() });
+        // A constant is never NULL; the result is Nullable as it would be without us.
+        let expr = CastExpr::new_with_target_field(lit(value), Arc::clone(field), None);
+        row.push(ProjectionExpr { expr: Arc::new(expr), alias: field.name().clone() });
     }
     let nothing = Arc::new(PlaceholderRowExec::new(Arc::clone(schema)));
-    Ok(ProjectionExec::try_new(row, nothing).ok().map(|it| Arc::new(it) as _))
+    let answer = ProjectionExec::try_new(row, nothing).ok();
+    Ok(answer.filter(|it| it.schema() == *schema).map(|it| Arc::new(it) as _))
 }
 
 /// What is below operators that only deal rows out.

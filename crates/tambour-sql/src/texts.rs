@@ -8,6 +8,7 @@ mod like;
 
 use arrow::datatypes::Schema;
 use datafusion::common::ScalarValue;
+use datafusion::error::DataFusionError;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal,
@@ -19,6 +20,7 @@ use lengths::is_length;
 use like::LikeBytes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tambour_part::{PartError, Place};
 
 /// A filter about some columns as bytes (by their places in `schema`, which has them as bytes); none if it needs texts.
 pub(crate) fn over_bytes(
@@ -66,6 +68,11 @@ pub(crate) fn over_bytes(
     like.expr().downcast_ref::<Column>()?;
     let pattern = like.pattern().downcast_ref::<Literal>()?.value().try_as_str()??;
     Some(Arc::new(LikeBytes::new(Arc::clone(like.expr()), pattern, like.negated())?))
+}
+
+/// The error of a column that was read as bytes and is looked at as a text.
+pub(crate) fn not_utf8(column: &str) -> DataFusionError {
+    DataFusionError::External(Box::new(PartError::Utf8 { place: Box::new(Place::column(column)) }))
 }
 
 /// Bytes of UTF-8 are in the order of the texts.

@@ -3,11 +3,11 @@
 use super::keys::Keys;
 use super::over;
 use crate::exec::TambourScanExec;
+use crate::texts::not_utf8;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::Result;
-use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
@@ -23,7 +23,6 @@ use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use futures::stream::{self, StreamExt};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use tambour_part::{PartError, Place};
 
 /// Metric: partitions whose keys turned out wide.
 const WIDE: &str = "wide_keys";
@@ -213,10 +212,7 @@ fn as_texts(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
             return Ok(Arc::clone(column));
         }
         let options = CastOptions { safe: false, ..CastOptions::default() };
-        cast_with_options(column, field.data_type(), &options).map_err(|_not_utf8| {
-            let place = Box::new(Place::column(field.name()));
-            DataFusionError::External(Box::new(PartError::Utf8 { place }))
-        })
+        cast_with_options(column, field.data_type(), &options).map_err(|_| not_utf8(field.name()))
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)

@@ -17,8 +17,9 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{
-    ChildrenPropertiesMode, ExecutionPlan, PhysicalExpr, ReplaceChildrenOptions,
+    ChildrenPropertiesMode, ExecutionPlan, Partitioning, PhysicalExpr, ReplaceChildrenOptions,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,16 +42,14 @@ impl PhysicalOptimizerRule for LengthsOfTexts {
         }
         plan.transform_up(|node| {
             let found = expressions(&node).and_then(|above| {
-                let scan = node.children().first()?.downcast_ref::<TambourScanExec>()?;
                 let mut columns = BTreeSet::new();
                 for expr in &above {
                     looked_at(expr, &mut columns);
                 }
-                scan.of_lengths(&columns)
+                of_lengths(node.children().first()?, &columns).transpose()
             });
-            let Some(scan) = found else { return Ok(Transformed::no(node)) };
-            let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-            node.replace_children(vec![Arc::new(scan)], options).map(Transformed::yes)
+            let Some(below) = found.transpose()? else { return Ok(Transformed::no(node)) };
+            over(node, below).map(Transformed::yes)
         })
         .data()
     }
@@ -60,6 +59,34 @@ impl PhysicalOptimizerRule for LengthsOfTexts {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+/// A scan, perhaps below an operator that deals its rows out, for operators above that look at the contents of these columns
+/// only; none if it is not one, or that is nothing new.
+fn of_lengths(
+    node: &Arc<dyn ExecutionPlan>,
+    columns: &BTreeSet<usize>,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if let Some(scan) = node.downcast_ref::<TambourScanExec>() {
+        return Ok(scan.of_lengths(columns).map(|it| Arc::new(it) as _));
+    }
+    let dealing = node.downcast_ref::<RepartitionExec>();
+    let Some(dealing) =
+        dealing.filter(|it| matches!(it.partitioning(), Partitioning::RoundRobinBatch(_)))
+    else {
+        return Ok(None);
+    };
+    let below = of_lengths(dealing.input(), columns)?;
+    below.map(|below| over(Arc::clone(node), below)).transpose()
+}
+
+/// An operator over another input of the same rows.
+fn over(
+    node: Arc<dyn ExecutionPlan>,
+    below: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    node.replace_children(vec![below], options)
 }
 
 /// All expressions of an operator that hands out nothing but their values.

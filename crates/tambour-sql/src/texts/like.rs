@@ -1,11 +1,13 @@
 //! `LIKE` over bytes: what stands between the per cents is searched for in whole buffers at once, not row by row.
 
+use super::not_utf8;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, BooleanBufferBuilder};
 use arrow::buffer::BooleanBuffer;
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::ColumnarValue;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::PhysicalExpr;
 use memchr::memmem::Finder;
 use std::fmt;
@@ -25,6 +27,9 @@ struct Pattern {
     last: Vec<u8>,
     /// The longest of `middle`.
     longest: usize,
+    /// Nothing but valid texts may lie between two pieces: ClickHouse finds them by a regular expression, and one piece by its
+    /// bytes.
+    is_about_texts: bool,
 }
 
 impl Pattern {
@@ -38,11 +43,13 @@ impl Pattern {
         let middle: Vec<&str> = middle.split('%').filter(|piece| !piece.is_empty()).collect();
         let longest = (0..middle.len()).max_by_key(|index| middle[*index].len()).unwrap_or(0);
         let finder = |piece: &&str| Finder::new(piece.as_bytes()).into_owned();
+        let ends = [first, last].into_iter().filter(|piece| !piece.is_empty());
         Some(Self {
             first: first.as_bytes().to_vec(),
             middle: middle.iter().map(finder).collect(),
             last: last.as_bytes().to_vec(),
             longest,
+            is_about_texts: middle.len() + ends.count() > 1,
         })
     }
 
@@ -56,6 +63,12 @@ impl Pattern {
             rest = &rest[at + piece.needle().len()..];
         }
         true
+    }
+
+    /// True if a text that was found is not UTF-8 where that makes a difference.
+    fn is_misled(&self, texts: &BinaryViewArray, found: &BooleanBuffer) -> bool {
+        let is_text = |row| texts.is_null(row) || std::str::from_utf8(texts.value(row)).is_ok();
+        self.is_about_texts && !found.set_indices().all(is_text)
     }
 
     /// The texts that match; what stands for NULLs is nobody's business.
@@ -185,6 +198,10 @@ impl PhysicalExpr for LikeBytes {
             return internal_err!("bytes were promised, not {}", values.data_type());
         };
         let found = self.pattern.found(texts);
+        if self.pattern.is_misled(texts, &found) {
+            let column = self.expr.downcast_ref::<Column>().map_or("", Column::name);
+            return Err(not_utf8(column));
+        }
         let found = if self.is_negated { !&found } else { found };
         let found: ArrayRef = Arc::new(BooleanArray::new(found, texts.nulls().cloned()));
         Ok(ColumnarValue::Array(found))

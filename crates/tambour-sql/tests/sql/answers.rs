@@ -107,6 +107,25 @@ fn what_is_known_is_not_read() {
     }
 }
 
+#[test]
+fn types_are_those_of_the_rows() {
+    let fixture = Fixture::new("tuple()", "id");
+    let (with, without) = sessions(&fixture);
+    let mut answered = 0;
+    for argument in ARGUMENTS {
+        for name in AGGREGATES {
+            if ["s", "d", "t"].contains(&argument) && ["sum", "avg"].contains(&name) {
+                continue;
+            }
+            let query = format!("SELECT toTypeName({name}({argument})) FROM t");
+            assert_eq!(lines(&with, &query), lines(&without, &query), "{query}");
+            answered += usize::from(is_answered(&with, &query));
+        }
+    }
+    assert!(answered > 30, "{answered}");
+    assert!(text(&with, "SELECT toTypeName(max(n)) FROM t").contains("Nullable(Int32)"));
+}
+
 fn files(fixture: &Fixture) -> Vec<PathBuf> {
     let directory = std::fs::read_dir(fixture.path().join("tambour_statistics")).unwrap();
     directory.map(|entry| entry.unwrap().path()).collect()

@@ -164,6 +164,12 @@ fn texts_that_are_none_are_told_as_ever() {
         assert_eq!(outcome(&with, query), Ok(1), "{query}");
         assert!(outcome(&without, query).is_err(), "{query}");
     }
+    // Between two pieces ClickHouse takes letters, and not any bytes.
+    for condition in ["s LIKE '%and%more%'", "s NOT LIKE '%and%re'"] {
+        let query = format!("SELECT count(*) FROM t WHERE {condition}");
+        assert!(outcome(&with, &query).unwrap_err().contains("Utf8"), "{query}");
+    }
+    assert_eq!(outcome(&with, "SELECT count(*) FROM t WHERE s LIKE '%or%more%'"), Ok(1));
     assert_eq!(
         outcome(&with, "SELECT s, count(*) FROM t WHERE s <> 'bad' AND id < 200 GROUP BY s"),
         Ok(1)

@@ -3,6 +3,7 @@
 use crate::filters::condition;
 use crate::late::{pick, set};
 use crate::support::{Fixture, Numbers, lines, text};
+use tambour_sql::Session;
 
 const VALUES: [&str; 9] = [
     "sum(length(s))",
@@ -85,14 +86,20 @@ fn texts_by_chance_where_they_are_sorted() {
 #[test]
 fn what_only_lengths_are_asked_of_is_not_read() {
     let fixture = Fixture::new("tuple()", "id");
-    let session = fixture.session(1);
-    let is_told = |query: &str| text(&session, &format!("EXPLAIN {query}")).contains("lengths=[");
+    // Rows of one part are dealt out to more threads than one.
+    let (session, dealt) = (fixture.session(1), fixture.session(64));
+    let tells = |session: &Session, query: &str| {
+        text(session, &format!("EXPLAIN {query}")).contains("lengths=[")
+    };
+    let is_told = |query: &str| tells(&session, query);
     for query in [
         "SELECT avg(length(s)) FROM t",
         "SELECT length(s), id FROM t WHERE s <> ''",
         "SELECT k, sum(length(s)) FROM t GROUP BY k",
     ] {
-        assert!(is_told(query), "{query}");
+        assert!(is_told(query) && tells(&dealt, query), "{query}");
+        let plan = text(&dealt, &format!("EXPLAIN {query}"));
+        assert!(plan.contains("RoundRobinBatch"), "{plan}");
     }
     for query in ["SELECT s, length(s) FROM t", "SELECT max(s), avg(length(s)) FROM t"] {
         assert!(!is_told(query), "{query}");
