@@ -335,10 +335,10 @@ impl Session {
     async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {
         let provider = self.context.table_provider(name.clone()).await?;
         let Some(statement) = provider.get_table_definition() else {
-            return Err(SqlError::Refused {
-                clause: format!("SHOW CREATE TABLE {name}"),
-                reason: "its definition is not known".to_owned(),
-            });
+            return Err(SqlError::refused(
+                format!("SHOW CREATE TABLE {name}"),
+                "its definition is not known",
+            ));
         };
         Ok(self.context.read_batch(describe::definition(statement)?)?)
     }
@@ -353,7 +353,7 @@ impl Session {
         } else {
             return Ok(());
         };
-        Err(SqlError::Refused { clause: format!("a view named {name}"), reason: reason.to_owned() })
+        Err(SqlError::refused(format!("a view named {name}"), reason))
     }
     /// What is not there, by the names that were written.
     fn explained(&self, error: DataFusionError, statement: &str) -> SqlError {
@@ -391,19 +391,18 @@ pub(crate) fn register_functions(context: &SessionContext) -> Result<(), SqlErro
 /// ClickHouse shows an interval as a number without its unit, the engine as a text: neither is what was asked for.
 fn check_results(schema: &SchemaRef) -> Result<(), SqlError> {
     if let Some(field) = schema.fields().iter().find(|field| is_lost(field)) {
-        return Err(SqlError::Refused {
-            clause: format!("the result {:?}", field.name()),
-            reason: "its type (a UUID, an IPv6, a wide integer) is lost on the way; \
-                     convert it by toString first"
-                .to_owned(),
-        });
+        return Err(SqlError::refused(
+            format!("the result {:?}", field.name()),
+            "its type (a UUID, an IPv6, a wide integer) is lost on the way; \
+                     convert it by toString first",
+        ));
     }
     let is_interval = |data_type: &DataType| matches!(data_type, DataType::Interval(_));
     match schema.fields().iter().find(|field| is_interval(field.data_type())) {
-        Some(field) => Err(SqlError::Refused {
-            clause: format!("the interval {:?} as a result", field.name()),
-            reason: "add it to a date or time".to_owned(),
-        }),
+        Some(field) => Err(SqlError::refused(
+            format!("the interval {:?} as a result", field.name()),
+            "add it to a date or time",
+        )),
         None => Ok(()),
     }
 }

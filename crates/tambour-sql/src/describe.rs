@@ -45,10 +45,10 @@ pub(crate) fn stored_columns(schema: &SchemaRef) -> std::result::Result<Vec<Colu
     for field in schema.fields() {
         let text = type_name(field);
         let Ok(data_type) = text.parse::<DataType>() else {
-            return Err(SqlError::Refused {
-                clause: format!("a column {:?} of type {text}", field.name()),
-                reason: "no part holds it; convert it to another type".to_owned(),
-            });
+            return Err(SqlError::refused(
+                format!("a column {:?} of type {text}", field.name()),
+                "no part holds it; convert it to another type",
+            ));
         };
         columns.push(Column { name: field.name().clone(), data_type });
     }

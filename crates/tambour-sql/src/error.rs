@@ -32,22 +32,9 @@ pub enum SqlError {
         #[source]
         cause: Box<FileError>,
     },
-    /// Something in a statement is understood but cannot be done.
-    #[error("{clause} is not supported: {reason}")]
-    Refused {
-        /// The clause or function as written.
-        clause: String,
-        /// Why, and what to do instead.
-        reason: String,
-    },
-    /// A statement is larger than it may be.
-    #[error("the {what} exceed the limit of {limit}")]
-    Limit {
-        /// What there is too much of.
-        what: &'static str,
-        /// The limit.
-        limit: usize,
-    },
+    /// A statement cannot be prepared, or what it asks for cannot be done.
+    #[error(transparent)]
+    Statement(#[from] DialectError),
     /// A statement names a table that the session does not have.
     #[error("there is no table {name:?}{}", known(.tables))]
     UnknownTable {
@@ -79,14 +66,20 @@ pub enum SqlError {
 }
 
 impl SqlError {
+    /// Something is understood but cannot be done.
+    pub(crate) fn refused(clause: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Statement(DialectError::Refused { clause: clause.into(), reason: reason.into() })
+    }
+
     /// The kind of this error.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Query(error) => query_kind(error),
             Self::Table { cause, .. } => cause.kind(),
             Self::Rows { cause, .. } => cause.kind(),
-            Self::Refused { .. } | Self::UnknownFunction { .. } => Kind::Argument,
-            Self::Limit { .. } => Kind::Limit,
+            Self::Statement(DialectError::Syntax(error)) => query_kind(error),
+            Self::Statement(DialectError::Limit { .. }) => Kind::Limit,
+            Self::Statement(_) | Self::UnknownFunction { .. } => Kind::Argument,
             Self::UnknownTable { .. } => Kind::NotFound,
             Self::Duplicate { .. } => Kind::Conflict,
             Self::Session { .. } => Kind::Argument,
@@ -97,17 +90,6 @@ impl SqlError {
 impl From<DataFusionError> for SqlError {
     fn from(error: DataFusionError) -> Self {
         Self::Query(error)
-    }
-}
-
-impl From<DialectError> for SqlError {
-    fn from(error: DialectError) -> Self {
-        match error {
-            DialectError::Refused { clause, reason } => Self::Refused { clause, reason },
-            DialectError::Limit { what, limit } => Self::Limit { what, limit },
-            DialectError::Syntax(error) => Self::Query(error),
-            other => Self::Query(DataFusionError::External(Box::new(other))),
-        }
     }
 }
 

@@ -93,10 +93,10 @@ fn place(place: &Place, schema: &SchemaRef) -> Result<usize, SqlError> {
             Place::Number(number) => (number + 1).to_string(),
             Place::Name(name) => name.clone(),
         };
-        SqlError::Refused {
-            clause: format!("ORDER BY {name} WITH FILL"),
-            reason: "it takes results: add it to the SELECT and order by its name".to_owned(),
-        }
+        SqlError::refused(
+            format!("ORDER BY {name} WITH FILL"),
+            "it takes results: add it to the SELECT and order by its name",
+        )
     })
 }
 
@@ -201,10 +201,10 @@ impl Filling {
         let data_type = schema.field(column).data_type().clone();
         counted(&data_type)?;
         if schema.field(column).is_nullable() && (bounds.to.is_some() || bounds.from.is_some()) {
-            return Err(SqlError::Refused {
-                clause: "WITH FILL FROM ... TO ... of a column that may be NULL".to_owned(),
-                reason: "leave the NULLs out, with assumeNotNull(...)".to_owned(),
-            });
+            return Err(SqlError::refused(
+                "WITH FILL FROM ... TO ... of a column that may be NULL",
+                "leave the NULLs out, with assumeNotNull(...)",
+            ));
         }
         let limit = |value: &Option<ScalarValue>| {
             value.as_ref().map(|value| bound(value, &data_type)).transpose()
@@ -294,10 +294,7 @@ fn step(
     data_type: &DataType,
     is_descending: bool,
 ) -> Result<Step, SqlError> {
-    let wrong = |reason: &str| SqlError::Refused {
-        clause: "the STEP of WITH FILL".to_owned(),
-        reason: reason.to_owned(),
-    };
+    let wrong = |reason: &str| SqlError::refused("the STEP of WITH FILL", reason);
     let Some(value) = value else {
         return Ok(Step::Number(match (counted(data_type)?, is_descending) {
             (Some(_), false) => Number::Whole(ticks(data_type)),

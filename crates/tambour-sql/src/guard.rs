@@ -16,7 +16,7 @@ pub(crate) fn check(plan: &LogicalPlan) -> Result<(), SqlError> {
         Ok(if found.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     match found {
-        Some(clause) => Err(SqlError::Refused { clause, reason: READ_ONLY.to_owned() }),
+        Some(clause) => Err(SqlError::refused(clause, READ_ONLY)),
         None => Ok(()),
     }
 }

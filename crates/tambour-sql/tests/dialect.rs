@@ -21,6 +21,7 @@ mod whole;
 mod tests {
     use crate::session::{DIFFERENT, answer, run, session};
     use tambour_codec::Kind;
+    use tambour_dialect::DialectError;
     use tambour_sql::SqlError;
 
     #[test]
@@ -205,7 +206,10 @@ mod tests {
                 "DROP VIEW system.parts",
             ] {
                 let error = session.sql(statement).await.unwrap_err();
-                assert!(matches!(error, SqlError::Refused { .. }), "{statement}: {error:?}");
+                assert!(
+                    matches!(error, SqlError::Statement(DialectError::Refused { .. })),
+                    "{statement}: {error:?}"
+                );
             }
             assert_eq!(std::fs::read_to_string(place.path().join("kept.csv")).unwrap(), "a\n1\n");
             assert_eq!(answer(&session, "SELECT count() FROM t").await.unwrap(), "20\n");

@@ -1,7 +1,6 @@
 //! ALTER TABLE of columns: what they become is [`tambour_table::alter`]'s; values of another type are computed by a query, so that
 //! CAST means here what it means in SELECT.
 
-use super::insert::refused;
 use super::mutation::{Matches, disagreement, part_name, write};
 use super::numbered::ROW;
 use super::{READING, of_table, parts, rows};
@@ -29,11 +28,11 @@ impl Session {
         let statement = statement.map_err(|error| DataFusionError::External(Box::new(error)))?;
         let Some(statement) = statement else { return Ok(None) };
         if !self.write {
-            return Err(refused(CLAUSE, READING));
+            return Err(SqlError::refused(CLAUSE, READING));
         }
         let name = statement.table.as_str();
         if statement.database.as_deref().is_some_and(|it| it != system::DATABASE) {
-            return Err(refused(
+            return Err(SqlError::refused(
                 format!("{CLAUSE} of another database"),
                 "only tables of the database default",
             ));
@@ -65,7 +64,7 @@ impl Session {
             match selection {
                 Selection::Part(part) => rewrite.drop_part(part).map_err(&error)?,
                 Selection::Partition(values) if values.len() != keys => {
-                    return Err(refused(
+                    return Err(SqlError::refused(
                         format!("PARTITION of {} values", values.len()),
                         format!("PARTITION BY has {keys}"),
                     ));

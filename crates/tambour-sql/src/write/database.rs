@@ -1,6 +1,6 @@
 //! Tables of a directory of tables (`SessionOptions::database`): CREATE TABLE, DROP TABLE, RENAME TABLE.
 
-use super::insert::{Source, refused};
+use super::insert::Source;
 use super::{READING, of_table, rows};
 use crate::SqlError;
 use crate::context::Session;
@@ -41,7 +41,7 @@ impl Session {
         let name = definition.name.clone();
         check_database(definition.database.take().as_deref(), &name)?;
         if let Some(engine) = &definition.clauses.engine {
-            return Err(refused(
+            return Err(SqlError::refused(
                 format!("{CLAUSE} with ENGINE = {engine}"),
                 "rows are not merged as it means; use MergeTree",
             ));
@@ -74,7 +74,7 @@ impl Session {
         if let Some(source) = &source
             && source.width() != given.len()
         {
-            return Err(refused(
+            return Err(SqlError::refused(
                 format!("{} values into {} columns", source.width(), given.len()),
                 "each column needs a value",
             ));
@@ -124,9 +124,9 @@ impl Session {
     /// The directory of tables, if tables may be made and removed in it.
     fn changeable(&self, clause: &str) -> Result<&Path, SqlError> {
         if !self.write {
-            return Err(refused(clause, READING));
+            return Err(SqlError::refused(clause, READING));
         }
-        let missing = || refused(clause, "name a directory of tables with --database");
+        let missing = || SqlError::refused(clause, "name a directory of tables with --database");
         self.database.as_deref().ok_or_else(missing)
     }
 
@@ -137,7 +137,7 @@ impl Session {
         if table.path() == wanted {
             return Ok(table);
         }
-        Err(refused(
+        Err(SqlError::refused(
             format!("a change of the table {name:?}"),
             format!("it is in {}, not in the database", table.path().display()),
         ))
@@ -159,7 +159,7 @@ impl Session {
 fn check_database(database: Option<&str>, table: &str) -> Result<(), SqlError> {
     match database {
         None | Some(system::DATABASE) => Ok(()),
-        Some(other) => Err(refused(
+        Some(other) => Err(SqlError::refused(
             format!("CREATE TABLE {other}.{table}"),
             "only tables of the database default",
         )),

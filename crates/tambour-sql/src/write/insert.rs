@@ -29,7 +29,7 @@ impl Session {
     ) -> Result<String, SqlError> {
         let name = change.table.as_str();
         let Some(definition) = table.definition() else {
-            return Err(refused(
+            return Err(SqlError::refused(
                 format!("INSERT INTO {name}"),
                 "its definition is not known; put its CREATE TABLE statement beside its parts, in a \
                  file whose name ends in .sql",
@@ -153,13 +153,16 @@ fn given(all: &[Column], columns: &[String], width: usize) -> Result<Vec<Column>
     for name in columns {
         let Some(column) = all.iter().find(|column| column.name == *name) else {
             let known: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
-            return Err(refused(
+            return Err(SqlError::refused(
                 format!("INSERT into the column {name:?}"),
                 format!("the table does not have it; there are: {}", known.join(", ")),
             ));
         };
         if given.iter().any(|other| other.name == *name) {
-            return Err(refused(format!("INSERT into {name:?} twice"), "name each column once"));
+            return Err(SqlError::refused(
+                format!("INSERT into {name:?} twice"),
+                "name each column once",
+            ));
         }
         given.push(column.clone());
     }
@@ -167,14 +170,10 @@ fn given(all: &[Column], columns: &[String], width: usize) -> Result<Vec<Column>
         given = all.to_vec();
     }
     if given.len() != width {
-        return Err(refused(
+        return Err(SqlError::refused(
             format!("INSERT of {width} values into {} columns", given.len()),
             "each column needs a value",
         ));
     }
     Ok(given)
-}
-
-pub(super) fn refused(clause: impl Into<String>, reason: impl Into<String>) -> SqlError {
-    SqlError::Refused { clause: clause.into(), reason: reason.into() }
 }

@@ -1,6 +1,6 @@
 //! `INSERT INTO t FORMAT X`: the rows of a file or of standard input, read as an import reads them.
 
-use super::insert::{Source, refused};
+use super::insert::Source;
 use crate::SqlError;
 use crate::context::Session;
 use tambour_files::{Format, Input, ReadOptions, Types};
@@ -35,10 +35,13 @@ impl Session {
         let found = FORMATS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(format));
         let Some(&(_, kind, header)) = found else {
             let known: Vec<&str> = FORMATS.iter().map(|(name, ..)| *name).collect();
-            return Err(refused(clause(), format!("these are read: {}", known.join(", "))));
+            return Err(SqlError::refused(
+                clause(),
+                format!("these are read: {}", known.join(", ")),
+            ));
         };
         let Some(path) = &self.input else {
-            return Err(refused(
+            return Err(SqlError::refused(
                 clause(),
                 "its data come from standard input: put `< FILE` after the command",
             ));
@@ -50,7 +53,7 @@ impl Session {
                 "a value of `{}` that is missing would be NULL or empty and not its DEFAULT; leave the column out of the list of columns",
                 column.column.name
             );
-            return Err(refused(clause(), told));
+            return Err(SqlError::refused(clause(), told));
         }
         let options = ReadOptions {
             format: Some(kind),
@@ -69,7 +72,7 @@ impl Session {
         if input.columns() != given {
             let told =
                 format!("its data have {} of {} columns", input.columns().len(), given.len());
-            return Err(refused(clause(), told));
+            return Err(SqlError::refused(clause(), told));
         }
         Ok(Source::Data(Box::new(input)))
     }

@@ -31,10 +31,7 @@ impl Session {
     /// Carries out a change; returns what it did, for people.
     pub(crate) async fn change(&self, change: &Change) -> Result<String, SqlError> {
         if !self.write {
-            return Err(SqlError::Refused {
-                clause: change.words().to_owned(),
-                reason: READING.to_owned(),
-            });
+            return Err(SqlError::refused(change.words(), READING));
         }
         match &change.action {
             Action::Drop { is_optional } => return self.drop_table(&change.table, *is_optional),

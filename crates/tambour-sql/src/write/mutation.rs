@@ -3,7 +3,7 @@
 //! For each part, a query gives the numbers of the rows that match, and their new values; the rows themselves are copied
 //! from the part as they are stored, so that what a session shows of a value (strings as text, say) changes nothing.
 
-use super::insert::{of_rows, refused};
+use super::insert::of_rows;
 use super::numbered::{Numbered, ROW};
 use super::{of_table, parts, rows};
 use crate::SqlError;
@@ -133,16 +133,19 @@ fn targets(
         let mut columns = definition.columns.iter().enumerate();
         let Some((index, found)) = columns.find(|(_, column)| column.column.name == *name) else {
             let reason = format!("the table {:?} does not have it", definition.name);
-            return Err(refused(format!("UPDATE of the column {name:?}"), reason));
+            return Err(SqlError::refused(format!("UPDATE of the column {name:?}"), reason));
         };
         if in_keys.contains(&name.as_str()) {
-            return Err(refused(
+            return Err(SqlError::refused(
                 format!("UPDATE of the key column {name:?}"),
                 "rows are stored in the order of the key: delete the rows and insert them again",
             ));
         }
         if targets.iter().any(|(other, _)| *other == index) {
-            return Err(refused(format!("UPDATE of {name:?} twice"), "give it one value"));
+            return Err(SqlError::refused(
+                format!("UPDATE of {name:?} twice"),
+                "give it one value",
+            ));
         }
         targets.push((index, found.column.clone()));
     }

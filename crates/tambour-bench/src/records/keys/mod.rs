@@ -52,7 +52,7 @@ pub struct Score {
     pub stored_bytes: u64,
     /// Keys per second, one by one.
     pub single: f64,
-    /// Keys per second of many at once; `None` where there is no such call.
+    /// Keys per second of many at once; `None` if it has no call for that.
     pub many: Option<f64>,
 }
 
