@@ -15,6 +15,9 @@ pub enum TableError {
     /// A file or the lock of a table.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// A backup or an archive.
+    #[error(transparent)]
+    Backup(#[from] tambour_backup::BackupError),
     /// A function of a key expression.
     #[error(transparent)]
     Function(#[from] FunctionError),
@@ -344,6 +347,7 @@ impl TableError {
             },
             Self::Codec { cause, .. } => cause.kind(),
             Self::Storage(error) => error.kind(),
+            Self::Backup(error) => error.kind(),
             Self::Function(error) => error.kind(),
             Self::NotATable { .. } => Kind::NotFound,
             Self::Exists { .. }

@@ -4,18 +4,21 @@
 //! |---|---|---|
 //! | data directory | `metadata/` beside `store/` or `data/` | `store/abc/<uuid>` that its statement names, else `data/<db>/<table>` |
 //! | FREEZE (`shadow/N`) | `store/` or `data/` alone | the same; statements are taken from the server's `metadata/` two levels up |
-//! | backup of ClickHouse | `.backup` | `data/<db>/<table>` |
+//! | backup of ClickHouse | `.backup` | `data/<db>/<table>`, as the manifest says; its base is looked for beside it |
+//! | `tar`, `zip` | how the file begins | any of these layouts within, or the parts of one table |
 //! | clickhouse-backup | `metadata/<db>/<table>.json` | `shadow/<db>/<table>/<disk>` |
 //!
 //! Links are not followed out of the directory: they are the server's absolute paths, which a copy does not have.
 
 use crate::schema::TableDefinition;
+use crate::verify::{TableVerification, VerifyProgress, verify};
 use crate::{Table, TableError, open};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tambour_backup::Backup;
 use tambour_part::name::{escape, unescape};
 use tambour_storage::{Entry, Storage};
 
@@ -23,8 +26,8 @@ use tambour_storage::{Entry, Storage};
 const METADATA_MAX: u64 = 64 << 20;
 /// Databases that a server keeps for itself.
 const OWN_DATABASES: [&str; 3] = ["system", "information_schema", "INFORMATION_SCHEMA"];
-/// The manifest of a backup of ClickHouse's own.
-const MANIFEST: &str = ".backup";
+/// Directories around a layout in an archive: it may have been packed from above.
+const WRAPPERS_MAX: usize = 4;
 
 /// A table on a server's disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,48 +42,133 @@ pub struct ServerTable {
     pub statement: Option<String>,
 }
 
-impl ServerTable {
-    /// Opens it; without parts it is an empty table.
-    pub fn open(&self, storage: &Arc<dyn Storage>) -> Result<Table, TableError> {
-        let definition = self.statement.as_deref().map(TableDefinition::parse).transpose()?;
-        let mut table = open::open_defined(storage, &self.path, definition)?;
-        table.name.clone_from(&self.name);
-        table.database = Some(self.database.clone());
-        Ok(table)
-    }
-}
-
 /// What a server's disk holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ServerTables {
-    /// Tables of the MergeTree family, by database and name.
+#[derive(Debug)]
+pub struct ServerDisk {
+    /// Tables of the MergeTree family, by database and name. The databases that a server keeps for itself are left out.
     pub tables: Vec<ServerTable>,
     /// What else has a statement there: views, tables of other engines. Names, with their databases.
     pub others: Vec<String>,
+    /// Where the tables are: what was given, or a view of a backup or an archive.
+    storage: Arc<dyn Storage>,
+    backup: Option<Backup>,
 }
 
-/// The tables of a directory that is laid out like one of a server's; `None` if it is not. The databases that a server keeps for
-/// itself are left out.
-pub fn tables(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<ServerTables>, TableError> {
+/// Tables and other names, before they are put in order.
+#[derive(Debug, Default)]
+struct Known {
+    tables: Vec<ServerTable>,
+    others: Vec<String>,
+}
+
+/// True for a file that begins like an archive.
+pub fn is_archive(path: &Path) -> bool {
+    tambour_backup::is_archive(path)
+}
+
+impl ServerDisk {
+    /// Looks at a directory or an archive; `None` for a directory that is not laid out like one of a server's.
+    pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Self>, TableError> {
+        let backup = tambour_backup::open(storage, path)?;
+        let storage = backup.as_ref().map_or(storage, |backup| &backup.storage).clone();
+        let mut known = known(&storage, path)?;
+        if known.is_none() && backup.is_some() {
+            known = wrapped(&storage, path)?;
+            if known.is_none() {
+                let what = "the archive holds no parts, no backup, and no directory of a server";
+                let (path, what) = (path.to_owned(), what.to_owned());
+                return Err(TableError::Unsupported { path, what });
+            }
+        }
+        let Some(Known { mut tables, mut others }) = known else { return Ok(None) };
+        tables.retain(|table| !OWN_DATABASES.contains(&table.database.as_str()));
+        tables.sort_by(|a, b| (&a.database, &a.name).cmp(&(&b.database, &b.name)));
+        others.sort();
+        Ok(Some(Self { tables, others, storage, backup }))
+    }
+
+    /// Opens one of its tables; without parts it is an empty one.
+    pub fn table(&self, of: &ServerTable) -> Result<Table, TableError> {
+        let definition = of.statement.as_deref().map(TableDefinition::parse).transpose()?;
+        let mut table = open::open_defined(&self.storage, &of.path, definition)?;
+        table.name.clone_from(&of.name);
+        table.database = Some(of.database.clone());
+        Ok(table)
+    }
+
+    /// Verifies all tables, and every file of a backup against its manifest.
+    pub fn verify(&self, progress: &mut dyn FnMut(&VerifyProgress)) -> TableVerification {
+        let mut total = TableVerification::default();
+        let mut told = VerifyProgress::default();
+        if let Some(backup) = &self.backup {
+            let damage = backup.verify(&mut |bytes| {
+                told.bytes += bytes;
+                progress(&told);
+                total.files += 1;
+            });
+            total.damage.extend(damage.into_iter().map(TableError::from));
+        }
+        for table in &self.tables {
+            let before = told.clone();
+            let mut add = |seen: &VerifyProgress| {
+                told = VerifyProgress {
+                    parts: before.parts + seen.parts,
+                    parts_total: before.parts_total + seen.parts_total,
+                    rows: before.rows + seen.rows,
+                    bytes: before.bytes + seen.bytes,
+                };
+                progress(&told);
+            };
+            match open::has_parts(&self.storage, &table.path) {
+                Ok(false) => {}
+                Ok(true) => match verify(&self.storage, &table.path, &mut add) {
+                    Ok(seen) => total.add(seen),
+                    Err(error) => total.damage.push(error),
+                },
+                Err(error) => total.damage.push(error),
+            }
+        }
+        total
+    }
+}
+
+/// The layout of a directory.
+fn known(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Known>, TableError> {
     let Some(entries) = list(storage, path)? else { return Ok(None) };
     let has = |name: &str| entries.iter().any(|entry| entry.name == name);
-    let mut found = if has(MANIFEST) {
-        refuse_references(storage, &path.join(MANIFEST))?;
-        let places = Places { storage, root: path, statements: path };
-        places.by_statements()?
-    } else if has("metadata") && (has("store") || has("data")) {
-        Places { storage, root: path, statements: path }.by_statements()?
+    if has("metadata") && (has("store") || has("data")) {
+        Places { storage, root: path, statements: path }.by_statements().map(Some)
     } else if has("metadata") && (has("shadow") || has("metadata.json")) {
-        of_clickhouse_backup(storage, path)?
+        of_clickhouse_backup(storage, path).map(Some)
     } else if has("store") || has("data") {
-        of_freeze(storage, path)?
+        of_freeze(storage, path).map(Some)
     } else {
-        return Ok(None);
-    };
-    found.tables.retain(|table| !OWN_DATABASES.contains(&table.database.as_str()));
-    found.tables.sort_by(|a, b| (&a.database, &a.name).cmp(&(&b.database, &b.name)));
-    found.others.sort();
-    Ok(Some(found))
+        Ok(None)
+    }
+}
+
+/// The layout of an archive that was packed from above it: each directory down to it is the only one. The parts of a single table
+/// are a layout, too; the archive names it.
+fn wrapped(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Known>, TableError> {
+    let mut place = path.to_owned();
+    for _ in 0..WRAPPERS_MAX {
+        if open::has_parts(storage, &place)? {
+            let named = if place == path { path.file_stem() } else { place.file_name() };
+            let name = named.unwrap_or_default().to_string_lossy().into_owned();
+            let name = name.strip_suffix(".tar").unwrap_or(&name).to_owned();
+            let table =
+                ServerTable { database: "default".to_owned(), name, path: place, statement: None };
+            return Ok(Some(Known { tables: vec![table], others: Vec::new() }));
+        }
+        let entries = list(storage, &place)?.unwrap_or_default();
+        let [only] = entries.as_slice() else { return Ok(None) };
+        place.push(&only.name);
+        let found = known(storage, &place)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// The statement of a table whose directory (or whose `detached`) lies on a server's disk.
@@ -161,8 +249,8 @@ struct Places<'a> {
 
 impl Places<'_> {
     /// All tables that have a statement.
-    fn by_statements(&self) -> Result<ServerTables, TableError> {
-        let mut found = ServerTables::default();
+    fn by_statements(&self) -> Result<Known, TableError> {
+        let mut found = Known::default();
         let metadata = self.statements.join("metadata");
         for (database, directory) in self.databases(&metadata)? {
             for entry in list(self.storage, &directory)?.unwrap_or_default() {
@@ -214,7 +302,7 @@ impl Places<'_> {
 }
 
 /// What was frozen: tables that have parts there, named by the statements of the server around it, else by their places.
-fn of_freeze(storage: &Arc<dyn Storage>, path: &Path) -> Result<ServerTables, TableError> {
+fn of_freeze(storage: &Arc<dyn Storage>, path: &Path) -> Result<Known, TableError> {
     let server = path.parent().and_then(Path::parent);
     let known = match server {
         Some(server) if path.parent().is_some_and(|it| it.ends_with("shadow")) => {
@@ -222,7 +310,7 @@ fn of_freeze(storage: &Arc<dyn Storage>, path: &Path) -> Result<ServerTables, Ta
         }
         _ => Vec::new(),
     };
-    let mut found = ServerTables::default();
+    let mut found = Known::default();
     for place in places_of(storage, path)? {
         let table = known.iter().find(|table| table.path == place.path).cloned();
         found.tables.push(table.unwrap_or(place));
@@ -258,11 +346,8 @@ struct Noted {
     query: String,
 }
 
-fn of_clickhouse_backup(
-    storage: &Arc<dyn Storage>,
-    path: &Path,
-) -> Result<ServerTables, TableError> {
-    let mut found = ServerTables::default();
+fn of_clickhouse_backup(storage: &Arc<dyn Storage>, path: &Path) -> Result<Known, TableError> {
+    let mut found = Known::default();
     let metadata = path.join("metadata");
     for outer in list(storage, &metadata)?.unwrap_or_default() {
         let directory = metadata.join(&outer.name);
@@ -299,40 +384,5 @@ fn only_disk(storage: &Arc<dyn Storage>, path: &Path) -> Result<PathBuf, TableEr
         [] => Ok(path.join("default")),
         [disk] => Ok(path.join(&disk.name)),
         [_, ..] => unsupported(format!("a table on {} disks", disks.len())),
-    }
-}
-
-/// Refuses a backup whose files are elsewhere: in the base that it is an increment of, or under another name.
-fn refuse_references(storage: &Arc<dyn Storage>, manifest: &Path) -> Result<(), TableError> {
-    let text = text(storage, manifest)?;
-    let between = |start: &str, end: &str| {
-        text.split_once(start).and_then(|(_, rest)| rest.split_once(end)).map(|(found, _)| found)
-    };
-    let unsupported =
-        |what: String| Err(TableError::Unsupported { path: manifest.to_owned(), what });
-    if text.contains("<use_base>") || text.contains("<base_size>") {
-        let base = between("<base_backup>", "</base_backup>").unwrap_or("another backup");
-        return unsupported(format!(
-            "an incremental backup whose files are in its base {base} (restore both, or give the base)"
-        ));
-    }
-    let mut renamed = BTreeSet::new();
-    for file in text.split("<file>").skip(1) {
-        let field = |tag: &str| {
-            let (_, rest) = file.split_once(&format!("<{tag}>"))?;
-            rest.split_once(&format!("</{tag}>")).map(|(value, _)| value)
-        };
-        if let (Some(name), Some(data)) = (field("name"), field("data_file"))
-            && name != data
-        {
-            renamed.insert(name.to_owned());
-        }
-    }
-    match renamed.first() {
-        None => Ok(()),
-        Some(first) => unsupported(format!(
-            "a backup in which {} files are kept once under another name, like {first:?}",
-            renamed.len()
-        )),
     }
 }

@@ -113,7 +113,7 @@ pub fn verify(
 }
 
 impl TableVerification {
-    fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.parts += other.parts;
         self.files += other.files;
         self.blocks += other.blocks;

@@ -17,7 +17,8 @@ use tambour::codec::kernels;
 use tambour::record::{RecordStore, ViewOptions};
 use tambour::sql::{Session, SessionOptions};
 use tambour::storage;
-use tambour::table::{Table, server};
+use tambour::table::Table;
+use tambour::table::server::{ServerDisk, is_archive};
 use tambour_report::machine;
 use tokio::runtime::Runtime;
 
@@ -154,14 +155,15 @@ fn tables_and_query(arguments: &SqlArguments) -> Result<(Vec<Named>, Option<Stri
     Ok((tables, query))
 }
 
-/// `DIRECTORY` or `NAME=DIRECTORY`, if that is one.
+/// `DIRECTORY` or `NAME=DIRECTORY`, if that is one; archives are directories.
 fn named_table(argument: &str) -> Option<Named> {
-    if Path::new(argument).is_dir() {
+    let is_tables = |path: &Path| path.is_dir() || is_archive(path);
+    if is_tables(Path::new(argument)) {
         return Some(Named { name: None, path: argument.into() });
     }
     let (name, path) = argument.split_once('=')?;
     let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    (plain && Path::new(path).is_dir())
+    (plain && is_tables(Path::new(path)))
         .then(|| Named { name: Some(name.to_owned()), path: path.into() })
 }
 
@@ -228,10 +230,9 @@ fn session(
 /// Registers all tables of a server's disk by database and name; false if the directory is none. A table that cannot be opened
 /// hinders no other.
 fn register_server(session: &Session, path: &Path, console: Console) -> anyhow::Result<bool> {
-    let storage = storage::disk();
-    let Some(found) = server::tables(&storage, path)? else { return Ok(false) };
-    for table in found.tables {
-        match table.open(&storage) {
+    let Some(found) = ServerDisk::open(&storage::disk(), path)? else { return Ok(false) };
+    for table in &found.tables {
+        match found.table(table) {
             Ok(opened) => session.register_in_database(Arc::new(opened))?,
             Err(error) => {
                 let error = anyhow::Error::from(error);

@@ -1,4 +1,4 @@
-//! What a path on the command line is: a table, a part, a file of blocks, or one of frames.
+//! What a path on the command line is: a table, a part, a server's disk or a backup of one, a file of blocks, or one of frames.
 
 use crate::exit::Failure;
 use anyhow::Context;
@@ -7,6 +7,8 @@ use std::io::Read;
 use std::path::Path;
 use tambour::codec::block::{Block, Header};
 use tambour::sample::is_part;
+use tambour::storage;
+use tambour::table::server::{ServerDisk, is_archive};
 
 /// Bytes by which a file is known; the first block of a stream is rarely longer.
 const HEAD_BYTES: u64 = 4 << 20;
@@ -14,9 +16,10 @@ const HEAD_BYTES: u64 = 4 << 20;
 const PARQUET: u32 = 0x3152_4150;
 
 /// The kinds of things that `inspect` and `verify` look at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Target {
     Table,
+    Server(ServerDisk),
     Part,
     Blocks,
     Pages,
@@ -25,9 +28,10 @@ pub(crate) enum Target {
 
 impl Target {
     /// The word for it in JSON.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Table => "table",
+            Self::Server(_) => "server",
             Self::Part => "part",
             Self::Blocks => "blocks",
             Self::Pages => "pages",
@@ -38,8 +42,17 @@ impl Target {
     /// Looks at what is there.
     pub(crate) fn identify(path: &Path) -> anyhow::Result<Self> {
         let place = || path.display().to_string();
-        if std::fs::metadata(path).with_context(place)?.is_dir() {
-            return Ok(if is_part(path) { Self::Part } else { Self::Table });
+        let is_directory = std::fs::metadata(path).with_context(place)?.is_dir();
+        if is_directory && is_part(path) {
+            return Ok(Self::Part);
+        }
+        if (is_directory || is_archive(path))
+            && let Some(disk) = ServerDisk::open(&storage::disk(), path)?
+        {
+            return Ok(Self::Server(disk));
+        }
+        if is_directory {
+            return Ok(Self::Table);
         }
         if super::pages::is_store(path) {
             return Ok(Self::Pages);

@@ -20,7 +20,8 @@ use tambour::Part;
 use tambour::codec::frame::{self, DecompressOptions, Dictionary};
 use tambour::storage;
 use tambour::table::Table;
-use tambour::table::verify::verify;
+use tambour::table::server::ServerDisk;
+use tambour::table::verify::{TableVerification, verify};
 
 /// Verifies and lists the damage.
 pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Result<()> {
@@ -30,15 +31,16 @@ pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Resu
         return super::records::verify(path, arguments.json, console);
     }
     let target = Target::identify(path)?;
-    let (report, time) = match target {
+    let (report, time) = match &target {
         Target::Table => verify_table(path, console)?,
+        Target::Server(disk) => verify_server(disk, console),
         Target::Part => verify_part(path, console),
         Target::Blocks => verify_blocks(path, console)?,
         Target::Pages => return super::pages::verify(path, arguments.json, console),
         Target::Frames => verify_frames(path, arguments.dictionary.as_deref(), console)?,
     };
     if arguments.json {
-        stdout::json(&report.to_json(path, target, time))?;
+        stdout::json(&report.to_json(path, &target, time))?;
     } else {
         let mut lines = stdout::text();
         for damage in &report.damage {
@@ -96,7 +98,7 @@ impl Report {
         )
     }
 
-    fn to_json(&self, path: &Path, target: Target, time: Duration) -> serde_json::Value {
+    fn to_json(&self, path: &Path, target: &Target, time: Duration) -> serde_json::Value {
         json!({
             "schema": "tambour/verify/1",
             "path": path.display().to_string(),
@@ -120,19 +122,32 @@ fn verify_table(path: &Path, console: Console) -> anyhow::Result<(Report, Durati
     });
     let mut progress = console.progress("verify", total);
     let seen = verify(&storage::disk(), path, &mut |seen| progress.update(seen.bytes, seen.rows))?;
+    Ok((table_report(seen, console), progress.elapsed()))
+}
+
+/// A server's disk, or a backup of one: its tables and, where there is one, the manifest.
+fn verify_server(disk: &ServerDisk, console: Console) -> (Report, Duration) {
+    let mut progress = console.progress("verify", Total::Unknown);
+    let seen = disk.verify(&mut |seen| progress.update(seen.bytes, seen.rows));
+    if !disk.others.is_empty() {
+        console.note(format!("without parts, not looked at: {}", disk.others.join(", ")));
+    }
+    (table_report(seen, console), progress.elapsed())
+}
+
+/// Tells the notes.
+fn table_report(seen: TableVerification, console: Console) -> Report {
     for note in &seen.notes {
         console.note(failure::chain(note).join(": "));
     }
-    let damage = seen.damage.into_iter().map(|error| Box::new(error) as Box<dyn Error>).collect();
-    let report = Report {
+    Report {
         parts: seen.parts,
         files: seen.files,
         blocks: seen.blocks,
         bytes: seen.bytes,
         rows: seen.rows,
-        damage,
-    };
-    Ok((report, progress.elapsed()))
+        damage: seen.damage.into_iter().map(|error| Box::new(error) as Box<dyn Error>).collect(),
+    }
 }
 
 fn verify_part(path: &Path, console: Console) -> (Report, Duration) {

@@ -3,7 +3,7 @@
 use super::{STATEMENT, contents, definition, insert, options, read_part, rows};
 use crate::Table;
 use crate::schema::TableDefinition;
-use crate::server::{ServerTables, tables};
+use crate::server::ServerDisk;
 use arrow_array::RecordBatch;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,15 +55,15 @@ fn statement(uuid: Option<&str>) -> String {
     STATEMENT.replace("CREATE TABLE t", &head)
 }
 
-fn found(memory: &Memory, path: &str) -> ServerTables {
-    tables(&dynamic(memory), Path::new(path)).unwrap().unwrap()
+fn found(memory: &Memory, path: &str) -> ServerDisk {
+    ServerDisk::open(&dynamic(memory), Path::new(path)).unwrap().unwrap()
 }
 
 /// The rows of the only table that has any.
 #[track_caller]
-fn check(memory: &Memory, found: &ServerTables, name: &str, expected: &[Vec<u8>], key: usize) {
+fn check(found: &ServerDisk, name: &str, expected: &[Vec<u8>], key: usize) {
     let table = found.tables.iter().find(|table| table.name == name).unwrap();
-    let table = table.open(&dynamic(memory)).unwrap();
+    let table = found.table(table).unwrap();
     assert_eq!((table.name(), table.database()), (name, Some("shop")));
     let keys = table.definition().map_or(0, |definition| definition.order_by.len());
     assert_eq!(keys, key, "{name}");
@@ -99,8 +99,8 @@ fn a_data_directory() {
     let names: Vec<&str> = seen.tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(names, ["nothing", "odd name-"]);
     assert_eq!(seen.others, ["shop.l", "shop.v"]);
-    check(&memory, &seen, "odd name-", &rows, 2);
-    check(&memory, &seen, "nothing", &[], 1);
+    check(&seen, "odd name-", &rows, 2);
+    check(&seen, "nothing", &[], 1);
     // A directory by itself has its statement too.
     let path = format!("srv/store/21a/{TABLE_UUID}");
     let alone = Table::open_on(&dynamic(&memory), Path::new(&path)).unwrap();
@@ -120,7 +120,8 @@ fn a_statement_that_cannot_be_read_stands_aside_only_where_it_changes_nothing() 
     let batches: Vec<_> = (0..table.parts().len()).flat_map(|at| read_part(&table, at)).collect();
     assert_eq!(contents(&batches), rows);
     // Among the tables of the server it is an error, and so is a change of it.
-    assert!(found(&memory, "srv").tables[0].open(&storage).is_err());
+    let server = found(&memory, "srv");
+    assert!(server.table(&server.tables[0]).is_err());
     assert!(crate::open::adopt(&storage, path).is_err());
 
     // What a part lacks has a default that only the statement knows.
@@ -149,7 +150,7 @@ fn a_data_directory_of_old() {
     let rows = parts_at(&memory, "srv/data/shop/t");
     let seen = found(&memory, "srv");
     assert_eq!(seen.tables.len(), 1, "a server's own tables are left out");
-    check(&memory, &seen, "t", &rows, 2);
+    check(&seen, "t", &rows, 2);
 }
 
 #[test]
@@ -158,36 +159,54 @@ fn a_freeze_beside_its_server_and_alone() {
     let rows = parts_at(&memory, &format!("srv/shadow/b1/store/21a/{TABLE_UUID}"));
     let seen = found(&memory, "srv/shadow/b1");
     assert_eq!(seen.tables.len(), 1, "only what was frozen");
-    check(&memory, &seen, "odd name-", &rows, 2);
+    check(&seen, "odd name-", &rows, 2);
     let rows = parts_at(&memory, "b2/data/shop/t");
-    check(&memory, &found(&memory, "b2"), "t", &rows, 0);
+    check(&found(&memory, "b2"), "t", &rows, 0);
 }
 
 #[test]
 fn a_backup_of_clickhouse() {
     let memory = Memory::new();
-    put(&memory, "bk/metadata/shop/t.sql", &statement(None));
-    let rows = parts_at(&memory, "bk/data/shop/t");
-    let file = |data: &str| {
-        format!(
-            "<config><version>1</version><contents><file><name>data/a</name>{data}</file></contents></config>"
-        )
+    let rows = parts_at(&memory, "w/parts");
+    // Every file lies under a name of its own, as `data_file_name_generator = 'checksum'` does it.
+    let mut files = Vec::new();
+    let mut list = |name: String, place: String, bytes: &[u8]| {
+        let mut hasher = tambour_kernel::hash::FileHasher::default();
+        hasher.update(bytes);
+        let hash = u128::from_le_bytes(hasher.finish().to_bytes());
+        let size = bytes.len();
+        files.push(format!(
+            "<file><name>{name}</name><size>{size}</size><checksum>{hash:032x}</checksum><data_file>{place}</data_file></file>"
+        ));
     };
-    put(&memory, "bk/.backup", &file("<size>1</size>"));
-    check(&memory, &found(&memory, "bk"), "t", &rows, 2);
-    for (text, said) in [
-        (file("<data_file>data/b</data_file>"), "\"data/a\""),
-        (
-            file("<use_base>true</use_base>")
-                .replace("<contents>", "<base_backup>File('one')</base_backup><contents>"),
-            "File('one')",
-        ),
-    ] {
-        put(&memory, "bk/.backup", &text);
-        let error = tables(&dynamic(&memory), Path::new("bk")).unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
-        assert!(error.to_string().contains(said), "{error}");
+    put(&memory, "w/bk/s/1", &statement(None));
+    list("metadata/shop/t.sql".to_owned(), "s/1".to_owned(), statement(None).as_bytes());
+    let dynamic = dynamic(&memory);
+    let parts = dynamic.list(Path::new("w/parts")).unwrap();
+    for part in parts.iter().filter(|entry| entry.is_directory) {
+        for file in dynamic.list(&Path::new("w/parts").join(&part.name)).unwrap() {
+            let own = format!("{}/{}", part.name, file.name);
+            let bytes = dynamic.read(&Path::new("w/parts").join(&own), 1 << 20).unwrap();
+            let place = format!("x/{}", own.replace('/', "_"));
+            directories(&memory, "w/bk/x");
+            memory.put(&Path::new("w/bk").join(&place), &bytes);
+            list(format!("data/shop/t/{own}"), place, &bytes);
+        }
     }
+    let files = files.concat();
+    let text =
+        format!("<config><version>1</version><uuid>1</uuid><contents>{files}</contents></config>");
+    put(&memory, "w/bk/.backup", &text);
+    let disk = found(&memory, "w/bk");
+    check(&disk, "t", &rows, 2);
+    let seen = disk.verify(&mut |_| ());
+    assert_eq!(seen.damage.len(), 0, "{:?}", seen.damage);
+    assert_eq!(seen.rows, rows.len() as u64);
+    // A statement that was changed is in no part: only the manifest tells.
+    put(&memory, "w/bk/s/1", &statement(None).replace("ORDER BY", "order by"));
+    let damage = found(&memory, "w/bk").verify(&mut |_| ()).damage;
+    assert_eq!(damage.len(), 1, "{damage:?}");
+    assert_eq!(damage[0].kind(), Kind::Corrupt);
 }
 
 #[test]
@@ -203,18 +222,18 @@ fn a_backup_of_clickhouse_backup() {
     put(&memory, "cb/metadata/shop/empty.json", &noted("empty"));
     let rows = parts_at(&memory, "cb/shadow/shop/t%2D1/default");
     let seen = found(&memory, "cb");
-    check(&memory, &seen, "t-1", &rows, 2);
-    check(&memory, &seen, "empty", &[], 2);
+    check(&seen, "t-1", &rows, 2);
+    check(&seen, "empty", &[], 2);
     put(&memory, "cb/shadow/shop/t%2D1/default_1.tar", "x");
-    let error = tables(&dynamic(&memory), Path::new("cb")).unwrap_err();
+    let error = ServerDisk::open(&dynamic(&memory), Path::new("cb")).unwrap_err();
     assert!(error.to_string().contains("default_1.tar"), "{error}");
 }
 
 #[test]
 fn other_directories_are_not_a_servers() {
     let (memory, _) = server();
-    assert!(tables(&dynamic(&memory), Path::new("srv/store/21a")).unwrap().is_none());
-    assert!(tables(&dynamic(&memory), Path::new("nowhere")).unwrap().is_none());
-    assert!(tables(&disk(), Path::new("/proc/version")).unwrap().is_none());
+    assert!(ServerDisk::open(&dynamic(&memory), Path::new("srv/store/21a")).unwrap().is_none());
+    assert!(ServerDisk::open(&dynamic(&memory), Path::new("nowhere")).unwrap().is_none());
+    assert!(ServerDisk::open(&disk(), Path::new("/proc/version")).unwrap().is_none());
     assert!(Table::open_on(&dynamic(&memory), Path::new("srv")).is_err());
 }

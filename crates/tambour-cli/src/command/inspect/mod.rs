@@ -1,8 +1,9 @@
-//! `tambour inspect`: what a table, a part, a file of blocks or one of frames is made of.
+//! `tambour inspect`: what a table, a part, a server's disk, a file of blocks or one of frames is made of.
 
 mod frames;
 mod learning;
 mod part;
+mod server;
 mod stage;
 mod stream;
 mod table;
@@ -22,6 +23,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
     }
     match Target::identify(&arguments.path)? {
         Target::Table => table::run(arguments),
+        Target::Server(disk) => server::run(arguments, &disk),
         Target::Part => part::run(arguments),
         Target::Blocks => stream::run(arguments),
         Target::Pages => super::pages::inspect(&arguments.path, arguments.json),
