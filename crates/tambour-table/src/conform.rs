@@ -37,6 +37,10 @@ pub(super) fn fit(
             Some(&at) if is_same_data(&stored[at].data_type, &column.data_type) => {
                 Source::Stored(at)
             }
+            Some(_) if column.data_type.is_foreign() => Source::Refused(format!(
+                "type {}: its time zone is not known here",
+                column.data_type
+            )),
             Some(&at) => {
                 changed.insert(&column.name);
                 let (from, to) = (stored[at].data_type.clone(), column.data_type.clone());

@@ -51,6 +51,7 @@ mod table;
 mod tests;
 mod tournament;
 mod trust;
+mod unproven;
 pub mod verify;
 pub mod widen;
 

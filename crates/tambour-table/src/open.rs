@@ -6,6 +6,7 @@ use super::name::PartName;
 use super::parallel::in_parallel;
 use super::sidecar::{LivePart, SIDECAR, SIZE_MAX, Sidecar};
 use super::trust::is_sorted_by;
+use super::unproven;
 use super::widen::widens;
 use crate::TableError;
 use crate::schema::TableDefinition;
@@ -365,6 +366,7 @@ fn assemble(
         Some(definition) => definition.plain_columns(),
         None => common_columns(parts.iter().map(|(_, part)| part)),
     };
+    let columns: Vec<Column> = columns.into_iter().map(unproven::with_known_zones).collect();
     let rows = parts.iter().map(|(_, part)| part.rows()).sum();
     let fit = |(name, part): (String, Part)| {
         let part = fit(path, &name, (&columns, definition.as_ref()), part)?;

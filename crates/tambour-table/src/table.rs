@@ -1,7 +1,7 @@
 //! An opened table.
 
 use crate::schema::TableDefinition;
-use crate::{TableError, open};
+use crate::{TableError, open, unproven};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::Part;
@@ -83,6 +83,14 @@ impl Table {
             rows: only.rows(),
             parts: vec![only],
         })
+    }
+    /// What a flipped bit could have changed without a word, since `columns.txt` of the only part is all that says it: names of
+    /// enums, scales, time zones. Nothing if there is a definition, or another part that agrees.
+    pub fn unproven(&self) -> Vec<String> {
+        if self.definition.is_some() || self.parts.len() != 1 {
+            return Vec::new();
+        }
+        unproven::of(&self.columns)
     }
     /// The storage it lives on.
     pub fn storage(&self) -> &Arc<dyn Storage> {

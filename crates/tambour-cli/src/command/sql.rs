@@ -214,6 +214,7 @@ fn session(
             continue;
         }
         let table = Arc::new(Table::open(path)?);
+        tell_unproven(&table, console);
         let name = name.clone().unwrap_or_else(|| table.name().to_owned());
         if session.tables().iter().any(|(taken, _)| *taken == name) {
             return Err(Failure::Usage(format!(
@@ -225,6 +226,18 @@ fn session(
         session.register_as(&name, table)?;
     }
     Ok(session)
+}
+
+/// Says what rests on a file without a checksum alone.
+pub(super) fn tell_unproven(table: &Table, console: Console) {
+    let unproven = table.unproven();
+    if !unproven.is_empty() {
+        console.note(format!(
+            "{}: {} are in columns.txt alone, which has no checksum; a create.sql beside the part would confirm them",
+            table.path().display(),
+            unproven.join(", "),
+        ));
+    }
 }
 
 /// Registers all tables of a server's disk by database and name; false if the directory is none. A table that cannot be opened

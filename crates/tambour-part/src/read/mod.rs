@@ -258,6 +258,7 @@ impl PartReader {
                 column.reader.seek();
                 sources.enter(&column.stored, granule);
                 let array = column.reader.read(sources, std::slice::from_ref(rows));
+                let array = array.and_then(|array| sources.leave().map(|()| array));
                 let array = array.and_then(|array| checked(array, *rows, &column.stored));
                 match array {
                     Ok(array) => pieces.push(array),

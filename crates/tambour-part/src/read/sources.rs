@@ -189,6 +189,45 @@ impl CompactSources {
         self.reader.set_column(&stored.column.name);
     }
 
+    /// Checks that each stream of the column that was read was read up to where the next one starts: a type that takes more bytes
+    /// than the column has would go on in those of its neighbour.
+    pub(super) fn leave(&mut self) -> Result<(), PartError> {
+        let Some(current) = self.current.take() else { return Ok(()) };
+        self.left.resize(self.left.len().max(current + 1), None);
+        self.left[current] = Some(self.reader.position());
+        for number in 0..self.left.len() {
+            let Some(end) = self.left[number] else { continue };
+            let start = self.start(number)?;
+            let next = self.next_start(number, start);
+            let is_block_end = end.offset == 0 && next.offset > 0 && next.block < end.block;
+            if end == next || end == start || is_block_end {
+                continue;
+            }
+            // Without marks of substreams, a reader may have wanted the first of them alone.
+            let is_beyond = (end.block, end.offset) > (next.block, next.offset);
+            if is_beyond || self.has_substreams() {
+                let reason = format!("granule {} does not end where its marks say", self.granule);
+                return Err(self.reader.corrupt(&reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_substreams(&self) -> bool {
+        self.part.compact.as_ref().is_some_and(|compact| compact.substreams.is_some())
+    }
+
+    /// Where the first stream after this one starts that has bytes: in this granule, in the next one, or at the end of the file.
+    fn next_start(&self, number: usize, start: Mark) -> Mark {
+        let end = Mark { block: self.reader.file_bytes(), offset: 0 };
+        let Some(compact) = self.part.compact.as_ref() else { return end };
+        let base = compact.bases.get(self.column).copied().unwrap_or_default();
+        let rest = (base + number + 1..compact.marks.width()).map(|at| (self.granule, at));
+        let below = (0..compact.marks.width()).map(|at| (self.granule + 1, at));
+        let marks = rest.chain(below).map_while(|(record, at)| compact.marks.mark(record, at));
+        marks.into_iter().find(|mark| *mark != start).unwrap_or(end)
+    }
+
     /// The number of a stream among those of the column that have marks.
     fn number(&self, name: &StreamName) -> Result<usize, PartError> {
         let compact = self.part.compact.as_ref();

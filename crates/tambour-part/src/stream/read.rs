@@ -179,6 +179,11 @@ impl StreamReader {
         Ok(())
     }
 
+    /// Bytes of the file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.file.len()
+    }
+
     /// True if nothing is left.
     pub(crate) fn is_at_end(&self) -> bool {
         self.position() == Mark { block: self.file.len(), offset: 0 }
