@@ -24,6 +24,10 @@ use tambour_part::types::{Strings, arrow_schema};
 use tambour_part::write::Dialect;
 use tambour_storage::Storage;
 
+mod parts;
+
+pub use parts::{detached_parts, drop_detached};
+
 /// Rows that are handed out at a time, at most.
 const BATCH_ROWS_MAX: u64 = 65_536;
 
@@ -51,6 +55,8 @@ pub struct RewriteSummary {
     pub rows_before: u64,
     /// ... and the rows that came in their place.
     pub rows_after: u64,
+    /// Parts that were attached; their rows are among `rows_after`.
+    pub parts_added: u64,
 }
 
 /// The new rows of one part.
@@ -186,18 +192,25 @@ impl Rewrite {
 
     /// Drops a part with all of its rows.
     pub fn drop_part(&mut self, part: &str) -> Result<(), TableError> {
+        let name = self.take_part(part)?;
+        self.next.removed.push(name);
+        Ok(())
+    }
+
+    /// Takes a part out of the table.
+    fn take_part(&mut self, part: &str) -> Result<String, TableError> {
         let index = self.next.parts.iter().position(|live| live.name == part);
         let old = self.next.parts.remove(index.ok_or_else(|| self.missing(part))?);
         self.summary.parts += 1;
         self.summary.rows_before += old.rows;
-        self.next.removed.push(old.name);
-        Ok(())
+        Ok(old.name)
     }
 
     /// Makes the new parts visible and the old ones disappear, at once.
     pub fn commit(mut self) -> Result<RewriteSummary, TableError> {
         let Some(mut locked) = self.locked.take() else { return Err(TableError::Stopped) };
-        if self.summary.parts == 0 && self.altered.is_none() {
+        let is_same = self.summary.parts == 0 && self.summary.parts_added == 0;
+        if is_same && self.altered.is_none() {
             return Ok(self.summary);
         }
         self.next.sort_parts();
