@@ -362,3 +362,38 @@ def test_detached_parts_change_hands(server, database, tambour, tmp_path):
     part.rename(theirs / part.name)
     server.run(f"ALTER TABLE {database}.t ATTACH PARTITION 1")
     assert server.rows(f"SELECT count(), sum(k) FROM {database}.t") == ["1000\t499500"]
+
+
+def test_masks_are_those_of_clickhouse(server, database, tambour, tmp_path):
+    """Rows hidden by one are hidden for the other, over masks that are there already."""
+    create = "CREATE TABLE {} (k UInt32, s String, n Nullable(Int32)) ENGINE = MergeTree ORDER BY k SETTINGS min_bytes_for_wide_part = 0"
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    server.run(create.format(f"{database}.t"))
+    server.run(f"INSERT INTO {database}.t SELECT number, toString(number), if(number % 7, number, NULL) FROM numbers(50000)")
+    server.run(f"DELETE FROM {database}.t WHERE k % 10 = 3 SETTINGS mutations_sync = 2, lightweight_deletes_sync = 2")
+    server.run(f"ALTER TABLE {database}.t DETACH PARTITION ALL")
+    detached = server.directory(database, "t") / "detached"
+    tambour.run("sql", "--database", shop, "--write", create.format("t"))
+    gone, query = ["k % 10 = 3"], "SELECT count(), sum(k), sum(cityHash64(s)), count(n) FROM "
+    server.run(f"CREATE TABLE {database}.plain AS {database}.t")
+    server.run(f"INSERT INTO {database}.plain SELECT number, toString(number), if(number % 7, number, NULL) FROM numbers(50000)")
+    for condition in ["k < 1000", "n IS NULL AND k % 3 = 1", "k BETWEEN 8000 AND 30000", "s LIKE '%44%'"]:
+        (part,) = [path for path in detached.iterdir() if (path / "columns.txt").exists()]
+        part.rename(shop / "t" / "detached" / part.name)
+        tambour.run("sql", "--database", shop, "--write", f"ALTER TABLE t ATTACH PARTITION ALL; DELETE FROM t WHERE {condition}")
+        (part,) = parts_of(shop / "t")
+        assert "_row_exists" in (part / "columns.txt").read_text()
+        tambour.run("verify", shop / "t")
+        gone.append(condition)
+        expected = server.rows(f"{query} {database}.plain WHERE NOT ({' OR '.join(f'ifNull({it}, 0)' for it in gone)})")
+        assert tambour.rows(shop / "t", query + "t") == expected
+        tambour.run("sql", "--database", shop, "--write", "ALTER TABLE t DETACH PARTITION ALL")
+        (part,) = (shop / "t" / "detached").iterdir()
+        part.rename(detached / part.name)
+        server.run(f"ALTER TABLE {database}.t ATTACH PARTITION ALL")
+        assert server.check(database, "t")
+        assert server.rows(f"{query} {database}.t") == expected
+        gone.append(f"k % 1000 = {len(gone)}")
+        server.run(f"DELETE FROM {database}.t WHERE {gone[-1]} SETTINGS lightweight_deletes_sync = 2")
+        server.run(f"ALTER TABLE {database}.t DETACH PARTITION ALL")

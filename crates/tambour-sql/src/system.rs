@@ -430,7 +430,7 @@ fn codecs_sheet() -> Sheet {
     sheet
 }
 
-/// A directory in `detached/`: its table and its name, and what of the name is a part's, behind a reason if it has one.
+/// A directory in `detached/`: its table and its name, and what of the name is a part's, past a reason if it has one.
 struct DetachedRow {
     database: String,
     table: String,

@@ -50,7 +50,9 @@ impl Session {
             Action::Load { columns, format } => {
                 self.insert(change, &table, columns, Rows::Format(format)).await?
             }
-            Action::Delete { condition } => self.delete(change, &table, condition).await?,
+            Action::Delete { condition, is_mask } => {
+                self.delete(change, &table, (condition, *is_mask)).await?
+            }
             Action::Update { assignments, condition } => {
                 self.update(change, &table, assignments, condition).await?
             }

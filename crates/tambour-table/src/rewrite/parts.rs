@@ -71,10 +71,8 @@ impl Rewrite {
         drop(part);
         compare_rows(&path, name, self.open_detached(name)?, &self.definition)?;
         // Nobody knows whether those who put it there have synced it.
-        if self.work.sync_singly(files_in(storage.as_ref(), &path.join(name))?) {
-            sync_tree(storage.as_ref(), &path.join(name))?;
-            commit::sync_directory(storage.as_ref(), &path)?;
-        }
+        self.make_durable(&path.join(name))?;
+        commit::sync_directory(storage.as_ref(), &path)?;
         let directory = format!("{DETACHED}/{name}");
         if self.next.parts.iter().any(|live| live.directory.as_ref() == Some(&directory)) {
             return Err(self.mismatch(format!("the part {name:?} is attached twice")));
@@ -95,12 +93,8 @@ impl Rewrite {
         let directory = self.work.directory();
         let target = path.join(&directory);
         link_tree(storage.as_ref(), part.path(), &target)?;
-        if self.work.sync_singly(files_in(storage.as_ref(), &target)?) {
-            sync_tree(storage.as_ref(), &target)?;
-        }
-        let granularity = Some(self.definition.index_granularity());
-        let copied = open_part(&storage, &target, granularity);
-        let copied = copied.map_err(TableError::part(&path, &directory))?;
+        self.make_durable(&target)?;
+        let copied = self.written(&directory)?;
         let (expected, got) = (part.content_hash(), copied.content_hash());
         if expected != got {
             let (table, part) = (source.path().to_owned(), name.to_owned());
@@ -166,6 +160,15 @@ impl Rewrite {
                     got: shown(&other.clauses.default),
                 });
             }
+        }
+        Ok(())
+    }
+
+    /// Syncs a directory of files that others have written, now or with all others before the commit.
+    pub(super) fn make_durable(&self, path: &Path) -> Result<(), TableError> {
+        let storage = self.table.storage().as_ref();
+        if self.work.sync_singly(files_in(storage, path)?) {
+            sync_tree(storage, path)?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use crate::insert::{Existing, InsertOptions};
 use crate::rewrite::{Rewrite, detached_parts};
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
+use arrow_buffer::BooleanBuffer;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::Kind;
@@ -420,4 +421,27 @@ fn replace_from_another_table() {
         rewrite.commit().map(|_| ())
     };
     prepared(1, prepare, change).try_everything();
+}
+
+/// Rows are hidden in one part, then in the same one again, and all of another.
+#[test]
+fn hide_rows() {
+    let change = |storage: &Arc<dyn Storage>, _: &TableDefinition, _: &[RecordBatch; 2]| {
+        let mut rewrite = begin(storage)?;
+        let parts = rewrite.table().part_names().to_vec();
+        rewrite.hide_rows(&parts[0], &BooleanBuffer::from_iter([false, true, true]))?;
+        let rows = usize::try_from(rewrite.table().parts()[1].rows()).unwrap();
+        rewrite.hide_rows(&parts[1], &BooleanBuffer::new_set(rows))?;
+        rewrite.commit().map(|_| ())
+    };
+    let scenario = prepared(
+        2,
+        |storage| {
+            change(storage, &definition(STATEMENT), &batches(&definition(STATEMENT))).unwrap()
+        },
+        change,
+    );
+    let old = scenario.old.as_ref().unwrap();
+    assert!(scenario.new.len() + 2 < old.len(), "{} of {}", scenario.new.len(), old.len());
+    scenario.try_everything();
 }

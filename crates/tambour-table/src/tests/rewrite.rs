@@ -5,6 +5,7 @@ use crate::merge::{OptimizeOptions, OptimizeSummary, optimize_with};
 use crate::recompress::recompress;
 use crate::rewrite::{Rewrite, detached_parts, drop_detached};
 use crate::{Table, TableError};
+use arrow_buffer::BooleanBuffer;
 use std::path::{Path, PathBuf};
 use tambour_codec::Kind;
 use tambour_codec::spec::CodecSpec;
@@ -192,6 +193,7 @@ fn what_does_not_fit_is_not_attached() {
     let mut rewrite = begin(&path);
     rewrite.detach_part(&part).unwrap();
     rewrite.commit().unwrap();
+    crate::remove_replaced(&disk(), &path).unwrap();
     let file = path.join("detached").join(&part).join("s.bin");
     let mut bytes = std::fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
@@ -203,4 +205,50 @@ fn what_does_not_fit_is_not_attached() {
         assert!(begin(&path).attach_part(name).is_err(), "{name}");
     }
     assert_eq!(Table::open(&path).unwrap().rows(), 200);
+}
+
+#[test]
+fn hidden_rows_stay_hidden_whatever_is_done() {
+    let directory = scratch();
+    let path = directory.path().join("t");
+    let definition = definition(
+        "CREATE TABLE t (k UInt32, s String, id UInt64) ENGINE = MergeTree ORDER BY k SETTINGS index_granularity = 16",
+    );
+    for first in [0, 100] {
+        let seeds: Vec<(u16, u32)> = (0..100).map(|at| (0, at)).collect();
+        let rows = rows(&definition, first, &seeds);
+        insert(&disk(), &path, &definition, options(), &[rows]).unwrap();
+    }
+    let mut expected = read(&disk(), &path).unwrap();
+    assert_eq!(expected.len(), 200);
+    let table = Table::open(&path).unwrap();
+    let first = table.part_names()[0].clone();
+    drop(table);
+    // Every third row that is shown, twice: the second time, others are counted.
+    let mut name = first;
+    for shown in [100, 66] {
+        let mut rewrite = begin(&path);
+        assert!(rewrite.can_hide_rows(&name).unwrap());
+        let bits: BooleanBuffer = (0..shown).map(|at| at % 3 == 0).collect();
+        rewrite.hide_rows(&name, &bits).unwrap();
+        rewrite.commit().unwrap();
+        let table = Table::open(&path).unwrap();
+        assert!(table.parts()[0].has_deleted_rows() && !table.parts()[1].has_deleted_rows());
+        name.clone_from(&table.part_names()[0]);
+        assert_tidy(&disk(), &path);
+    }
+    let shown = read(&disk(), &path).unwrap();
+    assert_eq!(shown.len(), 144);
+    expected.retain(|row| shown.contains(row));
+    assert_eq!(shown, expected);
+    // More rows than there are.
+    let mut rewrite = begin(&path);
+    let error = rewrite.hide_rows(&name, &BooleanBuffer::new_set(45)).unwrap_err();
+    assert!(std::error::Error::source(&error).is_some_and(|it| it.to_string().contains("44")));
+    drop(rewrite);
+    // Writing the part anew, and merging it, leave the hidden rows out.
+    let summary = merge_all(&disk(), &path, 1 << 20).unwrap();
+    assert_eq!((summary.parts_after, read(&disk(), &path).unwrap()), (1, shown));
+    assert!(!Table::open(&path).unwrap().has_deleted_rows());
+    assert_tidy(&disk(), &path);
 }
