@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE, OPTIMIZE and ALTER of columns: random scripts, carried out by both, leave the same rows; ClickHouse attaches the parts.
+"""INSERT, UPDATE, DELETE, OPTIMIZE, ALTER of columns and of parts: random scripts, carried out by both, leave the same rows; ClickHouse attaches the parts.
 
 SEEDS scripts of STATEMENTS statements in `make test`; TAMBOUR_CHANGES=200 makes as many of 50.
 """
@@ -274,3 +274,126 @@ def test_scripts_leave_the_same_rows(seed, server, database, tambour, tmp_path):
     assert server.check(database, "attached")
     assert_same_rows(server.rows(query.replace("FROM t", "FROM attached")), theirs, names)
     server.run("USE default")
+
+
+MONTHS = ["202401", "202402", "202403"]
+
+
+def partition_statement(chance, tables):
+    """A statement about partitions of one or two tables, and the tables that are compared afterwards."""
+    table, other = chance.sample(tables, 2)
+    month = chance.choice(MONTHS)
+    kind = chance.choice(["insert", "insert", "insert", "detach", "attach", "attach", "from", "replace", "move", "drop", "several", "optimize"])
+    if kind == "insert":
+        rows = [", ".join(value(chance, name) for name in COLUMNS) for _ in range(chance.randrange(1, 20))]
+        return f"INSERT INTO {table} ({', '.join(COLUMNS)}) VALUES " + ", ".join(f"({row})" for row in rows)
+    if kind == "optimize":
+        return f"OPTIMIZE TABLE {table} FINAL"
+    return f"ALTER TABLE {table} " + {
+        "detach": f"DETACH PARTITION {month}",
+        "attach": f"ATTACH PARTITION {month}",
+        "from": f"ATTACH PARTITION {month} FROM {other}",
+        "replace": f"REPLACE PARTITION {month} FROM {other}",
+        "move": f"MOVE PARTITION {month} TO TABLE {other}",
+        "drop": f"DROP PARTITION ID '{month}'",
+        "several": f"DROP PARTITION {month}, DETACH PARTITION ID '202401'",
+    }[kind]
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_partitions_go_as_in_clickhouse(seed, server, database, tambour, tmp_path):
+    chance = random.Random(1000 + seed)
+    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+    layout = "PARTITION BY toYYYYMM(p) ORDER BY (s, k)"
+    tables = ["t", "u"]
+    script = [f"CREATE TABLE {table} ({columns}) ENGINE = MergeTree {layout}" for table in tables]
+    server.run(f"USE {database}")
+    for line in script:
+        server.run(line + " SETTINGS min_bytes_for_wide_part = 0")
+    for _ in range(2 * STATEMENTS):
+        line = partition_statement(chance, tables)
+        try:
+            server.run(line)
+        except Exception as error:
+            # Refused by both; ours would end the script.
+            assert "has no parts in partition" in str(error)
+            continue
+        script.append(line)
+    (tmp_path / "script.sql").write_text(";\n".join(script))
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    tambour.run("sql", "--database", shop, "--write", "-f", tmp_path / "script.sql")
+    names = list(COLUMNS)
+    for table in tables:
+        query = f"SELECT {', '.join(names)} FROM {table}"
+        ours, theirs = tambour.rows(shop / table, query), server.rows(query)
+        assert_same_rows(ours, theirs, names)
+        tambour.run("verify", shop / table)
+        # What waits in detached/ is the same, too.
+        attach = [f"ALTER TABLE {table} ATTACH PARTITION {month}" for month in MONTHS]
+        for line in attach:
+            server.run(line)
+        tambour.run("sql", "--database", shop, "--write", "; ".join(attach))
+        ours, theirs = tambour.rows(shop / table, query), server.rows(query)
+        assert_same_rows(ours, theirs, names)
+        tambour.run("verify", shop / table)
+        server.run(f"CREATE TABLE {database}.attached_{table} AS {database}.{table}")
+        server.attach(database, f"attached_{table}", parts_of(shop / table))
+        assert server.check(database, f"attached_{table}")
+        assert_same_rows(server.rows(query.replace(f"FROM {table}", f"FROM attached_{table}")), theirs, names)
+    server.run("USE default")
+
+
+def test_detached_parts_change_hands(server, database, tambour, tmp_path):
+    create = "CREATE TABLE {} (k UInt32, s String) ENGINE = MergeTree PARTITION BY k % 2 ORDER BY k"
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    tambour.run("sql", "--database", shop, "--write", create.format("t"))
+    server.run(create.format(f"{database}.t") + " SETTINGS min_bytes_for_wide_part = 0")
+    server.run(f"INSERT INTO {database}.t SELECT number, toString(number) FROM numbers(1000)")
+    server.run(f"ALTER TABLE {database}.t DETACH PARTITION 1")
+    theirs = server.directory(database, "t") / "detached"
+    (part,) = theirs.iterdir()
+    part.rename(shop / "t" / "detached" / part.name)
+    tambour.run("sql", "--database", shop, "--write", "ALTER TABLE t ATTACH PARTITION 1")
+    assert tambour.rows(shop / "t", "SELECT count(), sum(k), min(s) FROM t") == ["500\t250000\t1"]
+    tambour.run("sql", "--database", shop, "--write", "ALTER TABLE t DETACH PARTITION ALL")
+    (part,) = (shop / "t" / "detached").iterdir()
+    part.rename(theirs / part.name)
+    server.run(f"ALTER TABLE {database}.t ATTACH PARTITION 1")
+    assert server.rows(f"SELECT count(), sum(k) FROM {database}.t") == ["1000\t499500"]
+
+
+def test_masks_are_those_of_clickhouse(server, database, tambour, tmp_path):
+    """Rows hidden by one are hidden for the other, over masks that are there already."""
+    create = "CREATE TABLE {} (k UInt32, s String, n Nullable(Int32)) ENGINE = MergeTree ORDER BY k SETTINGS min_bytes_for_wide_part = 0"
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    server.run(create.format(f"{database}.t"))
+    server.run(f"INSERT INTO {database}.t SELECT number, toString(number), if(number % 7, number, NULL) FROM numbers(50000)")
+    server.run(f"DELETE FROM {database}.t WHERE k % 10 = 3 SETTINGS mutations_sync = 2, lightweight_deletes_sync = 2")
+    server.run(f"ALTER TABLE {database}.t DETACH PARTITION ALL")
+    detached = server.directory(database, "t") / "detached"
+    tambour.run("sql", "--database", shop, "--write", create.format("t"))
+    gone, query = ["k % 10 = 3"], "SELECT count(), sum(k), sum(cityHash64(s)), count(n) FROM "
+    server.run(f"CREATE TABLE {database}.plain AS {database}.t")
+    server.run(f"INSERT INTO {database}.plain SELECT number, toString(number), if(number % 7, number, NULL) FROM numbers(50000)")
+    for condition in ["k < 1000", "n IS NULL AND k % 3 = 1", "k BETWEEN 8000 AND 30000", "s LIKE '%44%'"]:
+        (part,) = [path for path in detached.iterdir() if (path / "columns.txt").exists()]
+        part.rename(shop / "t" / "detached" / part.name)
+        tambour.run("sql", "--database", shop, "--write", f"ALTER TABLE t ATTACH PARTITION ALL; DELETE FROM t WHERE {condition}")
+        (part,) = parts_of(shop / "t")
+        assert "_row_exists" in (part / "columns.txt").read_text()
+        tambour.run("verify", shop / "t")
+        gone.append(condition)
+        expected = server.rows(f"{query} {database}.plain WHERE NOT ({' OR '.join(f'ifNull({it}, 0)' for it in gone)})")
+        assert tambour.rows(shop / "t", query + "t") == expected
+        tambour.run("sql", "--database", shop, "--write", "ALTER TABLE t DETACH PARTITION ALL")
+        (part,) = (shop / "t" / "detached").iterdir()
+        part.rename(detached / part.name)
+        server.run(f"ALTER TABLE {database}.t ATTACH PARTITION ALL")
+        assert server.check(database, "t")
+        assert server.rows(f"{query} {database}.t") == expected
+        gone.append(f"k % 1000 = {len(gone)}")
+        server.run(f"DELETE FROM {database}.t WHERE {gone[-1]} SETTINGS lightweight_deletes_sync = 2")
+        server.run(f"ALTER TABLE {database}.t DETACH PARTITION ALL")

@@ -42,6 +42,8 @@ pub enum Action {
     Delete {
         /// Which.
         condition: Box<Expr>,
+        /// Whether they are only hidden until the next merge, as `DELETE FROM` does it; `ALTER TABLE … DELETE` does not.
+        is_mask: bool,
     },
     /// Values are replaced.
     Update {
@@ -81,7 +83,10 @@ impl Change {
     }
 }
 
-/// `ALTER TABLE t DELETE WHERE c` is `DELETE FROM t WHERE c`; `ALTER TABLE t UPDATE a = b WHERE c` likewise.
+/// The alias that tells `ALTER TABLE … DELETE` from `DELETE FROM`; nobody types it.
+const MUTATION: &str = "\u{1f}mutation";
+
+/// `ALTER TABLE t DELETE WHERE c` is `DELETE FROM t WHERE c`, but for the alias of `t`; `ALTER TABLE t UPDATE a = b WHERE c` likewise.
 pub(super) fn arrange(tokens: &mut [TokenWithSpan]) {
     let Some(start) = (0..tokens.len()).find(|at| !is_blank(&tokens[*at].token)) else { return };
     if !is_word(&tokens[start].token, "ALTER") {
@@ -99,7 +104,7 @@ pub(super) fn arrange(tokens: &mut [TokenWithSpan]) {
     let Some(verb) = next(tokens, last) else { return };
     let word = |text: &str| Token::make_word(text, None);
     let (before, after) = if is_word(&tokens[verb].token, "DELETE") {
-        ((word("DELETE"), word("FROM")), Token::Whitespace(Whitespace::Space))
+        ((word("DELETE"), word("FROM")), Token::make_word(MUTATION, Some('"')))
     } else if is_word(&tokens[verb].token, "UPDATE") {
         ((word("UPDATE"), Token::Whitespace(Whitespace::Space)), word("SET"))
     } else {
@@ -178,9 +183,17 @@ fn of_delete(delete: &Delete) -> Result<Change, DialectError> {
     if delete.using.is_some() || !delete.order_by.is_empty() || delete.limit.is_some() {
         return Err(refused("this form of DELETE", "it takes one table and WHERE"));
     }
-    let table = one_table(from, "DELETE")?;
+    let mut from = from.clone();
+    let mut is_mask = true;
+    if let [TableWithJoins { relation: TableFactor::Table { alias, .. }, .. }] = from.as_mut_slice()
+        && alias.as_ref().is_some_and(|alias| alias.name.value == MUTATION)
+    {
+        *alias = None;
+        is_mask = false;
+    }
+    let table = one_table(&from, "DELETE")?;
     let condition = condition(delete.selection.as_ref(), "DELETE")?;
-    Ok(Change { table, action: Action::Delete { condition } })
+    Ok(Change { table, action: Action::Delete { condition, is_mask } })
 }
 
 fn of_update(update: &Update) -> Result<Change, DialectError> {

@@ -20,6 +20,7 @@ use tambour_part::part::{ColumnSize, Form};
 use tambour_part::types::{DataType, Strings};
 use tambour_part::{Part, PartError};
 use tambour_table::PartName;
+use tambour_table::rewrite::detached_parts;
 use tambour_table::schema::expression::Expression;
 use tambour_table::{Table, TableError};
 
@@ -53,10 +54,12 @@ pub(crate) enum Kind {
     Parts,
     Columns,
     Codecs,
+    DetachedParts,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Tables, Self::Parts, Self::Columns, Self::Codecs];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Tables, Self::Parts, Self::Columns, Self::Codecs, Self::DetachedParts];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -64,6 +67,7 @@ impl Kind {
             Self::Parts => "parts",
             Self::Columns => "columns",
             Self::Codecs => "codecs",
+            Self::DetachedParts => "detached_parts",
         }
     }
     fn sheet(self, tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
@@ -72,6 +76,7 @@ impl Kind {
             Self::Parts => parts_sheet(tables),
             Self::Columns => columns_sheet(tables),
             Self::Codecs => Ok(codecs_sheet()),
+            Self::DetachedParts => detached_sheet(tables),
         }
     }
 }
@@ -423,4 +428,57 @@ fn codecs_sheet() -> Sheet {
     sheet.text("method_hex", &rows, |family| format!("0x{:02x}", family.method));
     sheet.flag("is_generic_compression", &rows, |family| family.scope == Scope::Generic);
     sheet
+}
+
+/// A directory in `detached/`: its table and its name, and what of the name is a part's, past a reason if it has one.
+struct DetachedRow {
+    database: String,
+    table: String,
+    name: String,
+    reason: String,
+    parsed: Option<PartName>,
+    path: String,
+}
+
+fn detached_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
+    let mut rows = Vec::new();
+    for (table_name, table) in tables {
+        let (database, own) = place(table_name, table);
+        for name in detached_parts(table.storage(), table.path())? {
+            // `broken_all_1_1_0`: reasons are words, and names of parts begin with a partition.
+            let pieces =
+                name.match_indices('_').map(|(at, _)| (name.get(..at), name.get(at + 1..)));
+            let whole = std::iter::once((Some(""), Some(name.as_str())));
+            let parsed = whole
+                .chain(pieces)
+                .find_map(|(reason, rest)| Some((reason?.to_owned(), PartName::parse(rest?)?)));
+            let (reason, parsed) = match parsed {
+                Some((reason, parsed)) => (reason, Some(parsed)),
+                None => (String::new(), None),
+            };
+            rows.push(DetachedRow {
+                database: database.to_owned(),
+                table: own.to_owned(),
+                path: format!("{}/detached/{name}/", table.path().display()),
+                name,
+                reason,
+                parsed,
+            });
+        }
+    }
+    let rows = rows.as_slice();
+    let number = |row: &DetachedRow, of: fn(&PartName) -> u64| row.parsed.as_ref().map_or(0, of);
+    let mut sheet = Sheet::default();
+    sheet.text("database", rows, |row| row.database.clone());
+    sheet.text("table", rows, |row| row.table.clone());
+    sheet.text("partition_id", rows, |row| {
+        row.parsed.as_ref().map_or_else(String::new, |name| name.partition.clone())
+    });
+    sheet.text("name", rows, |row| row.name.clone());
+    sheet.text("path", rows, |row| row.path.clone());
+    sheet.text("reason", rows, |row| row.reason.clone());
+    sheet.signed("min_block_number", rows, |row| number(row, |name| name.block_min));
+    sheet.signed("max_block_number", rows, |row| number(row, |name| name.block_max));
+    sheet.small("level", rows, |row| row.parsed.as_ref().map_or(0, |name| name.level));
+    Ok(sheet)
 }

@@ -328,6 +328,72 @@ mod tests {
         });
     }
 
+    #[test]
+    fn partitions_go_between_tables() {
+        let place = tempfile::tempdir().unwrap();
+        run(async {
+            let database = Some(place.path().to_owned());
+            let options =
+                SessionOptions { threads: 2, write: true, database, ..Default::default() };
+            let session = Session::new(&options).unwrap();
+            let columns = "(k UInt32, p UInt8) PARTITION BY p ORDER BY k";
+            for statement in [
+                format!("CREATE TABLE t {columns}"),
+                format!("CREATE TABLE u {columns}"),
+                "CREATE TABLE v (k UInt32, p UInt8) ORDER BY k".to_owned(),
+                "CREATE TABLE w (k UInt32, p UInt16) PARTITION BY p ORDER BY k".to_owned(),
+                "INSERT INTO t VALUES (1, 1), (2, 1), (3, 2)".to_owned(),
+                "INSERT INTO u VALUES (4, 1), (5, 3)".to_owned(),
+            ] {
+                tell(&session, &statement).await.unwrap();
+            }
+            for (statement, told, of_t, of_u) in [
+                ("t DETACH PARTITION 1", "2 rows detached, 1 part", "3", "45"),
+                ("t ATTACH PARTITION 2", "0 rows attached, 0 parts", "3", "45"),
+                ("t ATTACH PARTITION 1", "2 rows attached, 1 part", "123", "45"),
+                ("t ATTACH PARTITION 1 FROM u", "1 row attached, 1 part", "1234", "45"),
+                ("t MOVE PARTITION 1 TO TABLE u", "3 rows moved, 2 parts", "3", "12445"),
+                ("t DROP PARTITION 2", "1 row removed, 1 part", "", "12445"),
+                ("t REPLACE PARTITION 3 FROM u", "1 row replaced, 1 part", "5", "12445"),
+                (
+                    "u DETACH PARTITION 1, DETACH PARTITION ID '3'",
+                    "5 rows detached, 4 parts",
+                    "5",
+                    "",
+                ),
+                ("u DROP DETACHED PARTITION ID '3'", "1 part removed from detached/", "5", ""),
+                ("u ATTACH PARTITION ALL", "4 rows attached, 3 parts", "5", "1244"),
+            ] {
+                let statement = format!("ALTER TABLE {statement}");
+                assert_eq!(tell(&session, &statement).await.unwrap(), told, "{statement}");
+                let t = text(&session, "SELECT k FROM t ORDER BY k").await.concat();
+                let u = text(&session, "SELECT k FROM u ORDER BY k").await.concat();
+                assert_eq!((t.as_str(), u.as_str()), (of_t, of_u), "{statement}");
+            }
+            for statement in [
+                "t ATTACH PARTITION 1 FROM v",
+                "t ATTACH PARTITION 1 FROM w",
+                "t ATTACH PARTITION 1 FROM nothing",
+                "t REPLACE PARTITION 2 FROM u",
+                "t ATTACH PARTITION 1 FROM t",
+                "t MOVE PARTITION 1 TO TABLE t",
+                "t ATTACH PART '1_9_9_0'",
+                "t DROP DETACHED PART '1_9_9_0'",
+                "t MOVE PARTITION 1 TO TABLE u, DROP PARTITION 1",
+            ] {
+                let statement = format!("ALTER TABLE {statement}");
+                assert!(tell(&session, &statement).await.is_err(), "{statement}");
+            }
+            tell(&session, "ALTER TABLE u DETACH PARTITION 1").await.unwrap();
+            let waiting = "SELECT table, partition_id, level, reason FROM system.detached_parts";
+            assert_eq!(text(&session, waiting).await, ["u|1|0|"; 3]);
+        });
+        for table in ["t", "u"] {
+            let report = verify(&disk(), &place.path().join(table), &mut |_| {}).unwrap();
+            assert!(report.damage.is_empty(), "{report:?}");
+        }
+    }
+
     /// A change, as SQL and as what it does to a row.
     #[derive(Clone, Debug)]
     enum Step {

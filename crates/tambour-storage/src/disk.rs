@@ -109,6 +109,16 @@ impl Storage for Disk {
         fs::rename(from, to)
     }
 
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        use io::ErrorKind::{AlreadyExists, NotFound};
+        match fs::hard_link(from, to) {
+            Err(error) if !matches!(error.kind(), AlreadyExists | NotFound) => {
+                super::copy(self.open(from)?.as_ref(), self.create(to)?.as_mut())
+            }
+            linked => linked,
+        }
+    }
+
     fn sync_file(&self, path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
     }
@@ -210,6 +220,19 @@ mod tests {
         Disk.sync_directory(&directory).unwrap();
         Disk.remove_directory(&directory).unwrap();
         assert!(!Disk.exists(&directory).unwrap());
+    }
+
+    #[test]
+    fn a_file_gets_another_name_once() {
+        let directory = scratch("names");
+        let (from, to) = (directory.join("a"), directory.join("b"));
+        fs::write(&from, "12").unwrap();
+        Disk.link(&from, &to).unwrap();
+        assert_eq!(Disk.link(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        Disk.remove_file(&from).unwrap();
+        assert_eq!(Disk.read(&to, 2).unwrap(), b"12");
+        assert_eq!(Disk.link(&from, &to).unwrap_err().kind(), io::ErrorKind::NotFound);
+        Disk.remove_directory(&directory).unwrap();
     }
 
     #[test]

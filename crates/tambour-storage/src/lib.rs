@@ -91,6 +91,11 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Renames a file or directory; a file at the target is replaced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives a file that nobody changes any more another name beside its own: the same file where the system can do that, a copy
+    /// elsewhere. An existing one is an error.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        copy(self.open(from)?.as_ref(), self.create(to)?.as_mut())
+    }
     /// Makes the contents of a file durable, whoever wrote them.
     fn sync_file(&self, path: &Path) -> io::Result<()>;
     /// Makes the entries of a directory durable.
@@ -131,6 +136,22 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
         file.read_exact_at(&mut bytes, 0)?;
         Ok(bytes)
     }
+}
+
+/// Bytes that are copied at a time.
+const COPIED_BYTES: usize = 1 << 20;
+
+fn copy(source: &dyn ReadAt, target: &mut dyn WriteFile) -> io::Result<()> {
+    let mut piece = vec![0; COPIED_BYTES];
+    let mut offset = 0;
+    while offset < source.len() {
+        let rest = usize::try_from(source.len() - offset).unwrap_or(usize::MAX);
+        let piece = piece.get_mut(..rest.min(COPIED_BYTES)).unwrap_or_default();
+        source.read_exact_at(piece, offset)?;
+        target.write_all(piece)?;
+        offset += piece.len() as u64;
+    }
+    Ok(())
 }
 
 /// The disk of this machine.

@@ -216,7 +216,7 @@ impl Draft {
                 }
                 Err(error) => skips(error),
             },
-            Action::DropParts(_) => Err(TableError::Refused {
+            Action::Parts(_) => Err(TableError::Refused {
                 clause: "ALTER TABLE of columns and parts at once".to_owned(),
                 reason: "make two statements of it".to_owned(),
             }),

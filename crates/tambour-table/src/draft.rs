@@ -66,6 +66,9 @@ impl Storage for Draft {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.inner.rename(from, to)
     }
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.inner.link(from, to)
+    }
     fn sync_file(&self, path: &Path) -> io::Result<()> {
         if self.durability.is_required() { self.inner.sync_file(path) } else { Ok(()) }
     }

@@ -4,7 +4,7 @@
 
 use super::name::PartName;
 use super::open;
-use super::sidecar::{SIDECAR, Sidecar, TEMPORARY};
+use super::sidecar::{DETACHED, SIDECAR, Sidecar, TEMPORARY};
 use super::statistics;
 use crate::TableError;
 use crate::recover::{self, REMOVING};
@@ -20,7 +20,6 @@ use tambour_storage::{Lock, Storage};
 /// The file that tells ClickHouse how parts are named; it and `detached` let a server take the directory as it is.
 const FORMAT_VERSION: &str = "format_version.txt";
 const FORMAT_VERSION_TEXT: &[u8] = b"1";
-const DETACHED: &str = "detached";
 
 /// How often the directory may vanish between making and locking it.
 const ATTEMPTS_MAX: usize = 16;
@@ -295,8 +294,11 @@ impl LockedTable {
         let storage = self.storage.as_ref();
         let Some(sidecar) = &self.sidecar else { return Ok(()) };
         let mut next = sidecar.clone();
+        let mut has_moved = false;
         for part in &mut next.parts {
-            if let Some(directory) = part.directory.take()
+            let directory = part.directory.take();
+            has_moved |= directory.as_ref().is_some_and(|it| it.starts_with(DETACHED));
+            if let Some(directory) = directory
                 && !recover::roll_forward(storage, &self.path, &directory, &part.name)?
             {
                 let (table, part) = (self.path.clone(), part.name.clone());
@@ -312,9 +314,19 @@ impl LockedTable {
                 }
             }
         }
+        for name in std::mem::take(&mut next.detached) {
+            if recover::detach(storage, &self.path, &name)? {
+                has_moved = true;
+            } else {
+                next.detached.push(name);
+            }
+        }
         self.sweep()?;
         if next == *sidecar {
             return Ok(());
+        }
+        if has_moved {
+            commit::sync_directory(storage, &self.path.join(DETACHED))?;
         }
         // The new names must be durable before the sidecar relies on them.
         commit::sync_directory(storage, &self.path)?;

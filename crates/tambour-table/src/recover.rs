@@ -3,6 +3,7 @@
 //! Both can be repeated at will and interrupted anywhere; only the holder of the lock does them.
 
 use crate::TableError;
+use crate::sidecar::DETACHED;
 use std::io::ErrorKind;
 use std::path::Path;
 use tambour_storage::commit::{exists, remove_directory, remove_file};
@@ -45,6 +46,40 @@ pub(crate) fn retire(
     remove_directory(storage, &removing)?;
     storage.rename(&path, &removing).map_err(TableError::file("rename", &path))?;
     remove_directory(storage, &removing)?;
+    Ok(true)
+}
+
+/// Moves a part's directory into `detached/`, unless a reader holds it; then this is false. One of its name that is there already
+/// is another part's: it gets another name, as in ClickHouse.
+pub(crate) fn detach(
+    storage: &dyn Storage,
+    directory: &Path,
+    name: &str,
+) -> Result<bool, TableError> {
+    let path = directory.join(name);
+    if !exists(storage, &path)? {
+        return Ok(true);
+    }
+    // A reader of many parts holds the directory that they are in.
+    let _both = match (storage.hold(directory, true), storage.hold(&path, true)) {
+        (Err(error), _) | (_, Err(error)) if error.kind() == ErrorKind::WouldBlock => {
+            return Ok(false);
+        }
+        (Err(error), _) | (_, Err(error)) => return Err(TableError::file("hold", &path)(error)),
+        held => held,
+    };
+    let detached = directory.join(DETACHED);
+    if !exists(storage, &detached)? {
+        storage.create_directory(&detached).map_err(TableError::file("create", &detached))?;
+    }
+    let mut target = detached.join(name);
+    for attempt in 1.. {
+        if !exists(storage, &target)? {
+            break;
+        }
+        target = detached.join(format!("{name}_try{attempt}"));
+    }
+    storage.rename(&path, &target).map_err(TableError::file("rename", &path))?;
     Ok(true)
 }
 

@@ -17,12 +17,17 @@ use super::{Table, recompress, statistics};
 use crate::TableError;
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
+use arrow_buffer::BooleanBuffer;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_part::Part;
 use tambour_part::types::{Strings, arrow_schema};
-use tambour_part::write::Dialect;
+use tambour_part::write::{Dialect, can_mask, mask};
 use tambour_storage::Storage;
+
+mod parts;
+
+pub use parts::{detached_parts, drop_detached};
 
 /// Rows that are handed out at a time, at most.
 const BATCH_ROWS_MAX: u64 = 65_536;
@@ -51,6 +56,8 @@ pub struct RewriteSummary {
     pub rows_before: u64,
     /// ... and the rows that came in their place.
     pub rows_after: u64,
+    /// Parts that were attached; their rows are among `rows_after`.
+    pub parts_added: u64,
 }
 
 /// The new rows of one part.
@@ -166,18 +173,56 @@ impl Rewrite {
         let PartDraft { old, writer } = draft;
         let run = writer.finish(true)?;
         let Some(segment) = run.segments.first() else { return self.drop_part(&old.to_string()) };
-        let path = self.table.path().to_owned();
-        let name = PartName::merged(std::slice::from_ref(&old)).ok_or_else(|| {
-            let what = "a part of a level above 4294967295".to_owned();
-            TableError::Unsupported { path: path.clone(), what }
-        })?;
-        let granularity = Some(self.definition.index_granularity());
-        let part = open_part(self.table.storage(), &path.join(&segment.directory), granularity)
-            .map_err(TableError::part(&path, &segment.directory))?;
+        let part = self.written(&segment.directory)?;
         let storage = self.table.storage().as_ref();
-        statistics::keep(storage, &path, &part, &segment.summary.statistics);
-        let directory = Some(segment.directory.clone());
-        let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
+        statistics::keep(storage, self.table.path(), &part, &segment.summary.statistics);
+        self.put_written(&old, segment.directory.clone(), &part)
+    }
+
+    /// Hides rows of a part: those whose bit is set, counted over the rows that it shows. The part that stands in its place has the same
+    /// files and a mask beside them.
+    pub fn hide_rows(&mut self, part: &str, deleted: &BooleanBuffer) -> Result<(), TableError> {
+        let old = self.part(part)?;
+        let name = self.name(part)?;
+        let directory = self.work.directory();
+        let target = self.table.path().join(&directory);
+        let storage = Arc::clone(self.table.storage());
+        let left = mask(&old, &storage, &target, deleted)
+            .map_err(TableError::part(self.table.path(), part))?;
+        if left == 0 {
+            // Its directory goes with what else a commit finds.
+            return self.drop_part(part);
+        }
+        self.make_durable(&target)?;
+        let written = self.written(&directory)?;
+        self.put_written(&name, directory, &written)
+    }
+
+    /// True of a part that can have a mask for [`Rewrite::hide_rows`]: others are written anew.
+    pub fn can_hide_rows(&self, part: &str) -> Result<bool, TableError> {
+        Ok(self.altered.is_none() && can_mask(self.part(part)?.as_ref()))
+    }
+
+    /// Opens a part that was written, to learn what it has become.
+    fn written(&self, directory: &str) -> Result<Part, TableError> {
+        let path = self.table.path();
+        let granularity = Some(self.definition.index_granularity());
+        open_part(self.table.storage(), &path.join(directory), granularity)
+            .map_err(TableError::part(path, directory))
+    }
+
+    /// Puts a part in the place of another one.
+    fn put_written(
+        &mut self,
+        old: &PartName,
+        directory: String,
+        part: &Part,
+    ) -> Result<(), TableError> {
+        let name = PartName::merged(std::slice::from_ref(old)).ok_or_else(|| {
+            let what = "a part of a level above 4294967295".to_owned();
+            TableError::Unsupported { path: self.table.path().to_owned(), what }
+        })?;
+        let live = LivePart::new(&name, Some(directory), part.content_hash(), part.rows());
         self.summary.rows_after += live.rows;
         self.drop_part(&old.to_string())?;
         self.next.parts.push(live);
@@ -186,18 +231,25 @@ impl Rewrite {
 
     /// Drops a part with all of its rows.
     pub fn drop_part(&mut self, part: &str) -> Result<(), TableError> {
+        let name = self.take_part(part)?;
+        self.next.removed.push(name);
+        Ok(())
+    }
+
+    /// Takes a part out of the table.
+    fn take_part(&mut self, part: &str) -> Result<String, TableError> {
         let index = self.next.parts.iter().position(|live| live.name == part);
         let old = self.next.parts.remove(index.ok_or_else(|| self.missing(part))?);
         self.summary.parts += 1;
         self.summary.rows_before += old.rows;
-        self.next.removed.push(old.name);
-        Ok(())
+        Ok(old.name)
     }
 
     /// Makes the new parts visible and the old ones disappear, at once.
     pub fn commit(mut self) -> Result<RewriteSummary, TableError> {
         let Some(mut locked) = self.locked.take() else { return Err(TableError::Stopped) };
-        if self.summary.parts == 0 && self.altered.is_none() {
+        let is_same = self.summary.parts == 0 && self.summary.parts_added == 0;
+        if is_same && self.altered.is_none() {
             return Ok(self.summary);
         }
         self.next.sort_parts();

@@ -23,6 +23,9 @@ pub(super) const SIZE_MAX: u64 = 128 << 20;
 /// What directories of parts that are not final are called at their beginning.
 pub(super) const TEMPORARY: &str = "tmp_";
 
+/// The directory of parts that are not the table's any more, or not yet.
+pub(super) const DETACHED: &str = "detached";
+
 /// A live part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,6 +61,9 @@ pub(super) struct Sidecar {
     /// Directories of parts which the last commit replaced, and which may still be there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
+    /// Directories of parts which the last commit detached, and which may not have been moved yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub detached: Vec<String>,
     check: String,
 }
 
@@ -76,6 +82,7 @@ impl Sidecar {
             next_block: 1,
             parts: Vec::new(),
             removed: Vec::new(),
+            detached: Vec::new(),
             check: String::new(),
         }
     }
@@ -149,7 +156,8 @@ impl Sidecar {
             if let Some(directory) = &part.directory
                 && (!is_temporary(directory) || !directories.insert(directory))
             {
-                return Err(("part directory", "tmp_..., each once".to_owned(), directory.clone()));
+                let wanted = "tmp_... or a part in detached/, each once".to_owned();
+                return Err(("part directory", wanted, directory.clone()));
             }
             rows = rows
                 .checked_add(part.rows)
@@ -163,18 +171,28 @@ impl Sidecar {
                 return Err(("part name", format!("one above {left}"), right.to_string()));
             }
         }
-        let live: HashSet<_> = self.parts.iter().map(|part| part.name.as_str()).collect();
+        let mut known: HashSet<_> = self.parts.iter().map(|part| part.name.as_str()).collect();
         for name in &self.removed {
-            if PartName::parse(name).is_none() || live.contains(name.as_str()) {
+            if PartName::parse(name).is_none() || known.contains(name.as_str()) {
                 return Err(("removed part", "a part that is not live".to_owned(), name.clone()));
+            }
+        }
+        known.extend(self.removed.iter().map(String::as_str));
+        for name in &self.detached {
+            if PartName::parse(name).is_none() || !known.insert(name) {
+                let wanted = "a part that is neither live nor removed, once".to_owned();
+                return Err(("detached part", wanted, name.clone()));
             }
         }
         Ok(())
     }
 }
 
-/// A name that a directory of ours may have before the rename: no path, nothing odd.
+/// A name that a directory may have before the rename: one of ours, with nothing odd in it, or that of a detached part.
 fn is_temporary(name: &str) -> bool {
+    if let Some(detached) = name.strip_prefix(DETACHED).and_then(|rest| rest.strip_prefix('/')) {
+        return PartName::parse(detached).is_some();
+    }
     name.strip_prefix(TEMPORARY).is_some_and(|rest| {
         !rest.is_empty()
             && name.len() <= 255
@@ -206,7 +224,8 @@ mod tests {
         let statement = "CREATE TABLE t\n(\n    `s` String\n)\nENGINE = MergeTree\nORDER BY s";
         let parts = vec![live("202402_2_2_0", Some("tmp_insert_2_0")), live("202402_3_3_0", None)];
         let removed = vec!["202402_1_1_0".to_owned()];
-        Sidecar { next_block: 4, parts, removed, ..Sidecar::new(statement.to_owned()) }
+        let detached = vec!["202401_1_1_0".to_owned()];
+        Sidecar { next_block: 4, parts, removed, detached, ..Sidecar::new(statement.to_owned()) }
     }
 
     fn read(bytes: &[u8]) -> Result<Sidecar, crate::TableError> {
@@ -219,6 +238,12 @@ mod tests {
         let again = read(&bytes).unwrap();
         assert_eq!(again.parts, example().parts);
         assert_eq!(again.removed, example().removed);
+        assert_eq!(again.detached, example().detached);
+        let attached = Some("detached/202402_1_1_0".to_owned());
+        let mut attaching = example();
+        attaching.parts[0].directory.clone_from(&attached);
+        let attaching = read(&attaching.to_bytes().unwrap()).unwrap();
+        assert_eq!(attaching.parts[0].directory, attached);
         assert_eq!(again.statement, example().statement);
         assert_eq!(again.to_bytes().unwrap(), bytes);
     }
@@ -250,7 +275,7 @@ mod tests {
     #[test]
     fn contents_that_make_no_sense_are_refused_even_with_a_good_check() {
         type Change = fn(&mut Sidecar);
-        let bad: [(&str, Change); 8] = [
+        let bad: [(&str, Change); 11] = [
             ("name", |s| s.parts[0].name = "../x".to_owned()),
             ("directory", |s| s.parts[0].directory = Some("tmp_/../../x".to_owned())),
             ("directory", |s| s.parts[0].directory = Some("202402_2_2_0".to_owned())),
@@ -259,6 +284,9 @@ mod tests {
             ("overlap", |s| s.parts[1].name = "202402_2_3_1".to_owned()),
             ("next", |s| s.next_block = 3),
             ("removed", |s| s.removed.push("202402_3_3_0".to_owned())),
+            ("directory", |s| s.parts[0].directory = Some("detached/../x".to_owned())),
+            ("detached", |s| s.detached.push("202402_3_3_0".to_owned())),
+            ("detached", |s| s.detached.push("202402_1_1_0".to_owned())),
         ];
         for (what, change) in bad {
             let mut sidecar = example();

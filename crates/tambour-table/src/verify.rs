@@ -250,7 +250,8 @@ struct Comparison<'a> {
     rows: u64,
 }
 
-fn compare_rows(
+/// Compares the rows of a part with what it says of them, and with a definition.
+pub(super) fn compare_rows(
     path: &Path,
     name: &str,
     part: Part,

@@ -12,7 +12,8 @@ use std::borrow::Cow;
 use tambour::sql::Session;
 
 /// Tables of the system schema.
-const SYSTEM_TABLES: [&str; 3] = ["system.codecs", "system.columns", "system.parts"];
+const SYSTEM_TABLES: [&str; 4] =
+    ["system.codecs", "system.columns", "system.detached_parts", "system.parts"];
 
 /// The helper of the line editor.
 #[derive(Debug)]

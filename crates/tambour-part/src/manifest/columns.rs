@@ -59,6 +59,20 @@ pub(crate) fn print<'a>(columns: impl ExactSizeIterator<Item = &'a Column>) -> S
     text
 }
 
+/// The same file with one more column at its end.
+pub(crate) fn appended(path: &Path, source: &[u8], column: &Column) -> Result<String, PartError> {
+    let lines = parse(path, source)?;
+    let mut text = VERSION_LINE.to_owned();
+    let _ = writeln!(text, "{} columns:", lines.len() + 1);
+    for line in &lines {
+        quote(&line.name, &mut text);
+        let _ = writeln!(text, " {}", line.type_text);
+    }
+    quote(&column.name, &mut text);
+    let _ = writeln!(text, " {}", column.data_type);
+    Ok(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

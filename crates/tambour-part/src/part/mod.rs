@@ -10,6 +10,7 @@ mod sizes;
 mod view;
 
 pub(crate) use files::{PROJECTION_SUFFIX, PartFiles, file_hash, refuse_holes};
+pub(crate) use open::ROW_EXISTS;
 
 use crate::PartError;
 use crate::column::{Layout, Stream};

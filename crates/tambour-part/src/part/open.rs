@@ -31,7 +31,7 @@ const PATCH_PREFIX: &str = "patch-";
 /// Start of the file names of skip indexes.
 const SKIP_INDEX_PREFIX: &str = "skp_idx";
 /// The mask of lightweight deletes.
-const ROW_EXISTS: &str = "_row_exists";
+pub(crate) const ROW_EXISTS: &str = "_row_exists";
 /// Rows that any part may claim.
 const ROWS_UNBACKED: u64 = 1 << 27;
 /// Rows that it may claim on top for each byte on disk. A granule of nothing but defaults takes three bytes at least, its

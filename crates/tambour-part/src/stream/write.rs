@@ -4,11 +4,14 @@ use crate::column::StreamName;
 use crate::manifest::checksums::FileSum;
 use crate::mark::Mark;
 use crate::name::file_stem;
+use crate::part::file_hash;
 use crate::{PartError, Place};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_codec::CodecError;
 use tambour_codec::block::Encoder;
+use tambour_codec::codec::Element;
+use tambour_codec::spec::CodecSpec;
 use tambour_kernel::hash::FileHasher;
 use tambour_storage::{Storage, WriteFile};
 
@@ -16,6 +19,8 @@ use tambour_storage::{Storage, WriteFile};
 pub(crate) const BLOCK_BYTES_MIN: usize = 64 << 10;
 /// A block is closed inside a granule when it has this many bytes.
 pub(crate) const BLOCK_BYTES_MAX: usize = 1 << 20;
+/// Blocks of mark files have this many bytes.
+const MARK_BLOCK_BYTES: usize = 64 << 10;
 /// Encoded bytes that wait before they go to the file.
 const FLUSH_BYTES: usize = 256 << 10;
 
@@ -200,9 +205,30 @@ impl StreamWriter {
         let contents = (self.contents_bytes, self.contents_hasher.finish());
         let sum = FileSum { contents: Some(contents), ..self.file.finish()? };
         let marks_name = format!("{}.{extension}", self.stem);
-        let marks_sum = write_file(storage, directory.join(&marks_name), &records)?;
+        let marks_path = directory.join(&marks_name);
+        let marks_sum = write_marks(storage, marks_path, &records, extension.starts_with('c'))?;
         Ok([(format!("{}.bin", self.stem), sum), (marks_name, marks_sum)])
     }
+}
+
+/// Writes the records of a mark file; those of formats with a `c` in front are compressed.
+pub(crate) fn write_marks(
+    storage: &Arc<dyn Storage>,
+    path: PathBuf,
+    records: &[u8],
+    is_compressed: bool,
+) -> Result<FileSum, PartError> {
+    if !is_compressed {
+        return write_file(storage, path, records);
+    }
+    let broken = |cause| PartError::Block { place: Box::new(Place::file(&path)), cause };
+    let mut encoder = Encoder::new(&CodecSpec::lz4(), Element::BYTES).map_err(broken)?;
+    let mut blocks = Vec::new();
+    for piece in records.chunks(MARK_BLOCK_BYTES) {
+        encoder.encode(piece, &mut blocks).map_err(broken)?;
+    }
+    let contents = Some((records.len() as u64, file_hash(records)));
+    Ok(FileSum { contents, ..write_file(storage, path.clone(), &blocks)? })
 }
 
 /// The records of a mark file.

@@ -2,9 +2,11 @@
 
 mod column;
 mod cost;
+mod mask;
 mod recode;
 mod strings;
 
+pub use mask::{can_mask, mask};
 pub use recode::{RecodeSummary, check as check_recode, recode};
 pub use strings::{StringLayout, stored_bytes};
 

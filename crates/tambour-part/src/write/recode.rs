@@ -6,17 +6,16 @@ use crate::column::{Stream, StreamKind};
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums, FileSum};
 use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::mark::{Mark, Marks};
-use crate::part::{Form, Part, StoredColumn, file_hash};
+use crate::part::{Form, Part, StoredColumn};
 use crate::stream::headers::Headers;
-use crate::stream::write::{HashedFile, write_file};
+use crate::stream::write::{HashedFile, write_file, write_marks};
 use crate::{PartError, Place};
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::block::{Block, Decoder, Encoder};
-use tambour_codec::codec::Element;
 use tambour_codec::spec::CodecSpec;
-use tambour_kernel::hash::FileHasher;
+use tambour_kernel::hash::{FileHasher, Hash128};
 use tambour_storage::Storage;
 
 /// What came of it.
@@ -30,8 +29,6 @@ pub struct RecodeSummary {
     pub uncompressed: u64,
 }
 
-/// Blocks of mark files have this many bytes.
-const MARK_BLOCK_BYTES: usize = 64 << 10;
 /// Files are copied in pieces of this many bytes.
 const COPY_BYTES: usize = 1 << 20;
 
@@ -74,10 +71,11 @@ pub fn recode(
         }
     }
     work.others(&seen)?;
-    work.seal()?;
+    let Recoding { before, sums, summary, .. } = work;
+    seal(part, (storage, target), &before, sums, None)?;
     let synced = storage.sync_directory(target);
     synced.map_err(|cause| PartError::io(target, "sync directory", cause))?;
-    Ok(work.summary)
+    Ok(summary)
 }
 
 /// An error if a part cannot be written with other codecs: it is compact, has projections, or no checksums, or servers that the
@@ -265,17 +263,7 @@ impl Recoding<'_> {
             }
         }
         let path = self.target.join(name);
-        if !self.part.format.compressed {
-            return write_file(self.storage, path, &records);
-        }
-        let broken = |cause| PartError::Block { place: Box::new(Place::file(&path)), cause };
-        let mut encoder = Encoder::new(&CodecSpec::lz4(), Element::BYTES).map_err(broken)?;
-        let mut blocks = Vec::new();
-        for piece in records.chunks(MARK_BLOCK_BYTES) {
-            encoder.encode(piece, &mut blocks).map_err(broken)?;
-        }
-        let contents = Some((records.len() as u64, file_hash(&records)));
-        Ok(FileSum { contents, ..write_file(self.storage, path.clone(), &blocks)? })
+        write_marks(self.storage, path, &records, self.part.format.compressed)
     }
 
     /// Copies the files that stay, each checked against what is listed.
@@ -310,26 +298,33 @@ impl Recoding<'_> {
         }
         Ok(())
     }
+}
 
-    /// Our own file, if there is one, and the list of files.
-    fn seal(&mut self) -> Result<(), PartError> {
-        let files = &self.part.files;
-        if files.has(GUARD_FILE) {
-            let text = files.read(GUARD_FILE, GUARD_BYTES_MAX)?;
-            let guard = Guard::parse(&files.path_of(GUARD_FILE), &text)?;
-            // One that belongs to other files says nothing of these either.
-            let holds = guard.files == files_hash(&self.before);
-            let files = if holds { files_hash(&self.sums) } else { guard.files };
-            let text = Guard { files, ..guard }.print();
-            let sum = write_file(self.storage, self.target.join(GUARD_FILE), text.as_bytes())?;
-            self.sums.files.insert(GUARD_FILE.to_owned(), sum);
+/// Writes our own file, if the part has one, and the list of files: those of `before` as they are now, and the hash of `columns.txt`
+/// if that is another file now.
+pub(super) fn seal(
+    part: &Part,
+    (storage, target): (&Arc<dyn Storage>, &Path),
+    before: &Checksums,
+    mut sums: Checksums,
+    columns_file: Option<Hash128>,
+) -> Result<(), PartError> {
+    let files = &part.files;
+    if files.has(GUARD_FILE) {
+        let text = files.read(GUARD_FILE, GUARD_BYTES_MAX)?;
+        let mut guard = Guard::parse(&files.path_of(GUARD_FILE), &text)?;
+        // One that belongs to other files says nothing of these either.
+        if guard.files == files_hash(before) {
+            guard.files = files_hash(&sums);
+            guard.columns_file = columns_file.unwrap_or(guard.columns_file);
         }
-        let path = self.target.join(CHECKSUMS_FILE);
-        let list = self
-            .sums
-            .print()
-            .map_err(|cause| PartError::Block { place: Box::new(Place::file(&path)), cause })?;
-        write_file(self.storage, path, &list)?;
-        Ok(())
+        let sum = write_file(storage, target.join(GUARD_FILE), guard.print().as_bytes())?;
+        sums.files.insert(GUARD_FILE.to_owned(), sum);
     }
+    let path = target.join(CHECKSUMS_FILE);
+    let list = sums
+        .print()
+        .map_err(|cause| PartError::Block { place: Box::new(Place::file(&path)), cause })?;
+    write_file(storage, path, &list)?;
+    Ok(())
 }

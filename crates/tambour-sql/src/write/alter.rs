@@ -3,23 +3,19 @@
 
 use super::mutation::{Matches, disagreement, part_name, write};
 use super::numbered::ROW;
-use super::{READING, of_table, parts, rows};
+use super::{CLAUSE, READING, of_table, parts, rows};
 use crate::SqlError;
 use crate::context::Session;
 use crate::system;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
-use std::sync::Arc;
 use tambour_dialect as dialect;
-use tambour_part::Part;
 use tambour_part::types::Column;
+use tambour_table::Table;
 use tambour_table::alter::{Altered, Recast};
 use tambour_table::rewrite::Rewrite;
-use tambour_table::schema::alter::{Action, Alter, Alteration, Selection, partition_values};
+use tambour_table::schema::alter::{Action, Alter, Alteration, PartsAction};
 use tambour_table::schema::quoted_name;
-use tambour_table::{PartName, Table, TableError};
-
-const CLAUSE: &str = "ALTER TABLE";
 
 impl Session {
     /// ALTER TABLE, if the text is one that this knows.
@@ -38,51 +34,14 @@ impl Session {
             ));
         }
         let table = self.writable(name)?;
-        let selections: Vec<&Selection> = statement.commands.iter().filter_map(selection).collect();
-        let told = if selections.len() == statement.commands.len() {
-            self.drop_parts(name, &table, &selections)?
+        let actions: Vec<&PartsAction> = statement.commands.iter().filter_map(of_parts).collect();
+        let told = if actions.len() == statement.commands.len() {
+            self.alter_parts(name, &table, &actions)?
         } else {
             self.alter_columns(name, &table, &statement).await?
         };
         self.renew(name, table)?;
         Ok(Some(told))
-    }
-
-    fn drop_parts(
-        &self,
-        name: &str,
-        table: &Table,
-        selections: &[&Selection],
-    ) -> Result<String, SqlError> {
-        let error = of_table(name);
-        let mut rewrite =
-            Rewrite::begin(table.storage(), table.path(), CLAUSE, self.insert_options())
-                .map_err(&error)?;
-        let table = Arc::clone(rewrite.table());
-        let keys = rewrite.definition().partition_by.len();
-        for selection in selections {
-            match selection {
-                Selection::Part(part) => rewrite.drop_part(part).map_err(&error)?,
-                Selection::Partition(values) if values.len() != keys => {
-                    return Err(SqlError::refused(
-                        format!("PARTITION of {} values", values.len()),
-                        format!("PARTITION BY has {keys}"),
-                    ));
-                }
-                _ => {}
-            }
-        }
-        for (name, part) in table.part_names().iter().zip(table.parts()) {
-            let mut is_selected = false;
-            for selection in selections {
-                is_selected |= is_in(selection, &table, (name, part)).map_err(&error)?;
-            }
-            if is_selected {
-                rewrite.drop_part(name).map_err(&error)?;
-            }
-        }
-        let done = rewrite.commit().map_err(&error)?;
-        Ok(format!("{} removed, {}", rows(done.rows_before), parts(done.parts)))
     }
 
     async fn alter_columns(
@@ -142,33 +101,10 @@ impl Session {
     }
 }
 
-fn selection(command: &Alter) -> Option<&Selection> {
+fn of_parts(command: &Alter) -> Option<&PartsAction> {
     match &command.action {
-        Action::DropParts(selection) => Some(selection),
+        Action::Parts(action) => Some(action),
         _ => None,
-    }
-}
-
-/// True if a part is in a selected partition.
-fn is_in(
-    selection: &Selection,
-    table: &Table,
-    (name, part): (&str, &Part),
-) -> Result<bool, TableError> {
-    match selection {
-        // By its name.
-        Selection::Part(_) => Ok(false),
-        Selection::All => Ok(true),
-        Selection::PartitionId(id) => {
-            Ok(PartName::parse(name).is_some_and(|name| name.partition == *id))
-        }
-        Selection::Partition(wanted) => {
-            let text = system::partition_text(table, part, name)?;
-            match wanted.as_slice() {
-                [value] => Ok(*value == text),
-                _ => Ok(partition_values(&text)? == *wanted),
-            }
-        }
     }
 }
 

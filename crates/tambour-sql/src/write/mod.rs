@@ -11,6 +11,7 @@ mod literals;
 mod load;
 mod mutation;
 mod numbered;
+mod parts;
 
 use crate::SqlError;
 use crate::context::Session;
@@ -26,6 +27,9 @@ use tambour_table::{Table, TableError};
 
 /// Why statements that change tables are refused where a session was opened for reading.
 pub(crate) const READING: &str = "tables are open for reading; give --write to change them";
+
+/// What errors call a statement that changes columns or parts.
+const CLAUSE: &str = "ALTER TABLE";
 
 impl Session {
     /// Carries out a change; returns what it did, for people.
@@ -46,7 +50,9 @@ impl Session {
             Action::Load { columns, format } => {
                 self.insert(change, &table, columns, Rows::Format(format)).await?
             }
-            Action::Delete { condition } => self.delete(change, &table, condition).await?,
+            Action::Delete { condition, is_mask } => {
+                self.delete(change, &table, (condition, *is_mask)).await?
+            }
             Action::Update { assignments, condition } => {
                 self.update(change, &table, assignments, condition).await?
             }

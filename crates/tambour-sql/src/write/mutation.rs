@@ -1,4 +1,4 @@
-//! UPDATE and DELETE: parts with rows that match are written anew.
+//! UPDATE and DELETE: parts with rows that match are written anew, or get a mask that hides them (`DELETE FROM`).
 //!
 //! For each part, a query gives the numbers of the rows that match, and their new values; the rows themselves are copied
 //! from the part as they are stored, so that what a session shows of a value (strings as text, say) changes nothing.
@@ -8,7 +8,9 @@ use super::numbered::{Numbered, ROW};
 use super::{of_table, parts, rows};
 use crate::SqlError;
 use crate::context::{Execution, Session};
+use arrow::array::BooleanBufferBuilder;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, new_null_array};
+use arrow::buffer::BooleanBuffer;
 use arrow::compute::{cast, filter_record_batch, interleave};
 use arrow::datatypes::{DataType, Schema, UInt64Type};
 use datafusion::common::TableReference;
@@ -35,9 +37,9 @@ impl Session {
         &self,
         change: &Change,
         table: &Table,
-        condition: &Expr,
+        (condition, is_mask): (&Expr, bool),
     ) -> Result<String, SqlError> {
-        let (count, touched) = self.mutate(change, table, &[], condition).await?;
+        let (count, touched) = self.mutate(change, table, &[], (condition, is_mask)).await?;
         Ok(format!("{} deleted in {}", rows(count), parts(touched)))
     }
 
@@ -49,7 +51,7 @@ impl Session {
         assignments: &[(String, Expr)],
         condition: &Expr,
     ) -> Result<String, SqlError> {
-        let (count, touched) = self.mutate(change, table, assignments, condition).await?;
+        let (count, touched) = self.mutate(change, table, assignments, (condition, false)).await?;
         Ok(format!("{} updated in {}", rows(count), parts(touched)))
     }
 
@@ -58,7 +60,7 @@ impl Session {
         change: &Change,
         table: &Table,
         assignments: &[(String, Expr)],
-        condition: &Expr,
+        (condition, is_mask): (&Expr, bool),
     ) -> Result<(u64, u64), SqlError> {
         let error = of_table(&change.table);
         let options = self.insert_options();
@@ -72,6 +74,13 @@ impl Session {
             let matches = self.matches(&change.table, &query, only).await?;
             let mut found = Matches::new(matches, &targets, &change.table);
             if !found.begin().await? {
+                continue;
+            }
+            if is_mask && rewrite.can_hide_rows(&part).map_err(&error)? {
+                let deleted = found.all().await?;
+                count += deleted.count_set_bits() as u64;
+                touched += 1;
+                rewrite.hide_rows(&part, &deleted).map_err(&error)?;
                 continue;
             }
             let mut draft = rewrite.replace(&part).map_err(&error)?;
@@ -212,6 +221,24 @@ impl<'a> Matches<'a> {
             self.pull().await?;
         }
         Ok(!self.waiting.is_empty())
+    }
+
+    /// The numbers of all rows, as bits; up to the last one.
+    async fn all(&mut self) -> Result<BooleanBuffer, SqlError> {
+        let mut bits = BooleanBufferBuilder::new(0);
+        loop {
+            for piece in std::mem::take(&mut self.waiting) {
+                for number in piece.numbers {
+                    let at = usize::try_from(number).unwrap_or(usize::MAX);
+                    bits.append_n(at.saturating_sub(bits.len()), false);
+                    bits.append(true);
+                }
+            }
+            if self.is_over {
+                return Ok(bits.finish());
+            }
+            self.pull().await?;
+        }
     }
 
     /// Waits until all rows below a number are known.

@@ -1,8 +1,10 @@
 //! The statement ALTER TABLE, as far as it concerns columns: parsing only. [`crate::alter`] carries it out.
 
+pub use super::parts::{PartsAction, Selection, partition_values};
+
 use super::create::{clause_word, column_name, column_of, data_type_text};
 use super::token::{Cursor, Kind};
-use super::{ColumnDefinition, TableDefinition};
+use super::{ColumnDefinition, TableDefinition, parts};
 use crate::TableError;
 use tambour_part::types::DataType;
 
@@ -43,21 +45,8 @@ pub enum Action {
     Remove(String, Property),
     /// `MODIFY COMMENT`: of the table.
     TableComment(String),
-    /// `DROP PART` and `DROP PARTITION`.
-    DropParts(Selection),
-}
-
-/// Some of a table's parts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
-    /// The part of this name.
-    Part(String),
-    /// Those of a partition, by its values: `202402`, `('a', 3)`.
-    Partition(Vec<String>),
-    /// Those of a partition, by what the names of its parts begin with.
-    PartitionId(String),
-    /// All.
-    All,
+    /// Parts as a whole.
+    Parts(PartsAction),
 }
 
 /// What `MODIFY COLUMN` and `COMMENT COLUMN` say of a column.
@@ -96,7 +85,7 @@ pub enum Property {
 }
 
 impl Alteration {
-    /// Parses a statement; `None` if it is none that changes columns: mutations (`ALTER TABLE t DELETE …`) are SQL's.
+    /// Parses a statement; `None` if it is none that changes columns or parts: mutations (`ALTER TABLE t DELETE …`) are SQL's.
     ///
     /// ```
     /// use tambour_table::schema::alter::Alteration;
@@ -149,9 +138,8 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
         let text = cursor.expect_text("a comment in quotes")?;
         return Ok(Alter { is_optional: false, action: Action::TableComment(text) });
     }
-    if cursor.at_words(&["DROP", "PART"]) || cursor.at_words(&["DROP", "PARTITION"]) {
-        cursor.expect_words(&["DROP"])?;
-        return Ok(Alter { is_optional: false, action: Action::DropParts(selection(cursor)?) });
+    if let Some(action) = parts::command(cursor)? {
+        return Ok(Alter { is_optional: false, action: Action::Parts(action) });
     }
     let verbs = ["DROP", "CLEAR", "RENAME", "MODIFY", "ALTER", "COMMENT"];
     let verb = verbs.into_iter().find(|verb| cursor.at_words(&[verb, "COLUMN"]));
@@ -163,8 +151,8 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
         }
         return Err(refused(
             &format!("ALTER TABLE ... {}", cursor.since(start)),
-            "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, MODIFY COMMENT, DROP PART, \
-             DROP PARTITION, DELETE and UPDATE",
+            "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, MODIFY COMMENT, DROP, DETACH and ATTACH \
+             PART and PARTITION, REPLACE and MOVE PARTITION, DELETE and UPDATE",
         ));
     };
     cursor.expect_words(&[verb, "COLUMN"])?;
@@ -221,64 +209,6 @@ fn modify(cursor: &mut Cursor, name: String) -> Result<Action, TableError> {
     };
     let data_type = is_typed.then(|| column.column.data_type.clone());
     Ok(Action::Modify(Box::new(Modification { data_type, column, spot })))
-}
-
-/// `PART 'name'`, `PARTITION value`, `PARTITION ID 'id'`, `PARTITION ALL`.
-fn selection(cursor: &mut Cursor) -> Result<Selection, TableError> {
-    if cursor.take_words(&["PART"]) {
-        return Ok(Selection::Part(cursor.expect_text("the name of a part in quotes")?));
-    }
-    cursor.expect_words(&["PARTITION"])?;
-    if cursor.take_words(&["ALL"]) {
-        return Ok(Selection::All);
-    }
-    if cursor.take_words(&["ID"]) {
-        return Ok(Selection::PartitionId(cursor.expect_text("the ID of a partition in quotes")?));
-    }
-    literals(cursor).map(Selection::Partition)
-}
-
-/// The texts of the literals in `202402`, `('a', 3)`, `tuple('a')` or `tuple()`.
-fn literals(cursor: &mut Cursor) -> Result<Vec<String>, TableError> {
-    let is_tuple = cursor.take_words(&["tuple"]);
-    if !is_tuple && !cursor.at_symbol("(") {
-        return Ok(vec![literal(cursor)?]);
-    }
-    cursor.expect_symbol("(")?;
-    let mut values = Vec::new();
-    while !cursor.take_symbol(")") {
-        if !values.is_empty() {
-            cursor.expect_symbol(",")?;
-        }
-        values.push(literal(cursor)?);
-    }
-    Ok(values)
-}
-
-fn literal(cursor: &mut Cursor) -> Result<String, TableError> {
-    let sign = if cursor.take_symbol("-") { "-" } else { "" };
-    let token = cursor.peek();
-    let is_word = ["true", "false", "NULL"].iter().any(|word| cursor.at_word(word));
-    match token.kind {
-        Kind::Text if sign.is_empty() => cursor.expect_text("a value"),
-        Kind::Number => {
-            cursor.next();
-            Ok(format!("{sign}{}", cursor.text(token)))
-        }
-        Kind::Word if is_word && sign.is_empty() => {
-            cursor.next();
-            Ok(cursor.text(token).to_owned())
-        }
-        _ => Err(cursor.expected("a number or a text in quotes")),
-    }
-}
-
-/// The values of a partition as [`Selection::Partition`] has them, from a tuple as it is printed: `('a',3)`.
-pub fn partition_values(text: &str) -> Result<Vec<String>, TableError> {
-    let mut cursor = Cursor::new(text)?;
-    let values = literals(&mut cursor)?;
-    cursor.expect_end()?;
-    Ok(values)
 }
 
 /// `IF EXISTS` or `IF NOT EXISTS`.
@@ -362,7 +292,7 @@ pub(crate) fn texts(definition: &TableDefinition) -> Vec<(String, &str)> {
     texts
 }
 
-fn refused(clause: &str, reason: &str) -> TableError {
+pub(super) fn refused(clause: &str, reason: &str) -> TableError {
     TableError::Refused { clause: clause.to_owned(), reason: reason.to_owned() }
 }
 
@@ -393,27 +323,6 @@ mod tests {
         assert_eq!(untyped.column.clauses.default.as_deref(), Some("5"));
         assert_eq!(commands[4].action, Action::Rename("n.a".to_owned(), "n.b".to_owned()));
         assert_eq!(commands[6].action, Action::Remove("h".to_owned(), Property::Default));
-    }
-
-    #[test]
-    fn partitions_are_read() {
-        let selected = |text: &str| {
-            let mut commands = parse(&format!("ALTER TABLE t DROP {text}"));
-            let Action::DropParts(selection) = commands.remove(0).action else { panic!() };
-            selection
-        };
-        let values = |values: &[&str]| {
-            Selection::Partition(values.iter().map(|it| (*it).to_owned()).collect())
-        };
-        assert_eq!(selected("PARTITION 202402"), values(&["202402"]));
-        assert_eq!(selected("PARTITION '2024-02-29'"), values(&["2024-02-29"]));
-        assert_eq!(selected("PARTITION ('it''s', -3)"), values(&["it's", "-3"]));
-        assert_eq!(selected("PARTITION tuple()"), values(&[]));
-        assert_eq!(selected("PARTITION ALL"), Selection::All);
-        assert_eq!(selected("PARTITION ID 'all'"), Selection::PartitionId("all".to_owned()));
-        assert_eq!(selected("PART 'all_1_1_0'"), Selection::Part("all_1_1_0".to_owned()));
-        assert_eq!(partition_values("('it\\'s',-3)").unwrap(), ["it's", "-3"]);
-        assert!(Alteration::parse("ALTER TABLE t DROP PARTITION toYYYYMM('2024-01-01')").is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod alter;
 mod check;
 mod create;
 pub mod expression;
+mod parts;
 mod permit;
 mod print;
 mod sort;

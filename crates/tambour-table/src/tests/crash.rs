@@ -4,9 +4,10 @@
 use super::{assert_tidy, contents, definition, insert, merge_all, options, read, rows};
 use crate::TableError;
 use crate::insert::{Existing, InsertOptions};
-use crate::rewrite::Rewrite;
+use crate::rewrite::{Rewrite, detached_parts};
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
+use arrow_buffer::BooleanBuffer;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::Kind;
@@ -58,6 +59,16 @@ fn scenario(
     operate: impl Fn(&Arc<dyn Storage>, &TableDefinition, &[RecordBatch; 2]) -> Result<(), TableError>
     + 'static,
 ) -> Scenario {
+    prepared(inserts_before, |_| {}, operate)
+}
+
+/// The same over a table with which something else was done.
+fn prepared(
+    inserts_before: usize,
+    prepare: impl Fn(&Arc<dyn Storage>),
+    operate: impl Fn(&Arc<dyn Storage>, &TableDefinition, &[RecordBatch; 2]) -> Result<(), TableError>
+    + 'static,
+) -> Scenario {
     let definition = definition(STATEMENT);
     let batches = batches(&definition);
     let before = Memory::new();
@@ -66,6 +77,7 @@ fn scenario(
         let batch = std::slice::from_ref(batch);
         insert(&dynamic(&before), Path::new(PATH), &definition, options(), batch).unwrap();
     }
+    prepare(&dynamic(&before));
     let before = before.crash(Fate::Kept);
     let old = match read(&dynamic(&before), Path::new(PATH)) {
         Ok(rows) => Some(rows),
@@ -123,7 +135,7 @@ impl Scenario {
     /// Cuts the power before every call that changes something.
     fn crash_everywhere(&self) {
         let calls = self.calls(Calls::Writes);
-        assert!(calls > 40, "{calls} calls are too few to be true");
+        assert!(calls > 10, "{calls} calls are too few to be true");
         let mut outcomes = [0, 0];
         for call in 0..=calls {
             let memory = self.before.crash(Fate::Kept);
@@ -333,4 +345,103 @@ fn alter() {
         super::alter::alter(storage, Path::new(PATH), commands).map(|_| ())
     };
     scenario(2, change).try_everything();
+}
+
+fn begin(storage: &Arc<dyn Storage>) -> Result<Rewrite, TableError> {
+    Rewrite::begin(storage, Path::new(PATH), "a test", options())
+}
+
+fn detach_first(storage: &Arc<dyn Storage>) -> Result<(), TableError> {
+    let mut rewrite = begin(storage)?;
+    let part = rewrite.table().part_names()[0].clone();
+    rewrite.detach_part(&part)?;
+    rewrite.commit().map(|_| ())
+}
+
+fn attach_all(storage: &Arc<dyn Storage>) -> Result<(), TableError> {
+    let mut rewrite = begin(storage)?;
+    for part in detached_parts(storage, Path::new(PATH))? {
+        rewrite.attach_part(&part)?;
+    }
+    rewrite.commit().map(|_| ())
+}
+
+/// Rows of the table and of what is in `detached/`, when the next writer has settled things.
+fn rows_of_both(memory: &Memory) -> u64 {
+    let storage = dynamic(memory);
+    let rewrite = begin(&storage).unwrap();
+    let detached = detached_parts(&storage, Path::new(PATH)).unwrap();
+    let there: u64 = detached.iter().map(|it| rewrite.open_detached(it).unwrap().rows()).sum();
+    rewrite.table().rows() + there
+}
+
+/// Whatever is cut, a part that moves is at one place or at the other.
+fn try_moving(scenario: &Scenario) {
+    scenario.try_everything();
+    for call in 0..=scenario.calls(Calls::Writes) {
+        let memory = scenario.before.crash(Fate::Kept);
+        memory.fail_from(Calls::Writes, call, EIO);
+        let _ = (scenario.operate)(&dynamic(&memory));
+        for fate in FATES {
+            assert_eq!(rows_of_both(&memory.crash(fate)), 65, "crash before call {call}, {fate:?}");
+        }
+    }
+}
+
+#[test]
+fn detach() {
+    try_moving(&scenario(2, |storage, _, _| detach_first(storage)));
+}
+
+#[test]
+fn attach() {
+    let prepare = |storage: &Arc<dyn Storage>| detach_first(storage).unwrap();
+    let scenario = prepared(2, prepare, |storage, _, _| attach_all(storage));
+    let old = scenario.old.as_ref().map(Vec::len).unwrap();
+    assert!(old < 65 && scenario.new.len() == 65, "{old}");
+    try_moving(&scenario);
+}
+
+/// A part of another table comes in, and one goes.
+#[test]
+fn replace_from_another_table() {
+    let other = Path::new("tables/u");
+    let prepare = move |storage: &Arc<dyn Storage>| {
+        let definition = definition(STATEMENT);
+        let [_, more] = batches(&definition);
+        insert(storage, other, &definition, options(), &[more]).unwrap();
+    };
+    let change = move |storage: &Arc<dyn Storage>, _: &TableDefinition, _: &[RecordBatch; 2]| {
+        let source = crate::Table::open_on(storage, other)?;
+        let mut rewrite = begin(storage)?;
+        rewrite.check_structure(&source)?;
+        rewrite.copy_part(&source, &source.part_names()[0])?;
+        let part = rewrite.table().part_names()[0].clone();
+        rewrite.drop_part(&part)?;
+        rewrite.commit().map(|_| ())
+    };
+    prepared(1, prepare, change).try_everything();
+}
+
+/// Rows are hidden in one part, then in the same one again, and all of another.
+#[test]
+fn hide_rows() {
+    let change = |storage: &Arc<dyn Storage>, _: &TableDefinition, _: &[RecordBatch; 2]| {
+        let mut rewrite = begin(storage)?;
+        let parts = rewrite.table().part_names().to_vec();
+        rewrite.hide_rows(&parts[0], &BooleanBuffer::from_iter([false, true, true]))?;
+        let rows = usize::try_from(rewrite.table().parts()[1].rows()).unwrap();
+        rewrite.hide_rows(&parts[1], &BooleanBuffer::new_set(rows))?;
+        rewrite.commit().map(|_| ())
+    };
+    let scenario = prepared(
+        2,
+        |storage| {
+            change(storage, &definition(STATEMENT), &batches(&definition(STATEMENT))).unwrap()
+        },
+        change,
+    );
+    let old = scenario.old.as_ref().unwrap();
+    assert!(scenario.new.len() + 2 < old.len(), "{} of {}", scenario.new.len(), old.len());
+    scenario.try_everything();
 }

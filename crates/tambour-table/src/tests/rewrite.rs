@@ -3,7 +3,9 @@
 use super::{assert_tidy, definition, insert, merge_all, options, read, rows, scratch};
 use crate::merge::{OptimizeOptions, OptimizeSummary, optimize_with};
 use crate::recompress::recompress;
+use crate::rewrite::{Rewrite, detached_parts, drop_detached};
 use crate::{Table, TableError};
+use arrow_buffer::BooleanBuffer;
 use std::path::{Path, PathBuf};
 use tambour_codec::Kind;
 use tambour_codec::spec::CodecSpec;
@@ -102,5 +104,151 @@ fn other_codecs_rewrite_parts_that_are_alone() {
     let error = with_codecs(&path, &[("s", "T64")]).unwrap_err();
     assert_eq!(error.kind(), Kind::Argument, "{error}");
     assert_eq!(codecs(&Table::open(&path).unwrap()), ["NONE", "NONE", "ZSTD(3)", "NONE"]);
+    assert_tidy(&disk(), &path);
+}
+
+/// A table of three partitions, a part each.
+fn partitioned(path: &Path) -> crate::schema::TableDefinition {
+    let definition = definition(
+        "CREATE TABLE t (d Date, k UInt32, s String, id UInt64) ENGINE = MergeTree PARTITION BY d ORDER BY k",
+    );
+    let seeds: Vec<(u16, u32)> = (0..300).map(|at| (at % 3, u32::from(at))).collect();
+    insert(&disk(), path, &definition, options(), &[rows(&definition, 0, &seeds)]).unwrap();
+    definition
+}
+
+fn detached(path: &Path) -> Vec<String> {
+    detached_parts(&disk(), path).unwrap()
+}
+
+fn begin(path: &Path) -> Rewrite {
+    Rewrite::begin(&disk(), path, "a test", options()).unwrap()
+}
+
+#[test]
+fn detached_parts_wait_for_readers_and_come_back() {
+    let directory = scratch();
+    let path = directory.path().join("t");
+    partitioned(&path);
+    let before = read(&disk(), &path).unwrap();
+    let reader = Table::open(&path).unwrap();
+    let first = reader.part_names()[0].clone();
+    let mut rewrite = begin(&path);
+    rewrite.detach_part(&first).unwrap();
+    assert_eq!(rewrite.commit().unwrap().parts, 1);
+    assert_eq!(detached(&path), [""; 0], "a reader has it");
+    assert_eq!(Table::open(&path).unwrap().rows(), 200);
+    drop(reader);
+    crate::remove_replaced(&disk(), &path).unwrap();
+    assert_eq!(detached(&path), [first.clone()]);
+    assert_tidy(&disk(), &path);
+
+    let mut rewrite = begin(&path);
+    rewrite.attach_part(&first).unwrap();
+    assert!(rewrite.attach_part(&first).is_err(), "twice");
+    assert_eq!(rewrite.commit().unwrap().parts_added, 1);
+    assert_eq!(read(&disk(), &path).unwrap(), before);
+    assert!(detached(&path).is_empty());
+    assert!(!Table::open(&path).unwrap().part_names().contains(&first), "it has a free name");
+    assert_tidy(&disk(), &path);
+}
+
+#[test]
+fn what_does_not_fit_is_not_attached() {
+    let directory = scratch();
+    let path = directory.path().join("t");
+    partitioned(&path);
+    let other = |name: &str, statement: &str| {
+        let path = directory.path().join(name);
+        let definition = definition(statement);
+        let seeds: Vec<(u16, u32)> = (0..100).map(|at| (0, at)).collect();
+        insert(&disk(), &path, &definition, options(), &[rows(&definition, 0, &seeds)]).unwrap();
+        let part = Table::open(&path).unwrap().part_names()[0].clone();
+        (path.join(&part), part)
+    };
+    let columns = "(d Date, k UInt32, s String, id UInt64";
+    for (name, statement, told) in [
+        ("columns", format!("CREATE TABLE t {columns}, x UInt8) ENGINE = MergeTree PARTITION BY d ORDER BY k"), "x"),
+        (
+            "type",
+            "CREATE TABLE t (d Date, k UInt32, s String, id String) ENGINE = MergeTree PARTITION BY d ORDER BY k"
+                .to_owned(),
+            "id String",
+        ),
+        ("order", format!("CREATE TABLE t {columns}) ENGINE = MergeTree PARTITION BY d ORDER BY s"), "primary"),
+        ("partition", format!("CREATE TABLE t {columns}) ENGINE = MergeTree ORDER BY k"), "partition"),
+    ] {
+        let (from, part) = other(name, &statement);
+        let to = path.join("detached").join(&part);
+        std::fs::rename(from, &to).unwrap();
+        let error = begin(&path).attach_part(&part).unwrap_err();
+        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        assert!(format!("{error} {cause}").contains(told), "{name}: {error} {cause}");
+        assert_eq!(detached(&path), [part.clone()], "{name}");
+        assert_eq!(drop_detached(&disk(), &path, &mut |it| Ok(it == part)).unwrap(), 1);
+        assert_tidy(&disk(), &path);
+    }
+    // Every byte is read before it is taken.
+    let part = Table::open(&path).unwrap().part_names()[1].clone();
+    let mut rewrite = begin(&path);
+    rewrite.detach_part(&part).unwrap();
+    rewrite.commit().unwrap();
+    crate::remove_replaced(&disk(), &path).unwrap();
+    let file = path.join("detached").join(&part).join("s.bin");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let error = begin(&path).attach_part(&part).unwrap_err();
+    assert_eq!(error.kind(), Kind::Corrupt, "{error}");
+    for name in ["nothing", "all_9_9_0", "../t"] {
+        assert!(begin(&path).attach_part(name).is_err(), "{name}");
+    }
+    assert_eq!(Table::open(&path).unwrap().rows(), 200);
+}
+
+#[test]
+fn hidden_rows_stay_hidden_whatever_is_done() {
+    let directory = scratch();
+    let path = directory.path().join("t");
+    let definition = definition(
+        "CREATE TABLE t (k UInt32, s String, id UInt64) ENGINE = MergeTree ORDER BY k SETTINGS index_granularity = 16",
+    );
+    for first in [0, 100] {
+        let seeds: Vec<(u16, u32)> = (0..100).map(|at| (0, at)).collect();
+        let rows = rows(&definition, first, &seeds);
+        insert(&disk(), &path, &definition, options(), &[rows]).unwrap();
+    }
+    let mut expected = read(&disk(), &path).unwrap();
+    assert_eq!(expected.len(), 200);
+    let table = Table::open(&path).unwrap();
+    let first = table.part_names()[0].clone();
+    drop(table);
+    // Every third row that is shown, twice: the second time, others are counted.
+    let mut name = first;
+    for shown in [100, 66] {
+        let mut rewrite = begin(&path);
+        assert!(rewrite.can_hide_rows(&name).unwrap());
+        let bits: BooleanBuffer = (0..shown).map(|at| at % 3 == 0).collect();
+        rewrite.hide_rows(&name, &bits).unwrap();
+        rewrite.commit().unwrap();
+        let table = Table::open(&path).unwrap();
+        assert!(table.parts()[0].has_deleted_rows() && !table.parts()[1].has_deleted_rows());
+        name.clone_from(&table.part_names()[0]);
+        assert_tidy(&disk(), &path);
+    }
+    let shown = read(&disk(), &path).unwrap();
+    assert_eq!(shown.len(), 144);
+    expected.retain(|row| shown.contains(row));
+    assert_eq!(shown, expected);
+    // More rows than there are.
+    let mut rewrite = begin(&path);
+    let error = rewrite.hide_rows(&name, &BooleanBuffer::new_set(45)).unwrap_err();
+    assert!(std::error::Error::source(&error).is_some_and(|it| it.to_string().contains("44")));
+    drop(rewrite);
+    // Writing the part anew, and merging it, leave the hidden rows out.
+    let summary = merge_all(&disk(), &path, 1 << 20).unwrap();
+    assert_eq!((summary.parts_after, read(&disk(), &path).unwrap()), (1, shown));
+    assert!(!Table::open(&path).unwrap().has_deleted_rows());
     assert_tidy(&disk(), &path);
 }
