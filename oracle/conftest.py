@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+from collections import Counter
 
 import pytest
 from chdb import session as chdb_session
@@ -91,7 +92,9 @@ def parts_of(directory):
 
 def assert_same_rows(got, expected, names):
     """Equal as multisets; the first difference is shown column by column."""
-    assert len(got) == len(expected)
+    if len(got) != len(expected):
+        ours, theirs = Counter(got), Counter(expected)
+        raise AssertionError(f"{len(got)} rows, ClickHouse {len(expected)}; ours only: {list(ours - theirs)[:4]}, ClickHouse only: {list(theirs - ours)[:4]}")
     for ours, theirs in zip(sorted(got), sorted(expected)):
         if ours != theirs:
             pairs = zip(names, ours.split("\t"), theirs.split("\t"))

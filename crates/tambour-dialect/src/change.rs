@@ -234,11 +234,12 @@ fn condition(selection: Option<&Expr>, statement: &str) -> Result<Box<Expr>, Dia
 /// The only table of a FROM.
 fn one_table(from: &[TableWithJoins], statement: &str) -> Result<String, DialectError> {
     match from {
-        [TableWithJoins { relation: TableFactor::Table { name, alias: None, .. }, joins }]
-            if joins.is_empty() =>
-        {
-            table_name(name)
-        }
+        [
+            TableWithJoins {
+                relation: TableFactor::Table { name, alias: None, with_hints, .. },
+                joins,
+            },
+        ] if joins.is_empty() && with_hints.is_empty() => table_name(name),
         _ => Err(refused(format!("this form of {statement}"), "it takes one table without alias")),
     }
 }

@@ -2,7 +2,7 @@
 //! `0xFF` and `0b101` are numbers, and the words in front of JOIN that the parser would take for names are moved to where
 //! [`super::joins`] finds them.
 
-use super::{array_join, change, columns, joins, limits, members, refused, retype, within};
+use super::{array_join, change, columns, joins, limits, members, merged, refused, retype, within};
 use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -32,6 +32,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     limits::arrange(&mut tokens);
     retype::arrange(&mut tokens);
     within::mark(&mut tokens);
+    merged::mark(&mut tokens);
     Ok(tokens)
 }
 

@@ -29,6 +29,7 @@ mod limits;
 pub mod marks;
 mod meant;
 mod members;
+mod merged;
 pub mod message;
 pub mod names;
 mod naming;
@@ -59,6 +60,7 @@ pub use call::renamed;
 pub use change::{Action, Change};
 pub use columns::Catalog;
 pub use error::DialectError;
+pub use merged::BEFORE_THE_MERGE;
 pub use outermost::{Fill, Place};
 pub use settings::Switches;
 pub use settings::{is_switch, known as known_settings};
@@ -103,6 +105,8 @@ pub struct Ending {
     pub fill: Option<Fill>,
     /// Where ClickHouse's way is asked for.
     pub switches: Switches,
+    /// There is a PREWHERE somewhere; it means what WHERE means, unless rows are merged.
+    pub has_prewhere: bool,
 }
 
 /// Prepares one statement; a semicolon may stand after it.
@@ -195,6 +199,7 @@ fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, Di
             return Err(error);
         }
     }
+    ending.has_prewhere = rewriter.has_prewhere;
     Ok(Prepared { statement, format, notes: rewriter.notes, task, ending })
 }
 

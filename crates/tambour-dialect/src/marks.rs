@@ -1,6 +1,9 @@
 //! Names that nobody types, by which a rewritten statement tells those who plan and run it what SQL has no words for. Each
 //! has a control character in it.
 
+/// The database of tables that are read as if all parts were merged.
+pub const MERGED: &str = "\u{1f}final";
+
 /// Stands between a name and its number.
 const BEFORE_NUMBER: char = '\u{1f}';
 

@@ -3,8 +3,8 @@
 use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
-    alias, ambiguous, array_join, call, joins, limits, naming, outermost, refused, retype, scalar,
-    settings, unions, values, within,
+    alias, ambiguous, array_join, call, joins, limits, merged, naming, outermost, refused, retype,
+    scalar, settings, unions, values, within,
 };
 use crate::DialectError;
 use crate::marks::Strictness;
@@ -23,6 +23,8 @@ pub(super) struct Rewriter<'a> {
     queries: Catalog,
     /// What was ignored.
     pub(super) notes: Vec<String>,
+    /// True if there was a PREWHERE.
+    pub(super) has_prewhere: bool,
     /// True if keys are replaced by defaults, for the row of WITH TOTALS.
     totals: bool,
 }
@@ -41,6 +43,7 @@ impl VisitorMut for Rewriter<'_> {
         flow(self.query(query))
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
+        self.has_prewhere |= select.prewhere.is_some();
         flow(columns::expand(select, self.catalog).and_then(|()| self.select(select)))
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
@@ -52,7 +55,8 @@ impl VisitorMut for Rewriter<'_> {
         ControlFlow::Continue(())
     }
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DialectError> {
-        flow(check_table(table).and_then(|()| values::rewrite(table)))
+        let merged = merged::translate(table, &self.queries);
+        flow(merged.and_then(|()| check_table(table)).and_then(|()| values::rewrite(table)))
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         columns::dotted(expr, self.catalog);
@@ -63,7 +67,7 @@ impl VisitorMut for Rewriter<'_> {
 
 impl<'a> Rewriter<'a> {
     pub(super) fn new(catalog: &'a Catalog, totals: bool) -> Self {
-        Self { catalog, queries: Catalog::new(), notes: Vec::new(), totals }
+        Self { catalog, queries: Catalog::new(), notes: Vec::new(), has_prewhere: false, totals }
     }
 
     fn query(&mut self, query: &mut Query) -> Result<(), DialectError> {
@@ -118,6 +122,7 @@ impl<'a> Rewriter<'a> {
         array_join::check(select)?;
         naming::distinguish(&mut select.projection);
         if let Some(prewhere) = select.prewhere.take() {
+            merged::check(select)?;
             select.selection = Some(match select.selection.take() {
                 Some(selection) => Expr::BinaryOp {
                     left: Box::new(Expr::Nested(Box::new(condition_of(prewhere)))),
@@ -201,17 +206,16 @@ fn fetched(query: &mut Query) -> Result<(), DialectError> {
     Ok(())
 }
 
-/// The parser takes FINAL for another name of the table.
 fn check_table(table: &TableFactor) -> Result<(), DialectError> {
-    let TableFactor::Table { alias, sample, .. } = table else { return Ok(()) };
     let is_final =
         |name: &Ident| name.quote_style.is_none() && name.value.eq_ignore_ascii_case("FINAL");
+    let (TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. }) = table else {
+        return Ok(());
+    };
     if alias.as_ref().is_some_and(|alias| is_final(&alias.name)) {
-        return Err(refused(
-            "FINAL",
-            "rows are returned as they are in the parts; group them by the key instead",
-        ));
+        return Err(refused("FINAL", "it stands after a table: only tables have parts to merge"));
     }
+    let TableFactor::Table { sample, .. } = table else { return Ok(()) };
     if sample.is_some() {
         return Err(refused(
             "SAMPLE",

@@ -24,7 +24,7 @@ const RESULTS: &[(&str, Option<&str>)] = &[
     ("date_time_overflow_behavior", None),
     ("session_timezone", Some("utc")),
     ("use_client_time_zone", Some("0")),
-    ("final", Some("0")),
+    ("do_not_merge_across_partitions_select_final", Some("0")),
     ("additional_table_filters", None),
     ("additional_result_filter", None),
     ("read_overflow_mode", Some("throw")),
@@ -102,7 +102,6 @@ const HARMLESS: &[&str] = &[
     "default_",
     "describe_",
     "distributed_",
-    "do_not_merge_across_partitions_select_final",
     "enable_",
     "exact_rows_before_limit",
     "explain_",
@@ -212,6 +211,8 @@ pub struct Switches {
     pub join_use_nulls: Option<bool>,
     /// NULL for an aggregate of no rows, or what ClickHouse gives: 0, nan, an empty text.
     pub aggregate_functions_null_for_empty: Option<bool>,
+    /// Every table of an engine that merges rows is read as if FINAL stood after it.
+    pub merged: Option<bool>,
 }
 
 impl Switches {
@@ -222,6 +223,7 @@ impl Switches {
             "aggregate_functions_null_for_empty" => {
                 Some(&mut self.aggregate_functions_null_for_empty)
             }
+            "final" => Some(&mut self.merged),
             _ => None,
         }
     }
@@ -233,6 +235,7 @@ impl Switches {
             aggregate_functions_null_for_empty: self
                 .aggregate_functions_null_for_empty
                 .or(others.aggregate_functions_null_for_empty),
+            merged: self.merged.or(others.merged),
         }
     }
     /// True if something is said.
@@ -244,8 +247,8 @@ impl Switches {
 /// The names of the settings that are looked at here, with what is done; for `system.settings`.
 pub fn known() -> impl Iterator<Item = (&'static str, &'static str)> {
     let switches =
-        [("join_use_nulls", "1"), ("aggregate_functions_null_for_empty", "1")].into_iter();
-    switches.chain(RESULTS.iter().map(|(name, ours)| (*name, ours.unwrap_or_default())))
+        [("join_use_nulls", "1"), ("aggregate_functions_null_for_empty", "1"), ("final", "0")];
+    switches.into_iter().chain(RESULTS.iter().map(|(name, ours)| (*name, ours.unwrap_or_default())))
 }
 
 /// True for the name of a switch.

@@ -7,6 +7,7 @@ use crate::fill::{Bounds, Filling};
 use crate::functions;
 use crate::generated;
 use crate::guard;
+use crate::merged::{self, Merged};
 use crate::provider::TambourTable;
 use crate::records::RecordTable;
 use crate::results;
@@ -139,6 +140,10 @@ impl Session {
         }
         let strings = if options.binary_strings { Strings::Binary } else { Strings::Utf8 };
         let (batch_rows, threads) = (options.batch_rows.max(1), options.threads.max(1));
+        if let Some(catalog) = context.catalog(CATALOG) {
+            let merged = Merged::new(&registry, strings, batch_rows);
+            catalog.register_schema(dialect::marks::MERGED, Arc::new(merged))?;
+        }
         let (handed, write, switches) = (RwLock::default(), options.write, RwLock::default());
         let (database, input) = (options.database.clone(), options.input.clone());
         Ok(Self {
@@ -257,6 +262,9 @@ impl Session {
             self.plan(statement, text, switches).await?
         };
         guard::check(&plan)?;
+        if ending.has_prewhere && merged::is_in(&plan)? {
+            return Err(SqlError::refused("PREWHERE with FINAL", dialect::BEFORE_THE_MERGE));
+        }
         self.check_view(&plan)?;
         if task == Task::Rows {
             check_results(plan.schema().inner())?;
@@ -296,6 +304,8 @@ impl Session {
         let state = self.context.state();
         let planned = Box::pin(state.statement_to_plan(statement)).await;
         let planned = planned.map_err(|error| self.explained(error, text))?;
+        let is_merged = switches.merged == Some(true);
+        let planned = if is_merged { self.everywhere(planned)? } else { planned };
         Ok(functions::keep_types(functions::present(planned, switches)?)?)
     }
     /// The switches for a statement; those of SET stay.

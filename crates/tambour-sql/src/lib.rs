@@ -18,6 +18,7 @@ mod groups;
 mod guard;
 mod handed;
 mod late;
+mod merged;
 pub mod provider;
 pub mod pushdown;
 pub mod records;

@@ -71,7 +71,11 @@ mod tests {
             let cases = [
                 (
                     "SELECT * FROM t FINAL",
-                    "FINAL is not supported: rows are returned as they are in the parts; group them by the key instead",
+                    "t FINAL is not supported: rows of the engine MergeTree stay as they are",
+                ),
+                (
+                    "SELECT * FROM (SELECT 1) FINAL",
+                    "FINAL is not supported: it stands after a table: only tables have parts to merge",
                 ),
                 (
                     "SELECT DISTINCT k FROM t LIMIT 1 BY ls",

@@ -446,8 +446,8 @@ mod tests {
                 ("CREATE TABLE `../d` (k UInt8) ORDER BY k", "../d"),
                 ("CREATE TABLE e AS SELECT throwIf(k = 2) AS z FROM c", ""),
                 (
-                    "CREATE TABLE f (k UInt8) ENGINE = SummingMergeTree ORDER BY k",
-                    "SummingMergeTree",
+                    "CREATE TABLE f (k UInt8) ENGINE = GraphiteMergeTree('r') ORDER BY k",
+                    "GraphiteMergeTree",
                 ),
                 ("DROP TABLE b", "no table \"b\""),
                 ("RENAME TABLE c TO `.c`", ".c"),

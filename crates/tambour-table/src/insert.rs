@@ -1,5 +1,6 @@
 //! Inserting: sort, partition, spill, merge, commit.
 
+use super::engine::Engine;
 use super::intake::Intake;
 use super::locked::{Contents, LockedTable, contents};
 use super::merge::{Merge, estimate_row_bytes};
@@ -286,11 +287,13 @@ impl Insert {
         let part = open_part(&self.shape.storage, &path, Some(self.shape.granularity()))
             .map_err(TableError::part(&self.shape.path, &segment.directory))?;
         let block = self.next.next_block;
+        // As ClickHouse has it: a part of level 1 has been through the engine.
+        let engine = Engine::of(&self.definition).unwrap_or(Engine::Plain);
         let name = PartName {
             partition: partition.to_owned(),
             block_min: block,
             block_max: block,
-            level: 0,
+            level: u32::from(!engine.is_plain()),
             mutation: None,
         };
         self.next.next_block += 1;

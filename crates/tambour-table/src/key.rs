@@ -212,6 +212,16 @@ impl Keys {
         }
     }
 
+    /// True if two of them are the same.
+    pub(super) fn are_equal(&self, row: usize, other: usize) -> bool {
+        match self {
+            Self::None(_) => true,
+            Self::Small(keys) => keys[row] == keys[other],
+            Self::Large(keys) => keys[row] == keys[other],
+            Self::Rows(keys) => keys.row(row) == keys.row(other),
+        }
+    }
+
     /// Compares a key with one that stands on its own.
     pub(super) fn compare_owned(&self, row: usize, other: &OwnedKey) -> Ordering {
         match (self, other) {

@@ -17,6 +17,7 @@ mod chunk;
 mod complete;
 mod conform;
 mod draft;
+pub mod engine;
 mod error;
 mod evolve;
 mod fill;

@@ -1,6 +1,7 @@
 //! Merging: a streaming k-way merge of sorted parts with bounded memory.
 
 use super::conform::fit;
+use super::engine::{Engine, Fold, Folded, Use};
 use super::key::Key;
 use super::locked::LockedTable;
 use super::name::PartName;
@@ -14,6 +15,7 @@ use super::tournament::{Sorted, Tournament};
 use crate::TableError;
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
@@ -109,7 +111,7 @@ fn optimize_locked(
     let Some(mut definition) = definition else {
         return Err(TableError::DefinitionUnknown { table: path, operation: "merging" });
     };
-    check_engine(&path, &definition)?;
+    let engine = Engine::of(&definition)?;
     for column in &mut definition.columns {
         if let Some(codec) = codecs.and_then(|choose| choose(&column.column.name)) {
             column.codec = Some(codec);
@@ -124,7 +126,7 @@ fn optimize_locked(
     for group in by_partition(&sidecar.parts) {
         if let [(_, only)] = group.as_slice()
             && codecs.is_none()
-            && !is_to_rewrite(table, &definition, only)?
+            && !is_to_rewrite(table, (&definition, &engine), only)?
         {
             next.parts.push(only.clone());
             continue;
@@ -151,28 +153,22 @@ fn optimize_locked(
     Ok(summary)
 }
 
-/// Whether a part has all columns in one file, or not those of the table: only a new part changes that.
+/// Whether a part has all columns in one file, or not those of the table, or rows that the engine has not seen: only a new part
+/// changes that.
 fn is_to_rewrite(
     table: &LockedTable,
-    definition: &TableDefinition,
+    (definition, engine): (&TableDefinition, &Engine),
     live: &LivePart,
 ) -> Result<bool, TableError> {
+    let level = PartName::parse(&live.name).map_or(0, |name| name.level);
+    if !engine.is_plain() && level == 0 {
+        return Ok(true);
+    }
     let granularity = Some(definition.index_granularity());
     let part = open_live_part(table.storage(), table.path(), live, granularity)?;
     let columns = definition.plain_columns();
     let part = fit(table.path(), &live.name, (&columns, Some(definition)), part)?;
     Ok(part.form() == Form::Compact || part.is_outdated())
-}
-
-/// Merges of the other engines of the family drop or add up rows, which only ClickHouse does.
-fn check_engine(path: &Path, definition: &TableDefinition) -> Result<(), TableError> {
-    let Some(engine) = &definition.clauses.engine else { return Ok(()) };
-    let name = engine.split('(').next().unwrap_or_default().trim();
-    if ["MergeTree", "ReplicatedMergeTree", "SharedMergeTree"].contains(&name) {
-        return Ok(());
-    }
-    let what = format!("merging the parts of a {name}: leave that to ClickHouse");
-    Err(TableError::Unsupported { path: path.to_owned(), what })
 }
 
 /// A part that still waits for a mutation cannot become one with a part that has had it: nobody could tell any more.
@@ -287,6 +283,9 @@ pub(super) struct Merge {
     key: Arc<Key>,
     ranges: Arc<RangeColumns>,
     columns: Vec<Column>,
+    schema: SchemaRef,
+    /// What happens to rows with the same key; nothing if only ClickHouse knows.
+    engine: Engine,
     memory_bytes: u64,
 }
 
@@ -300,9 +299,11 @@ impl Merge {
         let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
         Ok(Self {
             shape: Arc::clone(shape),
-            key: Arc::new(Key::new(&definition.order_by, &columns, &schema)?),
+            key: Arc::new(Key::new(&definition.sorting_key(), &columns, &schema)?),
             ranges: Arc::new(RangeColumns::new(definition, &schema)?),
             columns,
+            schema,
+            engine: Engine::of(definition).unwrap_or(Engine::Plain),
             memory_bytes,
         })
     }
@@ -371,14 +372,27 @@ impl Merge {
             columns: self.columns.clone(),
             batch_rows,
         };
+        let mark = |(number, parts): (usize, &Parts)| {
+            parts.first().map_or(0, |(name, _)| self.engine.mark(number, name))
+        };
+        let marks: Vec<u32> = runs.iter().enumerate().map(mark).collect();
         let source = |parts| Box::new(RunReader::new(request.clone(), parts)) as Sorted<'static>;
         let sources = runs.into_iter().map(source).collect();
-        let tournament = Tournament::new(sources, batch_rows.max(self.shape.granularity()));
+        let rows_max = batch_rows.max(self.shape.granularity());
+        let tournament = Tournament::new(sources, rows_max).marked(marks);
+        // Only where all rows with a key meet.
+        let fold = if is_final && !self.engine.is_plain() {
+            let rows = (self.columns.as_slice(), &self.schema);
+            Some(Fold::new(&self.engine, &self.key, rows, Use::Store)?)
+        } else {
+            None
+        };
+        let batches = Folded::new(tournament, fold);
         if self.shape.threads > 1 {
-            return write_beside(tournament, writer, is_final, progress);
+            return write_beside(batches, writer, is_final, progress);
         }
         let mut rows = 0;
-        for batch in tournament {
+        for batch in batches {
             let batch = batch?;
             writer.write(&batch)?;
             rows += batch.num_rows() as u64;
@@ -390,7 +404,7 @@ impl Merge {
 
 /// Merges in this thread and writes in another.
 fn write_beside(
-    batches: Tournament<'_>,
+    batches: Folded<'_>,
     mut writer: RunWriter,
     is_final: bool,
     progress: &mut dyn FnMut(u64),

@@ -4,10 +4,12 @@
 //! partition: the parts are found by name, checked against the content hashes, and read granule by granule.
 
 mod location;
+mod merged;
 mod pruning;
 mod reader;
 mod share;
 
+pub use merged::{MergedReader, MergedScan};
 pub use reader::{ScanFilter, ScanReader};
 
 use self::location::{path_of, url_of};

@@ -4,6 +4,7 @@
 //! run begins, and the partition needs a merge in the end.
 
 use super::chunk::{Chunk, Order};
+use super::engine::Fold;
 use super::key::{Key, OwnedKey};
 use super::partition::{Partitioner, RangeColumns, Values};
 use super::run::{Run, RunWriter};
@@ -50,6 +51,7 @@ struct Tools {
     key: Key,
     partitioner: Partitioner,
     ranges: Arc<RangeColumns>,
+    schema: SchemaRef,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +63,8 @@ struct Partition {
 #[derive(Debug)]
 struct OpenRun {
     writer: RunWriter,
+    /// What the engine does to the rows before they are written.
+    fold: Option<Fold>,
     last: OwnedKey,
     /// When it was last written to.
     chunk: u64,
@@ -138,7 +142,8 @@ impl Spiller {
         let is_draft = !partition.runs.is_empty();
         let (shape, ranges) = (&self.shape, &tools.ranges);
         let writer = RunWriter::new(shape, ranges, values, self.rows_per_part, is_draft);
-        partition.open = Some(OpenRun { writer, last: OwnedKey::None, chunk: self.chunks });
+        let fold = Fold::of_insert(&self.definition, &tools.schema)?;
+        partition.open = Some(OpenRun { writer, fold, last: OwnedKey::None, chunk: self.chunks });
         Ok(())
     }
 
@@ -154,15 +159,15 @@ impl Spiller {
         let Some(open) = &mut self.partitions[number].open else { return Ok(()) };
         open.last = last;
         open.chunk = self.chunks;
-        chunk
-            .for_each(order, piece_rows.min(4 * PIECE_ROWS), &mut |batch| open.writer.write(&batch))
+        let write = &mut |batch| open.write(batch);
+        chunk.for_each(order, piece_rows.min(4 * PIECE_ROWS), write)
     }
 
     /// Closes the open run of a partition; it is final if it stays the only one.
     fn close(&mut self, number: usize, may_be_final: bool) -> Result<(), TableError> {
         let partition = &mut self.partitions[number];
         let Some(open) = partition.open.take() else { return Ok(()) };
-        let run = open.writer.finish(may_be_final && partition.runs.is_empty())?;
+        let run = open.finish(may_be_final && partition.runs.is_empty())?;
         partition.runs.push(run);
         Ok(())
     }
@@ -182,12 +187,29 @@ impl Spiller {
     }
 }
 
+impl OpenRun {
+    fn write(&mut self, batch: RecordBatch) -> Result<(), TableError> {
+        match &mut self.fold {
+            None => self.writer.write(&batch),
+            Some(fold) => fold.push(batch, &[])?.iter().try_for_each(|it| self.writer.write(it)),
+        }
+    }
+
+    fn finish(mut self, may_be_final: bool) -> Result<Run, TableError> {
+        if let Some(mut fold) = self.fold.take() {
+            fold.finish()?.iter().try_for_each(|it| self.writer.write(it))?;
+        }
+        self.writer.finish(may_be_final)
+    }
+}
+
 impl Tools {
     fn new(definition: &TableDefinition, schema: &SchemaRef) -> Result<Self, TableError> {
         Ok(Self {
-            key: Key::new(&definition.order_by, &definition.plain_columns(), schema)?,
+            key: Key::new(&definition.sorting_key(), &definition.plain_columns(), schema)?,
             partitioner: Partitioner::new(definition, schema)?,
             ranges: Arc::new(RangeColumns::new(definition, schema)?),
+            schema: Arc::clone(schema),
         })
     }
 }

@@ -30,6 +30,10 @@ pub(super) struct Tournament<'a> {
     rows_max: usize,
     dictionaries: Dictionaries,
     is_primed: bool,
+    /// A number for each source, if those of rows are wanted.
+    marks: Vec<u32>,
+    /// Those of the rows of the last batch.
+    origins: Vec<u32>,
 }
 
 /// A source and where it stands.
@@ -43,6 +47,7 @@ struct Contender<'a> {
 
 /// Rows of one batch that are next in the result.
 struct Piece {
+    source: usize,
     batch: usize,
     start: usize,
     rows: usize,
@@ -61,7 +66,20 @@ impl<'a> Tournament<'a> {
             rows_max: rows_max.max(1),
             dictionaries: Dictionaries::default(),
             is_primed: false,
+            marks: Vec::new(),
+            origins: Vec::new(),
         }
+    }
+
+    /// Gives each source a number, which [`Tournament::origins`] tells of rows.
+    pub(super) fn marked(mut self, marks: Vec<u32>) -> Self {
+        self.marks = marks;
+        self
+    }
+
+    /// The numbers of the sources of the rows of the last batch; none if the sources have none.
+    pub(super) fn origins(&self) -> &[u32] {
+        &self.origins
     }
 
     fn prime(&mut self) -> Result<(), TableError> {
@@ -162,7 +180,8 @@ impl<'a> Tournament<'a> {
             None => limit,
         };
         let contender = &mut self.sources[leader];
-        self.pieces.push(Piece { batch: contender.batch, start: contender.row, rows });
+        let (batch, start) = (contender.batch, contender.row);
+        self.pieces.push(Piece { source: leader, batch, start, rows });
         contender.row += rows;
         self.rows += rows;
         if rows == left && !self.load(leader)? {
@@ -175,6 +194,10 @@ impl<'a> Tournament<'a> {
     /// Makes a batch of the pieces, and lets go of the batches that are used up.
     fn flush(&mut self) -> Result<RecordBatch, TableError> {
         let batch = self.assemble()?;
+        if !self.marks.is_empty() {
+            let of_piece = |it: &Piece| std::iter::repeat_n(self.marks[it.source], it.rows);
+            self.origins = self.pieces.iter().flat_map(of_piece).collect();
+        }
         self.pieces.clear();
         self.rows = 0;
         let mut kept = Vec::with_capacity(self.heap.len());

@@ -259,7 +259,8 @@ pub(super) fn compare_rows(
 ) -> Result<(), TableError> {
     let columns = definition.plain_columns();
     let part = Arc::new(fit(path, name, (&columns, Some(definition)), part)?);
-    let keys = [&definition.order_by, &definition.primary_key, &definition.partition_by];
+    let sorting_key = definition.sorting_key();
+    let keys = [&sorting_key, &definition.primary_key, &definition.partition_by];
     let names: HashSet<&str> =
         keys.into_iter().flatten().flat_map(|expression| expression.columns()).collect();
     let needed = columns.iter().filter(|column| names.contains(column.name.as_str()));
@@ -281,7 +282,7 @@ pub(super) fn compare_rows(
     comparison.index = comparison.load_index(&part)?;
     let request = RunRequest {
         table: path.to_owned(),
-        key: Arc::new(key(&definition.order_by)?),
+        key: Arc::new(key(&sorting_key)?),
         columns: needed,
         batch_rows: BATCH_ROWS,
     };

@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError};
 use tambour_dialect as dialect;
 use tambour_table::Table;
 use tambour_table::catalog;
+use tambour_table::engine::Engine;
 use tambour_table::insert::{Existing, Insert, InsertOptions};
 use tambour_table::schema::{ColumnDefinition, Creation};
 
@@ -40,12 +41,6 @@ impl Session {
             Creation::parse(text).map_err(|error| DataFusionError::External(Box::new(error)))?;
         let name = definition.name.clone();
         check_database(definition.database.take().as_deref(), &name)?;
-        if let Some(engine) = &definition.clauses.engine {
-            return Err(SqlError::refused(
-                format!("{CLAUSE} with ENGINE = {engine}"),
-                "rows are not merged as it means; use MergeTree",
-            ));
-        }
         if self.has_table(&name)? {
             if is_optional {
                 return Ok(format!("table {name} is there already"));
@@ -67,6 +62,7 @@ impl Session {
                 .collect();
         }
         definition.check().map_err(of_table(&name))?;
+        Engine::of(&definition).map_err(of_table(&name))?;
         let path = catalog::place_of(&database, &name).map_err(of_table(&name))?;
         let storage = tambour_storage::disk();
         let options = InsertOptions { existing: Existing::Refuse, ..self.insert_options() };

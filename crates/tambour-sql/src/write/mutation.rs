@@ -22,6 +22,7 @@ use tambour_dialect::{self as dialect, Change};
 use tambour_files::Handed;
 use tambour_part::types::{Column, Strings};
 use tambour_table::Table;
+use tambour_table::engine::Engine;
 use tambour_table::rewrite::{PartDraft, Rewrite};
 use tambour_table::schema::TableDefinition;
 
@@ -136,7 +137,10 @@ fn targets(
     assignments: &[(String, Expr)],
 ) -> Result<Vec<(usize, Column)>, SqlError> {
     let keys = definition.order_by.iter().chain(&definition.partition_by);
-    let in_keys: Vec<&str> = keys.flat_map(|key| key.columns()).collect();
+    // A sign or a version is as good as a key; only ClickHouse knows it of some engines.
+    let engine = Engine::of(definition).unwrap_or(Engine::Plain);
+    let in_keys = keys.flat_map(|key| key.columns()).chain(engine.fixed_columns());
+    let in_keys: Vec<&str> = in_keys.collect();
     let mut targets: Vec<(usize, Column)> = Vec::new();
     for (name, _) in assignments {
         let mut columns = definition.columns.iter().enumerate();

@@ -182,7 +182,10 @@ impl ScanReader {
 }
 
 /// The batch under another schema of the same columns.
-fn conformed(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, TableError> {
+pub(super) fn conformed(
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+) -> Result<RecordBatch, TableError> {
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let columns = batch.columns().iter().zip(schema.fields());
     let columns = columns

@@ -104,14 +104,14 @@ fn merges_that_only_clickhouse_does_are_refused() {
     let scratch = scratch();
     let path = scratch.path().join("t");
     let mut definition = statement("ORDER BY ip");
-    definition.clauses.engine = Some("ReplacingMergeTree(ip)".to_owned());
+    definition.clauses.engine = Some("GraphiteMergeTree('rollup')".to_owned());
     for _ in 0..2 {
         insert(&disk(), &path, &definition, options(), &[batch()]).unwrap();
     }
     let options = OptimizeOptions { memory_bytes: 1 << 20, threads: 1 };
     let error = optimize(&disk(), &path, &options, &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), Kind::Unsupported);
-    assert!(error.to_string().contains("ReplacingMergeTree"), "{error}");
+    assert!(error.to_string().contains("GraphiteMergeTree"), "{error}");
     assert_eq!(Table::open(&path).unwrap().parts().len(), 2);
 }
 
