@@ -53,6 +53,9 @@ SEEN = [
     "WITH a AS (SELECT k, u8 FROM g), b AS (SELECT k, i8 AS u8 FROM h) SELECT k, u8, b.u8 FROM a JOIN b ON a.k = b.k WHERE u8 > 0 ORDER BY k DESC",
     "SELECT k, arrayMap(u8 -> u8 + 1, au) FROM g JOIN (SELECT k AS j FROM h) AS y ON k = j ORDER BY k",
     "SELECT toDate('2020-01-01') + INTERVAL '1 day', toDateTime('2020-01-01 00:00:00') - INTERVAL '2 hours', 1 AS 2nd",
+    "SELECT k, dec <= 0.06 + 0.01, dec BETWEEN -0.3 + 0.1 AND 99.98 + 0.01, dec = 99.99, dec < nan, dec > 1e300, dec = f64, dec > f32 FROM g ORDER BY k",
+    "SELECT k, nd > 0.0001, nd >= 0.00005 + 0.00005, nd != 0.0001, nd < cf, u8 BETWEEN nf AND f64 FROM g ORDER BY k",
+    "SELECT k, u64 - 5, 5 - u64, i64 - u64, u64 + i64, u64 * i64, u64 - u8, u64 * -2, 2 * u64 - 5, ni - u64, i64 * i64 FROM g ORDER BY k",
 ]
 
 

@@ -2,6 +2,7 @@
 
 use arrow_schema::ArrowError;
 use tambour_codec::{CodecError, Kind};
+use tambour_value::ValueError;
 
 /// An error of a function.
 #[derive(Debug, thiserror::Error)]
@@ -35,11 +36,8 @@ pub enum FunctionError {
         problem: String,
     },
     /// A time zone that is not in the time zone database.
-    #[error("time zone {name:?} is not known")]
-    Zone {
-        /// The name as written.
-        name: String,
-    },
+    #[error(transparent)]
+    Zone(#[from] ValueError),
     /// Arrow could not do something with these values.
     #[error("{operation}")]
     Arrow {
@@ -55,9 +53,8 @@ impl FunctionError {
     /// The kind of this error.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Function { .. } | Self::Value { .. } | Self::Zone { .. } | Self::Arrow { .. } => {
-                Kind::Argument
-            }
+            Self::Function { .. } | Self::Value { .. } | Self::Arrow { .. } => Kind::Argument,
+            Self::Zone(cause) => cause.kind(),
             Self::Kernel { cause, .. } => cause.kind(),
         }
     }

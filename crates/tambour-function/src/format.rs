@@ -72,7 +72,9 @@ fn moments(call: &Call, data_type: &DataType) -> Result<ArrayRef, FunctionError>
         DataType::DateTime64 { precision, .. } => *precision,
         _ => 0,
     };
-    let printer = |tick| Ok(InstantPrinter { zone: moment::zone(call, 1)?, tick, precision });
+    let printer = |tick| {
+        Ok::<_, FunctionError>(InstantPrinter { zone: moment::zone(call, 1)?, tick, precision })
+    };
     match Moments::of(call, 0)? {
         Moments::Days(days) => printed(days.len(), |row, text| {
             print::date(civil::clamp(days.value(row).into()).into(), text);

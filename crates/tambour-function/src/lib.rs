@@ -16,7 +16,6 @@ mod age;
 mod arithmetic;
 mod array;
 mod calendar;
-mod civil;
 mod compose;
 mod conversion;
 mod decimal;
@@ -53,17 +52,17 @@ mod total;
 mod transform;
 mod truncate;
 mod url;
-pub mod value;
 mod week;
-mod zone;
 
 pub use error::FunctionError;
-pub use zone::Zone;
+pub use tambour_value as value;
+pub use tambour_value::Zone;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType as ArrowType;
 use tambour_part::types::{DataType, Strings};
+use tambour_value::{civil, zone};
 
 /// An argument: its type, and one value per row or one for all rows.
 ///

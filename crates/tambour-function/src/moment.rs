@@ -104,7 +104,7 @@ pub(super) fn zone_name(
 /// The same as a zone.
 pub(super) fn zone(call: &Call, index: usize) -> Result<Zone, FunctionError> {
     let signatures: Vec<Signature> = call.operands.iter().map(super::Operand::signature).collect();
-    Zone::of(zone_name(call.name, &signatures, index)?.as_deref())
+    Ok(Zone::of(zone_name(call.name, &signatures, index)?.as_deref())?)
 }
 
 /// An argument that must be a constant integer, if it is there.

@@ -8,7 +8,7 @@
 use super::integer::integer;
 use super::literal::{bare_type, field_of, fitted};
 use super::order::Order;
-use super::{elementwise, scalar};
+use super::{decimals, elementwise, scalar};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type};
@@ -186,6 +186,10 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
     let is_number = |field: &Field| field.data_type().is_numeric();
     let is_long = |field: &Field| matches!(field.data_type(), ArrowType::Int64 | ArrowType::UInt64);
     let [left_field, right_field] = fields;
+    let types = [left_field.data_type(), right_field.data_type()];
+    if types.iter().any(|it| it.is_decimal()) && types.iter().any(|it| it.is_floating()) {
+        return with_decimal(left, operator, right, types);
+    }
     match (number(left), number(right)) {
         (None, Some(constant)) if is_float(left_field) => {
             Some(with_constant(left, operator, constant, right))
@@ -216,6 +220,28 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
         }
         _ => None,
     }
+}
+
+/// A comparison of a decimal with a float, in either order.
+fn with_decimal(
+    left: &Expr,
+    operator: Operator,
+    right: &Expr,
+    types: [&ArrowType; 2],
+) -> Option<Expr> {
+    let [left_type, right_type] = types;
+    let known = if left_type.is_decimal() {
+        let constant = decimals::folded(right);
+        constant.and_then(|it| decimals::with_constant(left, left_type, operator, it))
+    } else {
+        let constant = decimals::folded(left);
+        constant.and_then(|it| decimals::with_constant(right, right_type, operator.swap()?, it))
+    };
+    Some(known.unwrap_or_else(|| {
+        let side = |side, data_type| decimals::as_float(side, data_type);
+        let float = if left_type.is_decimal() { right } else { left };
+        with_expression(&side(left, left_type), operator, &side(right, right_type), float)
+    }))
 }
 
 /// The number of a literal.

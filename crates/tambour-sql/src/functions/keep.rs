@@ -340,8 +340,8 @@ fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>>
     let is_instant =
         matches!(types[0], Some(DataType::DateTime { .. } | DataType::DateTime64 { .. }));
     let is_date = types[1..].iter().any(|it| matches!(it, Some(DataType::Date | DataType::Date32)));
-    // The engine takes a NaN for the greatest number.
-    let is_float = matches!(types[0], Some(DataType::Float32 | DataType::Float64));
+    // The engine takes a NaN for the greatest number, and makes a decimal of the float beside one.
+    let is_float = types.iter().any(|it| matches!(it, Some(DataType::Float32 | DataType::Float64)));
     if is_plain(types[0].clone()) && !(is_instant && is_date) && !is_float {
         return Ok(None);
     }

@@ -11,6 +11,7 @@ mod aggregate;
 mod alike;
 mod average;
 mod comparison;
+mod decimals;
 mod default;
 mod elementwise;
 mod gather;

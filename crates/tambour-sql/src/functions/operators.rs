@@ -151,10 +151,27 @@ fn arithmetic(
         Operator::Divide => ArrowType::Float64,
         other => wide(left_integer, right_integer, other == Operator::Minus),
     };
+    if wanted == ArrowType::Int64
+        && fields.iter().any(|it| *it.data_type() == ArrowType::UInt64)
+        && let Some(wrapping) = wrapping(operator)
+    {
+        return Ok(scalar::call(wrapping, vec![left.clone(), right.clone()]));
+    }
     let operand = |expr: &Expr, field: &FieldRef| {
         if *field.data_type() == wanted { expr.clone() } else { cast(expr.clone(), wanted.clone()) }
     };
     Ok(Some(binary(operand(left, left_field), operator, operand(right, right_field))))
+}
+
+/// The function that takes an integer past the range of an Int64 as the number that its bits are there, where the engine's
+/// operator would refuse it.
+fn wrapping(operator: Operator) -> Option<&'static str> {
+    Some(match operator {
+        Operator::Plus => "plus",
+        Operator::Minus => "minus",
+        Operator::Multiply => "multiply",
+        _ => return None,
+    })
 }
 
 /// A condition as 0 or 1, other values as they are.

@@ -1,13 +1,22 @@
 //! Values as text: the one place where texts become values and values texts, for files, queries and keys alike.
 //!
 //! There is a parser per kind of value ([`number`], [`time`], [`address`]); none allocates or knows a column. [`print`](mod@print) writes
-//! values as ClickHouse writes them, [`readable`](mod@readable) with words for people. Local times become instants, and instants local times, in [`Zone`](crate::Zone) alone.
+//! values as ClickHouse writes them, [`readable`](mod@readable) with words for people. Local times become instants, and instants local times, in [`Zone`] alone;
+//! [`civil`] is the calendar.
+#![forbid(unsafe_code)]
+#![expect(clippy::cast_possible_truncation, reason = "parts of dates and times are small")]
 
 pub mod address;
+pub mod civil;
+mod error;
 pub mod number;
 pub mod print;
 pub mod readable;
 pub mod time;
+pub mod zone;
+
+pub use error::ValueError;
+pub use zone::Zone;
 
 /// Why a text was refused; the caller knows where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! where a clock is set back across midnight. Keys and pruning rely on that. The tables of one process are built once per
 //! zone (a few milliseconds, 2.3 MB) and kept.
 
-use super::civil::{self, DAY, FIRST_DAY, LAST_DAY};
-use crate::FunctionError;
+use crate::ValueError;
+use crate::civil::{self, DAY, FIRST_DAY, LAST_DAY};
 use chrono::{Offset, TimeZone};
 use chrono_tz::Tz;
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ pub enum Zone {
 }
 
 /// A clock that loops are compiled for.
-pub(super) trait Clock {
+pub trait Clock {
     /// The day that an instant falls into.
     fn day(&self, instant: i64) -> i32;
     /// The first instant of a day.
@@ -62,7 +62,10 @@ pub(super) trait Clock {
 
 /// A clock without rules.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fixed(pub(super) i64);
+pub struct Fixed(
+    /// Seconds east of Greenwich.
+    pub i64,
+);
 
 impl Clock for Fixed {
     #[inline]
@@ -147,11 +150,11 @@ impl Zone {
     /// The zone of this name (`Europe/Berlin`), or a fixed offset as Arrow writes it (`+05:30`).
     ///
     /// ```
-    /// use tambour_function::Zone;
+    /// use tambour_value::Zone;
     /// assert!(Zone::named("Europe/Berlin").is_ok() && Zone::named("+05:30").is_ok());
     /// assert!(Zone::named("Europe/Atlantis").is_err());
     /// ```
-    pub fn named(name: &str) -> Result<Self, FunctionError> {
+    pub fn named(name: &str) -> Result<Self, ValueError> {
         static TABLES: OnceLock<Mutex<HashMap<Tz, Arc<Days>>>> = OnceLock::new();
         if matches!(name, "UTC" | "Etc/UTC" | "GMT" | "Z" | "") {
             return Ok(Self::UTC);
@@ -160,7 +163,7 @@ impl Zone {
             return Ok(Self::Fixed(offset));
         }
         let Ok(zone) = name.parse::<Tz>() else {
-            return Err(FunctionError::Zone { name: name.to_owned() });
+            return Err(ValueError::Zone { name: name.to_owned() });
         };
         let mut tables = match TABLES.get_or_init(Mutex::default).lock() {
             Ok(tables) => tables,
@@ -171,12 +174,12 @@ impl Zone {
     }
 
     /// The zone of a `DateTime` type.
-    pub fn of(name: Option<&str>) -> Result<Self, FunctionError> {
+    pub fn of(name: Option<&str>) -> Result<Self, ValueError> {
         name.map_or(Ok(Self::UTC), Self::named)
     }
 
     /// True if its clock has always shown full units of this length, an hour or a minute, when Unix time did.
-    pub(super) fn shows_whole(&self, length: i64) -> bool {
+    pub fn shows_whole(&self, length: i64) -> bool {
         match self {
             Self::Fixed(offset) => offset % length == 0,
             Self::Table(days) => days.whole_hours || days.whole_minutes && length < 3_600,
@@ -188,13 +191,13 @@ impl Zone {
     /// ClickHouse does.
     ///
     /// ```
-    /// use tambour_function::Zone;
+    /// use tambour_value::Zone;
     /// // The clocks of Berlin went from 02:00 to 03:00 on 2024-03-31, which is day 19813.
     /// let berlin = Zone::named("Europe/Berlin")?;
     /// let before = berlin.instant(19_813, 3600 + 1800);
     /// let after = berlin.instant(19_813, 3 * 3600 + 1800);
     /// assert_eq!(after - before, 3600, "from 01:30 to 03:30 it was one hour");
-    /// # Ok::<(), tambour_function::FunctionError>(())
+    /// # Ok::<(), tambour_value::ValueError>(())
     /// ```
     pub fn instant(&self, day: i32, time: i64) -> i64 {
         let local = i64::from(day) * DAY + time;
@@ -217,7 +220,7 @@ impl Zone {
     /// What the clock on the wall shows at an instant, as ClickHouse prints it: a day and the seconds since its midnight.
     ///
     /// ```
-    /// use tambour_function::Zone;
+    /// use tambour_value::Zone;
     /// assert_eq!(Zone::UTC.local(90_061), (1, 3661), "a day, an hour, a minute and a second");
     /// ```
     pub fn local(&self, instant: i64) -> (i64, i64) {
@@ -387,6 +390,7 @@ fn change_within(segments: &[Segment], at: usize, start: i64, midnight: i64) -> 
 }
 
 /// Runs an expression with a clock whose type is known to the compiler.
+#[macro_export]
 macro_rules! with_clock {
     ($zone:expr, |$clock:ident| $body:expr) => {
         match &$zone {
@@ -405,4 +409,4 @@ macro_rules! with_clock {
         }
     };
 }
-pub(super) use with_clock;
+pub use crate::with_clock;

@@ -7,7 +7,7 @@ use crate::zone::Zone;
 /// In which order a date has its parts.
 ///
 /// ```
-/// use tambour_function::value::time::{DateOrder, orders};
+/// use tambour_value::time::{DateOrder, orders};
 /// // The 31st cannot be a month.
 /// let orders = orders(b"31/03/2024").ok_or("not a date")?;
 /// assert_eq!(orders.only(), Some(DateOrder::DayFirst));
@@ -68,11 +68,12 @@ pub const TOO_FINE: Reject = Reject::new("a finer fraction of a second than the 
 pub const DAYS: std::ops::RangeInclusive<i32> = FIRST_DAY..=LAST_DAY;
 
 /// Reads numbers off the front of a text.
-pub(crate) struct Cursor<'a>(pub(crate) &'a [u8]);
+#[derive(Debug)]
+pub struct Cursor<'a>(pub &'a [u8]);
 
 impl Cursor<'_> {
     /// A number of `least` to `most` digits.
-    pub(crate) fn number(&mut self, least: usize, most: usize) -> Option<u32> {
+    pub fn number(&mut self, least: usize, most: usize) -> Option<u32> {
         let count = self.0.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
         if count < least {
             return None;
@@ -83,7 +84,7 @@ impl Cursor<'_> {
     }
 
     /// One of these bytes.
-    pub(crate) fn one_of(&mut self, bytes: &[u8]) -> Option<u8> {
+    pub fn one_of(&mut self, bytes: &[u8]) -> Option<u8> {
         let (&first, rest) = self.0.split_first()?;
         if !bytes.contains(&first) {
             return None;
@@ -209,7 +210,7 @@ pub fn moment(text: &[u8], order: DateOrder) -> Option<Moment> {
 /// Days since 1970-01-01. Without `strict`, a time of day may follow if it is midnight.
 ///
 /// ```
-/// use tambour_function::value::time::{DateOrder, date};
+/// use tambour_value::time::{DateOrder, date};
 /// assert_eq!(date(b"2024-03-31", DateOrder::Iso, true), Ok(19_813));
 /// assert!(date(b"2023-02-29", DateOrder::Iso, true).is_err());
 /// ```

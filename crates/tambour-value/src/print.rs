@@ -96,7 +96,7 @@ fn not_finite(value: f64) -> Option<&'static [u8]> {
 /// The shortest digits that read back as the same float.
 ///
 /// ```
-/// use tambour_function::value::print::float64;
+/// use tambour_value::print::float64;
 /// let mut text = Vec::new();
 /// float64(0.1 + 0.2, &mut text);
 /// assert_eq!(text, b"0.30000000000000004");
@@ -138,7 +138,7 @@ fn point(text: &str, scale: usize, target: &mut Vec<u8>) {
 /// A decimal number, given by its unscaled integer.
 ///
 /// ```
-/// use tambour_function::value::print::decimal128;
+/// use tambour_value::print::decimal128;
 /// let mut text = Vec::new();
 /// decimal128(-1205, 2, &mut text);
 /// assert_eq!(text, b"-12.05");
@@ -198,7 +198,7 @@ pub fn wide(bytes: &[u8], signed: bool, target: &mut Vec<u8>) {
 ///
 /// ```
 /// let mut text = Vec::new();
-/// tambour_function::value::print::date(19_813, &mut text);
+/// tambour_value::print::date(19_813, &mut text);
 /// assert_eq!(text, b"2024-03-31");
 /// ```
 pub fn date(days: i64, target: &mut Vec<u8>) {
@@ -264,7 +264,7 @@ pub fn uuid(bytes: &[u8], target: &mut Vec<u8>) {
 ///
 /// ```
 /// let mut text = Vec::new();
-/// tambour_function::value::print::ipv4(0x7f00_0001, &mut text);
+/// tambour_value::print::ipv4(0x7f00_0001, &mut text);
 /// assert_eq!(text, b"127.0.0.1");
 /// ```
 pub fn ipv4(value: u32, target: &mut Vec<u8>) {

@@ -38,7 +38,7 @@ const FIXED_MAX: f64 = 1e60;
 /// A number with two digits after the point and the largest unit that it has at least one of.
 ///
 /// ```
-/// use tambour_function::value::readable::{QUANTITIES, SIZES, readable};
+/// use tambour_value::readable::{QUANTITIES, SIZES, readable};
 ///
 /// assert_eq!(readable(1536.0, 1024.0, &SIZES), "1.50 KiB");
 /// assert_eq!(readable(-12_345_678.0, 1000.0, &QUANTITIES), "-12.35 million");

@@ -14,7 +14,7 @@ fn hex(byte: u8) -> Option<u8> {
 /// A UUID, with its dashes or as 32 digits, in textual byte order.
 ///
 /// ```
-/// use tambour_function::value::address::uuid;
+/// use tambour_value::address::uuid;
 /// let dashes = uuid(b"00112233-4455-6677-8899-aabbccddeeff");
 /// assert_eq!(dashes, uuid(b"00112233445566778899aabbccddeeff"));
 /// assert!(uuid(b"0011").is_err());
@@ -46,7 +46,7 @@ pub fn uuid(text: &[u8]) -> Result<[u8; 16], Reject> {
 /// An IPv4 address.
 ///
 /// ```
-/// use tambour_function::value::address::ipv4;
+/// use tambour_value::address::ipv4;
 /// assert_eq!(ipv4(b"127.0.0.1"), Ok(0x7f00_0001));
 /// assert!(ipv4(b"127.0.0.256").is_err());
 /// ```
@@ -58,7 +58,7 @@ pub fn ipv4(text: &[u8]) -> Result<u32, Reject> {
 /// An IPv6 address; an IPv4 address becomes its mapped form, as in ClickHouse.
 ///
 /// ```
-/// use tambour_function::value::address::ipv6;
+/// use tambour_value::address::ipv6;
 /// assert_eq!(ipv6(b"127.0.0.1"), ipv6(b"::ffff:127.0.0.1"));
 /// ```
 pub fn ipv6(text: &[u8]) -> Result<[u8; 16], Reject> {

@@ -4,29 +4,32 @@
 //! to the nearer end before anything is computed, as it does.
 
 /// Seconds of a day.
-pub(super) const DAY: i64 = 86_400;
+pub const DAY: i64 = 86_400;
 /// 1900-01-01, the first day of ClickHouse's calendar.
-pub(super) const FIRST_DAY: i32 = -25_567;
+pub const FIRST_DAY: i32 = -25_567;
 /// 2299-12-31, the last one.
-pub(super) const LAST_DAY: i32 = FIRST_DAY + 146_096;
+pub const LAST_DAY: i32 = FIRST_DAY + 146_096;
 
 /// A date taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Civil {
-    pub(super) year: i32,
-    pub(super) month: u8,
-    pub(super) day: u8,
+pub struct Civil {
+    /// The year.
+    pub year: i32,
+    /// From 1.
+    pub month: u8,
+    /// From 1.
+    pub day: u8,
 }
 
 /// Moves a day into the calendar.
 #[inline]
-pub(super) fn clamp(day: i64) -> i32 {
+pub fn clamp(day: i64) -> i32 {
     day.clamp(FIRST_DAY as i64, LAST_DAY as i64) as i32
 }
 
 /// The date of a day of the calendar: Neri and Schneider's method (2022), years that begin in March.
 #[inline]
-pub(super) fn from_days(day: i32) -> Civil {
+pub fn from_days(day: i32) -> Civil {
     // Days since 0000-03-01.
     let number = 4 * (day + 719_468) as u32 + 3;
     let century = number / 146_097;
@@ -43,7 +46,7 @@ pub(super) fn from_days(day: i32) -> Civil {
 
 /// The day number of a date; months and days outside their ranges are the caller's mistake, not a panic.
 #[inline]
-pub(super) fn to_days(year: i32, month: u32, day: u32) -> i32 {
+pub fn to_days(year: i32, month: u32, day: u32) -> i32 {
     let year = i64::from(year) - i64::from(month <= 2);
     let month = i64::from(if month > 2 { month - 3 } else { month + 9 });
     let century = year.div_euclid(100);
@@ -52,12 +55,12 @@ pub(super) fn to_days(year: i32, month: u32, day: u32) -> i32 {
 }
 
 /// True if the year has a 29th of February.
-pub(super) fn is_leap(year: i32) -> bool {
+pub fn is_leap(year: i32) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 /// Number of days of a month.
-pub(super) fn days_in_month(year: i32, month: u32) -> u32 {
+pub fn days_in_month(year: i32, month: u32) -> u32 {
     match month {
         2 if is_leap(year) => 29,
         2 => 28,
@@ -67,7 +70,7 @@ pub(super) fn days_in_month(year: i32, month: u32) -> u32 {
 }
 
 /// The day of a date of the years 0 to 9999, if there is such a date.
-pub(super) fn date(year: u32, month: u32, day: u32) -> Option<i32> {
+pub fn date(year: u32, month: u32, day: u32) -> Option<i32> {
     let year = i32::try_from(year).ok().filter(|year| *year <= 9999)?;
     let exists = (1..=12).contains(&month) && (1..=days_in_month(year, month)).contains(&day);
     exists.then(|| to_days(year, month, day))
@@ -75,38 +78,38 @@ pub(super) fn date(year: u32, month: u32, day: u32) -> Option<i32> {
 
 /// Monday = 1 … Sunday = 7.
 #[inline]
-pub(super) fn weekday(day: i32) -> u8 {
+pub fn weekday(day: i32) -> u8 {
     ((day + 3).rem_euclid(7) + 1) as u8
 }
 
 /// The first of the month.
 #[inline]
-pub(super) fn month_start(day: i32) -> i32 {
+pub fn month_start(day: i32) -> i32 {
     day - i32::from(from_days(day).day) + 1
 }
 
 /// The first of January, April, July or October.
 #[inline]
-pub(super) fn quarter_start(day: i32) -> i32 {
+pub fn quarter_start(day: i32) -> i32 {
     let civil = from_days(day);
     to_days(civil.year, u32::from((civil.month - 1) / 3 * 3 + 1), 1)
 }
 
 /// The first of January.
 #[inline]
-pub(super) fn year_start(day: i32) -> i32 {
+pub fn year_start(day: i32) -> i32 {
     to_days(from_days(day).year, 1, 1)
 }
 
 /// The Monday on or before.
 #[inline]
-pub(super) fn monday(day: i32) -> i32 {
+pub fn monday(day: i32) -> i32 {
     day - (day + 3).rem_euclid(7)
 }
 
 /// The Sunday on or before.
 #[inline]
-pub(super) fn sunday(day: i32) -> i32 {
+pub fn sunday(day: i32) -> i32 {
     day - (day + 4).rem_euclid(7)
 }
 

@@ -48,7 +48,7 @@ pub fn small(text: &[u8], strict: bool) -> Result<(bool, u64), Reject> {
 /// An integer of up to 64 bits.
 ///
 /// ```
-/// use tambour_function::value::number::integer;
+/// use tambour_value::number::integer;
 /// assert_eq!(integer::<u8>(b"255", true), Ok(255));
 /// assert!(integer::<u8>(b"256", true).is_err());
 /// assert!(integer::<u8>(b"25x", true).is_err());
@@ -75,7 +75,7 @@ const NOT_WHOLE: Reject = Reject::new("not a whole number");
 /// The whole number that a float is; not -0.0, which would lose its sign.
 ///
 /// ```
-/// use tambour_function::value::number::whole;
+/// use tambour_value::number::whole;
 /// assert_eq!(whole(12.0), Ok(12));
 /// assert!(whole(12.5).is_err() && whole(-0.0).is_err());
 /// ```
@@ -186,7 +186,7 @@ pub fn to_i256(value: [u8; 32]) -> i256 {
 /// A float. `strict` refuses leading zeros (`00.5`) and a leading `+`.
 ///
 /// ```
-/// use tambour_function::value::number::float;
+/// use tambour_value::number::float;
 /// assert_eq!(float(b"1e3", true), Ok(1000.0));
 /// assert_eq!(float(b"00.5", false), Ok(0.5));
 /// assert!(float(b"00.5", true).is_err());
@@ -235,7 +235,7 @@ pub fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i256, Reject> {
 /// [`decimal`] for up to 38 digits.
 ///
 /// ```
-/// use tambour_function::value::number::decimal128;
+/// use tambour_value::number::decimal128;
 /// assert_eq!(decimal128(b"12.5", 9, 2), Ok(1250));
 /// assert_eq!(decimal128(b"12.500", 9, 2), Ok(1250));
 /// assert!(decimal128(b"12.505", 9, 2).is_err(), "a digit more than the scale has");
