@@ -323,6 +323,7 @@ impl Draft {
         let column = &mut self.definition.columns[at];
         if let Some(data_type) = data_type {
             column.column.data_type = data_type.clone();
+            column.clauses.aggregate.clone_from(&given.clauses.aggregate);
         }
         if given.clauses.default.is_some() {
             column.clauses.default.clone_from(&given.clauses.default);

@@ -1,10 +1,10 @@
 //! A chunk: rows held in memory together, and orders of them.
 
+use super::intake::interleaved;
 use super::key::Keys;
 use crate::TableError;
 use arrow_array::RecordBatch;
 use arrow_row::Rows;
-use arrow_select::interleave::interleave_record_batch;
 use std::ops::Range;
 
 /// Batches of one schema, addressed as one run of rows.
@@ -73,7 +73,7 @@ impl Chunk {
                 for piece in rows.chunks(piece_rows.max(1)) {
                     let places: Vec<(usize, usize)> =
                         piece.iter().map(|row| self.place(*row as usize)).collect();
-                    let batch = interleave_record_batch(&batches, &places)
+                    let batch = interleaved(&batches, &places)
                         .map_err(TableError::arrow("putting rows into the order of the key"))?;
                     consume(batch)?;
                 }

@@ -4,10 +4,11 @@ use super::canonical::Canonical;
 use crate::TableError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{BinaryViewType, ByteViewType, StringViewType};
-use arrow_array::{Array, ArrayRef, GenericByteViewArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, GenericByteViewArray, RecordBatch, make_array};
 use arrow_data::ArrayData;
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
+use arrow_select::interleave::{interleave, interleave_record_batch};
 use std::sync::Arc;
 use tambour_part::types::Column;
 
@@ -181,6 +182,40 @@ impl Dictionaries {
             *is_new = known.is_some();
         }
     }
+}
+
+/// Rows of several batches, by batch and row. A dictionary that all of them share stays what it is: Arrow would put as many copies
+/// of it together as there are batches, and values that are known by their places in it, as those of an Enum, would be lost.
+pub(super) fn interleaved(
+    batches: &[&RecordBatch],
+    places: &[(usize, usize)],
+) -> Result<RecordBatch, ArrowError> {
+    let [first, ..] = batches else { return interleave_record_batch(batches, places) };
+    let column = |index: usize| {
+        let columns: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(index)).collect();
+        let shared = first.column(index).as_any_dictionary_opt().map(|it| it.values());
+        let is_shared = |shared: &&ArrayRef| {
+            columns.iter().all(|it| Arc::ptr_eq(it.as_any_dictionary().values(), shared))
+        };
+        match shared.filter(is_shared) {
+            None => {
+                let columns: Vec<&dyn Array> = columns.iter().map(AsRef::as_ref).collect();
+                interleave(&columns, places)
+            }
+            Some(values) => {
+                let keys: Vec<&dyn Array> =
+                    columns.iter().map(|it| it.as_any_dictionary().keys()).collect();
+                let keys = interleave(&keys, places)?.to_data().into_builder();
+                let data_type = first.column(index).data_type().clone();
+                let data = keys.data_type(data_type).child_data(vec![values.to_data()]).build()?;
+                // The dictionary is the same one, not one that is equal.
+                Ok(make_array(data).as_any_dictionary().with_values(Arc::clone(values)))
+            }
+        }
+    };
+    let columns: Vec<ArrayRef> = (0..first.num_columns()).map(column).collect::<Result<_, _>>()?;
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(places.len()));
+    RecordBatch::try_new_with_options(first.schema(), columns, &options)
 }
 
 /// Copies strings that keep far more memory alive than they need; returns the bytes that the batch keeps.

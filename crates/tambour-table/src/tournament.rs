@@ -3,12 +3,11 @@
 //! Equal keys keep the order of the sources. Where a source leads by many rows, they are found by galloping and passed on
 //! as slices; rows that alternate are interleaved.
 
-use super::intake::Dictionaries;
+use super::intake::{Dictionaries, interleaved};
 use super::key::Keys;
 use crate::TableError;
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
-use arrow_select::interleave::interleave_record_batch;
 use std::cmp::Ordering;
 
 /// What is merged: batches with their keys, which were checked to be sorted.
@@ -227,7 +226,7 @@ impl<'a> Tournament<'a> {
             .iter()
             .flat_map(|piece| (0..piece.rows).map(|row| (piece.batch, piece.start + row)))
             .collect();
-        interleave_record_batch(&batches, &places).map_err(TableError::arrow(operation))
+        interleaved(&batches, &places).map_err(TableError::arrow(operation))
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>, TableError> {

@@ -1,6 +1,7 @@
 //! The engine at work: sorted batches in, fewer rows out.
 
 use super::Engine;
+use super::add::Adding;
 use super::collapse::{Collapsing, Versioned};
 use super::replace::Replacing;
 use crate::TableError;
@@ -36,6 +37,7 @@ enum State {
     Replacing(Replacing),
     Collapsing(Collapsing),
     Versioned(Versioned),
+    Adding(Adding),
 }
 
 impl Fold {
@@ -67,6 +69,9 @@ impl Fold {
             }
             Engine::VersionedCollapsing { sign, .. } => {
                 State::Versioned(Versioned::new(place(sign)?))
+            }
+            Engine::Adding { rules, drops_zeros } => {
+                State::Adding(Adding::new(rules, (columns, schema), *drops_zeros)?)
             }
         };
         Ok(Self { key: Arc::clone(key), state })
@@ -105,6 +110,7 @@ impl Fold {
             State::Replacing(state) => state.push(&batch, &keys),
             State::Collapsing(state) => state.push(&batch, &keys, origins),
             State::Versioned(state) => state.push(&batch, &keys),
+            State::Adding(state) => state.push(&batch, &keys),
         }
     }
 
@@ -115,6 +121,7 @@ impl Fold {
             State::Replacing(state) => state.finish(),
             State::Collapsing(state) => Ok(state.finish()),
             State::Versioned(state) => Ok(state.finish()),
+            State::Adding(state) => state.finish(),
         }
     }
 }

@@ -4,14 +4,17 @@
 //! place that knows the rules: INSERT, OPTIMIZE and FINAL use it alike. What a part holds is a set of rows that the engine has
 //! been through, perhaps several times, so that reading without FINAL shows rows that a merge will drop or add up.
 
+mod add;
 mod collapse;
 mod fold;
 mod places;
 mod replace;
+mod rule;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use fold::{Fold, Folded, Use};
+pub use rule::Rule;
 
 use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
@@ -44,6 +47,14 @@ pub enum Engine {
         /// The column of the version, which is the last one of the sorting key.
         version: String,
     },
+    /// The values of some columns become one, others have the value of the first row: `SummingMergeTree`,
+    /// `AggregatingMergeTree`.
+    Adding {
+        /// The columns, and what becomes of their values.
+        rules: Vec<(String, Rule)>,
+        /// True if a row goes whose computed values are all zero.
+        drops_zeros: bool,
+    },
 }
 
 impl Engine {
@@ -61,8 +72,15 @@ impl Engine {
             ("VersionedCollapsingMergeTree", [sign, version]) => {
                 Self::VersionedCollapsing { sign: sign.clone(), version: version.clone() }
             }
+            ("SummingMergeTree", names) => {
+                Self::Adding { rules: summed(text, names, definition)?, drops_zeros: true }
+            }
+            ("AggregatingMergeTree", []) => {
+                Self::Adding { rules: aggregated(definition)?, drops_zeros: false }
+            }
             (
                 "MergeTree"
+                | "AggregatingMergeTree"
                 | "ReplacingMergeTree"
                 | "CollapsingMergeTree"
                 | "VersionedCollapsingMergeTree",
@@ -97,7 +115,11 @@ impl Engine {
     /// The columns that it looks at beside those of the sorting key.
     pub(crate) fn columns(&self) -> Vec<&str> {
         match self {
-            Self::Plain => Vec::new(),
+            // Whether a row goes is up to all of them.
+            Self::Adding { rules, drops_zeros: true } => {
+                rules.iter().map(|(name, _)| name.as_str()).collect()
+            }
+            Self::Plain | Self::Adding { .. } => Vec::new(),
             Self::Replacing { version, is_deleted } => {
                 version.iter().chain(is_deleted).map(String::as_str).collect()
             }
@@ -110,6 +132,7 @@ impl Engine {
     pub fn fixed_columns(&self) -> Vec<&str> {
         match self {
             Self::Replacing { version, .. } => version.iter().map(String::as_str).collect(),
+            Self::Adding { .. } => Vec::new(),
             _ => self.columns(),
         }
     }
@@ -133,7 +156,7 @@ impl Engine {
         };
         let is_sign = |it: &DataType| *it == DataType::Int8;
         match self {
-            Self::Plain => {}
+            Self::Plain | Self::Adding { .. } => {}
             Self::Replacing { version, is_deleted } => {
                 version.iter().try_for_each(|it| expect(it, "the version", is_version))?;
                 let is_flag = |it: &DataType| *it == DataType::UInt8;
@@ -176,7 +199,16 @@ fn parse(text: &str) -> Result<(String, Vec<String>), TableError> {
     let mut columns = Vec::new();
     if cursor.take_symbol("(") {
         while !cursor.at_symbol(")") {
-            if cursor.peek().kind == Kind::Text {
+            if cursor.take_symbol("(") {
+                // Several columns of a SummingMergeTree.
+                while !cursor.at_symbol(")") {
+                    columns.push(cursor.expect_name("a column")?);
+                    if !cursor.take_symbol(",") {
+                        break;
+                    }
+                }
+                cursor.expect_symbol(")")?;
+            } else if cursor.peek().kind == Kind::Text {
                 // Where servers meet.
                 cursor.next();
             } else if matches!(cursor.peek().kind, Kind::Word | Kind::Quoted) {
@@ -192,6 +224,79 @@ fn parse(text: &str) -> Result<(String, Vec<String>), TableError> {
     }
     cursor.expect_end()?;
     Ok((name, columns))
+}
+
+/// What a `SummingMergeTree` adds up: the columns that it names, or all numbers that are in no key.
+fn summed(
+    text: &str,
+    names: &[String],
+    definition: &TableDefinition,
+) -> Result<Vec<(String, Rule)>, TableError> {
+    let keys = definition.order_by.iter().chain(&definition.partition_by);
+    let keys: Vec<&str> = keys.flat_map(Expression::columns).collect();
+    for name in names {
+        if !definition.columns.iter().any(|it| it.column.name == *name) {
+            let clause = format!("ENGINE = {text}");
+            return Err(TableError::UnknownColumn { clause, name: name.clone() });
+        }
+        if keys.contains(&name.as_str()) {
+            return Err(wrong(text, &format!("the key column `{name}` cannot be added up")));
+        }
+    }
+    let mut rules = Vec::new();
+    for definition in &definition.columns {
+        let Column { name, data_type } = &definition.column;
+        let is_map = name.split_once('.').is_some_and(|(table, _)| table.ends_with("Map"));
+        let is_state = data_type.is_foreign();
+        if is_state || (is_map && matches!(data_type, DataType::Array(_))) {
+            return Err(unknown(name, data_type));
+        }
+        let is_named = names.is_empty() || names.contains(name);
+        if keys.contains(&name.as_str()) || !is_named {
+            continue;
+        }
+        let rule = match &definition.clauses.aggregate {
+            Some(function) => {
+                let rule = Rule::of_function(function, data_type);
+                // Zeros of other types are not known.
+                let rule = rule.filter(|_| rule::is_number(data_type));
+                rule.ok_or_else(|| unknown(name, data_type))?
+            }
+            None if rule::is_number(data_type) => Some(Rule::Sum),
+            None if rule::is_number_elsewhere(data_type) => return Err(unknown(name, data_type)),
+            None => None,
+        };
+        rules.extend(rule.map(|rule| (name.clone(), rule)));
+    }
+    Ok(rules)
+}
+
+/// What an `AggregatingMergeTree` computes: columns of the type `SimpleAggregateFunction(...)`.
+fn aggregated(definition: &TableDefinition) -> Result<Vec<(String, Rule)>, TableError> {
+    let is_key = |name: &str| {
+        let mut key = definition.order_by.iter();
+        key.any(|it| matches!(it, Expression::Column(column) if column == name))
+    };
+    let mut rules = Vec::new();
+    for definition in &definition.columns {
+        let Column { name, data_type } = &definition.column;
+        if data_type.is_foreign() {
+            return Err(unknown(name, data_type));
+        }
+        if let Some(function) = definition.clauses.aggregate.as_deref().filter(|_| !is_key(name)) {
+            let rule = Rule::of_function(function, data_type);
+            rules
+                .extend(rule.ok_or_else(|| unknown(name, data_type))?.map(|it| (name.clone(), it)));
+        }
+    }
+    Ok(rules)
+}
+
+fn unknown(name: &str, data_type: &DataType) -> TableError {
+    TableError::Refused {
+        clause: format!("merging rows with values of the column `{name}` of type {data_type}"),
+        reason: "only ClickHouse knows how".to_owned(),
+    }
 }
 
 /// Types whose values ClickHouse takes for versions.

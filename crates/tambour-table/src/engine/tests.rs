@@ -1,12 +1,16 @@
 //! The rules over rows that are cut into batches in any way, against the same rules over a list of rows.
 
 use super::{Engine, Fold, Folded, Use};
+use crate::intake::interleaved;
 use crate::key::Key;
 use crate::schema::TableDefinition;
 use crate::tournament::{Sorted, Tournament};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, UInt8Type, UInt32Type};
-use arrow_array::{ArrayRef, Int8Array, RecordBatch, UInt8Array, UInt32Array};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray, UInt8Array,
+    UInt32Array,
+};
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use std::sync::Arc;
 use tambour_part::types::{Strings, arrow_schema};
@@ -104,6 +108,12 @@ fn cancelled(rows: &[Row]) -> Vec<u32> {
     left.iter().map(|it| it.3).collect()
 }
 
+fn summed(rows: &[Row]) -> Vec<u32> {
+    let versions = rows.iter().fold(0_u8, |sum, it| sum.wrapping_add(it.1));
+    let signs = rows.iter().fold(0_i8, |sum, it| sum.wrapping_add(it.2));
+    if versions == 0 && signs == 0 { Vec::new() } else { vec![rows[0].3] }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -143,7 +153,71 @@ proptest! {
         let versioned = definition("VersionedCollapsingMergeTree(s, v)", "Int8");
         let expected = all(by_version, &cancelled);
         assert_eq!(left(&versioned, &sorted(by_version), sizes, purpose), expected);
+        let summing = definition("SummingMergeTree((v, s))", "Int8");
+        let expected = all(by_key, &summed);
+        assert_eq!(left(&summing, &sorted(by_key), sizes, purpose), expected);
     }
+}
+
+/// The values of rows with one key, which come in batches of one row, as text.
+fn computed(engine: &str, data_type: &str, values: &[ArrayRef]) -> String {
+    let statement = format!("CREATE TABLE t (k UInt8, c {data_type}) ENGINE = {engine} ORDER BY k");
+    let definition = TableDefinition::parse(&statement).unwrap();
+    assert_eq!(TableDefinition::parse(&definition.to_string()).unwrap(), definition);
+    let columns = definition.plain_columns();
+    let schema = Arc::new(arrow_schema(&columns, Strings::Utf8));
+    let mut fold = Fold::of_insert(&definition, &schema).unwrap().unwrap();
+    let mut rows = Vec::new();
+    for value in values {
+        let key: ArrayRef = Arc::new(UInt8Array::from(vec![1; value.len()]));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![key, Arc::clone(value)]);
+        rows.extend(fold.push(batch.unwrap(), &[]).unwrap());
+    }
+    rows.extend(fold.finish().unwrap());
+    rows.retain(|it| it.num_rows() > 0);
+    let texts = rows.iter().map(|rows| format!("{:?}", rows.column(1).slice(0, 1)));
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn values_are_computed_across_batches() {
+    let numbers = |values: &[Option<i64>]| Arc::new(Int64Array::from(values.to_vec())) as ArrayRef;
+    let batches = [numbers(&[None, Some(7)]), numbers(&[Some(-3)]), numbers(&[None])];
+    for (function, expected) in [
+        ("sum", "4"),
+        ("min", "-3"),
+        ("max", "7"),
+        ("any", "7"),
+        ("anyLast", "-3"),
+        ("anyLast_respect_nulls", "null"),
+        ("any_respect_nulls", "null"),
+        ("groupBitOr", "-1"),
+        ("groupBitAnd", "5"),
+        ("groupBitXor", "-6"),
+    ] {
+        let data_type = format!("SimpleAggregateFunction({function}, Nullable(Int64))");
+        let got = computed("AggregatingMergeTree", &data_type, &batches);
+        let lines: Vec<&str> = got.lines().map(str::trim).collect();
+        assert_eq!(lines.get(2), Some(&format!("{expected},").as_str()), "{function}: {got}");
+    }
+    let zeros = [numbers(&[Some(5)]), numbers(&[Some(-5)])];
+    assert_eq!(computed("SummingMergeTree", "Int64", &zeros), "");
+    // What can be NULL is not zero while it is a number.
+    assert!(computed("SummingMergeTree", "Nullable(Int64)", &zeros).contains('0'));
+}
+
+#[test]
+fn a_shared_dictionary_stays_the_same() {
+    let names: ArrayRef = Arc::new(StringArray::from(vec!["b", "a"]));
+    let batch = |keys: Vec<i8>| {
+        let array = DictionaryArray::new(Int8Array::from(keys), Arc::clone(&names));
+        RecordBatch::try_from_iter([("e", Arc::new(array) as ArrayRef)]).unwrap()
+    };
+    let (one, other) = (batch(vec![0, 1]), batch(vec![1, 0]));
+    let rows = interleaved(&[&one, &other], &[(1, 0), (0, 0), (1, 1)]).unwrap();
+    let rows = rows.column(0).as_dictionary::<Int8Type>();
+    assert!(Arc::ptr_eq(rows.values(), &names));
+    assert_eq!(rows.keys().values().to_vec(), [1, 0, 0]);
 }
 
 #[test]
@@ -192,8 +266,30 @@ fn engines_are_known_by_their_columns() {
         ("ReplacingMergeTree(v + 1)", "expected"),
         ("CollapsingMergeTree(v)", "sign"),
         ("GraphiteMergeTree('rollup')", "GraphiteMergeTree"),
+        ("SummingMergeTree(k)", "key"),
+        ("SummingMergeTree((v, w))", "w"),
+        ("AggregatingMergeTree(v)", "parameters"),
     ] {
         let error = of(engine, "Int8").unwrap_err().to_string();
         assert!(error.contains(says), "{engine}: {error}");
+    }
+}
+
+#[test]
+fn what_only_clickhouse_adds_up_is_refused() {
+    for (engine, columns, says) in [
+        ("SummingMergeTree", "k UInt8, b Bool", "`b`"),
+        ("SummingMergeTree", "k UInt8, `aMap.k` Array(UInt8), `aMap.v` Array(UInt8)", "`aMap.k`"),
+        ("SummingMergeTree", "k UInt8, s SimpleAggregateFunction(max, String)", "`s`"),
+        ("AggregatingMergeTree", "k UInt8, s AggregateFunction(uniq, UInt8)", "`s`"),
+        (
+            "AggregatingMergeTree",
+            "k UInt8, s SimpleAggregateFunction(groupArrayArray(10), Array(UInt8))",
+            "`s`",
+        ),
+    ] {
+        let statement = format!("CREATE TABLE t ({columns}) ENGINE = {engine} ORDER BY k");
+        let error = Engine::of(&TableDefinition::parse(&statement).unwrap()).unwrap_err();
+        assert!(error.to_string().contains(says), "{statement}: {error}");
     }
 }

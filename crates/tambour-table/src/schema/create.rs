@@ -177,6 +177,7 @@ pub(super) fn column_of(
         let place = (name, word);
         column_clause(cursor, place, &mut clauses, &mut nullable, &mut is_key, is_end)?;
     }
+    clauses.clauses.aggregate = aggregate_of(type_text);
     let mut columns = Vec::new();
     for (suffix, text) in expand(name, type_text)? {
         let cause = |cause| TableError::Type { column: format!("{name}{suffix}"), cause };
@@ -192,6 +193,22 @@ pub(super) fn column_of(
         columns.push(column);
     }
     Ok((columns, is_key))
+}
+
+/// The function of `SimpleAggregateFunction(f, T)`, with its parameters.
+fn aggregate_of(type_text: &str) -> Option<String> {
+    let rest = type_text.trim().strip_prefix("SimpleAggregateFunction")?;
+    let rest = rest.trim_start().strip_prefix('(')?;
+    let mut depth = 0_usize;
+    let end = rest.find(|character| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        character == ',' && depth == 0
+    })?;
+    rest.get(..end).map(|function| function.trim().to_owned())
 }
 
 /// Words that may follow the first of a type.

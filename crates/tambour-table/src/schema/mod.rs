@@ -57,6 +57,8 @@ pub struct ColumnClauses {
     pub ttl: Option<String>,
     /// What stands in SETTINGS (…).
     pub settings: Option<String>,
+    /// The function of `SimpleAggregateFunction(f, T)`, whose values are those of T.
+    pub aggregate: Option<String>,
 }
 
 /// A table definition: the contents of a CREATE TABLE statement.

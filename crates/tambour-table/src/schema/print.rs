@@ -56,7 +56,11 @@ impl Display for TableDefinition {
 impl Display for ColumnDefinition {
     /// Prints the column as in a list of columns.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "{} {}", quote(&self.column.name, '`'), self.column.data_type)?;
+        let (name, data_type) = (quote(&self.column.name, '`'), &self.column.data_type);
+        match &self.clauses.aggregate {
+            Some(function) => write!(f, "{name} SimpleAggregateFunction({function}, {data_type})")?,
+            None => write!(f, "{name} {data_type}")?,
+        }
         if let Some(default) = &self.clauses.default {
             write!(f, " DEFAULT {default}")?;
         }
