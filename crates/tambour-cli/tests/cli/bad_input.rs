@@ -343,7 +343,9 @@ fn two_imports_at_once() {
     until("the first import began", || sandbox.path().join("t").exists());
     let run = sandbox.run(&["import", "x.csv", "--into", "t", "--append"]);
     run.expect(1).says(&["\"t\"", &format!("process {}", first.id()), "is writing to it"]);
-    let second = ["import", "x.csv", "--into", "t", "--append", "--lock-wait", "60"];
+    let create = "CREATE TABLE t (id UInt32, name String) ENGINE = MergeTree ORDER BY id";
+    let second =
+        ["import", "x.csv", "--into", "t", "--append", "--lock-wait", "60", "--create", create];
     let second = sandbox.command(&second).stderr(Stdio::piped()).spawn().unwrap();
     let output = first.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
