@@ -48,6 +48,13 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The table of contents.
 fn command_of(command: Command, console: Console) -> anyhow::Result<()> {
+    match &command {
+        Command::Import(arguments) => arguments.lock.apply(),
+        Command::Sql(arguments) => arguments.lock.apply(),
+        Command::Optimize(arguments) => arguments.lock.apply(),
+        Command::Recompress(arguments) => arguments.lock.apply(),
+        _ => {}
+    }
     match command {
         Command::Import(arguments) => command::import::run(&arguments, console),
         Command::Export(arguments) => command::export::run(&arguments, console),

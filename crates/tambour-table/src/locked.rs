@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_storage::commit::{self, Replaced};
 use tambour_storage::lock::{self, LOCK};
-use tambour_storage::{Lock, Storage};
+use tambour_storage::{Lock, Storage, StorageError};
 
 /// The file that tells ClickHouse how parts are named; it and `detached` let a server take the directory as it is.
 const FORMAT_VERSION: &str = "format_version.txt";
@@ -101,6 +101,15 @@ impl LockedTable {
         path: &Path,
         may_create: bool,
     ) -> Result<Self, TableError> {
+        Self::acquire_by(storage, path, may_create, lock::lock)
+    }
+
+    fn acquire_by(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        may_create: bool,
+        take: fn(&dyn Storage, &Path) -> Result<Option<Box<dyn Lock>>, StorageError>,
+    ) -> Result<Self, TableError> {
         let mut is_made = false;
         for _ in 0..ATTEMPTS_MAX {
             match contents(storage.as_ref(), path)? {
@@ -117,7 +126,7 @@ impl LockedTable {
                 }
                 Contents::Fresh | Contents::Table | Contents::Parts => {}
             }
-            if let Some(lock) = lock::lock(storage.as_ref(), path)? {
+            if let Some(lock) = take(storage.as_ref(), path)? {
                 let (storage, path) = (Arc::clone(storage), path.to_owned());
                 let sidecar = None;
                 let mut table = Self {
@@ -370,7 +379,7 @@ impl LockedTable {
 /// # Errors
 /// Another writer is at work; it removes them.
 pub fn remove_replaced(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), TableError> {
-    LockedTable::acquire(storage, path, false).map(drop)
+    LockedTable::acquire_by(storage, path, false, lock::try_lock).map(drop)
 }
 
 /// What our temporary directories are called at their beginning; ClickHouse has other `tmp_` names.

@@ -1,5 +1,6 @@
 //! Files in and out, and queries: `import`, `export`, `sql`.
 
+use super::tables::LockArguments;
 use crate::argument::{ByteSize, CodecChoice, Delimiter, portable, thread_count};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
@@ -117,6 +118,8 @@ pub(crate) struct ImportArguments {
     /// Replace the rows and the definition of the table if it exists
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) lock: LockArguments,
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -272,6 +275,8 @@ pub(crate) struct SqlArguments {
     /// DROP and TRUNCATE do not ask on a terminal
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) lock: LockArguments,
     /// A value for {name:Type} in the statements; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub(crate) param: Vec<(String, String)>,

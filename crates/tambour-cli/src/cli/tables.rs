@@ -4,6 +4,8 @@ use super::FileFormat;
 use crate::argument::{ByteSize, CodecChoice, portable, thread_count};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
+use std::time::Duration;
+use tambour::storage::lock::set_patience;
 use tambour::table::advise::Version;
 
 /// Save what a damaged part still holds into a new table
@@ -33,6 +35,23 @@ pub(crate) struct SalvageArguments {
     pub(crate) json: bool,
 }
 
+/// What a command does while another process writes to its table.
+#[derive(Args, Debug)]
+pub(crate) struct LockArguments {
+    /// While another process writes to the table, wait this long for it [default: say who it is, at once]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) lock_wait: Option<u32>,
+}
+
+impl LockArguments {
+    /// From now on this process waits so long.
+    pub(crate) fn apply(&self) {
+        if let Some(seconds) = self.lock_wait {
+            set_patience(Duration::from_secs(seconds.into()));
+        }
+    }
+}
+
 /// Merge the parts of a table
 ///
 /// Afterwards every partition has one part, with a file per stream. The table shows either the old parts or the
@@ -57,6 +76,8 @@ pub(crate) struct OptimizeArguments {
     /// Threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) lock: LockArguments,
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -80,6 +101,8 @@ pub(crate) struct RecompressArguments {
     #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
     #[arg(value_parser = portable, hide_possible_values = true)]
     pub(crate) portable: bool,
+    #[command(flatten)]
+    pub(crate) lock: LockArguments,
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

@@ -342,11 +342,17 @@ fn two_imports_at_once() {
     // The table appears with the first import's lock.
     until("the first import began", || sandbox.path().join("t").exists());
     let run = sandbox.run(&["import", "x.csv", "--into", "t", "--append"]);
-    run.expect(1).says(&["\"t\"", "is writing to it"]);
+    run.expect(1).says(&["\"t\"", &format!("process {}", first.id()), "is writing to it"]);
+    let create = "CREATE TABLE t (id UInt32, name String) ENGINE = MergeTree ORDER BY id";
+    let second =
+        ["import", "x.csv", "--into", "t", "--append", "--lock-wait", "60", "--create", create];
+    let second = sandbox.command(&second).stderr(Stdio::piped()).spawn().unwrap();
     let output = first.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = second.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let count = sandbox.run(&["sql", "t", "SELECT count(*) FROM t"]).expect(0).stdout;
-    assert_eq!(count, "199999\n");
+    assert_eq!(count, "200000\n");
 }
 
 #[test]

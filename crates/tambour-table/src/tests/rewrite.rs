@@ -232,6 +232,7 @@ fn hidden_rows_stay_hidden_whatever_is_done() {
         let bits: BooleanBuffer = (0..shown).map(|at| at % 3 == 0).collect();
         rewrite.hide_rows(&name, &bits).unwrap();
         rewrite.commit().unwrap();
+        crate::remove_replaced(&disk(), &path).unwrap();
         let table = Table::open(&path).unwrap();
         assert!(table.parts()[0].has_deleted_rows() && !table.parts()[1].has_deleted_rows());
         name.clone_from(&table.part_names()[0]);
