@@ -397,3 +397,34 @@ def test_masks_are_those_of_clickhouse(server, database, tambour, tmp_path):
         gone.append(f"k % 1000 = {len(gone)}")
         server.run(f"DELETE FROM {database}.t WHERE {gone[-1]} SETTINGS lightweight_deletes_sync = 2")
         server.run(f"ALTER TABLE {database}.t DETACH PARTITION ALL")
+
+
+def test_the_sorting_key_gets_longer(server, database, tambour, tmp_path):
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    query = "SELECT k, c, s FROM t ORDER BY k, c, s"
+    script = [
+        "CREATE TABLE t (k UInt32, s String, d Date) ENGINE = MergeTree ORDER BY k",
+        "INSERT INTO t VALUES (2, 'b', '2024-01-01'), (1, 'a', '2024-01-01'), (2, 'a', '2024-01-02')",
+        "ALTER TABLE t ADD COLUMN c Int16, MODIFY ORDER BY (k, c)",
+        "INSERT INTO t (k, s, d, c) VALUES (2, 'x', '2024-01-01', -5), (2, 'y', '2024-01-01', 5), (1, 'z', '2024-01-01', -1)",
+        "OPTIMIZE TABLE t FINAL",
+        "ALTER TABLE t MODIFY TTL d + INTERVAL 100 YEAR",
+    ]
+    server.run(f"USE {database}")
+    for line in script:
+        server.run(line)
+    tambour.run("sql", "--database", shop, "--write", "; ".join(script))
+    tambour.run("verify", shop / "t")
+    assert tambour.rows(shop / "t", query) == server.rows(query)
+    keys = "SELECT sorting_key, primary_key FROM system.tables WHERE name = 't' AND database = '{}'"
+    assert tambour.rows(shop / "t", keys.format("default")) == server.rows(keys.format(database))
+    server.run("CREATE TABLE attached AS t")
+    server.attach(database, "attached", parts_of(shop / "t"))
+    assert server.check(database, "attached")
+    assert server.rows(query.replace("FROM t", "FROM attached")) == server.rows(query)
+    for bad in ["MODIFY ORDER BY (k, s)", "ADD COLUMN e UInt8 DEFAULT 1, MODIFY ORDER BY (k, c, e)", "ADD COLUMN e UInt8, MODIFY ORDER BY (e, k, c)"]:
+        assert tambour.call("sql", "--database", shop, "--write", f"ALTER TABLE t {bad}").returncode != 0
+        with pytest.raises(Exception, match="Code"):
+            server.run(f"ALTER TABLE t {bad}")
+    server.run("USE default")

@@ -220,6 +220,8 @@ impl Draft {
                 clause: "ALTER TABLE of columns and parts at once".to_owned(),
                 reason: "make two statements of it".to_owned(),
             }),
+            Action::Ttl(ttl) => self.set_ttl(ttl.as_deref()),
+            Action::OrderBy(key) => self.extend_order(key),
             Action::TableComment(text) => {
                 self.definition.clauses.comment = Some(text.clone()).filter(|it| !it.is_empty());
                 Ok(())
@@ -326,9 +328,20 @@ impl Draft {
             column.clauses.aggregate.clone_from(&given.clauses.aggregate);
         }
         if given.clauses.default.is_some() {
+            let is_in =
+                |key: &[Expression]| key.iter().any(|it| it.columns().contains(&name.as_str()));
+            // Parts from before the key had it lack it: their rows would be out of order.
+            if is_in(&self.definition.order_by) && !is_in(&self.definition.primary_key) {
+                return Err(wrong(
+                    name,
+                    "DEFAULT of a column that ORDER BY reads past PRIMARY KEY",
+                ));
+            }
+            let column = &mut self.definition.columns[at];
             column.clauses.default.clone_from(&given.clauses.default);
             self.given.push(name.clone());
         }
+        let column = &mut self.definition.columns[at];
         if let Some(comment) = &given.comment {
             column.comment = Some(comment.clone()).filter(|it| !it.is_empty());
         }
@@ -344,6 +357,60 @@ impl Draft {
         if given.clauses.settings.is_some() {
             column.clauses.settings.clone_from(&given.clauses.settings);
         }
+        Ok(())
+    }
+
+    /// A TTL is for servers to apply; it must be of a date or a time that the table has.
+    fn set_ttl(&mut self, ttl: Option<&str>) -> Result<(), TableError> {
+        let refused = |problem: &str| TableError::Definition {
+            clause: "TTL".to_owned(),
+            problem: problem.to_owned(),
+        };
+        if ttl.is_none() && self.definition.clauses.ttl.is_none() {
+            return Err(refused("the table has none"));
+        }
+        if let Some(ttl) = ttl {
+            let mut is_of_time = false;
+            for column in &self.definition.columns {
+                let is_time = matches!(
+                    column.column.data_type,
+                    DataType::Date
+                        | DataType::Date32
+                        | DataType::DateTime { .. }
+                        | DataType::DateTime64 { .. }
+                );
+                let name = &column.column.name;
+                is_of_time |= is_time && renamed(ttl, name, name)?.is_some();
+            }
+            if !is_of_time {
+                return Err(refused("it reads no column with a date or a time"));
+            }
+        }
+        self.definition.clauses.ttl = ttl.map(str::to_owned);
+        Ok(())
+    }
+
+    /// The sorting key may get columns at its end that come with the same statement: all rows have the same value there, so their
+    /// order stays. The primary key stays what it was.
+    fn extend_order(&mut self, key: &[Expression]) -> Result<(), TableError> {
+        let refused = |problem: String| TableError::Definition {
+            clause: "MODIFY ORDER BY".to_owned(),
+            problem,
+        };
+        let old = &self.definition.order_by;
+        let Some(added) = key.strip_prefix(old.as_slice()) else {
+            return Err(refused("the key must begin with the old one".to_owned()));
+        };
+        for name in added.iter().flat_map(Expression::columns) {
+            let at = self.find("MODIFY ORDER BY", name)?;
+            let is_new = self.origins[at].is_none() && self.given.iter().any(|it| it == name);
+            let has_default = self.definition.columns[at].clauses.default.is_some();
+            if !is_new || has_default {
+                let told = "is not one that the same statement adds without a DEFAULT";
+                return Err(refused(format!("the column `{name}` {told}")));
+            }
+        }
+        self.definition.order_by = key.to_vec();
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 pub use super::parts::{PartsAction, Selection, partition_values};
 
 use super::create::{clause_word, column_name, column_of, data_type_text};
+use super::expression::Expression;
 use super::token::{Cursor, Kind};
 use super::{ColumnDefinition, TableDefinition, parts};
 use crate::TableError;
@@ -45,6 +46,10 @@ pub enum Action {
     Remove(String, Property),
     /// `MODIFY COMMENT`: of the table.
     TableComment(String),
+    /// `MODIFY TTL` and, without any, `REMOVE TTL`: of the table.
+    Ttl(Option<String>),
+    /// `MODIFY ORDER BY`.
+    OrderBy(Vec<Expression>),
     /// Parts as a whole.
     Parts(PartsAction),
 }
@@ -134,9 +139,8 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
         let spot = spot(cursor)?;
         return Ok(Alter { is_optional, action: Action::Add(columns, spot) });
     }
-    if cursor.take_words(&["MODIFY", "COMMENT"]) {
-        let text = cursor.expect_text("a comment in quotes")?;
-        return Ok(Alter { is_optional: false, action: Action::TableComment(text) });
+    if let Some(action) = of_table(cursor)? {
+        return Ok(Alter { is_optional: false, action });
     }
     if let Some(action) = parts::command(cursor)? {
         return Ok(Alter { is_optional: false, action: Action::Parts(action) });
@@ -151,8 +155,8 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
         }
         return Err(refused(
             &format!("ALTER TABLE ... {}", cursor.since(start)),
-            "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, MODIFY COMMENT, DROP, DETACH and ATTACH \
-             PART and PARTITION, REPLACE and MOVE PARTITION, DELETE and UPDATE",
+            "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, MODIFY COMMENT, TTL and ORDER BY, \
+             REMOVE TTL, DROP, DETACH and ATTACH PART and PARTITION, REPLACE and MOVE PARTITION, DELETE and UPDATE",
         ));
     };
     cursor.expect_words(&[verb, "COLUMN"])?;
@@ -180,6 +184,34 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
         _ => modify(cursor, name)?,
     };
     Ok(Alter { is_optional, action })
+}
+
+/// A command about the table's own clauses.
+fn of_table(cursor: &mut Cursor) -> Result<Option<Action>, TableError> {
+    if cursor.take_words(&["MODIFY", "COMMENT"]) {
+        return cursor.expect_text("a comment in quotes").map(Action::TableComment).map(Some);
+    }
+    if cursor.take_words(&["REMOVE", "TTL"]) {
+        return Ok(Some(Action::Ttl(None)));
+    }
+    if cursor.take_words(&["MODIFY", "ORDER", "BY"]) {
+        return Expression::read_key(cursor).map(Action::OrderBy).map(Some);
+    }
+    if !cursor.take_words(&["MODIFY", "TTL"]) {
+        return Ok(None);
+    }
+    // It may have commas; what begins another command ends it.
+    let verbs = ["ADD", "DROP", "CLEAR", "RENAME", "MODIFY", "COMMENT", "REMOVE"];
+    let is_verb = |text: &str| verbs.iter().any(|verb| verb.eq_ignore_ascii_case(text));
+    let text = cursor.skip_until(|cursor| {
+        let next = cursor.peek_ahead(1);
+        let is_command = next.kind == Kind::Word && is_verb(cursor.text(next));
+        cursor.at_symbol(";") || cursor.at_symbol(",") && is_command
+    })?;
+    if text.is_empty() {
+        return Err(cursor.expected("an expression"));
+    }
+    Ok(Some(Action::Ttl(Some(text.to_owned()))))
 }
 
 /// What stands after `MODIFY COLUMN name`.
@@ -323,6 +355,20 @@ mod tests {
         assert_eq!(untyped.column.clauses.default.as_deref(), Some("5"));
         assert_eq!(commands[4].action, Action::Rename("n.a".to_owned(), "n.b".to_owned()));
         assert_eq!(commands[6].action, Action::Remove("h".to_owned(), Property::Default));
+    }
+
+    #[test]
+    fn clauses_of_the_table_are_read() {
+        let commands = parse(
+            "ALTER TABLE t ADD COLUMN c UInt8, MODIFY ORDER BY (k, c), MODIFY TTL d + INTERVAL 1 DAY, \
+             e + toIntervalDay(2), MODIFY COMMENT 'x', REMOVE TTL",
+        );
+        let Action::OrderBy(key) = &commands[1].action else { panic!() };
+        assert_eq!(key.len(), 2);
+        let ttl = "d + INTERVAL 1 DAY, e + toIntervalDay(2)".to_owned();
+        assert_eq!(commands[2].action, Action::Ttl(Some(ttl)));
+        assert_eq!(commands[4].action, Action::Ttl(None));
+        assert!(Alteration::parse("ALTER TABLE t MODIFY TTL").is_err());
     }
 
     #[test]

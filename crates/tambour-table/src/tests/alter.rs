@@ -113,6 +113,11 @@ fn what_a_server_refuses_changes_nothing() {
         "ADD COLUMN _row_exists UInt8",
         "ADD COLUMN b UInt8, DROP COLUMN k",
         "DROP COLUMN l, DROP COLUMN l",
+        "MODIFY ORDER BY (k, s, id)",
+        "MODIFY ORDER BY k",
+        "ADD COLUMN b UInt8 DEFAULT 1, MODIFY ORDER BY (k, s, b)",
+        "ADD COLUMN b UInt8, MODIFY ORDER BY (k, s, b), MODIFY COLUMN b DEFAULT 300 - id",
+        "MODIFY TTL id + INTERVAL 1 DAY",
     ] {
         assert!(alter(&disk(), &path, commands).is_err(), "{commands}");
         assert_eq!((columns(&path), read(&disk(), &path).unwrap()), before, "{commands}");
