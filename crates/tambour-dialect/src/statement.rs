@@ -5,6 +5,7 @@ use super::grammar::Grammar;
 use super::settings::Switches;
 use super::{refused, settings};
 use crate::DialectError;
+use crate::marks::MERGED;
 use crate::{DATABASE, READ_ONLY};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
@@ -115,7 +116,11 @@ pub(super) fn translate(
         ),
         Sql::ShowDatabases { .. } | Sql::ShowSchemas { .. } => (
             Task::Rows,
-            "SELECT schema_name AS name FROM information_schema.schemata ORDER BY name".to_owned(),
+            // Those that nobody types are ours.
+            format!(
+                "SELECT schema_name AS name FROM information_schema.schemata \
+                 WHERE schema_name <> '{MERGED}' ORDER BY name"
+            ),
         ),
         Sql::Set(set) => return assignments(set, notes),
         _ => return Ok(Task::Rows),

@@ -70,10 +70,6 @@ mod tests {
             let session = session();
             let cases = [
                 (
-                    "SELECT * FROM t FINAL",
-                    "t FINAL is not supported: rows of the engine MergeTree stay as they are",
-                ),
-                (
                     "SELECT * FROM (SELECT 1) FINAL",
                     "FINAL is not supported: it stands after a table: only tables have parts to merge",
                 ),

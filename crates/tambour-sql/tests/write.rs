@@ -415,6 +415,61 @@ mod tests {
     }
 
     #[test]
+    fn final_reads_what_a_merge_would_leave() {
+        let place = tempfile::tempdir().unwrap();
+        let database = Some(place.path().to_owned());
+        let options =
+            SessionOptions { threads: 2, write: true, database, ..SessionOptions::default() };
+        let session = Session::new(&options).unwrap();
+        run(async {
+            for statement in [
+                "CREATE TABLE r (k UInt32, v UInt8, s String) ENGINE = ReplacingMergeTree(v) ORDER BY k",
+                "INSERT INTO r VALUES (1, 1, 'a'), (2, 1, 'b'), (2, 1, 'c')",
+                "INSERT INTO r VALUES (1, 2, 'd'), (2, 0, 'e'), (3, 7, 'f')",
+            ] {
+                tell(&session, statement).await.unwrap();
+            }
+            let all = ["1|1|a", "1|2|d", "2|0|e", "2|1|c", "3|7|f"];
+            let merged = ["1|2|d", "2|1|c", "3|7|f"];
+            assert_eq!(text(&session, "SELECT * FROM r ORDER BY ALL").await, all);
+            assert_eq!(text(&session, "SELECT * FROM r AS x FINAL ORDER BY x.k").await, merged);
+            for (query, expected) in [
+                ("SELECT count(), min(v), max(v) FROM r", "5|0|7"),
+                ("SELECT count(), min(v), max(v) FROM r FINAL", "3|1|7"),
+                ("SELECT count() FROM r FINAL WHERE v = 0", "0"),
+                ("SELECT s FROM r FINAL WHERE k = 2", "c"),
+                ("SELECT count() FROM (SELECT * FROM r) SETTINGS final = 1", "3"),
+                ("WITH x AS (SELECT * FROM r FINAL) SELECT count() FROM x, r", "15"),
+            ] {
+                assert_eq!(text(&session, query).await, [expected], "{query}");
+            }
+            let plan = text(&session, "EXPLAIN SELECT count() FROM r FINAL WHERE k = 2").await;
+            assert!(plan.join("\n").contains("MergedScanExec: table=r, parts=2/2"), "{plan:?}");
+            tell(&session, "SET final = 1").await.unwrap();
+            assert_eq!(text(&session, "SELECT * FROM r ORDER BY k").await, merged);
+            tell(&session, "SET final = 0").await.unwrap();
+            for (statement, says) in [
+                ("SELECT * FROM r FINAL PREWHERE k = 1", "PREWHERE"),
+                ("SELECT * FROM r PREWHERE k = 1 SETTINGS final = 1", "PREWHERE"),
+                ("SELECT * FROM x FINAL", "x FINAL"),
+                ("WITH r AS (SELECT 1) SELECT * FROM r FINAL", "FINAL"),
+                ("UPDATE r SET v = 2 WHERE k = 1", "key column"),
+                ("DELETE FROM r FINAL WHERE k = 1", "DELETE"),
+            ] {
+                let error = match session.sql(statement).await {
+                    Err(error) => format!("{error:?} {error}"),
+                    Ok(query) => format!("{:?}", query.notes()),
+                };
+                assert!(error.contains(says), "{statement}: {error}");
+            }
+            tell(&session, "OPTIMIZE TABLE r FINAL").await.unwrap();
+            assert_eq!(text(&session, "SELECT * FROM r ORDER BY k").await, merged);
+        });
+        let report = verify(&disk(), &place.path().join("r"), &mut |_| {}).unwrap();
+        assert!(report.damage.is_empty(), "{report:?}");
+    }
+
+    #[test]
     fn a_directory_of_tables_is_a_database() {
         let place = tempfile::tempdir().unwrap();
         let open = |write| {

@@ -4,7 +4,9 @@ use super::canonical::Canonical;
 use crate::TableError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{BinaryViewType, ByteViewType, StringViewType};
-use arrow_array::{Array, ArrayRef, GenericByteViewArray, RecordBatch, make_array};
+use arrow_array::{
+    AnyDictionaryArray, Array, ArrayRef, GenericByteViewArray, RecordBatch, make_array,
+};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
@@ -193,7 +195,7 @@ pub(super) fn interleaved(
     let [first, ..] = batches else { return interleave_record_batch(batches, places) };
     let column = |index: usize| {
         let columns: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(index)).collect();
-        let shared = first.column(index).as_any_dictionary_opt().map(|it| it.values());
+        let shared = first.column(index).as_any_dictionary_opt().map(AnyDictionaryArray::values);
         let is_shared = |shared: &&ArrayRef| {
             columns.iter().all(|it| Arc::ptr_eq(it.as_any_dictionary().values(), shared))
         };

@@ -159,7 +159,7 @@ impl Computed {
             let is_there = |row: &usize| self.rule.takes_null() || is_value(values, *row);
             let mut rows = (*start..end).filter(is_there);
             let chosen = match self.rule {
-                Rule::Last | Rule::LastRow => rows.last(),
+                Rule::Last | Rule::LastRow => rows.next_back(),
                 Rule::Least => rows.min_by(|a, b| order.compare(*a, &order, *b)),
                 // The first of equal ones, as for the least.
                 Rule::Greatest => {

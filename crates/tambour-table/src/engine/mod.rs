@@ -260,7 +260,7 @@ fn summed(
                 let rule = Rule::of_function(function, data_type);
                 // Zeros of other types are not known.
                 let rule = rule.filter(|_| rule::is_number(data_type));
-                rule.ok_or_else(|| unknown(name, data_type))?
+                Some(rule.ok_or_else(|| unknown(name, data_type))?)
             }
             None if rule::is_number(data_type) => Some(Rule::Sum),
             None if rule::is_number_elsewhere(data_type) => return Err(unknown(name, data_type)),
@@ -285,8 +285,7 @@ fn aggregated(definition: &TableDefinition) -> Result<Vec<(String, Rule)>, Table
         }
         if let Some(function) = definition.clauses.aggregate.as_deref().filter(|_| !is_key(name)) {
             let rule = Rule::of_function(function, data_type);
-            rules
-                .extend(rule.ok_or_else(|| unknown(name, data_type))?.map(|it| (name.clone(), it)));
+            rules.push((name.clone(), rule.ok_or_else(|| unknown(name, data_type))?));
         }
     }
     Ok(rules)

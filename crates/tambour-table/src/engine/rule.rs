@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tambour_function::bare;
 use tambour_part::types::DataType;
 
-/// What becomes of the values of a column. All but the last leave NULL out, where there is another value.
+/// What becomes of the values of a column. All but those of whole rows leave NULL out, where there is another value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// They are added up; what is too large begins again at the other end.
@@ -35,14 +35,15 @@ pub enum Rule {
     First,
     /// The last.
     Last,
-    /// The last, NULL or not.
+    /// That of the first row, NULL or not.
+    FirstRow,
+    /// That of the last row, NULL or not.
     LastRow,
 }
 
 impl Rule {
-    /// The rule of a function in `SimpleAggregateFunction(…)` for a type; `None` if there is none here. `Some(None)` is the
-    /// value of the first row, NULL or not.
-    pub(super) fn of_function(name: &str, data_type: &DataType) -> Option<Option<Self>> {
+    /// The rule of a function in `SimpleAggregateFunction(…)` for a type; `None` if there is none here.
+    pub(super) fn of_function(name: &str, data_type: &DataType) -> Option<Self> {
         let rule = match name {
             "sum" | "sumWithOverflow" => Self::Sum,
             "groupBitAnd" => Self::And,
@@ -53,7 +54,7 @@ impl Rule {
             "any" | "first_value" => Self::First,
             "anyLast" | "last_value" => Self::Last,
             "anyLast_respect_nulls" | "last_value_respect_nulls" => Self::LastRow,
-            "any_respect_nulls" | "first_value_respect_nulls" => return Some(None),
+            "any_respect_nulls" | "first_value_respect_nulls" => Self::FirstRow,
             _ => return None,
         };
         let is_known = match rule {
@@ -62,7 +63,7 @@ impl Rule {
             Self::Least | Self::Greatest => is_scalar(data_type),
             _ => true,
         };
-        is_known.then_some(Some(rule))
+        is_known.then_some(rule)
     }
 
     pub(super) fn is_arithmetic(self) -> bool {
@@ -70,7 +71,7 @@ impl Rule {
     }
 
     pub(super) fn takes_null(self) -> bool {
-        self == Self::LastRow
+        matches!(self, Self::FirstRow | Self::LastRow)
     }
 
     /// One value of each group, which begin at `starts`.

@@ -137,7 +137,9 @@ proptest! {
         let by_key = |it: &Row| (it.0, 0);
         let sorted = |key: fn(&Row) -> (u8, u8)| {
             let mut sources = sources.clone();
-            sources.iter_mut().for_each(|rows| rows.sort_by_key(key));
+            for rows in &mut sources {
+                rows.sort_by_key(key);
+            }
             sources
         };
         let all = |key: fn(&Row) -> (u8, u8), rule: &dyn Fn(&[Row]) -> Vec<u32>| {
