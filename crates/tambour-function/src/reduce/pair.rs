@@ -14,9 +14,7 @@ use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
-    Function::new("reduceExponentialMovingAverage", decay_type, |c| {
-        decayed(c, |half, pairs| smoothed(half, pairs))
-    }),
+    Function::new("reduceExponentialMovingAverage", decay_type, |c| decayed(c, smoothed)),
     Function::new("reduceExponentialTimeDecayedSum", decay_type, |c| {
         decayed(c, |decay, pairs| {
             total(weights(decay, pairs).map(|(value, weight)| value * weight))
@@ -39,7 +37,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         |n, s| pairs_type(n, s).map(|_| of_floats(&["k", "b"])),
         |c| rows(c, 2, |pairs| line(pairs).to_vec()),
     ),
-    Function::new("reduceCorrMatrix", matrix_type, |c| matrix(c, |sums| sums.correlation())),
+    Function::new("reduceCorrMatrix", matrix_type, |c| matrix(c, Sums::correlation)),
     Function::new("reduceCovarPopMatrix", matrix_type, |c| matrix(c, |sums| sums.covariance(0.0))),
     Function::new("reduceCovarSampMatrix", matrix_type, |c| {
         matrix(c, |sums| if sums.count < 2.0 { f64::NAN } else { sums.covariance(1.0) })

@@ -5,6 +5,7 @@ use super::super::{Call, Function, Signature, wrong};
 use super::pair::{of_floats, rows, samples_type};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
+use std::cmp::Ordering;
 use tambour_part::types::DataType;
 
 /// Steps of the search for a quantile, past the digits of a float.
@@ -151,24 +152,24 @@ fn rank_test(call: &Call) -> Result<ArrayRef, FunctionError> {
         return Err(wrong(call.name, "both samples must have values"));
     }
     rows(call, 2, |pairs| {
-        let [a, b] = split(pairs);
+        let [first, second] = split(pairs);
         let (sum, ties) = ranks(pairs);
-        let u = sum - a.count * (a.count + 1.0) / 2.0;
-        let (product, count) = (a.count * b.count, a.count + b.count);
+        let statistic = sum - first.count * (first.count + 1.0) / 2.0;
+        let (product, count) = (first.count * second.count, first.count + second.count);
         let correction = 1.0 - ties / (count * count * count - count);
         let spread = (correction * product * (count + 1.0) / 12.0).sqrt();
         let extreme = match alternative.as_slice() {
-            b"greater" => u,
-            b"less" => product - u,
-            _ => u.max(product - u),
+            b"greater" => statistic,
+            b"less" => product - statistic,
+            _ => statistic.max(product - statistic),
         };
         let z = (extreme - product / 2.0 - if is_continuous { 0.5 } else { 0.0 }) / spread;
         if correction == 0.0 {
-            return vec![u, 1.0];
+            return vec![statistic, 1.0];
         }
         let beyond = |z: f64| libm::erfc(z / std::f64::consts::SQRT_2);
         let p = if alternative == b"two-sided" { beyond(z.abs()) } else { beyond(z) / 2.0 };
-        vec![u, p]
+        vec![statistic, p]
     })
 }
 
@@ -177,7 +178,7 @@ fn ranks(pairs: &[(f64, f64)]) -> (f64, f64) {
     let mut sorted = pairs.to_vec();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut before, mut sum, mut ties) = (0.0, 0.0, 0.0);
-    for equal in sorted.chunk_by(|a, b| a.0 == b.0) {
+    for equal in sorted.chunk_by(|a, b| a.0.partial_cmp(&b.0) == Some(Ordering::Equal)) {
         let size = equal.len() as f64;
         let rank = before + f64::midpoint(size, 1.0);
         sum += rank * equal.iter().filter(|pair| pair.1 == 0.0).count() as f64;
@@ -201,28 +202,29 @@ fn quantile(holds: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// The regularized incomplete beta function, by its continued fraction.
-fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
-    if x <= 0.0 || x >= 1.0 {
-        return if x <= 0.0 { 0.0 } else { 1.0 };
+fn incomplete_beta(left: f64, right: f64, place: f64) -> f64 {
+    if place <= 0.0 || place >= 1.0 {
+        return if place <= 0.0 { 0.0 } else { 1.0 };
     }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(b, a, 1.0 - x);
+    if place > (left + 1.0) / (left + right + 2.0) {
+        return 1.0 - incomplete_beta(right, left, 1.0 - place);
     }
-    let logs = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
-    let front = (logs + a * x.ln() + b * (-x).ln_1p()).exp() / a;
+    let logs = libm::lgamma(left + right) - libm::lgamma(left) - libm::lgamma(right);
+    let front = (logs + left * place.ln() + right * (-place).ln_1p()).exp() / left;
     let held = |value: f64| if value.abs() < f64::MIN_POSITIVE { f64::MIN_POSITIVE } else { value };
     // Lentz: numerators and denominators as ratios of neighbours.
-    let (mut c, mut d) = (1.0, 1.0 / held(1.0 - (a + b) * x / (a + 1.0)));
-    let mut fraction = d;
+    let (mut ratio, mut inverse) = (1.0, 1.0 / held(1.0 - (left + right) * place / (left + 1.0)));
+    let mut fraction = inverse;
     for term in 1..TERMS_MAX {
         let m = f64::from(term);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        let even = m * (right - m) * place / ((left + 2.0 * m - 1.0) * (left + 2.0 * m));
+        let odd =
+            -(left + m) * (left + right + m) * place / ((left + 2.0 * m) * (left + 2.0 * m + 1.0));
         let mut last = 1.0;
         for factor in [even, odd] {
-            d = 1.0 / held(1.0 + factor * d);
-            c = held(1.0 + factor / c);
-            last = c * d;
+            inverse = 1.0 / held(1.0 + factor * inverse);
+            ratio = held(1.0 + factor / ratio);
+            last = ratio * inverse;
             fraction *= last;
         }
         if (last - 1.0).abs() < f64::EPSILON {
