@@ -22,6 +22,23 @@ pub(super) const NAMES: &[&str] = &[
     "anyLast",
     "argMin",
     "argMax",
+    "min_by",
+    "max_by",
+    "argAndMin",
+    "argAndMax",
+    "sumCount",
+    "any_respect_nulls",
+    "anyRespectNulls",
+    "any_value_respect_nulls",
+    "anyValueRespectNulls",
+    "first_value_respect_nulls",
+    "firstValueRespectNulls",
+    "anyLast_respect_nulls",
+    "anyLastRespectNulls",
+    "last_value_respect_nulls",
+    "lastValueRespectNulls",
+    "quantilesTDigest",
+    "medianTDigest",
     "groupArray",
     "groupUniqArray",
     "quantile",
@@ -41,6 +58,20 @@ pub(super) const NAMES: &[&str] = &[
     "maxIf",
 ];
 
+/// Aggregates for which a NULL is a value, and whether they take the last one.
+const RESPECTING: &[(&str, bool)] = &[
+    ("any_respect_nulls", false),
+    ("anyRespectNulls", false),
+    ("any_value_respect_nulls", false),
+    ("anyValueRespectNulls", false),
+    ("first_value_respect_nulls", false),
+    ("firstValueRespectNulls", false),
+    ("anyLast_respect_nulls", true),
+    ("anyLastRespectNulls", true),
+    ("last_value_respect_nulls", true),
+    ("lastValueRespectNulls", true),
+];
+
 /// Aggregates that take `If` besides those above.
 const PLAIN: &[&str] = &[
     "stddevPopStable",
@@ -55,6 +86,7 @@ const PLAIN: &[&str] = &[
     "min",
     "max",
     "stddevPop",
+    "STD",
     "stddevSamp",
     "varPop",
     "varSamp",
@@ -115,7 +147,18 @@ pub(super) fn rewrite(
         "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => {
             distinct(function, written)?;
         }
-        "any" => rename(function, "any_value"),
+        "any" if function.null_treatment == Some(NullTreatment::RespectNulls) => {
+            rename(function, "first_value");
+        }
+        "any" => {
+            function.null_treatment = None;
+            rename(function, "any_value");
+        }
+        _ if RESPECTING.iter().any(|(name, _)| *name == written) => {
+            let last = RESPECTING.iter().any(|(name, is_last)| *name == written && *is_last);
+            rename(function, if last { "last_value" } else { "first_value" });
+            function.null_treatment = Some(NullTreatment::RespectNulls);
+        }
         _ if ["first_value", "last_value"].iter().any(|it| it.eq_ignore_ascii_case(written)) => {
             rename(function, &written.to_ascii_lowercase());
             if function.null_treatment.is_none() {
@@ -126,7 +169,9 @@ pub(super) fn rewrite(
             rename(function, "last_value");
             function.null_treatment = Some(NullTreatment::IgnoreNulls);
         }
-        "argMin" | "argMax" => extreme(function, written)?,
+        "argMin" | "argMax" | "min_by" | "max_by" => extreme(function, written)?,
+        "argAndMin" | "argAndMax" => return both(function, written).map(Some),
+        "sumCount" => return sum_count(function, written).map(Some),
         _ if written.eq_ignore_ascii_case("array_agg") => {
             group_array(function, written, None)?;
             return Ok(Some(never_null(function)));
@@ -143,7 +188,9 @@ pub(super) fn rewrite(
             return deterministic(function, written).map(Some);
         }
         "quantile" | "quantileTDigest" | "quantileExact" | "median" | "medianExact"
-        | "quantiles" | "quantilesExact" => return quantile(function, written).map(Some),
+        | "medianTDigest" | "quantiles" | "quantilesExact" | "quantilesTDigest" => {
+            return quantile(function, written).map(Some);
+        }
         _ if written.eq_ignore_ascii_case("count") => count(function),
         _ => {}
     }
@@ -240,12 +287,47 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), DialectError> {
     add_filter(function, not_null(&by));
     set_arguments(function, vec![value]);
     rename(function, "first_value");
-    let options = OrderByOptions { asc: Some(written == "argMin"), nulls_first: Some(false) };
+    let options = OrderByOptions {
+        asc: Some(matches!(written, "argMin" | "min_by")),
+        nulls_first: Some(false),
+    };
     let order = OrderByExpr { expr: by, options, with_fill: None };
     if let FunctionArguments::List(list) = &mut function.args {
         list.clauses.push(FunctionArgumentClause::OrderBy(vec![order]));
     }
     Ok(())
+}
+
+/// `argAndMin(a, b)`: the tuple of `argMin(a, b)` and the `b` of that row.
+fn both(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
+    let list = arguments(function).unwrap_or_default();
+    let Ok([value, by]) = <[Expr; 2]>::try_from(list) else {
+        return Err(refused(format!("{written} with these arguments"), "it takes two"));
+    };
+    let mut other = function.clone();
+    set_arguments(&mut other, vec![by.clone()]);
+    rename(&mut other, if written == "argAndMin" { "min" } else { "max" });
+    add_filter(&mut other, not_null(&value));
+    set_arguments(function, vec![value, by]);
+    extreme(function, if written == "argAndMin" { "argMin" } else { "argMax" })?;
+    Ok(Expr::Function(call(
+        "struct",
+        vec![Expr::Function(function.clone()), Expr::Function(other)],
+    )))
+}
+
+/// `sumCount(x)`: the tuple of both.
+fn sum_count(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
+    let list = arguments(function).unwrap_or_default();
+    if list.len() != 1 {
+        return Err(refused(format!("{written} of {} arguments", list.len()), "it takes one"));
+    }
+    set_arguments(function, list);
+    let mut number = function.clone();
+    rename(function, "sum");
+    rename(&mut number, "count");
+    let number = Expr::Function(call("toUInt64", vec![Expr::Function(number)]));
+    Ok(Expr::Function(call("struct", vec![Expr::Function(function.clone()), number])))
 }
 
 /// An array of no rows is empty.

@@ -29,6 +29,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("covarSampStable", "covar_samp"),
     ("corrStable", "corr"),
     ("stddevPop", "stddev_pop"),
+    ("STD", "stddev_pop"),
     ("stddevSamp", "stddev"),
     ("varPop", "var_pop"),
     ("varSamp", "var"),

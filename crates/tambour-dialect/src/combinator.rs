@@ -12,6 +12,18 @@ use datafusion::sql::sqlparser::ast::{
 /// The combinators, as they are taken off from the end of a name.
 const ALL: &[&str] = &["OrNull", "OrDefault", "Distinct", "ForEach", "Array", "Map"];
 
+/// Aggregates that give tuples.
+const OF_TUPLES: &[&str] = &[
+    "simpleLinearRegression",
+    "studentTTest",
+    "welchTTest",
+    "meanZTest",
+    "mannWhitneyUTest",
+    "sumCount",
+    "argAndMin",
+    "argAndMax",
+];
+
 /// Aggregates whose groups of elements are reduced by a function of arrays.
 const OF_ARRAYS: &[(&str, &str)] = &[
     ("sum", "arraySum"),
@@ -117,6 +129,9 @@ fn is_count(base: &str) -> bool {
 fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, DialectError> {
     if base.starts_with("group") {
         return Err(refused(written, "an array cannot be NULL"));
+    }
+    if OF_TUPLES.contains(&base.strip_suffix("If").unwrap_or(base)) {
+        return Err(refused(written, "a tuple cannot be NULL here"));
     }
     let counted = is_count(base);
     if !counted {

@@ -32,6 +32,18 @@ const fn two(name: &'static str, reduced_by: &'static str) -> Gathered {
     Gathered { name, reduced_by, arguments: 2..=2, parameter: None, skips_nulls: true }
 }
 
+const fn weighted(
+    name: &'static str,
+    reduced_by: &'static str,
+    parameter: &'static str,
+) -> Gathered {
+    Gathered { name, reduced_by, arguments: 2..=2, parameter: Some(parameter), skips_nulls: true }
+}
+
+const fn matrix(name: &'static str, reduced_by: &'static str) -> Gathered {
+    Gathered { name, reduced_by, arguments: 1..=32, parameter: None, skips_nulls: true }
+}
+
 const ALL: &[Gathered] = &[
     one("groupArraySorted", "reduceGroupArraySorted", Some("16777216")),
     one("groupConcat", "reduceGroupConcat", None),
@@ -56,14 +68,34 @@ const ALL: &[Gathered] = &[
     two("boundingRatio", "reduceBoundingRatio"),
     two("avgWeighted", "reduceAvgWeighted"),
     two("rankCorr", "reduceRankCorr"),
+    two("exponentialMovingAverage", "reduceExponentialMovingAverage"),
+    two("exponentialTimeDecayedSum", "reduceExponentialTimeDecayedSum"),
+    two("exponentialTimeDecayedAvg", "reduceExponentialTimeDecayedAvg"),
+    two("exponentialTimeDecayedMax", "reduceExponentialTimeDecayedMax"),
+    two("simpleLinearRegression", "reduceSimpleLinearRegression"),
+    two("studentTTest", "reduceStudentTTest"),
+    two("welchTTest", "reduceWelchTTest"),
+    two("meanZTest", "reduceMeanZTest"),
+    two("mannWhitneyUTest", "reduceMannWhitneyUTest"),
+    two("cramersV", "reduceCramersV"),
+    two("cramersVBiasCorrected", "reduceCramersVBiasCorrected"),
+    two("contingency", "reduceContingency"),
+    two("theilsU", "reduceTheilsU"),
+    two("maxIntersections", "reduceMaxIntersections"),
+    two("maxIntersectionsPosition", "reduceMaxIntersectionsPosition"),
+    two("intervalLengthSum", "reduceIntervalLengthSum"),
+    matrix("corrMatrix", "reduceCorrMatrix"),
+    matrix("covarPopMatrix", "reduceCovarPopMatrix"),
+    matrix("covarSampMatrix", "reduceCovarSampMatrix"),
+    weighted("quantileExactWeighted", "reduceQuantileExactWeighted", "0.5"),
+    weighted("medianExactWeighted", "reduceQuantileExactWeighted", "0.5"),
+    one("groupArrayMovingSum", "reduceGroupArrayMovingSum", None),
+    one("groupArrayMovingAvg", "reduceGroupArrayMovingAvg", None),
+    one("approx_top_k", "reduceApproxTopK", Some("10")),
+    one("approx_top_count", "reduceApproxTopK", Some("10")),
+    weighted("approx_top_sum", "reduceApproxTopSum", "10"),
     one("topK", "reduceTopK", Some("10")),
-    Gathered {
-        name: "topKWeighted",
-        reduced_by: "reduceTopKWeighted",
-        arguments: 2..=2,
-        parameter: Some("10"),
-        skips_nulls: true,
-    },
+    weighted("topKWeighted", "reduceTopKWeighted", "10"),
     one("quantileBFloat16", "reduceQuantileBFloat16", Some("0.5")),
     one("medianBFloat16", "reduceQuantileBFloat16", Some("0.5")),
     one("sumWithOverflow", "reduceSumWithOverflow", None),
@@ -128,8 +160,8 @@ pub(super) fn rewrite(
 ) -> Result<Option<Expr>, DialectError> {
     const FIRST: Gathered = one("groupArray", "reduceGroupArray", None);
     let mut of_call = parameters(function);
-    let quantiles = written.strip_prefix("quantilesExact");
-    let single = quantiles.map(|rest| format!("quantileExact{rest}"));
+    let quantiles = written.strip_prefix("quantiles").filter(|rest| !rest.is_empty());
+    let single = quantiles.map(|rest| format!("quantile{rest}"));
     let gathered = match find(single.as_deref().unwrap_or(written)) {
         Some(found) => found,
         None if written == "groupArray" && !of_call.is_empty() => &FIRST,
@@ -148,6 +180,9 @@ pub(super) fn rewrite(
         && let Some(default) = gathered.parameter
     {
         of_call.push(Expr::value(Value::Number(default.to_owned(), false)));
+    }
+    if gathered.name.starts_with("exponentialTimeDecayed") && function.over.is_none() {
+        return Err(refused(written, "it looks back over a window: write OVER (ORDER BY ...)"));
     }
     let mut filter = function.filter.take().map(Expr::Nested);
     if gathered.skips_nulls {

@@ -138,7 +138,8 @@ fn range_type(
     Ok(DataType::Tuple(vec![(None, address.clone()), (None, address.clone())]))
 }
 
-fn tuples(call: &Call, ends: Vec<ArrayRef>) -> Result<ArrayRef, FunctionError> {
+/// Tuples of the type of the result, of these columns.
+pub(super) fn tuples(call: &Call, ends: Vec<ArrayRef>) -> Result<ArrayRef, FunctionError> {
     let ArrowType::Struct(fields) = call.result.arrow(Strings::Utf8) else {
         return Err(wrong(call.name, "its result is a Tuple"));
     };

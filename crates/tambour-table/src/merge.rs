@@ -153,8 +153,8 @@ fn optimize_locked(
     Ok(summary)
 }
 
-/// Whether a part has all columns in one file, or not those of the table, or rows that the engine has not seen: only a new part
-/// changes that.
+/// Whether a part has all columns in one file, or not those of the table, or rows that a mask hides or that the engine has not
+/// seen: only a new part changes that.
 fn is_to_rewrite(
     table: &LockedTable,
     (definition, engine): (&TableDefinition, &Engine),
@@ -168,7 +168,7 @@ fn is_to_rewrite(
     let part = open_live_part(table.storage(), table.path(), live, granularity)?;
     let columns = definition.plain_columns();
     let part = fit(table.path(), &live.name, (&columns, Some(definition)), part)?;
-    Ok(part.form() == Form::Compact || part.is_outdated())
+    Ok(part.form() == Form::Compact || part.has_deleted_rows() || part.is_outdated())
 }
 
 /// A part that still waits for a mutation cannot become one with a part that has had it: nobody could tell any more.

@@ -1,7 +1,7 @@
 //! Arrays and maps of a group put together: what the combinators `-Array`, `-ForEach` and `-Map` look at, and the most
 //! frequent values of a group.
 
-use super::super::access::{Kind, array_of, item_of, list_array, rule, takes, type_at};
+use super::super::access::{Kind, array_of, item_field, item_of, list_array, rule, takes, type_at};
 use super::super::arithmetic::integer;
 use super::super::array::{Picks, compare_items, null_at, plain_item};
 use super::super::moment::constant_integer;
@@ -9,8 +9,9 @@ use super::super::text::Texts;
 use super::super::{Call, Function, Operand, Signature, bare, find_in_queries, take, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_array::{Array, ArrayRef, StructArray, UInt32Array, UInt64Array};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// Counters that ClickHouse keeps for each value that `topK` is to find.
@@ -23,6 +24,16 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("reduceMap", map_type, by_key),
     Function::new("reduceTopK", top_type, |c| top(c, false)),
     Function::new("reduceTopKWeighted", weighted_type, |c| top(c, true)),
+    Function::new(
+        "reduceApproxTopK",
+        |n, s| top_type(n, s).map(with_counts),
+        |c| counted(c, false),
+    ),
+    Function::new(
+        "reduceApproxTopSum",
+        |n, s| weighted_type(n, s).map(with_counts),
+        |c| counted(c, true),
+    ),
     Function::new("reduceQuantileBFloat16", rule!(Array Any => DataType::Float64), bfloat16),
     Function::new("reduceGroupBitmap", wrapping_type, |c| {
         let lists = c.lists(0)?;
@@ -206,6 +217,51 @@ fn weighted_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
 /// The most frequent values. Each stands before those with smaller counts that it has overtaken, as in ClickHouse, whose
 /// counters do not suffice for more values than it keeps: those groups are refused.
 fn top(call: &Call, is_weighted: bool) -> Result<ArrayRef, FunctionError> {
+    let (items, counters) = counters(call, is_weighted)?;
+    let mut places = Picks::new(call);
+    for of_row in counters {
+        places.row(of_row.into_iter().map(|counter| counter.0));
+    }
+    places.arrays_of(&items.values, item_of(call.result))
+}
+
+/// An array of values with what they were counted.
+fn with_counts(values: DataType) -> DataType {
+    let named = |name: &str, data_type| (Some(name.to_owned()), data_type);
+    let item = item_of(&values).clone();
+    array_of(DataType::Tuple(vec![
+        named("item", item),
+        named("count", DataType::UInt64),
+        named("error", DataType::UInt64),
+    ]))
+}
+
+/// The same values with their counts, which are exact.
+fn counted(call: &Call, is_weighted: bool) -> Result<ArrayRef, FunctionError> {
+    let (items, counters) = counters(call, is_weighted)?;
+    let lengths = counters.iter().map(Vec::len).collect();
+    let all: Vec<(usize, i128)> = counters.into_iter().flatten().collect();
+    let places = UInt32Array::from_iter_values(all.iter().map(|(place, _)| *place as u32));
+    let counts: UInt64Array = all.iter().map(|(_, count)| *count as u64).collect();
+    let errors: UInt64Array = all.iter().map(|_| 0).collect();
+    let columns: Vec<ArrayRef> =
+        vec![take(&items.values, &places)?, Arc::new(counts), Arc::new(errors)];
+    let item = item_of(call.result);
+    let DataType::Tuple(elements) = item else { return Err(wrong(call.name, "it makes tuples")) };
+    let fields = elements.iter().zip(&columns).map(|((name, data_type), column)| {
+        let field = item_field(data_type, column).as_ref().clone();
+        field.with_name(name.clone().unwrap_or_default())
+    });
+    let fields: Vec<arrow_schema::Field> = fields.collect();
+    let tuples = StructArray::try_new(fields.into(), columns, None);
+    let tuples = tuples.map_err(FunctionError::arrow("join values and counts"))?;
+    list_array(lengths, Arc::new(tuples), item)
+}
+
+/// The values, and for each row the places of the wanted ones with their counts.
+type Counters = (Operand, Vec<Vec<(usize, i128)>>);
+
+fn counters(call: &Call, is_weighted: bool) -> Result<Counters, FunctionError> {
     let lists = call.lists(0)?;
     let wanted = count_of(call.name, &signatures(call))?;
     let (items, weights) = match (is_weighted, &lists.items.data_type) {
@@ -221,7 +277,7 @@ fn top(call: &Call, is_weighted: bool) -> Result<ArrayRef, FunctionError> {
     };
     let compared = compare_items(&[&items])?;
     let Some(compared) = compared.first() else { return Err(wrong(call.name, "it takes values")) };
-    let mut places = Picks::new(call);
+    let mut all = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         let mut slots: HashMap<&[u8], usize> = HashMap::new();
         let mut counters: Vec<(usize, i128)> = Vec::new();
@@ -248,9 +304,10 @@ fn top(call: &Call, is_weighted: bool) -> Result<ArrayRef, FunctionError> {
                 slots.insert(key, slot);
             }
         }
-        places.row(counters.iter().take(wanted as usize).map(|counter| counter.0));
+        counters.truncate(wanted as usize);
+        all.push(counters);
     }
-    places.arrays_of(&items.values, item_of(call.result))
+    Ok((items, all))
 }
 
 /// The quantile of numbers cut to the upper half of the bits of a Float32.

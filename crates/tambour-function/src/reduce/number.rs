@@ -38,6 +38,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("reduceQuantileExactHigh", level_type, |c| {
         quantile(c, |n, level| (level * n as f64) as usize)
     }),
+    Function::new("reduceQuantileExactWeighted", weighted_type, weighted),
     Function::new("reduceQuantileExactExclusive", float_level_type, |c| {
         interpolated(c, |n, level| level * (n + 1.0))
     }),
@@ -56,7 +57,7 @@ fn is_half(level: f64) -> bool {
     (level - 0.5).abs() < f64::EPSILON
 }
 
-fn is_number(data_type: &DataType) -> bool {
+pub(super) fn is_number(data_type: &DataType) -> bool {
     integer(bare(data_type)).is_some()
         || matches!(bare(data_type), DataType::Float32 | DataType::Float64)
 }
@@ -71,7 +72,7 @@ fn numbers_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
     }
 }
 
-fn floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
+pub(super) fn floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
     Ok(cast(values, &ArrowType::Float64)?.as_primitive::<Float64Type>().clone())
 }
 
@@ -160,7 +161,7 @@ fn delta_sum(call: &Call) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-fn pairs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+pub(super) fn pairs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array], &[])?;
     match item_of(type_at(s, 0)) {
         DataType::Tuple(elements)
@@ -172,16 +173,23 @@ fn pairs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     }
 }
 
-fn paired(call: &Call, fold: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef, FunctionError> {
+/// The pairs of each row, without those of which a part is NULL.
+pub(super) fn pairs(call: &Call) -> Result<Vec<Vec<(f64, f64)>>, FunctionError> {
     let lists = call.lists(0)?;
     let Some(pairs) = lists.items.values.as_struct_opt() else {
         return Err(wrong(call.name, "it takes pairs"));
     };
     let (left, right) = (floats(pairs.column(0))?, floats(pairs.column(1))?);
-    call.make_floats(|row| {
+    let of_row = |row| {
         let there = lists.range(row).filter(|at| !left.is_null(*at) && !right.is_null(*at));
-        fold(&there.map(|at| (left.value(at), right.value(at))).collect::<Vec<_>>())
-    })
+        there.map(|at| (left.value(at), right.value(at))).collect()
+    };
+    Ok((0..call.rows).map(of_row).collect())
+}
+
+fn paired(call: &Call, fold: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef, FunctionError> {
+    let all = pairs(call)?;
+    call.make_floats(|row| fold(&all[row]))
 }
 
 /// The slope from the leftmost point to the rightmost.
@@ -244,10 +252,14 @@ fn sorted(lists: &Lists, items: &Float64Array, row: usize) -> Vec<usize> {
 }
 
 fn as_floats(lists: &Lists) -> Result<Float64Array, FunctionError> {
-    match lists.items.values.data_type() {
-        ArrowType::Date32 => floats(&cast(&lists.items.values, &ArrowType::Int32)?),
-        ArrowType::Timestamp(..) => floats(&cast(&lists.items.values, &ArrowType::Int64)?),
-        _ => floats(&lists.items.values),
+    moments_as_floats(&lists.items.values)
+}
+
+fn moments_as_floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
+    match values.data_type() {
+        ArrowType::Date32 => floats(&cast(values, &ArrowType::Int32)?),
+        ArrowType::Timestamp(..) => floats(&cast(values, &ArrowType::Int64)?),
+        _ => floats(values),
     }
 }
 
@@ -260,6 +272,44 @@ fn quantile(call: &Call, place: impl Fn(usize, f64) -> usize) -> Result<ArrayRef
         sorted.get(place).copied()
     });
     one_each(&lists.items.values, places.collect())
+}
+
+fn weighted_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 2..=2)?;
+    takes(name, s, &[Kind::Array, Kind::Any], &[])?;
+    match item_of(type_at(s, 0)) {
+        DataType::Tuple(elements)
+            if elements.len() == 2
+                && (is_number(&elements[0].1)
+                    || super::super::access::is_moment(bare(&elements[0].1)))
+                && integer(bare(&elements[1].1)).is_some_and(|weight| !weight.is_signed) =>
+        {
+            Ok(bare(&plain_item(&elements[0].1)).clone())
+        }
+        _ => Err(wrong(name, "it takes numbers, dates or times, and their unsigned weights")),
+    }
+}
+
+/// The first value at which the weights up to it are enough.
+fn weighted(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (lists, level) = (call.lists(0)?, call.floats(1)?.get(0));
+    let Some(pairs) = lists.items.values.as_struct_opt() else {
+        return Err(wrong(call.name, "it takes pairs"));
+    };
+    let items = moments_as_floats(pairs.column(0))?;
+    let weights = super::super::access::wide_integers(pairs.column(1))?;
+    let places = (0..call.rows).map(|row| {
+        let sorted = sorted(&lists, &items, row);
+        let sum: i128 = sorted.iter().map(|at| weights[*at]).sum();
+        let wanted = (sum as f64 * level).ceil() as i128;
+        let mut so_far = 0;
+        let found = sorted.iter().find(|at| {
+            so_far += weights[**at];
+            so_far >= wanted
+        });
+        found.or(sorted.last()).copied()
+    });
+    one_each(pairs.column(0), places.collect())
 }
 
 fn interpolated(call: &Call, place: impl Fn(f64, f64) -> f64) -> Result<ArrayRef, FunctionError> {
@@ -306,11 +356,25 @@ fn moving(call: &Call, is_average: bool) -> Result<ArrayRef, FunctionError> {
     };
     let values: ArrayRef = if is_average || *item == DataType::Float64 {
         let items = floats(&lists.items.values)?;
-        let sums = (0..call.rows).flat_map(windows).map(|(range, size)| {
-            let sum: f64 = range.map(|at| items.value(at)).sum();
-            if is_average { sum / size as f64 } else { sum }
+        // Differences of sums from the start, as there: the last digits are then the same.
+        let mut sums = vec![0.0; items.len() + 1];
+        for row in 0..call.rows {
+            let mut sum = 0.0;
+            for at in lists.range(row) {
+                sum += items.value(at);
+                sums[at + 1] = sum;
+            }
+        }
+        let first = |row: usize| lists.range(row).start;
+        let values = (0..call.rows).flat_map(|row| {
+            let (sums, first) = (&sums, first(row));
+            windows(row).map(move |(range, size)| {
+                let before = if range.start == first { 0.0 } else { sums[range.start] };
+                let sum = sums[range.end] - before;
+                if is_average { sum / size as f64 } else { sum }
+            })
         });
-        Arc::new(Float64Array::from_iter_values(sums))
+        Arc::new(Float64Array::from_iter_values(values))
     } else {
         let items = super::super::access::wide_integers(&lists.items.values)?;
         let sums = (0..call.rows).flat_map(windows);

@@ -116,10 +116,21 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
         other => other,
     };
     let field = first.to_field(schema)?.1;
-    if field.is_nullable() || matches!(name, "count" | "array_agg" | "grouping") {
+    let result = expr.to_field(schema)?.1;
+    if name == "array_agg" {
+        // What reduces the array gives ClickHouse's value for an empty one.
+        let may_be_null = match first {
+            Expr::ScalarFunction(call) if call.name() == "struct" => {
+                let fields = call.args.iter().map(|it| it.to_field(schema));
+                fields.collect::<Result<Vec<_>>>()?.iter().any(|(_, it)| it.is_nullable())
+            }
+            _ => field.is_nullable(),
+        };
+        return if may_be_null { Ok(None) } else { Value::of(&result).map(Some) };
+    }
+    if field.is_nullable() || matches!(name, "count" | "grouping") {
         return Ok(None);
     }
-    let result = expr.to_field(schema)?.1;
     let plain =
         |value: ScalarValue| Ok(Some(Value { literal: Expr::Literal(value, None), field: None }));
     if otherwise.is_some() && result.data_type().is_floating() && name != "quantileExact" {

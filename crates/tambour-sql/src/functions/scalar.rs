@@ -266,7 +266,9 @@ impl ScalarUDFImpl for Wrapped {
         let field = result.field(self.name(), strings);
         // An array made of a NULL is NULL here, though ClickHouse has no such type.
         let is_nested = field.data_type().is_nested();
-        let is_null_array = is_nested && args.arg_fields.iter().any(|field| field.is_nullable());
+        // A group of no rows has no array, and what reduces arrays gives NULL for it.
+        let is_null_array = (is_nested || self.name().starts_with("reduce"))
+            && args.arg_fields.iter().any(|field| field.is_nullable());
         let is_nullable = is_nullable || field.is_nullable() || is_null_array;
         Ok(Arc::new(field.with_nullable(is_nullable)))
     }
