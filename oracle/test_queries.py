@@ -1,6 +1,7 @@
 """The queries of the data-type study and of TPC-H return what ClickHouse returns on the same parts."""
 
 import pathlib
+import shutil
 import subprocess
 import sys
 from decimal import Decimal
@@ -89,3 +90,28 @@ def test_tpch(server, tambour, lineitem, sql):
     for ours, theirs in zip(got, expected):
         for a, b in zip(ours, theirs, strict=True):
             assert a == b or Decimal(a) == Decimal(b)
+
+
+# Operators give the dictionaries of an Enum another order; numbers come by the names.
+ENUMS = ["e, toInt8(e), count() FROM {} GROUP BY e ORDER BY e", "toInt8(e) AS i, count() FROM {} GROUP BY i ORDER BY i",
+         "lc, e, toInt16(e), count() FROM {} WHERE k % 5 = 0 GROUP BY lc, e ORDER BY lc, e", "sum(toInt8(e)) FROM {} WHERE k % 3 = 1",
+         "k, e, toInt8(e) FROM {} WHERE k % 7 = 1 ORDER BY k DESC, toInt8(e) LIMIT 7", "toInt8(max(e)), toInt8(min(e)) FROM {}",
+         "a.e, toInt8(a.e), toInt8(b.e), count() FROM {} AS a JOIN {} AS b ON a.k = b.k + 1 GROUP BY a.e, b.e ORDER BY a.e, b.e",
+         "DISTINCT e, toInt8(e), e > 0, CAST(e, 'Int32'), toString(e), cityHash64(e) FROM {} ORDER BY e", "toInt8(argMax(e, k)) FROM {} WHERE k < 100",
+         "toInt8(x), count() FROM (SELECT e AS x FROM {} WHERE k % 11 = 3 UNION ALL SELECT e FROM {} WHERE k % 13 = 1) GROUP BY 1 ORDER BY 1",
+         "arraySort(arrayMap(x -> toInt8(x), groupUniqArray(e))) FROM {} WHERE k % 3 = 0", "any(toInt8(e)), e FROM {} GROUP BY e ORDER BY e"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_numbers_of_enums(server, tambour, database, tmp_path, threads):
+    server.run(f"CREATE TABLE {database}.t (k UInt32, e Enum8('x' = -2, 'z' = 0, 'a' = 1, 'b' = 5), lc LowCardinality(String)) "
+               "ENGINE = MergeTree ORDER BY k SETTINGS min_bytes_for_wide_part = 0")
+    for part in range(3):
+        server.run(f"INSERT INTO {database}.t SELECT number + {part * 3000}, ['x', 'z', 'a', 'b'][cityHash64(number, {part}) % 4 + 1], toString(number % 3) FROM numbers(3000)")
+    path = tmp_path / "t"
+    path.mkdir()
+    for part in parts_of(server.directory(database, "t")):
+        shutil.copytree(part, path / part.name)
+    for sql in ENUMS:
+        expected = server.run("SELECT " + sql.replace("{}", f"{database}.t"))
+        assert tambour.run("sql", "--threads", threads, path, "SELECT " + sql.replace("{}", "t") + " FORMAT TSV") == expected, sql

@@ -4,7 +4,7 @@
 //! with `…OrNull` a NULL.
 
 use super::moment::Moments;
-use super::numbers::Numbers;
+use super::numbers::{Numbers, in_places};
 use super::text::Texts;
 use super::{Call, Function, Signature, bare, cast, expect_count, format, parse, wrong};
 use crate::FunctionError;
@@ -108,6 +108,7 @@ impl Source {
     pub(super) fn of(call: &Call) -> Result<Self, FunctionError> {
         let values = call.values(0)?;
         let data_type = call.operands.first().map_or(&DataType::String, |o| bare(&o.data_type));
+        let values = in_places(&values, data_type)?;
         Ok(match data_type {
             DataType::Date
             | DataType::Date32

@@ -445,6 +445,7 @@ fn undress(operand: &Operand) -> Result<Operand, FunctionError> {
     let is_enum = matches!(data_type, DataType::Enum8(_) | DataType::Enum16(_));
     let values = match operand.values.data_type() {
         ArrowType::Dictionary(_, inner) if !is_enum => cast(&operand.values, inner)?,
+        _ if is_enum => numbers::in_places(&operand.values, &data_type)?,
         _ => operand.values.clone(),
     };
     Ok(Operand { data_type, values, is_constant: operand.is_constant })

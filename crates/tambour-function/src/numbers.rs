@@ -1,11 +1,17 @@
 //! The values of numeric arguments, whatever their width.
 
+use super::text::Texts;
 use super::{Call, cast};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, PrimitiveArray, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, PrimitiveArray,
+    StringArray, UInt64Array,
+};
 use arrow_schema::DataType as ArrowType;
+use std::sync::Arc;
+use tambour_part::types::DataType;
 
 /// Numbers of any width.
 pub(super) enum Numbers {
@@ -92,5 +98,72 @@ impl Numbers {
             }
         }
         Ok(PrimitiveArray::new(values.into(), nulls))
+    }
+}
+
+/// Values of an enum with keys that are positions in the type. They have others when an operator has merged, filtered or grouped
+/// them: it may give a dictionary another order, or leave out names.
+pub(super) fn in_places(
+    values: &ArrayRef,
+    data_type: &DataType,
+) -> Result<ArrayRef, FunctionError> {
+    let names: Vec<&str> = match data_type {
+        DataType::Enum8(names) => names.iter().map(|(name, _)| name.as_str()).collect(),
+        DataType::Enum16(names) => names.iter().map(|(name, _)| name.as_str()).collect(),
+        _ => return Ok(values.clone()),
+    };
+    let Some(dictionary) = values.as_any_dictionary_opt() else { return Ok(values.clone()) };
+    let have = Texts::of(dictionary.values());
+    let is_in_place = |at: usize| have.value(at) == names.get(at).map(|name| name.as_bytes());
+    if (0..dictionary.values().len()).all(is_in_place) {
+        return Ok(values.clone());
+    }
+    let place = |at: usize| names.iter().position(|name| have.value(at) == Some(name.as_bytes()));
+    let places: Vec<Option<usize>> = (0..dictionary.values().len()).map(place).collect();
+    let keys = dictionary.normalized_keys();
+    let rows = keys.into_iter().enumerate().map(|(row, key)| {
+        if values.is_null(row) {
+            return Ok(None);
+        }
+        let place = places.get(key).copied().flatten();
+        place.and_then(|place| i32::try_from(place).ok()).map(Some).ok_or_else(|| {
+            FunctionError::Value {
+                function: "enum".to_owned(),
+                row,
+                problem: format!("a name that {data_type} does not have"),
+            }
+        })
+    });
+    let keys = rows.collect::<Result<Int32Array, FunctionError>>()?;
+    let names: ArrayRef = Arc::new(StringArray::from(names));
+    let placed = DictionaryArray::try_new(keys, names);
+    let placed = placed.map_err(FunctionError::arrow("numbering the names of an enum"))?;
+    Ok(Arc::new(placed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_enums_become_positions_in_the_type() {
+        let data_type: DataType = "Enum8('x' = -2, 'z' = 0, 'a' = 1)".parse().unwrap();
+        let of = |keys: Vec<Option<i32>>, names: Vec<&str>| -> ArrayRef {
+            let names = Arc::new(StringArray::from(names));
+            Arc::new(DictionaryArray::try_new(Int32Array::from(keys), names).unwrap())
+        };
+        // What a group or a filter leaves: another order, and names that are missing.
+        let values = of(vec![Some(0), None, Some(1), Some(0)], vec!["a", "x"]);
+        let placed = in_places(&values, &data_type).unwrap();
+        let keys = placed.as_any_dictionary().keys().clone();
+        assert_eq!(keys.as_primitive::<arrow_array::types::Int32Type>().value(0), 2);
+        let numbers = Numbers::of_enum(&placed, [-2, 0, 1].into_iter()).unwrap();
+        let Numbers::Integers(numbers) = numbers else { panic!("integers") };
+        let expected = Int64Array::from(vec![Some(1), None, Some(-2), Some(1)]);
+        assert_eq!(numbers, expected);
+        let known = of(vec![Some(1)], vec!["x", "z"]);
+        assert!(Arc::ptr_eq(&in_places(&known, &data_type).unwrap(), &known));
+        let other = of(vec![Some(0)], vec!["q"]);
+        assert!(in_places(&other, &data_type).is_err());
     }
 }
