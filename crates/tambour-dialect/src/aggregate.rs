@@ -115,6 +115,33 @@ pub(super) fn is_one(function: &Function) -> bool {
     is_known && function.over.is_none()
 }
 
+/// Renames what takes the value of one row, whichever: `any` and its kin. False for any other function.
+fn picks_a_row(function: &mut Function, written: &str) -> bool {
+    let respects = function.null_treatment == Some(NullTreatment::RespectNulls);
+    let by_name = RESPECTING.iter().find(|(name, _)| *name == written);
+    match (written, by_name) {
+        ("any", _) if respects => rename(function, "first_value"),
+        ("any", _) => {
+            function.null_treatment = None;
+            rename(function, "any_value");
+        }
+        ("anyLast", _) => {
+            rename(function, "last_value");
+            function.null_treatment = Some(NullTreatment::IgnoreNulls);
+        }
+        (_, Some((_, is_last))) => {
+            rename(function, if *is_last { "last_value" } else { "first_value" });
+            function.null_treatment = Some(NullTreatment::RespectNulls);
+        }
+        _ if ["first_value", "last_value"].iter().any(|it| it.eq_ignore_ascii_case(written)) => {
+            rename(function, &written.to_ascii_lowercase());
+            function.null_treatment.get_or_insert(NullTreatment::IgnoreNulls);
+        }
+        _ => return false,
+    }
+    true
+}
+
 /// Rewrites a call if it is one of an aggregate; what replaces it, if it is not a call any more.
 pub(super) fn rewrite(
     function: &mut Function,
@@ -143,31 +170,12 @@ pub(super) fn rewrite(
     if let Some(expr) = gathered::rewrite(function, written)? {
         return Ok(Some(expr));
     }
+    if picks_a_row(function, written) {
+        return Ok(None);
+    }
     match written {
         "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => {
             distinct(function, written)?;
-        }
-        "any" if function.null_treatment == Some(NullTreatment::RespectNulls) => {
-            rename(function, "first_value");
-        }
-        "any" => {
-            function.null_treatment = None;
-            rename(function, "any_value");
-        }
-        _ if RESPECTING.iter().any(|(name, _)| *name == written) => {
-            let last = RESPECTING.iter().any(|(name, is_last)| *name == written && *is_last);
-            rename(function, if last { "last_value" } else { "first_value" });
-            function.null_treatment = Some(NullTreatment::RespectNulls);
-        }
-        _ if ["first_value", "last_value"].iter().any(|it| it.eq_ignore_ascii_case(written)) => {
-            rename(function, &written.to_ascii_lowercase());
-            if function.null_treatment.is_none() {
-                function.null_treatment = Some(NullTreatment::IgnoreNulls);
-            }
-        }
-        "anyLast" => {
-            rename(function, "last_value");
-            function.null_treatment = Some(NullTreatment::IgnoreNulls);
         }
         "argMin" | "argMax" | "min_by" | "max_by" => extreme(function, written)?,
         "argAndMin" | "argAndMax" => return both(function, written).map(Some),

@@ -155,7 +155,7 @@ mod tests {
         // What a group or a filter leaves: another order, and names that are missing.
         let values = of(vec![Some(0), None, Some(1), Some(0)], vec!["a", "x"]);
         let placed = in_places(&values, &data_type).unwrap();
-        let keys = placed.as_any_dictionary().keys().clone();
+        let keys = placed.as_any_dictionary().keys();
         assert_eq!(keys.as_primitive::<arrow_array::types::Int32Type>().value(0), 2);
         let numbers = Numbers::of_enum(&placed, [-2, 0, 1].into_iter()).unwrap();
         let Numbers::Integers(numbers) = numbers else { panic!("integers") };

@@ -140,7 +140,7 @@ mod tests {
         assert!(held.is_some());
         set_patience(Duration::from_millis(30));
         assert!(matches!(lock(&storage, Path::new("")), Err(StorageError::Locked { .. })));
-        set_patience(Duration::from_secs(3600));
+        set_patience(Duration::from_hours(1));
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| lock(&storage, Path::new("")).map(|it| it.is_some()));
             std::thread::sleep(Duration::from_millis(20));

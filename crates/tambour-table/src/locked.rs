@@ -94,6 +94,9 @@ pub(super) struct LockedTable {
     lock: Box<dyn Lock>,
 }
 
+/// How a lock is taken; `None` if the directory is gone.
+type Take = fn(&dyn Storage, &Path) -> Result<Option<Box<dyn Lock>>, StorageError>;
+
 impl LockedTable {
     /// Takes the lock of a table and recovers it. A directory that is not there is made if `may_create`.
     pub(super) fn acquire(
@@ -108,7 +111,7 @@ impl LockedTable {
         storage: &Arc<dyn Storage>,
         path: &Path,
         may_create: bool,
-        take: fn(&dyn Storage, &Path) -> Result<Option<Box<dyn Lock>>, StorageError>,
+        take: Take,
     ) -> Result<Self, TableError> {
         let mut is_made = false;
         for _ in 0..ATTEMPTS_MAX {

@@ -233,7 +233,7 @@ pub(super) fn tell_unproven(table: &Table, console: Console) {
     let unproven = table.unproven();
     if !unproven.is_empty() {
         console.note(format!(
-            "{}: {} are in columns.txt alone, which has no checksum; a create.sql beside the part would confirm them",
+            "{}: only columns.txt, which has no checksum, says {}; a create.sql beside the part would confirm it",
             table.path().display(),
             unproven.join(", "),
         ));

@@ -118,7 +118,9 @@ impl Report {
 fn verify_table(path: &Path, console: Console) -> anyhow::Result<(Report, Duration)> {
     // A table that cannot be opened for its parts' sake can still be verified; only the length of the bar is missing.
     let table = Table::open(path).ok();
-    table.iter().for_each(|table| super::sql::tell_unproven(table, console));
+    if let Some(table) = &table {
+        super::sql::tell_unproven(table, console);
+    }
     let total = table.map_or(Total::Unknown, |table| {
         Total::Bytes(table.parts().iter().map(|part| part.bytes_on_disk()).sum())
     });

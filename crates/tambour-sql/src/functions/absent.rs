@@ -126,7 +126,9 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
             }
             _ => field.is_nullable(),
         };
-        return if may_be_null { Ok(None) } else { Value::of(&result).map(Some) };
+        // A type of ClickHouse's own inside of the array would be lost between the two.
+        let is_left = may_be_null || is_marked(&result);
+        return if is_left { Ok(None) } else { Value::of(&result).map(Some) };
     }
     if field.is_nullable() || matches!(name, "count" | "grouping") {
         return Ok(None);
@@ -149,6 +151,16 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
             "aggregate_functions_null_for_empty = 0 does not cover {other}: what it gives for no rows is not known"
         ),
     }
+}
+
+/// True if a field, or one inside of it, says more than its Arrow type does.
+fn is_marked(field: &Field) -> bool {
+    !field.metadata().is_empty()
+        || match field.data_type() {
+            ArrowType::List(item) | ArrowType::Map(item, _) => is_marked(item),
+            ArrowType::Struct(fields) => fields.iter().any(|field| is_marked(field)),
+            _ => false,
+        }
 }
 
 /// The integer whose bits are all set.

@@ -188,7 +188,7 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
     let [left_field, right_field] = fields;
     let types = [left_field.data_type(), right_field.data_type()];
     if types.iter().any(|it| it.is_decimal()) && types.iter().any(|it| it.is_floating()) {
-        return with_decimal(left, operator, right, types);
+        return Some(with_decimal(left, operator, right, types));
     }
     match (number(left), number(right)) {
         (None, Some(constant)) if is_float(left_field) => {
@@ -223,12 +223,7 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
 }
 
 /// A comparison of a decimal with a float, in either order.
-fn with_decimal(
-    left: &Expr,
-    operator: Operator,
-    right: &Expr,
-    types: [&ArrowType; 2],
-) -> Option<Expr> {
+fn with_decimal(left: &Expr, operator: Operator, right: &Expr, types: [&ArrowType; 2]) -> Expr {
     let [left_type, right_type] = types;
     let known = if left_type.is_decimal() {
         let constant = decimals::folded(right);
@@ -237,11 +232,11 @@ fn with_decimal(
         let constant = decimals::folded(left);
         constant.and_then(|it| decimals::with_constant(right, right_type, operator.swap()?, it))
     };
-    Some(known.unwrap_or_else(|| {
+    known.unwrap_or_else(|| {
         let side = |side, data_type| decimals::as_float(side, data_type);
         let float = if left_type.is_decimal() { right } else { left };
         with_expression(&side(left, left_type), operator, &side(right, right_type), float)
-    }))
+    })
 }
 
 /// The number of a literal.

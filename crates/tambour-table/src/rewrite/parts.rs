@@ -66,7 +66,7 @@ impl Rewrite {
         if let Some(damage) = part.verify().damage.into_iter().next() {
             return Err(TableError::part(&path, name)(damage.error));
         }
-        self.check_readable(&path, name, &part)?;
+        check_readable(&path, name, &part)?;
         let (hash, rows) = (part.content_hash(), part.rows());
         drop(part);
         compare_rows(&path, name, self.open_detached(name)?, &self.definition)?;
@@ -106,7 +106,7 @@ impl Rewrite {
                 got,
             });
         }
-        self.check_readable(&path, &directory, &copied)?;
+        check_readable(&path, &directory, &copied)?;
         let rows = copied.rows();
         fit(&path, &directory, (self.table.columns(), Some(&self.definition)), copied)?;
         self.add_part(&parsed, directory, got, rows);
@@ -173,16 +173,6 @@ impl Rewrite {
         Ok(())
     }
 
-    fn check_readable(&self, path: &Path, name: &str, part: &Part) -> Result<(), TableError> {
-        match part.unreadable_columns().first() {
-            None => Ok(()),
-            Some(column) => {
-                let what = format!("column {:?} of part {name:?}", column.name);
-                Err(TableError::Unsupported { path: path.to_owned(), what })
-            }
-        }
-    }
-
     /// Adds a part under the next number. Its level stays: it says that the rows have been merged.
     fn add_part(&mut self, was: &PartName, directory: String, hash: String, rows: u64) {
         let block = self.next.next_block;
@@ -197,6 +187,17 @@ impl Rewrite {
 
     fn mismatch(&self, problem: String) -> TableError {
         TableError::Mismatch { table: self.table.path().to_owned(), problem }
+    }
+}
+
+/// Refuses a part with a column that is not read here: what it holds cannot be checked.
+fn check_readable(path: &Path, name: &str, part: &Part) -> Result<(), TableError> {
+    match part.unreadable_columns().first() {
+        None => Ok(()),
+        Some(column) => {
+            let what = format!("column {:?} of part {name:?}", column.name);
+            Err(TableError::Unsupported { path: path.to_owned(), what })
+        }
     }
 }
 

@@ -437,7 +437,7 @@ fn hide_rows() {
     let scenario = prepared(
         2,
         |storage| {
-            change(storage, &definition(STATEMENT), &batches(&definition(STATEMENT))).unwrap()
+            change(storage, &definition(STATEMENT), &batches(&definition(STATEMENT))).unwrap();
         },
         change,
     );
