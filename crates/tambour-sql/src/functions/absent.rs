@@ -127,7 +127,7 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
             _ => field.is_nullable(),
         };
         // A type of ClickHouse's own inside of the array would be lost between the two.
-        let is_left = may_be_null || is_marked(&result);
+        let is_left = may_be_null || is_marked(&field) || is_marked(&result);
         return if is_left { Ok(None) } else { Value::of(&result).map(Some) };
     }
     if field.is_nullable() || matches!(name, "count" | "grouping") {
