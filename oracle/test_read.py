@@ -93,6 +93,29 @@ def test_texts_as_bytes_and_lengths(server, tambour, database, settings, is_mask
             assert sorted(tambour.rows(f"t={directory}", query), key=str) == expected, query
 
 
+@pytest.mark.parametrize("is_single", [0, 1])
+@pytest.mark.parametrize("keys", [3, 700, 8192])
+def test_dictionaries_that_are_full(server, tambour, database, keys, is_single):
+    # Dictionaries follow each other, and records bring keys along: some are gathered in one dictionary, and `many` is more than that takes.
+    types = {"s": "String", "n": "Nullable(String)", "f": "FixedString(6)", "u": "UInt32", "many": "String", "none": "Nullable(String)"}
+    columns = ", ".join(f"{name} LowCardinality({of})" for name, of in types.items())
+    server.run("SET allow_suspicious_low_cardinality_types = 1")
+    server.run(f"CREATE TABLE {database}.t (k UInt64, {columns}, a Array(LowCardinality(Nullable(String)))) "
+               f"ENGINE = MergeTree ORDER BY k SETTINGS {zoo.SETTINGS['wide']}")
+    server.run(f"SET low_cardinality_max_dictionary_size = {keys}, low_cardinality_use_single_dictionary_for_part = {is_single}")
+    server.run(f"INSERT INTO {database}.t WITH cityHash64(number) AS h SELECT number, toString(h % 3000), if(h % 7 = 1, NULL, toString(h % 5000)), "
+               f"leftPad(toString(h % 2000), 6, '0'), h % 4000, if(number < 60000, toString(h % 100), toString(h)), if(h % 2 = 1, NULL, ''), "
+               f"arrayMap(i -> if(i = 2, NULL, toString((h + i) % 1500)), range(h % 4)) FROM numbers(200000)")
+    directory = server.directory(database, "t")
+    for rows in ["", " WHERE k % 40000 < 10000", " WHERE k > 150000 AND s <> '7'"]:
+        query = f"SELECT * FROM t{rows} ORDER BY k"
+        assert tambour.rows(f"t={directory}", query) == server.rows(query.replace("FROM t", f"FROM {database}.t")), rows
+    for column in [*types, "arrayJoin(a)"]:
+        query = f"SELECT {column} AS c, count(), sum(k) FROM t GROUP BY c"
+        expected = sorted(server.rows(query.replace("FROM t", f"FROM {database}.t")))
+        assert sorted(tambour.rows(f"t={directory}", query)) == expected, column
+
+
 @pytest.mark.parametrize("kind", ["CODEC(NONE)", "CODEC(LZ4HC(9))", "CODEC(ZSTD(19))", "CODEC(ZSTD(1))"])
 def test_codecs(server, tambour, database, kind):
     server.run(f"CREATE TABLE {database}.t (k UInt64 {kind}, s String {kind}, n Nullable(Float64) {kind}) "

@@ -6,10 +6,19 @@ const EMPTY: u32 = u32::MAX;
 /// An odd number whose bits are well mixed (2^64 divided by the golden ratio).
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// The number of a key, and the half of its hash that does not say where the slot is: most keys that are others are told apart here.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    index: u32,
+    tag: u32,
+}
+
+const FREE: Slot = Slot { index: EMPTY, tag: 0 };
+
 #[derive(Debug)]
 pub(super) struct Interner {
     /// Open addressing, a power of two, at most half full.
-    slots: Vec<u32>,
+    slots: Vec<Slot>,
     hashes: Vec<u64>,
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -21,7 +30,7 @@ impl Interner {
     pub(super) fn new() -> Self {
         let seed = RandomState::new().build_hasher().finish();
         Self {
-            slots: vec![EMPTY; 64],
+            slots: vec![FREE; 64],
             hashes: Vec::new(),
             bytes: Vec::new(),
             ends: Vec::new(),
@@ -39,7 +48,7 @@ impl Interner {
     }
 
     pub(super) fn clear(&mut self) {
-        self.slots.fill(EMPTY);
+        self.slots.fill(FREE);
         self.hashes.clear();
         self.bytes.clear();
         self.ends.clear();
@@ -62,22 +71,25 @@ impl Interner {
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
-            let index = self.slots[slot];
+            let Slot { index, tag } = self.slots[slot];
             if index == EMPTY {
                 return self.add(key, hash, slot);
             }
-            if self.hashes[index as usize] == hash && self.key(index as usize) == key {
+            if tag == (hash >> 32) as u32 && self.key(index as usize) == key {
                 return index;
             }
             slot = (slot + 1) & mask;
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "asserted on the next line")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "asserted on the next line, and a tag is half of a hash"
+    )]
     fn add(&mut self, key: &[u8], hash: u64, slot: usize) -> u32 {
         let index = self.ends.len() as u32;
         assert!(index < EMPTY, "a dictionary is closed long before");
-        self.slots[slot] = index;
+        self.slots[slot] = Slot { index, tag: (hash >> 32) as u32 };
         self.hashes.push(hash);
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
@@ -90,13 +102,13 @@ impl Interner {
     #[expect(clippy::cast_possible_truncation, reason = "any bits of the hash will do")]
     fn grow(&mut self) {
         let mask = 2 * self.slots.len() - 1;
-        let mut slots = vec![EMPTY; mask + 1];
+        let mut slots = vec![FREE; mask + 1];
         for (index, &hash) in (0..).zip(&self.hashes) {
             let mut slot = hash as usize & mask;
-            while slots[slot] != EMPTY {
+            while slots[slot].index != EMPTY {
                 slot = (slot + 1) & mask;
             }
-            slots[slot] = index;
+            slots[slot] = Slot { index, tag: (hash >> 32) as u32 };
         }
         self.slots = slots;
     }

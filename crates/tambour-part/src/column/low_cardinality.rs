@@ -3,6 +3,7 @@
 use super::bytes::{read_u64, read_values};
 use super::fault::Fault;
 use super::fixed::{self, Fixed};
+use super::gathered::Gathered;
 use super::join::join;
 use super::path::Path;
 use super::string::read_run;
@@ -61,12 +62,31 @@ pub(super) struct Reader {
     nullable: bool,
     compact: bool,
     kept: Kept,
+    /// Keys of all records in one dictionary, while they are not too many; none for keys that are no strings.
+    gathered: Option<Gathered>,
+}
+
+/// Keys that were read.
+#[derive(Clone, Debug)]
+enum Known {
+    Keys(ArrayRef),
+    /// They are gathered: the place of each.
+    Places(Arc<[i32]>),
+}
+
+impl Known {
+    fn len(&self) -> usize {
+        match self {
+            Self::Keys(keys) => keys.len(),
+            Self::Places(places) => places.len(),
+        }
+    }
 }
 
 /// The dictionary in use.
 #[derive(Debug, Default)]
 struct Kept {
-    keys: Option<ArrayRef>,
+    keys: Option<Known>,
     /// The mark that led to it.
     mark: Option<(u64, u64)>,
     /// There was a jump since it was used.
@@ -80,44 +100,65 @@ struct Kept {
 impl Reader {
     pub(super) fn new(path: &Path, inner: &DataType, context: &Context<'_>) -> Result<Self, Fault> {
         let data_type = DataType::LowCardinality(Box::new(inner.clone()));
+        let keys = Keys::new(inner)?;
+        let gathered = matches!(keys, Keys::Strings).then(|| Gathered::new(context.strings));
         Ok(Self {
             prefix: path.helper(".dict_prefix"),
             dictionary: path.helper(".dict"),
             indexes: path.values(),
-            keys: Keys::new(inner)?,
+            keys,
             arrow: data_type.arrow(context.strings),
             strings: context.strings,
             nullable: inner.is_nullable(),
             compact: context.compact(),
             kept: Kept::default(),
+            gathered,
         })
     }
 
-    /// A number of keys and the keys.
-    fn read_keys(&self, source: &mut dyn Source, row: usize) -> Result<ArrayRef, Fault> {
+    /// A number of keys and the keys, gathered while they may be.
+    fn known(
+        source: &mut dyn Source,
+        keys: &Keys,
+        strings: Strings,
+        gathered: Option<&mut Gathered>,
+        row: usize,
+    ) -> Result<Known, Fault> {
         let claimed = read_u64(source)?;
-        let count = usize::try_from(claimed).ok().filter(|&count| count <= KEYS_MAX);
-        let Some(count) = count else {
-            return Err(Fault::Limit {
-                field: "keys of a dictionary",
-                limit: KEYS_MAX as u64,
-                got: claimed,
-            });
-        };
-        match &self.keys {
-            Keys::Fixed(fixed) => fixed::read(fixed.as_ref(), source, count, None),
+        let limit = KEYS_MAX as u64;
+        let over = Fault::Limit { field: "keys of a dictionary", limit, got: claimed };
+        let count = usize::try_from(claimed).ok().filter(|&count| count <= KEYS_MAX).ok_or(over)?;
+        if let Some(gathered) = gathered
+            && gathered.takes(count)
+        {
+            return Ok(Known::Places(gathered.read(source, count, row)?.into()));
+        }
+        let keys: ArrayRef = match keys {
+            Keys::Fixed(fixed) => fixed::read(fixed.as_ref(), source, count, None)?,
             Keys::Strings => {
                 let (offsets, bytes) = read_run(source, count)?;
                 let (offsets, bytes) = (OffsetBuffer::new(offsets.into()), Buffer::from_vec(bytes));
-                if self.strings == Strings::Binary {
-                    return Ok(Arc::new(BinaryArray::try_new(offsets, bytes, None)?));
-                }
-                // Arrow looks at all bytes, and that no key starts within a character.
-                match StringArray::try_new(offsets, bytes, None) {
-                    Ok(keys) => Ok(Arc::new(keys)),
-                    Err(_not_utf8) => Err(Fault::Utf8 { row }),
+                if strings == Strings::Binary {
+                    Arc::new(BinaryArray::try_new(offsets, bytes, None)?)
+                } else {
+                    // Arrow looks at all bytes, and that no key starts within a character.
+                    let keys = StringArray::try_new(offsets, bytes, None);
+                    Arc::new(keys.map_err(|_not_utf8| Fault::Utf8 { row })?)
                 }
             }
+        };
+        Ok(Known::Keys(keys))
+    }
+
+    fn read_keys(&mut self, source: &mut dyn Source, row: usize) -> Result<Known, Fault> {
+        Self::known(source, &self.keys, self.strings, self.gathered.as_mut(), row)
+    }
+
+    /// The same keys as an array of their own.
+    fn apart(&mut self, known: Known) -> Result<Known, Fault> {
+        match (known, &mut self.gathered) {
+            (Known::Places(places), Some(gathered)) => Ok(Known::Keys(gathered.keys_at(&places)?)),
+            (known, _) => Ok(known),
         }
     }
 
@@ -127,7 +168,7 @@ impl Reader {
         sources: &mut dyn Sources,
         new: bool,
         row: usize,
-    ) -> Result<ArrayRef, Fault> {
+    ) -> Result<Known, Fault> {
         if self.compact {
             let source = sources.stream(&self.indexes)?;
             return Err(source.corrupt("a shared dictionary in a compact part").into());
@@ -140,12 +181,12 @@ impl Reader {
             self.kept.mark = mark;
             if let Some(keys) = self.kept.keys.as_ref().filter(|_| same || !(stale || new)) {
                 self.kept.unread = true;
-                return Ok(Arc::clone(keys));
+                return Ok(keys.clone());
             }
             self.kept.unread = false;
         } else {
             if let Some(keys) = self.kept.keys.as_ref().filter(|_| !new) {
-                return Ok(Arc::clone(keys));
+                return Ok(keys.clone());
             }
             // The dictionary of the record before comes first, if it is not read yet.
             if std::mem::take(&mut self.kept.unread) {
@@ -154,7 +195,7 @@ impl Reader {
             self.kept.mark = None;
         }
         let keys = self.read_keys(sources.dictionary(&self.dictionary)?, row)?;
-        self.kept.keys = Some(Arc::clone(&keys));
+        self.kept.keys = Some(keys.clone());
         Ok(keys)
     }
 
@@ -173,14 +214,25 @@ impl Reader {
             let reason = format!("flags {flags:#x} of a LowCardinality record");
             return Err(source.corrupt(&reason).into());
         }
-        let additional = match flags & ADDITIONAL_KEYS {
+        let mut additional = match flags & ADDITIONAL_KEYS {
             0 => None,
             _ => Some(self.read_keys(source, row)?),
         };
-        let shared = match flags & DICTIONARY {
+        let mut shared = match flags & DICTIONARY {
             0 => None,
             _ => Some(self.dictionary(sources, flags & NEW_DICTIONARY != 0, row)?),
         };
+        // One of them may be the first that is not gathered any more.
+        match (&shared, &additional) {
+            (Some(Known::Keys(_)), Some(Known::Places(_))) => {
+                additional = additional.map(|keys| self.apart(keys)).transpose()?;
+            }
+            (Some(Known::Places(_)), Some(Known::Keys(_))) => {
+                shared = shared.map(|keys| self.apart(keys)).transpose()?;
+                self.kept.keys.clone_from(&shared);
+            }
+            _ => {}
+        }
         let source = sources.stream(&self.indexes)?;
         let claimed = read_u64(source)?;
         let Some(rows) = usize::try_from(claimed).ok().filter(|&rows| rows <= left) else {
@@ -189,11 +241,11 @@ impl Reader {
         };
         let width = 1 << (flags & WIDTH);
         let bytes = read_values(source, rows, width)?;
-        if !pieces.last().is_some_and(|last| last.refers_to(shared.as_ref())) {
-            pieces.push(Piece::new(shared, self.nullable));
+        if !pieces.last().is_some_and(|last| last.takes(shared.as_ref(), additional.as_ref())) {
+            pieces.push(Piece::new(shared.as_ref(), additional.as_ref(), self.nullable));
         }
         let Some(piece) = pieces.last_mut() else { return Ok(0) };
-        let keys = piece.add_keys(additional)?;
+        let keys = piece.add_keys(shared, additional)?;
         let added = match width {
             1 => piece.add_indexes(bytes.as_slice(), &keys),
             2 => piece.add_indexes(bytes.typed_data::<u16>(), &keys),
@@ -205,10 +257,14 @@ impl Reader {
     }
 
     /// The array of rows with the same dictionary.
-    fn array(&self, piece: Piece) -> Result<ArrayRef, Fault> {
-        let keys = join(&piece.keys)?;
+    fn array(&mut self, piece: Piece) -> Result<ArrayRef, Fault> {
+        let keys = match self.gathered.as_mut().filter(|_| piece.is_gathered) {
+            Some(gathered) => gathered.array()?,
+            None => join(&piece.keys)?,
+        };
         let mut indexes = piece.indexes;
-        let nulls = indexes.contains(&NULL).then(|| {
+        let has_nulls = piece.nullable && indexes.contains(&NULL);
+        let nulls = has_nulls.then(|| {
             let valid = |row: usize| indexes[row] != NULL;
             let nulls = NullBuffer::new(BooleanBuffer::collect_bool(indexes.len(), valid));
             for index in &mut indexes {
@@ -229,7 +285,9 @@ const NULL: i32 = -1;
 
 /// Rows of records that refer to the same dictionary, or to none.
 struct Piece {
-    /// The dictionary, if there is one; then the additional keys of each record.
+    /// Keys are the gathered ones.
+    is_gathered: bool,
+    /// Else the dictionary, if there is one; then the additional keys of each record.
     keys: Vec<ArrayRef>,
     has_dictionary: bool,
     /// Keys of the dictionary.
@@ -241,68 +299,118 @@ struct Piece {
 }
 
 /// What the indexes of one record mean.
-struct RecordKeys {
-    /// Keys to which the record can refer.
-    count: usize,
-    /// What is added to an index that is not one of the dictionary.
-    shift: usize,
+enum Meaning {
+    /// Themselves, up to a number of keys.
+    Own(usize),
+    /// Up to `count`; the same is added to those from `shared` on.
+    Shifted { count: usize, shared: usize, shift: usize },
+    /// Each what the table says.
+    Table(Vec<i32>),
 }
 
 impl Piece {
-    fn new(shared: Option<ArrayRef>, nullable: bool) -> Self {
-        let count = shared.as_ref().map_or(0, Array::len);
+    fn new(shared: Option<&Known>, additional: Option<&Known>, nullable: bool) -> Self {
+        let (is_gathered, keys) = match (shared, additional) {
+            (Some(Known::Keys(keys)), _) => (false, vec![Arc::clone(keys)]),
+            (Some(Known::Places(_)), _) | (None, Some(Known::Places(_))) => (true, Vec::new()),
+            (None, _) => (false, Vec::new()),
+        };
+        let shared = keys.first().map_or(0, Array::len);
         Self {
-            has_dictionary: shared.is_some(),
-            keys: shared.into_iter().collect(),
-            shared: count,
-            count,
+            is_gathered,
+            has_dictionary: !keys.is_empty(),
+            keys,
+            shared,
+            count: shared,
             nullable,
             indexes: Vec::new(),
         }
     }
 
-    fn refers_to(&self, shared: Option<&ArrayRef>) -> bool {
-        match (self.keys.first().filter(|_| self.has_dictionary), shared) {
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            (None, None) => true,
-            _ => false,
+    /// True if rows with these keys can follow.
+    fn takes(&self, shared: Option<&Known>, additional: Option<&Known>) -> bool {
+        match (shared, additional) {
+            (Some(Known::Keys(keys)), _) => {
+                self.has_dictionary && self.keys.first().is_some_and(|own| Arc::ptr_eq(own, keys))
+            }
+            (Some(Known::Places(_)), _) | (None, Some(Known::Places(_))) => self.is_gathered,
+            (None, _) => !self.is_gathered && !self.has_dictionary,
         }
     }
 
-    fn add_keys(&mut self, additional: Option<ArrayRef>) -> Result<RecordKeys, Fault> {
+    /// Adds the keys of a record.
+    fn add_keys(
+        &mut self,
+        shared: Option<Known>,
+        additional: Option<Known>,
+    ) -> Result<Meaning, Fault> {
+        let own = shared.as_ref().map_or(0, Known::len);
+        let count = own + additional.as_ref().map_or(0, Known::len);
+        if self.is_gathered {
+            let mut table = Vec::with_capacity(count);
+            for known in [shared, additional].into_iter().flatten() {
+                if let Known::Places(places) = known {
+                    table.extend_from_slice(&places);
+                }
+            }
+            let is_own = (0..).zip(&table).all(|(at, place)| at == *place);
+            return Ok(if is_own { Meaning::Own(count) } else { Meaning::Table(table) });
+        }
+        let Some(Known::Keys(keys)) = additional else { return Ok(Meaning::Own(own)) };
         let shift = self.count - self.shared;
-        let Some(additional) = additional else {
-            return Ok(RecordKeys { count: self.shared, shift });
-        };
-        let count = self.count + additional.len();
-        if count > KEYS_MAX {
-            return Err(Fault::limit("keys of dictionaries", KEYS_MAX, count));
+        self.count += keys.len();
+        if self.count > KEYS_MAX {
+            return Err(Fault::limit("keys of dictionaries", KEYS_MAX, self.count));
         }
-        self.count = count;
-        let count = self.shared + additional.len();
-        self.keys.push(additional);
-        Ok(RecordKeys { count, shift })
+        self.keys.push(keys);
+        Ok(Meaning::Shifted { count, shared: own, shift })
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "an index is below the number of keys")]
-    fn add_indexes<T: Copy + Into<u64>>(
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        reason = "an index is below the number of keys, and that is at most KEYS_MAX"
+    )]
+    fn add_indexes<T: Copy + Default + Into<u64> + Ord>(
         &mut self,
         found: &[T],
-        keys: &RecordKeys,
+        meaning: &Meaning,
     ) -> Result<(), Fault> {
-        if let Some(at) = found.iter().position(|&index| index.into() >= keys.count as u64) {
+        let count = match meaning {
+            Meaning::Own(count) | Meaning::Shifted { count, .. } => *count,
+            Meaning::Table(table) => table.len(),
+        };
+        // The greatest is found many at a time; where the first wrong one is matters only if there is one.
+        let greatest = found.iter().fold(T::default(), |greatest, index| greatest.max(*index));
+        let is_wrong = |index: &T| (*index).into() >= count as u64;
+        if !found.is_empty() && is_wrong(&greatest) {
+            let at = found.iter().position(is_wrong).unwrap_or_default();
             let index = found[at].into();
-            let reason = format!("index {index} into a dictionary of {} keys", keys.count);
+            let reason = format!("index {index} into a dictionary of {count} keys");
             return Err(Fault::value(at, reason));
         }
         // Key 0 of a nullable column is NULL.
         let null = if self.nullable { 0 } else { u64::MAX };
-        let (shared, shift) = (self.shared as u64, keys.shift as u64);
-        self.indexes.extend(found.iter().map(|&index| match index.into() {
-            index if index == null => NULL,
-            index if index < shared => index as i32,
-            index => (index + shift) as i32,
-        }));
+        let indexes = found.iter().map(|&index| index.into());
+        match meaning {
+            Meaning::Own(_) if !self.nullable => self.indexes.extend(indexes.map(|it| it as i32)),
+            Meaning::Own(_) => self.indexes.extend(indexes.map(|index| match index {
+                0 => NULL,
+                index => index as i32,
+            })),
+            Meaning::Shifted { shared, shift, .. } => {
+                let (shared, shift) = (*shared as u64, *shift as u64);
+                self.indexes.extend(indexes.map(|index| match index {
+                    index if index == null => NULL,
+                    index if index < shared => index as i32,
+                    index => (index + shift) as i32,
+                }));
+            }
+            Meaning::Table(table) => self.indexes.extend(indexes.map(|index| match index {
+                index if index == null => NULL,
+                index => table.get(index as usize).copied().unwrap_or(NULL),
+            })),
+        }
         Ok(())
     }
 }

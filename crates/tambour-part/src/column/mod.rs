@@ -15,6 +15,7 @@ mod decimal;
 mod enumeration;
 mod fault;
 mod fixed;
+mod gathered;
 mod intern;
 mod join;
 mod low_cardinality;

@@ -12,7 +12,7 @@ use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use std::sync::Arc;
 
 /// The longest string that a view can hold.
-const BYTES_MAX: usize = i32::MAX as usize;
+pub(super) const BYTES_MAX: usize = i32::MAX as usize;
 /// The longest string that is kept inside its view.
 const INLINE_MAX: usize = 12;
 /// Views that are allocated before any string was seen.
@@ -226,7 +226,7 @@ fn next_block(source: &mut dyn Source) -> Result<(&Buffer, usize), Fault> {
 }
 
 /// A length from a stream, if strings can be as long.
-fn length_of(length: u64) -> Result<usize, Fault> {
+pub(super) fn length_of(length: u64) -> Result<usize, Fault> {
     let over = Fault::Limit { field: "length of a string", limit: BYTES_MAX as u64, got: length };
     usize::try_from(length).ok().filter(|&length| length <= BYTES_MAX).ok_or(over)
 }
@@ -251,6 +251,16 @@ fn view(bytes: &[u8], at: usize, length: usize, index: u128, origin: usize) -> u
     length as u128 | prefix << 32 | index << 64 | ((origin + at) as u128) << 96
 }
 
+/// The string at `at` with its length before it, if it is in these bytes as a whole; moves `at` after it.
+#[inline]
+pub(super) fn next_string<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
+    let (length, head) = varint(bytes.get(*at..)?)?;
+    let start = *at + head;
+    let string = bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)?;
+    *at = start + string.len();
+    Some(string)
+}
+
 /// Strings with their lengths before them, as one run of bytes and the offsets of each: the keys of a dictionary.
 pub(super) fn read_run(
     source: &mut dyn Source,
@@ -262,12 +272,10 @@ pub(super) fn read_run(
     for _ in 0..count {
         let known = match source.block()? {
             Some((block, start)) => {
-                let bytes = &block.as_slice()[start..];
-                varint(bytes).and_then(|(length, head)| {
-                    let end = usize::try_from(length).ok()?.checked_add(head)?;
-                    let value = bytes.get(head..end)?;
-                    run.extend_from_slice(value);
-                    Some(head + value.len())
+                let mut used = 0;
+                next_string(&block.as_slice()[start..], &mut used).map(|string| {
+                    run.extend_from_slice(string);
+                    used
                 })
             }
             None => None,
