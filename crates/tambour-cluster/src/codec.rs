@@ -42,6 +42,8 @@ enum Node {
     Scan(Box<Sent>, Vec<Vec<u8>>),
     /// A partial aggregate with groups by position: the engine's operator over nothing. Its input is the node's.
     Groups(Vec<u8>),
+    /// An aggregate over sorted rows, the same way.
+    Runs(Vec<u8>),
 }
 
 impl Node {
@@ -65,6 +67,10 @@ impl Node {
             }
             Self::Groups(bytes) => {
                 buffer.push(3);
+                buffer.extend_from_slice(bytes);
+            }
+            Self::Runs(bytes) => {
+                buffer.push(4);
                 buffer.extend_from_slice(bytes);
             }
         }
@@ -92,6 +98,7 @@ impl Node {
                 Ok(Self::Scan(sent, pieces.map(<[u8]>::to_vec).collect()))
             }
             Some((3, bytes)) => Ok(Self::Groups(bytes.to_vec())),
+            Some((4, bytes)) => Ok(Self::Runs(bytes.to_vec())),
             Some((other, _)) => exec_err!("there is no node {other}"),
             None => exec_err!("a node without a number"),
         }
@@ -167,12 +174,13 @@ impl Codec {
         Ok(Arc::new(TambourScanExec::received(table, sent, filters)?))
     }
 
-    fn groups(
+    /// The engine's operator for an aggregate of ours.
+    fn stock(
         &self,
         stock: &[u8],
         inputs: &[Arc<dyn ExecutionPlan>],
         context: &TaskContext,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    ) -> Result<Arc<AggregateExec>> {
         let [input] = inputs else { return exec_err!("an aggregate has one input") };
         let stock = physical_plan_from_bytes_with_proto_converter(
             stock,
@@ -185,7 +193,7 @@ impl Codec {
             ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
         )?;
         if let Some(stock) = stock.downcast_ref::<AggregateExec>() {
-            return Ok(travel::groups_over(Arc::new(stock.clone())));
+            return Ok(Arc::new(stock.clone()));
         }
         exec_err!("an aggregate was expected, not {}", stock.name())
     }
@@ -212,7 +220,11 @@ impl PhysicalExtensionCodec for Codec {
                 &Converter::default(),
             ),
             Node::Scan(sent, filters) => self.scan(*sent, &filters, context, converter),
-            Node::Groups(stock) => self.groups(&stock, inputs, context),
+            Node::Groups(stock) => Ok(travel::groups_over(self.stock(&stock, inputs, context)?)),
+            Node::Runs(stock) => {
+                let stock = self.stock(&stock, inputs, context)?;
+                travel::runs_over(stock).map_err(|error| exec_datafusion_err!("{error}"))
+            }
         }
     }
 
@@ -243,7 +255,8 @@ impl PhysicalExtensionCodec for Codec {
                 ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
             )?;
             let proto = converter.execution_plan_to_proto(&stock, &self.composed())?;
-            Node::Groups(proto.encode_to_vec())
+            let bytes = proto.encode_to_vec();
+            if travel::is_runs(node.as_ref()) { Node::Runs(bytes) } else { Node::Groups(bytes) }
         } else {
             return not_impl_err!("{} cannot be sent to a worker", node.name());
         };

@@ -5,6 +5,7 @@ use crate::SqlError;
 use crate::context::register_functions;
 use crate::functions::travel;
 use crate::groups::GroupsExec;
+use crate::groups::runs::RunsExec;
 use crate::scan_options::ScanOptions;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::ScalarUDF;
@@ -34,12 +35,26 @@ pub fn function_of(text: &str) -> Option<ScalarUDF> {
     travel::function_of(text)
 }
 
-/// The engine's operator that a partial aggregate with groups by position stands for; `None` of other nodes.
+/// The engine's operator that an aggregate of ours stands for; `None` of other nodes.
 pub fn groups_stock(node: &dyn ExecutionPlan) -> Option<&Arc<AggregateExec>> {
-    node.downcast_ref::<GroupsExec>().map(GroupsExec::stock)
+    let groups = node.downcast_ref::<GroupsExec>().map(GroupsExec::stock);
+    groups.or_else(|| node.downcast_ref::<RunsExec>().map(RunsExec::stock))
+}
+
+/// True for an aggregate of ours over sorted rows.
+pub fn is_runs(node: &dyn ExecutionPlan) -> bool {
+    node.is::<RunsExec>()
 }
 
 /// A partial aggregate with groups by position instead of the engine's operator.
 pub fn groups_over(stock: Arc<AggregateExec>) -> Arc<dyn ExecutionPlan> {
     Arc::new(GroupsExec::new(stock))
+}
+
+/// An aggregate over sorted rows instead of the engine's operator, if the rows are sorted there, too.
+pub fn runs_over(stock: Arc<AggregateExec>) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
+    match RunsExec::of(&stock)? {
+        Some(runs) => Ok(Arc::new(runs)),
+        None => Ok(stock),
+    }
 }

@@ -6,6 +6,7 @@
 //! engine's own operator takes the rest.
 
 mod keys;
+pub(crate) mod runs;
 mod stream;
 mod views;
 
@@ -29,6 +30,7 @@ use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
     InputOrderMode, Partitioning, PhysicalExpr, PlanProperties, ReplaceChildrenOptions,
 };
+use runs::RunsExec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -84,6 +86,9 @@ fn replaced_below(plan: Arc<dyn ExecutionPlan>, is_free: bool) -> Result<Arc<dyn
     let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
     let plan = if is_same { plan } else { plan.replace_children(below, options)? };
     let Some(aggregate) = plan.downcast_ref::<AggregateExec>() else { return Ok(plan) };
+    if let Some(runs) = RunsExec::of(aggregate)? {
+        return Ok(Arc::new(runs));
+    }
     Ok(replaced(aggregate, is_free)?.unwrap_or(plan))
 }
 
@@ -170,15 +175,25 @@ impl GroupsExec {
 
 impl DisplayAs for GroupsExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (head, separator) = match format {
-            DisplayFormatType::TreeRender => ("", "\n"),
-            _ => ("GroupsExec: ", ", "),
-        };
-        let keys: Vec<&str> =
-            self.stock.group_expr().expr().iter().map(|(_, name)| name.as_str()).collect();
-        let aggregates: Vec<&str> = self.stock.aggr_expr().iter().map(|it| it.name()).collect();
-        write!(f, "{head}gby=[{}]{separator}aggr=[{}]", keys.join(", "), aggregates.join(", "))
+        described(&self.stock, "GroupsExec: ", format, f)
     }
+}
+
+/// Keys and aggregates, after the name of the operator where there is no room for it elsewhere.
+fn described(
+    stock: &AggregateExec,
+    name: &str,
+    format: DisplayFormatType,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let (head, separator) = match format {
+        DisplayFormatType::TreeRender => ("", "\n"),
+        _ => (name, ", "),
+    };
+    let keys = stock.group_expr().expr().iter().map(|(_, name)| name.as_str());
+    let keys: Vec<&str> = keys.collect();
+    let aggregates: Vec<&str> = stock.aggr_expr().iter().map(|it| it.name()).collect();
+    write!(f, "{head}gby=[{}]{separator}aggr=[{}]", keys.join(", "), aggregates.join(", "))
 }
 
 impl ExecutionPlan for GroupsExec {

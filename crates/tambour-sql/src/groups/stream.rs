@@ -218,12 +218,15 @@ fn as_texts(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
 }
 
-fn evaluated(expressions: &[Arc<dyn PhysicalExpr>], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+pub(super) fn evaluated(
+    expressions: &[Arc<dyn PhysicalExpr>],
+    batch: &RecordBatch,
+) -> Result<Vec<ArrayRef>> {
     let values = expressions.iter().map(|it| it.evaluate(batch)?.into_array(batch.num_rows()));
     values.collect()
 }
 
-fn chosen(filter: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<BooleanArray> {
+pub(super) fn chosen(filter: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<BooleanArray> {
     let values = filter.evaluate(batch)?.into_array(batch.num_rows())?;
     let Some(values) = values.as_boolean_opt() else {
         return datafusion::common::internal_err!("a filter is not a condition: {filter}");

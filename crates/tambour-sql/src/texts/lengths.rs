@@ -5,6 +5,7 @@
 
 use crate::exec::TambourScanExec;
 use crate::groups::GroupsExec;
+use crate::groups::runs::RunsExec;
 use crate::scan_options::ScanOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};
@@ -94,9 +95,12 @@ fn expressions(node: &Arc<dyn ExecutionPlan>) -> Option<Vec<Arc<dyn PhysicalExpr
     if let Some(projection) = node.downcast_ref::<ProjectionExec>() {
         return Some(projection.expr().iter().map(|it| Arc::clone(&it.expr)).collect());
     }
-    let aggregate = match node.downcast_ref::<GroupsExec>() {
-        Some(groups) => groups.stock().as_ref(),
-        None => node.downcast_ref::<AggregateExec>()?,
+    let aggregate = if let Some(groups) = node.downcast_ref::<GroupsExec>() {
+        groups.stock().as_ref()
+    } else if let Some(runs) = node.downcast_ref::<RunsExec>() {
+        runs.stock().as_ref()
+    } else {
+        node.downcast_ref::<AggregateExec>()?
     };
     if aggregate.mode().input_mode() != AggregateInputMode::Raw {
         return None;

@@ -66,8 +66,7 @@ fn query(numbers: &mut Numbers, table: &str) -> String {
     }
 }
 
-fn same(partition_by: &str, order_by: &str, seed: u64, count: u64) {
-    let fixture = Fixture::new(partition_by, order_by);
+fn same(fixture: &Fixture, seed: u64, count: u64) {
     let with = [fixture.session(1), fixture.session(3)];
     let without = fixture.session(2);
     set(&without, "tambour.scan_groups", false);
@@ -86,12 +85,38 @@ fn same(partition_by: &str, order_by: &str, seed: u64, count: u64) {
 
 #[test]
 fn groups_by_chance() {
-    same("toYYYYMM(t)", "(k, s, t)", 11, 150);
+    same(&Fixture::new("toYYYYMM(t)", "(k, s, t)"), 11, 150);
 }
 
 #[test]
 fn groups_by_chance_in_another_order() {
-    same("e", "(l, d)", 12, 150);
+    same(&Fixture::new("e", "(l, d)"), 12, 150);
+}
+
+#[test]
+fn groups_of_sorted_rows_by_chance() {
+    same(&Fixture::optimized("tuple()", "(id)"), 13, 100);
+    same(&Fixture::optimized("tuple()", "(s, k, n)"), 14, 100);
+    same(&Fixture::optimized("tuple()", "(d, e)"), 15, 100);
+}
+
+#[test]
+fn sorted_rows_are_aggregated_by_runs() {
+    let fixture = Fixture::optimized("tuple()", "(s, k)");
+    for threads in [1, 2] {
+        let session = fixture.session(threads);
+        let plan = |query: &str| text(&session, &format!("EXPLAIN {query}"));
+        for query in [
+            "SELECT s, count() FROM t GROUP BY s",
+            "SELECT s, k, sum(id) AS x FROM t GROUP BY s, k ORDER BY x LIMIT 3",
+            "SELECT uniqExact(s) FROM t",
+            "SELECT s, max(n) FROM t WHERE k > 3 GROUP BY s",
+        ] {
+            assert!(plan(query).contains("RunsExec"), "{query}: {}", plan(query));
+        }
+        let other = plan("SELECT k, count() FROM t GROUP BY k");
+        assert!(!other.contains("RunsExec"), "{other}");
+    }
 }
 
 #[test]

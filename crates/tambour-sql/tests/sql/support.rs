@@ -16,6 +16,7 @@ use tambour_sql::{Session, SessionOptions};
 use tambour_storage::{self, Storage};
 use tambour_table::Table;
 use tambour_table::insert::{Existing, Insert, InsertOptions};
+use tambour_table::merge::{OptimizeOptions, optimize};
 use tambour_table::schema::TableDefinition;
 use tempfile::TempDir;
 
@@ -128,6 +129,18 @@ impl Fixture {
         for batch in &fixture.rows {
             insert(&fixture.path(), &definition, batch.clone());
         }
+        fixture
+    }
+    /// The same with one part in each partition.
+    pub(crate) fn optimized(partition_by: &str, order_by: &str) -> Self {
+        let fixture = Self::new(partition_by, order_by);
+        optimize(
+            &tambour_storage::disk(),
+            &fixture.path(),
+            &OptimizeOptions::default(),
+            &mut |_| {},
+        )
+        .unwrap();
         fixture
     }
     pub(crate) fn path(&self) -> PathBuf {
