@@ -25,6 +25,7 @@ pub mod records;
 mod results;
 pub mod scan_options;
 mod statistics;
+mod sums;
 pub mod system;
 mod texts;
 pub mod travel;

@@ -39,7 +39,7 @@ impl Gathered {
         Self { strings, keys: Interner::new(), is_full: false, built: None }
     }
 
-    /// True if so many keys may be added; once they may not, no more are.
+    /// True if `count` more keys may be added. After the first refusal it refuses all.
     pub(super) fn takes(&mut self, count: usize) -> bool {
         self.is_full |=
             self.keys.len().saturating_add(count) > KEYS_MAX || self.keys.bytes() > KEY_BYTES_MAX;

@@ -62,7 +62,7 @@ pub(super) struct Reader {
     nullable: bool,
     compact: bool,
     kept: Kept,
-    /// Keys of all records in one dictionary, while they are not too many; none for keys that are no strings.
+    /// Keys of all records in one dictionary, while they are not too many; none for keys other than strings.
     gathered: Option<Gathered>,
 }
 
@@ -368,7 +368,6 @@ impl Piece {
 
     #[expect(
         clippy::cast_possible_truncation,
-        clippy::cast_possible_wrap,
         reason = "an index is below the number of keys, and that is at most KEYS_MAX"
     )]
     fn add_indexes<T: Copy + Default + Into<u64> + Ord>(

@@ -57,6 +57,7 @@ pub(crate) fn context(
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
+        .with_optimizer_rules(crate::sums::rules())
         .with_physical_optimizer_rules(crate::groups::rules());
     if let Some(planners) = builder.expr_planners() {
         planners.insert(0, Arc::new(operators::Operators));

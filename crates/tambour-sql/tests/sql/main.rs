@@ -17,6 +17,8 @@ mod records;
 #[cfg(test)]
 mod scans;
 #[cfg(test)]
+mod sums;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod system;
