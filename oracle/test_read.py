@@ -204,3 +204,14 @@ def test_salvage_of_parts_with_deleted_rows(server, tambour, database, tmp_path)
     tambour.run("salvage", part, "--to", tmp_path / "saved")
     expected = server.rows(f"SELECT count(), sum(k), max(s) FROM {database}.t")
     assert tambour.rows(tmp_path / "saved", "SELECT count(), sum(k), max(s) FROM saved") == expected
+
+
+def test_a_servers_links_lead_to_statements(server, tambour, database, tmp_path):
+    server.run(f"CREATE TABLE {database}.t (k UInt64, s String) ENGINE = MergeTree ORDER BY (s, k)")
+    server.run(f"INSERT INTO {database}.t SELECT number, toString(number % 7) FROM numbers(20000)")
+    directory = server.directory(database, "t")
+    link = tmp_path / "t"
+    link.symlink_to(directory)
+    for path in [f"t={directory}", link, directory.parents[2] / "data" / database / "t"]:
+        definition = "\n".join(tambour.rows(path, "SHOW CREATE TABLE t"))
+        assert "ORDER BY (s, k)" in definition, path

@@ -171,11 +171,20 @@ fn wrapped(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Known>, Tab
     Ok(None)
 }
 
-/// The statement of a table whose directory (or whose `detached`) lies on a server's disk.
+/// The statement of a table whose directory (or whose `detached`) lies on a server's disk. The path may be relative, or one of the
+/// links that a server has in `data/<database>`.
 pub(crate) fn statement_of(
     storage: &Arc<dyn Storage>,
     path: &Path,
 ) -> Result<Option<String>, TableError> {
+    let found = statement_at(storage, path)?;
+    match std::fs::canonicalize(path) {
+        Ok(real) if found.is_none() && real != path => statement_at(storage, &real),
+        _ => Ok(found),
+    }
+}
+
+fn statement_at(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<String>, TableError> {
     let table = if path.ends_with("detached") { path.parent() } else { Some(path) };
     let mut above = table.into_iter().flat_map(Path::ancestors).skip(2);
     let (Some(table), Some(kind), Some(root)) = (table, above.next(), above.next()) else {
