@@ -1,6 +1,7 @@
 """The queries of the data-type study and of TPC-H return what ClickHouse returns on the same parts."""
 
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -115,3 +116,33 @@ def test_numbers_of_enums(server, tambour, database, tmp_path, threads):
     for sql in ENUMS:
         expected = server.run("SELECT " + sql.replace("{}", f"{database}.t"))
         assert tambour.run("sql", "--threads", threads, path, "SELECT " + sql.replace("{}", "t") + " FORMAT TSV") == expected, sql
+
+
+ARRAYS = ["arrayJoin(arr)", "arrayJoin(b)", "arrayJoin([1, 2])", "arrayJoin(arrayMap(x -> x + id, arr))", "arrayJoin(range(g))",
+          "arrayJoin(arrayEnumerate(b))", "arrayJoin(splitByChar('1', s))", "arrayJoin(arrayMap(x -> [x, x + 1], arr))[1]"]
+SELECTS = [
+    "SELECT id, {a} AS v FROM t{w} ORDER BY id, toString(v)",
+    "SELECT {a} AS v FROM t{w} ORDER BY id DESC, toString(v)",
+    "SELECT {a} AS v, count(), sum(id) FROM t{w} GROUP BY v ORDER BY toString(v)",
+    "SELECT count({a}), uniqExact({a}), max(toString({a})) FROM t{w}",
+    "SELECT g, arraySort(groupArray(toString({a}))) FROM t{w} GROUP BY g ORDER BY g",
+    "SELECT id, {a} AS v, {b} AS w FROM t{w} ORDER BY id, toString(v), toString(w)",
+    "SELECT DISTINCT {a} AS v FROM t{w} ORDER BY toString(v)",
+    "SELECT id, concat(toString({a}), '-', toString({b})) AS v FROM t{w} ORDER BY id, v",
+    "SELECT g, {a} AS v, count() FROM t{w} GROUP BY g, v HAVING count() > 1 ORDER BY g, toString(v)",
+]
+CONDITIONS = ["", " WHERE id > 3", " WHERE toString({a}) <> '1'", " WHERE g = 1 OR toString({b}) = '2'", " PREWHERE id < 9 WHERE toString({a}) > '0'"]
+
+
+@pytest.mark.parametrize("select", SELECTS)
+def test_array_join_in_any_clause(server, tambour, database, select):
+    server.run(f"CREATE TABLE {database}.t (id UInt64, g UInt8, arr Array(UInt64), b Array(String), s String) ENGINE = MergeTree ORDER BY id")
+    server.run(f"INSERT INTO {database}.t SELECT number, number % 3, arrayMap(x -> (x * number) % 4, range(number % 4)), "
+               f"if(number % 2 = 1, ['p', 'q'], ['r']), toString(number) FROM numbers(12)")
+    directory = server.directory(database, "t")
+    pick = random.Random(select)
+    for _ in range(25):
+        a, b, condition = pick.choice(ARRAYS), pick.choice(ARRAYS), pick.choice(CONDITIONS)
+        query = select.replace("{w}", condition).format(a=a, b=b)
+        expected = server.rows(query.replace("FROM t", f"FROM {database}.t"))
+        assert tambour.rows(f"t={directory}", query) == expected, query

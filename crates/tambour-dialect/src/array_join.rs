@@ -87,6 +87,11 @@ fn kind(operator: &JoinOperator) -> Option<bool> {
     }
 }
 
+/// True for the operators of ARRAY JOIN.
+pub(super) fn is_array(operator: &JoinOperator) -> bool {
+    kind(operator).is_some()
+}
+
 /// Makes subqueries of the ARRAY JOINs of a SELECT.
 pub(super) fn from(select: &mut Select) -> Result<(), DialectError> {
     let mut at = 0;
@@ -120,13 +125,34 @@ fn joined(
         rest = joins;
     }
     let arrays = members.into_iter().map(array).collect::<Result<Vec<_>, _>>()?;
-    let base = std::mem::take(&mut from[at].joins);
-    let alias = if base.is_empty() { name(&from[at].relation) } else { None };
+    over(&mut from[at], arrays, keeps_empty)?;
+    from[at].joins = rest;
+    Ok(())
+}
+
+/// The only table of a SELECT with the elements of some arrays, each joined by itself.
+pub(super) fn below(select: &mut Select, arrays: Vec<(Expr, Ident)>) -> Result<(), DialectError> {
+    for array in arrays {
+        if let Some(table) = select.from.first_mut() {
+            over(table, vec![array], false)?;
+        }
+    }
+    Ok(())
+}
+
+/// A subquery of a table and the elements of some arrays, side by side.
+fn over(
+    below: &mut TableWithJoins,
+    arrays: Vec<(Expr, Ident)>,
+    keeps_empty: bool,
+) -> Result<(), DialectError> {
+    let base = std::mem::take(&mut below.joins);
+    let alias = if base.is_empty() { name(&below.relation) } else { None };
     let mut query = parsed(&text(&arrays))?;
     if let SetExpr::Select(inner) = &mut *query.body
         && let Some(table) = inner.from.first_mut()
     {
-        std::mem::swap(&mut table.relation, &mut from[at].relation);
+        std::mem::swap(&mut table.relation, &mut below.relation);
         table.joins = base;
         for (item, (array, _)) in inner.projection.iter_mut().skip(1).zip(arrays) {
             if let SelectItem::ExprWithAlias { expr, .. } = item {
@@ -134,10 +160,7 @@ fn joined(
             }
         }
     }
-    from[at] = TableWithJoins {
-        relation: TableFactor::Derived { lateral: false, subquery: query, alias, sample: None },
-        joins: rest,
-    };
+    below.relation = TableFactor::Derived { lateral: false, subquery: query, alias, sample: None };
     Ok(())
 }
 

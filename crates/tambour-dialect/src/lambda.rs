@@ -5,8 +5,9 @@ use super::call::{arguments, call, name, rename, set_arguments};
 use super::{alias, refused};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, VisitMut, VisitorMut,
 };
+use std::ops::ControlFlow;
 
 /// Functions of the results alone: `arraySum(f, a)` is `arraySum(arrayMap(f, a))`.
 const OF_RESULTS: &[&str] = &[
@@ -103,6 +104,22 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<bool, Di
     set_arguments(function, vec![pairs]);
     rename(function, of_pairs);
     Ok(true)
+}
+
+/// Writes `[x, 1]` in the body of a lambda as `array(x, 1)`: the planner of lists does not know the parameters of lambdas.
+pub(super) fn lists_as_calls(body: &mut Expr) {
+    struct Lists;
+    impl VisitorMut for Lists {
+        type Break = ();
+
+        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            if let Expr::Array(list) = expr {
+                *expr = Expr::Function(call("array", std::mem::take(&mut list.elem)));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let _ = VisitMut::visit(body, &mut Lists);
 }
 
 /// A call of a lambda that has a name: `WITH x -> x + 1 AS f SELECT f(a)` asks for `a + 1`.

@@ -25,6 +25,7 @@ mod grammar;
 mod joins;
 mod lambda;
 mod lexical;
+mod lifted;
 mod limits;
 pub mod marks;
 mod meant;

@@ -3,8 +3,8 @@
 use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
-    alias, ambiguous, array_join, call, joins, limits, merged, naming, outermost, refused, retype,
-    scalar, settings, unions, values, within,
+    alias, ambiguous, array_join, call, joins, lambda, lifted, limits, merged, naming, outermost,
+    refused, retype, scalar, settings, unions, values, within,
 };
 use crate::DialectError;
 use crate::marks::Strictness;
@@ -58,6 +58,12 @@ impl VisitorMut for Rewriter<'_> {
         let merged = merged::translate(table, &self.queries);
         flow(merged.and_then(|()| check_table(table)).and_then(|()| values::rewrite(table)))
     }
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
+        if let Expr::Lambda(lambda) = expr {
+            lambda::lists_as_calls(&mut lambda.body);
+        }
+        ControlFlow::Continue(())
+    }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         columns::dotted(expr, self.catalog);
         retype::constant(expr);
@@ -83,6 +89,7 @@ impl<'a> Rewriter<'a> {
         unions::distribute(query);
         outermost::by_numbers(query);
         fetched(query)?;
+        lifted::lift(query)?;
         limits::translate(query)?;
         if query.format_clause.is_some() {
             return Err(refused("FORMAT in a subquery", "only the outermost query has a format"));
