@@ -4,7 +4,10 @@
 use super::call;
 use super::lexical::{closing, is_word, next};
 use crate::names;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, DataType, Expr, UnaryOperator, Value};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    UnaryOperator, Value,
+};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Stands for `DateTime('zone')`, which the parser takes for a precision.
@@ -107,6 +110,118 @@ pub(super) fn shown(argument: Expr) -> Expr {
         Some(name) => Expr::Function(call::call(name, vec![argument])),
         None => argument,
     }
+}
+
+/// Functions that keep the values that they get, or one of them: a condition among their arguments is a number there.
+const KEEPING: &[&str] = &[
+    "array",
+    "tuple",
+    "map",
+    "min",
+    "max",
+    "any",
+    "anyLast",
+    "any_value",
+    "argMin",
+    "argMax",
+    "first_value",
+    "last_value",
+    "lagInFrame",
+    "leadInFrame",
+    "groupArray",
+    "groupUniqArray",
+    "groupArrayIf",
+    "topK",
+    "uniqExact",
+    "quantile",
+    "median",
+    "ifNull",
+    "coalesce",
+    "arrayPushBack",
+    "arrayPushFront",
+    "materialize",
+    "identity",
+];
+
+/// Conditions that are written as functions.
+const CONDITIONS: &[&str] = &[
+    "equals",
+    "notEquals",
+    "less",
+    "greater",
+    "lessOrEquals",
+    "greaterOrEquals",
+    "isNull",
+    "isNotNull",
+    "like",
+    "notLike",
+    "ilike",
+    "notILike",
+    "match",
+    "not",
+    "xor",
+];
+
+/// The number 0 or 1 that a condition is in ClickHouse, where it is a result or part of one.
+pub(super) fn number(expr: &mut Expr) {
+    let is_one = match expr {
+        Expr::Nested(inner) => return number(inner),
+        Expr::Case { conditions, else_result, .. } => {
+            conditions.iter_mut().for_each(|branch| number(&mut branch.result));
+            return else_result.iter_mut().for_each(|result| number(result));
+        }
+        Expr::Function(function) if call::name(function) == Some("if") => {
+            return arguments(function).skip(1).for_each(number);
+        }
+        Expr::Function(function) if call::name(function) == Some("multiIf") => {
+            let last = arguments(function).count().saturating_sub(1);
+            let branches = arguments(function).enumerate();
+            return branches
+                .filter(|(at, _)| at % 2 == 1 || *at == last)
+                .for_each(|it| number(it.1));
+        }
+        Expr::Function(function) => call::name(function)
+            .is_some_and(|name| CONDITIONS.contains(&name) || names::is_predicate(name)),
+        // What is cast to Bool by whoever wrote it is a Bool.
+        Expr::Cast { .. } => false,
+        Expr::Exists { .. } | Expr::RLike { .. } => true,
+        Expr::IsDistinctFrom(..) | Expr::IsNotDistinctFrom(..) => true,
+        ref other => is_condition(other),
+    };
+    if is_one {
+        *expr = Expr::Function(call::call("toUInt8", vec![call::take(expr)]));
+    }
+}
+
+/// The same of what lists, tuples, lambdas of `arrayMap` and functions that keep values are made of.
+pub(super) fn numbers_within(expr: &mut Expr) {
+    match expr {
+        Expr::Array(list) => list.elem.iter_mut().for_each(number),
+        Expr::Tuple(elements) => elements.iter_mut().for_each(number),
+        Expr::Function(function) => {
+            let is_map = call::name(function) == Some("arrayMap");
+            let is_keeping = call::name(function).is_some_and(|name| KEEPING.contains(&name));
+            for argument in arguments(function) {
+                match argument {
+                    Expr::Lambda(lambda) if is_map => number(&mut lambda.body),
+                    argument if is_keeping => number(argument),
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn arguments(function: &mut Function) -> impl Iterator<Item = &mut Expr> {
+    let list = match &mut function.args {
+        FunctionArguments::List(list) => list.args.as_mut_slice(),
+        _ => &mut [],
+    };
+    list.iter_mut().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument),
+        _ => None,
+    })
 }
 
 /// True for comparisons, and for logic over one of them; logic over values of type Bool is a Bool.

@@ -10,7 +10,7 @@ use crate::DialectError;
 use crate::marks::Strictness;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, LimitClause,
-    OrderByKind, Query, Select, TableFactor, UnaryOperator, Value, VisitorMut,
+    OrderByKind, Query, Select, SelectItem, TableFactor, UnaryOperator, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -59,6 +59,16 @@ impl VisitorMut for Rewriter<'_> {
         flow(merged.and_then(|()| check_table(table)).and_then(|()| values::rewrite(table)))
     }
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
+        retype::numbers_within(expr);
+        match expr {
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => subquery_as_condition(expr),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor,
+                right,
+            } => [left, right].into_iter().for_each(|side| subquery_as_condition(side)),
+            _ => {}
+        }
         if let Expr::Lambda(lambda) = expr {
             lambda::lists_as_calls(&mut lambda.body);
         }
@@ -127,6 +137,11 @@ impl<'a> Rewriter<'a> {
             outermost::without_keys(select)?;
         }
         array_join::check(select)?;
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+                retype::number(expr);
+            }
+        }
         naming::distinguish(&mut select.projection);
         if let Some(prewhere) = select.prewhere.take() {
             merged::check(select)?;
@@ -247,6 +262,15 @@ pub(super) fn condition_of(expr: Expr) -> Expr {
     }
 }
 
+/// The value of a subquery may be a number where a condition is wanted.
+fn subquery_as_condition(expr: &mut Expr) {
+    match expr {
+        Expr::Nested(inner) => subquery_as_condition(inner),
+        Expr::Subquery(_) => *expr = condition_of(call::take(expr)),
+        _ => {}
+    }
+}
+
 fn is_condition(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_condition(inner),
@@ -265,7 +289,7 @@ fn is_condition(expr: &Expr) -> bool {
             name.is_some_and(|name| Strictness::of_mark(&name.value).is_some())
         }
         Expr::Value(_) | Expr::Cast { .. } | Expr::Case { .. } => false,
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => false,
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Subquery(_) => false,
         _ => true,
     }
 }

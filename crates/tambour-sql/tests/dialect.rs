@@ -94,7 +94,7 @@ mod tests {
                     "FORMAT in a subquery is not supported: only the outermost query has a format",
                 ),
                 (
-                    "SELECT arrayJoin(a), arrayJoin(array(k)) FROM t",
+                    "SELECT arrayJoin(a), arrayJoin(t.a) FROM t",
                     "arrayJoin of several arrays is not supported: write one in a subquery, or ARRAY JOIN a, b for elements side by side",
                 ),
                 (

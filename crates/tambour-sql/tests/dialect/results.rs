@@ -159,7 +159,7 @@ fn results_keep_clickhouse_types() {
             "UInt32",
             "LowCardinality(String)",
             "Nullable(UInt8)",
-            "Bool",
+            "UInt8",
         ];
         assert_eq!(types, expected);
     });
