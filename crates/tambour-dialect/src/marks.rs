@@ -76,3 +76,7 @@ pub fn written(name: &str) -> Option<&str> {
     let (written, number) = name.rsplit_once(BEFORE_NUMBER)?;
     number.parse::<usize>().is_ok().then_some(written)
 }
+
+/// The name of the function that knows whether logic is a Bool or a number: `(a AND b, a, b)`, and of the operands those that are not
+/// known to be numbers.
+pub const LOGIC: &str = "\u{1f}logic";

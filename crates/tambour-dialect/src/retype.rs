@@ -3,6 +3,7 @@
 
 use super::call;
 use super::lexical::{closing, is_word, next};
+use crate::marks::LOGIC;
 use crate::names;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
@@ -91,25 +92,24 @@ pub(super) fn cast(value: &mut Expr, data_type: &DataType) -> Option<Expr> {
 }
 
 /// The argument of `toTypeName` with the type that it has in ClickHouse: conditions are numbers there, counts are unsigned.
-pub(super) fn shown(argument: Expr) -> Expr {
+pub(super) fn shown(mut argument: Expr) -> Expr {
     let converted = match &argument {
         Expr::Nested(inner) => return shown((**inner).clone()),
         Expr::Function(function) => match call::name(function) {
             Some("count") => Some("toUInt64"),
-            Some(name) if names::is_predicate(name) => Some("toUInt8"),
             _ => None,
         },
         Expr::BinaryOp { left, op: BinaryOperator::Modulo, right } => {
             let sides = vec![(**left).clone(), (**right).clone()];
             return Expr::Function(call::call("modulo", sides));
         }
-        other if is_condition(other) => Some("toUInt8"),
         _ => None,
     };
-    match converted {
-        Some(name) => Expr::Function(call::call(name, vec![argument])),
-        None => argument,
+    if let Some(name) = converted {
+        return Expr::Function(call::call(name, vec![argument]));
     }
+    number(&mut argument);
+    argument
 }
 
 /// Functions that keep the values that they get, or one of them: a condition among their arguments is a number there.
@@ -158,8 +158,8 @@ const CONDITIONS: &[&str] = &[
     "ilike",
     "notILike",
     "match",
-    "not",
-    "xor",
+    "JSONExtractBool",
+    "simpleJSONExtractBool",
 ];
 
 /// The number 0 or 1 that a condition is in ClickHouse, where it is a result or part of one.
@@ -167,8 +167,8 @@ pub(super) fn number(expr: &mut Expr) {
     let is_one = match expr {
         Expr::Nested(inner) => return number(inner),
         Expr::Case { conditions, else_result, .. } => {
-            conditions.iter_mut().for_each(|branch| number(&mut branch.result));
-            return else_result.iter_mut().for_each(|result| number(result));
+            let results = conditions.iter_mut().map(|branch| &mut branch.result);
+            return results.chain(else_result.as_deref_mut()).for_each(number);
         }
         Expr::Function(function) if call::name(function) == Some("if") => {
             return arguments(function).skip(1).for_each(number);
@@ -180,8 +180,13 @@ pub(super) fn number(expr: &mut Expr) {
                 .filter(|(at, _)| at % 2 == 1 || *at == last)
                 .for_each(|it| number(it.1));
         }
-        Expr::Function(function) => call::name(function)
-            .is_some_and(|name| CONDITIONS.contains(&name) || names::is_predicate(name)),
+        Expr::Function(function) if is_logic(function) => return logic(expr),
+        Expr::UnaryOp { op: UnaryOperator::Not, .. }
+        | Expr::BinaryOp {
+            op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor,
+            ..
+        } => return logic(expr),
+        Expr::Function(function) => is_predicate(function),
         // What is cast to Bool by whoever wrote it is a Bool.
         Expr::Cast { .. } => false,
         Expr::Exists { .. } | Expr::RLike { .. } => true,
@@ -190,6 +195,79 @@ pub(super) fn number(expr: &mut Expr) {
     };
     if is_one {
         *expr = Expr::Function(call::call("toUInt8", vec![call::take(expr)]));
+    }
+}
+
+fn is_predicate(function: &Function) -> bool {
+    call::name(function).is_some_and(|name| CONDITIONS.contains(&name) || names::is_predicate(name))
+}
+
+fn is_logic(function: &Function) -> bool {
+    call::name(function).is_some_and(|name| ["and", "or", "xor", "not"].contains(&name))
+}
+
+/// Logic over a Bool is a Bool, other logic a number: what the types of columns decide is left to a function.
+fn logic(expr: &mut Expr) {
+    let mut operands = Vec::new();
+    unknown(expr, &mut operands);
+    let whole = call::take(expr);
+    *expr = if operands.is_empty() {
+        Expr::Function(call::call("toUInt8", vec![whole]))
+    } else {
+        operands.insert(0, whole);
+        Expr::Function(call::call(LOGIC, operands))
+    };
+}
+
+/// The same of a key of GROUP BY, where a result of this kind mentions more than the key: both must be one expression.
+pub(super) fn key(expr: &mut Expr) {
+    let is_logic = match expr {
+        Expr::Nested(inner) => return key(inner),
+        Expr::Case { .. } => return number(expr),
+        Expr::UnaryOp { op: UnaryOperator::Not, .. } => true,
+        Expr::BinaryOp { op, .. } => {
+            matches!(op, BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor)
+        }
+        Expr::Function(function) => match call::name(function) {
+            Some("if" | "multiIf") => return number(expr),
+            _ => is_logic(function),
+        },
+        _ => false,
+    };
+    let mut operands = Vec::new();
+    unknown(expr, &mut operands);
+    if is_logic && !operands.is_empty() {
+        number(expr);
+    }
+}
+
+/// The operands of logic that may be Bools.
+fn unknown(expr: &Expr, found: &mut Vec<Expr>) {
+    match expr {
+        Expr::Nested(inner) => unknown(inner, found),
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => unknown(expr, found),
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor,
+            right,
+        } => {
+            unknown(left, found);
+            unknown(right, found);
+        }
+        Expr::Function(function) if is_logic(function) => {
+            if let FunctionArguments::List(list) = &function.args {
+                for argument in &list.args {
+                    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument {
+                        unknown(argument, found);
+                    }
+                }
+            }
+        }
+        Expr::Function(function) if is_predicate(function) => {}
+        Expr::Value(value) if !matches!(value.value, Value::Boolean(_)) => {}
+        Expr::Subquery(_) | Expr::Exists { .. } | Expr::RLike { .. } => {}
+        other if is_condition(other) => {}
+        other => found.push(other.clone()),
     }
 }
 

@@ -133,15 +133,18 @@ impl<'a> Rewriter<'a> {
         naming::name(&mut select.projection);
         alias::apply(select, &aliases)?;
         ambiguous::prefer_left(select, self.catalog, &self.queries);
-        if is_total {
-            outermost::without_keys(select)?;
-        }
-        array_join::check(select)?;
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
                 retype::number(expr);
             }
         }
+        if let GroupByExpr::Expressions(keys, _) = &mut select.group_by {
+            keys.iter_mut().for_each(retype::key);
+        }
+        if is_total {
+            outermost::without_keys(select)?;
+        }
+        array_join::check(select)?;
         naming::distinguish(&mut select.projection);
         if let Some(prewhere) = select.prewhere.take() {
             merged::check(select)?;

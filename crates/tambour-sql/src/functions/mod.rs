@@ -20,6 +20,7 @@ pub(crate) mod joined;
 mod keep;
 mod lambda;
 mod literal;
+mod logic;
 mod marked;
 mod operators;
 mod order;
@@ -79,6 +80,7 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     context.register_udf(ScalarUDF::new_from_impl(tuple::TupleElement::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::EmptyToSingle::new()));
     context.register_udf(ScalarUDF::new_from_impl(absent::DefaultOfType::new()));
+    context.register_udf(ScalarUDF::new_from_impl(logic::Logic::new()));
     for lambda in lambda::all() {
         context.register_higher_order_function(Arc::new(HigherOrderUDF::new_from_impl(lambda)));
     }
