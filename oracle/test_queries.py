@@ -146,3 +146,58 @@ def test_array_join_in_any_clause(server, tambour, database, select):
         query = select.replace("{w}", condition).format(a=a, b=b)
         expected = server.rows(query.replace("FROM t", f"FROM {database}.t"))
         assert tambour.rows(f"t={directory}", query) == expected, query
+
+
+ORDERED = [
+    "SELECT groupArray(x) FROM (SELECT number AS x FROM numbers(30) ORDER BY -x)",
+    "SELECT groupArray(x) FROM (SELECT number AS x FROM numbers(30) ORDER BY number % 5 DESC, number)",
+    "SELECT groupArray(x) FROM (SELECT number AS x FROM numbers(30) ORDER BY number DESC LIMIT 5)",
+    "SELECT groupArray(x) FROM (SELECT x FROM numbers(1) ARRAY JOIN [3,1,2] AS x ORDER BY x)",
+    "SELECT x%2 AS k, groupArray(x) FROM (SELECT number AS x FROM numbers(10) ORDER BY x DESC) GROUP BY k ORDER BY k",
+    "SELECT any(x), anyLast(x) FROM (SELECT number AS x FROM numbers(30) ORDER BY x DESC)",
+    "SELECT x FROM (SELECT number AS x FROM numbers(5) ORDER BY x DESC) LIMIT 2",
+    "SELECT x FROM (SELECT number AS x FROM numbers(5) ORDER BY x DESC) WHERE x < 3",
+    "SELECT groupArray(x) FROM (SELECT number AS x FROM numbers(30) ORDER BY -x) AS t WHERE t.x % 3 = 1",
+    "SELECT groupArray(y) FROM (SELECT x + 1 AS y FROM (SELECT number AS x FROM numbers(10) ORDER BY -x))",
+    "SELECT groupArray(toString(x)), groupArray((x, x % 2)), length(groupArray(x)) FROM (SELECT number AS x FROM numbers(10) ORDER BY -x)",
+    "WITH s AS (SELECT number AS x FROM numbers(6) ORDER BY x DESC) SELECT groupArray(x), groupUniqArray(x % 1) FROM s",
+    "SELECT arrayStringConcat(groupArray(s), ',') FROM (SELECT toString(number) AS s FROM numbers(5) ORDER BY s DESC)",
+    "SELECT groupArray(if(x = 2, NULL, x)), any(if(x > 3, NULL, x)) FROM (SELECT number AS x FROM numbers(6) ORDER BY x DESC)",
+    "SELECT k, groupArray(s) FROM (SELECT number % 2 AS k, toString(number) AS s FROM numbers(8) ORDER BY k, s DESC) GROUP BY k ORDER BY k",
+    "SELECT groupArray(3)(x) FROM (SELECT number AS x FROM numbers(10) ORDER BY x DESC)",
+    "SELECT groupConcat(',')(x) FROM (SELECT number AS x FROM numbers(5) ORDER BY x DESC)",
+    "SELECT groupArray(x) FROM (SELECT DISTINCT number % 4 AS x FROM numbers(10) ORDER BY x DESC)",
+    "SELECT groupArray(c) FROM (SELECT number % 3 AS g, count() AS c FROM numbers(11) GROUP BY g ORDER BY g DESC)",
+    "SELECT arrayMap(x -> x.1, groupArray((a, b))) FROM (SELECT number AS a, -toInt64(number) AS b FROM numbers(5) ORDER BY b)",
+    "SELECT groupArray(x) OVER (ORDER BY x) FROM (SELECT number AS x FROM numbers(3) ORDER BY x DESC)",
+    "SELECT groupArrayIf(x, x > 1), countIf(x > 1), groupArrayIf(x > 1, x < 3) FROM (SELECT number AS x FROM numbers(4) ORDER BY x)",
+]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_of_subqueries_come_in_their_order(server, tambour, threads):
+    for query in ORDERED:
+        assert tambour.run("sql", "--threads", threads, "--format", "tsv", "--no-header", query) == server.run(query), query
+
+
+CONDITIONS_AS_NUMBERS = [
+    "SELECT 1 = 1, 2 > 1 AS x, has([1], 1), number = 1, NOT number, number IN (1), number BETWEEN 0 AND 1, number IS NULL FROM numbers(2)",
+    "SELECT [number = 1], (number = 1, 5), map('a', number = 1), groupArray(number = 1), max(number > 0), any(number > 5) FROM numbers(2) GROUP BY number ORDER BY number",
+    "SELECT arrayMap(x -> x = 1, [1, 2]), arrayMap(x -> NOT x, [1, 0]), arrayMap(x -> x IN (1, 2), [1, 0]), arrayMap(x -> (x = 1, x), [1, 2])",
+    "SELECT * FROM (SELECT number, number > 1 AS c FROM numbers(3)) WHERE NOT c AND number < 5",
+    "SELECT c, count() FROM (SELECT number > 1 AS c FROM numbers(3)) GROUP BY c HAVING NOT c OR c ORDER BY c",
+    "SELECT number > 1 AS c, count() FROM numbers(3) GROUP BY c HAVING c OR count() > 1 ORDER BY c",
+    "SELECT number > 1, count() FROM numbers(3) GROUP BY number > 1 ORDER BY number > 1",
+    "SELECT number AND 1 AS x, NOT x AS y, count() FROM numbers(4) GROUP BY x, y ORDER BY x",
+    "SELECT CASE WHEN number > 1 THEN number = 2 ELSE 1 END AS c, count() FROM numbers(4) GROUP BY c ORDER BY c",
+    "SELECT true, 1::Bool, toBool(0), CAST(1 = 1 AS Bool), true AND false, (1 = 1)::Bool, NOT true, true OR 1",
+    "SELECT u AND v, u OR 0, NOT u, NOT b, b AND u, b OR 1 = 1, u = 1 AND b, NOT b AND u > 0, NOT (u AND v) "
+    "FROM (SELECT toUInt8(number) AS u, number > 0 AS v, toBool(number) AS b FROM numbers(2))",
+    "SELECT count() FROM numbers(3) WHERE NOT (SELECT 1 = 0) AND ((SELECT 1 = 0) OR number = 1)",
+    "SELECT number > 1 AS x, count() FROM numbers(4) GROUP BY x WITH TOTALS ORDER BY x",
+]
+
+
+def test_conditions_are_numbers_where_they_are_results(server, tambour):
+    for query in CONDITIONS_AS_NUMBERS:
+        assert tambour.run("sql", "--format", "tsv", "--no-header", query) == server.run(query), query

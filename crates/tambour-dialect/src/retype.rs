@@ -279,7 +279,8 @@ pub(super) fn numbers_within(expr: &mut Expr) {
         Expr::Function(function) => {
             let is_map = call::name(function) == Some("arrayMap");
             let is_keeping = call::name(function).is_some_and(|name| KEEPING.contains(&name));
-            for argument in arguments(function) {
+            let values = if call::name(function) == Some("groupArrayIf") { 1 } else { usize::MAX };
+            for argument in arguments(function).take(values) {
                 match argument {
                     Expr::Lambda(lambda) if is_map => number(&mut lambda.body),
                     argument if is_keeping => number(argument),

@@ -443,6 +443,8 @@ fn config(options: &SessionOptions) -> SessionConfig {
     settings.sql_parser.dialect = Dialect::ClickHouse;
     // ClickHouse's names of columns and functions differ by case.
     settings.sql_parser.enable_ident_normalization = false;
+    // Rows of a subquery come in its order, as in ClickHouse: a LIMIT outside and aggregates show it.
+    settings.sql_parser.enable_subquery_sort_elimination = false;
     "nulls_last".clone_into(&mut settings.sql_parser.default_null_ordering);
     settings.execution.sort_pushdown_buffer_capacity = READ_AHEAD;
     // `min(a), min(b + 1)`: the engine filters by the best `a` so far, and drops rows that `min(b + 1)` needs.

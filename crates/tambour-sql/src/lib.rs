@@ -19,6 +19,7 @@ mod guard;
 mod handed;
 mod late;
 mod merged;
+mod ordered;
 pub mod provider;
 pub mod pushdown;
 pub mod records;

@@ -3,6 +3,7 @@
 //! `sum(x + c)` is `sum(x) + c * count(x)` where neither the addition nor the cast before it can lose anything; the sum itself
 //! wraps both ways alike. What is left repeats itself, so that the engine computes it once.
 
+use crate::ordered::OrderOfSubqueries;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
@@ -16,11 +17,12 @@ use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// The engine's rules with this one, before it looks for what repeats.
+/// The engine's rules with ours: this one before it looks for what repeats.
 pub(crate) fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
     rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));
+    rules.insert(0, Arc::new(OrderOfSubqueries));
     rules
 }
 
@@ -100,7 +102,11 @@ impl Shifted {
         if !aggregate.group_expr.iter().all(|key| !matches!(key, Expr::GroupingSet(_))) {
             return Ok(None);
         }
-        let Expr::AggregateFunction(call) = expr else { return Ok(None) };
+        let bare = match expr {
+            Expr::Alias(alias) => &alias.expr,
+            other => other,
+        };
+        let Expr::AggregateFunction(call) = bare else { return Ok(None) };
         let params = &call.params;
         let [argument] = params.args.as_slice() else { return Ok(None) };
         let is_plain = call.func.name() == "sum"
