@@ -297,10 +297,6 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectErro
             "those here are quantile, quantiles and their like",
         ));
     }
-    if written.eq_ignore_ascii_case("toTypeName") {
-        let shown = arguments(function).unwrap_or_default().into_iter().map(retype::shown);
-        set_arguments(function, shown.collect());
-    }
     if lambda::rewrite(function, &written)? || rewrite_plain(function, &written) {
         return Ok(None);
     }

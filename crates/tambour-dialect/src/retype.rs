@@ -92,7 +92,7 @@ pub(super) fn cast(value: &mut Expr, data_type: &DataType) -> Option<Expr> {
 }
 
 /// The argument of `toTypeName` with the type that it has in ClickHouse: conditions are numbers there, counts are unsigned.
-pub(super) fn shown(mut argument: Expr) -> Expr {
+fn shown(mut argument: Expr) -> Expr {
     let converted = match &argument {
         Expr::Nested(inner) => return shown((**inner).clone()),
         Expr::Function(function) => match call::name(function) {
@@ -276,6 +276,11 @@ pub(super) fn numbers_within(expr: &mut Expr) {
     match expr {
         Expr::Array(list) => list.elem.iter_mut().for_each(number),
         Expr::Tuple(elements) => elements.iter_mut().for_each(number),
+        Expr::Function(function)
+            if call::name(function).is_some_and(|name| name.eq_ignore_ascii_case("toTypeName")) =>
+        {
+            arguments(function).for_each(|argument| *argument = shown(call::take(argument)));
+        }
         Expr::Function(function) => {
             let is_map = call::name(function) == Some("arrayMap");
             let is_keeping = call::name(function).is_some_and(|name| KEEPING.contains(&name));
