@@ -284,7 +284,7 @@ impl Amender {
     /// Gives every file that stays its name in the new part.
     fn link(&self, sums: &mut Checksums) -> Result<(), PartError> {
         let files = &self.part.files;
-        // Where a file goes; nothing if it stays behind.
+        // Where a file goes; nothing if it is left out.
         let mut moved: HashMap<String, Option<String>> = HashMap::new();
         for name in [CHECKSUMS_FILE, COLUMNS_FILE, GUARD_FILE, SUBSTREAMS_FILE, SERIALIZATION_FILE]
         {
