@@ -62,7 +62,8 @@ fn try_all(writing: &Writing, is_masked: bool) {
             let bits = BooleanBuffer::collect_bool(rows.num_rows(), hidden);
             mask(&part, &storage, Path::new("t/all_1_1_0_1"), &bits).unwrap();
             part = open(&storage, "t/all_1_1_0_1");
-            let kept = (0..rows.num_rows()).filter(|row| !hidden(*row)).map(|row| row as u32);
+            let kept = (0..rows.num_rows()).filter(|row| !hidden(*row));
+            let kept = kept.map(|row| u32::try_from(row).unwrap());
             let kept = UInt32Array::from_iter_values(kept);
             shown = take_record_batch(&rows, &kept).unwrap();
             given = take_record_batch(&other, &kept).unwrap();

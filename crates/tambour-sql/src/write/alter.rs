@@ -83,15 +83,12 @@ impl Session {
         let error = of_table(name);
         let amended = rewrite.amend(part).map_err(&error)?;
         let is_whole = amended.is_none();
-        let (mut draft, old, recasts) = match amended {
-            Some((draft, old, places)) => {
-                let find = |at: &usize| recasts.iter().find(|it| it.index == *at).cloned();
-                (draft, old, places.iter().filter_map(find).collect())
-            }
-            None => {
-                let draft = rewrite.replace(part).map_err(&error)?;
-                (draft, rewrite.rows(part).map_err(&error)?, recasts.to_vec())
-            }
+        let (mut draft, old, recasts) = if let Some((draft, old, places)) = amended {
+            let find = |at: &usize| recasts.iter().find(|it| it.index == *at).cloned();
+            (draft, old, places.iter().filter_map(find).collect())
+        } else {
+            let draft = rewrite.replace(part).map_err(&error)?;
+            (draft, rewrite.rows(part).map_err(&error)?, recasts.to_vec())
         };
         let mut targets: Vec<(usize, Column)> =
             recasts.iter().map(|it| (it.index, it.column.clone())).collect();
