@@ -77,7 +77,9 @@ impl Session {
 
     fn optimize(&self, name: &str, table: &Table) -> Result<String, SqlError> {
         let InsertOptions { memory_bytes, threads, .. } = self.insert_options();
-        let options = OptimizeOptions { memory_bytes, threads };
+        let state = self.context().state();
+        let now = state.execution_props().query_execution_start_time.map(|it| it.timestamp());
+        let options = OptimizeOptions { memory_bytes, threads, now };
         let done = optimize(table.storage(), table.path(), &options, &mut |_| {});
         let done = done.map_err(of_table(name))?;
         Ok(format!("{} in the place of {}", parts(done.parts_after), parts(done.parts_before)))
