@@ -34,6 +34,9 @@ const CLAUSE: &str = "ALTER TABLE";
 impl Session {
     /// Carries out a change; returns what it did, for people.
     pub(crate) async fn change(&self, change: &Change) -> Result<String, SqlError> {
+        if matches!(change.action, Action::Drop { .. }) && self.forget_temporary(&change.table)? {
+            return Ok(format!("the temporary table {:?} is removed", change.table));
+        }
         if !self.write {
             return Err(SqlError::refused(change.words(), READING));
         }
@@ -133,7 +136,7 @@ fn of_table(name: &str) -> impl Fn(TableError) -> SqlError {
     move |cause| SqlError::Table { name: name.to_owned(), cause: Box::new(cause) }
 }
 
-fn rows(count: u64) -> String {
+pub(crate) fn rows(count: u64) -> String {
     if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
 }
 
