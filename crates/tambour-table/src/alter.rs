@@ -487,7 +487,9 @@ fn is_read(stored: &DataType, wanted: &DataType) -> bool {
 fn check_defaults(definition: &TableDefinition, given: &[String]) -> Result<(), TableError> {
     let columns = definition.columns.iter().filter(|it| given.contains(&it.column.name));
     for column in columns {
-        let Some(Ok(expression)) = column.clauses.default.as_deref().map(Expression::parse) else {
+        let default = column.clauses.default.as_deref();
+        let default = default.filter(|text| !text.eq_ignore_ascii_case("null"));
+        let Some(Ok(expression)) = default.map(Expression::parse) else {
             continue;
         };
         let name = &column.column.name;
