@@ -1,4 +1,4 @@
-//! LIMIT and OFFSET that are no plain numbers of rows: negative ones count from the last row, those between 0 and 1 are a part
+//! LIMIT and OFFSET that are not plain numbers of rows: negative ones count from the last row, those between 0 and 1 are a part
 //! of all rows. Either needs to know how many rows there are, so rows are numbered and counted, and QUALIFY keeps those wanted.
 
 use super::limits::{between, both, over};

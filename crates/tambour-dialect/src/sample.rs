@@ -59,7 +59,7 @@ impl Part {
             Self { numerator: number.checked_mul(power)?, denominator: 1 }
         })
     }
-    /// The part of so many values, as ClickHouse cuts it.
+    /// This part of 2^`bits` values, as ClickHouse cuts it.
     fn of_values(self, bits: u32) -> u128 {
         (u128::from(self.numerator) << bits) / u128::from(self.denominator)
     }
