@@ -1,11 +1,13 @@
 //! Temporary tables: results that are kept in memory under a name until the session ends.
 
 use crate::{Session, SqlError};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use tambour_dialect::Temporary;
 
 /// The memory of each table, by its name.
@@ -48,6 +50,12 @@ impl Session {
                 "a table has no place for the row of totals; write WITH ROLLUP, or a query of its own",
             ));
         }
+        let schema = batches.first().map_or_else(|| Arc::clone(&schema), |it| fitted(&schema, it));
+        // The sides of a UNION say more or less of their types.
+        let batches = batches
+            .iter()
+            .map(|batch| RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec()));
+        let batches = batches.collect::<Result<Vec<_>, _>>().map_err(DataFusionError::from)?;
         if is_ours {
             self.forget_temporary(name)?;
         }
@@ -68,4 +76,16 @@ impl Session {
         handed.retain(|(other, _)| other != name);
         Ok(true)
     }
+}
+
+/// The columns that a query says it has, in the types that its rows have: a UNION's are those of both sides together, and what
+/// is noted of a column may be that of the first side alone.
+fn fitted(schema: &SchemaRef, rows: &RecordBatch) -> SchemaRef {
+    let fields = schema.fields().iter().zip(rows.columns()).map(|(field, column)| {
+        if field.data_type() == column.data_type() {
+            return Field::clone(field);
+        }
+        Field::new(field.name(), column.data_type().clone(), field.is_nullable())
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
