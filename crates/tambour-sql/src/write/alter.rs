@@ -96,9 +96,9 @@ impl Session {
             targets = alone(&targets);
         }
         let mut found = None;
-        if let Some(only) = rewrite.table().only(part)
-            && !recasts.is_empty()
-        {
+        if !recasts.is_empty() {
+            // Without the query, the old values would pass for the new ones.
+            let only = rewrite.table().only(part).ok_or_else(|| disagreement(part))?;
             let columns = rewrite.definition().plain_columns();
             let query = casts(name, &recasts, &columns)?;
             let matches = self.matches(name, &query, only).await?;

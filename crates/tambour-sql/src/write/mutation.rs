@@ -131,7 +131,7 @@ impl Session {
     }
 }
 
-/// Columns as they are where there are no others.
+/// The same columns, numbered as in a batch that has only them.
 pub(super) fn alone(targets: &[(usize, Column)]) -> Vec<(usize, Column)> {
     targets.iter().map(|(_, column)| column.clone()).enumerate().collect()
 }
