@@ -70,6 +70,6 @@ def test_temporary_tables_live_as_long_as_the_call(tambour, table):
              "-c", "CREATE OR REPLACE TEMPORARY TABLE more AS SELECT k FROM few UNION ALL SELECT 100",
              "-c", "SELECT count(), max(k) FROM more", "-c", "DROP TABLE few"]
     told = tambour.run("sql", f"g={table}", "--format", "tsv", "--no-header", *calls)
-    assert told.decode().split() == ["4", "100"]
+    assert told.split() == ["4", "100"]
     done = tambour.call("sql", f"g={table}", "SELECT k FROM few")
     assert done.returncode != 0
