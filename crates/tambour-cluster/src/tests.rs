@@ -138,13 +138,7 @@ async fn with_fault(fault: Fault, query: &str) -> Result<Vec<RecordBatch>, Strin
     .unwrap();
     let mut addresses = Vec::new();
     for fault in [Fault::Nothing, fault] {
-        let options = WorkerOptions {
-            listen: "127.0.0.1:0".to_owned(),
-            root: root.path().to_owned(),
-            memory_bytes: None,
-            threads: 1,
-            token: None,
-        };
+        let options = WorkerOptions::below(root.path());
         let served = serve_with(&options, Some(Arc::new(fault))).await.unwrap();
         addresses.push(served.address().to_string());
         tokio::spawn(served.run(std::future::pending()));

@@ -18,12 +18,20 @@ pub(crate) struct ClusterArguments {
         help_heading = "Workers"
     )]
     pub(crate) token_file: Option<PathBuf>,
+    /// Encrypt connections, and check the workers' certificates against those of this PEM file
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        help_heading = "Workers"
+    )]
+    pub(crate) tls_ca: Option<PathBuf>,
 }
 
 /// Run parts of other processes' queries
 ///
 /// Waits for `tambour sql --workers` and reads the tables below a directory for it, until it gets SIGTERM or Ctrl-C. Without
-/// --token-file it listens on this machine only. What travels is not encrypted.
+/// --token-file it listens on this machine only. With --tls-cert and --tls-key connections are encrypted.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example:
@@ -44,6 +52,15 @@ pub(crate) struct WorkerArguments {
     /// Threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
+    /// Encrypt connections: the certificate of this worker, in PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The private key of --tls-cert, in PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Certificates, in PEM, that those of other workers are checked against [default: --tls-cert]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
+    pub(crate) tls_ca: Option<PathBuf>,
     /// A file with a token that queries must bring
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,

@@ -9,7 +9,7 @@ use anyhow::Context;
 use std::io::Write;
 use std::path::Path;
 use tambour::Cluster;
-use tambour::cluster::{ClusterOptions, WorkerOptions, serve};
+use tambour::cluster::{ClusterOptions, TlsIdentity, WorkerOptions, serve};
 use tambour::sql::{Session, SessionOptions};
 use tambour_report::machine;
 use tokio::signal::unix::{SignalKind, signal};
@@ -21,13 +21,15 @@ pub(crate) fn run(arguments: &WorkerArguments, console: Console) -> anyhow::Resu
         Some(ByteSize(bytes)) => Some(bytes),
         None => Some(machine::total_memory() / 2).filter(|&bytes| bytes > 0),
     };
-    let options = WorkerOptions {
-        listen: arguments.listen.clone(),
-        root: arguments.root.clone(),
-        memory_bytes,
-        threads,
-        token: arguments.token_file.as_deref().map(token).transpose()?,
-    };
+    let mut options = WorkerOptions::below(&arguments.root);
+    options.listen.clone_from(&arguments.listen);
+    options.memory_bytes = memory_bytes;
+    options.threads = threads;
+    options.token = arguments.token_file.as_deref().map(token).transpose()?;
+    if let (Some(certificate), Some(key)) = (&arguments.tls_cert, &arguments.tls_key) {
+        options.tls = Some(TlsIdentity { certificate: pem(certificate)?, key: pem(key)? });
+    }
+    options.tls_authority = arguments.tls_ca.as_deref().map(pem).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .thread_name("worker")
@@ -47,6 +49,9 @@ pub(crate) fn run(arguments: &WorkerArguments, console: Console) -> anyhow::Resu
         )?;
         target.flush()?;
         drop(target);
+        if options.tls.is_none() && !served.address().ip().is_loopback() {
+            console.note("connections are not encrypted: give --tls-cert and --tls-key");
+        }
         let stop = async move {
             tokio::select! {
                 _ = terminate.recv() => {}
@@ -88,8 +93,9 @@ fn connect(arguments: &ClusterArguments) -> anyhow::Result<Option<Cluster>> {
     if workers.is_empty() {
         return Ok(None);
     }
-    let token = arguments.token_file.as_deref().map(token).transpose()?;
-    let options = ClusterOptions { token, ..ClusterOptions::default() };
+    let mut options = ClusterOptions::default();
+    options.token = arguments.token_file.as_deref().map(token).transpose()?;
+    options.tls_authority = arguments.tls_ca.as_deref().map(pem).transpose()?;
     Ok(Some(Cluster::connect_with(&workers, &options)?))
 }
 
@@ -98,4 +104,8 @@ const WORKERS: &str = "TAMBOUR_WORKERS";
 
 fn token(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| path.display().to_string())
+}
+
+fn pem(path: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| path.display().to_string())
 }
