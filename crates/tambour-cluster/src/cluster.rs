@@ -1,6 +1,6 @@
 //! The coordinator's side: workers by address, and sessions whose queries run on them.
 
-use crate::channel::{CONNECT_TIMEOUT, Connections, Secrets, name};
+use crate::channel::{BROKEN, CONNECT_TIMEOUT, Connections, Secrets, name};
 use crate::codec::Codec;
 use crate::error::ClusterError;
 use crate::planner::Planner;
@@ -200,7 +200,12 @@ async fn info_of(connections: &Connections, url: &Url) -> Result<WorkerInfo, Clu
         .map_err(|_| unreachable(format!("no answer within {} s", CONNECT_TIMEOUT.as_secs())))?
         .map_err(|error| {
             let text = error.strip_backtrace();
-            unreachable(text.strip_prefix("Execution error: ").unwrap_or(&text).to_owned())
+            let text = text.strip_prefix("Execution error: ").unwrap_or(&text);
+            // An encrypted worker hangs up on a caller that speaks plainly.
+            let is_plain = connections.is_plain() && text.contains(BROKEN);
+            let hint =
+                if is_plain { " (a worker with --tls-cert is called with --tls-ca)" } else { "" };
+            unreachable(format!("{text}{hint}"))
         })?;
     let Some((there, threads, root)) = introduced(&told.version) else {
         let (expected, got) = (version(), format!("{:?}", told.version));
