@@ -3,6 +3,7 @@
 use crate::channel::{BROKEN, CONNECT_TIMEOUT, Connections, Secrets, name};
 use crate::codec::Codec;
 use crate::error::ClusterError;
+use crate::explain::Stages;
 use crate::planner::Planner;
 use crate::split::{self, Workers};
 use crate::tls::Authority;
@@ -12,6 +13,7 @@ use datafusion_distributed::{
     ChannelResolver, DistributedExt, GetWorkerInfoRequest, SessionStateBuilderExt,
 };
 use std::sync::Arc;
+use tambour_sql::explain::Explained;
 use tambour_sql::scan_options::ScanOptions;
 use tambour_sql::{Session, SessionOptions};
 use url::Url;
@@ -125,6 +127,7 @@ impl Cluster {
     fn added(&self, mut builder: SessionStateBuilder) -> SessionStateBuilder {
         let config = builder.config().get_or_insert_default();
         config.set_extension(Arc::new(self.clone()));
+        config.set_extension(Arc::new(Explained(Arc::new(Stages))));
         let settings = config.options_mut();
         let partitions = &mut settings.execution.target_partitions;
         // With one partition the engine divides nothing.
