@@ -76,6 +76,22 @@ def test_queries_of_a_seed(server, asked):
     assert counts["equal"] > 250, counts
 
 
+def test_columns_of_a_union(server, asked):
+    """Every pair of types gives the rows of both, or is refused."""
+    places = grammar.create(server.session, asked)
+    union = "SELECT x FROM (SELECT {} AS x FROM g WHERE k < 12 UNION ALL SELECT {} FROM h)"
+    columns = ["u8", "i32", "u64", "i64", "f32", "f64", "dec", "s", "ns", "fs", "d", "t", "t64", "b", "uuid", "ni"]
+    queries = [union.format(one, other) for one in columns for other in columns if one != other]
+    equal = 0
+    for query, (ours, _) in zip(queries, grammar.ask(asked, places, queries)):
+        if ours is None:
+            continue
+        theirs = server.run(query)
+        assert sorted(ours.split("\n")) == sorted(theirs.split("\n")), f"{query}: {grammar.first_difference(ours, theirs)}"
+        equal += 1
+    assert equal > 100
+
+
 def test_queries_that_differed(server, asked):
     places = grammar.create(server.session, asked)
     answers = grammar.ask(asked, places, SEEN)

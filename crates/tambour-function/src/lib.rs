@@ -55,6 +55,7 @@ mod url;
 mod week;
 
 pub use error::FunctionError;
+pub use supertype::supertype;
 pub use tambour_value as value;
 pub use tambour_value::Zone;
 

@@ -9,8 +9,8 @@ use arrow_array::cast::AsArray;
 use arrow_schema::DataType as ArrowType;
 use tambour_part::types::{DataType, Strings};
 
-/// The type that holds the values of both, as ClickHouse's arrays and conditions find it.
-pub(super) fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
+/// The type that holds the values of both, as ClickHouse's arrays and conditions find it; `None` if there is none.
+pub fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
     use DataType::{Float32, Float64, LowCardinality, Nullable};
     if left == right {
         return Some(left.clone());

@@ -1,6 +1,7 @@
 //! Sessions: the tables, functions and settings that queries run with.
 
 use crate::SqlError;
+use crate::arrival;
 use crate::describe::{self, TypeName};
 use crate::exec;
 use crate::explain;
@@ -27,7 +28,7 @@ use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SendableRecordBatchStream, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Query as Ast;
@@ -528,7 +529,7 @@ impl Query {
     pub async fn execute(self) -> Result<Execution, SqlError> {
         let task = Arc::new(self.frame.task_ctx());
         let plan = self.frame.create_physical_plan().await?;
-        let stream = results::stream(execute_stream(Arc::clone(&plan), task)?);
+        let stream = results::stream(arrival::run(&plan, task)?);
         let stream = match self.fill {
             Some(fill) => fill.stream(stream),
             None => stream,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The type of all, if they are dates and instants of different types.
-fn common(types: &[DataType]) -> Option<DataType> {
+pub(super) fn common(types: &[DataType]) -> Option<DataType> {
     use DataType::{Date, Date32, DateTime, DateTime64};
     let (first, rest) = types.split_first()?;
     let is_moment =

@@ -39,6 +39,7 @@ pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let plan = super::united::columns(plan)?;
     let mut schema = merge_schema(&plan.inputs());
     if let LogicalPlan::TableScan(scan) = &plan {
         let source = scan.source.schema();

@@ -32,6 +32,7 @@ mod shown;
 pub(crate) mod travel;
 mod tuple;
 mod typed;
+mod united;
 mod using;
 mod zeros;
 

@@ -11,6 +11,7 @@ mod stream;
 mod views;
 
 use crate::answers::AnswersFromStatistics;
+use crate::arrival::OrderOfArrival;
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::LengthsOfTexts;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -42,6 +43,7 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(place, Arc::new(LengthsOfTexts));
     rules.insert(place, Arc::new(GroupsByPosition));
     rules.insert(place, Arc::new(AnswersFromStatistics));
+    rules.push(Arc::new(OrderOfArrival));
     rules
 }
 
