@@ -132,11 +132,13 @@ impl<'a> Remembering<'a> {
     /// back.
     ///
     /// # Safety
-    /// The lane is open.
+    /// The lane is open, and `next_token` its token.
     #[inline(always)]
     unsafe fn step<const ALONE: bool>(&mut self, next_token: &mut usize) -> bool {
         let Lane { from, to, .. } = self.lane;
         let token = *next_token;
+        // SAFETY: the lane is open.
+        debug_assert_eq!(token, unsafe { token_of(&self.lane) });
         let literals = token >> 4;
         let behind = from.wrapping_add(literals);
         // SAFETY: at most 15 literals and two bytes are within the margin.

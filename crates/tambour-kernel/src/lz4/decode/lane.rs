@@ -64,7 +64,7 @@ impl<'a> Lane<'a> {
         let source_room = (source.len() + 1).saturating_sub(SOURCE_MARGIN);
         let target_room = (buffer.len() + 1).saturating_sub(TARGET_MARGIN);
         // The loops take an offset off a place without a look: what lies that low is not for them.
-        let is_low = target.start.addr() <= usize::from(u16::MAX);
+        let is_low = u16::try_from(target.start.addr()).is_ok();
         let source_limit = from.start.wrapping_add(source_room);
         Self {
             from: from.start,

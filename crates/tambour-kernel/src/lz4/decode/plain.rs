@@ -221,22 +221,17 @@ unsafe fn long<M: Machine, const EARLY: bool>(
     on
 }
 
-/// One sequence, whose token was read; whether the loop may go on.
-///
-/// `EARLY`: reads the next token, too, from where the literals end rather than from the place that the loop goes on at: the
-/// addition that makes the place is then no part of the chain. One lane waits for its chain. Two lanes do not, and would only
-/// have an instruction more.
+/// Copies the literals of a sequence. Returns the place one before them, and how many there are; `None`, with nothing done,
+/// when they are more than one length byte says or than the margins follow.
 ///
 /// # Safety
-/// The lane is open: it has [`super::lane::SOURCE_MARGIN`] and [`super::lane::TARGET_MARGIN`].
+/// The lane is open, and this is its token.
 #[inline(always)]
-unsafe fn step<M: Machine, S: Style<M>, const EARLY: bool>(
-    machine: M,
-    lane: &mut Lane<'_>,
-    next_token: &mut usize,
-) -> bool {
+unsafe fn take_literals<M: Machine, S: Style<M>>(
+    lane: &Lane<'_>,
+    token: usize,
+) -> Option<(*const u8, usize)> {
     let (mut i, o) = (lane.from, lane.to);
-    let token = *next_token;
     let mut literals = token >> 4;
     if S::SKIP_EMPTY && literals == 0 {
         // Otherwise the optimiser folds this branch back into the addition that it is to avoid.
@@ -251,8 +246,7 @@ unsafe fn step<M: Machine, S: Style<M>, const EARLY: bool>(
         if literals > SHORT_MAX {
             cold_path();
             if literals > 15 + 254 || !lane.has_margins_after(i, literals) {
-                // SAFETY: the lane is open, thus not done.
-                return unsafe { long::<M, EARLY>(machine, lane, next_token) };
+                return None;
             }
             // SAFETY: the margins follow the literals, and are longer than a piece.
             unsafe { copy_many_literals::<M>(lane, i.wrapping_add(1), o, literals) };
@@ -261,16 +255,44 @@ unsafe fn step<M: Machine, S: Style<M>, const EARLY: bool>(
             unsafe { copy_literals::<M>(lane, i.wrapping_add(1), o, literals) };
         }
     }
+    Some((i, literals))
+}
+
+/// One sequence, whose token was read; whether the loop may go on.
+///
+/// `EARLY`: leaves the token of the next sequence, if the lane is still open. It is read from where the literals
+/// end rather than from the place that the loop goes on at: the addition that makes the place is then no part of the chain. One
+/// lane waits for its chain. Two lanes do not, and would only have an instruction more.
+///
+/// # Safety
+/// The lane is open: it has [`super::lane::SOURCE_MARGIN`] and [`super::lane::TARGET_MARGIN`]; and `next_token` is its
+/// token.
+#[inline(always)]
+unsafe fn step<M: Machine, S: Style<M>, const EARLY: bool>(
+    machine: M,
+    lane: &mut Lane<'_>,
+    next_token: &mut usize,
+) -> bool {
+    let o = lane.to;
+    let token = *next_token;
+    // SAFETY: the lane is open.
+    debug_assert_eq!(token, unsafe { token_of(lane) });
+    // SAFETY: the lane is open, and this is its token.
+    let Some((i, literals)) = (unsafe { take_literals::<M, S>(lane, token) }) else {
+        // SAFETY: the lane is open, thus not done.
+        return unsafe { long::<M, EARLY>(machine, lane, next_token) };
+    };
     // The place after offset and token is made while the token loads, so that the chain is load, shift, one addition.
     // Left alone, the optimiser adds the constant last, and splits an addition of three into two that wait for each other.
     let after = opaque_place(i.wrapping_add(3));
     let mut next = after.wrapping_add(literals);
     if EARLY {
-        // SAFETY: the margin holds a token after 64 literals and an offset.
-        *next_token = usize::from(unsafe { lane.read::<u8>(opaque_place(after).wrapping_add(literals)) });
+        // SAFETY: the margin holds a token after 64 literals and an offset, and so does what follows more literals.
+        *next_token =
+            usize::from(unsafe { lane.read::<u8>(opaque_place(after).wrapping_add(literals)) });
     }
     let o = o.wrapping_add(literals);
-    // SAFETY: the margin holds two bytes after 64 literals.
+    // SAFETY: as the token.
     let offset = usize::from(u16::from_le(unsafe { lane.read(next.wrapping_sub(2)) }));
     let mut length = (token & 15) + MATCH_MIN;
     if S::BRANCH_ON_LENGTH {
