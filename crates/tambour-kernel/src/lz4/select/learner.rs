@@ -31,7 +31,7 @@ const MEMORY: f32 = 0.5;
 const HOPELESS: f32 = 1.5;
 /// but what seems to be this much slower was interrupted, and says nothing.
 const IMPLAUSIBLE: f32 = 6.0;
-/// So many blocks in a row are no interruption.
+/// After this many interruptions in a row, what comes next counts: the data has changed.
 const INTERRUPTIONS_MAX: u32 = 3;
 /// A later measurement may say at most this much more than what is known: one interruption dethrones nobody for long.
 const OUTLIER: f32 = 1.5;
