@@ -2,6 +2,7 @@
 
 use crate::codec::Envelope;
 use crate::network::{self, KEEP_ALIVE, KEEP_ALIVE_TIMEOUT};
+use crate::tls::Authority;
 use crate::wire::{Token, add_headers};
 use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
@@ -21,7 +22,9 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use http::HeaderMap;
 use std::collections::HashMap;
+use std::error::Error;
 use std::future::poll_fn;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tambour_sql::exec::{Read, TambourScanExec};
@@ -36,12 +39,24 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     open: Arc<Mutex<HashMap<Url, BoxCloneSyncChannel>>>,
-    token: Option<Token>,
+    secrets: Secrets,
+}
+
+/// What a caller shows, and what it checks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets {
+    pub(crate) token: Option<Token>,
+    pub(crate) authority: Option<Authority>,
 }
 
 impl Connections {
-    pub(crate) fn with_token(token: Option<Token>) -> Self {
-        Self { token, ..Self::default() }
+    pub(crate) fn new(secrets: Secrets) -> Self {
+        Self { secrets, ..Self::default() }
+    }
+
+    /// Whether connections are not encrypted.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.secrets.authority.is_none()
     }
 
     async fn connect(&self, url: &Url) -> Result<BoxCloneSyncChannel> {
@@ -52,12 +67,17 @@ impl Connections {
         {
             return Ok(channel);
         }
+        let is_encrypted = self.secrets.authority.is_some();
         let unreachable = |error: tonic::transport::Error| {
             let cause = innermost(&error);
-            exec_datafusion_err!("worker {}: it cannot be reached: {cause}", name(url))
+            let hint = if is_encrypted && is_other_protocol(&error) { UNENCRYPTED } else { "" };
+            exec_datafusion_err!("worker {}: it cannot be reached: {cause}{hint}", name(url))
         };
-        let endpoint = Endpoint::from_shared(url.to_string())
-            .map_err(unreachable)?
+        let mut endpoint = Endpoint::from_shared(url.to_string()).map_err(unreachable)?;
+        if let Some(authority) = &self.secrets.authority {
+            endpoint = endpoint.tls_config(authority.config(url)).map_err(unreachable)?;
+        }
+        let endpoint = endpoint
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
             .http2_keep_alive_interval(KEEP_ALIVE)
@@ -78,7 +98,7 @@ impl Connections {
 impl ChannelResolver for Connections {
     async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
         let inner = create_worker_client(self.connect(url).await?);
-        Ok(Box::new(Channel { inner, worker: name(url), token: self.token.clone() }))
+        Ok(Box::new(Channel { inner, worker: name(url), token: self.secrets.token.clone() }))
     }
 }
 
@@ -89,12 +109,23 @@ pub(crate) fn name(url: &Url) -> String {
 }
 
 /// The cause at the bottom, which says most.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
     while let Some(cause) = last.source() {
         last = cause;
     }
     last.to_string()
+}
+
+/// What is added where TLS met something else.
+const UNENCRYPTED: &str = " (a worker without --tls-cert is called without --tls-ca)";
+
+/// Whether the other side answered the greeting of TLS in another protocol.
+fn is_other_protocol(error: &(dyn Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |&error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::InvalidData)
+        && !innermost(error).contains("certificate")
 }
 
 /// A connection to a worker, for one request.
@@ -106,7 +137,7 @@ struct Channel {
 
 /// The error with the worker's name in front, unless another worker is named there already.
 fn named(worker: &str, error: DataFusionError) -> DataFusionError {
-    let text = error.strip_backtrace();
+    let text = broken(&error).unwrap_or_else(|| error.strip_backtrace());
     let text = PREFIXES
         .iter()
         .fold(text.as_str(), |text, prefix| text.strip_prefix(prefix).unwrap_or(text));
@@ -115,6 +146,17 @@ fn named(worker: &str, error: DataFusionError) -> DataFusionError {
     }
     exec_datafusion_err!("{NAMED}{worker}: {text}")
 }
+
+/// What is said of a request whose connection ended before its answer.
+fn broken(error: &DataFusionError) -> Option<String> {
+    let DataFusionError::External(error) = error.find_root() else { return None };
+    let status = error.downcast_ref::<tonic::Status>()?;
+    status.source()?;
+    Some(format!("{BROKEN}: {}", innermost(status)))
+}
+
+/// How a message begins that tells of a connection that ended.
+pub(crate) const BROKEN: &str = "the connection broke";
 
 /// How a message begins that names a worker.
 const NAMED: &str = "worker ";

@@ -3,6 +3,7 @@
 use crate::SqlError;
 use crate::describe::{self, TypeName};
 use crate::exec;
+use crate::explain;
 use crate::fill::{Bounds, Filling};
 use crate::functions;
 use crate::generated;
@@ -269,6 +270,11 @@ impl Session {
             self.plan(statement, text, switches).await?
         };
         guard::check(&plan)?;
+        if let Some((explained, is_run)) = explain::wanted(&plan) {
+            let lines = Box::pin(self.explain(explained, is_run)).await?;
+            let frame = self.context.read_batch(lines)?;
+            return Ok(Query { frame, format, notes, totals: None, fill: None });
+        }
         if ending.has_prewhere && merged::is_in(&plan)? {
             return Err(SqlError::refused("PREWHERE with FINAL", dialect::BEFORE_THE_MERGE));
         }

@@ -30,6 +30,11 @@ fn texts(columns: Vec<(&str, Vec<String>)>) -> Result<RecordBatch> {
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays.collect())?)
 }
 
+/// A column of lines.
+pub(crate) fn lines(name: &str, lines: Vec<String>) -> Result<RecordBatch> {
+    texts(vec![(name, lines)])
+}
+
 /// Names and types of a schema.
 pub(crate) fn columns(schema: &SchemaRef) -> Result<RecordBatch> {
     let schema = results::restored(schema);

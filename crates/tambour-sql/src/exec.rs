@@ -10,6 +10,7 @@ mod travel;
 pub(crate) use travel::read_by;
 pub use travel::{Read, Sent};
 
+use crate::explain::expression;
 use crate::late::{Chooser, Filters};
 use crate::scan_options::ScanOptions;
 use crate::statistics;
@@ -53,15 +54,15 @@ use tambour_table::{Table, TableError};
 const RUNS_MAX: usize = 64;
 
 /// Metric: bytes read from files.
-const COMPRESSED: &str = "bytes_compressed";
+pub(crate) const COMPRESSED: &str = "bytes_compressed";
 /// Metric: bytes after decompression.
-const DECODED: &str = "bytes_decoded";
+pub(crate) const DECODED: &str = "bytes_decoded";
 /// Metric: rows that were read and dropped by a filter.
-const FILTERED: &str = "rows_filtered";
+pub(crate) const FILTERED: &str = "rows_filtered";
 /// Metric: partitions that were read to their end.
 const ENDED: &str = "partitions_ended";
 /// Metric: granules that a filter from above left out.
-const SKIPPED: &str = "granules_skipped";
+pub(crate) const SKIPPED: &str = "granules_skipped";
 /// Batches without a row after which others may run.
 const EMPTY_BATCHES: usize = 4;
 
@@ -146,6 +147,38 @@ impl TambourScanExec {
         &self.table
     }
 
+    /// What EXPLAIN says of it besides parts and columns; filters that operators above find are cut to `moving_max` characters.
+    pub(crate) fn words(&self, moving_max: usize) -> Vec<String> {
+        let mut words = Vec::new();
+        if !self.scan.predicate.is_unknown() {
+            words.push(format!("index and statistics: {}", self.scan.predicate));
+        }
+        let fixed = joined(&self.filters.fixed);
+        words.extend(fixed.map(|filter| format!("filter: {filter}")));
+        let moving = joined(&self.filters.moving).map(|filter| {
+            let filter = filter.replace("DynamicFilter [ empty ]", "found while it runs");
+            let filter = filter.replace("DynamicFilter [ ", "").replace(" ]", "");
+            match filter.char_indices().nth(moving_max) {
+                Some((end, _)) => format!("{}\u{2026}", filter.get(..end).unwrap_or_default()),
+                None => filter,
+            }
+        });
+        words.extend(moving.map(|filter| format!("filter from above: {filter}")));
+        let lengths = self.lengths.iter().filter_map(|place| self.read.fields().get(*place));
+        let lengths: Vec<&str> = lengths.map(|field| field.name().as_str()).collect();
+        if !lengths.is_empty() {
+            words.push(format!("lengths alone of: {}", lengths.join(", ")));
+        }
+        words.extend(self.note.iter().map(|note| format!("note: {note}")));
+        if self.is_reversed {
+            words.push("the last granules first".to_owned());
+        } else if self.properties.output_ordering().is_some() {
+            words.push("in the order of the sorting key".to_owned());
+        }
+        words.extend(self.scan.limit.map(|limit| format!("at most {limit} rows")));
+        words
+    }
+
     fn with_scan(&self, scan: Scan) -> Self {
         let properties = properties(&self.table, &scan, &self.schema);
         let metrics = ExecutionPlanMetricsSet::new();
@@ -183,6 +216,12 @@ impl TambourScanExec {
     fn partitions(&self) -> usize {
         self.scan.partitions.len()
     }
+}
+
+/// Filters as they are written, without the places of their columns.
+fn joined(filters: &[Arc<dyn PhysicalExpr>]) -> Option<String> {
+    let texts: Vec<String> = filters.iter().map(|it| expression(it.as_ref())).collect();
+    (!texts.is_empty()).then(|| texts.join(" AND "))
 }
 
 /// The leading columns of the sorting key that the scan has, while Arrow's order is ClickHouse's.

@@ -11,6 +11,7 @@ pub mod context;
 mod describe;
 mod error;
 pub mod exec;
+pub mod explain;
 mod fill;
 pub mod functions;
 mod generated;

@@ -203,7 +203,7 @@ impl TableProvider for MergedTable {
 
 /// Reads a table and merges its parts.
 #[derive(Debug)]
-struct MergedScanExec {
+pub(crate) struct MergedScanExec {
     scan: Arc<MergedScan>,
     pruned: Pruned,
     predicate: Predicate,
@@ -222,6 +222,21 @@ impl MergedScanExec {
         let properties = Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative));
         let metrics = ExecutionPlanMetricsSet::new();
         Self { scan: Arc::new(scan), pruned, predicate, properties, metrics }
+    }
+
+    /// The table that it reads.
+    pub(crate) fn table(&self) -> &Arc<Table> {
+        self.scan.table()
+    }
+
+    /// What pruning left of the table.
+    pub(crate) fn pruned(&self) -> Pruned {
+        self.pruned
+    }
+
+    /// The columns that it hands out.
+    pub(crate) fn columns(&self) -> Vec<&str> {
+        self.scan.columns().iter().map(|it| it.name.as_str()).collect()
     }
 
     /// Says what pruning has left, as scans of stored rows say it.
@@ -248,8 +263,7 @@ impl DisplayAs for MergedScanExec {
         write!(f, "{head}table={}", self.scan.table().name())?;
         write!(f, "{separator}parts={parts_left}/{parts_total}")?;
         write!(f, "{separator}granules={granules_left}/{granules_total}")?;
-        let columns: Vec<&str> = self.scan.columns().iter().map(|it| it.name.as_str()).collect();
-        write!(f, "{separator}columns=[{}]", columns.join(", "))?;
+        write!(f, "{separator}columns=[{}]", self.columns().join(", "))?;
         if !self.predicate.is_unknown() {
             write!(f, "{separator}predicate={}", self.predicate)?;
         }

@@ -112,10 +112,10 @@ fn sorted_rows_are_aggregated_by_runs() {
             "SELECT uniqExact(s) FROM t",
             "SELECT s, max(n) FROM t WHERE k > 3 GROUP BY s",
         ] {
-            assert!(plan(query).contains("RunsExec"), "{query}: {}", plan(query));
+            assert!(plan(query).contains("Aggregate runs"), "{query}: {}", plan(query));
         }
         let other = plan("SELECT k, count() FROM t GROUP BY k");
-        assert!(!other.contains("RunsExec"), "{other}");
+        assert!(!other.contains("Aggregate runs"), "{other}");
     }
 }
 
@@ -124,14 +124,17 @@ fn wide_keys_are_handed_over() {
     let fixture = Fixture::new("tuple()", "tuple()");
     let session = fixture.session(1);
     let plan = |key: &str| {
-        text(&session, &format!("EXPLAIN ANALYZE SELECT {key}, sum(k) FROM t GROUP BY {key}"))
+        text(
+            &session,
+            &format!("EXPLAIN ANALYZE VERBOSE SELECT {key}, sum(k) FROM t GROUP BY {key}"),
+        )
     };
-    assert!(plan("l").contains("GroupsExec"), "{}", plan("l"));
+    assert!(plan("l").contains("GroupsExec:"), "{}", plan("l"));
     assert!(plan("l").contains("wide_keys=0"), "{}", plan("l"));
     // Ids of three inserts are far apart only when they are spread.
     assert!(plan("id * 1000003").contains("wide_keys=1"), "{}", plan("id * 1000003"));
     set(&session, "tambour.scan_groups", false);
-    assert!(!plan("l").contains("GroupsExec"));
+    assert!(!plan("l").contains("GroupsExec:"));
 }
 
 fn outcome(session: &Session, statement: &str) -> Result<usize, String> {

@@ -74,7 +74,7 @@ fn filters_from_here_and_above_by_time() {
 
 /// A counter of EXPLAIN ANALYZE.
 fn counter(session: &Session, statement: &str, name: &str) -> u64 {
-    let text = text(session, &format!("EXPLAIN ANALYZE {statement}"));
+    let text = text(session, &format!("EXPLAIN ANALYZE VERBOSE {statement}"));
     let Some((_, after)) = text.split_once(&format!("{name}=")) else { return 0 };
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_else(|_| panic!("{name} in {text}"))

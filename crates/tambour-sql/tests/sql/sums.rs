@@ -68,6 +68,6 @@ fn sums_of_shifted_columns() {
 fn one_sum_is_kept_of_many() {
     let session = Fixture::new("tuple()", "id").session(1);
     let plan = text(&session, "EXPLAIN SELECT sum(k), sum(k + 1), sum(k + 2), sum(3 + k) FROM t");
-    let aggregate = plan.lines().find(|line| line.contains("AggregateExec")).unwrap_or_default();
+    let aggregate = plan.lines().find(|line| line.contains("Aggregate")).unwrap_or_default();
     assert_eq!(aggregate.matches("sum(").count(), 1, "{plan}");
 }
