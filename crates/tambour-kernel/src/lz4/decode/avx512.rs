@@ -62,6 +62,7 @@ pub(super) struct Permute64;
 impl Style<Avx512> for Permute64 {
     const BRANCH_ON_LENGTH: bool = false;
     const TAKES_MEDIUM: bool = true;
+    const SEES_ZERO: bool = false;
 
     #[inline(always)]
     unsafe fn copy_match(
@@ -70,12 +71,13 @@ impl Style<Avx512> for Permute64 {
         to: *mut u8,
         offset: usize,
         _length: usize,
-    ) {
+    ) -> bool {
         // SAFETY: what is copied starts before `to`, and 64 bytes follow there. Only what lies before `to` is kept.
         let seed = unsafe { lane.load::<__m512i>(to.wrapping_sub(offset)) };
         let pattern = machine.pattern(seed, offset.min(64));
         // SAFETY: 64 bytes follow `to`.
         unsafe { lane.store(to, pattern) };
+        true
     }
 }
 

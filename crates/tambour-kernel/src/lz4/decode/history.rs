@@ -10,8 +10,9 @@ use super::avx512::{Avx512, finish};
 use super::careful::extended;
 use super::lane::{Lane, Place};
 use super::machine::Machine;
+use super::plain::token_of;
 use super::tables::{HISTORY, IOTA, STRIDES_64};
-use crate::copy::{align, copy_inside, load, store};
+use crate::copy::{align, copy_inside, load, opaque_place, store};
 use crate::lz4::MATCH_MIN;
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
@@ -65,9 +66,11 @@ struct Sequence {
 fn advance(machine: Avx512, lane: &mut Lane<'_>, bytes: usize) {
     let mut state = Remembering::new(machine, lane.until(bytes));
     if state.lane.is_open() {
-        align();
         // SAFETY: the lane is open.
-        while unsafe { state.step::<true>() } && state.lane.is_open() {}
+        let mut token = unsafe { token_of(&state.lane) };
+        align();
+        // SAFETY: the lane is open, and this is its token.
+        while unsafe { state.step::<true>(&mut token) } && state.lane.is_open() {}
     }
     lane.resume(&state.lane);
 }
@@ -81,9 +84,13 @@ fn advance_pair(machine: Avx512, first: &mut Lane<'_>, second: &mut Lane<'_>, by
         align();
         loop {
             // SAFETY: the lane is open.
-            let on = unsafe { a.step::<false>() };
+            let mut token = unsafe { token_of(&a.lane) };
+            // SAFETY: the lane is open, and this is its token.
+            let on = unsafe { a.step::<false>(&mut token) };
             // SAFETY: the lane is open.
-            let both = on & unsafe { b.step::<false>() };
+            let mut token = unsafe { token_of(&b.lane) };
+            // SAFETY: the lane is open, and this is its token.
+            let both = on & unsafe { b.step::<false>(&mut token) };
             if !(both && a.lane.is_open() && b.lane.is_open()) {
                 break;
             }
@@ -118,16 +125,20 @@ impl<'a> Remembering<'a> {
         self.history = unsafe { self.lane.load(self.lane.to.wrapping_sub(WIDTH)) };
     }
 
-    /// One sequence; whether the loop may go on. A long one is decoded in place where the history can stay in its register,
-    /// which two lanes do not have enough of: out of line it goes through memory, there and back.
+    /// One sequence, whose token was read; whether the loop may go on.
+    ///
+    /// `ALONE`: the next token is read early, as in [`super::plain`], and a long sequence is decoded in place, where the
+    /// history can stay in its register. Two lanes do not have enough of these: out of line it goes through memory, there and
+    /// back.
     ///
     /// # Safety
-    /// The lane is open.
+    /// The lane is open, and `next_token` its token.
     #[inline(always)]
-    unsafe fn step<const IN_PLACE: bool>(&mut self) -> bool {
+    unsafe fn step<const ALONE: bool>(&mut self, next_token: &mut usize) -> bool {
         let Lane { from, to, .. } = self.lane;
-        // SAFETY: the first byte of the margin.
-        let token = usize::from(unsafe { self.lane.read::<u8>(from) });
+        let token = *next_token;
+        // SAFETY: the lane is open.
+        debug_assert_eq!(token, unsafe { token_of(&self.lane) });
         let literals = token >> 4;
         let behind = from.wrapping_add(literals);
         // SAFETY: at most 15 literals and two bytes are within the margin.
@@ -137,11 +148,16 @@ impl<'a> Remembering<'a> {
         // SAFETY: one byte more is within the margin.
         let more = usize::from(unsafe { self.lane.read::<u8>(behind.wrapping_add(3)) });
         let length = (token & 15) + MATCH_MIN + (more & full.wrapping_neg());
+        if ALONE {
+            let place = opaque_place(behind.wrapping_add(3)).wrapping_add(full);
+            // SAFETY: the margin holds a token after that byte.
+            *next_token = usize::from(unsafe { self.lane.read::<u8>(place) });
+        }
         let total = literals + length;
         if literals == 15 || total > WIDTH {
             let Lane { source_end, target_start, target_end, .. } = self.lane;
             let history = self.history;
-            let (place, history) = if IN_PLACE {
+            let (place, history) = if ALONE {
                 // SAFETY: the lane is open, thus not done, and the history holds what is written before `to`.
                 unsafe { long_in_place((from, to), history, source_end, target_start, target_end) }
             } else {
@@ -149,7 +165,12 @@ impl<'a> Remembering<'a> {
                 unsafe { long((from, to), history, source_end, target_start, target_end) }
             };
             self.history = history;
-            return self.lane.follow(place);
+            let on = self.lane.follow(place);
+            if ALONE && on && self.lane.is_open() {
+                // SAFETY: just asked.
+                *next_token = unsafe { token_of(&self.lane) };
+            }
+            return on;
         }
         // One comparison for both: an offset of zero wraps around.
         if offset.wrapping_sub(1) >= self.lane.written() + literals {

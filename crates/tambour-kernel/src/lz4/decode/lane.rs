@@ -9,8 +9,9 @@ use crate::copy::Plain;
 use core::marker::PhantomData;
 use core::ptr;
 
-/// With this much source left, a step of any loop stays inside it: token, length byte, 64 literals, offset, length byte.
-pub(super) const SOURCE_MARGIN: usize = 1 + 1 + 64 + 2 + 1;
+/// With this much source left, a step of any loop stays inside it: token, length byte, 64 literals, offset, length byte, and
+/// the next token.
+pub(super) const SOURCE_MARGIN: usize = 1 + 1 + 64 + 2 + 1 + 1;
 /// With this much target left, a step of any loop stays inside it: 64 literals, a match of 64 bytes, and what its copies
 /// in whole pieces write after it.
 pub(super) const TARGET_MARGIN: usize = 64 + 64 + 16;
@@ -62,10 +63,13 @@ impl<'a> Lane<'a> {
         // The limits are one above the last place with a margin, and at the start when there is none.
         let source_room = (source.len() + 1).saturating_sub(SOURCE_MARGIN);
         let target_room = (buffer.len() + 1).saturating_sub(TARGET_MARGIN);
+        // The loops take an offset off a place without a look: what lies that low is not for them.
+        let is_low = u16::try_from(target.start.addr()).is_ok();
+        let source_limit = from.start.wrapping_add(source_room);
         Self {
             from: from.start,
             to: target.start.wrapping_add(start),
-            source_limit: from.start.wrapping_add(source_room),
+            source_limit: if is_low { ptr::null() } else { source_limit },
             target_limit: target.start.wrapping_add(target_room),
             source_end: from.end,
             target_start: target.start,

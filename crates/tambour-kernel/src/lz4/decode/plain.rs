@@ -28,12 +28,21 @@ pub(super) trait Style<M: Machine> {
     /// Whether sequences without literals have a branch of their own, which takes the literal length out of the chain when
     /// it is predicted well.
     const SKIP_EMPTY: bool = false;
+    /// Whether [`Self::copy_match`] looks at near offsets apart, and then sees an offset of zero.
+    const SEES_ZERO: bool = true;
 
     /// Writes a match of at most [`SHORT_MAX`] bytes; may write up to [`SHORT_MAX`] bytes, and up to 16 more than the match.
+    /// Returns false if the offset is zero, which is refused.
     ///
     /// # Safety
-    /// `offset` bytes (at least 1) lie before `to` in the target, `SHORT_MAX + 16` bytes after it.
-    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize);
+    /// `offset` bytes lie before `to` in the target, `SHORT_MAX + 16` bytes after it.
+    unsafe fn copy_match(
+        machine: M,
+        lane: &Lane<'_>,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+    ) -> bool;
 }
 
 /// Pieces of 8 bytes: numbers of 8 bytes, near matches.
@@ -51,35 +60,50 @@ impl<M: Machine> Style<M> for Flat {
     const BRANCH_ON_LENGTH: bool = false;
 
     #[inline(always)]
-    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
+    unsafe fn copy_match(
+        machine: M,
+        lane: &Lane<'_>,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+    ) -> bool {
         let from = to.wrapping_sub(offset);
         if offset >= size_of::<M::Wide>() {
             for k in (0..SHORT_MAX).step_by(size_of::<M::Wide>()) {
                 // SAFETY: a piece of `SHORT_MAX` bytes; what it copies lies before.
                 unsafe { lane.copy_inside::<M::Wide>(from.wrapping_add(k), to.wrapping_add(k)) };
             }
+            true
         } else if offset >= 16 {
             cold_path();
             // SAFETY: the same conditions, and the offset is long enough.
             unsafe { copy_by_16::<M>(lane, from, to, length) };
+            true
         } else {
             cold_path();
             // SAFETY: the same conditions.
-            unsafe { repeat(machine, lane, to, offset, length) };
+            unsafe { repeat(machine, lane, to, offset, length) }
         }
     }
 }
 
 impl<M: Machine> Style<M> for Lean8 {
     #[inline(always)]
-    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
+    unsafe fn copy_match(
+        machine: M,
+        lane: &Lane<'_>,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+    ) -> bool {
         if offset >= 8 {
             // SAFETY: the same conditions, and the offset is long enough.
             unsafe { copy_by_8::<M>(lane, to.wrapping_sub(offset), to, offset, length) };
+            true
         } else {
             cold_path();
             // SAFETY: the same conditions.
-            unsafe { repeat(machine, lane, to, offset, length) };
+            unsafe { repeat(machine, lane, to, offset, length) }
         }
     }
 }
@@ -87,14 +111,21 @@ impl<M: Machine> Style<M> for Lean8 {
 impl<M: Machine> Style<M> for Lean16 {
     const TAKES_MEDIUM: bool = true;
     #[inline(always)]
-    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
+    unsafe fn copy_match(
+        machine: M,
+        lane: &Lane<'_>,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+    ) -> bool {
         if offset >= 16 {
             // SAFETY: the same conditions, and the offset is long enough.
             unsafe { copy_by_16::<M>(lane, to.wrapping_sub(offset), to, length) };
+            true
         } else {
             cold_path();
             // SAFETY: the same conditions.
-            unsafe { repeat(machine, lane, to, offset, length) };
+            unsafe { repeat(machine, lane, to, offset, length) }
         }
     }
 }
@@ -103,9 +134,15 @@ impl<M: Machine> Style<M> for Skip8 {
     const SKIP_EMPTY: bool = true;
 
     #[inline(always)]
-    unsafe fn copy_match(machine: M, lane: &Lane<'_>, to: *mut u8, offset: usize, length: usize) {
+    unsafe fn copy_match(
+        machine: M,
+        lane: &Lane<'_>,
+        to: *mut u8,
+        offset: usize,
+        length: usize,
+    ) -> bool {
         // SAFETY: the same conditions.
-        unsafe { <Lean8 as Style<M>>::copy_match(machine, lane, to, offset, length) };
+        unsafe { <Lean8 as Style<M>>::copy_match(machine, lane, to, offset, length) }
     }
 }
 
@@ -115,9 +152,11 @@ pub(super) fn advance<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>, 
     // A local copy: through the reference, every change would have to be stored.
     let mut local = lane.until(bytes);
     if local.is_open() {
-        align();
         // SAFETY: the lane is open.
-        while unsafe { step::<M, S>(machine, &mut local) } && local.is_open() {}
+        let mut token = unsafe { token_of(&local) };
+        align();
+        // SAFETY: the lane is open, and this is its token.
+        while unsafe { step::<M, S, true>(machine, &mut local, &mut token) } && local.is_open() {}
     }
     lane.resume(&local);
 }
@@ -136,10 +175,14 @@ pub(super) fn advance_pair<M: Machine, S: Style<M>>(
         align();
         loop {
             // SAFETY: the lane is open.
-            let on = unsafe { step::<M, S>(machine, &mut a) };
+            let mut token = unsafe { token_of(&a) };
+            // SAFETY: the lane is open, and this is its token.
+            let on = unsafe { step::<M, S, false>(machine, &mut a, &mut token) };
             // Both steps are taken before either is asked, so that the exit is one branch.
             // SAFETY: the lane is open.
-            let both = on & unsafe { step::<M, S>(machine, &mut b) };
+            let mut token = unsafe { token_of(&b) };
+            // SAFETY: the lane is open, and this is its token.
+            let both = on & unsafe { step::<M, S, false>(machine, &mut b, &mut token) };
             if !(both && a.is_open() && b.is_open()) {
                 break;
             }
@@ -149,15 +192,46 @@ pub(super) fn advance_pair<M: Machine, S: Style<M>>(
     second.resume(&b);
 }
 
-/// One sequence; whether the loop may go on.
+/// The token of a lane's next sequence.
 ///
 /// # Safety
-/// The lane is open: it has [`super::lane::SOURCE_MARGIN`] and [`super::lane::TARGET_MARGIN`].
+/// The lane is open.
 #[inline(always)]
-unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool {
-    let (mut i, o) = (lane.from, lane.to);
+pub(super) unsafe fn token_of(lane: &Lane<'_>) -> usize {
     // SAFETY: the first byte of the margin.
-    let token = usize::from(unsafe { lane.read::<u8>(i) });
+    usize::from(unsafe { lane.read::<u8>(lane.from) })
+}
+
+/// A sequence of any shape, out of line, and the token after it; whether the loop may go on.
+///
+/// # Safety
+/// The lane is not done.
+#[inline(always)]
+unsafe fn long<M: Machine, const EARLY: bool>(
+    machine: M,
+    lane: &mut Lane<'_>,
+    token: &mut usize,
+) -> bool {
+    // SAFETY: the same condition.
+    let on = unsafe { machine.long(lane) };
+    if EARLY && on && lane.is_open() {
+        // SAFETY: just asked.
+        *token = unsafe { token_of(lane) };
+    }
+    on
+}
+
+/// Copies the literals of a sequence. Returns the place one before them, and how many there are; `None`, with nothing done,
+/// when they are more than one length byte says or than the margins follow.
+///
+/// # Safety
+/// The lane is open, and this is its token.
+#[inline(always)]
+unsafe fn take_literals<M: Machine, S: Style<M>>(
+    lane: &Lane<'_>,
+    token: usize,
+) -> Option<(*const u8, usize)> {
+    let (mut i, o) = (lane.from, lane.to);
     let mut literals = token >> 4;
     if S::SKIP_EMPTY && literals == 0 {
         // Otherwise the optimiser folds this branch back into the addition that it is to avoid.
@@ -172,8 +246,7 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
         if literals > SHORT_MAX {
             cold_path();
             if literals > 15 + 254 || !lane.has_margins_after(i, literals) {
-                // SAFETY: the lane is open, thus not done.
-                return unsafe { machine.long(lane) };
+                return None;
             }
             // SAFETY: the margins follow the literals, and are longer than a piece.
             unsafe { copy_many_literals::<M>(lane, i.wrapping_add(1), o, literals) };
@@ -182,11 +255,44 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
             unsafe { copy_literals::<M>(lane, i.wrapping_add(1), o, literals) };
         }
     }
+    Some((i, literals))
+}
+
+/// One sequence, whose token was read; whether the loop may go on.
+///
+/// `EARLY`: leaves the token of the next sequence, if the lane is still open. It is read from where the literals
+/// end rather than from the place that the loop goes on at: the addition that makes the place is then no part of the chain. One
+/// lane waits for its chain. Two lanes do not, and would only have an instruction more.
+///
+/// # Safety
+/// The lane is open: it has [`super::lane::SOURCE_MARGIN`] and [`super::lane::TARGET_MARGIN`]; and `next_token` is its
+/// token.
+#[inline(always)]
+unsafe fn step<M: Machine, S: Style<M>, const EARLY: bool>(
+    machine: M,
+    lane: &mut Lane<'_>,
+    next_token: &mut usize,
+) -> bool {
+    let o = lane.to;
+    let token = *next_token;
+    // SAFETY: the lane is open.
+    debug_assert_eq!(token, unsafe { token_of(lane) });
+    // SAFETY: the lane is open, and this is its token.
+    let Some((i, literals)) = (unsafe { take_literals::<M, S>(lane, token) }) else {
+        // SAFETY: the lane is open, thus not done.
+        return unsafe { long::<M, EARLY>(machine, lane, next_token) };
+    };
     // The place after offset and token is made while the token loads, so that the chain is load, shift, one addition.
     // Left alone, the optimiser adds the constant last, and splits an addition of three into two that wait for each other.
-    let mut next = opaque_place(i.wrapping_add(3)).wrapping_add(literals);
+    let after = opaque_place(i.wrapping_add(3));
+    let mut next = after.wrapping_add(literals);
+    if EARLY {
+        // SAFETY: the margin holds a token after 64 literals and an offset, and so does what follows more literals.
+        *next_token =
+            usize::from(unsafe { lane.read::<u8>(opaque_place(after).wrapping_add(literals)) });
+    }
     let o = o.wrapping_add(literals);
-    // SAFETY: the margin holds two bytes after 64 literals.
+    // SAFETY: as the token.
     let offset = usize::from(u16::from_le(unsafe { lane.read(next.wrapping_sub(2)) }));
     let mut length = (token & 15) + MATCH_MIN;
     if S::BRANCH_ON_LENGTH {
@@ -194,12 +300,21 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
             // SAFETY: the margin holds a byte after the offset.
             length += usize::from(unsafe { lane.read::<u8>(next) });
             next = next.wrapping_add(1);
+            if EARLY {
+                // SAFETY: the margin holds a token after that byte.
+                *next_token = usize::from(unsafe { lane.read::<u8>(next) });
+            }
         }
     } else {
         // 1 if the half is full. Arithmetic, because a comparison would make a flag that is spilled inside the chain.
         let full = ((token & 15) + 1) >> 4;
         // SAFETY: the margin holds a byte after the offset.
         length += usize::from(unsafe { lane.read::<u8>(next) }) & full.wrapping_neg();
+        if EARLY {
+            let place = opaque_place(next).wrapping_add(full);
+            // SAFETY: the margin holds a token after that byte.
+            *next_token = usize::from(unsafe { lane.read::<u8>(place) });
+        }
         next = next.wrapping_add(full);
     }
     if length > SHORT_MAX {
@@ -219,15 +334,24 @@ unsafe fn step<M: Machine, S: Style<M>>(machine: M, lane: &mut Lane<'_>) -> bool
             return true;
         }
         // SAFETY: the lane is open, thus not done.
-        return unsafe { machine.long(lane) };
+        return unsafe { long::<M, EARLY>(machine, lane, next_token) };
     }
-    // One comparison for both: an offset of zero wraps around.
-    if offset.wrapping_sub(1) >= o.addr() - lane.target_start.addr() {
+    // Cannot wrap around: a lane whose target lies that low is never open. An offset of zero is a near one, for which most
+    // copies have a branch of their own; for the others, one comparison for both: zero wraps around.
+    let is_before = if S::SEES_ZERO {
+        o.wrapping_sub(offset) < lane.target_start
+    } else {
+        offset.wrapping_sub(1) >= o.addr() - lane.target_start.addr()
+    };
+    if is_before {
         cold_path();
         return lane.close();
     }
     // SAFETY: offset and length were just checked, and at most 64 literals were written.
-    unsafe { S::copy_match(machine, lane, o, offset, length) };
+    if !unsafe { S::copy_match(machine, lane, o, offset, length) } {
+        cold_path();
+        return lane.close();
+    }
     (lane.from, lane.to) = (next, o.wrapping_add(length));
     true
 }
@@ -352,6 +476,7 @@ unsafe fn copy_by_16<M: Machine>(lane: &Lane<'_>, from: *const u8, to: *mut u8, 
 }
 
 /// A match that overlaps itself, offset 1 to 15: a register with the repeated pattern, stored at multiples of the offset.
+/// Zero is refused.
 ///
 /// # Safety
 /// As for [`Style::copy_match`], with an offset below 16.
@@ -362,7 +487,11 @@ unsafe fn repeat<M: Machine>(
     to: *mut u8,
     offset: usize,
     length: usize,
-) {
+) -> bool {
+    if offset == 0 {
+        cold_path();
+        return false;
+    }
     let from = to.wrapping_sub(offset);
     // The patterns keep only what lies before `to`.
     let pattern = if offset <= 8 {
@@ -383,4 +512,5 @@ unsafe fn repeat<M: Machine>(
         unsafe { lane.store(to.wrapping_add(covered + stride - 16), pattern) };
         covered += stride;
     }
+    true
 }

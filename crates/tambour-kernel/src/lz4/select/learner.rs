@@ -1,10 +1,10 @@
 //! Learns by trying: which of several choices decodes a stream fastest.
 //!
 //! A decoder can stop at any sequence and another one can go on. So the choices are timed *inside* the first blocks, a few
-//! KiB each, and no work is wasted: a column of eight blocks already gains. Later, ever more rarely, they are compared on
-//! one and the same stretch: a lane is put back and the next choice writes the same bytes again, which is fair even where
-//! the data changes from place to place. What a stretch says is only a proposal: whole blocks in turns decide
-//! ([`Duel`](super::duel::Duel)), so that what is learned later never makes a stream slower for long.
+//! KiB each, and no work is wasted: a column of eight blocks already gains. What they cost there is cold and little. So
+//! later, ever more rarely, there is a heat: each choice decodes a longer stretch in turn. What a heat says is only a
+//! proposal: whole blocks in turns decide ([`Duel`](super::duel::Duel)), so that what is learned later never makes a stream
+//! slower for long.
 
 use super::duel::Duel;
 use super::{Choice, Clock, Lane, Learned};
@@ -14,34 +14,37 @@ const CHOICES_MAX: usize = 10;
 /// Output per block and trial at the start: long enough for the branches of a choice to warm up, short enough to be cheap.
 /// Blocks that have less than two of these are tried whole.
 const FIRST_BYTES: usize = 3 << 10;
-/// Output per block with which a choice begins in a comparison, untimed: its code, tables and predictors are cold.
-const WARM_UP_BYTES: usize = 512;
-/// Output per block that is timed in a comparison.
-const LATER_BYTES: usize = 3 << 10;
-/// What a comparison needs of each block.
-const COMPARISON_BYTES: usize = WARM_UP_BYTES + 2 * LATER_BYTES;
-/// So often every choice is tried at the start; the first round is there to warm up, and to sort out.
+/// So often every choice is tried at the start. The first round is there to warm up, and to sort out.
 const ROUNDS: usize = 2;
 /// What a measurement of the first round weighs beside one of the second.
-const FIRST_WEIGHT: f32 = 0.2;
-/// Choices that are this much slower than the best in the first round are left out of the second. Cold choices differ much.
-const HOPELESS_COLD: f32 = 1.7;
+const FIRST_WEIGHT: f32 = 0.05;
+/// Choices that are this much slower than the best in the first round are left out of the second. Cold choices differ much:
+/// tables and code of some come from memory then.
+const HOPELESS_COLD: f32 = 3.0;
+/// Output per block with which a choice begins in a heat, untimed: its code, tables and predictors are cold.
+const WARM_UP_BYTES: usize = 1 << 10;
+/// Output per block that is timed in a heat. Blocks that have less than two stretches are timed whole.
+const LATER_BYTES: usize = 8 << 10;
 /// What earlier measurements weigh beside a later one.
-const MEMORY: f32 = 0.6;
-/// Choices that are this much slower than the best are left out of most comparisons,
+const MEMORY: f32 = 0.5;
+/// Choices that are this much slower than the best are left out of most heats,
 const HOPELESS: f32 = 1.5;
 /// but what seems to be this much slower was interrupted, and says nothing.
 const IMPLAUSIBLE: f32 = 6.0;
+/// After this many interruptions in a row, what comes next counts: the data has changed.
+const INTERRUPTIONS_MAX: u32 = 3;
 /// A later measurement may say at most this much more than what is known: one interruption dethrones nobody for long.
 const OUTLIER: f32 = 1.5;
-/// One comparison in this many, the second one first, takes in the hopeless choices, too.
-const FULL_COMPARISON: u32 = 4;
+/// One heat in this many, the first one first, takes in the hopeless choices, too.
+const FULL_HEAT: u32 = 4;
 /// A choice that comes this near to the best has its duel with it.
 const NEAR: f32 = 1.3;
-/// Output before the first comparison. Short columns never pay for it.
-const FIRST_INTERVAL: usize = 512 << 10;
-/// Output between later comparisons.
+/// Output before the first heat. Short columns never pay for it.
+const FIRST_INTERVAL: usize = 256 << 10;
+/// Output between later heats.
 const INTERVAL_MAX: usize = 3 << 20;
+/// Output per block of a duel's turn that says something.
+const TURN_BYTES_MIN: usize = 512;
 
 /// What was measured of one choice.
 #[derive(Clone, Copy, Default)]
@@ -86,14 +89,8 @@ impl Measured {
 
 /// One block or two on their way.
 pub(super) trait Lanes {
-    /// A copy of where they are.
-    type Place: Copy;
-    fn place(&self) -> Self::Place;
-    fn put_back(&mut self, place: Self::Place);
     /// Whether every lane can go on for `bytes` more.
     fn have(&self, bytes: usize) -> bool;
-    /// Bytes that every lane still has.
-    fn left(&self) -> usize;
     /// Whether every lane can go on.
     fn are_open(&self) -> bool;
     /// Bytes that are written.
@@ -105,23 +102,9 @@ pub(super) trait Lanes {
 /// One block.
 pub(super) struct One<'a, 'b>(pub(super) &'a mut Lane<'b>);
 
-impl<'b> Lanes for One<'_, 'b> {
-    type Place = Lane<'b>;
-
-    fn place(&self) -> Lane<'b> {
-        *self.0
-    }
-
-    fn put_back(&mut self, place: Lane<'b>) {
-        *self.0 = place;
-    }
-
+impl Lanes for One<'_, '_> {
     fn have(&self, bytes: usize) -> bool {
         self.0.is_open() && self.0.left() >= bytes
-    }
-
-    fn left(&self) -> usize {
-        self.0.left()
     }
 
     fn are_open(&self) -> bool {
@@ -140,23 +123,9 @@ impl<'b> Lanes for One<'_, 'b> {
 /// Two blocks.
 pub(super) struct Both<'a, 'b, 'c>(pub(super) &'a mut Lane<'b>, pub(super) &'a mut Lane<'c>);
 
-impl<'b, 'c> Lanes for Both<'_, 'b, 'c> {
-    type Place = (Lane<'b>, Lane<'c>);
-
-    fn place(&self) -> Self::Place {
-        (*self.0, *self.1)
-    }
-
-    fn put_back(&mut self, place: Self::Place) {
-        (*self.0, *self.1) = place;
-    }
-
+impl Lanes for Both<'_, '_, '_> {
     fn have(&self, bytes: usize) -> bool {
         self.are_open() && self.0.left() >= bytes && self.1.left() >= bytes
-    }
-
-    fn left(&self) -> usize {
-        self.0.left().min(self.1.left())
     }
 
     fn are_open(&self) -> bool {
@@ -182,11 +151,15 @@ pub(super) struct Learner {
     best: usize,
     /// Trials of the start that were made, of `ROUNDS * count`.
     trials: usize,
-    /// Output so far, up to where the choices are compared next.
+    /// Output so far, up to where the next heat begins.
     bytes: usize,
     next: usize,
-    comparisons: u32,
+    heats: u32,
+    /// Choices that the heat under way has still to look at.
+    entrants: usize,
     duel: Option<Duel>,
+    /// Blocks in a row that a duel did not count.
+    interruptions: u32,
 }
 
 impl Learner {
@@ -208,8 +181,10 @@ impl Learner {
             trials: 0,
             bytes: 0,
             next: FIRST_INTERVAL,
-            comparisons: 0,
+            heats: 0,
+            entrants: 0,
             duel: None,
+            interruptions: 0,
         }
     }
 
@@ -256,8 +231,13 @@ impl Learner {
                 self.referee(duel, ticks, bytes);
             }
             return k;
-        } else if self.bytes >= self.next {
-            self.compare(lanes, clock);
+        } else {
+            if self.bytes >= self.next {
+                self.begin_heat();
+            }
+            if self.entrants > 0 {
+                return self.heat(lanes, clock);
+            }
         }
         self.best
     }
@@ -293,45 +273,45 @@ impl Learner {
         self.challenge();
     }
 
-    /// All choices on the same stretch: each time at another place, because the start of a block, where there is little to
-    /// refer to, is unlike the rest of it. Short blocks leave it to duels.
-    fn compare(&mut self, lanes: &mut impl Lanes, clock: Clock) {
-        self.comparisons = self.comparisons.wrapping_add(1);
+    fn begin_heat(&mut self) {
+        self.heats = self.heats.wrapping_add(1);
         self.next = self.bytes.saturating_add(self.bytes.min(INTERVAL_MAX));
+        self.entrants = self.count;
         for standing in &mut self.standing {
             // What was found out grows old.
             *standing = 1.0 + 0.9 * (*standing - 1.0);
         }
-        if lanes.have(COMPARISON_BYTES) {
-            let places = lanes.left() / COMPARISON_BYTES;
-            let place = (self.comparisons as usize).wrapping_mul(PLACE_STEP) % places;
-            if place > 0 {
-                lanes.advance(self.best(), place * COMPARISON_BYTES);
+    }
+
+    /// The choices in turn, each on a stretch of its own, so that no work is done twice. Goes on in the next block when this
+    /// one is too short, and takes short blocks whole; returns with what to go on.
+    fn heat(&mut self, lanes: &mut impl Lanes, clock: Clock) -> usize {
+        let full = self.heats % FULL_HEAT == 1;
+        let stretch = WARM_UP_BYTES + LATER_BYTES;
+        let is_short = !lanes.have(2 * stretch);
+        while self.entrants > 0 {
+            // Each time another one has the start of a block, where there is little to refer to.
+            let k = (self.entrants + self.heats as usize) % self.count;
+            if self.cost(k) > HOPELESS * self.cost(self.best) && !full {
+                self.entrants -= 1;
+                continue;
             }
-            if lanes.have(COMPARISON_BYTES) {
-                self.compare_here(lanes, clock);
+            let measured = if is_short && lanes.are_open() {
+                self.entrants -= 1;
+                whole(self.choices[k], lanes, clock)
+            } else if lanes.have(stretch) {
+                self.entrants -= 1;
+                lanes.advance(self.choices[k], WARM_UP_BYTES);
+                trial(self.choices[k], lanes, LATER_BYTES, clock)
+            } else {
+                return self.best;
+            };
+            if let Some((ticks, bytes)) = measured {
+                self.measured[k].add(ticks, bytes, MEMORY);
             }
         }
         self.challenge();
-    }
-
-    fn compare_here(&mut self, lanes: &mut impl Lanes, clock: Clock) {
-        let start = lanes.place();
-        let full = self.comparisons % FULL_COMPARISON == 2;
-        for k in 0..self.count {
-            // Each time another one pays for being the first.
-            let k = (k + self.comparisons as usize) % self.count;
-            if self.cost(k) > HOPELESS * self.cost(self.best) && !full {
-                continue;
-            }
-            lanes.put_back(start);
-            lanes.advance(self.choices[k], WARM_UP_BYTES);
-            let Some((ticks, bytes)) = trial(self.choices[k], lanes, LATER_BYTES, clock) else {
-                // A sequence as long as the block: nothing depends on the choice, and all work was done twice.
-                return;
-            };
-            self.measured[k].add(ticks, bytes, MEMORY);
-        }
+        self.best
     }
 
     /// Has whole blocks decide between the best choice and the one that comes next, or seems to be better.
@@ -345,6 +325,13 @@ impl Learner {
 
     /// Takes down what a turn of a duel has cost; the last one decides.
     fn referee(&mut self, mut duel: Duel, ticks: u64, bytes: usize) {
+        if ticks as f32 > IMPLAUSIBLE * bytes as f32 * self.cost(self.best)
+            && self.interruptions < INTERRUPTIONS_MAX
+        {
+            self.interruptions += 1;
+            return;
+        }
+        self.interruptions = 0;
         duel.add(ticks, bytes);
         self.duel = Some(duel);
         let Some(ratio) = duel.decision() else { return };
@@ -370,9 +357,6 @@ impl Learner {
     }
 }
 
-/// Comparisons move on by this many places: coprime to most counts of places in a block.
-const PLACE_STEP: usize = 7;
-
 /// Ticks and output of one choice over about `bytes` of each lane; `None` when that says nothing about it.
 fn trial(
     choice: Choice,
@@ -396,5 +380,5 @@ fn whole(choice: Choice, lanes: &mut impl Lanes, clock: Clock) -> Option<(u64, u
     lanes.advance(choice, usize::MAX);
     let ticks = clock().wrapping_sub(start);
     let written = lanes.written() - before;
-    (written >= WARM_UP_BYTES).then_some((ticks, written))
+    (written >= TURN_BYTES_MIN).then_some((ticks, written))
 }
