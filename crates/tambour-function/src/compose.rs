@@ -90,7 +90,7 @@ fn part(call: &Call, index: usize) -> Result<Vec<i64>, FunctionError> {
 
 /// The day of a date, days beyond the end of a short month counted on; none if there is no such month or day.
 fn day_of(year: i64, month: i64, day: i64) -> Option<i32> {
-    let year = i32::try_from(year).ok().filter(|year| (1900..=2299).contains(year))?;
+    let year = i32::try_from(year).ok().filter(|year| (0..=9999).contains(year))?;
     let month = u32::try_from(month).ok().filter(|month| (1..=12).contains(month))?;
     let day = i32::try_from(day).ok().filter(|day| (1..=31).contains(day))?;
     Some(civil::to_days(year, month, 1) + day - 1)
@@ -105,9 +105,6 @@ fn dates(call: &Call, result: DataType) -> Result<ArrayRef, FunctionError> {
             return Ok(0);
         }
         let (year, second) = (years[row], seconds[row]);
-        if !is_narrow && !(1900..=2299).contains(&year) {
-            return Err(call.value_error(row, "the year must be 1900 to 2299"));
-        }
         let day = match &thirds {
             Some(days) => day_of(year, second, days[row]),
             // The day of the year; ClickHouse knows no 366th.
@@ -159,7 +156,10 @@ fn instants(call: &Call) -> Result<ArrayRef, FunctionError> {
             return Ok(0);
         }
         let [hour, minute, second] = [3, 4, 5].map(|index: usize| parts[index][row]);
-        let day = day_of(parts[0][row], parts[1][row], parts[2][row]);
+        let year = parts[0][row];
+        // Nearer than the end of the calendar: these functions know its first 400 years only.
+        let is_near = (1900..=2299).contains(&year);
+        let day = day_of(year, parts[1][row], parts[2][row]).filter(|_| is_near);
         let is_time =
             (0..24).contains(&hour) && (0..60).contains(&minute) && (0..60).contains(&second);
         let is_narrow = precision.is_none();
@@ -202,7 +202,7 @@ fn of_digits(call: &Call, result: DataType) -> Result<ArrayRef, FunctionError> {
         match day_of(year, month, day) {
             Some(day) if !is_narrow || (0..=i32::from(u16::MAX)).contains(&day) => Ok(day),
             _ if is_narrow => Ok(0),
-            _ => Err(call.value_error(row, "there is no such date from 1900 to 2299")),
+            _ => Err(call.value_error(row, "there is no such date of the years 0 to 9999")),
         }
     };
     let days = (0..call.rows).map(make).collect::<Result<Vec<i32>, _>>()?;

@@ -100,7 +100,7 @@ impl Unit {
         };
         let date = civil::from_days(civil::clamp(day.into()));
         let month = i64::from(date.year) * 12 + i64::from(date.month) - 1;
-        !(1900 * 12..2300 * 12).contains(&month.saturating_add(months))
+        !(0..10_000 * 12).contains(&month.saturating_add(months))
     }
     /// A day moved by some of them.
     fn move_day(self, day: i32, count: i64) -> i64 {
@@ -119,7 +119,7 @@ impl Unit {
 fn add_months(day: i64, months: i64) -> i64 {
     let date = civil::from_days(civil::clamp(day));
     let month = i64::from(date.year) * 12 + i64::from(date.month) - 1;
-    let month = month.saturating_add(months).clamp(1900 * 12, 2299 * 12 + 11);
+    let month = month.saturating_add(months).clamp(0, 9999 * 12 + 11);
     let (year, month) = ((month / 12) as i32, (month % 12 + 1) as u32);
     let last = civil::days_in_month(year, month);
     i64::from(civil::to_days(year, month, u32::from(date.day).min(last)))
@@ -172,7 +172,7 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
         if call.is_null(row) {
             return Ok(tick);
         }
-        Err(call.value_error(row, "the result is outside of the years 1900 to 2299"))
+        Err(call.value_error(row, "the result is outside of the years 0 to 9999"))
     };
     let calendar = zone.calendar();
     let inside = |tick: &i64| calendar.contains(&tick.div_euclid(per_second));
@@ -221,7 +221,7 @@ fn shift_days(
         let day = unit.move_day(days.value(row), count(row));
         let must_stay = !is_narrow || unit.is_of_calendar();
         if must_stay && !call.is_null(row) && unit.leaves(days.value(row), count(row)) {
-            let problem = "the result is outside of the years 1900 to 2299";
+            let problem = "the result is outside of the years 0 to 9999";
             return Err(call.value_error(row, problem));
         }
         // Months before the first one end there, days wrap around.
@@ -311,7 +311,7 @@ fn first_day(day: i32, unit: Unit, count: i64) -> i32 {
     let months = |count: i64| {
         let month = i64::from(date.year - 1900) * 12 + i64::from(date.month) - 1;
         let month = month - month.rem_euclid(count);
-        civil::to_days((month / 12) as i32 + 1900, (month % 12 + 1) as u32, 1)
+        civil::to_days(month.div_euclid(12) as i32 + 1900, (month.rem_euclid(12) + 1) as u32, 1)
     };
     let day = i64::from(day);
     match unit {
@@ -320,7 +320,7 @@ fn first_day(day: i32, unit: Unit, count: i64) -> i32 {
         Unit::Quarter => months(count.saturating_mul(3)),
         Unit::Year => {
             let year = i64::from(date.year);
-            civil::to_days((year - year.rem_euclid(count)).max(1900) as i32, 1, 1)
+            civil::to_days((year - year.rem_euclid(count)) as i32, 1, 1)
         }
         _ => (day - day.rem_euclid(count)) as i32,
     }
@@ -332,26 +332,36 @@ fn start(call: &Call) -> Result<ArrayRef, FunctionError> {
     let count = constant_integer(call.name, &signatures, 1)?.unwrap_or(1).max(1);
     let zone = moment::zone(call, 3)?;
     let seconds = Moments::of(call, 0)?.seconds(&zone);
-    let in_day = |instant: i64| i64::from(instant as u32);
+    // Before 1970, days wrap around there, and instants end at its start.
+    let is_date = matches!(
+        call.operands.first().map(|it| &it.data_type),
+        Some(DataType::Date | DataType::Date32)
+    );
+    let within = |instant: i64| {
+        if is_date { i64::from(instant as u32) } else { instant.clamp(0, u32::MAX.into()) }
+    };
     with_clock!(zone, |clock| match unit {
         Unit::Second | Unit::Minute => {
             let length = count.saturating_mul(unit.seconds().unwrap_or(1));
-            from_ticks(seconds.unary(|it: i64| it - it.rem_euclid(length)), call.result)
+            from_ticks(seconds.unary(|it: i64| within(it - it.rem_euclid(length))), call.result)
         }
         Unit::Hour => {
             let length = count.saturating_mul(3_600);
             let of_instant = |it: i64| {
                 let time = clock.time(it);
-                zone.instant(clock.day(it), time - time.rem_euclid(length))
+                within(zone.instant(clock.day(it), time - time.rem_euclid(length)))
             };
             from_ticks(seconds.unary(of_instant), call.result)
         }
         Unit::Day => {
-            let of_instant = |it: i64| in_day(clock.start(first_day(clock.day(it), unit, count)));
+            let of_instant = |it: i64| within(clock.start(first_day(clock.day(it), unit, count)));
             from_ticks(seconds.unary(of_instant), call.result)
         }
         _ => {
-            let day = |it: i64| first_day(clock.day(it), unit, count).max(0);
+            let day = |it: i64| {
+                let day = first_day(clock.day(it), unit, count);
+                if is_date { i32::from(day as u16) } else { day.clamp(0, u16::MAX.into()) }
+            };
             Ok(Arc::new(seconds.unary::<_, Date32Type>(day)))
         }
     })
@@ -367,7 +377,7 @@ mod tests {
         assert_eq!(add_months(day(2024, 1, 31), 1), day(2024, 2, 29));
         assert_eq!(add_months(day(2024, 2, 29), 12), day(2025, 2, 28));
         assert_eq!(add_months(day(2024, 1, 31), -3), day(2023, 10, 31));
-        assert_eq!(add_months(day(2024, 1, 31), i64::MAX), day(2299, 12, 31));
+        assert_eq!(add_months(day(2024, 1, 31), i64::MAX), day(9999, 12, 31));
     }
 
     #[test]

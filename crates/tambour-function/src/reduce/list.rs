@@ -3,7 +3,7 @@
 
 use super::super::access::{Kind, array_of, item_of, nullable, takes, type_at};
 use super::super::array::{Picks, compare_items, one_each, one_each_or_null, plain_item};
-use super::super::piece::as_texts;
+use super::super::piece::shown;
 use super::super::text::Texts;
 use super::super::{Call, Function, Signature, bare, wrong};
 use crate::FunctionError;
@@ -175,7 +175,7 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
     let limit = call
         .optional_integers(2)?
         .map_or(usize::MAX, |limits| usize::try_from(limits.get(0)).unwrap_or(usize::MAX));
-    let texts = Texts::of(&as_texts(&lists.items, lists.items.values.len())?);
+    let texts = Texts::of(&shown(&lists.items, lists.items.values.len())?);
     call.make_texts(|row, out| {
         let there = lists.range(row).filter(|at| !lists.is_null(*at)).take(limit);
         // As there: no separator while nothing is written, so that empty texts at the front leave no trace.
