@@ -83,6 +83,11 @@ fn part(call: &Call, index: usize) -> Result<Vec<i64>, FunctionError> {
             let floats = floats.as_primitive::<arrow_array::types::Float64Type>();
             return Ok(floats.values().iter().map(|float| *float as i64).collect());
         }
+        ArrowType::UInt64 => {
+            let numbers = values.as_primitive::<arrow_array::types::UInt64Type>();
+            let clamped = numbers.values().iter().map(|it| i64::try_from(*it).unwrap_or(i64::MAX));
+            return Ok(clamped.collect());
+        }
         _ => cast(&values, &ArrowType::Int64)?,
     };
     Ok(whole.as_primitive::<Int64Type>().values().to_vec())
@@ -235,7 +240,23 @@ fn ticks_of(name: &'static str, s: &[Signature], precision: u8) -> Result<DataTy
 }
 
 fn from_unix(call: &Call) -> Result<ArrayRef, FunctionError> {
-    moment::from_ticks(Int64Array::from(part(call, 0)?), call.result)
+    let per_second = match call.result {
+        DataType::DateTime64 { precision, .. } => moment::ticks_per_second(*precision),
+        _ => 1,
+    };
+    let last = i64::from(civil::LAST_DAY + 1) * civil::DAY;
+    let calendar = i64::from(civil::FIRST_DAY) * civil::DAY..last;
+    let numbers = call.integers(0)?;
+    let tick = |row: usize| {
+        // Counts have a sign, also those that come without one.
+        let tick = numbers.get(row) as i64;
+        if calendar.contains(&tick.div_euclid(per_second)) || call.is_null(row) {
+            return Ok(tick);
+        }
+        Err(call.value_error(row, "the time is outside of the years 0 to 9999"))
+    };
+    let ticks = (0..call.rows).map(tick).collect::<Result<Vec<i64>, _>>()?;
+    moment::from_ticks(Int64Array::from(ticks), call.result)
 }
 
 fn unix_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

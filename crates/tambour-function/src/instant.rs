@@ -59,9 +59,11 @@ fn date_time64_type(name: &'static str, s: &[Signature]) -> Result<DataType, Fun
 /// A number that is not a day is an instant: ClickHouse's rule for `toDate(n)`.
 fn day_of_number(number: i64, last: i64, zone: &Zone) -> i32 {
     if number <= last {
-        return number.clamp(-1_000_000, last) as i32;
+        return number.clamp(civil::FIRST_DAY.into(), last) as i32;
     }
-    let instant = number.min(i64::from(u32::MAX));
+    // A Date has no later days, a Date32 takes the instant as it is.
+    let is_narrow = last <= i64::from(u16::MAX);
+    let instant = if is_narrow { number.min(i64::from(u32::MAX)) } else { number };
     with_clock!(zone, |clock| clock.day(instant))
 }
 

@@ -108,14 +108,11 @@ type Cut = fn(&[u8], i64, Option<i64>) -> Cow<'_, [u8]>;
 
 fn substring(call: &Call, cut: Cut) -> Result<ArrayRef, FunctionError> {
     let texts = Texts::of(&call.values(0)?);
-    let numbers = |index| cast(&call.values(index)?, &ArrowType::Int64);
-    let offsets = numbers(1)?;
-    let lengths = if call.operands.len() > 2 { Some(numbers(2)?) } else { None };
-    let at = |numbers: &ArrayRef, row| numbers.as_primitive::<Int64Type>().value(row);
+    let (offsets, lengths) = (call.integers(1)?, call.optional_integers(2)?);
     let mut builder = Builder::new(call);
     for row in 0..call.rows {
-        let wanted = lengths.as_ref().map(|lengths| at(lengths, row));
-        let cut = texts.value(row).map(|text| cut(text, at(&offsets, row), wanted));
+        let wanted = lengths.as_ref().map(|lengths| lengths.place(row) as i64);
+        let cut = texts.value(row).map(|text| cut(text, offsets.place(row) as i64, wanted));
         builder.push(cut.as_deref());
     }
     Ok(builder.finish())

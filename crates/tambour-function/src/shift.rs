@@ -152,7 +152,7 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
     let zone = moment::zone(call, usize::MAX)?;
     let counts = cast(&call.values(1)?, &ArrowType::Int64)?;
     let counts = counts.as_primitive::<Int64Type>();
-    let count = |row: usize| counts.value(row).saturating_mul(sign);
+    let count = |row: usize| counts.value(row).wrapping_mul(sign);
     let moments = Moments::of(call, 0)?;
     let (instants, per_second) = match (moments, unit.seconds()) {
         (Moments::Days(days), None) => return shift_days(call, &days, unit, count),
@@ -259,7 +259,8 @@ fn begun(clock: impl Clock, instant: i64, unit: Unit) -> i64 {
         Unit::Minute => clock.round_down(instant, 60) / 60,
         Unit::Hour => clock.round_down(instant, 3_600).div_euclid(3_600),
         Unit::Day => clock.day(instant).into(),
-        Unit::Week => i64::from(civil::monday(clock.day(instant)) + 3) / 7,
+        // ClickHouse's number of the week: before 1970 the quotient is cut towards 0.
+        Unit::Week => i64::from(civil::monday(clock.day(instant)) + 7) / 7,
         Unit::Month => i64::from(date().year) * 12 + i64::from(date().month),
         Unit::Quarter => i64::from(date().year) * 4 + i64::from(date().month - 1) / 3,
         Unit::Year => date().year.into(),

@@ -114,14 +114,15 @@ fn capitalized(text: &[u8], out: &mut Vec<u8>) {
         } else {
             letter.to_uppercase().collect()
         };
-        // One letter stays one, as in ClickHouse.
+        // One letter stays one, as in ClickHouse, where such a letter ends a word.
+        let is_one = letter.to_uppercase().count() == 1;
         if changed.len() != 1 {
             changed = vec![letter];
         }
         for letter in changed {
             out.extend_from_slice(letter.encode_utf8(&mut buffer).as_bytes());
         }
-        is_inside = letter.is_alphanumeric();
+        is_inside = letter.is_alphanumeric() && is_one;
     }
 }
 

@@ -95,12 +95,11 @@ fn check_arrays(left: &Expr, right: &Expr, types: [Option<&DataType>; 2]) -> Res
     Ok(())
 }
 
-/// A date beside a DateTime is one, whose 32 bits wrap around after 2106.
-fn wrapped(midnight: Expr, zone: Option<&str>) -> Expr {
-    let second = cast(midnight, ArrowType::Int64);
-    let second = binary(second, Operator::Modulo, lit(1_i64 << 32));
-    let zone = zone.unwrap_or("UTC").into();
-    cast(second, ArrowType::Timestamp(arrow::datatypes::TimeUnit::Second, Some(zone)))
+/// The last day that a DateTime has whole: later dates beside one are that day.
+fn within(date: &Expr) -> Expr {
+    const LAST: i32 = 49_710;
+    datafusion::functions::core::least()
+        .call(vec![date.clone(), lit(ScalarValue::Date32(Some(LAST)))])
 }
 
 /// The first moment of a date in a zone, as an expression.
@@ -192,11 +191,11 @@ fn same_form(
         }
         [Some(DataType::DateTime { zone }), Some(DataType::Date)] if !is_literal(right) => {
             let zone = zone.as_deref();
-            Some((left.clone(), wrapped(midnight(right, zone)?, zone)))
+            Some((left.clone(), midnight(&within(right), zone)?))
         }
         [Some(DataType::Date), Some(DataType::DateTime { zone })] if !is_literal(left) => {
             let zone = zone.as_deref();
-            Some((wrapped(midnight(left, zone)?, zone), right.clone()))
+            Some((midnight(&within(left), zone)?, right.clone()))
         }
         [
             Some(DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }),

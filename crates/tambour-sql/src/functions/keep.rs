@@ -9,7 +9,7 @@ use super::aggregate::{Summand, is_moment};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use super::typed::{Typed, needs_name};
-use super::{alike, comparison, default, shown};
+use super::{alike, comparison, default, scalar, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
@@ -20,8 +20,8 @@ use datafusion::logical_expr::expr::{
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Case, Expr, ExprSchemable, LogicalPlan, Operator, Projection, SortExpr,
-    WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
+    Between, BinaryExpr, Case, Expr, ExprSchemable, Like, LogicalPlan, Operator, Projection,
+    SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
@@ -221,6 +221,11 @@ fn finished(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<LogicalPlan>
         let finish =
             index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);
         let Some(Finish { form, data_type, default, moment }) = finish else { return Ok(column) };
+        // Halves go to the even neighbour.
+        let column = match (moment, scalar::call("roundBankers", vec![column.clone()])) {
+            (Some(_), Some(rounded)) => rounded,
+            _ => column,
+        };
         let column = match moment {
             Some(ArrowType::Date32) => cast(cast(column, ArrowType::Int32), ArrowType::Date32),
             Some(instant) => cast(cast(column, ArrowType::Int64), instant.clone()),
@@ -270,6 +275,23 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(Expr::InList(list)))
 }
 
+/// A pattern that is no constant is read by the function, which knows ClickHouse's escapes.
+fn with_pattern(like: Like) -> Transformed<Expr> {
+    if like.escape_char.is_some() || matches!(*like.pattern, Expr::Literal(..) | Expr::Cast(_)) {
+        return Transformed::no(Expr::Like(like));
+    }
+    let name = match (like.case_insensitive, like.negated) {
+        (false, false) => "like",
+        (false, true) => "notLike",
+        (true, false) => "ilike",
+        (true, true) => "notILike",
+    };
+    match scalar::call(name, vec![(*like.expr).clone(), (*like.pattern).clone()]) {
+        Some(call) => Transformed::yes(call),
+        None => Transformed::no(Expr::Like(like)),
+    }
+}
+
 /// Sets hold the bits of floats, so that the two zeros are two. True if the list has one and was changed.
 fn zeros_apart(list: &mut InList) -> bool {
     let float = |item: &Expr| match item {
@@ -296,6 +318,7 @@ fn zeros_apart(list: &mut InList) -> bool {
 fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
         Expr::InList(list) => in_list(list, schema),
+        Expr::Like(like) => Ok(with_pattern(like)),
         Expr::Between(mut between) => {
             let field = field_of(&between.expr, schema)?;
             if let Some(compared) = between_by_form(&between, schema)? {

@@ -142,6 +142,9 @@ fn joined(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBin
     let types = [left?, right?];
     let are = |is: &dyn Fn(&ArrowType) -> bool| types.iter().all(|it| is(it.data_type()));
     let has_null = types.iter().any(|it| it.data_type().is_null());
+    if has_null && types.iter().any(|it| is_list(it.data_type())) {
+        return Ok(PlannerResult::Planned(lit(ScalarValue::Null)));
+    }
     if are(&is_text) || are(&is_list) || has_null {
         return Ok(PlannerResult::Original(expr));
     }
