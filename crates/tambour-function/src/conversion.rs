@@ -242,7 +242,11 @@ fn to_integer<T: Integer>(call: &Call, failure: Failure) -> Result<ArrayRef, Fun
         }
         Source::Texts(texts) => {
             let signed = T::wrap(-1) < T::Native::default();
+            let given = call.operands.first().map(|it| bare(&it.data_type));
+            let is_fixed = matches!(given, Some(DataType::FixedString(_)));
             let read = |text: &[u8]| match failure {
+                // A FixedString of zeros alone is a number, though an empty text is none.
+                _ if is_fixed && text.is_empty() => Some(T::Native::default()),
                 Failure::Error => parse::integer(text, signed).map(|it| T::wrap(it as i64)),
                 // What does not fit is none.
                 Failure::Zero | Failure::Null => {

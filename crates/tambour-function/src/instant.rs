@@ -177,6 +177,7 @@ fn to_unix_timestamp(call: &Call) -> Result<ArrayRef, FunctionError> {
             Numbers::Integers(ticks).map(call, |tick| in_range(tick / per_second))?
         }
         Source::Moments(moments) => moments.seconds(&zone).unary(|second| second as u32),
+        Source::Numbers(Numbers::Unsigned(numbers)) => numbers.unary(|number| number as u32),
         Source::Numbers(numbers) => numbers.map(call, |number| Some(number as u32))?,
         Source::Texts(texts) => texts.map_to(call, "a date and time", |text| {
             parse::date_time(text, &zone)

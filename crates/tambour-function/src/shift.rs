@@ -10,6 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
 use arrow_schema::DataType as ArrowType;
+use std::ops::Range;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -87,8 +88,8 @@ impl Unit {
     fn is_of_calendar(self) -> bool {
         matches!(self, Self::Month | Self::Quarter | Self::Year)
     }
-    /// True if a day that is moved by this many leaves the calendar.
-    fn leaves(self, day: i32, count: i64) -> bool {
+    /// True if a day that is moved by this many leaves the calendar of its type.
+    fn leaves(self, day: i32, count: i64, years: &Range<i64>) -> bool {
         let months = match self {
             Self::Month => count,
             Self::Quarter => count.saturating_mul(3),
@@ -100,7 +101,7 @@ impl Unit {
         };
         let date = civil::from_days(civil::clamp(day.into()));
         let month = i64::from(date.year) * 12 + i64::from(date.month) - 1;
-        !(0..10_000 * 12).contains(&month.saturating_add(months))
+        !(years.start * 12..years.end * 12).contains(&month.saturating_add(months))
     }
     /// A day moved by some of them.
     fn move_day(self, day: i32, count: i64) -> i64 {
@@ -113,6 +114,16 @@ impl Unit {
             _ => day.saturating_add(count),
         }
     }
+}
+
+/// The years to which months may lead. The narrow types wrap around from there in a way of their own, which is refused.
+fn years(is_narrow: bool) -> Range<i64> {
+    if is_narrow { 1900..2300 } else { 0..10_000 }
+}
+
+fn outside(call: &Call, row: usize, years: &Range<i64>) -> FunctionError {
+    let (first, last) = (years.start, years.end - 1);
+    call.value_error(row, format!("the result is outside of the years {first} to {last}"))
 }
 
 /// Days that a month does not have become its last.
@@ -168,11 +179,9 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
     };
     let nulls = instants.nulls().cloned();
     let is_wide = matches!(call.result, DataType::DateTime64 { .. });
+    let years = years(!is_wide);
     let left = |row: usize, tick: i64| {
-        if call.is_null(row) {
-            return Ok(tick);
-        }
-        Err(call.value_error(row, "the result is outside of the years 0 to 9999"))
+        if call.is_null(row) { Ok(tick) } else { Err(outside(call, row, &years)) }
     };
     let calendar = zone.calendar();
     let inside = |tick: &i64| calendar.contains(&tick.div_euclid(per_second));
@@ -195,8 +204,8 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
             .map(|row| {
                 let tick = instants.value(row);
                 let (second, rest) = (tick.div_euclid(per_second), tick.rem_euclid(per_second));
-                if (is_wide || unit.is_of_calendar()) && unit.leaves(clock.day(second), count(row))
-                {
+                let must_stay = is_wide || unit.is_of_calendar();
+                if must_stay && unit.leaves(clock.day(second), count(row), &years) {
                     return left(row, tick);
                 }
                 let moved = move_instant(clock, &zone, second, unit, count(row));
@@ -217,12 +226,12 @@ fn shift_days(
     count: impl Fn(usize) -> i64,
 ) -> Result<ArrayRef, FunctionError> {
     let is_narrow = matches!(call.result, DataType::Date);
+    let years = years(is_narrow);
     let moved = (0..days.len()).map(|row| {
         let day = unit.move_day(days.value(row), count(row));
         let must_stay = !is_narrow || unit.is_of_calendar();
-        if must_stay && !call.is_null(row) && unit.leaves(days.value(row), count(row)) {
-            let problem = "the result is outside of the years 0 to 9999";
-            return Err(call.value_error(row, problem));
+        if must_stay && !call.is_null(row) && unit.leaves(days.value(row), count(row), &years) {
+            return Err(outside(call, row, &years));
         }
         // Months before the first one end there, days wrap around.
         let day = if is_narrow && unit.is_of_calendar() { day.max(0) } else { day };

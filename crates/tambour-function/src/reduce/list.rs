@@ -1,4 +1,4 @@
-//! Values of a group that stay values: `topK`, `groupArraySorted`, `groupArrayLast`, `anyHeavy`, `singleValueOrNull`,
+//! Values of a group that stay values: `groupArraySorted`, `groupArrayLast`, `anyHeavy`, `singleValueOrNull`,
 //! `groupConcat`.
 
 use super::super::access::{Kind, array_of, item_of, nullable, takes, type_at};
@@ -8,12 +8,10 @@ use super::super::text::Texts;
 use super::super::{Call, Function, Signature, bare, wrong};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
-use std::collections::HashMap;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
-    Function::new("reduceTopK", counted_type, top),
     Function::new("reduceGroupArrayLast", counted_type, |c| {
         let count = size(c)?;
         picked(c, |places| places.split_off(places.len().saturating_sub(count)))
@@ -100,27 +98,6 @@ fn picked(
         picks.row(pick(&mut places));
     }
     picks.arrays(&lists, item_of(call.result))
-}
-
-/// The values that are there most often; of equally frequent ones the first.
-fn top(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let count = size(call)?;
-    let lists = call.lists(0)?;
-    let items = compare_items(&[&lists.items])?;
-    let Some(items) = items.first() else { return Err(wrong(call.name, "it takes an array")) };
-    picked(call, |places| {
-        let mut order: Vec<(usize, u64)> = Vec::new();
-        let mut known: HashMap<&[u8], usize> = HashMap::new();
-        for at in &*places {
-            let index = *known.entry(items.get(*at)).or_insert_with(|| {
-                order.push((*at, 0));
-                order.len() - 1
-            });
-            order[index].1 += 1;
-        }
-        order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        order.iter().take(count).map(|(at, _)| *at).collect()
-    })
 }
 
 fn sorted(call: &Call) -> Result<ArrayRef, FunctionError> {
