@@ -32,7 +32,7 @@ def test_calls_of_constants(server, tambour, table):
     ours = engines.Tambour(tambour, table).ask(list(subject.answers), "")
     equal, _, different = calls.differences(subject, ours)
     assert not different, f"{len(different)} of {len(expressions)} differ: {different}"
-    assert equal >= 900
+    assert equal >= 850
 
 
 if FULL:  # until the short run has no differences left

@@ -173,7 +173,11 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => {
             return average_of(call, schema).filter(|_| name == "avg");
         }
-        first => first.to_field(schema).ok()?.1,
+        // What a tuple is made of has names of types only after the pass.
+        first => {
+            let first = first.clone().transform_up(|expr| rewrite(expr, schema)).ok()?.data;
+            first.to_field(schema).ok()?.1
+        }
     };
     let data_type = bare_type(&field)?;
     let extreme = matches!(name, "min" | "max");
@@ -517,7 +521,11 @@ fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
                 let order = if sort.asc { Order::NanGreatest } else { Order::NanLeast };
                 sort.expr = order.udf().call(vec![sort.expr.clone()]);
                 is_reordered = true;
+                continue;
             }
+            let before = sort.expr.clone();
+            in_order(sort, schema)?;
+            is_reordered |= before != sort.expr;
         }
     }
     let expr = Expr::AggregateFunction(call);
