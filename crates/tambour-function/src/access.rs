@@ -194,6 +194,13 @@ impl Integers {
     }
 }
 
+impl Integers {
+    /// The same as numbers of places, which have a sign there: a UInt64 past the half counts from the end.
+    pub(super) fn place(&self, row: usize) -> i128 {
+        i128::from(self.get(row) as i64)
+    }
+}
+
 /// Floats of an argument, 0 for NULL.
 pub(super) struct Floats {
     values: Vec<f64>,

@@ -186,7 +186,7 @@ fn by_second(call: &Call, length: i64) -> Result<ArrayRef, FunctionError> {
         return Err(wrong(call.name, "it does not take zones that are a part of an hour off"));
     }
     let seconds = Moments::of(call, 0)?.seconds(&zone);
-    let count = |second: i64| (second.max(0) / length) as u32;
+    let count = |second: i64| (second / length).clamp(0, u32::MAX.into()) as u32;
     let result: PrimitiveArray<UInt32Type> = seconds.unary(count);
     Ok(Arc::new(result))
 }

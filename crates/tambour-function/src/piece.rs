@@ -108,20 +108,25 @@ type Cut = fn(&[u8], i64, Option<i64>) -> Cow<'_, [u8]>;
 
 fn substring(call: &Call, cut: Cut) -> Result<ArrayRef, FunctionError> {
     let texts = Texts::of(&call.values(0)?);
-    let numbers = |index| cast(&call.values(index)?, &ArrowType::Int64);
-    let offsets = numbers(1)?;
-    let lengths = if call.operands.len() > 2 { Some(numbers(2)?) } else { None };
-    let at = |numbers: &ArrayRef, row| numbers.as_primitive::<Int64Type>().value(row);
+    let (offsets, lengths) = (call.integers(1)?, call.optional_integers(2)?);
     let mut builder = Builder::new(call);
     for row in 0..call.rows {
-        let wanted = lengths.as_ref().map(|lengths| at(lengths, row));
-        let cut = texts.value(row).map(|text| cut(text, at(&offsets, row), wanted));
+        let wanted = lengths.as_ref().map(|lengths| lengths.place(row) as i64);
+        let cut = texts.value(row).map(|text| cut(text, offsets.place(row) as i64, wanted));
         builder.push(cut.as_deref());
     }
     Ok(builder.finish())
 }
 
+/// The function that makes a text of a single argument, as `concat` of one does.
+fn of_one() -> Option<&'static Function> {
+    super::find_in_queries("toString")
+}
+
 fn concat_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if let (1, Some(one)) = (s.len(), of_one()) {
+        return one.data_type(s);
+    }
     if let (true, Some(arrays)) = (are_arrays(s.iter().map(|it| &it.data_type)), of_arrays()) {
         return arrays.data_type(s);
     }
@@ -157,11 +162,19 @@ pub(super) fn as_texts(operand: &Operand, rows: usize) -> Result<ArrayRef, Funct
     if is_text(&operand.data_type) {
         return operand.expanded(rows);
     }
+    shown(operand, rows)
+}
+
+/// The same as `toString` gives them: a FixedString loses the zeros at its end.
+pub(super) fn shown(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
     let operands = std::slice::from_ref(operand);
     format::to_string(&Call { name: "toString", operands, result: &DataType::String, rows })
 }
 
 fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if let (1, Some(one)) = (call.operands.len(), of_one()) {
+        return one.evaluate(call.operands)?.expanded(call.rows);
+    }
     let types = call.operands.iter().map(|operand| &operand.data_type);
     if let (true, false, Some(arrays)) = (are_arrays(types), call.operands.is_empty(), of_arrays())
     {

@@ -441,13 +441,24 @@ fn check_results(schema: &SchemaRef) -> Result<(), SqlError> {
                      convert it by toString first",
         ));
     }
-    let is_interval = |data_type: &DataType| matches!(data_type, DataType::Interval(_));
-    match schema.fields().iter().find(|field| is_interval(field.data_type())) {
+    match schema.fields().iter().find(|field| is_interval(field)) {
         Some(field) => Err(SqlError::refused(
             format!("the interval {:?} as a result", field.name()),
             "add it to a date or time",
         )),
         None => Ok(()),
+    }
+}
+
+/// True if a field is an interval or has one in it.
+fn is_interval(field: &Field) -> bool {
+    match field.data_type() {
+        DataType::Interval(_) => true,
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
+            is_interval(item)
+        }
+        DataType::Struct(fields) => fields.iter().any(|field| is_interval(field)),
+        _ => false,
     }
 }
 

@@ -54,6 +54,9 @@ pub fn readable(mut value: f64, step: f64, units: &[&str]) -> String {
     }
     let unit = unit.copied().unwrap_or_default();
     if value.abs() < FIXED_MAX {
+        // Halves go away from zero.
+        let cents = value * 100.0;
+        let value = if cents.fract().abs() == 0.5 { cents.round() / 100.0 } else { value };
         return format!("{value:.2}{unit}");
     }
     let mut digits = Vec::new();

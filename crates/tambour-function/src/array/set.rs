@@ -61,42 +61,30 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     )
     .takes_nulls()
     .aliases(&["array_remove"]),
-    Function::new(
-        "hasAll",
-        |n, s| sets_type(n, s, 2).map(|_| DataType::UInt8),
-        |c| {
-            let sets = Sets::of(c)?;
-            c.make_flags(|row| {
-                let all: HashSet<&[u8]> = sets.items(0, row).collect();
-                sets.items(1, row).all(|item| all.contains(item))
-            })
-        },
-    )
+    Function::new("hasAll", pair_type, |c| {
+        let sets = Sets::of(c)?;
+        c.make_flags(|row| {
+            let all: HashSet<&[u8]> = sets.items(0, row).collect();
+            sets.items(1, row).all(|item| all.contains(item))
+        })
+    })
     .predicate(),
-    Function::new(
-        "hasAny",
-        |n, s| sets_type(n, s, 2).map(|_| DataType::UInt8),
-        |c| {
-            let sets = Sets::of(c)?;
-            c.make_flags(|row| {
-                let all: HashSet<&[u8]> = sets.items(0, row).collect();
-                sets.items(1, row).any(|item| all.contains(item))
-            })
-        },
-    )
+    Function::new("hasAny", pair_type, |c| {
+        let sets = Sets::of(c)?;
+        c.make_flags(|row| {
+            let all: HashSet<&[u8]> = sets.items(0, row).collect();
+            sets.items(1, row).any(|item| all.contains(item))
+        })
+    })
     .predicate(),
-    Function::new(
-        "hasSubstr",
-        |n, s| sets_type(n, s, 2).map(|_| DataType::UInt8),
-        |c| {
-            let sets = Sets::of(c)?;
-            c.make_flags(|row| {
-                let (all, part): (Vec<&[u8]>, Vec<&[u8]>) =
-                    (sets.items(0, row).collect(), sets.items(1, row).collect());
-                part.is_empty() || all.windows(part.len()).any(|window| window == part)
-            })
-        },
-    )
+    Function::new("hasSubstr", pair_type, |c| {
+        let sets = Sets::of(c)?;
+        c.make_flags(|row| {
+            let (all, part): (Vec<&[u8]>, Vec<&[u8]>) =
+                (sets.items(0, row).collect(), sets.items(1, row).collect());
+            part.is_empty() || all.windows(part.len()).any(|window| window == part)
+        })
+    })
     .predicate(),
     Function::new(
         "arrayDistinct",
@@ -147,6 +135,11 @@ fn needle_type(name: &'static str, s: &[Signature]) -> Result<(), FunctionError>
 
 /// The type in which items and what is looked for are compared.
 fn compared(item: &DataType, needle: &DataType) -> Option<DataType> {
+    // ClickHouse takes the zeros at the end of a FixedString for a part of it, or not.
+    let is_fixed = |it: &DataType| matches!(it, DataType::FixedString(_));
+    if is_fixed(item) != is_fixed(needle) {
+        return None;
+    }
     supertype(item, needle).or_else(|| {
         // Integers of all widths and signs, and floats, are numbers.
         let is_number = |it: &DataType| {
@@ -217,6 +210,22 @@ fn sets_type(name: &'static str, s: &[Signature], most: usize) -> Result<DataTyp
     takes(name, s, &vec![Kind::Array; s.len()], &[])?;
     let items = s.iter().map(|argument| plain_item(item_of(&argument.data_type)));
     common_type(name, items).map(array_of)
+}
+
+/// Two arrays that may be compared item by item. ClickHouse compares what stands under a NULL where only one of them may have
+/// NULLs, and a NaN with nothing in `hasSubstr`.
+fn pair_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    sets_type(name, s, 2)?;
+    let items = [item_of(type_at(s, 0)), item_of(type_at(s, 1))];
+    let may_be_null = items.map(super::super::is_nullable);
+    if may_be_null[0] != may_be_null[1] {
+        return Err(wrong(name, "the items of one array may be NULL, those of the other not"));
+    }
+    let is_float = |item: &DataType| matches!(bare(item), DataType::Float32 | DataType::Float64);
+    if name == "hasSubstr" && items.into_iter().any(is_float) {
+        return Err(wrong(name, "it does not take floats"));
+    }
+    Ok(DataType::UInt8)
 }
 
 /// Several arrays with items of one type.

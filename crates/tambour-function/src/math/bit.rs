@@ -23,14 +23,14 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     })
     .any_case(),
     Function::new("bitShiftLeft", pair_type, |c| {
-        let (numbers, by, bits) = (c.integers(0)?, counts(c)?, result_width(c));
+        let (numbers, by, bits) = (c.integers(0)?, counts(c)?, width(c, 0)?.into());
         c.make_integers(|row| {
             let by = by.get(row);
             if (0..bits).contains(&by) { numbers.get(row) << by } else { 0 }
         })
     }),
     Function::new("bitShiftRight", pair_type, |c| {
-        let (numbers, by, bits) = (c.integers(0)?, counts(c)?, result_width(c));
+        let (numbers, by, bits) = (c.integers(0)?, counts(c)?, width(c, 0)?.into());
         c.make_integers(|row| {
             let by = by.get(row);
             if (0..bits).contains(&by) { in_result(c, numbers.get(row)) >> by } else { 0 }

@@ -2,6 +2,7 @@
 //! `roundDuration`, `roundDown`.
 
 use super::super::access::{Kind, rule, takes, type_at};
+use super::super::arithmetic::{Integer, integer};
 use super::super::moment::constant_integer;
 use super::super::{Call, Function, Operand, Signature, expect_count};
 use crate::FunctionError;
@@ -92,6 +93,24 @@ fn of_integer(number: i128, unit: i128, way: Way) -> i128 {
     }
 }
 
+/// The multiple where what is added on the way leaves the type, and wraps around. Narrow positive numbers have room.
+pub(in super::super) fn wrapped(
+    data_type: &DataType,
+    number: i128,
+    added: i128,
+    unit: i128,
+) -> Option<i128> {
+    let Integer { bits, is_signed } = integer(data_type)?;
+    let low = if is_signed { -(1_i128 << (bits - 1)) } else { 0 };
+    let toward = if number < 0 { number - added } else { number + added };
+    let has_room = number >= 0 && bits < 32;
+    if has_room || (low..low + (1_i128 << bits)).contains(&toward) {
+        return None;
+    }
+    let around = (toward - low).rem_euclid(1_i128 << bits) + low;
+    Some(around / unit * unit)
+}
+
 fn power(digits: i64) -> i128 {
     10_i128.pow(digits.unsigned_abs().min(37) as u32)
 }
@@ -140,7 +159,18 @@ fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
         _ => {
             let (numbers, unit) = (call.integers(0)?, power(digits));
             call.make_integers(|row| {
-                if digits >= 0 { numbers.get(row) } else { of_integer(numbers.get(row), unit, way) }
+                let number = numbers.get(row);
+                if digits >= 0 {
+                    return number;
+                }
+                let added = match way {
+                    Way::Up if number >= 0 => unit - 1,
+                    Way::Down if number < 0 => unit - 1,
+                    Way::HalfToEven => unit / 2,
+                    _ => 0,
+                };
+                wrapped(call.result, number, added, unit)
+                    .unwrap_or_else(|| of_integer(number, unit, way))
             })
         }
     }

@@ -214,8 +214,8 @@ fn weighted_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
     }
 }
 
-/// The most frequent values. Each stands before those with smaller counts that it has overtaken, as in ClickHouse, whose
-/// counters do not suffice for more values than it keeps: those groups are refused.
+/// The most frequent values; of equally frequent ones the first. Where there are more values than ClickHouse keeps counters
+/// for, it guesses: those groups are refused.
 fn top(call: &Call, is_weighted: bool) -> Result<ArrayRef, FunctionError> {
     let (items, counters) = counters(call, is_weighted)?;
     let mut places = Picks::new(call);
@@ -283,11 +283,8 @@ fn counters(call: &Call, is_weighted: bool) -> Result<Counters, FunctionError> {
         let mut counters: Vec<(usize, i128)> = Vec::new();
         for at in lists.range(row).filter(|at| !null_at(&items.values, *at)) {
             let weight = weights.as_ref().map_or(1, |weights| weights[at]);
-            if weight == 0 {
-                continue;
-            }
             let key = compared.get(at);
-            let mut slot = *slots.entry(key).or_insert_with(|| {
+            let slot = *slots.entry(key).or_insert_with(|| {
                 counters.push((at, 0));
                 counters.len() - 1
             });
@@ -297,13 +294,8 @@ fn counters(call: &Call, is_weighted: bool) -> Result<Counters, FunctionError> {
                 return Err(call.value_error(row, problem));
             }
             counters[slot].1 += weight;
-            while slot > 0 && counters[slot].1 > counters[slot - 1].1 {
-                counters.swap(slot, slot - 1);
-                slots.insert(compared.get(counters[slot].0), slot);
-                slot -= 1;
-                slots.insert(key, slot);
-            }
         }
+        counters.sort_by_key(|counter| std::cmp::Reverse(counter.1));
         counters.truncate(wanted as usize);
         all.push(counters);
     }
