@@ -1,21 +1,29 @@
 //! Aggregates over rows that lie in the order of their keys: a group is a run of equal keys, and nothing is hashed.
 //!
 //! The engine's operator for such rows hands groups out as soon as a run ends, too, but finds the group of each row by a hash. Here
-//! the keys of a row are compared with those of the row before, many at a time; accumulators are the engine's.
+//! the keys of a row are compared with those of the row before, many at a time; accumulators are the engine's. Of a scan of several
+//! parts each lies in that order, but not all of them together: then a group is handed out once for each part, for the last stage
+//! of the aggregate to join.
 
-use super::stream::{chosen, evaluated};
-use super::{described, over};
+use super::stream::{as_bytes, as_text, chosen, evaluated, rest};
+use super::{described, in_no_order, is_plain, over};
+use crate::exec::TambourScanExec;
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array, make_comparator};
 use arrow::compute::{SortOptions, concat, partition, take};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::aggregates::{
     AggregateExec, AggregateInputMode, AggregateMode, AggregateOutputMode, aggregate_expressions,
 };
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::execution_plan::EmissionType;
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
+};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, InputOrderMode,
@@ -23,8 +31,17 @@ use datafusion::physical_plan::{
 };
 use futures::stream::{self, StreamExt};
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use tambour_table::schema::expression::Expression;
+
+/// Metric: partitions whose runs were too short.
+const SHORT: &str = "short_runs";
+/// Rows of pieces after which runs are looked at ...
+const TRIAL_ROWS: usize = 4_096;
+/// ... and rows of a run, on average, below which they are not worth it.
+const ROWS_MIN: usize = 2;
 
 /// True if equal values of a type are those that the engine's hash takes for equal, and next to each other in their order.
 fn is_comparable(data_type: &DataType) -> bool {
@@ -46,34 +63,69 @@ fn is_comparable(data_type: &DataType) -> bool {
 pub(crate) struct RunsExec {
     /// The engine's operator for the same.
     stock: Arc<AggregateExec>,
+    /// A first stage over pieces in the order of the keys.
+    is_in_pieces: bool,
+    properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+}
+
+/// True for a first stage, or an aggregate that can be made into two, over a scan whose parts lie in the order of the keys.
+pub(super) fn are_in_pieces(stock: &AggregateExec) -> Result<bool> {
+    let input = stock.input();
+    let Some(scan) = input.downcast_ref::<TambourScanExec>() else { return Ok(false) };
+    if stock.mode().input_mode() != AggregateInputMode::Raw || !is_plain(stock) {
+        return Ok(false);
+    }
+    let schema = input.schema();
+    let mut names = BTreeSet::new();
+    for (key, _) in stock.group_expr().expr() {
+        let Some(column) = key.downcast_ref::<Column>() else { return Ok(false) };
+        if !is_comparable(&key.data_type(&schema)?) {
+            return Ok(false);
+        }
+        names.insert(column.name());
+    }
+    let sorting = scan.table().definition().map_or(&[][..], |it| it.order_by.as_slice());
+    let first = sorting.iter().take(names.len());
+    let is_key =
+        |it: &Expression| matches!(it, Expression::Column(name) if names.contains(name.as_str()));
+    Ok(first.len() == names.len() && first.clone().all(is_key))
 }
 
 impl RunsExec {
     /// None if the rows are not sorted by all keys, or an aggregate asks for more than groups.
     pub(crate) fn of(stock: &AggregateExec) -> Result<Option<Self>> {
-        let group = stock.group_expr();
-        let is_plain = *stock.input_order_mode() == InputOrderMode::Sorted
-            && group.is_single()
-            && !group.is_empty()
-            && !group.has_grouping_set()
-            && stock.limit_options().is_none()
-            && stock.aggr_expr().iter().all(|it| {
-                it.groups_accumulator_supported() && it.order_bys().is_empty() && !it.is_distinct()
-            });
-        if !is_plain {
+        if *stock.input_order_mode() != InputOrderMode::Sorted || !is_plain(stock) {
             return Ok(None);
         }
         let schema = stock.input().schema();
-        for (key, _) in group.expr() {
+        for (key, _) in stock.group_expr().expr() {
             if !is_comparable(&key.data_type(&schema)?) {
                 return Ok(None);
             }
         }
-        Ok(Some(Self::new(over(stock, Arc::clone(stock.input()))?)))
+        let stock = over(stock, Arc::clone(stock.input()))?;
+        let properties = Arc::clone(stock.properties());
+        Ok(Some(Self::new(stock, false, properties)))
     }
-    fn new(stock: AggregateExec) -> Self {
-        Self { stock: Arc::new(stock), metrics: ExecutionPlanMetricsSet::new() }
+    /// Over pieces: see [`are_in_pieces`], which must be true.
+    pub(crate) fn in_pieces(stock: AggregateExec) -> Self {
+        let properties = Arc::new(in_no_order(&stock, EmissionType::Incremental));
+        Self::new(stock, true, properties)
+    }
+    /// The same over other rows, if it is an aggregate of ours over those; else the engine's.
+    pub(crate) fn again(stock: AggregateExec) -> Result<Arc<dyn ExecutionPlan>> {
+        if let Some(runs) = Self::of(&stock)? {
+            return Ok(Arc::new(runs));
+        }
+        if *stock.mode() == AggregateMode::Partial && are_in_pieces(&stock)? {
+            return Ok(Arc::new(Self::in_pieces(stock)));
+        }
+        Ok(Arc::new(stock))
+    }
+    fn new(stock: AggregateExec, is_in_pieces: bool, properties: Arc<PlanProperties>) -> Self {
+        let metrics = ExecutionPlanMetricsSet::new();
+        Self { stock: Arc::new(stock), is_in_pieces, properties, metrics }
     }
     /// The engine's operator for the same.
     pub(crate) fn stock(&self) -> &Arc<AggregateExec> {
@@ -96,7 +148,7 @@ impl ExecutionPlan for RunsExec {
         "RunsExec"
     }
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.stock.properties()
+        &self.properties
     }
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![self.stock.input()]
@@ -113,12 +165,8 @@ impl ExecutionPlan for RunsExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(child) = children.pop() else { return Ok(self) };
-        let stock = over(&self.stock, child)?;
         // Over rows in no order it is not one of ours any more.
-        match Self::of(&stock)? {
-            Some(runs) => Ok(Arc::new(runs)),
-            None => Ok(Arc::new(stock)),
-        }
+        Self::again(over(&self.stock, child)?)
     }
     fn with_new_children(
         self: Arc<Self>,
@@ -133,7 +181,10 @@ impl ExecutionPlan for RunsExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let stock = Arc::clone(&self.stock);
-        let input = stock.input().execute(partition, context)?;
+        let input = match as_bytes(&stock, partition, &context)? {
+            Some(bytes) => bytes,
+            None => stock.input().execute(partition, Arc::clone(&context))?,
+        };
         let keys = stock.group_expr().input_exprs();
         let accumulators = stock.aggr_expr().iter().map(|it| it.create_groups_accumulator());
         let runs = Runs {
@@ -143,10 +194,14 @@ impl ExecutionPlan for RunsExec {
             open: None,
             groups: Vec::new(),
             baseline: BaselineMetrics::new(&self.metrics, partition),
+            short: MetricBuilder::new(&self.metrics).counter(SHORT, partition),
+            trial: self.is_in_pieces.then(Trial::default),
+            partition,
+            context,
             stock,
         };
         let schema = self.stock.schema();
-        let batches = stream::try_unfold((runs, Some(input)), next);
+        let batches = stream::try_unfold(State::Grouping(Box::new(runs), input), next);
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
     }
     fn metrics(&self) -> Option<MetricsSet> {
@@ -164,27 +219,66 @@ struct Runs {
     open: Option<Vec<ArrayRef>>,
     groups: Vec<usize>,
     baseline: BaselineMetrics,
+    short: Count,
+    /// Of pieces: whether runs are long enough.
+    trial: Option<Trial>,
+    partition: usize,
+    context: Arc<TaskContext>,
 }
 
-type Standing = (Runs, Option<SendableRecordBatchStream>);
+/// What the first rows have told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    rows: usize,
+    groups: usize,
+}
 
-async fn next((mut runs, input): Standing) -> Result<Option<(RecordBatch, Standing)>> {
-    let Some(mut input) = input else { return Ok(None) };
+/// Where a partition stands.
+enum State {
+    Grouping(Box<Runs>, SendableRecordBatchStream),
+    /// The engine's operator.
+    Rest(SendableRecordBatchStream),
+    Done,
+}
+
+async fn next(mut state: State) -> Result<Option<(RecordBatch, State)>> {
     loop {
-        let Some(batch) = input.next().await else {
-            let last = runs.last()?;
-            return Ok(last.map(|last| (last, (runs, None))));
-        };
-        let batch = batch?;
-        if batch.num_rows() > 0
-            && let Some(ended) = runs.add(&batch)?
-        {
-            return Ok(Some((ended, (runs, Some(input)))));
+        state = match state {
+            State::Done => return Ok(None),
+            State::Rest(mut rest) => {
+                let batch = rest.next().await.transpose()?;
+                return Ok(batch.map(|batch| (batch, State::Rest(rest))));
+            }
+            State::Grouping(mut runs, mut input) => match input.next().await.transpose()? {
+                None => match runs.last() {
+                    Ok(last) => return Ok(last.map(|last| (last, State::Done))),
+                    Err(error) => return Err(told(error, runs).await),
+                },
+                Some(batch) if batch.num_rows() == 0 => State::Grouping(runs, input),
+                Some(batch) if runs.are_short() => {
+                    runs.short.add(1);
+                    let rest = rest(&runs.stock, batch, input, &runs.context)?;
+                    match runs.last()? {
+                        Some(last) => return Ok(Some((last, State::Rest(rest)))),
+                        None => State::Rest(rest),
+                    }
+                }
+                Some(batch) => match runs.add(&batch) {
+                    Ok(Some(ended)) => return Ok(Some((ended, State::Grouping(runs, input)))),
+                    Ok(None) => State::Grouping(runs, input),
+                    Err(error) => return Err(told(error, runs).await),
+                },
+            },
         }
     }
 }
 
 impl Runs {
+    /// True if what follows is better hashed: most groups have a row or two.
+    fn are_short(&self) -> bool {
+        self.trial.is_some_and(|it| it.rows >= TRIAL_ROWS && it.groups * ROWS_MIN > it.rows)
+    }
+
     /// Adds rows to their groups, and hands out those that are complete.
     fn add(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>> {
         let time = self.baseline.elapsed_compute().clone();
@@ -201,6 +295,10 @@ impl Runs {
             self.groups.extend(std::iter::repeat_n(first + group, range.len()));
         }
         let count = first + ranges.len();
+        if let Some(trial) = &mut self.trial {
+            trial.rows += batch.num_rows();
+            trial.groups += ranges.len();
+        }
         self.accumulate(batch, count)?;
         // The keys of all groups: that which was open, and where a run begins that does not go on from it.
         let starts = ranges.iter().skip(usize::from(goes_on)).map(|range| range.start as u64);
@@ -247,7 +345,11 @@ impl Runs {
         self.handed_out(open, EmitTo::All).map(Some)
     }
 
-    fn handed_out(&mut self, mut columns: Vec<ArrayRef>, which: EmitTo) -> Result<RecordBatch> {
+    fn handed_out(&mut self, keys: Vec<ArrayRef>, which: EmitTo) -> Result<RecordBatch> {
+        let schema = self.stock.schema();
+        let fields = schema.fields().iter();
+        let texts = keys.into_iter().zip(fields).map(|(key, field)| as_text(key, field));
+        let mut columns = texts.collect::<Result<Vec<_>>>()?;
         let is_partial = self.stock.mode().output_mode() == AggregateOutputMode::Partial;
         for accumulator in &mut self.accumulators {
             if is_partial {
@@ -256,10 +358,26 @@ impl Runs {
                 columns.push(accumulator.evaluate(which)?);
             }
         }
-        let batch = RecordBatch::try_new(self.stock.schema(), columns)?;
+        let batch = RecordBatch::try_new(schema, columns)?;
         self.baseline.record_output(batch.num_rows());
         Ok(batch)
     }
+}
+
+/// An error, or the one that the scan has for it: a text that is none is known there by its place.
+async fn told(error: DataFusionError, runs: Box<Runs>) -> DataFusionError {
+    let Runs { stock, partition, context, .. } = *runs;
+    let input = stock.input();
+    if !input.is::<TambourScanExec>() {
+        return error;
+    }
+    let Ok(mut rows) = input.execute(partition, context) else { return error };
+    while let Some(batch) = rows.next().await {
+        if let Err(told) = batch {
+            return told;
+        }
+    }
+    error
 }
 
 /// True if the first rows are equal, NULLs being equal to each other.

@@ -9,8 +9,9 @@ use tambour_sql::{Session, SessionOptions};
 use tambour_table::Table;
 use tambour_table::schema::TableDefinition;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "s",
+    "id",
     "if(k > 20, s, NULL)",
     "upper(s)",
     "k",
@@ -101,6 +102,97 @@ fn groups_of_sorted_rows_by_chance() {
 }
 
 #[test]
+fn groups_of_sorted_parts_by_chance() {
+    same(&Fixture::new("tuple()", "(s, k, n)"), 16, 100);
+    same(&Fixture::new("toYYYYMM(t)", "(l, s)"), 17, 100);
+    same(&Fixture::new("tuple()", "(k, e, d)"), 18, 100);
+    same(&Fixture::new("tuple()", "(id)"), 19, 50);
+}
+
+#[test]
+fn sorted_parts_are_aggregated_by_runs() {
+    let fixture = Fixture::new("tuple()", "(s, k)");
+    let session = fixture.session(1);
+    let plan = |query: &str| text(&session, &format!("EXPLAIN ANALYZE {query}"));
+    for query in [
+        "SELECT s, count() FROM t GROUP BY s",
+        "SELECT k, s, sum(id) AS x FROM t GROUP BY k, s ORDER BY x LIMIT 3",
+        "SELECT uniqExact(s) FROM t",
+        "SELECT DISTINCT s FROM t WHERE k > 3",
+    ] {
+        assert!(plan(query).contains("RunsExec"), "{query}: {}", plan(query));
+        assert!(plan(query).contains("short_runs=0"), "{query}: {}", plan(query));
+    }
+    for query in ["SELECT k, count() FROM t GROUP BY k", "SELECT DISTINCT s, id FROM t"] {
+        assert!(!plan(query).contains("RunsExec"), "{query}: {}", plan(query));
+    }
+    let ids = Fixture::new("tuple()", "id");
+    let plan = text(&ids.session(1), "EXPLAIN ANALYZE SELECT id, count() FROM t GROUP BY id");
+    assert!(plan.contains("short_runs=1"), "{plan}");
+    set(&session, "tambour.scan_groups", false);
+    let plan = text(&session, "EXPLAIN SELECT uniqExact(s) FROM t");
+    assert!(!plan.contains("RunsExec"), "{plan}");
+}
+
+/// The rows of a result whatever their widths, without the names.
+fn cells(session: &Session, statement: &str) -> Vec<String> {
+    let trimmed = |line: String| line.split('|').map(str::trim).collect::<Vec<_>>().join("|");
+    let lines = lines(session, statement).into_iter().map(trimmed);
+    lines.filter(|line| !line.starts_with("|g0|")).collect()
+}
+
+/// Any groups will do, but what is said of them must be right.
+#[test]
+fn groups_under_a_limit_are_some_of_all() {
+    for (fixture, seed) in [
+        (Fixture::new("toYYYYMM(t)", "(k, s, t)"), 21),
+        (Fixture::new("tuple()", "id"), 22),
+        (Fixture::optimized("tuple()", "(s, k)"), 23),
+    ] {
+        let sessions = [fixture.session(1), fixture.session(3)];
+        for number in 0..60 {
+            let mut numbers = Numbers::new(seed * 1000 + number);
+            let keys: Vec<&str> =
+                (0..=numbers.below(3)).map(|_| pick(&mut numbers, &KEYS)).collect();
+            let columns: Vec<String> =
+                keys.iter().enumerate().map(|(at, key)| format!("{key} AS g{at}")).collect();
+            let groups: Vec<String> = (0..keys.len()).map(|at| format!("g{at}")).collect();
+            let (columns, groups) = (columns.join(", "), groups.join(", "));
+            let aggregate = pick(&mut numbers, &AGGREGATES);
+            let condition = condition(&mut numbers, 0);
+            let limit = 1 + numbers.below(30);
+            let all = |table: &str| {
+                format!(
+                    "SELECT {columns}, count() AS c, {aggregate} AS a FROM {table} WHERE {condition} \
+                     GROUP BY {groups}"
+                )
+            };
+            let every = cells(&sessions[0], &all("naive"));
+            for session in &sessions {
+                let some = cells(session, &format!("{} LIMIT {limit}", all("t")));
+                let wanted = every.len().min(usize::try_from(limit).unwrap());
+                let place = format!("{} LIMIT {limit}, seed {seed}, {number}", all("t"));
+                assert_eq!(some.len(), wanted, "{place}");
+                assert!(some.iter().all(|group| every.contains(group)), "{place}: {some:?}");
+                let later = cells(session, &format!("{} LIMIT 3 OFFSET {limit}", all("t")));
+                assert_eq!(later.len(), every.len().saturating_sub(wanted).min(3), "{place}");
+                assert!(later.iter().all(|group| every.contains(group)), "{place}: {later:?}");
+            }
+        }
+        let plan = |query: &str| text(&sessions[0], &format!("EXPLAIN {query}"));
+        assert!(plan("SELECT n, count() FROM t GROUP BY n LIMIT 5").contains("FirstKeysExec"));
+        for query in [
+            "SELECT n, count() AS c FROM t GROUP BY n ORDER BY c LIMIT 5",
+            "SELECT n, count() AS c FROM t GROUP BY n HAVING c > 3 LIMIT 5",
+            "SELECT n, count() FROM t GROUP BY n",
+            "SELECT count(), sum(n) FROM t LIMIT 5",
+        ] {
+            assert!(!plan(query).contains("FirstKeysExec"), "{query}: {}", plan(query));
+        }
+    }
+}
+
+#[test]
 fn sorted_rows_are_aggregated_by_runs() {
     let fixture = Fixture::optimized("tuple()", "(s, k)");
     for threads in [1, 2] {
@@ -146,12 +238,18 @@ fn outcome(session: &Session, statement: &str) -> Result<usize, String> {
 /// What is handed out is looked at; what only a filter sees is not.
 #[test]
 fn texts_that_are_none_are_told_as_ever() {
+    for order in ["id", "s", "s, other"] {
+        texts_that_are_none(order);
+    }
+}
+
+fn texts_that_are_none(order: &str) {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("t");
-    let definition = TableDefinition::parse(
-        "CREATE TABLE t (id UInt32, s String, other String) ENGINE = MergeTree ORDER BY id \
+    let definition = TableDefinition::parse(&format!(
+        "CREATE TABLE t (id UInt32, s String, other String) ENGINE = MergeTree ORDER BY ({order}) \
          SETTINGS index_granularity = 64",
-    )
+    ))
     .unwrap();
     let text = |row: usize| if row == 300 { &b"\xff and more"[..] } else { b"good" };
     let schema = tambour_part::types::arrow_schema(
@@ -180,7 +278,8 @@ fn texts_that_are_none_are_told_as_ever() {
     ] {
         let told = outcome(&with, query);
         assert_eq!(told, outcome(&without, query), "{query}");
-        assert!(told.unwrap_err().contains("300"), "{query}");
+        let row = if order == "id" { "300" } else { "499" };
+        assert!(told.unwrap_err().contains(row), "{query}");
     }
     for query in [
         "SELECT other, count(*) FROM t WHERE s LIKE '%more%' GROUP BY other",
