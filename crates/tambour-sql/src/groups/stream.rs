@@ -3,6 +3,8 @@
 use super::keys::Keys;
 use super::over;
 use crate::exec::TambourScanExec;
+use crate::scan_options::ScanOptions;
+use crate::texts::dictionary::over_dictionaries;
 use crate::texts::not_utf8;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
@@ -68,10 +70,17 @@ pub(super) fn run(
         key_expressions.iter().map(|key| key.data_type(&schema)).collect();
     let accumulators: Result<Vec<_>> =
         stock.aggr_expr().iter().map(|it| it.create_groups_accumulator()).collect();
+    let mut arguments = aggregate_expressions(stock.aggr_expr(), &AggregateMode::Partial, 0)?;
+    let mut key_expressions = key_expressions;
+    if ScanOptions::of(context.session_config().options()).scan_dictionaries {
+        for expr in key_expressions.iter_mut().chain(arguments.iter_mut().flatten()) {
+            *expr = over_dictionaries(expr, &schema)?;
+        }
+    }
     let groups = Groups {
         keys: Keys::new(&types?),
         key_expressions,
-        arguments: aggregate_expressions(stock.aggr_expr(), &AggregateMode::Partial, 0)?,
+        arguments,
         accumulators: accumulators?,
         reservation: MemoryConsumer::new("groups by position").register(context.memory_pool()),
         count: 0,

@@ -9,7 +9,10 @@ use tambour_sql::{Session, SessionOptions};
 use tambour_table::Table;
 use tambour_table::schema::TableDefinition;
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 17] = [
+    "upper(l)",
+    "length(l)",
+    "if(l IS NULL, 'none', 'some')",
     "s",
     "id",
     "if(k > 20, s, NULL)",
@@ -26,7 +29,8 @@ const KEYS: [&str; 14] = [
     // Wide: the engine's own operator takes over.
     "id * 1000003",
 ];
-const AGGREGATES: [&str; 12] = [
+const AGGREGATES: [&str; 13] = [
+    "sum(length(l))",
     "count(*)",
     "count(n)",
     "sum(n)",
@@ -72,6 +76,7 @@ fn same(fixture: &Fixture, seed: u64, count: u64) {
     let without = fixture.session(2);
     set(&without, "tambour.scan_groups", false);
     set(&without, "tambour.scan_bytes", false);
+    set(&without, "tambour.scan_dictionaries", false);
     let texts = fixture.session(2);
     set(&texts, "tambour.scan_bytes", false);
     for number in 0..count {
