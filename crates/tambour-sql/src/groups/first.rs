@@ -7,10 +7,11 @@
 use super::runs;
 use super::stream::evaluated;
 use crate::scan_options::ScanOptions;
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, Scalar};
+use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch, Scalar};
+use arrow::buffer::ScalarBuffer;
 use arrow::compute::filter_record_batch;
 use arrow::compute::kernels::cmp::not_distinct;
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{ArrowNativeType, DataType, SchemaRef};
 use arrow::row::{RowConverter, Rows, SortField};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -35,8 +36,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Groups up to which a limit is worth the look at each row.
 const KEYS_MAX: usize = 1024;
-/// Values of the first key up to which a row is compared with each; of more, all keys of a row are looked up.
+/// Values of one key up to which a row is compared with each; of more, all keys of a row are looked up.
 const VALUES_MAX: usize = 16;
+/// Rows that are compared with a value before the next value.
+const CHUNK: usize = 256;
 
 /// The rule.
 #[derive(Debug)]
@@ -126,13 +129,31 @@ fn limited(node: &Arc<dyn ExecutionPlan>, limit: usize) -> Result<Option<Arc<dyn
             return Ok(None);
         }
     }
+    let Some(place) = compared(&keys, &schema)? else { return Ok(None) };
     let first: Arc<dyn ExecutionPlan> =
-        Arc::new(FirstKeysExec::new(Arc::clone(input), keys, limit));
+        Arc::new(FirstKeysExec::new(Arc::clone(input), keys, place, limit));
     over(Arc::clone(node), first).map(Some)
+}
+
+/// The place of the key that rows are compared by at first: numbers rather than texts. None if it is quicker to group all rows: those
+/// of dictionaries by their codes, those of one short range, as times are, by position.
+fn compared(keys: &[Arc<dyn PhysicalExpr>], schema: &SchemaRef) -> Result<Option<usize>> {
+    let types = keys.iter().map(|key| key.data_type(schema)).collect::<Result<Vec<_>>>()?;
+    let is_short =
+        |it: &DataType| it.is_temporal() || it.primitive_width().is_some_and(|it| it < 4);
+    if matches!(types.as_slice(), [one] if is_short(one)) {
+        return Ok(None);
+    }
+    let number = types.iter().position(|it| matches!(it.primitive_width(), Some(4 | 8)));
+    let other = || types.iter().position(|it| !matches!(it, DataType::Dictionary(..)));
+    Ok(number.or_else(other))
 }
 
 /// True if values of a type are the same to the engine's groups, to comparisons and as rows.
 fn is_comparable(data_type: &DataType) -> bool {
+    if let DataType::Dictionary(_, values) = data_type {
+        return matches!(**values, DataType::Utf8 | DataType::Binary);
+    }
     data_type.is_integer()
         || data_type.is_decimal()
         || matches!(
@@ -151,15 +172,25 @@ fn is_comparable(data_type: &DataType) -> bool {
 pub(crate) struct FirstKeysExec {
     input: Arc<dyn ExecutionPlan>,
     keys: Vec<Arc<dyn PhysicalExpr>>,
+    /// The key that rows are compared by at first.
+    place: usize,
     limit: usize,
     known: Arc<Mutex<Known>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl FirstKeysExec {
-    fn new(input: Arc<dyn ExecutionPlan>, keys: Vec<Arc<dyn PhysicalExpr>>, limit: usize) -> Self {
+    fn new(
+        input: Arc<dyn ExecutionPlan>,
+        keys: Vec<Arc<dyn PhysicalExpr>>,
+        place: usize,
+        limit: usize,
+    ) -> Self {
         let (known, metrics) = (Arc::default(), ExecutionPlanMetricsSet::new());
-        Self { input, keys, limit, known, metrics }
+        Self { input, keys, place, limit, known, metrics }
+    }
+    fn again(&self, input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        Arc::new(Self::new(input, self.keys.clone(), self.place, self.limit))
     }
 }
 
@@ -201,7 +232,7 @@ impl ExecutionPlan for FirstKeysExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(child) = children.pop() else { return Ok(self) };
-        Ok(Arc::new(Self::new(child, self.keys.clone(), self.limit)))
+        Ok(self.again(child))
     }
     fn with_new_children(
         self: Arc<Self>,
@@ -212,7 +243,7 @@ impl ExecutionPlan for FirstKeysExec {
     }
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
         let input = Arc::clone(&self.input).reset_state()?;
-        Ok(Arc::new(Self::new(input, self.keys.clone(), self.limit)))
+        Ok(self.again(input))
     }
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![true]
@@ -225,6 +256,7 @@ impl ExecutionPlan for FirstKeysExec {
         let schema = self.schema();
         let chooser = Chooser {
             keys: self.keys.clone(),
+            place: self.place,
             limit: self.limit,
             known: Arc::clone(&self.known),
             converter: converter(&self.keys, &schema)?,
@@ -256,6 +288,7 @@ struct Known {
 /// One partition.
 struct Chooser {
     keys: Vec<Arc<dyn PhysicalExpr>>,
+    place: usize,
     limit: usize,
     known: Arc<Mutex<Known>>,
     converter: RowConverter,
@@ -263,7 +296,7 @@ struct Chooser {
     baseline: BaselineMetrics,
 }
 
-/// The values of the first key.
+/// The values of the key that is compared.
 enum Values {
     /// More keys may come.
     Open,
@@ -290,8 +323,9 @@ impl Chooser {
         let _timer = time.timer();
         let mut chosen = batch.clone();
         if let Values::Known(values) = &self.values {
-            let [first] = &evaluated(&self.keys[..1], batch)?[..] else { return Ok(chosen) };
-            chosen = filter_record_batch(batch, &are_among(first, values)?)?;
+            let key = std::slice::from_ref(&self.keys[self.place]);
+            let [key] = &evaluated(key, batch)?[..] else { return Ok(chosen) };
+            chosen = filter_record_batch(batch, &are_among(key, values)?)?;
             if chosen.num_rows() == 0 || self.keys.len() == 1 {
                 return Ok(chosen);
             }
@@ -324,11 +358,11 @@ impl Chooser {
         Ok(BooleanArray::from(are_known))
     }
 
-    /// The values of the first key, each once.
+    /// The values of the key that is compared, each once.
     fn first_values(&self, known: &Known) -> Result<Values> {
         let parser = self.converter.parser();
         let columns = self.converter.convert_rows(known.rows.iter().map(|it| parser.parse(it)))?;
-        let Some(first) = columns.first() else { return Ok(Values::TooMany) };
+        let Some(first) = columns.get(self.place) else { return Ok(Values::TooMany) };
         let mut values: Vec<ArrayRef> = Vec::new();
         for row in 0..first.len() {
             let value = first.slice(row, 1);
@@ -345,10 +379,39 @@ impl Chooser {
 
 /// The rows that have one of some values; NULL is one.
 fn are_among(column: &ArrayRef, values: &[ArrayRef]) -> Result<BooleanArray> {
+    let has_nulls = column.null_count() > 0 || values.iter().any(|it| it.null_count() > 0);
+    match column.data_type().primitive_width().filter(|_| !has_nulls) {
+        Some(4) => return Ok(among::<u32>(column, values)),
+        Some(8) => return Ok(among::<u64>(column, values)),
+        _ => {}
+    }
     let mut found = BooleanArray::from(vec![false; column.len()]);
     for value in values {
         let same = not_distinct(column, &Scalar::new(Arc::clone(value)))?;
         found = arrow::compute::or(&found, &same)?;
     }
     Ok(found)
+}
+
+/// The same of numbers by their bits, some rows at a time.
+fn among<T: ArrowNativeType>(column: &ArrayRef, values: &[ArrayRef]) -> BooleanArray {
+    let of = |array: &ArrayRef| {
+        let data = array.to_data();
+        data.buffers()
+            .first()
+            .map(|it| ScalarBuffer::<T>::new(it.clone(), data.offset(), data.len()))
+    };
+    let wanted: Vec<T> = values.iter().filter_map(of).flat_map(|it| it.to_vec()).collect();
+    let mut found = BooleanBufferBuilder::new(column.len());
+    let rows = of(column);
+    for rows in rows.iter().flat_map(|it| it.chunks(CHUNK)) {
+        let mut is_found = [false; CHUNK];
+        for value in &wanted {
+            for (is_found, row) in is_found.iter_mut().zip(rows) {
+                *is_found |= row == value;
+            }
+        }
+        found.append_slice(&is_found[..rows.len()]);
+    }
+    BooleanArray::new(found.finish(), None)
 }

@@ -8,7 +8,7 @@
 use super::stream::{as_bytes, as_text, chosen, evaluated, rest};
 use super::{described, in_no_order, is_plain, over};
 use crate::exec::TambourScanExec;
-use arrow::array::{ArrayRef, RecordBatch, UInt64Array, make_comparator};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array, make_comparator};
 use arrow::compute::{SortOptions, concat, partition, take};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
@@ -35,6 +35,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use tambour_table::schema::expression::Expression;
+
+/// The longest text that is inside its view.
+const INLINE_MAX: u32 = 12;
 
 /// Metric: partitions whose runs were too short.
 const SHORT: &str = "short_runs";
@@ -284,42 +287,41 @@ impl Runs {
         let time = self.baseline.elapsed_compute().clone();
         let _timer = time.timer();
         let keys = evaluated(&self.keys, batch)?;
-        let ranges = partition(&keys)?.ranges();
+        let starts = starts(&keys)?;
         let goes_on = match &self.open {
             Some(open) => are_equal(open, &keys)?,
             None => false,
         };
         let first = usize::from(self.open.is_some() && !goes_on);
         self.groups.clear();
-        for (group, range) in ranges.iter().enumerate() {
-            self.groups.extend(std::iter::repeat_n(first + group, range.len()));
+        for (group, start) in starts.iter().enumerate() {
+            let end = starts.get(group + 1).copied().unwrap_or(batch.num_rows() as u64);
+            let rows = usize::try_from(end - start).unwrap_or_default();
+            self.groups.extend(std::iter::repeat_n(first + group, rows));
         }
-        let count = first + ranges.len();
+        let count = first + starts.len();
         if let Some(trial) = &mut self.trial {
             trial.rows += batch.num_rows();
-            trial.groups += ranges.len();
+            trial.groups += starts.len();
         }
         self.accumulate(batch, count)?;
         // The keys of all groups: that which was open, and where a run begins that does not go on from it.
-        let starts = ranges.iter().skip(usize::from(goes_on)).map(|range| range.start as u64);
-        let starts: UInt64Array = starts.collect();
+        let begun: UInt64Array = starts.into_iter().skip(usize::from(goes_on)).collect();
         let known = self.open.take().unwrap_or_default();
         let mut all = Vec::with_capacity(keys.len());
         for (index, key) in keys.iter().enumerate() {
-            let begun = take(key, &starts, None)?;
+            let begun = take(key, &begun, None)?;
             all.push(match known.get(index) {
                 Some(open) => concat(&[open.as_ref(), begun.as_ref()])?,
                 None => begun,
             });
         }
-        // A copy, so that the batch is not kept for one row of it.
-        let last = UInt64Array::from(vec![count as u64 - 1]);
-        let open = all.iter().map(|key| Ok(take(key, &last, None)?));
-        self.open = Some(open.collect::<Result<_>>()?);
+        let open = all.iter().map(|key| apart(&key.slice(count - 1, 1)));
+        self.open = Some(open.collect());
         if count == 1 {
             return Ok(None);
         }
-        let ended = all.iter().map(|key| key.slice(0, count - 1)).collect();
+        let ended = all.iter().map(|key| apart(&key.slice(0, count - 1))).collect();
         self.handed_out(ended, EmitTo::First(count - 1)).map(Some)
     }
 
@@ -378,6 +380,61 @@ async fn told(error: DataFusionError, runs: Box<Runs>) -> DataFusionError {
         }
     }
     error
+}
+
+/// The same values in memory of their own: for a few keys the blocks of a whole batch would be kept, and each next batch would
+/// need new ones.
+fn apart(keys: &ArrayRef) -> ArrayRef {
+    match keys.data_type() {
+        DataType::Utf8View => Arc::new(keys.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(keys.as_binary_view().gc()),
+        _ => Arc::clone(keys),
+    }
+}
+
+/// The rows at which a key is another one than in the row before, the first among them.
+fn starts(keys: &[ArrayRef]) -> Result<Vec<u64>> {
+    let rows = keys.first().map_or(0, Array::len);
+    let mut is_start = vec![false; rows];
+    if let Some(first) = is_start.first_mut() {
+        *first = true;
+    }
+    for key in keys {
+        match key.data_type() {
+            DataType::Utf8View if key.null_count() == 0 => {
+                let texts = key.as_string_view();
+                mark_views(texts.views(), |row| texts.value(row).as_bytes(), &mut is_start);
+            }
+            DataType::BinaryView if key.null_count() == 0 => {
+                let texts = key.as_binary_view();
+                mark_views(texts.views(), |row| texts.value(row), &mut is_start);
+            }
+            _ => {
+                for range in partition(std::slice::from_ref(key))?.ranges() {
+                    if let Some(is_start) = is_start.get_mut(range.start) {
+                        *is_start = true;
+                    }
+                }
+            }
+        }
+    }
+    let marked = is_start.into_iter().enumerate().filter(|(_, is_start)| *is_start);
+    Ok(marked.map(|(row, _)| row as u64).collect())
+}
+
+/// Marks the rows whose text is another one than that of the row before.
+#[expect(clippy::cast_possible_truncation, reason = "the low halves of a view are meant")]
+fn mark_views<'a>(views: &[u128], text: impl Fn(usize) -> &'a [u8], is_start: &mut [bool]) {
+    let pairs = views.windows(2).zip(is_start.iter_mut().skip(1));
+    for (row, (pair, is_start)) in pairs.enumerate() {
+        let [before, here] = [pair[0], pair[1]];
+        // The length and the first four bytes; a short text is in its view whole.
+        let is_other = before != here
+            && (before as u64 != here as u64
+                || here as u32 <= INLINE_MAX
+                || text(row) != text(row + 1));
+        *is_start |= is_other;
+    }
 }
 
 /// True if the first rows are equal, NULLs being equal to each other.

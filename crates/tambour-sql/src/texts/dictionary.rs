@@ -75,10 +75,12 @@ struct OfDictionary {
 }
 
 /// What the expression says of each value of a dictionary, and after them of NULL.
-#[derive(Clone)]
 struct Answers {
     dictionary: ArrayRef,
-    /// None if it fails for one of them, perhaps one that no row has.
+    /// Rows that have come with it.
+    rows: usize,
+    is_asked: bool,
+    /// None before it is asked, and if it fails for one of the values, perhaps one that no row has.
     results: Option<ArrayRef>,
 }
 
@@ -89,22 +91,28 @@ impl OfDictionary {
         Ok(Self { expr: Arc::clone(expr), place, alone, schema, last: Mutex::new(None) })
     }
 
-    /// The results for a dictionary, of `rows` rows at the moment; none if they are better asked for row by row.
+    /// The results for the dictionary of some rows; none if those are better asked for one by one: a dictionary must have come
+    /// with as many rows as it has values.
     fn results(&self, column: &DictionaryArray<Int32Type>) -> Option<ArrayRef> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let values = column.values();
-        let is_same = |it: &&Answers| {
+        let is_same = |it: &Answers| {
             Arc::ptr_eq(&it.dictionary, values) || it.dictionary.to_data().ptr_eq(&values.to_data())
         };
-        if let Some(answers) = last.as_ref().filter(is_same) {
-            return answers.results.clone();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last.take().filter(is_same);
+        let known = known.unwrap_or_else(|| Answers {
+            dictionary: Arc::clone(values),
+            rows: 0,
+            is_asked: false,
+            results: None,
+        });
+        let answers = last.insert(known);
+        answers.rows = answers.rows.saturating_add(column.len());
+        if !answers.is_asked && answers.rows >= values.len() {
+            answers.is_asked = true;
+            answers.results = self.asked(column).ok();
         }
-        if values.len() > column.len() {
-            return None;
-        }
-        let results = self.asked(column).ok();
-        *last = Some(Answers { dictionary: Arc::clone(values), results: results.clone() });
-        results
+        answers.results.clone()
     }
 
     /// Asks for each value, and for NULL.
@@ -155,7 +163,7 @@ impl PhysicalExpr for OfDictionary {
     }
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         let column = batch.column(self.place).as_dictionary_opt::<Int32Type>();
-        // NULLs among the values themselves are no keys that are NULL.
+        // A NULL among the values is not a key that is NULL.
         let plain = column.filter(|it| it.values().null_count() == 0);
         let Some((column, results)) = plain.and_then(|it| Some((it, self.results(it)?))) else {
             return self.expr.evaluate(batch);

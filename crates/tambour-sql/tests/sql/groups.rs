@@ -185,11 +185,16 @@ fn groups_under_a_limit_are_some_of_all() {
             }
         }
         let plan = |query: &str| text(&sessions[0], &format!("EXPLAIN {query}"));
-        assert!(plan("SELECT n, count() FROM t GROUP BY n LIMIT 5").contains("FirstKeysExec"));
+        for keys in ["n", "l, n", "t, l", "d, e, n"] {
+            let plan = plan(&format!("SELECT {keys}, count() FROM t GROUP BY {keys} LIMIT 5"));
+            assert!(plan.contains("FirstKeysExec"), "{keys}: {plan}");
+        }
         for query in [
             "SELECT n, count() AS c FROM t GROUP BY n ORDER BY c LIMIT 5",
             "SELECT n, count() AS c FROM t GROUP BY n HAVING c > 3 LIMIT 5",
             "SELECT n, count() FROM t GROUP BY n",
+            "SELECT l, count() FROM t GROUP BY l LIMIT 5",
+            "SELECT t, count() FROM t GROUP BY t LIMIT 5",
             "SELECT count(), sum(n) FROM t LIMIT 5",
         ] {
             assert!(!plan(query).contains("FirstKeysExec"), "{query}: {}", plan(query));
