@@ -203,9 +203,10 @@ class Columns:
             data_type = self.types[name]
             if data_type not in ADDED or data_type.startswith(("Nullable", "Array")):
                 return []
-            # Rows that have no value yet get one in both: which DEFAULT they have later is another question.
             default = self.chance.choice(ADDED[data_type])
             self.with_default.add(name)
+            # Rows that have no value yet get one in both: ClickHouse's RENAME and MODIFY write a column into parts that have not had it, and
+            # its merges leave out one that no part has. Which DEFAULT rows have later is another question.
             return ["OPTIMIZE TABLE t FINAL", f"ALTER TABLE t MODIFY COLUMN {name} DEFAULT {default}"]
         choices = list(BECOMES.get(self.types[name], []))
         if name not in self.with_default:
@@ -397,6 +398,134 @@ def test_masks_are_those_of_clickhouse(server, database, tambour, tmp_path):
         gone.append(f"k % 1000 = {len(gone)}")
         server.run(f"DELETE FROM {database}.t WHERE {gone[-1]} SETTINGS lightweight_deletes_sync = 2")
         server.run(f"ALTER TABLE {database}.t DETACH PARTITION ALL")
+
+
+def test_only_columns_that_change_are_written(server, database, tambour, tmp_path):
+    """A server's part, with sparse columns and strings with sizes: the files that stay are the same files, and the server takes the result back."""
+    columns = "k UInt32, s String, z UInt32, l LowCardinality(String), n Nullable(Int32), `o.a` Array(UInt8), `o.b` Array(String), t Tuple(x UInt8, y String)"
+    create = f"CREATE TABLE {{}} ({columns}) ENGINE = MergeTree ORDER BY k SETTINGS min_bytes_for_wide_part = 0, index_granularity = 512"
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    server.run(create.format(f"{database}.t"))
+    server.run(
+        f"INSERT INTO {database}.t SELECT number, toString(number), if(number % 50 = 0, number, 0), toString(number % 7), if(number % 7, number, NULL), "
+        "range(number % 3), arrayMap(x -> toString(x), range(number % 3)), (number % 5, toString(number % 11)) FROM numbers(9000)"
+    )
+    server.run(f"DELETE FROM {database}.t WHERE k % 10 = 3 SETTINGS lightweight_deletes_sync = 2")
+    detached = server.directory(database, "t") / "detached"
+    tambour.run("sql", "--database", shop, "--write", create.format("t"))
+    server.run(f"CREATE TABLE {database}.same AS {database}.t")
+    server.run(f"ALTER TABLE {database}.same ATTACH PARTITION ALL FROM {database}.t")
+    server.run(f"ALTER TABLE {database}.t DETACH PARTITION ALL")
+    query = "SELECT * FROM {} ORDER BY k"
+    for statement, touched in [
+        ("ALTER TABLE {} UPDATE z = k + 1 WHERE k % 3 = 0", ["z."]),
+        ("ALTER TABLE {} UPDATE s = concat(s, '!'), n = n + 1 WHERE k BETWEEN 1000 AND 5000", ["s.", "n."]),
+        ("ALTER TABLE {} UPDATE l = toString(k), t = (1, s) WHERE k > 8000", ["l.", "t%2E"]),
+        ("ALTER TABLE {} UPDATE `o.a` = arrayMap(x -> x + 1, `o.a`), `o.b` = arrayMap(x -> 'n', `o.b`) WHERE k < 100", ["o%2E", "o.size0"]),
+        ("ALTER TABLE {} RENAME COLUMN z TO y", ["z.", "y."]),
+        ("ALTER TABLE {} RENAME COLUMN `o.a` TO `o.c`", ["o%2Ea", "o%2Ec"]),
+        ("ALTER TABLE {} MODIFY COLUMN y Int16 DEFAULT 7", ["y."]),
+        ("ALTER TABLE {} DROP COLUMN s", ["s."]),
+        ("ALTER TABLE {} DROP COLUMN `o.c`, DROP COLUMN `o.b`", ["o%2E", "o.size0"]),
+        ("ALTER TABLE {} CLEAR COLUMN y", ["y."]),
+    ]:
+        (part,) = [path for path in detached.iterdir() if (path / "columns.txt").exists()]
+        part.rename(shop / "t" / "detached" / part.name)
+        tambour.run("sql", "--database", shop, "--write", "ALTER TABLE t ATTACH PARTITION ALL")
+        (part,) = parts_of(shop / "t")
+        before = {path.name: path.stat().st_ino for path in part.iterdir()}
+        tambour.run("sql", "--database", shop, "--write", statement.format("t"))
+        (part,) = parts_of(shop / "t")
+        lists = ("checksums.txt", "columns.txt", "columns_substreams.txt", "serialization.json", "tambour.txt")
+        changed = [path.name for path in part.iterdir() if before.get(path.name) != path.stat().st_ino and path.name not in lists]
+        assert all(name.startswith(tuple(touched)) for name in changed), (statement, changed)
+        gone = set(before) - {path.name for path in part.iterdir()}
+        assert all(name.startswith(tuple(touched)) for name in gone), (statement, gone)
+        tambour.run("verify", shop / "t")
+        server.run(statement.format(f"{database}.same") + " SETTINGS mutations_sync = 2")
+        server.run(statement.format(f"{database}.t") + " SETTINGS mutations_sync = 2")
+        expected = server.rows(query.format(f"{database}.same"))
+        assert tambour.rows(shop / "t", query.format("t")) == expected, statement
+        tambour.run("sql", "--database", shop, "--write", "ALTER TABLE t DETACH PARTITION ALL")
+        (part,) = (shop / "t" / "detached").iterdir()
+        part.rename(detached / part.name)
+        server.run(f"ALTER TABLE {database}.t ATTACH PARTITION ALL")
+        assert server.check(database, "t"), statement
+        assert server.rows(query.format(f"{database}.t")) == expected, statement
+        server.run(f"ALTER TABLE {database}.t DETACH PARTITION ALL")
+
+
+def test_a_default_follows_what_it_reads(server, database, tambour, tmp_path):
+    """An UPDATE leaves a column out that the part has not, so its DEFAULT is computed of the new values."""
+    script = [
+        "CREATE TABLE t (k UInt32, i Int64) ENGINE = MergeTree ORDER BY k SETTINGS min_bytes_for_wide_part = 0",
+        "INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)",
+        "ALTER TABLE t ADD COLUMN c Int64 DEFAULT i + 1",
+        "ALTER TABLE t UPDATE i = 100 WHERE k = 1",
+        "ALTER TABLE t DELETE WHERE k = 2",
+        "ALTER TABLE t UPDATE i = 200 WHERE k = 1",
+        "ALTER TABLE t CLEAR COLUMN c",
+    ]
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    server.run(f"USE {database}")
+    for line in script:
+        server.run(line + (" SETTINGS mutations_sync = 2" if line.startswith("ALTER") else ""))
+        tambour.run("sql", "--database", shop, "--write", line)
+        query = "SELECT * FROM t ORDER BY k"
+        assert tambour.rows(shop / "t", query) == server.rows(query), line
+    server.run("USE default")
+
+
+EXPIRING = [
+    ("k UInt32, d Date", "MergeTree", "d + INTERVAL 1 DAY", ["1, '1970-01-01'", "2, '1970-01-02'", "3, '2020-01-01'", "4, '2100-01-01'"]),
+    ("k UInt32, d Date", "MergeTree", "d", ["1, '1970-01-01'", "2, '1970-01-02'", "3, '2020-01-01'", "4, '2100-01-01'"]),
+    ("k UInt32, d DateTime('UTC')", "MergeTree", "d + toIntervalMonth(2)", ["1, '1970-01-01 00:00:00'", "2, '2020-01-01 00:00:00'", "3, '2100-01-01 00:00:00'"]),
+    ("k UInt32, d DateTime64(3, 'UTC')", "MergeTree", "d - INTERVAL 1 SECOND", ["1, '1950-01-01 00:00:00'", "2, '1970-01-01 00:00:01'", "3, '2100-01-01 00:00:00'"]),
+    ("k UInt32, d Date32", "MergeTree", "d + INTERVAL 1 YEAR DELETE", ["1, '1950-01-01'", "2, '1969-01-01'", "3, '2100-01-01'"]),
+    ("k UInt32, d Date, v Int32", "MergeTree", "d + INTERVAL 30 YEAR, d DELETE WHERE v IN (1, 3) AND k > 1", ["1, '2020-01-01', 1", "2, '2020-01-01', 1", "3, '2020-01-01', 2", "4, '1980-01-01', 2"]),
+    ("k UInt32, d Date, v Int32", "ReplacingMergeTree", "d DELETE WHERE v = 1", ["1, '2001-01-01', 1", "1, '2001-01-01', 3", "2, '2001-01-01', 2", "2, '2001-01-01', 1", "4, '2100-01-01', 1"]),
+    ("k UInt32, d Date, v Int32", "SummingMergeTree", "d", ["1, '2100-01-01', 1", "1, '2020-01-01', 4", "2, '2020-01-01', 2", "2, '2100-01-01', 3"]),
+    ("k UInt32, d Date, v Int32 TTL d + INTERVAL 1 DAY, w String DEFAULT toString(k * 7) TTL d", "MergeTree", "", ["1, '1970-01-01', 5, 'a'", "2, '1970-01-02', 5, 'b'", "3, '2020-01-01', 7, 'c'", "4, '2100-01-01', 9, 'd'"]),
+    ("k UInt32, d Date, v Nullable(Int32) TTL d, l LowCardinality(String) TTL d", "MergeTree", "d + INTERVAL 50 YEAR", ["1, '1971-01-01', 5, 'a'", "2, '2020-01-02', 5, 'b'", "3, '2100-01-01', 7, 'c'"]),
+]
+
+
+@pytest.mark.parametrize("case", range(len(EXPIRING)))
+def test_what_has_expired_goes_at_merge(case, server, database, tambour, tmp_path):
+    columns, engine, ttl, rows = EXPIRING[case]
+    create = f"CREATE TABLE t ({columns}) ENGINE = {engine} ORDER BY k" + (f" TTL {ttl}" if ttl else "")
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    server.run(f"USE {database}")
+    # Otherwise the server drops parts by themselves, before it merges them with others.
+    server.run(create + " SETTINGS max_number_of_merges_with_ttl_in_pool = 0")
+    server.run("SYSTEM STOP MERGES t")
+    tambour.run("sql", "--database", shop, "--write", create)
+    query = "SELECT * FROM t ORDER BY ALL"
+    for row in rows:
+        server.run(f"INSERT INTO t VALUES ({row})")
+        tambour.run("sql", "--database", shop, "--write", f"INSERT INTO t VALUES ({row})")
+    assert tambour.rows(shop / "t", query) == server.rows(query)
+    server.run("SYSTEM START MERGES t")
+    for _ in range(2):
+        server.run("OPTIMIZE TABLE t FINAL")
+        tambour.run("sql", "--database", shop, "--write", "OPTIMIZE TABLE t FINAL")
+        assert tambour.rows(shop / "t", query) == server.rows(query)
+        tambour.run("verify", shop / "t")
+    assert tambour.run("optimize", shop / "t", "--json").count('"rows": 0,') == 1, "nothing is left to do"
+    # One part by itself, and the command.
+    for row in rows:
+        tambour.run("sql", "--database", shop, "--write", f"TRUNCATE TABLE t; INSERT INTO t VALUES ({row})")
+        server.run("TRUNCATE TABLE t")
+        server.run(f"INSERT INTO t VALUES ({row})")
+        tambour.run("optimize", shop / "t", "--keep-expired")
+        assert tambour.rows(shop / "t", query) == server.rows(query)
+        server.run("OPTIMIZE TABLE t FINAL")
+        tambour.run("optimize", shop / "t")
+        assert tambour.rows(shop / "t", query) == server.rows(query), row
+    server.run("USE default")
 
 
 def test_the_sorting_key_gets_longer(server, database, tambour, tmp_path):

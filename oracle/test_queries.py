@@ -169,7 +169,7 @@ ORDERED = [
     "SELECT groupArray(x) FROM (SELECT DISTINCT number % 4 AS x FROM numbers(10) ORDER BY x DESC)",
     "SELECT groupArray(c) FROM (SELECT number % 3 AS g, count() AS c FROM numbers(11) GROUP BY g ORDER BY g DESC)",
     "SELECT arrayMap(x -> x.1, groupArray((a, b))) FROM (SELECT number AS a, -toInt64(number) AS b FROM numbers(5) ORDER BY b)",
-    "SELECT groupArray(x) OVER (ORDER BY x) FROM (SELECT number AS x FROM numbers(3) ORDER BY x DESC)",
+    "SELECT groupArray(x) OVER (ORDER BY x) AS seen FROM (SELECT number AS x FROM numbers(3) ORDER BY x DESC) ORDER BY length(seen)",
     "SELECT groupArrayIf(x, x > 1), countIf(x > 1), groupArrayIf(x > 1, x < 3) FROM (SELECT number AS x FROM numbers(4) ORDER BY x)",
 ]
 

@@ -1,6 +1,7 @@
-/* Tambour: the LZ4 engine for C.
+/* Tambour for C: LZ4 blocks, and messages.
  *
- * LZ4 blocks (not frames): see lz4_Block_format.md of the LZ4 project, or docs/format/lz4-block.md.
+ * LZ4 blocks (not frames): see lz4_Block_format.md of the LZ4 project, or docs/format/lz4-block.md. Messages: see
+ * docs/format/message.md.
  *
  * All functions may be called from any number of threads at once. They never write outside of the buffers that they
  * are given, whatever the compressed bytes are. A pointer may be NULL where its length is 0; a call with NULL and a
@@ -9,7 +10,7 @@
  * not (dst: memory as malloc returns it will do).
  *
  * The environment variable TAMBOUR_ISA (scalar, ssse3, avx2, avx512, neon) caps the instruction sets in use. With a
- * value that does not exist, or that this processor lacks, every call but tambour_lz4_bound fails.
+ * value that does not exist, or that this processor lacks, every call of LZ4 but tambour_lz4_bound fails.
  */
 #ifndef TAMBOUR_H
 #define TAMBOUR_H
@@ -49,6 +50,42 @@ size_t tambour_lz4_encode(int level, const uint8_t *src, size_t n, uint8_t *dst,
 
 /* Most bytes that n bytes can become; 0 if n is above 0x7E000000. */
 size_t tambour_lz4_bound(size_t n);
+
+/* Messages: each is compressed by itself, with a dictionary that sender and receiver share and that `tambour messages train`
+ * or a Trainer makes. Each message names the generation of its dictionary. A tambour_messages knows dictionaries; any number
+ * of threads may use one at once, while nobody frees it. What is not right is refused: no damaged message is taken for another
+ * one but by a chance of one in 2^32 (docs/format/message.md, with the default check). */
+typedef struct tambour_messages tambour_messages;
+
+/* Knows one dictionary, the bytes of its file, and encodes with it. NULL if that is no dictionary, or a damaged one. */
+tambour_messages *tambour_messages_new(uint8_t generation, const uint8_t *dictionary, size_t n);
+
+/* Ends it; NULL is let pass. */
+void tambour_messages_free(tambour_messages *messages);
+
+/* Makes a further dictionary known. False if it is none, or if another one has the generation. */
+bool tambour_messages_add(const tambour_messages *messages, uint8_t generation, const uint8_t *dictionary, size_t n);
+
+/* Encodes with the dictionary of this generation from now on. False if it is not known. */
+bool tambour_messages_switch(const tambour_messages *messages, uint8_t generation);
+
+/* How long the header of an encoded message says that the message is, at most 16 MiB: check it against what you are ready
+ * to take before you allocate. SIZE_MAX if that is no header of a message. */
+size_t tambour_message_length(const uint8_t *src, size_t n);
+
+/* Most bytes that a message of n bytes becomes; 0 if n is above 16 MiB. */
+size_t tambour_message_bound(size_t n);
+
+/* Decodes a message into dst; returns its length. SIZE_MAX if it is malformed or longer than capacity, if its dictionary is
+ * not known, or if its check is wrong; dst then has unspecified content. `pin` is the first message of this connection, as
+ * it was sent, for messages that refer to it; NULL and 0 without. */
+size_t tambour_message_decode(const tambour_messages *messages, const uint8_t *pin, size_t pin_n, const uint8_t *src,
+                              size_t n, uint8_t *dst, size_t capacity);
+
+/* Encodes a message; returns its length, or 0 if it does not fit into capacity bytes (tambour_message_bound(n) is always
+ * enough) or is above 16 MiB. With a `pin`, the receiver must have the same. */
+size_t tambour_message_encode(const tambour_messages *messages, const uint8_t *pin, size_t pin_n, const uint8_t *src,
+                              size_t n, uint8_t *dst, size_t capacity);
 
 #ifdef __cplusplus
 }

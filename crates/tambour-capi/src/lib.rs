@@ -1,7 +1,7 @@
-//! The LZ4 engine for C: `include/tambour.h` is its documentation, `docs/c-interface.md` its guide.
+//! LZ4 blocks and messages for C: `include/tambour.h` is their documentation, `docs/c-interface.md` their guide.
 //!
-//! Only this file and `border` touch raw pointers, and they do nothing else: `border` turns them into slices or refuses,
-//! `engine` works on slices in safe code. A panic, which would be a fault of ours, ends at the border as a failed call.
+//! Only this file, `messages` and `border` touch raw pointers, and they do nothing else: `border` turns them into slices or
+//! refuses, `engine` and `tambour-message` work on slices in safe code. A panic, which would be a fault of ours, ends at the border as a failed call.
 #![expect(
     unsafe_code,
     reason = "C hands over pointers; each block states what its header asks of the caller"
@@ -13,6 +13,7 @@ mod border;
 #[cfg(test)]
 mod cost;
 mod engine;
+mod messages;
 
 use border::{Region, are_apart, array, is_apart, source, target};
 use engine::with_engine;

@@ -102,6 +102,73 @@ static int round_trip_and_batch(void) {
     return 0;
 }
 
-int main(void) {
-    return valid_and_malformed() || null_and_overlap() || round_trip_and_batch();
+static uint8_t *read_file(const char *path, size_t *length) {
+    FILE *file = fopen(path, "rb");
+    uint8_t *bytes = malloc(1 << 20);
+    if (file == NULL || bytes == NULL)
+        return NULL;
+    *length = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    return bytes;
+}
+
+static int messages(const char *path) {
+    static const char PIN[] = "hello, I am client 0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+    static const char CALL[] = "get:7 for 0a1b2c3d4e5f60718293a4b5c6d7e8f9";
+    const size_t length = sizeof CALL - 1, pin_length = sizeof PIN - 1;
+    const uint8_t *pin = (const uint8_t *)PIN, *call = (const uint8_t *)CALL;
+    uint8_t encoded[96], pinned[96], decoded[64];
+    size_t n;
+    uint8_t *dictionary = read_file(path, &n);
+    CHECK(dictionary != NULL);
+    CHECK(tambour_messages_new(1, NULL, 0) == NULL && tambour_messages_new(1, dictionary, n - 1) == NULL);
+    tambour_messages *codec = tambour_messages_new(1, dictionary, n);
+    CHECK(codec != NULL);
+    size_t bytes = tambour_message_encode(codec, NULL, 0, call, length, encoded, sizeof encoded);
+    CHECK(bytes > 0 && bytes < length && bytes <= tambour_message_bound(length));
+    CHECK(tambour_message_length(encoded, bytes) == length);
+    CHECK(tambour_message_decode(codec, NULL, 0, encoded, bytes, decoded, length) == length);
+    CHECK(memcmp(decoded, CALL, length) == 0);
+    /* Too little room, cut anywhere, a flipped bit, another generation, nothing at all. */
+    CHECK(tambour_message_encode(codec, NULL, 0, call, length, encoded, bytes - 1) == 0);
+    CHECK(tambour_message_decode(codec, NULL, 0, encoded, bytes, decoded, length - 1) == SIZE_MAX);
+    for (size_t cut = 0; cut < bytes; cut++)
+        CHECK(tambour_message_decode(codec, NULL, 0, encoded, cut, decoded, 64) == SIZE_MAX);
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        encoded[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        CHECK(tambour_message_decode(codec, NULL, 0, encoded, bytes, decoded, 64) == SIZE_MAX);
+        encoded[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    CHECK(tambour_message_length(NULL, 0) == SIZE_MAX && tambour_message_length(encoded, 1) == SIZE_MAX);
+    CHECK(tambour_message_decode(codec, NULL, 0, NULL, 5, decoded, 64) == SIZE_MAX);
+    CHECK(tambour_message_decode(NULL, NULL, 0, encoded, bytes, decoded, 64) == SIZE_MAX);
+    CHECK(tambour_message_decode(codec, NULL, 0, encoded, bytes, encoded + 1, 60) == SIZE_MAX);
+    CHECK(tambour_message_decode(codec, decoded, 5, encoded, bytes, decoded, 64) == SIZE_MAX);
+    /* After a pin: shorter, and refused without it or with another. */
+    size_t short_bytes = tambour_message_encode(codec, pin, pin_length, call, length, pinned, sizeof pinned);
+    CHECK(short_bytes > 0 && short_bytes < bytes);
+    CHECK(tambour_message_decode(codec, pin, pin_length, pinned, short_bytes, decoded, 64) == length);
+    CHECK(memcmp(decoded, CALL, length) == 0);
+    CHECK(tambour_message_decode(codec, NULL, 0, pinned, short_bytes, decoded, 64) == SIZE_MAX);
+    CHECK(tambour_message_decode(codec, pin, pin_length - 1, pinned, short_bytes, decoded, 64) == SIZE_MAX);
+    /* A second dictionary. */
+    CHECK(!tambour_messages_switch(codec, 2));
+    CHECK(tambour_messages_add(codec, 2, dictionary, n) && tambour_messages_switch(codec, 2));
+    CHECK(!tambour_messages_add(codec, 3, dictionary, 3) && !tambour_messages_add(NULL, 3, dictionary, n));
+    bytes = tambour_message_encode(codec, NULL, 0, call, length, encoded, sizeof encoded);
+    CHECK(encoded[0] == 2);
+    CHECK(tambour_message_decode(codec, NULL, 0, encoded, bytes, decoded, 64) == length);
+    /* An empty message is one. */
+    bytes = tambour_message_encode(codec, NULL, 0, NULL, 0, encoded, sizeof encoded);
+    CHECK(bytes > 0 && tambour_message_decode(codec, NULL, 0, encoded, bytes, NULL, 0) == 0);
+    CHECK(tambour_message_bound((size_t)17 << 20) == 0);
+    tambour_messages_free(codec);
+    tambour_messages_free(NULL);
+    free(dictionary);
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    CHECK(count == 2);
+    return valid_and_malformed() || null_and_overlap() || round_trip_and_batch() || messages(arguments[1]);
 }

@@ -32,6 +32,20 @@ mod tests {
         files.find(|file| file.file_name().is_some_and(|found| *found == *name)).unwrap()
     }
 
+    /// The file of a dictionary of messages, with codes for those after a pin.
+    fn trained() -> Vec<u8> {
+        let mut trainer = tambour_message::Trainer::default();
+        for client in 0..500_u32 {
+            let name = (u128::from(client) + 1).wrapping_pow(9);
+            let name = name.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let hello = format!("hello, I am client {name:032x}");
+            trainer.add_from(client.into(), hello.as_bytes()).unwrap();
+            let call = format!("get:{client} for {name:032x}");
+            trainer.add_from(client.into(), call.as_bytes()).unwrap();
+        }
+        trainer.train().unwrap().to_bytes()
+    }
+
     #[test]
     fn a_c_program_links_and_runs() {
         let library = library();
@@ -50,9 +64,12 @@ mod tests {
                 .arg(directory)
                 .arg("-ltambour"),
         );
-        succeed(Command::new(&program).env("LD_LIBRARY_PATH", directory));
+        let dictionary = scratch.path().join("dictionary");
+        std::fs::write(&dictionary, trained()).unwrap();
+        succeed(Command::new(&program).arg(&dictionary).env("LD_LIBRARY_PATH", directory));
         // A level that does not exist fails every call, and crosses the border as that.
         let refused = Command::new(&program)
+            .arg(&dictionary)
             .env("LD_LIBRARY_PATH", directory)
             .env("TAMBOUR_ISA", "no such level")
             .output()
@@ -63,13 +80,13 @@ mod tests {
     #[test]
     fn the_header_declares_what_the_library_exports() {
         let header = include_str!("../include/tambour.h");
-        let source = include_str!("../src/lib.rs");
-        let exported: Vec<&str> = source
+        let sources = [include_str!("../src/lib.rs"), include_str!("../src/messages.rs")].concat();
+        let exported: Vec<&str> = sources
             .split("extern \"C\" fn ")
             .skip(1)
             .filter_map(|rest| rest.split('(').next())
             .collect();
-        assert_eq!(exported.len(), 6);
+        assert_eq!(exported.len(), 14);
         for name in exported {
             assert!(header.contains(&format!("{name}(")), "{name} is not in the header");
         }

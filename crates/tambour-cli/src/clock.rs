@@ -1,6 +1,12 @@
 //! The one place of the command line that reads a clock.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The time in Unix seconds; nothing if the clock stands before 1970.
+pub(crate) fn unix_seconds() -> Option<i64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
+}
 
 /// A point in time to measure from.
 #[derive(Clone, Copy, Debug)]

@@ -132,9 +132,7 @@ pub(super) fn of(statement: &Statement) -> Result<Option<Change>, DialectError> 
             }
             Change { table: table_name(name)?, action: Action::Optimize }
         }
-        Sql::Drop {
-            object_type: ObjectType::Table, if_exists, names, temporary: false, ..
-        } => {
+        Sql::Drop { object_type: ObjectType::Table, if_exists, names, .. } => {
             let [name] = names.as_slice() else {
                 return Err(refused("DROP of several tables", "name one table"));
             };

@@ -2,6 +2,7 @@
 //! (`nest.a` of a Nested), which the parser takes for a table and its column.
 
 use super::lexical::{closing, is_word, next};
+use super::sample::Sampling;
 use super::{call, refused};
 use crate::DialectError;
 use datafusion::arrow::array::{BooleanArray, StringArray};
@@ -11,10 +12,42 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref, DerefMut};
 
-/// Columns by the names of their tables.
-pub type Catalog = BTreeMap<String, Vec<String>>;
+/// What is known of tables before planning: their columns by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Catalog {
+    columns: BTreeMap<String, Vec<String>>,
+    /// What those are sampled by that can be.
+    pub samplings: BTreeMap<String, Sampling>,
+}
+
+impl Catalog {
+    /// Nothing is known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl FromIterator<(String, Vec<String>)> for Catalog {
+    fn from_iter<I: IntoIterator<Item = (String, Vec<String>)>>(tables: I) -> Self {
+        Self { columns: tables.into_iter().collect(), samplings: BTreeMap::new() }
+    }
+}
+
+impl Deref for Catalog {
+    type Target = BTreeMap<String, Vec<String>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.columns
+    }
+}
+
+impl DerefMut for Catalog {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.columns
+    }
+}
 
 /// What COLUMNS is called after the tokens were read.
 pub(super) const COLUMNS: &str = "\u{1f}columns";

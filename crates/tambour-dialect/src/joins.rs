@@ -62,11 +62,10 @@ pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) -> Result<(), DialectError> 
             Word::Asof => Some(Strictness::Asof),
             _ => None,
         });
-        if words.iter().any(|(_, word)| *word == Word::Paste) {
-            return Err(refused(
-                "PASTE JOIN",
-                "number the rows of both sides with row_number() and join by the numbers",
-            ));
+        if let Some((paste, _)) = words.iter().find(|(_, word)| *word == Word::Paste) {
+            pasted(tokens, join, *paste, &words)?;
+            index += 1;
+            continue;
         }
         if let Some(strictness) = strictness {
             constrain(tokens, join, strictness)?;
@@ -79,6 +78,22 @@ pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) -> Result<(), DialectError> 
             tokens[*at].token = blank;
         }
     }
+    Ok(())
+}
+
+/// `a PASTE JOIN b` is `a GLOBAL CROSS JOIN b` for the parser; where somebody writes that, GLOBAL is taken out.
+fn pasted(
+    tokens: &mut Vec<TokenWithSpan>,
+    join: usize,
+    paste: usize,
+    words: &[(usize, Word)],
+) -> Result<(), DialectError> {
+    if words.len() > 1 {
+        return Err(refused("PASTE JOIN with another word", "it has no sides: write PASTE JOIN"));
+    }
+    let span = tokens[join].span;
+    tokens[paste].token = Token::make_keyword("GLOBAL");
+    tokens.insert(join, TokenWithSpan { token: Token::make_keyword("CROSS"), span });
     Ok(())
 }
 
@@ -220,6 +235,12 @@ fn parenthesize(tokens: &mut Vec<TokenWithSpan>, using: usize) {
 
 /// Turns the mark of a join into a call beside its condition.
 pub(super) fn translate(join: &mut Join) -> Result<(), DialectError> {
+    if join.global && matches!(join.join_operator, JoinOperator::CrossJoin(_)) {
+        join.global = false;
+        let mark = Expr::Function(call::call(Strictness::Paste.mark(), Vec::new()));
+        join.join_operator = JoinOperator::Inner(JoinConstraint::On(mark));
+        return Ok(());
+    }
     let is_semi = matches!(
         join.join_operator,
         JoinOperator::LeftSemi(_)

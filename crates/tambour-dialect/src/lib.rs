@@ -19,6 +19,7 @@ mod call;
 mod change;
 mod columns;
 mod combinator;
+mod ends;
 mod error;
 mod gathered;
 mod grammar;
@@ -39,10 +40,12 @@ mod outermost;
 mod postfix;
 mod retype;
 mod rewrite;
+mod sample;
 mod scalar;
 mod sets;
 mod settings;
 mod statement;
+mod temporary;
 mod tuples;
 mod unions;
 mod values;
@@ -63,9 +66,11 @@ pub use columns::Catalog;
 pub use error::DialectError;
 pub use merged::BEFORE_THE_MERGE;
 pub use outermost::{Fill, Place};
+pub use sample::Sampling;
 pub use settings::Switches;
 pub use settings::{is_switch, known as known_settings};
 pub use statement::Task;
+pub use temporary::{Temporary, temporary};
 
 /// The database of tables that name none.
 pub const DATABASE: &str = "default";
@@ -244,12 +249,17 @@ pub fn is_create_table(sql: &str) -> bool {
 
 /// True if these are the first words of a statement, comments apart.
 pub fn begins_with(sql: &str, wanted: [&str; 2]) -> bool {
-    let start = sql.trim_start();
-    let may_be = start.get(..wanted[0].len()).is_some_and(|it| it.eq_ignore_ascii_case(wanted[0]))
-        || ["--", "/*"].iter().any(|comment| start.starts_with(comment));
+    let may_be = first_word_is(sql, wanted[0]);
     let Some(Ok(tokens)) = may_be.then(|| lexical::tokens(sql)) else { return false };
     let mut words = tokens.iter().filter(|it| !matches!(it.token, Token::Whitespace(_)));
     wanted.iter().all(|word| words.next().is_some_and(|it| lexical::is_word(&it.token, word)))
+}
+
+/// False if this is not the first word of a statement; a comment may hide it.
+fn first_word_is(sql: &str, word: &str) -> bool {
+    let start = sql.trim_start();
+    start.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word))
+        || ["--", "/*"].iter().any(|comment| start.starts_with(comment))
 }
 
 /// Refuses what would make trees too deep for the stack.

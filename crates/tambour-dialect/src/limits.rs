@@ -4,7 +4,7 @@
 //! of all rows after it becomes one more key with a name that nobody types.
 
 use super::lexical::{is_keyword, is_word, next};
-use super::{call, refused};
+use super::{call, ends, refused};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr,
@@ -134,10 +134,11 @@ fn end_of(tokens: &[TokenWithSpan], from: usize) -> usize {
 
 /// Turns LIMIT ... BY of a query into a condition on numbers of rows.
 pub(super) fn translate(query: &mut Query) -> Result<(), DialectError> {
+    let is_counted = ends::plainly(query)?;
     let Some(LimitClause::LimitOffset { limit, offset, limit_by }) = &mut query.limit_clause else {
         return Ok(());
     };
-    if limit_by.is_empty() {
+    if limit_by.is_empty() && !is_counted {
         return Ok(());
     }
     let mut keys = std::mem::take(limit_by);
@@ -147,6 +148,15 @@ pub(super) fn translate(query: &mut Query) -> Result<(), DialectError> {
         keys.pop();
     }
     query.limit_clause = total;
+    if ends::plainly(query)? {
+        return Err(refused(
+            "a negative LIMIT, or one of a part of all rows, after LIMIT ... BY",
+            "put LIMIT ... BY in a subquery",
+        ));
+    }
+    if is_counted && keys.is_empty() {
+        ends::set_apart(query)?;
+    }
     let SetExpr::Select(select) = &mut *query.body else {
         return Err(refused("LIMIT ... BY of this", "write it after a SELECT"));
     };
@@ -154,17 +164,27 @@ pub(super) fn translate(query: &mut Query) -> Result<(), DialectError> {
         return Err(refused("LIMIT ... BY with DISTINCT", "put SELECT DISTINCT in a subquery"));
     }
     let order = order(query.order_by.as_ref(), select)?;
-    let condition = if keys == [ties()] {
-        if order.is_empty() {
-            return Err(refused("LIMIT ... WITH TIES without ORDER BY", "name the order"));
-        }
-        let row = over("row_number", Vec::new(), order.clone());
-        tied(&row, &over("rank", Vec::new(), order), limit, offset)
-    } else {
-        let keys = keys.into_iter().map(|key| ordinal(key, select));
-        let keys = keys.collect::<Result<Vec<_>, _>>()?;
-        between(&over("row_number", keys, order), limit, offset)
-    };
+    let has_ties = keys == [ties()];
+    if has_ties && order.is_empty() {
+        return Err(refused("LIMIT ... WITH TIES without ORDER BY", "name the order"));
+    }
+    let keys = if has_ties { Vec::new() } else { keys };
+    let keys = keys.into_iter().map(|key| ordinal(key, select)).collect::<Result<Vec<_>, _>>()?;
+    let row = over("row_number", keys.clone(), order.clone());
+    let condition =
+        match ends::kept(limit, offset, &row, &ends::total(keys.clone()), !keys.is_empty())? {
+            ends::Kept::Plain(ends) if has_ties => {
+                tied(&row, &over("rank", Vec::new(), order), ends.0, ends.1)
+            }
+            ends::Kept::Plain(ends) => between(&row, ends.0, ends.1),
+            ends::Kept::Where(_) if has_ties => {
+                return Err(refused(
+                    "WITH TIES after a negative LIMIT, or one of a part of all rows",
+                    "reverse the order, or write the number of rows",
+                ));
+            }
+            ends::Kept::Where(condition) => *condition,
+        };
     select.qualify = Some(match select.qualify.take() {
         Some(other) => both(other, condition),
         None => condition,
@@ -217,7 +237,7 @@ fn ordinal(expr: Expr, select: &Select) -> Result<Expr, DialectError> {
     }
 }
 
-fn over(function: &str, keys: Vec<Expr>, order_by: Vec<OrderByExpr>) -> Expr {
+pub(super) fn over(function: &str, keys: Vec<Expr>, order_by: Vec<OrderByExpr>) -> Expr {
     let window = WindowSpec { window_name: None, partition_by: keys, order_by, window_frame: None };
     let function = call::call(function, Vec::new());
     Expr::Function(Function { over: Some(WindowType::WindowSpec(window)), ..function })
@@ -242,7 +262,7 @@ fn tied(row: &Expr, rank: &Expr, limit: Option<Expr>, offset: Option<Expr>) -> E
     }
 }
 
-fn between(row: &Expr, limit: Option<Expr>, offset: Option<Expr>) -> Expr {
+pub(super) fn between(row: &Expr, limit: Option<Expr>, offset: Option<Expr>) -> Expr {
     let binary = |left: &Expr, op, right: Expr| Expr::BinaryOp {
         left: Box::new(left.clone()),
         op,
@@ -260,7 +280,7 @@ fn between(row: &Expr, limit: Option<Expr>, offset: Option<Expr>) -> Expr {
     }
 }
 
-fn both(left: Expr, right: Expr) -> Expr {
+pub(super) fn both(left: Expr, right: Expr) -> Expr {
     Expr::BinaryOp {
         left: Box::new(Expr::Nested(Box::new(left))),
         op: BinaryOperator::And,

@@ -4,6 +4,9 @@
 /// The database of tables that are read as if all parts were merged.
 pub const MERGED: &str = "\u{1f}final";
 
+/// The name of the subquery whose rows are a set of tuples.
+pub const SET: &str = "\u{1f}set";
+
 /// Stands between a name and its number.
 const BEFORE_NUMBER: char = '\u{1f}';
 
@@ -14,17 +17,20 @@ pub enum Strictness {
     Any,
     /// The nearest in an order.
     Asof,
+    /// The row with the same number.
+    Paste,
 }
 
 impl Strictness {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Any, Self::Asof];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Any, Self::Asof, Self::Paste];
 
     /// The name of the mark.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Any => "\u{1f}any join",
             Self::Asof => "\u{1f}asof join",
+            Self::Paste => "\u{1f}paste join",
         }
     }
     /// What has a name.
@@ -36,6 +42,7 @@ impl Strictness {
         match self {
             Self::Any => "ANY",
             Self::Asof => "ASOF",
+            Self::Paste => "PASTE",
         }
     }
 }

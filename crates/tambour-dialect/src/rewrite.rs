@@ -4,7 +4,7 @@ use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
     alias, ambiguous, array_join, call, joins, lambda, lifted, limits, merged, naming, outermost,
-    refused, retype, scalar, settings, unions, values, within,
+    refused, retype, sample, scalar, settings, unions, values, within,
 };
 use crate::DialectError;
 use crate::marks::Strictness;
@@ -55,7 +55,8 @@ impl VisitorMut for Rewriter<'_> {
         ControlFlow::Continue(())
     }
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DialectError> {
-        let merged = merged::translate(table, &self.queries);
+        let sampled = sample::translate(table, self.catalog);
+        let merged = sampled.and_then(|()| merged::translate(table, &self.queries));
         flow(merged.and_then(|()| check_table(table)).and_then(|()| values::rewrite(table)))
     }
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
@@ -239,14 +240,6 @@ fn check_table(table: &TableFactor) -> Result<(), DialectError> {
     };
     if alias.as_ref().is_some_and(|alias| is_final(&alias.name)) {
         return Err(refused("FINAL", "it stands after a table: only tables have parts to merge"));
-    }
-    let TableFactor::Table { sample, .. } = table else { return Ok(()) };
-    if sample.is_some() {
-        return Err(refused(
-            "SAMPLE",
-            "parts do not say which rows are in a sample; filter by the expression of SAMPLE BY \
-             instead, as in cityHash64(id) % 10 = 0",
-        ));
     }
     Ok(())
 }

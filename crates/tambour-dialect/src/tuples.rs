@@ -4,6 +4,7 @@
 use super::grammar::Grammar;
 use super::{call, refused};
 use crate::DialectError;
+use crate::marks::SET;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Query, SetExpr, TableFactor, UnaryOperator, Value,
@@ -101,7 +102,7 @@ pub(super) fn in_subquery(expr: &mut Expr) -> Result<Option<Expr>, DialectError>
     let Some(operands) = elements(operand) else { return Ok(None) };
     let names: Vec<String> =
         (1..=operands.len()).map(|number| column(number).to_string()).collect();
-    let text = format!("SELECT 1 FROM (SELECT 1) AS \"\u{1f}set\" ({})", names.join(", "));
+    let text = format!("SELECT 1 FROM (SELECT 1) AS \"{SET}\" ({})", names.join(", "));
     let mut query = Parser::new(&Grammar)
         .try_with_sql(&text)
         .and_then(|mut parser| parser.parse_query())

@@ -75,9 +75,12 @@ impl MessageCodec {
         self.message_bytes_max
     }
 
+    /// Most bytes by which an encoded message is longer than the message.
+    pub const OVERHEAD_BYTES_MAX: usize = HEADER_BYTES_MAX + Check::Full.bytes();
+
     /// Longest encoded message that can be right.
     pub fn encoded_bytes_max(&self) -> usize {
-        HEADER_BYTES_MAX + self.message_bytes_max + Check::Full.bytes()
+        self.message_bytes_max + Self::OVERHEAD_BYTES_MAX
     }
 
     /// Makes a further dictionary known for decoding. To rotate: add it on all sides, then [`MessageCodec::switch_to`] it,
@@ -188,6 +191,31 @@ impl MessageCodec {
         scratch: &mut Scratch,
         target: &mut Vec<u8>,
     ) -> Result<(), MessageError> {
+        target.extend_from_slice(self.decode_in(source, pin, scratch)?);
+        Ok(())
+    }
+
+    /// The message that `source` holds, all of it: in `scratch`, until that is used again.
+    ///
+    /// ```
+    /// # use tambour_message::{Dictionary, MessageCodec, Scratch, Trainer};
+    /// # let mut trainer = Trainer::default();
+    /// # for i in 0..200 {
+    /// #     trainer.add(format!("get:{i} ok").as_bytes())?;
+    /// # }
+    /// # let codec = MessageCodec::new(1, trainer.train()?);
+    /// # let (mut scratch, mut encoded) = (Scratch::default(), Vec::new());
+    /// codec.encode(b"get:7 ok", None, &mut scratch, &mut encoded)?;
+    /// assert_eq!(MessageCodec::decoded_bytes(&encoded)?, 8);
+    /// assert_eq!(codec.decode_in(&encoded, None, &mut scratch)?, b"get:7 ok");
+    /// # Ok::<(), tambour_message::MessageError>(())
+    /// ```
+    pub fn decode_in<'a>(
+        &self,
+        source: &'a [u8],
+        pin: Option<&Pin>,
+        scratch: &'a mut Scratch,
+    ) -> Result<&'a [u8], MessageError> {
         let header = Header::read(source)?;
         let Header { generation, length, stored, pinned, .. } = header;
         self.check_length(length)?;
@@ -222,8 +250,17 @@ impl MessageCodec {
         if expected != got {
             return Err(MessageError::Check { expected, got });
         }
-        target.extend_from_slice(message);
-        Ok(())
+        Ok(message)
+    }
+
+    /// How long the header of an encoded message says that the message is: at most [`MESSAGE_BYTES_MAX`]. Nothing else of it is
+    /// checked.
+    pub fn decoded_bytes(source: &[u8]) -> Result<usize, MessageError> {
+        let length = Header::read(source)?.length;
+        match usize::try_from(length) {
+            Ok(bytes) if bytes <= MESSAGE_BYTES_MAX => Ok(bytes),
+            _ => Err(MessageError::TooLong { bytes: length, limit: MESSAGE_BYTES_MAX }),
+        }
     }
 
     fn check_length(&self, bytes: u64) -> Result<(), MessageError> {

@@ -29,7 +29,7 @@ pub enum Check {
 
 impl Check {
     /// How many bytes it takes.
-    pub fn bytes(self) -> usize {
+    pub const fn bytes(self) -> usize {
         match self {
             Self::None => 0,
             Self::Short => 2,

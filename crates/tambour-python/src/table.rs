@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 use tambour::part::types::{Strings, arrow_schema};
 use tambour::storage::disk;
 use tambour::table::insert::{Existing, InsertSummary};
@@ -251,7 +252,9 @@ impl Table {
         threads: usize,
     ) -> PyResult<(u64, u64)> {
         let codecs = known(&self.snapshot(), &codecs)?;
-        let mut options = OptimizeOptions { threads, ..OptimizeOptions::default() };
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+        let now = since.and_then(|it| i64::try_from(it.as_secs()).ok());
+        let mut options = OptimizeOptions { threads, now, ..OptimizeOptions::default() };
         if let Some(bytes) = memory_bytes {
             options.memory_bytes = bytes;
         }

@@ -13,6 +13,7 @@ use crate::records::RecordTable;
 use crate::results;
 use crate::scan_options::ScanOptions;
 use crate::system::{self, Registry, SystemTable};
+use crate::temporary::Temporaries;
 use crate::unknown;
 use crate::vocabulary;
 use arrow::array::RecordBatch;
@@ -34,9 +35,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use tambour_dialect::{self as dialect, Ending, Fill, Prepared, Switches, Task};
-use tambour_part::types::{Strings, TYPE_KEY};
+use tambour_part::types::{DataType as PartType, Strings, TYPE_KEY};
 use tambour_record::View;
 use tambour_table::Table;
+use tambour_table::schema::expression::Expression;
 
 /// How a session runs its queries.
 #[derive(Clone, Debug)]
@@ -97,6 +99,8 @@ pub struct Session {
     pub(crate) threads: usize,
     /// Statements may change tables.
     pub(crate) write: bool,
+    /// Tables that live as long as this.
+    pub(crate) temporaries: Temporaries,
     /// What SET asked for.
     switches: RwLock<Switches>,
     /// The directory of tables.
@@ -154,6 +158,7 @@ impl Session {
             strings,
             threads,
             write,
+            temporaries: Temporaries::default(),
             switches,
             database,
             input,
@@ -215,7 +220,9 @@ impl Session {
     /// Parses and plans one statement, ClickHouse's dialect included. One that changes a table is carried out at once; what
     /// it did is among the notes.
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
-        let told = if dialect::is_create_table(text) {
+        let told = if let Some(asked) = dialect::temporary(text)? {
+            self.keep(&asked).await?
+        } else if dialect::is_create_table(text) {
             self.create_table(text).await?
         } else if let Some(told) = Box::pin(self.altered(text)).await? {
             told
@@ -339,7 +346,14 @@ impl Session {
         let own = |(name, table): (String, Arc<Table>)| {
             (system::place(&name, &table).1.to_owned(), names(&table))
         };
-        self.tables().into_iter().map(own).chain(handed).collect()
+        let tables = self.tables();
+        let samplings = tables.iter().filter_map(|(name, table)| {
+            Some((system::place(name, table).1.to_owned(), sampling(table)?))
+        });
+        let samplings = samplings.collect();
+        let mut catalog: dialect::Catalog = tables.into_iter().map(own).chain(handed).collect();
+        catalog.samplings = samplings;
+        catalog
     }
     /// The CREATE TABLE statement of a table.
     async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {
@@ -388,6 +402,19 @@ impl Session {
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
+}
+
+/// What a table is sampled by, if its statement says so and the expression is one that keys may have.
+fn sampling(table: &Table) -> Option<dialect::Sampling> {
+    let expression = table.definition()?.clauses.sample_by.clone()?;
+    let bits = match Expression::parse(&expression).ok()?.data_type(table.columns()).ok()? {
+        PartType::UInt8 => 8,
+        PartType::UInt16 => 16,
+        PartType::UInt32 => 32,
+        PartType::UInt64 => 64,
+        _ => return None,
+    };
+    Some(dialect::Sampling { expression, bits })
 }
 
 /// Adds the functions that plans may call, wherever they run.

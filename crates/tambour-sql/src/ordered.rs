@@ -37,7 +37,7 @@ impl OptimizerRule for OrderOfSubqueries {
         if !aggregate.aggr_expr.iter().any(is_sensitive) {
             return Ok(Transformed::no(plan));
         }
-        let Some((input, order)) = ordered(&aggregate.input)? else {
+        let Some((input, order)) = ordered(&aggregate.input, &no_order)? else {
             return Ok(Transformed::no(plan));
         };
         let calls = aggregate.aggr_expr.iter().map(|call| with_order(call, &order)).collect();
@@ -78,21 +78,35 @@ fn with_order(expr: &Expr, order: &[SortExpr]) -> Expr {
     Expr::AggregateFunction(AggregateFunction { func, params }).alias_qualified(qualifier, name)
 }
 
-/// The plan with all that its rows are ordered by among its columns, and the order; none if its rows have none.
-fn ordered(plan: &LogicalPlan) -> Result<Option<(LogicalPlan, Vec<SortExpr>)>> {
+/// A plan and the order of its rows.
+pub(crate) type Ordered = (LogicalPlan, Vec<SortExpr>);
+
+#[expect(clippy::unnecessary_wraps, reason = "another source may fail")]
+fn no_order(_: &LogicalPlan) -> Result<Option<Ordered>> {
+    Ok(None)
+}
+
+/// The plan with all that its rows are ordered by among its columns, and the order; none if its rows have none. `source` knows the order of
+/// what is at the bottom.
+pub(crate) fn ordered(
+    plan: &LogicalPlan,
+    source: &dyn Fn(&LogicalPlan) -> Result<Option<Ordered>>,
+) -> Result<Option<Ordered>> {
     match plan {
         LogicalPlan::Sort(sort) => Ok(Some((plan.clone(), sort.expr.clone()))),
-        LogicalPlan::Limit(limit) => Ok(ordered(&limit.input)?.map(|(input, order)| {
+        LogicalPlan::Limit(limit) => Ok(ordered(&limit.input, source)?.map(|(input, order)| {
             let limit = Limit { input: Arc::new(input), ..limit.clone() };
             (LogicalPlan::Limit(limit), order)
         })),
         LogicalPlan::Filter(filter) => {
-            let Some((input, order)) = ordered(&filter.input)? else { return Ok(None) };
+            let Some((input, order)) = ordered(&filter.input, source)? else { return Ok(None) };
             let filter = Filter::try_new(filter.predicate.clone(), Arc::new(input))?;
             Ok(Some((LogicalPlan::Filter(filter), order)))
         }
         LogicalPlan::Projection(projection) => {
-            let Some((input, mut order)) = ordered(&projection.input)? else { return Ok(None) };
+            let Some((input, mut order)) = ordered(&projection.input, source)? else {
+                return Ok(None);
+            };
             let mut columns = projection.expr.clone();
             for key in &mut order {
                 key.expr = handed_on(&key.expr, &mut columns);
@@ -101,7 +115,7 @@ fn ordered(plan: &LogicalPlan) -> Result<Option<(LogicalPlan, Vec<SortExpr>)>> {
             Ok(Some((LogicalPlan::Projection(projection), order)))
         }
         LogicalPlan::SubqueryAlias(alias) => {
-            let Some((input, mut order)) = ordered(&alias.input)? else { return Ok(None) };
+            let Some((input, mut order)) = ordered(&alias.input, source)? else { return Ok(None) };
             let inner = Arc::clone(input.schema());
             let alias = SubqueryAlias::try_new(Arc::new(input), alias.alias.clone())?;
             for key in &mut order {
@@ -109,7 +123,7 @@ fn ordered(plan: &LogicalPlan) -> Result<Option<(LogicalPlan, Vec<SortExpr>)>> {
             }
             Ok(Some((LogicalPlan::SubqueryAlias(alias), order)))
         }
-        _ => Ok(None),
+        other => source(other),
     }
 }
 

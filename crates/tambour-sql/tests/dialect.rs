@@ -98,10 +98,6 @@ mod tests {
                     "arrayJoin of several arrays is not supported: write one in a subquery, or ARRAY JOIN a, b for elements side by side",
                 ),
                 (
-                    "SELECT * FROM t PASTE JOIN t AS u",
-                    "PASTE JOIN is not supported: number the rows of both sides with row_number() and join by the numbers",
-                ),
-                (
                     "SELECT k FROM t SETTINGS transform_null_in = 1",
                     "the setting transform_null_in = 1 is not supported: it would change the result, which is that of transform_null_in = 0 here",
                 ),

@@ -173,7 +173,7 @@ mod tests {
             for (statement, told, rows) in [
                 (
                     "ALTER TABLE t ADD COLUMN w UInt64 DEFAULT k * 10 AFTER k, DROP COLUMN a",
-                    "table t altered, 2 rows in 1 part written anew",
+                    "table t altered, 2 rows in 1 part changed",
                     ["1|10|300|7|x", "2|20|NULL|8|y"],
                 ),
                 (
@@ -183,12 +183,12 @@ mod tests {
                 ),
                 (
                     "ALTER TABLE t MODIFY COLUMN v UInt8 DEFAULT 4, MODIFY COLUMN s Int32 FIRST",
-                    "table t altered, 2 rows in 1 part written anew",
+                    "table t altered, 2 rows in 1 part changed",
                     ["7|1|10|44|x|q", "8|2|20|4|y|q"],
                 ),
                 (
                     "ALTER TABLE default.t RENAME COLUMN w TO u, COMMENT COLUMN u 'ten times'",
-                    "table t altered, 2 rows in 1 part written anew",
+                    "table t altered",
                     ["7|1|10|44|x|q", "8|2|20|4|y|q"],
                 ),
                 (

@@ -43,6 +43,18 @@ pub struct Recast {
     pub in_place_of_null: Option<String>,
 }
 
+/// What becomes of a column that a part stores.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change<'a> {
+    Keep,
+    /// It has another name.
+    Rename(&'a str),
+    /// It is gone, or its values are.
+    Drop,
+    /// Its values are computed of those that it has, which was at this place.
+    Recast(usize, &'a ColumnDefinition),
+}
+
 /// The definition while commands change it.
 struct Draft {
     definition: TableDefinition,
@@ -134,17 +146,34 @@ impl Altered {
         name: &str,
         part: &Arc<Part>,
     ) -> Result<bool, TableError> {
-        let stored: Vec<Column> = part.stored_columns().cloned().collect();
-        let keeps = |column: &Column| {
-            let mut pairs = self.pairs();
-            let found = pairs.find(|(_, old, _)| old.column.name == column.name);
-            found.is_some_and(|(_, _, new)| {
-                new.column.name == column.name && is_read(&column.data_type, &new.column.data_type)
-            })
-        };
-        if !stored.iter().all(keeps) {
+        if !part.stored_columns().all(|column| matches!(self.change(column), Change::Keep)) {
             return Ok(true);
         }
+        self.try_defaults(table, name, part)?;
+        Ok(false)
+    }
+
+    /// What becomes of a stored column.
+    pub(super) fn change(&self, stored: &Column) -> Change<'_> {
+        let found = self.pairs().find(|(_, old, _)| old.column.name == stored.name);
+        match found {
+            None => Change::Drop,
+            Some((index, _, new)) if !is_read(&stored.data_type, &new.column.data_type) => {
+                Change::Recast(index, new)
+            }
+            Some((_, _, new)) if new.column.name != stored.name => Change::Rename(&new.column.name),
+            Some(_) => Change::Keep,
+        }
+    }
+
+    /// Computes the DEFAULT of each column that a part lacks, which has the new names.
+    pub(super) fn try_defaults(
+        &self,
+        table: &Path,
+        name: &str,
+        part: &Arc<Part>,
+    ) -> Result<(), TableError> {
+        let stored: Vec<Column> = part.stored_columns().cloned().collect();
         for column in &self.after.columns {
             if !stored.iter().any(|it| it.name == column.column.name) {
                 try_default(column, &stored, part).map_err(|problem| TableError::Definition {
@@ -157,7 +186,7 @@ impl Altered {
                 })?;
             }
         }
-        Ok(false)
+        Ok(())
     }
 
     /// Rows with the columns of before, those of [`Altered::recasts`] being cast already, as rows of the new definition.
@@ -458,7 +487,9 @@ fn is_read(stored: &DataType, wanted: &DataType) -> bool {
 fn check_defaults(definition: &TableDefinition, given: &[String]) -> Result<(), TableError> {
     let columns = definition.columns.iter().filter(|it| given.contains(&it.column.name));
     for column in columns {
-        let Some(Ok(expression)) = column.clauses.default.as_deref().map(Expression::parse) else {
+        let default = column.clauses.default.as_deref();
+        let default = default.filter(|text| !text.eq_ignore_ascii_case("null"));
+        let Some(Ok(expression)) = default.map(Expression::parse) else {
             continue;
         };
         let name = &column.column.name;

@@ -101,6 +101,8 @@ pub struct InsertSummary {
     pub uncompressed: u64,
     /// Bytes on disk.
     pub compressed: u64,
+    /// Live parts from before that have the very content of one that was added: the same rows may have been inserted twice.
+    pub repeated: Vec<String>,
 }
 
 impl Insert {
@@ -246,6 +248,7 @@ impl Insert {
         let spiller = self.stage.take().ok_or(TableError::Stopped)?.finish()?;
         let mut summary = InsertSummary { rows: self.rows, ..InsertSummary::default() };
         let merge = Merge::new(&self.shape, &self.definition, self.options.memory_bytes)?;
+        let before = self.next.parts.len();
         for partition in spiller.finish()? {
             let id = Partition { values: partition.values.clone(), ranges: Vec::new() }
                 .id()
@@ -258,6 +261,9 @@ impl Insert {
                 summary.compressed += segment.summary.bytes_on_disk;
             }
         }
+        let (known, added) = self.next.parts.split_at(before);
+        let is_added = |part: &&LivePart| added.iter().any(|it| it.hash == part.hash);
+        summary.repeated = known.iter().filter(is_added).map(|part| part.name.clone()).collect();
         self.next.sort_parts();
         self.shape.work().sync(&self.shape.path)?;
         let table = self.table.as_mut().ok_or(TableError::Stopped)?;

@@ -20,6 +20,7 @@ mod draft;
 pub mod engine;
 mod error;
 mod evolve;
+mod expire;
 mod fill;
 pub mod filter;
 pub mod insert;

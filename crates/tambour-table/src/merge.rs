@@ -2,6 +2,7 @@
 
 use super::conform::fit;
 use super::engine::{Engine, Fold, Folded, Use};
+use super::expire::Expiry;
 use super::key::Key;
 use super::locked::LockedTable;
 use super::name::PartName;
@@ -32,12 +33,14 @@ pub struct OptimizeOptions {
     pub memory_bytes: u64,
     /// Threads.
     pub threads: usize,
+    /// The time in Unix seconds by which rows and values go that TTL lets expire; `None`: all stay.
+    pub now: Option<i64>,
 }
 
 impl Default for OptimizeOptions {
-    /// 1 GiB of memory, one thread.
+    /// 1 GiB of memory, one thread; nothing expires.
     fn default() -> Self {
-        Self { memory_bytes: 1 << 30, threads: 1 }
+        Self { memory_bytes: 1 << 30, threads: 1, now: None }
     }
 }
 
@@ -50,6 +53,8 @@ pub struct OptimizeSummary {
     pub parts_after: u64,
     /// Rows written.
     pub rows: u64,
+    /// Rows that went because of their TTL.
+    pub rows_expired: u64,
 }
 
 /// Named, opened parts whose rows follow each other.
@@ -118,6 +123,7 @@ fn optimize_locked(
         }
     }
     super::recompress::forget(table)?;
+    let expiry = Expiry::new(&definition, options.now).map(Arc::new);
     let mut next = sidecar.clone();
     next.parts.clear();
     next.statement = definition.stored();
@@ -126,7 +132,7 @@ fn optimize_locked(
     for group in by_partition(&sidecar.parts) {
         if let [(_, only)] = group.as_slice()
             && codecs.is_none()
-            && !is_to_rewrite(table, (&definition, &engine), only)?
+            && !is_to_rewrite(table, (&definition, &engine), only, expiry.as_deref())?
         {
             next.parts.push(only.clone());
             continue;
@@ -135,12 +141,14 @@ fn optimize_locked(
         let done = summary.rows;
         let mut told = |rows| progress(done + rows);
         let what = (&definition, group.as_slice());
-        let (part, rows) = merge_parts(table, &work, what, options, &mut told)?;
+        let how = (options, expiry.as_ref());
+        let (part, rows) = merge_parts(table, &work, what, how, &mut told)?;
         // No part if all rows were deleted ones.
         next.parts.extend(part);
         next.removed.extend(group.into_iter().map(|(_, part)| part.name));
         summary.rows += rows;
     }
+    summary.rows_expired = expiry.map_or(0, |expiry| expiry.rows_gone());
     summary.parts_before = sidecar.parts.len() as u64;
     summary.parts_after = next.parts.len() as u64;
     // What was written anew has another name, by its level.
@@ -153,12 +161,13 @@ fn optimize_locked(
     Ok(summary)
 }
 
-/// Whether a part has all columns in one file, or not those of the table, or rows that a mask hides or that the engine has not
-/// seen: only a new part changes that.
+/// Whether a part has all columns in one file, or not those of the table, or rows that a mask hides, that the engine has not
+/// seen, or that have expired: only a new part changes that.
 fn is_to_rewrite(
     table: &LockedTable,
     (definition, engine): (&TableDefinition, &Engine),
     live: &LivePart,
+    expiry: Option<&Expiry>,
 ) -> Result<bool, TableError> {
     let level = PartName::parse(&live.name).map_or(0, |name| name.level);
     if !engine.is_plain() && level == 0 {
@@ -168,7 +177,13 @@ fn is_to_rewrite(
     let part = open_live_part(table.storage(), table.path(), live, granularity)?;
     let columns = definition.plain_columns();
     let part = fit(table.path(), &live.name, (&columns, Some(definition)), part)?;
-    Ok(part.form() == Form::Compact || part.has_deleted_rows() || part.is_outdated())
+    if part.form() == Form::Compact || part.has_deleted_rows() || part.is_outdated() {
+        return Ok(true);
+    }
+    match expiry {
+        Some(expiry) => expiry.concerns(table.path(), &Arc::new(part), &columns),
+        None => Ok(false),
+    }
 }
 
 /// A part that still waits for a mutation cannot become one with a part that has had it: nobody could tell any more.
@@ -205,7 +220,7 @@ fn merge_parts(
     table: &LockedTable,
     work: &Arc<Work>,
     (definition, group): (&TableDefinition, &[(PartName, LivePart)]),
-    options: &OptimizeOptions,
+    (options, expiry): (&OptimizeOptions, Option<&Arc<Expiry>>),
     progress: &mut dyn FnMut(u64),
 ) -> Result<(Option<LivePart>, u64), TableError> {
     let (storage, path) = (table.storage(), table.path());
@@ -225,7 +240,7 @@ fn merge_parts(
     let place = (storage, path);
     let shape = Arc::new(Shape::new(place, definition, dialect, options.threads, work)?);
     let values = partition_values(path, definition, &parts)?;
-    let merge = Merge::new(&shape, definition, options.memory_bytes)?;
+    let merge = Merge::new(&shape, definition, options.memory_bytes)?.expiring(expiry);
     let row_bytes = row_bytes(&parts)?;
     let runs = parts.into_iter().map(|part| vec![part]).collect();
     let run = merge.merge(runs, row_bytes, &values, None, progress)?;
@@ -286,6 +301,8 @@ pub(super) struct Merge {
     schema: SchemaRef,
     /// What happens to rows with the same key; nothing if only ClickHouse knows.
     engine: Engine,
+    /// What goes for its age.
+    expiry: Option<Arc<Expiry>>,
     memory_bytes: u64,
 }
 
@@ -304,8 +321,14 @@ impl Merge {
             columns,
             schema,
             engine: Engine::of(definition).unwrap_or(Engine::Plain),
+            expiry: None,
             memory_bytes,
         })
+    }
+
+    /// Leaves out what has expired.
+    fn expiring(self, expiry: Option<&Arc<Expiry>>) -> Self {
+        Self { expiry: expiry.cloned(), ..self }
     }
 
     /// Merges runs into one, in several passes if there are too many to read at once. The result is durable.
@@ -387,7 +410,11 @@ impl Merge {
         } else {
             None
         };
-        let batches = Folded::new(tournament, fold);
+        let expiry = self.expiry.as_ref().filter(|_| is_final);
+        let batches = Folded::new(tournament, fold).map(|batch| match expiry {
+            Some(expiry) => expiry.apply(batch?),
+            None => batch,
+        });
         if self.shape.threads > 1 {
             return write_beside(batches, writer, is_final, progress);
         }
@@ -404,7 +431,7 @@ impl Merge {
 
 /// Merges in this thread and writes in another.
 fn write_beside(
-    batches: Folded<'_>,
+    batches: impl Iterator<Item = Result<RecordBatch, TableError>>,
     mut writer: RunWriter,
     is_final: bool,
     progress: &mut dyn FnMut(u64),

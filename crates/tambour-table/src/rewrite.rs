@@ -1,6 +1,7 @@
 //! Changing rows: parts are written anew and replace the old ones, all of them in one commit.
 //!
-//! Parts stay immutable. A part that a change does not touch keeps its name and its files.
+//! Parts stay immutable. A part that a change does not touch keeps its name and its files; of one that it touches, only the columns that
+//! change are written, where that can be ([`amend`]).
 
 use super::alter::Altered;
 use super::insert::InsertOptions;
@@ -18,15 +19,17 @@ use crate::TableError;
 use crate::schema::TableDefinition;
 use arrow_array::RecordBatch;
 use arrow_buffer::BooleanBuffer;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::Part;
 use tambour_part::types::{Strings, arrow_schema};
 use tambour_part::write::{Dialect, can_mask, mask};
 use tambour_storage::Storage;
 
+mod amend;
 mod parts;
 
+use amend::{Amending, ColumnRows};
 pub use parts::{detached_parts, drop_detached};
 
 /// Rows that are handed out at a time, at most.
@@ -60,11 +63,20 @@ pub struct RewriteSummary {
     pub parts_added: u64,
 }
 
-/// The new rows of one part.
+/// The new rows of one part, or new values of some of its columns.
 #[derive(Debug)]
 pub struct PartDraft {
+    table: PathBuf,
     old: PartName,
-    writer: RunWriter,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// All columns are written, of all rows that stay.
+    Rows(Box<RunWriter>),
+    /// Some columns are, of all rows.
+    Columns(Box<Amending>),
 }
 
 impl Rewrite {
@@ -147,7 +159,7 @@ impl Rewrite {
         let key = Arc::new(Key::new(&self.definition.order_by, &columns, &schema)?);
         let table = self.table.path().to_owned();
         let request = RunRequest { table, key, columns, batch_rows };
-        Ok(PartRows(RunReader::new(request, vec![part])))
+        Ok(PartRows(Reader::All(Box::new(RunReader::new(request, vec![part])))))
     }
 
     /// Begins a part that will stand in the place of another: with its rows in the same order, fewer or with other values
@@ -165,12 +177,55 @@ impl Rewrite {
         let ranges = Arc::new(RangeColumns::new(target, &schema)?);
         let name = self.name(part)?;
         let values = partition_values(path, &self.definition, &vec![old])?;
-        Ok(PartDraft { old: name, writer: RunWriter::new(&shape, &ranges, values, None, false) })
+        let writer = RunWriter::new(&shape, &ranges, values, None, false);
+        let form = Form::Rows(Box::new(writer));
+        Ok(PartDraft { table: path.to_owned(), old: name, form })
+    }
+
+    /// Begins a part that will stand in the place of another, with the same rows and other values in these columns of the table, by
+    /// their places; and the rows to make them of. True if these have just those columns, in this order; otherwise they have all.
+    pub fn update(
+        &self,
+        part: &str,
+        columns: &[usize],
+    ) -> Result<(PartDraft, PartRows, bool), TableError> {
+        match self.amend_columns(part, columns)? {
+            Some(amending) => Ok((self.draft(part, amending)?, self.rows_of(part, columns)?, true)),
+            None => Ok((self.replace(part)?, self.rows(part)?, false)),
+        }
+    }
+
+    /// Begins a part that is as [`Rewrite::redefine`] says, of which only some columns are written, if that can be; with the rows of the
+    /// columns whose values are computed anew, by their places before. These come in this order.
+    pub fn amend(
+        &self,
+        part: &str,
+    ) -> Result<Option<(PartDraft, PartRows, Vec<usize>)>, TableError> {
+        let Some(altered) = &self.altered else { return Ok(None) };
+        let Some((amending, recasts)) = self.amend_altered(altered, part)? else { return Ok(None) };
+        let rows = self.rows_of(part, &recasts)?;
+        Ok(Some((self.draft(part, amending)?, rows, recasts)))
+    }
+
+    fn draft(&self, part: &str, amending: Amending) -> Result<PartDraft, TableError> {
+        let (table, old) = (self.table.path().to_owned(), self.name(part)?);
+        Ok(PartDraft { table, old, form: Form::Columns(Box::new(amending)) })
     }
 
     /// Puts a finished part in the place of the old one. If it has no rows, the old one is dropped.
     pub fn put(&mut self, draft: PartDraft) -> Result<(), TableError> {
-        let PartDraft { old, writer } = draft;
+        let PartDraft { old, form, .. } = draft;
+        let writer = match form {
+            Form::Rows(writer) => writer,
+            Form::Columns(amending) => {
+                let (directory, part) = self.amended(*amending)?;
+                let part = Arc::new(part);
+                if let Some(altered) = &self.altered {
+                    altered.try_defaults(self.table.path(), &old.to_string(), &part)?;
+                }
+                return self.put_written(&old, directory, &part);
+            }
+        };
         let run = writer.finish(true)?;
         let Some(segment) = run.segments.first() else { return self.drop_part(&old.to_string()) };
         let part = self.written(&segment.directory)?;
@@ -287,21 +342,35 @@ impl Drop for Rewrite {
 }
 
 impl PartDraft {
-    /// Appends rows, with the columns of the table, strings as bytes.
+    /// Appends rows, with the columns of the table or those that are written, strings as bytes.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
-        self.writer.write(batch)
+        match &mut self.form {
+            Form::Rows(writer) => writer.write(batch),
+            Form::Columns(amending) => amending.write(&self.table, batch),
+        }
     }
 }
 
 /// The rows of a part, batch by batch; see [`Rewrite::rows`].
 #[derive(Debug)]
-pub struct PartRows(RunReader);
+pub struct PartRows(Reader);
+
+#[derive(Debug)]
+enum Reader {
+    /// With all columns; that they are sorted is checked.
+    All(Box<RunReader>),
+    /// With some columns.
+    Columns(Box<ColumnRows>),
+}
 
 impl Iterator for PartRows {
     type Item = Result<RecordBatch, TableError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|read| read.map(|(batch, _)| batch))
+        match &mut self.0 {
+            Reader::All(reader) => reader.next().map(|read| read.map(|(batch, _)| batch)),
+            Reader::Columns(reader) => reader.next(),
+        }
     }
 }
 

@@ -189,6 +189,12 @@ pub(super) fn keep_again(
     Ok(())
 }
 
+/// What is kept of a part; nothing if that is nothing, or damaged.
+pub(super) fn known(storage: &dyn Storage, table: &Path, part: &Part) -> Vec<ColumnStatistics> {
+    let known = PartStatistics::open(storage, table, part).ok().flatten();
+    known.and_then(|it| it.columns(part).ok()).unwrap_or_default()
+}
+
 /// The statistics of a part, by its rows.
 pub(super) fn of_rows(part: &Arc<Part>) -> Result<Vec<ColumnStatistics>, PartError> {
     let mut gathered = Vec::new();

@@ -70,6 +70,9 @@ pub(crate) struct OptimizeArguments {
     #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
     #[arg(value_parser = portable, hide_possible_values = true)]
     pub(crate) portable: bool,
+    /// Keep rows and values that have expired by the table's TTL
+    #[arg(long)]
+    pub(crate) keep_expired: bool,
     /// Memory for the merge
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub(crate) memory: ByteSize,

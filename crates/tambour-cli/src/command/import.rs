@@ -233,6 +233,17 @@ fn tell_changes(changes: &[TypeChange], console: Console) {
     }
 }
 
+/// Rows that the table has already, as far as parts tell.
+fn tell_repeated(parts: &[String], console: Console) {
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else { return };
+    let named = if parts.len() == 1 { first.clone() } else { format!("{first} to {last}") };
+    console.note(format_args!(
+        "warning: the table has had the same rows before, in {} ({named}); if you have appended a file twice, \
+         take the new parts out again with ALTER TABLE ... DROP PART",
+        quantity::counted(parts.len() as u64, "part", "parts"),
+    ));
+}
+
 /// A key that is computed in local time of the server splits and sorts rows otherwise than here, unless the column has a
 /// zone of its own.
 fn tell_zones(definition: &TableDefinition, console: Console) {
@@ -273,6 +284,7 @@ fn tell_summary(
             "bytes_in": bytes_in,
             "bytes_uncompressed": summary.uncompressed,
             "bytes_on_disk": summary.compressed,
+            "repeated_parts": summary.repeated,
             "seconds": time.as_secs_f64(),
             "columns": columns,
             "changes": changes.iter().map(change_to_json).collect::<Vec<_>>(),
@@ -281,6 +293,7 @@ fn tell_summary(
         return Ok(());
     }
     tell_changes(changes, console);
+    tell_repeated(&summary.repeated, console);
     console.note(format_args!(
         "{}: {} in {}, {} -> {} on disk ({}), {}, {} rows/s",
         arguments.into.display(),

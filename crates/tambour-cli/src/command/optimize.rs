@@ -4,6 +4,7 @@ use super::recompress::{check_columns, chosen};
 use super::threads;
 use crate::argument::check_portable;
 use crate::cli::OptimizeArguments;
+use crate::clock;
 use crate::interrupt::Interrupt;
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
@@ -22,8 +23,11 @@ pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Re
     let (rows, bytes_before) = (before.rows(), bytes_on_disk(&before));
     drop(before);
 
-    let options =
-        OptimizeOptions { memory_bytes: arguments.memory.0, threads: threads(arguments.threads) };
+    let options = OptimizeOptions {
+        memory_bytes: arguments.memory.0,
+        threads: threads(arguments.threads),
+        now: if arguments.keep_expired { None } else { clock::unix_seconds() },
+    };
     let choose = |column: &str| chosen(&arguments.codec, column);
     let codecs: Option<&ChooseCodec<'_>> =
         if arguments.codec.is_empty() { None } else { Some(&choose) };
@@ -41,11 +45,12 @@ pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Re
             "parts_before": summary.parts_before,
             "parts_after": summary.parts_after,
             "rows": summary.rows,
+            "rows_expired": summary.rows_expired,
             "bytes_before": bytes_before,
             "bytes_after": bytes_after,
             "seconds": time.as_secs_f64(),
         }))?;
-    } else if summary.rows == 0 {
+    } else if summary.rows == 0 && summary.rows_expired == 0 {
         console.note(format_args!("{}: nothing to merge", arguments.table.display()));
     } else {
         console.note(format_args!(
@@ -58,6 +63,12 @@ pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Re
             quantity::bytes(bytes_after),
             quantity::seconds(time),
             quantity::rate(quantity::per_second(summary.rows, time)),
+        ));
+    }
+    if summary.rows_expired > 0 && !arguments.json {
+        console.note(format_args!(
+            "{} had expired by the table's TTL and went",
+            quantity::counted(summary.rows_expired, "row", "rows"),
         ));
     }
     Ok(())

@@ -239,7 +239,8 @@ fn table_that_exists() {
     insta::assert_snapshot!(run.stderr);
 
     let count = || sandbox.run(&["sql", "t", "SELECT count(*) FROM t"]).expect(0).stdout;
-    sandbox.run(&["import", "t.csv", "--into", "t", "--append"]).expect(0);
+    let again = sandbox.run(&["import", "t.csv", "--into", "t", "--append"]);
+    again.expect(0).says(&["the same rows before, in 1 part (all_1_1_0)"]);
     assert_eq!(count(), "2000\n");
     sandbox.run(&["import", "t.csv", "--into", "t", "--force", "--order-by", "name"]).expect(0);
     assert_eq!(count(), "1000\n");

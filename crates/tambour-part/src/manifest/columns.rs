@@ -49,28 +49,23 @@ pub(crate) fn parse(path: &Path, source: &[u8]) -> Result<Vec<ColumnLine>, PartE
 
 /// The file for these columns.
 pub(crate) fn print<'a>(columns: impl ExactSizeIterator<Item = &'a Column>) -> String {
-    let mut text = VERSION_LINE.to_owned();
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "{} columns:", columns.len());
-    for column in columns {
-        quote(&column.name, &mut text);
-        let _ = writeln!(text, " {}", column.data_type);
-    }
-    text
+    let line = |column: &Column| ColumnLine {
+        name: column.name.clone(),
+        type_text: column.data_type.to_string(),
+    };
+    print_lines(&columns.map(line).collect::<Vec<_>>())
 }
 
-/// The same file with one more column at its end.
-pub(crate) fn appended(path: &Path, source: &[u8], column: &Column) -> Result<String, PartError> {
-    let lines = parse(path, source)?;
+/// The file for these lines.
+pub(crate) fn print_lines(lines: &[ColumnLine]) -> String {
     let mut text = VERSION_LINE.to_owned();
-    let _ = writeln!(text, "{} columns:", lines.len() + 1);
-    for line in &lines {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{} columns:", lines.len());
+    for line in lines {
         quote(&line.name, &mut text);
         let _ = writeln!(text, " {}", line.type_text);
     }
-    quote(&column.name, &mut text);
-    let _ = writeln!(text, " {}", column.data_type);
-    Ok(text)
+    text
 }
 
 #[cfg(test)]

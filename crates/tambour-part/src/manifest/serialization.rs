@@ -3,6 +3,7 @@
 use crate::column::Layout;
 use crate::{PartError, Place};
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -79,10 +80,37 @@ impl Serialization {
         }
     }
 
+    /// The layout of a column that is not listed.
+    pub(crate) fn plain(&self) -> Layout {
+        self.plain.clone()
+    }
+
     /// Names that are listed.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.columns.keys().map(String::as_str)
     }
+}
+
+/// The same file with other names of columns, or without them: what `kept` says of each.
+pub(crate) fn amended(
+    path: &Path,
+    source: &[u8],
+    kept: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<u8>, PartError> {
+    let wrong = |reason: String| PartError::malformed(Place::file(path), reason);
+    let mut document: Value =
+        serde_json::from_slice(source).map_err(|cause| wrong(cause.to_string()))?;
+    if let Some(columns) = document.get_mut("columns").and_then(Value::as_array_mut) {
+        columns.retain_mut(|column| {
+            let name = column.get("name").and_then(Value::as_str).and_then(kept);
+            let is_kept = name.is_some();
+            if let (Some(name), Some(slot)) = (name, column.get_mut("name")) {
+                *slot = Value::String(name);
+            }
+            is_kept
+        });
+    }
+    serde_json::to_vec(&document).map_err(|cause| wrong(cause.to_string()))
 }
 
 /// The layout of a column that is not listed.
@@ -152,6 +180,17 @@ mod tests {
         let info = parse(std::str::from_utf8(SIZED_STRINGS_INSIDE).unwrap()).unwrap();
         let wanted = Layout { string_sizes_nested: true, ..wanted };
         assert_eq!(info.layout("s").unwrap(), wanted);
+    }
+
+    #[test]
+    fn columns_may_go_or_get_another_name() {
+        let text = r#"{"columns":[{"kind":"Sparse","name":"a"},{"kind":"Sparse","name":"b"}],
+            "types_serialization_versions":{"string":1},"version":1}"#;
+        let kept = |name: &str| (name == "b").then(|| "c".to_owned());
+        let amended = amended(Path::new("s"), text.as_bytes(), &kept).unwrap();
+        let info = parse(std::str::from_utf8(&amended).unwrap()).unwrap();
+        assert_eq!(info.names().collect::<Vec<_>>(), ["c"]);
+        assert!(info.layout("c").unwrap().sparse && info.plain().string_sizes);
     }
 
     #[test]

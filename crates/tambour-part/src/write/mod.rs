@@ -1,11 +1,13 @@
 //! Writing a wide part: rows are cut into granules, each column is encoded by itself, files are hashed on the way.
 
+mod amend;
 mod column;
 mod cost;
 mod mask;
 mod recode;
 mod strings;
 
+pub use amend::{Amender, Amendment, can_amend};
 pub use mask::{can_mask, mask};
 pub use recode::{RecodeSummary, check as check_recode, recode};
 pub use strings::{StringLayout, stored_bytes};

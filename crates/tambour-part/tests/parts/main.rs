@@ -1,6 +1,8 @@
 //! Tests of whole parts, against bytes of ClickHouse, on a disk in memory that fails, and with every bit flipped.
 
 #[cfg(test)]
+mod amend;
+#[cfg(test)]
 mod dictionaries;
 #[cfg(test)]
 mod faults;

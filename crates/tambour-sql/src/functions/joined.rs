@@ -1,4 +1,4 @@
-//! Joins that take one row of many: ANY and ASOF. [`tambour_dialect`] leaves a mark in the condition of such a join; here the
+//! Joins that take one row of many: ANY, ASOF and PASTE. [`tambour_dialect`] leaves a mark in the condition of such a join; here the
 //! join becomes one that the engine has.
 //!
 //! ANY: one row of each key is left of the side that must not repeat. ASOF: rows of the left side are numbered, joined with all
@@ -69,6 +69,7 @@ pub(super) fn one_of_many(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>>
         None => Transformed::no(LogicalPlan::Join(join)),
         Some(Strictness::Any) => Transformed::yes(any(&join, conditions)?),
         Some(Strictness::Asof) => Transformed::yes(asof(&join, conditions)?),
+        Some(Strictness::Paste) => Transformed::yes(crate::paste::side_by_side(&join)?),
     })
 }
 

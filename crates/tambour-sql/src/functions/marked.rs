@@ -1,14 +1,100 @@
 //! `x IN (SELECT …)` as a value: in a result, or in an argument of an aggregate. The engine knows it as a condition of rows only;
-//! elsewhere a join marks the rows whose value is in the set.
+//! elsewhere a join marks the rows whose value is in the set. `(a, b) IN (SELECT …)` comes as an EXISTS over a subquery of a name that nobody
+//! types.
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType, ScalarValue, TableReference};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::InSubquery;
+use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{
     Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, lit, not, when,
 };
+use std::sync::Arc;
+use tambour_dialect::marks::SET;
+
+/// A set whose membership is wanted as a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Set {
+    Values(InSubquery),
+    Tuples(Tuples),
+}
+
+/// A set of tuples: its rows, and the equalities of their elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Tuples {
+    written: Expr,
+    members: Arc<LogicalPlan>,
+    equal: Vec<Expr>,
+    negated: bool,
+}
+
+impl Set {
+    fn of(expr: &Expr) -> Option<Self> {
+        match expr {
+            Expr::InSubquery(set)
+                if set.subquery.outer_ref_columns.is_empty()
+                    && set.subquery.subquery.schema().fields().len() == 1 =>
+            {
+                Some(Self::Values(set.clone()))
+            }
+            Expr::Exists(exists) => Tuples::of(exists, expr).map(Self::Tuples),
+            _ => None,
+        }
+    }
+    fn is_written(&self, expr: &Expr) -> bool {
+        match (self, expr) {
+            (Self::Values(set), Expr::InSubquery(other)) => set == other,
+            (Self::Tuples(set), other) => set.written == *other,
+            _ => false,
+        }
+    }
+}
+
+impl Tuples {
+    /// Of `SELECT 1 FROM (…) AS set WHERE element = outer AND …`.
+    fn of(exists: &Exists, expr: &Expr) -> Option<Self> {
+        let LogicalPlan::Projection(shown) = exists.subquery.subquery.as_ref() else { return None };
+        let LogicalPlan::Filter(filter) = shown.input.as_ref() else { return None };
+        let LogicalPlan::SubqueryAlias(alias) = filter.input.as_ref() else { return None };
+        let is_plain = alias.alias.table() == SET && !has_outer(&alias.input);
+        is_plain.then(|| Self {
+            written: expr.clone(),
+            members: Arc::clone(&filter.input),
+            equal: split_conjunction_owned(filter.predicate.clone()),
+            negated: exists.negated,
+        })
+    }
+    /// The input with a column that says of each row whether its tuple is in the set.
+    fn joined(&self, input: LogicalPlan, name: &str) -> Result<LogicalPlan> {
+        let members = LogicalPlanBuilder::from(self.members.as_ref().clone())
+            .alias(TableReference::bare(name))?
+            .build()?;
+        let equal = self.equal.iter().map(|condition| {
+            let plain = condition.clone().transform_up(|expr| {
+                Ok(match expr {
+                    Expr::OuterReferenceColumn(_, column) => Transformed::yes(Expr::Column(column)),
+                    Expr::Column(Column { relation: Some(table), name: column, .. })
+                        if table.table() == SET =>
+                    {
+                        let table = Some(TableReference::bare(name));
+                        Transformed::yes(Expr::Column(Column::new(table, column)))
+                    }
+                    other => Transformed::no(other),
+                })
+            })?;
+            Ok(plain.data)
+        });
+        let equal = equal.collect::<Result<Vec<_>>>()?;
+        LogicalPlanBuilder::from(input).join_on(members, JoinType::LeftMark, equal)?.build()
+    }
+}
+
+/// True if a plan looks at the query around it.
+fn has_outer(plan: &LogicalPlan) -> bool {
+    plan.exists(|node| Ok(node.expressions().iter().any(Expr::contains_outer))).unwrap_or(true)
+}
 
 /// The pass over projections and aggregates.
 pub(super) fn sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -18,12 +104,10 @@ pub(super) fn sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let mut found = Vec::new();
     for expr in plan.expressions() {
         expr.apply(|inner| {
-            if let Expr::InSubquery(set) = inner
-                && set.subquery.outer_ref_columns.is_empty()
-                && set.subquery.subquery.schema().fields().len() == 1
-                && !found.contains(set)
+            if let Some(set) = Set::of(inner)
+                && !found.contains(&set)
             {
-                found.push(set.clone());
+                found.push(set);
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
@@ -35,18 +119,26 @@ pub(super) fn sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let mut marks = Vec::new();
     for set in found {
         let name = unused(input.schema());
-        let mark = value(&set, &name, input.schema())?;
-        input = joined(input, &set, &name)?;
+        let mark = match &set {
+            Set::Values(set) => {
+                let mark = value(set, &name, input.schema())?;
+                input = joined(input, set, &name)?;
+                mark
+            }
+            Set::Tuples(set) => {
+                input = set.joined(input, &name)?;
+                let mark =
+                    Expr::Column(Column::new(Some(TableReference::bare(name.as_str())), "mark"));
+                if set.negated { not(mark) } else { mark }
+            }
+        };
         marks.push((set, mark));
     }
     let names = NamePreserver::new(&plan);
     let exprs = plan.expressions().into_iter().map(|expr| {
         let name = names.save(&expr);
         let replaced = expr.transform_up(|expr| {
-            let mark = match &expr {
-                Expr::InSubquery(set) => marks.iter().find(|(known, _)| known == set),
-                _ => None,
-            };
+            let mark = marks.iter().find(|(known, _)| known.is_written(&expr));
             Ok(match mark {
                 Some((_, mark)) => Transformed::yes(mark.clone()),
                 None => Transformed::no(expr),

@@ -1,7 +1,7 @@
 //! ALTER TABLE of columns: what they become is [`tambour_table::alter`]'s; values of another type are computed by a query, so that
 //! CAST means here what it means in SELECT.
 
-use super::mutation::{Matches, disagreement, part_name, write};
+use super::mutation::{Matches, alone, disagreement, part_name, write};
 use super::numbered::ROW;
 use super::{CLAUSE, READING, of_table, parts, rows};
 use crate::SqlError;
@@ -57,47 +57,74 @@ impl Session {
         let altered = Altered::new(rewrite.definition(), &statement.commands).map_err(&error)?;
         let recasts = altered.recasts();
         rewrite.redefine(altered).map_err(&error)?;
-        let targets: Vec<(usize, Column)> =
-            recasts.iter().map(|it| (it.index, it.column.clone())).collect();
         let (mut count, mut touched) = (0, 0);
         for part in rewrite.table().part_names().to_vec() {
             if !rewrite.is_touched(&part).map_err(&error)? {
                 continue;
             }
-            let Some(only) = rewrite.table().only(&part) else { continue };
-            let mut found = None;
-            if !recasts.is_empty() {
-                let columns = rewrite.definition().plain_columns();
-                let query = casts(name, &recasts, &columns)?;
-                let matches = self.matches(name, &query, only).await?;
-                found = Some(Matches::new(matches, &targets, name));
-            }
-            let mut draft = rewrite.replace(&part).map_err(&error)?;
-            let mut before = 0;
-            for batch in rewrite.rows(&part).map_err(&error)? {
-                let mut batch = batch.map_err(&error)?;
-                let end = before + batch.num_rows() as u64;
-                if let Some(found) = &mut found {
-                    found.upto(end).await?;
-                    batch = found.apply(batch, before, &targets)?;
-                }
-                write(&mut draft, &rewrite.adapt(batch).map_err(&error)?).map_err(&error)?;
-                before = end;
-            }
-            if found.is_some_and(|found| found.taken() != before) {
-                return Err(disagreement(&part));
-            }
-            count += before;
+            count += self.alter_part(name, &mut rewrite, &part, &recasts).await?;
             touched += 1;
-            rewrite.put(draft).map_err(&error)?;
         }
         rewrite.commit().map_err(&error)?;
         Ok(match touched {
             0 => format!("table {name} altered"),
-            _ => {
-                format!("table {name} altered, {} in {} written anew", rows(count), parts(touched))
-            }
+            _ => format!("table {name} altered, {} in {} changed", rows(count), parts(touched)),
         })
+    }
+
+    /// Puts a part with the new columns in the place of an old one; how many rows it has.
+    async fn alter_part(
+        &self,
+        name: &str,
+        rewrite: &mut Rewrite,
+        part: &str,
+        recasts: &[Recast],
+    ) -> Result<u64, SqlError> {
+        let error = of_table(name);
+        let amended = rewrite.amend(part).map_err(&error)?;
+        let is_whole = amended.is_none();
+        let (mut draft, old, recasts) = if let Some((draft, old, places)) = amended {
+            let find = |at: &usize| recasts.iter().find(|it| it.index == *at).cloned();
+            (draft, old, places.iter().filter_map(find).collect())
+        } else {
+            let draft = rewrite.replace(part).map_err(&error)?;
+            (draft, rewrite.rows(part).map_err(&error)?, recasts.to_vec())
+        };
+        let mut targets: Vec<(usize, Column)> =
+            recasts.iter().map(|it| (it.index, it.column.clone())).collect();
+        if !is_whole {
+            targets = alone(&targets);
+        }
+        let mut found = None;
+        if !recasts.is_empty() {
+            // Without the query, the old values would pass for the new ones.
+            let only = rewrite.table().only(part).ok_or_else(|| disagreement(part))?;
+            let columns = rewrite.definition().plain_columns();
+            let query = casts(name, &recasts, &columns)?;
+            let matches = self.matches(name, &query, only).await?;
+            found = Some(Matches::new(matches, &targets, name));
+        }
+        let mut before = 0;
+        for batch in old {
+            let mut batch = batch.map_err(&error)?;
+            let end = before + batch.num_rows() as u64;
+            if let Some(found) = &mut found {
+                found.upto(end).await?;
+                batch = found.apply(batch, before, &targets)?;
+            }
+            if is_whole {
+                batch = rewrite.adapt(batch).map_err(&error)?;
+                write(&mut draft, &batch).map_err(&error)?;
+            } else if !targets.is_empty() {
+                write(&mut draft, &batch).map_err(&error)?;
+            }
+            before = end;
+        }
+        if found.is_some_and(|found| found.taken() != before) {
+            return Err(disagreement(part));
+        }
+        rewrite.put(draft).map_err(&error)?;
+        Ok(before)
     }
 }
 

@@ -34,6 +34,9 @@ const CLAUSE: &str = "ALTER TABLE";
 impl Session {
     /// Carries out a change; returns what it did, for people.
     pub(crate) async fn change(&self, change: &Change) -> Result<String, SqlError> {
+        if matches!(change.action, Action::Drop { .. }) && self.forget_temporary(&change.table)? {
+            return Ok(format!("the temporary table {:?} is removed", change.table));
+        }
         if !self.write {
             return Err(SqlError::refused(change.words(), READING));
         }
@@ -77,7 +80,9 @@ impl Session {
 
     fn optimize(&self, name: &str, table: &Table) -> Result<String, SqlError> {
         let InsertOptions { memory_bytes, threads, .. } = self.insert_options();
-        let options = OptimizeOptions { memory_bytes, threads };
+        let state = self.context().state();
+        let now = state.execution_props().query_execution_start_time.map(|it| it.timestamp());
+        let options = OptimizeOptions { memory_bytes, threads, now };
         let done = optimize(table.storage(), table.path(), &options, &mut |_| {});
         let done = done.map_err(of_table(name))?;
         Ok(format!("{} in the place of {}", parts(done.parts_after), parts(done.parts_before)))
@@ -131,7 +136,7 @@ fn of_table(name: &str) -> impl Fn(TableError) -> SqlError {
     move |cause| SqlError::Table { name: name.to_owned(), cause: Box::new(cause) }
 }
 
-fn rows(count: u64) -> String {
+pub(crate) fn rows(count: u64) -> String {
     if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
 }
 

@@ -1,7 +1,8 @@
-//! UPDATE and DELETE: parts with rows that match are written anew, or get a mask that hides them (`DELETE FROM`).
+//! UPDATE and DELETE: parts with rows that match are written anew (of an UPDATE, only the columns that it names), or get a mask that
+//! hides them (`DELETE FROM`).
 //!
-//! For each part, a query gives the numbers of the rows that match, and their new values; the rows themselves are copied
-//! from the part as they are stored, so that what a session shows of a value (strings as text, say) changes nothing.
+//! For each part, a query gives the numbers of the rows that match, and their new values; what stays is copied
+//! from the part as it is stored, so that what a session shows of a value (strings as text, say) changes nothing.
 
 use super::insert::of_rows;
 use super::numbered::{Numbered, ROW};
@@ -84,8 +85,14 @@ impl Session {
                 rewrite.hide_rows(&part, &deleted).map_err(&error)?;
                 continue;
             }
-            let mut draft = rewrite.replace(&part).map_err(&error)?;
-            let old = rewrite.rows(&part).map_err(&error)?;
+            let (mut draft, old, is_some) = if targets.is_empty() {
+                let draft = rewrite.replace(&part).map_err(&error)?;
+                (draft, rewrite.rows(&part).map_err(&error)?, false)
+            } else {
+                let columns: Vec<usize> = targets.iter().map(|(at, _)| *at).collect();
+                rewrite.update(&part, &columns).map_err(&error)?
+            };
+            let targets = if is_some { alone(&targets) } else { targets.clone() };
             let mut before = 0;
             for batch in old {
                 let batch = batch.map_err(&error)?;
@@ -122,6 +129,11 @@ impl Session {
         self.context().deregister_table(name)?;
         planned?.execute().await
     }
+}
+
+/// The same columns, numbered as in a batch that has only them.
+pub(super) fn alone(targets: &[(usize, Column)]) -> Vec<(usize, Column)> {
+    targets.iter().map(|(_, column)| column.clone()).enumerate().collect()
 }
 
 pub(super) fn write(

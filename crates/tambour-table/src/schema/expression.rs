@@ -344,9 +344,11 @@ fn is_surely_positive(literal: &str) -> bool {
     number > 0 && !has_top_bit
 }
 
-/// The function of an expression that was parsed or deserialised.
+/// The function of an expression that was parsed or deserialised. Intervals are added in TTL, and not in keys: texts of those
+/// name functions that [`function::find`] knows.
 fn known(name: &str) -> Result<&'static Function, TableError> {
-    function::find(name).ok_or_else(|| unknown_function(name))
+    let found = function::find(name).or_else(|| super::ttl::shift(name));
+    found.ok_or_else(|| unknown_function(name))
 }
 
 fn unknown_function(name: &str) -> TableError {

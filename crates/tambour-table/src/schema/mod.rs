@@ -13,6 +13,7 @@ mod permit;
 mod print;
 mod sort;
 pub(crate) mod token;
+pub mod ttl;
 
 use crate::TableError;
 use expression::Expression;

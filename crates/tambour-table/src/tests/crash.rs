@@ -6,7 +6,9 @@ use crate::TableError;
 use crate::insert::{Existing, InsertOptions};
 use crate::rewrite::{Rewrite, detached_parts};
 use crate::schema::TableDefinition;
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::BooleanBuffer;
 use std::path::Path;
 use std::sync::Arc;
@@ -335,6 +337,36 @@ fn rewrite() {
         rewrite.commit().map(|_| ())
     };
     scenario(2, change).try_everything();
+}
+
+/// A column gets other values in one part, beside the files of the others, and in a part of which rows are hidden.
+#[test]
+fn update() {
+    let change = |storage: &Arc<dyn Storage>, _: &TableDefinition, _: &[RecordBatch; 2]| {
+        let path = Path::new(PATH);
+        let mut rewrite = Rewrite::begin(storage, path, "a test", options())?;
+        for part in rewrite.table().part_names().to_vec() {
+            let columns = rewrite.definition().columns.iter();
+            let at = columns.map(|it| it.column.name.as_str()).position(|it| it == "id").unwrap();
+            let (mut draft, rows, is_alone) = rewrite.update(&part, &[at])?;
+            assert!(is_alone);
+            for batch in rows {
+                let batch = batch?;
+                let ids = batch.column(0).as_primitive::<UInt64Type>();
+                let other: ArrayRef = Arc::new(ids.unary::<_, UInt64Type>(|it| it + 1_000_000));
+                draft.write(&RecordBatch::try_new(batch.schema(), vec![other]).unwrap())?;
+            }
+            rewrite.put(draft)?;
+        }
+        rewrite.commit().map(|_| ())
+    };
+    let prepare = |storage: &Arc<dyn Storage>| {
+        let mut rewrite = begin(storage).unwrap();
+        let part = rewrite.table().part_names()[0].clone();
+        rewrite.hide_rows(&part, &BooleanBuffer::from_iter([true, false, true])).unwrap();
+        rewrite.commit().unwrap();
+    };
+    prepared(2, prepare, change).try_everything();
 }
 
 /// Parts are written anew without a column and with another one, and the statement changes with them.

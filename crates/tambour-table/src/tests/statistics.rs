@@ -3,8 +3,13 @@
 use super::rows::{memory, seeds};
 use super::{STATEMENT, definition, insert, options, rows};
 use crate::Table;
+use crate::rewrite::Rewrite;
 use crate::statistics::{PartStatistics, of_rows};
 use crate::verify::verify;
+use arrow_array::ArrayRef;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::statistics::{ColumnStatistics, Summary};
@@ -46,6 +51,49 @@ fn every_part_that_is_inserted_has_those_of_its_rows() {
     assert_eq!(names.take(4).collect::<Vec<_>>(), ["d", "k", "n", "id"]);
     let nulls = kept.iter().flatten().flatten().map(|it| it.total().nulls).sum::<u64>();
     assert!(nulls > 0);
+}
+
+/// Of a column that is written anew, those of its new values; of one that has another name, those of before.
+#[test]
+fn they_follow_columns_that_change() {
+    let storage = memory();
+    table(&storage);
+    let path = Path::new("t");
+    let of_id = |kept: &[Option<Vec<ColumnStatistics>>]| {
+        let columns = kept[0].iter().flatten();
+        columns.into_iter().find(|it| it.column.name == "id").map(ColumnStatistics::total)
+    };
+    let before = of_id(&kept(&storage, path));
+    let mut rewrite = Rewrite::begin(&storage, path, "a test", options()).unwrap();
+    let at = |name: &str, rewrite: &Rewrite| {
+        rewrite.definition().columns.iter().position(|it| it.column.name == name).unwrap()
+    };
+    let at = at("id", &rewrite);
+    for part in rewrite.table().part_names().to_vec() {
+        let (mut draft, rows, is_alone) = rewrite.update(&part, &[at]).unwrap();
+        assert!(is_alone);
+        for batch in rows {
+            let batch = batch.unwrap();
+            let ids = batch.column(0).as_primitive::<UInt64Type>();
+            let other: ArrayRef = Arc::new(ids.unary::<_, UInt64Type>(|it| it * 3 + 1));
+            draft.write(&RecordBatch::try_new(batch.schema(), vec![other]).unwrap()).unwrap();
+        }
+        rewrite.put(draft).unwrap();
+    }
+    rewrite.commit().unwrap();
+    let sorted = |mut all: Vec<Option<Vec<ColumnStatistics>>>| {
+        for columns in all.iter_mut().flatten() {
+            columns.sort_by(|one, two| one.column.name.cmp(&two.column.name));
+        }
+        all
+    };
+    let after = kept(&storage, path);
+    assert!(of_id(&after).is_some() && of_id(&after) != before);
+    assert_eq!(sorted(after), sorted(computed(&storage, path)));
+    assert!(super::alter::alter(&storage, path, "RENAME COLUMN id TO number").unwrap() > 0);
+    let after = kept(&storage, path);
+    assert!(after[0].iter().flatten().any(|it| it.column.name == "number"));
+    assert_eq!(sorted(after), sorted(computed(&storage, path)));
 }
 
 #[test]
