@@ -2,6 +2,7 @@
 
 use crate::codec::Envelope;
 use crate::network::{self, KEEP_ALIVE, KEEP_ALIVE_TIMEOUT};
+use crate::tls::Authority;
 use crate::wire::{Token, add_headers};
 use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
@@ -36,12 +37,19 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     open: Arc<Mutex<HashMap<Url, BoxCloneSyncChannel>>>,
-    token: Option<Token>,
+    secrets: Secrets,
+}
+
+/// What a caller shows, and what it checks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets {
+    pub(crate) token: Option<Token>,
+    pub(crate) authority: Option<Authority>,
 }
 
 impl Connections {
-    pub(crate) fn with_token(token: Option<Token>) -> Self {
-        Self { token, ..Self::default() }
+    pub(crate) fn new(secrets: Secrets) -> Self {
+        Self { secrets, ..Self::default() }
     }
 
     async fn connect(&self, url: &Url) -> Result<BoxCloneSyncChannel> {
@@ -56,8 +64,11 @@ impl Connections {
             let cause = innermost(&error);
             exec_datafusion_err!("worker {}: it cannot be reached: {cause}", name(url))
         };
-        let endpoint = Endpoint::from_shared(url.to_string())
-            .map_err(unreachable)?
+        let mut endpoint = Endpoint::from_shared(url.to_string()).map_err(unreachable)?;
+        if let Some(authority) = &self.secrets.authority {
+            endpoint = endpoint.tls_config(authority.config(url)).map_err(unreachable)?;
+        }
+        let endpoint = endpoint
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
             .http2_keep_alive_interval(KEEP_ALIVE)
@@ -78,7 +89,7 @@ impl Connections {
 impl ChannelResolver for Connections {
     async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
         let inner = create_worker_client(self.connect(url).await?);
-        Ok(Box::new(Channel { inner, worker: name(url), token: self.token.clone() }))
+        Ok(Box::new(Channel { inner, worker: name(url), token: self.secrets.token.clone() }))
     }
 }
 
@@ -89,7 +100,7 @@ pub(crate) fn name(url: &Url) -> String {
 }
 
 /// The cause at the bottom, which says most.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut last = error;
     while let Some(cause) = last.source() {
         last = cause;

@@ -1,10 +1,11 @@
 //! The coordinator's side: workers by address, and sessions whose queries run on them.
 
-use crate::channel::{CONNECT_TIMEOUT, Connections, name};
+use crate::channel::{CONNECT_TIMEOUT, Connections, Secrets, name};
 use crate::codec::Codec;
 use crate::error::ClusterError;
 use crate::planner::Planner;
 use crate::split::{self, Workers};
+use crate::tls::Authority;
 use crate::wire::{Token, introduced, version};
 use datafusion::execution::SessionStateBuilder;
 use datafusion_distributed::{
@@ -22,16 +23,40 @@ const BROADCAST_ROWS: usize = 1 << 20;
 
 /// How a cluster is used.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ClusterOptions {
     /// What the workers' token files hold, if they have one.
     pub token: Option<String>,
+    /// Certificates, in PEM, that those of the workers are checked against. With them, connections are encrypted.
+    pub tls_authority: Option<Vec<u8>>,
     /// Rows from which a scan is divided; smaller ones are read here.
     pub rows_min: u64,
 }
 
 impl Default for ClusterOptions {
     fn default() -> Self {
-        Self { token: None, rows_min: split::ROWS_MIN }
+        Self { token: None, tls_authority: None, rows_min: split::ROWS_MIN }
+    }
+}
+
+impl ClusterOptions {
+    /// Shows the workers a token.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+    /// Encrypts connections, and checks the workers' certificates against these, in PEM.
+    #[must_use]
+    pub fn tls_authority(mut self, certificates: impl Into<Vec<u8>>) -> Self {
+        self.tls_authority = Some(certificates.into());
+        self
+    }
+    /// Divides scans of this many rows and more.
+    #[must_use]
+    pub fn rows_min(mut self, rows: u64) -> Self {
+        self.rows_min = rows;
+        self
     }
 }
 
@@ -52,7 +77,7 @@ pub struct WorkerInfo {
 #[derive(Clone, Debug)]
 pub struct Cluster {
     urls: Workers,
-    token: Option<Token>,
+    secrets: Secrets,
     rows_min: u64,
 }
 
@@ -62,16 +87,18 @@ impl Cluster {
         addresses: &[String],
         options: &ClusterOptions,
     ) -> Result<Self, ClusterError> {
-        let token = Token::given(options.token.as_deref())?;
-        let urls = Workers(Arc::new(urls_of(addresses)?));
-        let cluster = Self { urls, token, rows_min: options.rows_min };
+        let authority = options.tls_authority.as_deref().map(Authority::new).transpose()?;
+        let scheme = if authority.is_some() { "https" } else { "http" };
+        let secrets = Secrets { token: Token::given(options.token.as_deref())?, authority };
+        let urls = Workers(Arc::new(urls_of(addresses, scheme)?));
+        let cluster = Self { urls, secrets, rows_min: options.rows_min };
         cluster.workers().await?;
         Ok(cluster)
     }
 
     /// What the workers say of themselves; an error if one does not answer or runs another version.
     pub async fn workers(&self) -> Result<Vec<WorkerInfo>, ClusterError> {
-        let connections = Connections::with_token(self.token.clone());
+        let connections = Connections::new(self.secrets.clone());
         let asked = self.urls.0.iter().map(|url| info_of(&connections, url));
         futures::future::join_all(asked).await.into_iter().collect()
     }
@@ -85,6 +112,14 @@ impl Cluster {
     pub fn of(session: &Session) -> Option<Self> {
         let state = session.context().state();
         state.config().get_extension::<Self>().map(|cluster| cluster.as_ref().clone())
+    }
+
+    pub(crate) fn urls(&self) -> &[Url] {
+        &self.urls.0
+    }
+
+    pub(crate) fn secrets(&self) -> Secrets {
+        self.secrets.clone()
     }
 
     fn added(&self, mut builder: SessionStateBuilder) -> SessionStateBuilder {
@@ -104,7 +139,7 @@ impl Cluster {
         let urls = self.urls.clone();
         let mut builder = builder
             .with_distributed_worker_resolver(urls.clone())
-            .with_distributed_channel_resolver(Connections::with_token(self.token.clone()))
+            .with_distributed_channel_resolver(Connections::new(self.secrets.clone()))
             .with_distributed_planner()
             .with_distributed_user_codec(Codec::default())
             .with_distributed_desired_task_count_handler(split::tasks(&urls, self.rows_min))
@@ -123,11 +158,11 @@ impl Cluster {
     }
 }
 
-fn urls_of(addresses: &[String]) -> Result<Vec<Url>, ClusterError> {
+fn urls_of(addresses: &[String], scheme: &str) -> Result<Vec<Url>, ClusterError> {
     let mut urls: Vec<Url> = Vec::with_capacity(addresses.len());
     for address in addresses {
         let bad = || ClusterError::Address { address: address.clone() };
-        let url = Url::parse(&format!("http://{address}/")).map_err(|_| bad())?;
+        let url = Url::parse(&format!("{scheme}://{address}/")).map_err(|_| bad())?;
         let is_plain = url.path() == "/"
             && url.username().is_empty()
             && url.query().is_none()
@@ -184,8 +219,9 @@ mod tests {
 
     #[test]
     fn addresses() {
-        let urls =
-            |list: &[&str]| urls_of(&list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+        let urls = |list: &[&str]| {
+            urls_of(&list.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), "http")
+        };
         assert_eq!(urls(&["a:1", "127.0.0.1:7100", "[::1]:9"]).unwrap().len(), 3);
         for bad in ["a", "http://a:1", "a:x", "a:1/x", "u@a:1", ":1", "a:99999", ""] {
             assert!(matches!(urls(&[bad]), Err(ClusterError::Address { .. })), "{bad}");

@@ -5,6 +5,7 @@
 //! engine's form, our scan and our aggregate.
 
 use crate::convert::Converter;
+use crate::errand::{ErrandExec, Errands};
 use crate::tables::Tables;
 use crate::wire::WIRE;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -44,6 +45,8 @@ enum Node {
     Groups(Vec<u8>),
     /// An aggregate over sorted rows, the same way.
     Runs(Vec<u8>),
+    /// An errand.
+    Errand(String),
 }
 
 impl Node {
@@ -73,6 +76,10 @@ impl Node {
                 buffer.push(4);
                 buffer.extend_from_slice(bytes);
             }
+            Self::Errand(errand) => {
+                buffer.push(5);
+                buffer.extend_from_slice(errand.as_bytes());
+            }
         }
         Ok(())
     }
@@ -99,6 +106,7 @@ impl Node {
             }
             Some((3, bytes)) => Ok(Self::Groups(bytes.to_vec())),
             Some((4, bytes)) => Ok(Self::Runs(bytes.to_vec())),
+            Some((5, bytes)) => Ok(Self::Errand(String::from_utf8_lossy(bytes).into_owned())),
             Some((other, _)) => exec_err!("there is no node {other}"),
             None => exec_err!("a node without a number"),
         }
@@ -127,6 +135,8 @@ fn pieces(mut bytes: &[u8]) -> Result<Vec<&[u8]>> {
 pub(crate) struct Codec {
     /// Where a worker's tables are; `None` on the coordinator, which reads no plans.
     pub(crate) tables: Option<Arc<Tables>>,
+    /// Who does other work than queries.
+    pub(crate) errands: Option<Arc<dyn Errands>>,
 }
 
 impl Codec {
@@ -219,6 +229,10 @@ impl PhysicalExtensionCodec for Codec {
                 &self.composed(),
                 &Converter::default(),
             ),
+            Node::Errand(errand) => {
+                let runner = self.errands.clone().zip(self.tables.clone());
+                Ok(Arc::new(ErrandExec::new(errand, runner)))
+            }
             Node::Scan(sent, filters) => self.scan(*sent, &filters, context, converter),
             Node::Groups(stock) => Ok(travel::groups_over(self.stock(&stock, inputs, context)?)),
             Node::Runs(stock) => {
@@ -257,6 +271,8 @@ impl PhysicalExtensionCodec for Codec {
             let proto = converter.execution_plan_to_proto(&stock, &self.composed())?;
             let bytes = proto.encode_to_vec();
             if travel::is_runs(node.as_ref()) { Node::Runs(bytes) } else { Node::Groups(bytes) }
+        } else if let Some(errand) = node.downcast_ref::<ErrandExec>() {
+            Node::Errand(errand.errand().to_owned())
         } else {
             return not_impl_err!("{} cannot be sent to a worker", node.name());
         };

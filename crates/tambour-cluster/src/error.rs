@@ -64,10 +64,24 @@ pub enum ClusterError {
         /// Where it was to listen.
         address: SocketAddr,
     },
+    /// A certificate or key cannot be used.
+    #[error("TLS: {problem}")]
+    Tls {
+        /// What is wrong.
+        problem: String,
+    },
     /// The server ended.
     #[error("the server ended: {problem}")]
     Server {
         /// Why.
+        problem: String,
+    },
+    /// A worker did not do what it was sent for.
+    #[error("worker {worker}: {problem}")]
+    Refused {
+        /// Its address.
+        worker: String,
+        /// Why not.
         problem: String,
     },
     /// The session cannot be made.
@@ -79,11 +93,14 @@ impl ClusterError {
     /// The kind of this error.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Address { .. } | Self::Workers { .. } | Self::Open { .. } => Kind::Argument,
+            Self::Address { .. } | Self::Workers { .. } | Self::Open { .. } | Self::Tls { .. } => {
+                Kind::Argument
+            }
             Self::Version { .. } => Kind::Conflict,
             Self::Unreachable { .. }
             | Self::Root { .. }
             | Self::Listen { .. }
+            | Self::Refused { .. }
             | Self::Server { .. } => Kind::Io,
             Self::Sql(error) => error.kind(),
         }

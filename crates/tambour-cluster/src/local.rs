@@ -21,23 +21,12 @@ struct Running {
 impl LocalCluster {
     /// Starts `count` workers over tables below `root`.
     pub fn start(count: usize, root: &Path) -> Result<Self, ClusterError> {
-        Self::start_with(count, root, None)
+        Self::start_with(count, &WorkerOptions::below(root))
     }
-    /// The same with a token.
-    pub fn start_with(
-        count: usize,
-        root: &Path,
-        token: Option<&str>,
-    ) -> Result<Self, ClusterError> {
+    /// The same with other options. With a port other than 0 there can be only one.
+    pub fn start_with(count: usize, options: &WorkerOptions) -> Result<Self, ClusterError> {
         let mut cluster = Self { addresses: Vec::new(), running: Vec::new() };
         for _ in 0..count {
-            let options = WorkerOptions {
-                listen: "127.0.0.1:0".to_owned(),
-                root: root.to_owned(),
-                memory_bytes: None,
-                threads: 1,
-                token: token.map(str::to_owned),
-            };
             let (address, running) = start(options)?;
             cluster.addresses.push(address);
             cluster.running.push(running);
@@ -50,7 +39,7 @@ impl LocalCluster {
     }
 }
 
-fn start(options: WorkerOptions) -> Result<(String, Running), ClusterError> {
+fn start(options: &WorkerOptions) -> Result<(String, Running), ClusterError> {
     let failed = |cause| ClusterError::Listen { address: options.listen.clone(), cause };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(options.threads)
@@ -58,7 +47,7 @@ fn start(options: WorkerOptions) -> Result<(String, Running), ClusterError> {
         .enable_all()
         .build()
         .map_err(failed)?;
-    let served = runtime.block_on(serve(&options))?;
+    let served = runtime.block_on(serve(options))?;
     let address = served.address().to_string();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let thread = std::thread::Builder::new()

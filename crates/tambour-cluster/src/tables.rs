@@ -52,7 +52,7 @@ impl Tables {
         Ok(table)
     }
     /// The path without links and dots, if it is below the root.
-    fn allowed(&self, path: &Path) -> Result<PathBuf> {
+    pub(crate) fn allowed(&self, path: &Path) -> Result<PathBuf> {
         let found = path
             .canonicalize()
             .map_err(|error| exec_datafusion_err!("{}: {error}", path.display()))?;

@@ -138,13 +138,7 @@ async fn with_fault(fault: Fault, query: &str) -> Result<Vec<RecordBatch>, Strin
     .unwrap();
     let mut addresses = Vec::new();
     for fault in [Fault::Nothing, fault] {
-        let options = WorkerOptions {
-            listen: "127.0.0.1:0".to_owned(),
-            root: root.path().to_owned(),
-            memory_bytes: None,
-            threads: 1,
-            token: None,
-        };
+        let options = WorkerOptions::below(root.path());
         let served = serve_with(&options, Some(Arc::new(fault))).await.unwrap();
         addresses.push(served.address().to_string());
         tokio::spawn(served.run(std::future::pending()));
@@ -195,7 +189,10 @@ proptest! {
     #[test]
     fn bytes_that_are_no_plan_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), wire in 0_u32..3) {
         let root = tempfile::tempdir().unwrap();
-        let codec = Codec { tables: Some(Arc::new(Tables::below(root.path()).unwrap())) };
+        let codec = Codec {
+            tables: Some(Arc::new(Tables::below(root.path()).unwrap())),
+            errands: None,
+        };
         let context = SessionContext::new().task_ctx();
         let converter = crate::convert::Converter::default();
         let mut node = wire.to_le_bytes().to_vec();

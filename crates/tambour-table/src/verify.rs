@@ -112,6 +112,45 @@ pub fn verify(
     Ok(total)
 }
 
+/// The names of the parts that [`verify`] would look at, and what is wrong with the sidecar.
+pub fn parts_of(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+) -> Result<(Vec<String>, Vec<TableError>), TableError> {
+    let mut damage = Vec::new();
+    let (candidates, _) = candidates(storage, path, &mut damage)?;
+    Ok((candidates.iter().map(|it| it.name().to_owned()).collect(), damage))
+}
+
+/// The same as [`verify`] for some of the parts, one after the other: for callers who share a table among processes.
+pub fn verify_parts(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    parts: &[String],
+) -> Result<TableVerification, TableError> {
+    let (candidates, definition) = candidates(storage, path, &mut Vec::new())?;
+    let mut total = TableVerification::default();
+    for part in parts {
+        if let Some(candidate) = candidates.iter().find(|it| it.name() == part) {
+            total.add(look(storage, path, definition.as_ref(), candidate));
+        } else {
+            // It has been merged since, or is lost: whoever asked knew it.
+            let (table, part) = (path.to_owned(), part.clone());
+            total.damage.push(TableError::PartMissing { table, part });
+        }
+    }
+    Ok(total)
+}
+
+impl Candidate {
+    fn name(&self) -> &str {
+        match self {
+            Self::Live(live) => &live.name,
+            Self::Named(name) | Self::Itself(name) => name,
+        }
+    }
+}
+
 impl TableVerification {
     pub(crate) fn add(&mut self, other: Self) {
         self.parts += other.parts;

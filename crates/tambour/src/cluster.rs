@@ -1,10 +1,20 @@
 //! Queries over several workers, for programs that wait for the answer.
 
+mod errand;
+mod told;
+mod work;
+
+pub use errand::TableErrands;
+pub use told::Told;
+pub use work::ClusterVerification;
+
 use crate::{Error, QueryBatches, Table, sql_in};
 use std::path::Path;
 use std::sync::Arc;
 use tambour_cluster as engine;
-pub use tambour_cluster::{ClusterError, ClusterOptions, Served, WorkerInfo, WorkerOptions, serve};
+pub use tambour_cluster::{
+    ClusterError, ClusterOptions, Served, TlsIdentity, WorkerInfo, WorkerOptions, serve,
+};
 use tambour_sql::{Session, SessionOptions};
 
 /// Workers that read tables from a directory that all see; see the [guide](https://github.com/tambour-db/tambour/blob/main/docs/scale-out.md).
@@ -38,14 +48,14 @@ impl Cluster {
         Self::connect_with(addresses, &ClusterOptions::default())
     }
 
-    /// The same with a token.
+    /// The same with options: a token, certificates for encrypted connections.
     ///
     /// ```
     /// # let directory = tempfile::tempdir().unwrap();
     /// use tambour::cluster::ClusterOptions;
     ///
     /// let workers = tambour::LocalCluster::start(1, directory.path())?;
-    /// let options = ClusterOptions { token: Some("sesame".to_owned()), ..ClusterOptions::default() };
+    /// let options = ClusterOptions::default().token("sesame");
     /// let cluster = tambour::Cluster::connect_with(workers.addresses(), &options)?;
     /// assert_eq!(cluster.workers()?.len(), 1);
     /// # Ok::<(), tambour::Error>(())
@@ -130,13 +140,15 @@ impl Cluster {
 pub struct LocalCluster(Arc<engine::LocalCluster>);
 
 impl LocalCluster {
-    /// Starts workers over the tables below a directory.
+    /// Starts workers over the tables below a directory, which may write there, too.
     ///
     /// ```
     /// assert!(tambour::LocalCluster::start(1, "/nonexistent").is_err());
     /// ```
     pub fn start(count: usize, root: impl AsRef<Path>) -> Result<Self, Error> {
-        Ok(Self(Arc::new(engine::LocalCluster::start(count, root.as_ref())?)))
+        let mut options = WorkerOptions::below(root.as_ref());
+        options.errands = Some(Arc::new(TableErrands { write: true }));
+        Ok(Self(Arc::new(engine::LocalCluster::start_with(count, &options)?)))
     }
 
     /// Their addresses.

@@ -204,6 +204,8 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
         SqlError,
         #[cfg(feature = "cluster")]
         ClusterError,
+        #[cfg(feature = "cluster")]
+        crate::cluster::Told,
         #[cfg(feature = "tables")]
         TableError,
         #[cfg(feature = "records")]
@@ -252,6 +254,10 @@ fn place_of_link(error: &(dyn StdError + 'static)) -> Option<Place> {
             Error::Record(error) => error.place(),
             _ => None,
         };
+    }
+    #[cfg(feature = "cluster")]
+    if let Some(error) = error.downcast_ref::<crate::cluster::Told>() {
+        return error.place();
     }
     #[cfg(feature = "files")]
     if let Some(error) = error.downcast_ref::<FileError>() {

@@ -123,6 +123,27 @@ pub fn import_with<P: AsRef<Path>>(
     }
 }
 
+/// The definition of a table that files are imported into by several processes: types are inferred from the beginning of
+/// each file.
+#[cfg(feature = "cluster")]
+pub(crate) fn definition_of(
+    files: &[PathBuf],
+    path: &Path,
+    options: &ImportOptions,
+) -> Result<TableDefinition, Error> {
+    if let Some(definition) = definition::given(path, options)? {
+        return Ok(definition);
+    }
+    let input = Input::open(files, options.reading(None)?)?;
+    definition::inferred(path, options, input.columns())
+}
+
+/// How the parts of an import are written.
+#[cfg(feature = "cluster")]
+pub(crate) fn options_of(options: &ImportOptions) -> tambour_table::insert::InsertOptions {
+    options.inserting()
+}
+
 /// Opens the files, for a table that is widened until it has what they have.
 fn open(
     files: &[PathBuf],

@@ -193,6 +193,10 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "N", help_heading = "Writing")]
     #[arg(value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
+    /// Let workers import the files.
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) cluster: super::ErrandArguments,
 }
 
 /// Export a table to a file

@@ -129,6 +129,10 @@ pub(crate) struct VerifyArguments {
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Let workers verify the parts of a table.
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) cluster: super::ErrandArguments,
 }
 
 /// Show what a table, a part or a file contains

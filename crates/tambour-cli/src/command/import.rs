@@ -9,6 +9,7 @@ use crate::output::progress::{Progress, Total};
 use crate::output::{Console, quantity, stdout};
 use anyhow::Context;
 use serde_json::json;
+use std::ops::ControlFlow;
 use std::time::Duration;
 use tambour::part::types::DataType;
 use tambour::table::SIDECAR;
@@ -49,11 +50,26 @@ pub(crate) fn run(arguments: &ImportArguments, console: Console) -> anyhow::Resu
         }
         interrupt.flow()
     };
-    let summary = tambour::import_with(&arguments.files, &arguments.into, &options, tell)
-        .map_err(in_flags)?;
+    let summary = run_with(arguments, &options, tell)?;
     let time = progress.as_ref().map_or(Duration::ZERO, Progress::elapsed);
     drop(progress);
     tell_summary(arguments, &summary, time, console)
+}
+
+type Tell<'a> = &'a mut (dyn FnMut(ImportEvent<'_>) -> ControlFlow<()> + Send);
+
+/// Imports here, or lets workers do it.
+fn run_with(
+    arguments: &ImportArguments,
+    options: &ImportOptions,
+    tell: Tell<'_>,
+) -> anyhow::Result<ImportSummary> {
+    let (files, into) = (&arguments.files, &arguments.into);
+    #[cfg(feature = "cluster")]
+    if let Some(cluster) = super::worker::errands(&arguments.cluster)? {
+        return cluster.import(files, into, options, tell).map_err(in_flags);
+    }
+    tambour::import_with(files, into, options, tell).map_err(in_flags)
 }
 
 /// Said before a file is read, and with the flags that help.

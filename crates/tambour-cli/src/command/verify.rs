@@ -31,6 +31,11 @@ pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Resu
         return super::records::verify(path, arguments.json, console);
     }
     let target = Target::identify(path)?;
+    #[cfg(feature = "cluster")]
+    if let Some(cluster) = super::worker::errands(&arguments.cluster)? {
+        let (report, time) = verify_on(&cluster, path, &target, console)?;
+        return tell(arguments, &target, &report, time, console);
+    }
     let (report, time) = match &target {
         Target::Table => verify_table(path, console)?,
         Target::Server(disk) => verify_server(disk, console),
@@ -39,8 +44,19 @@ pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Resu
         Target::Pages => return super::pages::verify(path, arguments.json, console),
         Target::Frames => verify_frames(path, arguments.dictionary.as_deref(), console)?,
     };
+    tell(arguments, &target, &report, time, console)
+}
+
+fn tell(
+    arguments: &VerifyArguments,
+    target: &Target,
+    report: &Report,
+    time: Duration,
+    console: Console,
+) -> anyhow::Result<()> {
+    let path = arguments.path.as_path();
     if arguments.json {
-        stdout::json(&report.to_json(path, &target, time))?;
+        stdout::json(&report.to_json(path, target, time))?;
     } else {
         let mut lines = stdout::text();
         for damage in &report.damage {
@@ -127,6 +143,37 @@ fn verify_table(path: &Path, console: Console) -> anyhow::Result<(Report, Durati
     let mut progress = console.progress("verify", total);
     let seen = verify(&storage::disk(), path, &mut |seen| progress.update(seen.bytes, seen.rows))?;
     Ok((table_report(seen, console), progress.elapsed()))
+}
+
+/// The parts of a table, each by one worker.
+#[cfg(feature = "cluster")]
+fn verify_on(
+    cluster: &tambour::Cluster,
+    path: &Path,
+    target: &Target,
+    console: Console,
+) -> anyhow::Result<(Report, Duration)> {
+    if !matches!(target, Target::Table) {
+        let what = format!("--workers verify tables, and {} is none", path.display());
+        return Err(Failure::Usage(what).into());
+    }
+    let total = Table::open(path).map_or(Total::Unknown, |table| {
+        Total::Bytes(table.parts().iter().map(|part| part.bytes_on_disk()).sum())
+    });
+    let mut progress = console.progress("verify", total);
+    let seen = cluster.verify(path, &mut |seen| progress.update(seen.bytes, seen.rows))?;
+    for note in &seen.notes {
+        console.note(note);
+    }
+    let report = Report {
+        parts: seen.parts,
+        files: seen.files,
+        blocks: seen.blocks,
+        bytes: seen.bytes,
+        rows: seen.rows,
+        damage: seen.damage.into_iter().map(|error| Box::new(error) as Box<dyn Error>).collect(),
+    };
+    Ok((report, progress.elapsed()))
 }
 
 /// A server's disk, or a backup of one: its tables and, where there is one, the manifest.

@@ -171,3 +171,81 @@ fn dead_addresses_tokens_and_flags() {
         .says(&["--token-file"]);
     sandbox.run(&["worker", "--root", "missing"]).expect(1).says(&["root missing"]);
 }
+
+#[test]
+fn workers_verify_and_import_as_one_process_does() {
+    let sandbox = sandbox();
+    let workers: Vec<Worker> = (0..2).map(|_| Worker::start(&sandbox, &["--write"])).collect();
+    let list = both(&workers);
+    let here = sandbox.run(&["verify", "t", "--json"]).expect(0).stdout;
+    let there = sandbox.run(&["verify", "t", "--json", "--workers", &list]).expect(0).stdout;
+    let without_time = |text: &str| {
+        let mut json: serde_json::Value = serde_json::from_str(text).unwrap();
+        json.as_object_mut().unwrap().remove("seconds");
+        json
+    };
+    assert_eq!(without_time(&there), without_time(&here));
+
+    let import = ["import", "0.csv", "1.csv", "--order-by", "id"];
+    sandbox.run(&[&import[..], &["--into", "here"]].concat()).expect(0);
+    sandbox.run(&[&import[..], &["--into", "there", "--workers", &list]].concat()).expect(0);
+    sandbox.run(&["verify", "there"]).expect(0);
+    let rows = |table: &str| {
+        let query = format!("SELECT * FROM {table} ORDER BY id");
+        sandbox.run(&["sql", table, &query, "--format", "TSV"]).expect(0).stdout
+    };
+    assert_eq!(rows("there"), rows("here"));
+    // The second time says so, as without workers.
+    let again = ["import", "0.csv", "--into", "there", "--append", "--workers", &list];
+    sandbox.run(&again).expect(0).says(&["has had the same rows before"]);
+    assert_eq!(rows("there").lines().count(), 180_000);
+}
+
+#[test]
+fn damage_that_workers_find_has_its_place() {
+    let sandbox = sandbox();
+    let workers: Vec<Worker> = (0..2).map(|_| Worker::start(&sandbox, &[])).collect();
+    let list = both(&workers);
+    let path = sandbox.path().join("t/all_2_2_0/name.bin");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    // Workers are told whole paths.
+    let table = sandbox.path().join("t").display().to_string();
+    let here = sandbox.run(&["verify", &table]).expect(3);
+    let there = sandbox.run(&["verify", "t", "--workers", &list]).expect(3);
+    assert_eq!(there.stdout, here.stdout);
+    // Only tables are sent.
+    let part = sandbox.run(&["verify", "t/all_1_1_0", "--workers", &list]).expect(2);
+    part.says(&["--workers verify tables"]);
+}
+
+#[test]
+fn an_import_on_workers_is_all_or_nothing() {
+    let sandbox = sandbox();
+    let reading = Worker::start(&sandbox, &[]);
+    let import = |workers: &str, more: &[&str]| {
+        let import = ["import", "0.csv", "1.csv", "--into", "new", "--workers", workers];
+        sandbox.run(&[&import[..], more].concat())
+    };
+    import(&reading.address, &[]).expect(1).says(&["start it with --write", &reading.address]);
+    let workers = [Worker::start(&sandbox, &["--write"]), Worker::start(&sandbox, &["--write"])];
+    let list = both(&workers);
+    import(&list, &["--create", "CREATE TABLE new (id UInt8, k UInt16, name String) ORDER BY id"])
+        .expect(1)
+        .says(&["id"]);
+    // Nothing is left of imports that failed.
+    let names = |sandbox: &Sandbox| {
+        let entries = std::fs::read_dir(sandbox.path()).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.contains("new"))
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&sandbox), [""; 0]);
+    import(&list, &[]).expect(0);
+    assert_eq!(names(&sandbox), ["new"]);
+}

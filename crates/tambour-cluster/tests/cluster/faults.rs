@@ -9,8 +9,8 @@ const QUERY: &str = "SELECT sum(id), max(s) FROM t";
 
 fn connect(addresses: &[String], token: Option<&str>) -> Result<Cluster, ClusterError> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let token = token.map(str::to_owned);
-    let options = ClusterOptions { token, rows_min: 1000 };
+    let mut options = ClusterOptions::default().rows_min(1000);
+    options.token = token.map(str::to_owned);
     runtime.block_on(Cluster::connect(addresses, &options))
 }
 
@@ -33,12 +33,9 @@ fn a_dead_address_is_named() {
 #[test]
 fn a_token_must_be_the_same() {
     let root = tables();
-    let local = LocalCluster::start_with(
-        2,
-        root.path(),
-        Some("open sesame".split(' ').next_back().unwrap()),
-    )
-    .unwrap();
+    let mut options = WorkerOptions::below(root.path());
+    options.token = Some("sesame".to_owned());
+    let local = LocalCluster::start_with(2, &options).unwrap();
     let right = session(&connect(local.addresses(), Some("sesame")).unwrap(), root.path());
     assert_eq!(answer(&right, QUERY).unwrap().0.len(), 1);
     for token in [None, Some("Sesame"), Some("sesam")] {
@@ -102,19 +99,17 @@ fn another_content_of_a_part_is_refused() {
 fn open_addresses_need_a_token() {
     let root = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let options = |listen: &str, token: Option<&str>| WorkerOptions {
-        listen: listen.to_owned(),
-        root: root.path().to_owned(),
-        memory_bytes: None,
-        threads: 1,
-        token: token.map(str::to_owned),
+    let options = |listen: &str, token: Option<&str>| {
+        let mut options = WorkerOptions::below(root.path());
+        options.listen = listen.to_owned();
+        options.token = token.map(str::to_owned);
+        options
     };
     let error = runtime.block_on(serve(&options("0.0.0.0:0", None))).unwrap_err();
     assert!(matches!(error, ClusterError::Open { .. }), "{error}");
     runtime.block_on(serve(&options("0.0.0.0:0", Some("x")))).unwrap();
     let error = runtime.block_on(serve(&options("127.0.0.1:0", Some("a b")))).unwrap_err();
     assert!(matches!(error, ClusterError::Workers { .. }), "{error}");
-    let missing = WorkerOptions { root: "/nonexistent".into(), ..options("127.0.0.1:0", None) };
-    let error = runtime.block_on(serve(&missing)).unwrap_err();
+    let error = runtime.block_on(serve(&WorkerOptions::below("/nonexistent"))).unwrap_err();
     assert!(matches!(error, ClusterError::Root { .. }), "{error}");
 }

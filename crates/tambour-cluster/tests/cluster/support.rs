@@ -117,7 +117,7 @@ pub(crate) struct Workers {
 
 pub(crate) fn cluster(local: &LocalCluster) -> Cluster {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let options = ClusterOptions { rows_min: 1000, ..ClusterOptions::default() };
+    let options = ClusterOptions::default().rows_min(1000);
     runtime.block_on(Cluster::connect(local.addresses(), &options)).unwrap()
 }
 

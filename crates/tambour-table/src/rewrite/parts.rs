@@ -13,6 +13,7 @@ use crate::recover::{REMOVING, retire};
 use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
 use crate::sidecar::{DETACHED, LivePart};
+use crate::statistics;
 use crate::table::Table;
 use crate::verify::compare_rows;
 use std::io::ErrorKind;
@@ -107,6 +108,8 @@ impl Rewrite {
             });
         }
         check_readable(&path, &directory, &copied)?;
+        let known = statistics::known(storage.as_ref(), source.path(), part);
+        statistics::keep(storage.as_ref(), &path, &copied, &known);
         let rows = copied.rows();
         fit(&path, &directory, (self.table.columns(), Some(&self.definition)), copied)?;
         self.add_part(&parsed, directory, got, rows);

@@ -61,6 +61,9 @@ pub enum ImportError {
         /// The table.
         table: PathBuf,
     },
+    /// Workers cannot do this.
+    #[error("workers read files, not standard input, and replace no table: import without them")]
+    NotOnWorkers,
     /// Rows that are added do not fit a column, and no type that holds both kinds is taken without being asked for.
     #[error(
         "column `{column}` of table {} is {have}, and the files have {}; give a definition with a type that holds both \
@@ -131,9 +134,10 @@ impl ImportError {
     /// ```
     pub fn kind(&self) -> Kind {
         match self {
-            Self::KeysGiven { .. } | Self::NotPortable { .. } | Self::Unlike { .. } => {
-                Kind::Argument
-            }
+            Self::KeysGiven { .. }
+            | Self::NotPortable { .. }
+            | Self::NotOnWorkers
+            | Self::Unlike { .. } => Kind::Argument,
             Self::UnknownColumn { .. } => Kind::NotFound,
             Self::Key { cause, .. } => cause.kind(),
             Self::Codec { .. } => Kind::Unsupported,

@@ -1,0 +1,151 @@
+//! What workers do beside queries: verify parts, and import files into tables that the coordinator puts together.
+
+use super::told::Told;
+use crate::{Error, ImportOptions, import_with};
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use tambour_cluster::{Errands, Root};
+use tambour_files::Format;
+use tambour_part::write::Dialect;
+use tambour_storage::disk;
+use tambour_table::insert::InsertSummary;
+use tambour_table::schema::TableDefinition;
+use tambour_table::verify::verify_parts;
+
+/// The errands of [`Cluster::verify`](super::Cluster::verify) and [`Cluster::import`](super::Cluster::import), for
+/// [`WorkerOptions::errands`](super::WorkerOptions).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableErrands {
+    /// Whether the worker may write below its root.
+    pub write: bool,
+}
+
+/// An errand on its way.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) enum Errand {
+    /// Read and check some parts of a table.
+    Verify { table: PathBuf, parts: Vec<String> },
+    /// Import files into a new table.
+    Import(Share),
+}
+
+impl Errand {
+    pub(super) fn text(&self) -> String {
+        serde_json::to_string(self).expect("an errand has text keys and no NaN")
+    }
+}
+
+/// Files for one worker, and how they are read.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Share {
+    pub(super) files: Vec<PathBuf>,
+    /// The directory in which the worker makes a table, under a name of its own choice: a worker that was given up may still
+    /// be writing.
+    pub(super) staging: PathBuf,
+    pub(super) statement: String,
+    pub(super) format: Option<String>,
+    pub(super) header: Option<bool>,
+    pub(super) delimiter: Option<u8>,
+    pub(super) skip_unknown_columns: bool,
+    pub(super) record_bytes_max: usize,
+    pub(super) is_old: bool,
+    pub(super) rows_per_part: Option<u64>,
+    pub(super) memory_bytes: u64,
+}
+
+/// What a worker has verified.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Verified {
+    pub(super) parts: u64,
+    pub(super) files: u64,
+    pub(super) blocks: u64,
+    pub(super) bytes: u64,
+    pub(super) rows: u64,
+    pub(super) damage: Vec<Told>,
+    pub(super) notes: Vec<Told>,
+}
+
+/// What a worker has imported.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Imported {
+    /// The table that it made.
+    pub(super) table: PathBuf,
+    pub(super) bytes_read: u64,
+    pub(super) rows: u64,
+    /// Bytes of its columns before compression.
+    pub(super) uncompressed: u64,
+}
+
+impl Errands for TableErrands {
+    fn run(&self, errand: &str, root: &Root) -> Result<String, String> {
+        let errand: Errand =
+            serde_json::from_str(errand).map_err(|error| format!("an errand: {error}"))?;
+        match errand {
+            Errand::Verify { table, parts } => {
+                let table = root.existing(&table)?;
+                let seen =
+                    verify_parts(&disk(), &table, &parts).map_err(|it| chained(&it.into()))?;
+                answer(&Verified {
+                    parts: seen.parts,
+                    files: seen.files,
+                    blocks: seen.blocks,
+                    bytes: seen.bytes,
+                    rows: seen.rows,
+                    damage: seen.damage.iter().map(Told::of).collect(),
+                    notes: seen.notes.iter().map(Told::of).collect(),
+                })
+            }
+            Errand::Import(_) if !self.write => {
+                Err("it may not write: start it with --write".to_owned())
+            }
+            Errand::Import(share) => import(&share, root),
+        }
+    }
+}
+
+fn answer(answer: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(answer).map_err(|error| error.to_string())
+}
+
+fn import(share: &Share, root: &Root) -> Result<String, String> {
+    let files: Vec<PathBuf> =
+        share.files.iter().map(|file| root.existing(file)).collect::<Result<_, _>>()?;
+    let staging = root.existing(&share.staging)?;
+    let table = free_name(&staging)?;
+    let definition =
+        TableDefinition::parse(&share.statement).map_err(|error| chained(&error.into()))?;
+    let mut options = ImportOptions::default().definition(definition);
+    options.format = share.format.as_deref().and_then(Format::from_name);
+    options.header = share.header;
+    options.delimiter = share.delimiter;
+    options.skip_unknown_columns = share.skip_unknown_columns;
+    options.record_bytes_max = share.record_bytes_max;
+    options.dialect = if share.is_old { Dialect::Old } else { Dialect::New };
+    options.rows_per_part = share.rows_per_part;
+    options.memory_bytes = share.memory_bytes;
+    options.threads = 1;
+    let go_on = &mut |_: crate::ImportEvent<'_>| ControlFlow::Continue(());
+    let summary = import_with(&files, &table, &options, go_on).map_err(|error| chained(&error))?;
+    let (bytes_read, written) = (summary.bytes_read, summary.written);
+    let InsertSummary { rows, uncompressed, .. } = written;
+    answer(&Imported { table, bytes_read, rows, uncompressed })
+}
+
+/// A name that no table in a directory has. The directory is the import's own: names are taken by making them.
+fn free_name(staging: &std::path::Path) -> Result<PathBuf, String> {
+    for number in 0..u32::MAX {
+        let claim = staging.join(format!("claim{number}"));
+        match std::fs::File::create_new(&claim) {
+            Ok(_) => return Ok(staging.join(format!("share{number}"))),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(format!("{}: {error}", claim.display())),
+        }
+    }
+    Err(format!("{}: no name is free", staging.display()))
+}
+
+/// An error and its causes in one line.
+fn chained(error: &Error) -> String {
+    Told::of(error).to_string()
+}
