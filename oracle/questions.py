@@ -3,13 +3,14 @@
 ClickHouse has its own table of the same rows with its default codec, LZ4, merged to one part; `--same-parts` lets it read ours.
 """
 
+import json
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
-from conftest import ROOT, parts_of
+from conftest import parts_of
 from test_queries import STUDY, STUDY_ROWS
 
 VALUES = (20, 200, 2000, 20000)
@@ -75,9 +76,8 @@ def texts(table="texts"):
         yield f"{column}: max", f"SELECT max({column}) FROM {table}"
 
 
-def lineitem(table="lineitem"):
-    """The nine of queries.md."""
-    named = dict(tpch())
+def lineitem(named, table="lineitem"):
+    """The nine of queries.md; `named` has the queries of TPC-H."""
     yield "lineitem q1", named["q1"]
     yield "lineitem q6", named["q6"]
     for column in ("l_partkey", "l_suppkey", "l_orderkey"):
@@ -88,11 +88,31 @@ def lineitem(table="lineitem"):
     yield "lineitem by mode", f"SELECT l_shipmode, count() AS c FROM {table} GROUP BY l_shipmode ORDER BY l_shipmode"
 
 
-def tpch():
-    """All 22, from tpch.sql."""
-    text = (ROOT / "oracle" / "tpch.sql").read_text()
-    for name, query in re.findall(r"^-- (q\d+)\n(.*?);$", text, re.DOTALL | re.MULTILINE):
-        yield name, query
+TPCH = """
+import json, pathlib, duckdb
+base = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+beside = pathlib.Path(duckdb.__file__).parent.with_name("duckdb_ext")
+found = sorted(beside.glob("**/tpch.duckdb_extension"))
+if not found:
+    base.execute("INSTALL tpch")
+base.execute(f"LOAD '{found[0]}'" if found else "LOAD tpch")
+rows = base.execute("SELECT query_nr, query FROM tpch_queries() ORDER BY query_nr").fetchall()
+print(json.dumps({f"q{number}": text.strip().rstrip(";") for number, text in rows}))
+"""
+
+
+def tpch(folder, python):
+    """All 22 by name, as DuckDB's extension `tpch` has them; a file keeps them. The extension is downloaded, or that of the package
+    `duckdb-ext-tpch`."""
+    path = folder / "tpch-queries.json"
+    if not path.exists():
+        if not python:
+            sys.exit("the queries of TPC-H come from DuckDB: --duckdb PYTHON")
+        done = subprocess.run([python, "-c", TPCH], capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"the queries of TPC-H: {done.stderr}")
+        path.write_text(done.stdout)
+    return json.loads(path.read_text())
 
 
 def listed(path):

@@ -19,7 +19,7 @@ from collections import Counter
 GATE = 65536
 LETTER = "\u00a4".encode()
 PIPE = 4096
-SETTINGS = " SETTINGS max_threads = {}, use_query_condition_cache = 0, session_timezone = 'UTC'"
+SETTINGS = " SETTINGS max_threads = {}, use_query_condition_cache = 0, session_timezone = 'UTC', join_use_nulls = 1"
 
 
 def clock_of(pid):
@@ -48,8 +48,8 @@ class Ours:
         self.clock = clock_of(self.child.pid)
         self.until_gate()
         # What a gate costs by itself.
-        self.idle = statistics.median(self.next()[1] for _ in range(3))
-        self.idle_wall = 0.0003
+        gates = [self.next() for _ in range(3)]
+        self.idle, self.idle_wall = (statistics.median(it[place] for it in gates) for place in (1, 2))
 
     def until_gate(self):
         """What comes before the next gate, as text; the process stands at the gate then."""
@@ -97,7 +97,8 @@ class Theirs:
 DUCKDB = """
 import json, sys, time, duckdb
 base = duckdb.connect(sys.argv[1])
-base.execute("SET threads = 1")
+base.execute("SET enable_progress_bar = false")
+base.execute(f"SET threads = {int(sys.argv[3])}")
 known = {name for name, in base.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
 for name, source in json.loads(sys.argv[2]).items():
     if name not in known:
@@ -119,8 +120,9 @@ class Duck:
 
     WORDS = (("uniqExact(", "count(DISTINCT "), ("toStartOfHour(", "date_trunc('hour', "), ("count()", "count(*)"))
 
-    def __init__(self, python, database, sources):
-        words = [python, "-c", DUCKDB, str(database), json.dumps({name: str(path) for name, path in sources.items()})]
+    def __init__(self, python, database, sources, threads=1):
+        files = json.dumps({name: str(path) for name, path in sources.items()})
+        words = [python, "-c", DUCKDB, str(database), files, str(threads)]
         self.child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, sql):

@@ -5,7 +5,7 @@
     cargo xtask scale --only listed --queries FILE --table NAME=FILE.parquet:KEY
 
 The second form runs many queries of `questions.py` in turns with ClickHouse (and DuckDB: `--duckdb PYTHON`), without statistics
-(`SET tambour.scan_statistics = false`); `--set` switches more on or off.
+(`SET tambour.scan_statistics = false`); `--set` switches more on or off. The queries of TPC-H come from DuckDB's extension `tpch`.
 
 Contenders are interleaved round by round, answers compared, medians shown. CPU seconds are those of the child process (ours) or of
 this process (chdb), so that a noisy neighbour counts less.
@@ -142,10 +142,10 @@ def races(options, report):
         asked += questions.texts()
     if "lineitem" in options.only:
         tables.tpch(options.scale, ["lineitem"])
-        asked += questions.lineitem()
+        asked += questions.lineitem(questions.tpch(folder, options.duckdb))
     if "tpch-queries" in options.only:
         tables.tpch(options.scale)
-        asked += questions.tpch()
+        asked += questions.tpch(folder, options.duckdb).items()
     if "listed" in options.only:
         for table in options.table:
             name, source, order = re.fullmatch("(\\w+)=([^:]*):?(.*)", table).groups()
@@ -154,7 +154,7 @@ def races(options, report):
     wanted = [query for query in asked if re.search(options.match, query[0])]
     switches = [f"SET {switch}" for switch in ["tambour.scan_statistics = false", *options.set]]
     theirs = None if options.alone else Theirs(server, tables.database, options.threads)
-    duck = Duck(options.duckdb, folder / "duckdb", tables.sources) if options.duckdb else None
+    duck = Duck(options.duckdb, folder / "duckdb", tables.sources, options.threads) if options.duckdb else None
     race(TAMBOUR, tables.ours, theirs, wanted, options.rounds, options.threads, switches, duck, report)
 
 
