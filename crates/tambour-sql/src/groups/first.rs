@@ -17,6 +17,7 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -51,7 +52,8 @@ impl PhysicalOptimizerRule for FirstKeys {
         plan: Arc<dyn ExecutionPlan>,
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if !ScanOptions::of(config).scan_groups {
+        let options = ScanOptions::of(config);
+        if !options.scan_groups || !options.scan_first_keys {
             return Ok(plan);
         }
         plan.transform_down(|node| {
@@ -118,6 +120,7 @@ fn limited(node: &Arc<dyn ExecutionPlan>, limit: usize) -> Result<Option<Arc<dyn
         && aggregate.limit_options().is_none()
         && *aggregate.input_order_mode() == InputOrderMode::Linear
         && !input.is::<FirstKeysExec>()
+        && !changes(aggregate)
         && !runs::are_in_pieces(aggregate)?;
     if !is_plain {
         return Ok(None);
@@ -133,6 +136,14 @@ fn limited(node: &Arc<dyn ExecutionPlan>, limit: usize) -> Result<Option<Arc<dyn
     let first: Arc<dyn ExecutionPlan> =
         Arc::new(FirstKeysExec::new(Arc::clone(input), keys, place, limit));
     over(Arc::clone(node), first).map(Some)
+}
+
+/// True if an expression gives another value each time it is asked: the keys are asked twice, and the rest of fewer rows.
+fn changes(aggregate: &AggregateExec) -> bool {
+    let keys = aggregate.group_expr().input_exprs();
+    let arguments = aggregate.aggr_expr().iter().flat_map(|it| it.expressions());
+    let filters = aggregate.filter_expr().iter().flatten().cloned();
+    keys.into_iter().chain(arguments).chain(filters).any(|it| is_volatile(&it))
 }
 
 /// The place of the key that rows are compared by at first: numbers rather than texts. None if it is quicker to group all rows: those

@@ -44,6 +44,7 @@ pub(crate) fn condition(numbers: &mut Numbers, depth: u64) -> String {
                 "l NOT LIKE '%a%b'",
                 "length(l) > 1",
                 "l IS NULL",
+                "intDiv(12, length(l)) > 4",
                 "upper(l) = 'AB' OR l <> ''",
                 "l IN ('a', 'ba', 'longer than twelve bytes')",
             ],
