@@ -55,6 +55,7 @@ SEEN = [
     "SELECT toDate('2020-01-01') + INTERVAL '1 day', toDateTime('2020-01-01 00:00:00') - INTERVAL '2 hours', 1 AS 2nd",
     "SELECT k, dec <= 0.06 + 0.01, dec BETWEEN -0.3 + 0.1 AND 99.98 + 0.01, dec = 99.99, dec < nan, dec > 1e300, dec = f64, dec > f32 FROM g ORDER BY k",
     "SELECT k, nd > 0.0001, nd >= 0.00005 + 0.00005, nd != 0.0001, nd < cf, u8 BETWEEN nf AND f64 FROM g ORDER BY k",
+    "SELECT k, dateDiff('hour', t, tz), dateDiff('hour', tz, t6z), dateDiff('minute', t, t6z), dateDiff('hour', d, tz) FROM g ORDER BY k",
     "SELECT k, u64 - 5, 5 - u64, i64 - u64, u64 + i64, u64 * i64, u64 - u8, u64 * -2, 2 * u64 - 5, ni - u64, i64 * i64 FROM g ORDER BY k",
 ]
 

@@ -260,13 +260,14 @@ fn difference_type(name: &'static str, s: &[Signature]) -> Result<DataType, Func
     Ok(DataType::Int64)
 }
 
-/// How many units of the calendar or of the clock have begun by then.
-fn begun(clock: impl Clock, instant: i64, unit: Unit) -> i64 {
+/// How many units of the calendar or of the clock have begun by then; `at_epoch` is how far the zone was ahead of UTC in 1970.
+fn begun(clock: impl Clock, instant: i64, unit: Unit, at_epoch: i64) -> i64 {
     let date = || civil::from_days(clock.day(instant));
     match unit {
         Unit::Second => instant,
         Unit::Minute => clock.round_down(instant, 60) / 60,
-        Unit::Hour => clock.round_down(instant, 3_600).div_euclid(3_600),
+        // ClickHouse counts them from where the zone's hours began in 1970, so that two zones have different numbers.
+        Unit::Hour => (instant - at_epoch).div_euclid(3_600),
         Unit::Day => clock.day(instant).into(),
         // ClickHouse's number of the week: before 1970 the quotient is cut towards 0.
         Unit::Week => i64::from(civil::monday(clock.day(instant)) + 7) / 7,
@@ -285,8 +286,10 @@ fn difference(call: &Call) -> Result<ArrayRef, FunctionError> {
         let own = moment::zone_name(call.name, ends.get(index - 1..index).unwrap_or_default(), 1)?;
         let zone = Zone::of(given.clone().or(own).as_deref())?;
         let seconds = Moments::of(call, index)?.seconds(&zone);
+        let (day, time) = zone.local(0);
+        let at_epoch = day * 86_400 + time;
         Ok::<Int64Array, FunctionError>(with_clock!(zone, |clock| {
-            seconds.unary(|instant| begun(clock, instant, unit))
+            seconds.unary(|instant| begun(clock, instant, unit, at_epoch))
         }))
     });
     let [from, to] = sides;

@@ -367,6 +367,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::yes(Expr::Literal(value, Some(named(&DataType::Bool)))))
         }
         Expr::ScalarFunction(call) if call.name() == "arrayElement" => Ok(element(call, schema)),
+        Expr::ScalarFunction(call) if call.name() == "get_field" => subcolumn(call, schema),
         Expr::ScalarFunction(mut call) => {
             if let Some(replaced) = alike::replaced(&call, schema)? {
                 return Ok(Transformed::yes(replaced));
@@ -379,6 +380,32 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::AggregateFunction(call) => aggregate(call, schema),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
+    }
+}
+
+/// `m.keys` and `m.values`, which the engine takes for the value of a key.
+fn subcolumn(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_map = match call.args.first() {
+        Some(map) => matches!(field_of(map, schema)?.data_type(), ArrowType::Map(..)),
+        None => false,
+    };
+    let [map, Expr::Literal(name, _)] = call.args.as_slice() else {
+        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+    };
+    if !is_map {
+        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+    }
+    let function = match text(name) {
+        Some("keys") => "mapKeys",
+        Some("values") => "mapValues",
+        other => {
+            let other = other.unwrap_or_default();
+            return plan_err!("a map has no subcolumn {other}: keys, values, or m['{other}']");
+        }
+    };
+    match super::scalar::call(function, vec![map.clone()]) {
+        Some(call) => Ok(Transformed::yes(call)),
+        None => Ok(Transformed::no(Expr::ScalarFunction(call))),
     }
 }
 
