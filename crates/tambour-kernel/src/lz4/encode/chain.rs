@@ -125,35 +125,67 @@ impl Chain {
 
     /// The longest of the wanted matches among this many candidates, the nearest of equals. Places do not descend from call
     /// to call.
+    #[inline(always)]
     pub(super) fn longest(
         &mut self,
         input: &Input<'_>,
         wanted: Wanted,
         Effort { attempts, swaps }: Effort,
     ) -> Option<Match> {
-        let Wanted { at, floor, longer_than: mut longest } = wanted;
-        let before = at - floor;
-        assert!(at <= input.last && before < longest, "wants what cannot be");
+        let Wanted { at, floor, longer_than } = wanted;
+        assert!(
+            at <= input.last && floor <= at && at - floor < longer_than,
+            "wants what cannot be"
+        );
         assert!(self.next <= at, "a position would match itself");
         // SAFETY: just checked.
         unsafe { self.insert_until(input, at) };
+        // SAFETY: `at <= input.last`, which 12 bytes follow.
+        let word = unsafe { input.word(at) };
+        let distance = self.epoch.number(at).wrapping_sub(self.heads[hash(word)]) as usize;
+        if distance > at.min(OFFSET_MAX) || floor + longer_than >= input.end {
+            return None;
+        }
+        if swaps {
+            // SAFETY: just checked.
+            unsafe { self.search::<true>(input, wanted, distance, attempts) }
+        } else {
+            // SAFETY: just checked.
+            unsafe { self.search::<false>(input, wanted, distance, attempts) }
+        }
+    }
+
+    /// [`Chain::longest`] from the first candidate on, which lies this far back.
+    ///
+    /// # Safety
+    /// `floor <= at <= input.last`, `at - floor < longer_than` and `floor + longer_than < input.end`.
+    #[inline(always)]
+    unsafe fn search<const SWAPS: bool>(
+        &mut self,
+        input: &Input<'_>,
+        wanted: Wanted,
+        mut distance: usize,
+        attempts: u32,
+    ) -> Option<Match> {
+        let Wanted { at, floor, longer_than: mut longest } = wanted;
+        let before = at - floor;
         let number = self.epoch.number(at);
         // SAFETY: `at <= input.last`, which 12 bytes follow.
         let word = unsafe { input.word(at) };
-        let mut distance = number.wrapping_sub(self.heads[hash(word)]) as usize;
         let reach = at.min(OFFSET_MAX);
         // Candidates are taken from the chain of the word that lies that far after `at`.
         let mut shift = 0;
         let mut period = Period::default();
         let mut best = None;
         let mut budget = attempts * STEP_COST;
-        while budget > 0 && distance <= reach && floor + longest < input.end {
+        // A longer match has two bytes, wherever it starts, that end at `floor + longest + 1`; the first of them lies this far
+        // after `at`.
+        let mut tail = longest - before - 1;
+        // SAFETY: `at + tail + 2 = floor + longest + 1 <= input.end`.
+        let mut here = unsafe { input.half(at + tail) };
+        while distance <= reach {
             let from = at - distance;
-            // A longer match has these two bytes, wherever it starts; they end at `floor + longest + 1`.
-            let tail = longest - before - 1;
-            // SAFETY: `at + tail + 2 = floor + longest + 1 <= input.end`.
-            let here = unsafe { input.half(at + tail) };
-            // SAFETY: `from <= at`.
+            // SAFETY: `from <= at`, and at `at + tail` are two bytes.
             let there = unsafe { input.half(from + tail) };
             // SAFETY: `from <= at`, which 12 bytes follow.
             if here == there && word == unsafe { input.word(from) } {
@@ -162,24 +194,30 @@ impl Chain {
                 if behind + ahead > longest {
                     longest = behind + ahead;
                     best = Some(Match { at: at - behind, from: from - behind, length: longest });
-                    if swaps {
+                    if floor + longest >= input.end {
+                        return best;
+                    }
+                    tail = longest - before - 1;
+                    // SAFETY: as above.
+                    here = unsafe { input.half(at + tail) };
+                    if SWAPS {
                         shift = self.rarest(number, distance, longest - before);
                     }
                 }
             }
             let link = self.link(number, distance, shift);
-            distance += if !swaps && link <= PERIOD_MAX {
-                if period.bytes != link {
-                    period = Period::of(input, at, link);
-                }
-                period.step(input, from)
+            distance += if !SWAPS && link <= PERIOD_MAX {
+                period.leap(input, at, from, link)
             } else {
                 link
             };
-            let in_run = swaps && link == 1;
+            let in_run = SWAPS && link == 1;
             budget = budget.saturating_sub(if in_run { RUN_STEP_COST } else { STEP_COST });
+            if budget == 0 {
+                self.ended_early += 1;
+                break;
+            }
         }
-        self.ended_early += usize::from(budget == 0);
         best
     }
 
@@ -225,6 +263,16 @@ struct Period {
 impl Period {
     fn of(input: &Input<'_>, at: usize, bytes: usize) -> Self {
         Self { at, bytes, length: bytes + input.common(at, at + bytes, input.end) }
+    }
+
+    /// [`Period::step`] of a link of a few bytes from a candidate of the place `at`. Out of line: it is rare, and would take
+    /// registers from the search.
+    #[inline(never)]
+    fn leap(&mut self, input: &Input<'_>, at: usize, from: usize, link: usize) -> usize {
+        if self.bytes != link {
+            *self = Self::of(input, at, link);
+        }
+        self.step(input, from)
     }
 
     /// How far before a candidate the next one lies that is worth a look, when the link leads back by the period. In a stretch

@@ -97,17 +97,27 @@ impl<'a> Input<'a> {
         at - k
     }
 
-    /// How many bytes before `at` are those before `from`, down to the position `floor`.
+    /// How many bytes before `at` are those before `from`, which is not after it, down to the position `floor`.
     #[inline(always)]
     pub(super) fn common_before(&self, from: usize, at: usize, floor: usize) -> usize {
+        assert!(from <= at && at <= self.buffer.len(), "matches lie in the buffer");
+        let most = at.saturating_sub(floor).min(from);
         let mut length = 0;
-        while at - length > floor
-            && from > length
-            && self.buffer[at - length - 1] == self.buffer[from - length - 1]
-        {
+        while length < most && length + 8 <= from {
+            // SAFETY: eight bytes lie before `from - length`, which lies in the buffer.
+            let before = u64::from_le(unsafe { load(self.buffer, from - length - 8) });
+            // SAFETY: `at` is not before `from`, and lies in the buffer.
+            let here = u64::from_le(unsafe { load(self.buffer, at - length - 8) });
+            let different = before ^ here;
+            if different != 0 {
+                return most.min(length + (different.leading_zeros() / 8) as usize);
+            }
+            length += 8;
+        }
+        while length < most && self.buffer[at - length - 1] == self.buffer[from - length - 1] {
             length += 1;
         }
-        length
+        length.min(most)
     }
 }
 
