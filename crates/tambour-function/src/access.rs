@@ -585,5 +585,5 @@ pub(super) fn is_nested(data_type: &DataType) -> bool {
 
 /// The sum of floats: 0 if there are none, where the library's is -0.
 pub(super) fn total(floats: impl Iterator<Item = f64>) -> f64 {
-    floats.fold(0.0, |sum, float| sum + float)
+    floats.reduce(|sum, float| sum + float).unwrap_or(0.0)
 }

@@ -73,7 +73,17 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new(
         "toDaysSinceYearZero",
         |n, s| part_type(n, s, DataType::UInt32),
-        |c| by_day::<UInt32Type>(c, |day| (i64::from(day) + YEAR_ZERO) as u32),
+        |c| {
+            let number = |day| (i64::from(day) + YEAR_ZERO) as u32;
+            match Moments::of(c, 0)? {
+                // ClickHouse takes the day of UTC here.
+                Moments::Seconds(instants) if c.operands.len() == 1 => {
+                    let of_instant = |instant: i64| number(instant.div_euclid(DAY) as i32);
+                    Ok(Arc::new(instants.unary::<_, UInt32Type>(of_instant)))
+                }
+                _ => by_day::<UInt32Type>(c, number),
+            }
+        },
     )
     .aliases(&["TO_DAYS"]),
     Function::new(

@@ -2,17 +2,17 @@
 //! `arrayStringConcat`, `hex`. They are for queries only: a piece of text that ends within a letter has no form that both
 //! texts and bytes have.
 
+use super::access::as_texts as bytes_as_texts;
 use super::text::{Texts, push_all};
 use super::{Call, Function, Operand, Signature, cast, expect_count, format, undress, wrong};
 use crate::FunctionError;
-use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
+use arrow_array::builder::BinaryViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
@@ -35,9 +35,8 @@ fn is_bytes(values: &ArrayRef) -> bool {
     matches!(values.data_type(), ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView)
 }
 
-/// Texts row by row, as bytes if an argument is. Bytes that are no text become `\u{fffd}` in texts.
+/// Texts row by row, as bytes if an argument is, or if one of them is not a text.
 struct Builder {
-    texts: StringViewBuilder,
     bytes: BinaryViewBuilder,
     is_bytes: bool,
 }
@@ -47,17 +46,13 @@ impl Builder {
         Self::with(call.operands.iter().any(|operand| is_bytes(&operand.values)))
     }
     fn with(is_bytes: bool) -> Self {
-        Self { texts: StringViewBuilder::new(), bytes: BinaryViewBuilder::new(), is_bytes }
+        Self { bytes: BinaryViewBuilder::new(), is_bytes }
     }
     fn push(&mut self, text: Option<&[u8]>) {
-        if self.is_bytes {
-            self.bytes.append_option(text);
-        } else {
-            self.texts.append_option(text.map(String::from_utf8_lossy));
-        }
+        self.bytes.append_option(text);
     }
     fn finish(mut self) -> ArrayRef {
-        if self.is_bytes { Arc::new(self.bytes.finish()) } else { Arc::new(self.texts.finish()) }
+        bytes_as_texts(self.bytes.finish(), self.is_bytes)
     }
 }
 

@@ -313,6 +313,9 @@ fn hierarchy(call: &Call, only_path: bool) -> Result<ArrayRef, FunctionError> {
         while at < url.len() {
             // Signs one after the other begin the next one.
             at += url.iter().skip(at).take_while(|byte| is_sign(byte)).count();
+            if at == url.len() {
+                break;
+            }
             at += url.iter().skip(at).take_while(|byte| !is_sign(byte)).count();
             at = url.len().min(at + 1);
             list.push(url.get(base..at).unwrap_or_default());

@@ -32,7 +32,7 @@ pub fn clamp(day: i64) -> i32 {
 /// The date of a day of the calendar: Neri and Schneider's method (2022), years that begin in March.
 #[inline]
 pub fn from_days(day: i32) -> Civil {
-    // Days since March of the year -400, so that January of the year 0 is no negative number.
+    // Days since March of the year -400, so that January of the year 0 is not a negative number.
     let number = 4 * (day + 719_468 + 146_097) as u32 + 3;
     let century = number / 146_097;
     let rest = (number % 146_097) / 4;

@@ -38,7 +38,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("arrayElementOrNull", element_type, element_or_null),
     Function::new("arrayCompact", same_type, |c| {
         let lists = c.lists(0)?;
-        let items = super::compare::Comparable::one(&lists.items)?;
+        let items = super::compare::Comparable::one_of_keys(&lists.items)?;
         picks(c, |range, picks, _| {
             let start = range.start;
             picks.row(range.filter(|at| *at == start || items.get(*at) != items.get(at - 1)));

@@ -237,7 +237,7 @@ struct Tuples {
 impl Tuples {
     fn of(call: &Call) -> Result<Self, FunctionError> {
         let lists = all_lists(call)?;
-        let items = lists.iter().map(|lists| Comparable::one(&lists.items));
+        let items = lists.iter().map(|lists| Comparable::one_of_keys(&lists.items));
         let items = items.collect::<Result<Vec<_>, _>>()?;
         Ok(Self { lists, items })
     }

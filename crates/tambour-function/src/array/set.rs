@@ -6,7 +6,10 @@ use super::super::{Call, Function, Operand, Signature, bare, expect_count, wrong
 use super::compare::Comparable;
 use super::{Picks, plain_item};
 use crate::FunctionError;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType as ArrowType;
 use arrow_select::interleave::interleave;
 use std::collections::{HashMap, HashSet};
 use tambour_part::types::DataType;
@@ -35,7 +38,15 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     .predicate(),
     Function::new(
         "indexOf",
-        |n, s| needle_type(n, s).map(|()| DataType::UInt64),
+        |n, s| {
+            // ClickHouse looks for what stands under the NULL.
+            let is_column = s.get(1).is_some_and(|needle| needle.constant.is_none());
+            let may_be_null = super::super::is_nullable(type_at(s, 1));
+            if is_column && may_be_null && !super::super::is_nullable(item_of(type_at(s, 0))) {
+                return Err(wrong(n, "what is looked for may be NULL, the items may not"));
+            }
+            needle_type(n, s).map(|()| DataType::UInt64)
+        },
         |c| {
             let search = Search::of(c)?;
             c.make_integers(|row| search.places(c, row).next().map_or(0, |at| at as i128 + 1))
@@ -228,6 +239,18 @@ fn pair_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
     Ok(DataType::UInt8)
 }
 
+fn has_nan(items: &Operand) -> bool {
+    match items.values.data_type() {
+        ArrowType::Float32 => {
+            items.values.as_primitive::<Float32Type>().iter().flatten().any(f32::is_nan)
+        }
+        ArrowType::Float64 => {
+            items.values.as_primitive::<Float64Type>().iter().flatten().any(f64::is_nan)
+        }
+        _ => false,
+    }
+}
+
 /// Several arrays with items of one type.
 struct Sets {
     lists: Vec<Lists>,
@@ -247,7 +270,12 @@ impl Sets {
                 Ok(Operand { data_type: item.clone(), values, is_constant: false })
             })
             .collect::<Result<Vec<_>, FunctionError>>()?;
-        let items = Comparable::of(&operands.iter().collect::<Vec<_>>())?;
+        let all = operands.iter().collect::<Vec<_>>();
+        let is_search = call.name.starts_with("has");
+        if is_search && operands.iter().any(has_nan) {
+            return Err(wrong(call.name, "it does not take NaN, which is equal to nothing"));
+        }
+        let items = if is_search { Comparable::of(&all)? } else { Comparable::of_keys(&all)? };
         Ok(Self { lists, values: operands.into_iter().map(|it| it.values).collect(), items })
     }
     fn items(&self, index: usize, row: usize) -> impl Iterator<Item = &[u8]> {
@@ -258,7 +286,7 @@ impl Sets {
 /// NULLs are left out.
 fn distinct(call: &Call) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
-    let items = Comparable::one(&lists.items)?;
+    let items = Comparable::one_of_keys(&lists.items)?;
     let mut picks = Picks::new(call);
     for row in 0..call.rows {
         let mut seen = HashSet::new();

@@ -56,7 +56,12 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("bitHammingDistance", distance_type, distance),
     Function::new(
         "bitmaskToArray",
-        |n, s| same_type(n, s).map(array_of),
+        |n, s| match type_at(s, 0) {
+            DataType::Bool => {
+                Err(wrong(n, "it does not take Bool, of which ClickHouse makes Bools"))
+            }
+            _ => same_type(n, s).map(array_of),
+        },
         |c| {
             let (numbers, bits) = (c.integers(0)?, width(c, 0)?);
             let mut found: Vec<i128> = Vec::new();

@@ -4,7 +4,7 @@
 use super::super::access::{Kind, rule, takes, type_at};
 use super::super::arithmetic::{Integer, integer};
 use super::super::moment::constant_integer;
-use super::super::{Call, Function, Operand, Signature, expect_count};
+use super::super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal128Type;
@@ -57,10 +57,12 @@ fn round_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     expect_count(name, s, 1..=2)?;
     takes(name, s.get(..1).unwrap_or_default(), &[Kind::Numeric], &[])?;
     constant_integer(name, s, 1)?;
-    Ok(match type_at(s, 0) {
-        DataType::Bool => DataType::UInt8,
-        other => other.clone(),
-    })
+    match type_at(s, 0) {
+        DataType::Bool => {
+            Err(wrong(name, "it does not take Bool, of which ClickHouse makes Bools"))
+        }
+        other => Ok(other.clone()),
+    }
 }
 
 fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

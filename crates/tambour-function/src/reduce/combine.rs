@@ -3,7 +3,7 @@
 
 use super::super::access::{Kind, array_of, item_field, item_of, list_array, rule, takes, type_at};
 use super::super::arithmetic::integer;
-use super::super::array::{Picks, compare_items, null_at, plain_item};
+use super::super::array::{Picks, compare_items, key_items, null_at, plain_item};
 use super::super::moment::constant_integer;
 use super::super::text::Texts;
 use super::super::{Call, Function, Operand, Signature, bare, find_in_queries, take, wrong};
@@ -275,8 +275,7 @@ fn counters(call: &Call, is_weighted: bool) -> Result<Counters, FunctionError> {
         }
         _ => (lists.items.clone(), None),
     };
-    let compared = compare_items(&[&items])?;
-    let Some(compared) = compared.first() else { return Err(wrong(call.name, "it takes values")) };
+    let compared = key_items(&items)?;
     let mut all = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         let mut slots: HashMap<&[u8], usize> = HashMap::new();

@@ -16,10 +16,12 @@ const TERMS_MAX: u32 = 10_000;
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("reduceStudentTTest", test_type, |c| {
-        t_test(c, pooled, |[a, b]| a.count + b.count > 2.0)
+        t_test(c, pooled, |[a, b]| a.count.min(b.count) > 0.0 && a.count + b.count > 2.0)
     }),
     Function::new("reduceWelchTTest", test_type, |c| {
-        t_test(c, separate, |samples| samples.iter().all(|it| it.count > 1.0))
+        t_test(c, separate, |samples| {
+            samples.iter().all(|it| it.count > 1.0) && separate(samples).0 != 0.0
+        })
     }),
     Function::new("reduceMeanZTest", z_type, z_test),
     Function::new("reduceMannWhitneyUTest", rank_type, rank_test),
