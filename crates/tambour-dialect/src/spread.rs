@@ -40,7 +40,14 @@ pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
     rewrite_plain(&mut plain, written);
     let mut value = Expr::Function(plain);
     if is_never_nan {
-        value = Expr::Function(call("nanvl", vec![value, zero()]));
+        // Of no rows it is NaN there, too: so is zero divided by none.
+        let rows = renamed(if written.starts_with("regr") { "regr_count" } else { "count" });
+        let instead = Expr::BinaryOp {
+            left: Box::new(zero()),
+            op: BinaryOperator::Divide,
+            right: Box::new(rows),
+        };
+        value = Expr::Function(call("nanvl", vec![value, Expr::Nested(Box::new(instead))]));
     }
     let Some((_, witness)) = lone else { return Some(value) };
     let over_zero = |left: Expr, op: BinaryOperator| {

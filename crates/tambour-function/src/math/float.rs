@@ -98,16 +98,21 @@ fn extreme_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
     Ok(if may_be_null { DataType::Float64.made_nullable() } else { DataType::Float64 })
 }
 
-/// `greatest` and `least` of floats: the value so far stays if it is before the next one, NULLs are left out. So a NaN
-/// that is first goes, and one that is last stays.
+/// `greatest` and `least` of floats: the value so far stays if it is before the next one. So a NaN that is first goes, and one
+/// that is last stays. Where a value may be NULL, NULLs are left out, and NaNs beside a number.
 fn extreme(call: &Call, is_before: fn(f64, f64) -> bool) -> Result<ArrayRef, FunctionError> {
     let sides = (0..call.operands.len()).map(|index| {
         Ok(call.values(index)?.as_primitive::<arrow_array::types::Float64Type>().clone())
     });
     let sides = sides.collect::<Result<Vec<Float64Array>, FunctionError>>()?;
+    let may_be_null = call.result.is_nullable();
     let of_row = |row: usize| {
         let there = sides.iter().filter(|side| !side.is_null(row)).map(|side| side.value(row));
-        there.reduce(|sofar, next| if is_before(sofar, next) { sofar } else { next })
+        there.reduce(|sofar, next| match (may_be_null, sofar.is_nan(), next.is_nan()) {
+            (true, false, true) => sofar,
+            _ if is_before(sofar, next) => sofar,
+            _ => next,
+        })
     };
     let found: Float64Array = (0..call.rows).map(of_row).collect();
     Ok(Arc::new(found))

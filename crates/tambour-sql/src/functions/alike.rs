@@ -233,15 +233,6 @@ fn extreme_float(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr
     if !types.iter().all(is_number) || !types.iter().any(ArrowType::is_floating) {
         return Ok(None);
     }
-    for expr in &call.args {
-        let field = field_of(expr, schema)?;
-        if field.is_nullable() && field.data_type().is_floating() && !field.data_type().is_null() {
-            return plan_err!(
-                "{} does not take floats that may be NULL: which of NULL and NaN wins is not settled",
-                call.name()
-            );
-        }
-    }
     let own = if call.name() == "greatest" { "greatestFloat" } else { "leastFloat" };
     let is_float = |it: &ArrowType| *it == ArrowType::Float64;
     let wide = call.args.iter().zip(&types).map(|(expr, data_type)| {
