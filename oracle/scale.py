@@ -1,6 +1,11 @@
 """The measurements of docs/benchmarks.md at full size, beside ClickHouse (chdb). Prints a table; `--json FILE` keeps the figures.
 
     cargo xtask scale [--only study,sum,tpch] [--rows 10000000] [--folder DIR]
+    cargo xtask scale --only study-queries,texts,lineitem,tpch-queries [--rounds 5] [--threads 1] [--same-parts]
+    cargo xtask scale --only listed --queries FILE --table NAME=FILE.parquet:KEY
+
+The second form runs many queries of `questions.py` in turns with ClickHouse (and DuckDB: `--duckdb PYTHON`), without statistics
+(`SET tambour.scan_statistics = false`); `--set` switches more on or off. The queries of TPC-H come from DuckDB's extension `tpch`.
 
 Contenders are interleaved round by round, answers compared, medians shown. CPU seconds are those of the child process (ours) or of
 this process (chdb), so that a noisy neighbour counts less.
@@ -10,6 +15,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import statistics
@@ -18,7 +24,9 @@ import sys
 import tempfile
 import time
 
+import questions
 from conftest import ROOT, ClickHouse, parts_of
+from race import Duck, Theirs, race
 from test_queries import Q1, Q2, STUDY, STUDY_ROWS, TPCH_1, TPCH_6
 
 TAMBOUR = pathlib.Path(os.environ["TAMBOUR"])
@@ -118,6 +126,41 @@ def tpch(server, folder, scale, report):
         report[f"TPC-H {name}"] = {"seconds": wall, "cpu_seconds": cpu, "equal": True}
 
 
+def races(options, report):
+    """Queries in turns."""
+    folder = options.folder
+    server = ClickHouse(folder / "server")
+    tables = questions.Tables(TAMBOUR, server, folder, options.same_parts)
+    if options.fresh:
+        tables.removed()
+    asked = []
+    if "study-queries" in options.only:
+        tables.study(options.rows)
+        asked += questions.study()
+    if "texts" in options.only:
+        tables.texts(options.rows)
+        asked += questions.texts()
+    if "lineitem" in options.only:
+        tables.tpch(options.scale, ["lineitem"])
+        asked += questions.lineitem(questions.tpch(folder, options.duckdb))
+    if "tpch-queries" in options.only:
+        tables.tpch(options.scale)
+        asked += questions.tpch(folder, options.duckdb).items()
+    if "listed" in options.only:
+        for table in options.table:
+            name, source, order = re.fullmatch("(\\w+)=([^:]*):?(.*)", table).groups()
+            tables.add(name, pathlib.Path(source).absolute(), order=order or "tuple()")
+        asked += questions.listed(options.queries)
+    wanted = [query for query in asked if re.search(options.match, query[0])]
+    switches = [f"SET {switch}" for switch in ["tambour.scan_statistics = false", *options.set]]
+    theirs = None if options.alone else Theirs(server, tables.database, options.threads)
+    duck = Duck(options.duckdb, folder / "duckdb", tables.sources, options.threads) if options.duckdb else None
+    race(TAMBOUR, tables.ours, theirs, wanted, options.rounds, options.threads, switches, duck, report)
+
+
+RACES = ("study-queries", "texts", "lineitem", "tpch-queries", "listed")
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--only", default="study,sum,tpch")
@@ -126,12 +169,27 @@ def main():
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--folder", type=pathlib.Path, default=ROOT / "target" / "scale")
     options.add_argument("--json", type=pathlib.Path)
+    options.add_argument("--threads", type=int, default=1)
+    options.add_argument("--match", default="", help="only queries whose names this expression finds")
+    options.add_argument("--set", action="append", default=[], metavar="NAME = VALUE")
+    options.add_argument("--same-parts", action="store_true", help="ClickHouse reads our parts, not its own")
+    options.add_argument("--fresh", action="store_true", help="write our tables again")
+    options.add_argument("--alone", action="store_true", help="without ClickHouse")
+    options.add_argument("--duckdb", metavar="PYTHON", help="a Python with duckdb, for a third contender")
+    options.add_argument("--queries", type=pathlib.Path, help="a file of queries for `listed`")
+    options.add_argument("--table", action="append", default=[], metavar="NAME=FILE:KEY")
     options = options.parse_args()
+    options.only = options.only.split(",")
     options.folder.mkdir(parents=True, exist_ok=True)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    report = {}
+    if set(options.only) & set(RACES):
+        races(options, report)
+        if options.json:
+            options.json.write_text(json.dumps(report, indent=1))
+        return
     with tempfile.TemporaryDirectory(dir=options.folder) as path:
         server = ClickHouse(path)
-        report = {}
         if "study" in options.only or "sum" in options.only:
             table = study(server, options.folder, options.rows, report)
         if "sum" in options.only:

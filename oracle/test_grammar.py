@@ -55,6 +55,7 @@ SEEN = [
     "SELECT toDate('2020-01-01') + INTERVAL '1 day', toDateTime('2020-01-01 00:00:00') - INTERVAL '2 hours', 1 AS 2nd",
     "SELECT k, dec <= 0.06 + 0.01, dec BETWEEN -0.3 + 0.1 AND 99.98 + 0.01, dec = 99.99, dec < nan, dec > 1e300, dec = f64, dec > f32 FROM g ORDER BY k",
     "SELECT k, nd > 0.0001, nd >= 0.00005 + 0.00005, nd != 0.0001, nd < cf, u8 BETWEEN nf AND f64 FROM g ORDER BY k",
+    "SELECT k, dateDiff('hour', t, tz), dateDiff('hour', tz, t6z), dateDiff('minute', t, t6z), dateDiff('hour', d, tz) FROM g ORDER BY k",
     "SELECT k, u64 - 5, 5 - u64, i64 - u64, u64 + i64, u64 * i64, u64 - u8, u64 * -2, 2 * u64 - 5, ni - u64, i64 * i64 FROM g ORDER BY k",
 ]
 
@@ -74,6 +75,22 @@ def test_queries_of_a_seed(server, asked):
     counts, different, _ = grammar.run(server.session, asked, 500, 15)
     assert not different, "\n".join(f"{query}: {grammar.first_difference(ours, theirs)}" for query, theirs, ours in different)
     assert counts["equal"] > 250, counts
+
+
+def test_columns_of_a_union(server, asked):
+    """Every pair of types gives the rows of both, or is refused."""
+    places = grammar.create(server.session, asked)
+    union = "SELECT x FROM (SELECT {} AS x FROM g WHERE k < 12 UNION ALL SELECT {} FROM h)"
+    columns = ["u8", "i32", "u64", "i64", "f32", "f64", "dec", "s", "ns", "fs", "d", "t", "t64", "b", "uuid", "ni"]
+    queries = [union.format(one, other) for one in columns for other in columns if one != other]
+    equal = 0
+    for query, (ours, _) in zip(queries, grammar.ask(asked, places, queries)):
+        if ours is None:
+            continue
+        theirs = server.run(query)
+        assert sorted(ours.split("\n")) == sorted(theirs.split("\n")), f"{query}: {grammar.first_difference(ours, theirs)}"
+        equal += 1
+    assert equal > 100
 
 
 def test_queries_that_differed(server, asked):

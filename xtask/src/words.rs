@@ -31,7 +31,7 @@ const LEFT: &[(&str, &str, usize)] = &[
     ("crates/tambour-cli", "is no", 2),
     ("crates/tambour-cli", "so many", 1),
     ("crates/tambour-codec", "behind", 1),
-    ("crates/tambour-function", "are no", 4),
+    ("crates/tambour-function", "are no", 3),
     ("crates/tambour-function", "behind", 2),
     ("crates/tambour-function", "is no", 1),
     ("crates/tambour-kernel", "behind", 1),

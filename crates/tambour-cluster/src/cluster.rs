@@ -138,6 +138,7 @@ impl Cluster {
         if let Some(scans) = settings.extensions.get_mut::<ScanOptions>() {
             // What operators find while they run does not travel.
             scans.scan_dynamic_filters = false;
+            scans.scan_first_keys = false;
         }
         let urls = self.urls.clone();
         let mut builder = builder

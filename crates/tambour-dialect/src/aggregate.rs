@@ -2,7 +2,7 @@
 
 use super::call::{arguments, call, name, rename, set_arguments};
 use super::rewrite::condition_of;
-use super::{combinator, gathered, refused};
+use super::{combinator, gathered, refused, spread};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
@@ -200,7 +200,7 @@ pub(super) fn rewrite(
             return quantile(function, written).map(Some);
         }
         _ if written.eq_ignore_ascii_case("count") => count(function),
-        _ => {}
+        _ => return Ok(spread::rewrite(function, written)),
     }
     Ok(None)
 }
@@ -295,6 +295,10 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), DialectError> {
     add_filter(function, not_null(&by));
     set_arguments(function, vec![value]);
     rename(function, "first_value");
+    if matches!(by, Expr::Value(_)) {
+        // All rows are alike: the first one it is.
+        return Ok(());
+    }
     let options = OrderByOptions {
         asc: Some(matches!(written, "argMin" | "min_by")),
         nulls_first: Some(false),
@@ -312,6 +316,9 @@ fn both(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     let Ok([value, by]) = <[Expr; 2]>::try_from(list) else {
         return Err(refused(format!("{written} with these arguments"), "it takes two"));
     };
+    if [&value, &by].into_iter().any(super::call::is_null) {
+        return Err(refused(format!("{written} of NULL"), "it is NULL in every group"));
+    }
     let mut other = function.clone();
     set_arguments(&mut other, vec![by.clone()]);
     rename(&mut other, if written == "argAndMin" { "min" } else { "max" });

@@ -187,7 +187,7 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
     Ok(())
 }
 
-fn is_null(expr: &Expr) -> bool {
+pub(super) fn is_null(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_null(inner),
         Expr::Value(value) => value.value == Value::Null,

@@ -44,6 +44,7 @@ mod sample;
 mod scalar;
 mod sets;
 mod settings;
+mod spread;
 mod statement;
 mod temporary;
 mod tuples;

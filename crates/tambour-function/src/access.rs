@@ -194,6 +194,13 @@ impl Integers {
     }
 }
 
+impl Integers {
+    /// The same as numbers of places, which have a sign there: a UInt64 past the half counts from the end.
+    pub(super) fn place(&self, row: usize) -> i128 {
+        i128::from(self.get(row) as i64)
+    }
+}
+
 /// Floats of an argument, 0 for NULL.
 pub(super) struct Floats {
     values: Vec<f64>,
@@ -578,5 +585,5 @@ pub(super) fn is_nested(data_type: &DataType) -> bool {
 
 /// The sum of floats: 0 if there are none, where the library's is -0.
 pub(super) fn total(floats: impl Iterator<Item = f64>) -> f64 {
-    floats.fold(0.0, |sum, float| sum + float)
+    floats.reduce(|sum, float| sum + float).unwrap_or(0.0)
 }

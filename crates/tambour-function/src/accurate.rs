@@ -162,7 +162,7 @@ fn or_default(call: &Call, target: &DataType, index: usize) -> Result<ArrayRef, 
     let default = match call.operands.get(index) {
         Some(default) => default.values.clone(),
         None if *target == DataType::Date32 => {
-            Arc::new(PrimitiveArray::<Date32Type>::from(vec![civil::FIRST_DAY]))
+            Arc::new(PrimitiveArray::<Date32Type>::from(vec![*civil::NARROW_DAYS.start()]))
         }
         None => super::element::default_of(&found)?,
     };
@@ -281,7 +281,7 @@ const TEXTS: &[Function] = from_texts! {
         days(c, is_null, 0, 0..=i32::from(u16::MAX))
     };
     "toDate32OrZero" "toDate32OrNull" |n, s| day_type(n, s, DataType::Date32), |c, is_null| {
-        days(c, is_null, civil::FIRST_DAY, civil::FIRST_DAY..=civil::LAST_DAY)
+        days(c, is_null, *civil::NARROW_DAYS.start(), civil::FIRST_DAY..=civil::LAST_DAY)
     };
     "toDateTimeOrZero" "toDateTimeOrNull" instant_type, instants;
     "toDateTime64OrZero" "toDateTime64OrNull" ticks_type, instants;
@@ -359,6 +359,10 @@ fn instants(call: &Call, is_null: bool) -> Result<ArrayRef, FunctionError> {
     let is_narrow = matches!(bare(call.result), DataType::DateTime { .. });
     let zone = Zone::of(zone.as_deref())?;
     let read = |text: &[u8]| {
+        // An empty text is the start of 1970, but no DateTime, as there.
+        if text.is_empty() && !is_narrow {
+            return Some(0);
+        }
         let (seconds, nanoseconds) = parse::date_time(text, &zone)?;
         if is_narrow {
             return (0..=i64::from(u32::MAX)).contains(&seconds).then_some(seconds);

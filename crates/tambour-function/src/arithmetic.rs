@@ -1,6 +1,7 @@
 //! Arithmetic on integers and floats with ClickHouse's result types: sums and products are as wide as both operands
 //! together need (up to 64 bits, where they wrap), quotients as wide as the dividend, remainders as the divisor.
 
+use super::civil;
 use super::numbers::Numbers;
 use super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::FunctionError;
@@ -243,7 +244,15 @@ pub(super) fn narrow(call: &Call, values: Vec<i64>) -> Result<ArrayRef, Function
         DataType::Int32 => typed::<Int32Type>(&values, |v| v as i32),
         DataType::Int64 => Arc::new(PrimitiveArray::<Int64Type>::new(values.into(), None)),
         DataType::Date => typed::<Date32Type>(&values, |v| i32::from(v as u16)),
-        DataType::Date32 => typed::<Date32Type>(&values, |v| v as i32),
+        DataType::Date32 => {
+            let calendar = i64::from(civil::FIRST_DAY)..=i64::from(civil::LAST_DAY);
+            let left = |row: &usize| !calendar.contains(&values[*row]) && !call.is_null(*row);
+            if let Some(row) = (0..values.len()).find(left) {
+                let problem = "the date is outside of the years 0 to 9999";
+                return Err(call.value_error(row, problem));
+            }
+            typed::<Date32Type>(&values, |v| v as i32)
+        }
         DataType::DateTime { .. } => {
             let instants = values.iter().map(|value| i64::from(*value as u32));
             let instants = PrimitiveArray::<TimestampSecondType>::from_iter_values(instants);

@@ -48,10 +48,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "toDayOfYear",
         |n, s| part_type(n, s, DataType::UInt16),
         |c| {
-            // ClickHouse gives the last day of its calendar the number of the one before, as a date but not as a time.
+            // ClickHouse gives the last day of its former calendar the number of the one before, as a date but not as a time.
             let is_date = matches!(Moments::of(c, 0)?, Moments::Days(_));
             by_day::<UInt16Type>(c, |day| {
-                let day = day.min(civil::LAST_DAY - i32::from(is_date));
+                let is_last = is_date && day == *civil::NARROW_DAYS.end();
+                let day = day - i32::from(is_last);
                 (day - civil::year_start(day) + 1) as u16
             })
         },

@@ -83,6 +83,11 @@ fn part(call: &Call, index: usize) -> Result<Vec<i64>, FunctionError> {
             let floats = floats.as_primitive::<arrow_array::types::Float64Type>();
             return Ok(floats.values().iter().map(|float| *float as i64).collect());
         }
+        ArrowType::UInt64 => {
+            let numbers = values.as_primitive::<arrow_array::types::UInt64Type>();
+            let clamped = numbers.values().iter().map(|it| i64::try_from(*it).unwrap_or(i64::MAX));
+            return Ok(clamped.collect());
+        }
         _ => cast(&values, &ArrowType::Int64)?,
     };
     Ok(whole.as_primitive::<Int64Type>().values().to_vec())
@@ -90,7 +95,7 @@ fn part(call: &Call, index: usize) -> Result<Vec<i64>, FunctionError> {
 
 /// The day of a date, days beyond the end of a short month counted on; none if there is no such month or day.
 fn day_of(year: i64, month: i64, day: i64) -> Option<i32> {
-    let year = i32::try_from(year).ok().filter(|year| (1900..=2299).contains(year))?;
+    let year = i32::try_from(year).ok().filter(|year| (0..=9999).contains(year))?;
     let month = u32::try_from(month).ok().filter(|month| (1..=12).contains(month))?;
     let day = i32::try_from(day).ok().filter(|day| (1..=31).contains(day))?;
     Some(civil::to_days(year, month, 1) + day - 1)
@@ -105,9 +110,6 @@ fn dates(call: &Call, result: DataType) -> Result<ArrayRef, FunctionError> {
             return Ok(0);
         }
         let (year, second) = (years[row], seconds[row]);
-        if !is_narrow && !(1900..=2299).contains(&year) {
-            return Err(call.value_error(row, "the year must be 1900 to 2299"));
-        }
         let day = match &thirds {
             Some(days) => day_of(year, second, days[row]),
             // The day of the year; ClickHouse knows no 366th.
@@ -159,7 +161,10 @@ fn instants(call: &Call) -> Result<ArrayRef, FunctionError> {
             return Ok(0);
         }
         let [hour, minute, second] = [3, 4, 5].map(|index: usize| parts[index][row]);
-        let day = day_of(parts[0][row], parts[1][row], parts[2][row]);
+        let year = parts[0][row];
+        // Nearer than the end of the calendar: these functions know its first 400 years only.
+        let is_near = (1900..=2299).contains(&year);
+        let day = day_of(year, parts[1][row], parts[2][row]).filter(|_| is_near);
         let is_time =
             (0..24).contains(&hour) && (0..60).contains(&minute) && (0..60).contains(&second);
         let is_narrow = precision.is_none();
@@ -202,7 +207,7 @@ fn of_digits(call: &Call, result: DataType) -> Result<ArrayRef, FunctionError> {
         match day_of(year, month, day) {
             Some(day) if !is_narrow || (0..=i32::from(u16::MAX)).contains(&day) => Ok(day),
             _ if is_narrow => Ok(0),
-            _ => Err(call.value_error(row, "there is no such date from 1900 to 2299")),
+            _ => Err(call.value_error(row, "there is no such date of the years 0 to 9999")),
         }
     };
     let days = (0..call.rows).map(make).collect::<Result<Vec<i32>, _>>()?;
@@ -235,7 +240,23 @@ fn ticks_of(name: &'static str, s: &[Signature], precision: u8) -> Result<DataTy
 }
 
 fn from_unix(call: &Call) -> Result<ArrayRef, FunctionError> {
-    moment::from_ticks(Int64Array::from(part(call, 0)?), call.result)
+    let per_second = match call.result {
+        DataType::DateTime64 { precision, .. } => moment::ticks_per_second(*precision),
+        _ => 1,
+    };
+    let last = i64::from(civil::LAST_DAY + 1) * civil::DAY;
+    let calendar = i64::from(civil::FIRST_DAY) * civil::DAY..last;
+    let numbers = call.integers(0)?;
+    let tick = |row: usize| {
+        // Counts have a sign, also those that come without one.
+        let tick = numbers.get(row) as i64;
+        if calendar.contains(&tick.div_euclid(per_second)) || call.is_null(row) {
+            return Ok(tick);
+        }
+        Err(call.value_error(row, "the time is outside of the years 0 to 9999"))
+    };
+    let ticks = (0..call.rows).map(tick).collect::<Result<Vec<i64>, _>>()?;
+    moment::from_ticks(Int64Array::from(ticks), call.result)
 }
 
 fn unix_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

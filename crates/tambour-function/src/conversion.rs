@@ -185,7 +185,7 @@ fn string_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
 }
 
 /// An integer type that conversions can make.
-trait Integer: ArrowPrimitiveType {
+trait Integer: ArrowPrimitiveType<Native: TryFrom<i64> + TryFrom<u64>> {
     fn wrap(number: i64) -> Self::Native;
     /// What x86 makes of a float, so that values out of range give what ClickHouse gives there.
     fn of_float(float: f64) -> Self::Native;
@@ -242,8 +242,18 @@ fn to_integer<T: Integer>(call: &Call, failure: Failure) -> Result<ArrayRef, Fun
         }
         Source::Texts(texts) => {
             let signed = T::wrap(-1) < T::Native::default();
-            let read =
-                |text: &[u8]| parse::integer(text, signed).map(|number| T::wrap(number as i64));
+            let given = call.operands.first().map(|it| bare(&it.data_type));
+            let is_fixed = matches!(given, Some(DataType::FixedString(_)));
+            let read = |text: &[u8]| match failure {
+                // A FixedString of zeros alone is a number, though an empty text is none.
+                _ if is_fixed && text.is_empty() => Some(T::Native::default()),
+                Failure::Error => parse::integer(text, signed).map(|it| T::wrap(it as i64)),
+                // What does not fit is none.
+                Failure::Zero | Failure::Null => {
+                    parse::integer(text, signed)?;
+                    super::value::number::integer(text, false).ok()
+                }
+            };
             return texts_to::<T>(call, &texts, failure, "an integer", read);
         }
     };

@@ -45,7 +45,8 @@ macro_rules! conversions {
                     |n, s| text_type(n, s, $precision).map(DataType::made_nullable),
                     |c| convert(c, Failure::Null),
                 ),
-                Function::new($or_default, |n, s| default_type(n, s, $precision), or_default),
+                Function::new($or_default, |n, s| default_type(n, s, $precision), or_default)
+                    .takes_nulls(),
             )+
             Function::new("multiplyDecimal", product_type, |c| scaled(c, false)),
             Function::new("divideDecimal", product_type, |c| scaled(c, true)),
@@ -265,6 +266,8 @@ fn of_text(text: &[u8], scale: u8) -> Option<i256> {
         None => (unsigned, 0),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    // As there, points after the first one are passed over.
+    let fraction = fraction.replace('.', "");
     let is_number = !(whole.is_empty() && fraction.is_empty())
         && whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
     if !is_number {
@@ -410,7 +413,8 @@ mod tests {
             ("12345e-3", Some(1_234)),
             ("1e-5", Some(0)),
             ("", None),
-            ("1.2.3", None),
+            ("1.2.3", Some(123)),
+            ("10.0.0.1", Some(1_000)),
             ("x", None),
             ("1e99999", None),
         ] {

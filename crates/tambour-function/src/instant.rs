@@ -59,9 +59,11 @@ fn date_time64_type(name: &'static str, s: &[Signature]) -> Result<DataType, Fun
 /// A number that is not a day is an instant: ClickHouse's rule for `toDate(n)`.
 fn day_of_number(number: i64, last: i64, zone: &Zone) -> i32 {
     if number <= last {
-        return number.clamp(-1_000_000, last) as i32;
+        return number.clamp(civil::FIRST_DAY.into(), last) as i32;
     }
-    let instant = number.min(i64::from(u32::MAX));
+    // A Date has no later days, a Date32 takes the instant as it is.
+    let is_narrow = last <= i64::from(u16::MAX);
+    let instant = if is_narrow { number.min(i64::from(u32::MAX)) } else { number };
     with_clock!(zone, |clock| clock.day(instant))
 }
 
@@ -175,6 +177,7 @@ fn to_unix_timestamp(call: &Call) -> Result<ArrayRef, FunctionError> {
             Numbers::Integers(ticks).map(call, |tick| in_range(tick / per_second))?
         }
         Source::Moments(moments) => moments.seconds(&zone).unary(|second| second as u32),
+        Source::Numbers(Numbers::Unsigned(numbers)) => numbers.unary(|number| number as u32),
         Source::Numbers(numbers) => numbers.map(call, |number| Some(number as u32))?,
         Source::Texts(texts) => texts.map_to(call, "a date and time", |text| {
             parse::date_time(text, &zone)

@@ -20,7 +20,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("mapValues", |n, s| Ok(array_of(map_types(n, s)?.1)), |c| sides(c, false)),
     Function::new("mapFromArrays", arrays_type, from_arrays).aliases(&["MAP_FROM_ARRAYS"]),
     Function::new("mapFromTuples", tuples_type, from_tuples),
-    Function::new("mapContainsValue", contains_type, contains_value).predicate(),
+    Function::new("mapContainsValue", contains_type, contains_value).takes_nulls().predicate(),
     Function::new("mapFilterByKeys", keyed_type, filter),
     Function::new("mapSort", plain_type, |c| sort(c, false)),
     Function::new("mapReverseSort", plain_type, |c| sort(c, true)),

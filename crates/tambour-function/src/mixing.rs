@@ -63,7 +63,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     }),
     Function::new("kafkaMurmurHash", rule!(Text => DataType::UInt32), |c| {
         let texts = c.texts(0)?;
-        c.make_integers(|row| i128::from(murmur_2_32(texts.get(row), 0x9747_b28c)))
+        c.make_integers(|row| i128::from(murmur_2_32(texts.get(row), 0x9747_b28c) & 0x7fff_ffff))
     }),
 ];
 

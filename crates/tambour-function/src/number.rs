@@ -2,6 +2,7 @@
 
 use super::arithmetic::{Integer, bits, integer, narrow, pair};
 use super::element::default_of;
+use super::math::round::wrapped;
 use super::moment::constant_integer;
 use super::{Call, Function, Signature, cast, expect_count, wrong};
 use crate::FunctionError;
@@ -74,7 +75,11 @@ fn round(call: &Call) -> Result<ArrayRef, FunctionError> {
             let wide = |bits: i64| {
                 if is_signed { i128::from(bits) } else { i128::from(bits.cast_unsigned()) }
             };
-            let round = |bits: &i64| half_away(wide(*bits), unit) as i64;
+            let round = |bits: &i64| {
+                let number = wide(*bits);
+                wrapped(call.result, number, unit / 2, unit)
+                    .unwrap_or_else(|| half_away(number, unit)) as i64
+            };
             narrow(call, whole.iter().map(round).collect())?
         }
     })

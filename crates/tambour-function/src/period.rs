@@ -73,7 +73,17 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new(
         "toDaysSinceYearZero",
         |n, s| part_type(n, s, DataType::UInt32),
-        |c| by_day::<UInt32Type>(c, |day| (i64::from(day) + YEAR_ZERO) as u32),
+        |c| {
+            let number = |day| (i64::from(day) + YEAR_ZERO) as u32;
+            match Moments::of(c, 0)? {
+                // ClickHouse takes the day of UTC here.
+                Moments::Seconds(instants) if c.operands.len() == 1 => {
+                    let of_instant = |instant: i64| number(instant.div_euclid(DAY) as i32);
+                    Ok(Arc::new(instants.unary::<_, UInt32Type>(of_instant)))
+                }
+                _ => by_day::<UInt32Type>(c, number),
+            }
+        },
     )
     .aliases(&["TO_DAYS"]),
     Function::new(
@@ -186,7 +196,7 @@ fn by_second(call: &Call, length: i64) -> Result<ArrayRef, FunctionError> {
         return Err(wrong(call.name, "it does not take zones that are a part of an hour off"));
     }
     let seconds = Moments::of(call, 0)?.seconds(&zone);
-    let count = |second: i64| (second.max(0) / length) as u32;
+    let count = |second: i64| (second / length).clamp(0, u32::MAX.into()) as u32;
     let result: PrimitiveArray<UInt32Type> = seconds.unary(count);
     Ok(Arc::new(result))
 }

@@ -2,17 +2,17 @@
 //! `arrayStringConcat`, `hex`. They are for queries only: a piece of text that ends within a letter has no form that both
 //! texts and bytes have.
 
+use super::access::as_texts as bytes_as_texts;
 use super::text::{Texts, push_all};
 use super::{Call, Function, Operand, Signature, cast, expect_count, format, undress, wrong};
 use crate::FunctionError;
-use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
+use arrow_array::builder::BinaryViewBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
@@ -35,9 +35,8 @@ fn is_bytes(values: &ArrayRef) -> bool {
     matches!(values.data_type(), ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView)
 }
 
-/// Texts row by row, as bytes if an argument is. Bytes that are no text become `\u{fffd}` in texts.
+/// Texts row by row, as bytes if an argument is, or if one of them is not a text.
 struct Builder {
-    texts: StringViewBuilder,
     bytes: BinaryViewBuilder,
     is_bytes: bool,
 }
@@ -47,17 +46,13 @@ impl Builder {
         Self::with(call.operands.iter().any(|operand| is_bytes(&operand.values)))
     }
     fn with(is_bytes: bool) -> Self {
-        Self { texts: StringViewBuilder::new(), bytes: BinaryViewBuilder::new(), is_bytes }
+        Self { bytes: BinaryViewBuilder::new(), is_bytes }
     }
     fn push(&mut self, text: Option<&[u8]>) {
-        if self.is_bytes {
-            self.bytes.append_option(text);
-        } else {
-            self.texts.append_option(text.map(String::from_utf8_lossy));
-        }
+        self.bytes.append_option(text);
     }
     fn finish(mut self) -> ArrayRef {
-        if self.is_bytes { Arc::new(self.bytes.finish()) } else { Arc::new(self.texts.finish()) }
+        bytes_as_texts(self.bytes.finish(), self.is_bytes)
     }
 }
 
@@ -108,20 +103,25 @@ type Cut = fn(&[u8], i64, Option<i64>) -> Cow<'_, [u8]>;
 
 fn substring(call: &Call, cut: Cut) -> Result<ArrayRef, FunctionError> {
     let texts = Texts::of(&call.values(0)?);
-    let numbers = |index| cast(&call.values(index)?, &ArrowType::Int64);
-    let offsets = numbers(1)?;
-    let lengths = if call.operands.len() > 2 { Some(numbers(2)?) } else { None };
-    let at = |numbers: &ArrayRef, row| numbers.as_primitive::<Int64Type>().value(row);
+    let (offsets, lengths) = (call.integers(1)?, call.optional_integers(2)?);
     let mut builder = Builder::new(call);
     for row in 0..call.rows {
-        let wanted = lengths.as_ref().map(|lengths| at(lengths, row));
-        let cut = texts.value(row).map(|text| cut(text, at(&offsets, row), wanted));
+        let wanted = lengths.as_ref().map(|lengths| lengths.place(row) as i64);
+        let cut = texts.value(row).map(|text| cut(text, offsets.place(row) as i64, wanted));
         builder.push(cut.as_deref());
     }
     Ok(builder.finish())
 }
 
+/// The function that makes a text of a single argument, as `concat` of one does.
+fn of_one() -> Option<&'static Function> {
+    super::find_in_queries("toString")
+}
+
 fn concat_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if let (1, Some(one)) = (s.len(), of_one()) {
+        return one.data_type(s);
+    }
     if let (true, Some(arrays)) = (are_arrays(s.iter().map(|it| &it.data_type)), of_arrays()) {
         return arrays.data_type(s);
     }
@@ -157,11 +157,19 @@ pub(super) fn as_texts(operand: &Operand, rows: usize) -> Result<ArrayRef, Funct
     if is_text(&operand.data_type) {
         return operand.expanded(rows);
     }
+    shown(operand, rows)
+}
+
+/// The same as `toString` gives them: a FixedString loses the zeros at its end.
+pub(super) fn shown(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
     let operands = std::slice::from_ref(operand);
     format::to_string(&Call { name: "toString", operands, result: &DataType::String, rows })
 }
 
 fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if let (1, Some(one)) = (call.operands.len(), of_one()) {
+        return one.evaluate(call.operands)?.expanded(call.rows);
+    }
     let types = call.operands.iter().map(|operand| &operand.data_type);
     if let (true, false, Some(arrays)) = (are_arrays(types), call.operands.is_empty(), of_arrays())
     {

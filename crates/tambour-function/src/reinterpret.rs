@@ -143,11 +143,10 @@ fn numbers<T: arrow_array::ArrowPrimitiveType, const N: usize>(
     Ok(Arc::new(PrimitiveArray::<T>::from_iter_values(made)))
 }
 
-/// Zeros at the end of a number are not part of the text.
+/// Zeros at the end of a number or a FixedString are not part of the text.
 fn texts(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let is_text = call.operands.first().is_some_and(|operand| {
-        matches!(operand.data_type, DataType::String | DataType::FixedString(_))
-    });
+    let is_text =
+        call.operands.first().is_some_and(|operand| operand.data_type == DataType::String);
     let mut made: Vec<Vec<u8>> = Vec::with_capacity(call.rows);
     each(call, |bytes| {
         let last = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |at| at + 1);

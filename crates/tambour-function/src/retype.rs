@@ -508,7 +508,10 @@ fn wide(
             Some(texts) => {
                 let text = texts.value(row).unwrap_or_default();
                 let end = text.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-                number::wide(&text[..end], bits, is_signed).ok().map(number::to_i256)
+                // A FixedString of zeros alone is a number, though an empty text is none.
+                let is_zero = end == 0 && matches!(operand.data_type, DataType::FixedString(_));
+                let read = || number::wide(&text[..end], bits, is_signed).ok();
+                if is_zero { Some(i256::ZERO) } else { read().map(number::to_i256) }
             }
             None => whole.get(row).copied().map(|number| wrapped(number, bits, is_signed)),
         };

@@ -10,6 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
 use arrow_schema::DataType as ArrowType;
+use std::ops::Range;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -87,8 +88,8 @@ impl Unit {
     fn is_of_calendar(self) -> bool {
         matches!(self, Self::Month | Self::Quarter | Self::Year)
     }
-    /// True if a day that is moved by this many leaves the calendar.
-    fn leaves(self, day: i32, count: i64) -> bool {
+    /// True if a day that is moved by this many leaves the calendar of its type.
+    fn leaves(self, day: i32, count: i64, years: &Range<i64>) -> bool {
         let months = match self {
             Self::Month => count,
             Self::Quarter => count.saturating_mul(3),
@@ -100,7 +101,7 @@ impl Unit {
         };
         let date = civil::from_days(civil::clamp(day.into()));
         let month = i64::from(date.year) * 12 + i64::from(date.month) - 1;
-        !(1900 * 12..2300 * 12).contains(&month.saturating_add(months))
+        !(years.start * 12..years.end * 12).contains(&month.saturating_add(months))
     }
     /// A day moved by some of them.
     fn move_day(self, day: i32, count: i64) -> i64 {
@@ -115,11 +116,21 @@ impl Unit {
     }
 }
 
+/// The years to which months may lead. The narrow types wrap around from there in a way of their own, which is refused.
+fn years(is_narrow: bool) -> Range<i64> {
+    if is_narrow { 1900..2300 } else { 0..10_000 }
+}
+
+fn outside(call: &Call, row: usize, years: &Range<i64>) -> FunctionError {
+    let (first, last) = (years.start, years.end - 1);
+    call.value_error(row, format!("the result is outside of the years {first} to {last}"))
+}
+
 /// Days that a month does not have become its last.
 fn add_months(day: i64, months: i64) -> i64 {
     let date = civil::from_days(civil::clamp(day));
     let month = i64::from(date.year) * 12 + i64::from(date.month) - 1;
-    let month = month.saturating_add(months).clamp(1900 * 12, 2299 * 12 + 11);
+    let month = month.saturating_add(months).clamp(0, 9999 * 12 + 11);
     let (year, month) = ((month / 12) as i32, (month % 12 + 1) as u32);
     let last = civil::days_in_month(year, month);
     i64::from(civil::to_days(year, month, u32::from(date.day).min(last)))
@@ -152,7 +163,7 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
     let zone = moment::zone(call, usize::MAX)?;
     let counts = cast(&call.values(1)?, &ArrowType::Int64)?;
     let counts = counts.as_primitive::<Int64Type>();
-    let count = |row: usize| counts.value(row).saturating_mul(sign);
+    let count = |row: usize| counts.value(row).wrapping_mul(sign);
     let moments = Moments::of(call, 0)?;
     let (instants, per_second) = match (moments, unit.seconds()) {
         (Moments::Days(days), None) => return shift_days(call, &days, unit, count),
@@ -168,11 +179,9 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
     };
     let nulls = instants.nulls().cloned();
     let is_wide = matches!(call.result, DataType::DateTime64 { .. });
+    let years = years(!is_wide);
     let left = |row: usize, tick: i64| {
-        if call.is_null(row) {
-            return Ok(tick);
-        }
-        Err(call.value_error(row, "the result is outside of the years 1900 to 2299"))
+        if call.is_null(row) { Ok(tick) } else { Err(outside(call, row, &years)) }
     };
     let calendar = zone.calendar();
     let inside = |tick: &i64| calendar.contains(&tick.div_euclid(per_second));
@@ -195,8 +204,8 @@ fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> 
             .map(|row| {
                 let tick = instants.value(row);
                 let (second, rest) = (tick.div_euclid(per_second), tick.rem_euclid(per_second));
-                if (is_wide || unit.is_of_calendar()) && unit.leaves(clock.day(second), count(row))
-                {
+                let must_stay = is_wide || unit.is_of_calendar();
+                if must_stay && unit.leaves(clock.day(second), count(row), &years) {
                     return left(row, tick);
                 }
                 let moved = move_instant(clock, &zone, second, unit, count(row));
@@ -217,12 +226,12 @@ fn shift_days(
     count: impl Fn(usize) -> i64,
 ) -> Result<ArrayRef, FunctionError> {
     let is_narrow = matches!(call.result, DataType::Date);
+    let years = years(is_narrow);
     let moved = (0..days.len()).map(|row| {
         let day = unit.move_day(days.value(row), count(row));
         let must_stay = !is_narrow || unit.is_of_calendar();
-        if must_stay && !call.is_null(row) && unit.leaves(days.value(row), count(row)) {
-            let problem = "the result is outside of the years 1900 to 2299";
-            return Err(call.value_error(row, problem));
+        if must_stay && !call.is_null(row) && unit.leaves(days.value(row), count(row), &years) {
+            return Err(outside(call, row, &years));
         }
         // Months before the first one end there, days wrap around.
         let day = if is_narrow && unit.is_of_calendar() { day.max(0) } else { day };
@@ -251,15 +260,17 @@ fn difference_type(name: &'static str, s: &[Signature]) -> Result<DataType, Func
     Ok(DataType::Int64)
 }
 
-/// How many units of the calendar or of the clock have begun by then.
-fn begun(clock: impl Clock, instant: i64, unit: Unit) -> i64 {
+/// How many units of the calendar or of the clock have begun by then; `at_epoch` is how far the zone was ahead of UTC in 1970.
+fn begun(clock: impl Clock, instant: i64, unit: Unit, at_epoch: i64) -> i64 {
     let date = || civil::from_days(clock.day(instant));
     match unit {
         Unit::Second => instant,
         Unit::Minute => clock.round_down(instant, 60) / 60,
-        Unit::Hour => clock.round_down(instant, 3_600).div_euclid(3_600),
+        // ClickHouse counts them from where the zone's hours began in 1970, so that two zones have different numbers.
+        Unit::Hour => (instant - at_epoch).div_euclid(3_600),
         Unit::Day => clock.day(instant).into(),
-        Unit::Week => i64::from(civil::monday(clock.day(instant)) + 3) / 7,
+        // ClickHouse's number of the week: before 1970 the quotient is cut towards 0.
+        Unit::Week => i64::from(civil::monday(clock.day(instant)) + 7) / 7,
         Unit::Month => i64::from(date().year) * 12 + i64::from(date().month),
         Unit::Quarter => i64::from(date().year) * 4 + i64::from(date().month - 1) / 3,
         Unit::Year => date().year.into(),
@@ -275,8 +286,10 @@ fn difference(call: &Call) -> Result<ArrayRef, FunctionError> {
         let own = moment::zone_name(call.name, ends.get(index - 1..index).unwrap_or_default(), 1)?;
         let zone = Zone::of(given.clone().or(own).as_deref())?;
         let seconds = Moments::of(call, index)?.seconds(&zone);
+        let (day, time) = zone.local(0);
+        let at_epoch = day * 86_400 + time;
         Ok::<Int64Array, FunctionError>(with_clock!(zone, |clock| {
-            seconds.unary(|instant| begun(clock, instant, unit))
+            seconds.unary(|instant| begun(clock, instant, unit, at_epoch))
         }))
     });
     let [from, to] = sides;
@@ -311,7 +324,7 @@ fn first_day(day: i32, unit: Unit, count: i64) -> i32 {
     let months = |count: i64| {
         let month = i64::from(date.year - 1900) * 12 + i64::from(date.month) - 1;
         let month = month - month.rem_euclid(count);
-        civil::to_days((month / 12) as i32 + 1900, (month % 12 + 1) as u32, 1)
+        civil::to_days(month.div_euclid(12) as i32 + 1900, (month.rem_euclid(12) + 1) as u32, 1)
     };
     let day = i64::from(day);
     match unit {
@@ -320,7 +333,7 @@ fn first_day(day: i32, unit: Unit, count: i64) -> i32 {
         Unit::Quarter => months(count.saturating_mul(3)),
         Unit::Year => {
             let year = i64::from(date.year);
-            civil::to_days((year - year.rem_euclid(count)).max(1900) as i32, 1, 1)
+            civil::to_days((year - year.rem_euclid(count)) as i32, 1, 1)
         }
         _ => (day - day.rem_euclid(count)) as i32,
     }
@@ -332,26 +345,36 @@ fn start(call: &Call) -> Result<ArrayRef, FunctionError> {
     let count = constant_integer(call.name, &signatures, 1)?.unwrap_or(1).max(1);
     let zone = moment::zone(call, 3)?;
     let seconds = Moments::of(call, 0)?.seconds(&zone);
-    let in_day = |instant: i64| i64::from(instant as u32);
+    // Before 1970, days wrap around there, and instants end at its start.
+    let is_date = matches!(
+        call.operands.first().map(|it| &it.data_type),
+        Some(DataType::Date | DataType::Date32)
+    );
+    let within = |instant: i64| {
+        if is_date { i64::from(instant as u32) } else { instant.clamp(0, u32::MAX.into()) }
+    };
     with_clock!(zone, |clock| match unit {
         Unit::Second | Unit::Minute => {
             let length = count.saturating_mul(unit.seconds().unwrap_or(1));
-            from_ticks(seconds.unary(|it: i64| it - it.rem_euclid(length)), call.result)
+            from_ticks(seconds.unary(|it: i64| within(it - it.rem_euclid(length))), call.result)
         }
         Unit::Hour => {
             let length = count.saturating_mul(3_600);
             let of_instant = |it: i64| {
                 let time = clock.time(it);
-                zone.instant(clock.day(it), time - time.rem_euclid(length))
+                within(zone.instant(clock.day(it), time - time.rem_euclid(length)))
             };
             from_ticks(seconds.unary(of_instant), call.result)
         }
         Unit::Day => {
-            let of_instant = |it: i64| in_day(clock.start(first_day(clock.day(it), unit, count)));
+            let of_instant = |it: i64| within(clock.start(first_day(clock.day(it), unit, count)));
             from_ticks(seconds.unary(of_instant), call.result)
         }
         _ => {
-            let day = |it: i64| first_day(clock.day(it), unit, count).max(0);
+            let day = |it: i64| {
+                let day = first_day(clock.day(it), unit, count);
+                if is_date { i32::from(day as u16) } else { day.clamp(0, u16::MAX.into()) }
+            };
             Ok(Arc::new(seconds.unary::<_, Date32Type>(day)))
         }
     })
@@ -367,7 +390,7 @@ mod tests {
         assert_eq!(add_months(day(2024, 1, 31), 1), day(2024, 2, 29));
         assert_eq!(add_months(day(2024, 2, 29), 12), day(2025, 2, 28));
         assert_eq!(add_months(day(2024, 1, 31), -3), day(2023, 10, 31));
-        assert_eq!(add_months(day(2024, 1, 31), i64::MAX), day(2299, 12, 31));
+        assert_eq!(add_months(day(2024, 1, 31), i64::MAX), day(9999, 12, 31));
     }
 
     #[test]

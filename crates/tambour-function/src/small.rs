@@ -102,6 +102,8 @@ fn throw_if(call: &Call) -> Result<ArrayRef, FunctionError> {
 
 /// The first letter of each word large, the others small; what is neither a letter nor a digit ends a word.
 fn capitalized(text: &[u8], out: &mut Vec<u8>) {
+    const DOTLESS: char = '\u{131}';
+    const SHARP_S: char = '\u{df}';
     let Ok(text) = std::str::from_utf8(text) else {
         out.extend_from_slice(text);
         return;
@@ -109,19 +111,21 @@ fn capitalized(text: &[u8], out: &mut Vec<u8>) {
     let mut is_inside = false;
     for letter in text.chars() {
         let mut buffer = [0; 4];
-        let mut changed = if is_inside {
-            letter.to_lowercase().collect::<Vec<char>>()
+        let changed: Vec<char> = if is_inside {
+            letter.to_lowercase().collect()
         } else {
             letter.to_uppercase().collect()
         };
-        // One letter stays one, as in ClickHouse.
-        if changed.len() != 1 {
-            changed = vec![letter];
-        }
-        for letter in changed {
-            out.extend_from_slice(letter.encode_utf8(&mut buffer).as_bytes());
-        }
-        is_inside = letter.is_alphanumeric();
+        // One letter stays one, as in ClickHouse; one whose other case has another length stays and
+        // ends the word.
+        let (changed, ends_word) = match changed.as_slice() {
+            [_] if letter == DOTLESS => (letter, false),
+            [one] => (*one, one.len_utf8() != letter.len_utf8()),
+            _ => (letter, letter == SHARP_S),
+        };
+        let written = if ends_word { letter } else { changed };
+        out.extend_from_slice(written.encode_utf8(&mut buffer).as_bytes());
+        is_inside = letter.is_alphanumeric() && !ends_word;
     }
 }
 

@@ -5,12 +5,13 @@ use super::arithmetic::{Integer, integer};
 use super::{cast, wrong};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
+use arrow_array::BinaryViewArray;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType as ArrowType;
 use tambour_part::types::{DataType, Strings};
 
-/// The type that holds the values of both, as ClickHouse's arrays and conditions find it.
-pub(super) fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
+/// The type that holds the values of both, as ClickHouse's arrays and conditions find it; `None` if there is none.
+pub fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
     use DataType::{Float32, Float64, LowCardinality, Nullable};
     if left == right {
         return Some(left.clone());
@@ -79,12 +80,19 @@ pub(super) fn widened(values: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, 
     if arrow == *values.data_type() {
         return Ok(values.clone());
     }
-    // Fixed strings are bytes.
+    // Fixed strings are bytes, and lose the zeros at their end when they become texts.
     if matches!(values.data_type(), ArrowType::FixedSizeBinary(_))
         && matches!(arrow, ArrowType::Utf8View)
     {
-        let bytes = cast(&cast(values, &ArrowType::Binary)?, &ArrowType::BinaryView)?;
-        return Ok(as_texts(bytes.as_binary_view().clone(), false));
+        let fixed = values.as_fixed_size_binary();
+        let bytes: BinaryViewArray = fixed.iter().map(|text| text.map(without_zeros)).collect();
+        return Ok(as_texts(bytes, false));
     }
     cast(values, &arrow)
+}
+
+/// A fixed string without the zeros that fill it.
+fn without_zeros(text: &[u8]) -> &[u8] {
+    let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    text.get(..end).unwrap_or(text)
 }

@@ -189,14 +189,10 @@ fn top_level(host: &[u8]) -> &[u8] {
     if label.first().is_some_and(u8::is_ascii_digit) { &[] } else { label }
 }
 
-/// From the slash after the host on.
+/// From the slash after the host on; a host stands after two slashes, if those are the first.
 fn path_full(url: &[u8]) -> &[u8] {
-    let found = memmem::find(url, b"//").map(|at| at + 2);
-    let is_protocol = |at: usize| at == 2 || at >= 3 && url.get(at - 3) == Some(&b':');
-    let rest = match found {
-        Some(at) if is_protocol(at) => url.get(at..).unwrap_or_default(),
-        _ => url,
-    };
+    let first = memchr(b'/', url).and_then(|at| url.get(at..)).unwrap_or_default();
+    let rest = first.strip_prefix(b"//").unwrap_or(first);
     memchr(b'/', rest).and_then(|at| rest.get(at..)).unwrap_or_default()
 }
 
@@ -317,6 +313,9 @@ fn hierarchy(call: &Call, only_path: bool) -> Result<ArrayRef, FunctionError> {
         while at < url.len() {
             // Signs one after the other begin the next one.
             at += url.iter().skip(at).take_while(|byte| is_sign(byte)).count();
+            if at == url.len() {
+                break;
+            }
             at += url.iter().skip(at).take_while(|byte| !is_sign(byte)).count();
             at = url.len().min(at + 1);
             list.push(url.get(base..at).unwrap_or_default());

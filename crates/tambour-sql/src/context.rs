@@ -1,6 +1,7 @@
 //! Sessions: the tables, functions and settings that queries run with.
 
 use crate::SqlError;
+use crate::arrival;
 use crate::describe::{self, TypeName};
 use crate::exec;
 use crate::explain;
@@ -27,7 +28,7 @@ use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SendableRecordBatchStream, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Query as Ast;
@@ -440,13 +441,24 @@ fn check_results(schema: &SchemaRef) -> Result<(), SqlError> {
                      convert it by toString first",
         ));
     }
-    let is_interval = |data_type: &DataType| matches!(data_type, DataType::Interval(_));
-    match schema.fields().iter().find(|field| is_interval(field.data_type())) {
+    match schema.fields().iter().find(|field| is_interval(field)) {
         Some(field) => Err(SqlError::refused(
             format!("the interval {:?} as a result", field.name()),
             "add it to a date or time",
         )),
         None => Ok(()),
+    }
+}
+
+/// True if a field is an interval or has one in it.
+fn is_interval(field: &Field) -> bool {
+    match field.data_type() {
+        DataType::Interval(_) => true,
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
+            is_interval(item)
+        }
+        DataType::Struct(fields) => fields.iter().any(|field| is_interval(field)),
+        _ => false,
     }
 }
 
@@ -528,7 +540,7 @@ impl Query {
     pub async fn execute(self) -> Result<Execution, SqlError> {
         let task = Arc::new(self.frame.task_ctx());
         let plan = self.frame.create_physical_plan().await?;
-        let stream = results::stream(execute_stream(Arc::clone(&plan), task)?);
+        let stream = results::stream(arrival::run(&plan, task)?);
         let stream = match self.fill {
             Some(fill) => fill.stream(stream),
             None => stream,

@@ -157,7 +157,7 @@ fn literal_name(items: &ArrayRef) -> Option<String> {
 }
 
 /// The narrowest type of a number.
-fn narrowest(number: i64) -> String {
+pub(crate) fn narrowest(number: i64) -> String {
     let bits = [8_u32, 16, 32, 64];
     let (letter, needed) = match u64::try_from(number) {
         Ok(number) => ("U", u64::BITS - number.leading_zeros()),

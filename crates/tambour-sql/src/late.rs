@@ -5,6 +5,7 @@
 //! granules are left out. A moving filter may be asked at any time: it only ever drops rows that nobody above wants, so it is
 //! left out again while it keeps nearly all.
 
+use crate::texts::dictionary::over_dictionaries;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{and, cast, prep_null_mask_filter};
 use arrow::datatypes::SchemaRef;
@@ -110,15 +111,22 @@ struct Moving {
 }
 
 impl Chooser {
+    /// `asks_once`: filters over a dictionary are asked once for each of its values.
     pub(crate) fn new(
         filters: &Filters,
         table: &Table,
         schema: &SchemaRef,
         counts: Counts,
+        asks_once: bool,
     ) -> Result<Self> {
         let leading: Vec<usize> = filters.columns().into_iter().collect();
         let schema = Arc::new(schema.project(&leading)?);
-        let filters = filters.moved_to(&schema)?;
+        let mut filters = filters.moved_to(&schema)?;
+        if asks_once {
+            for filter in &mut filters.fixed {
+                *filter = over_dictionaries(filter, &schema)?;
+            }
+        }
         let moving = filters.moving.into_iter().map(|filter| Moving {
             tracking: DynamicFilterTracking::classify(&filter),
             filter,

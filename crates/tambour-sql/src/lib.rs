@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod arrival;
 pub mod context;
 mod describe;
 mod error;

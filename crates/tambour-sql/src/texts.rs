@@ -3,6 +3,7 @@
 //! A column that only filters look at is never handed out; of one that rows are grouped by, each value is handed out once.
 //! Here is which filters can be asked about bytes, and how they are.
 
+pub(crate) mod dictionary;
 pub(crate) mod lengths;
 mod like;
 

@@ -53,8 +53,5 @@ pub fn groups_over(stock: Arc<AggregateExec>) -> Arc<dyn ExecutionPlan> {
 
 /// An aggregate over sorted rows instead of the engine's operator, if the rows are sorted there, too.
 pub fn runs_over(stock: Arc<AggregateExec>) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
-    match RunsExec::of(&stock)? {
-        Some(runs) => Ok(Arc::new(runs)),
-        None => Ok(stock),
-    }
+    Ok(RunsExec::again(Arc::unwrap_or_clone(stock))?)
 }

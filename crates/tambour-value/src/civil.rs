@@ -1,14 +1,16 @@
 //! The Gregorian calendar as arithmetic on day numbers: no table, no branch on the data, no allocation.
 //!
-//! Day 0 is 1970-01-01. ClickHouse's calendar covers the 400 years from 1900-01-01 to 2299-12-31; days outside are moved
-//! to the nearer end before anything is computed, as it does.
+//! Day 0 is 1970-01-01. ClickHouse's calendar covers the years 0 to 9999; days outside are moved to the nearer end before
+//! anything is computed, as it does.
 
 /// Seconds of a day.
 pub const DAY: i64 = 86_400;
-/// 1900-01-01, the first day of ClickHouse's calendar.
-pub const FIRST_DAY: i32 = -25_567;
-/// 2299-12-31, the last one.
-pub const LAST_DAY: i32 = FIRST_DAY + 146_096;
+/// 0000-01-01, the first day of ClickHouse's calendar.
+pub const FIRST_DAY: i32 = -719_528;
+/// 9999-12-31, the last one.
+pub const LAST_DAY: i32 = 2_932_896;
+/// 1900-01-01 to 2299-12-31: what its calendar was before version 26, and what the zones' tables cover.
+pub const NARROW_DAYS: std::ops::RangeInclusive<i32> = -25_567..=120_529;
 
 /// A date taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +32,8 @@ pub fn clamp(day: i64) -> i32 {
 /// The date of a day of the calendar: Neri and Schneider's method (2022), years that begin in March.
 #[inline]
 pub fn from_days(day: i32) -> Civil {
-    // Days since 0000-03-01.
-    let number = 4 * (day + 719_468) as u32 + 3;
+    // Days since March of the year -400, so that January of the year 0 is not a negative number.
+    let number = 4 * (day + 719_468 + 146_097) as u32 + 3;
     let century = number / 146_097;
     let rest = (number % 146_097) / 4;
     let product = 2_939_745_u64 * (4 * rest + 3) as u64;
@@ -41,7 +43,11 @@ pub fn from_days(day: i32) -> Civil {
     let month = packed >> 16;
     let day = (packed & 0xffff) / 2_141 + 1;
     let january = u32::from(day_of_year >= 306);
-    Civil { year: (year + january) as i32, month: (month - 12 * january) as u8, day: day as u8 }
+    Civil {
+        year: (year + january) as i32 - 400,
+        month: (month - 12 * january) as u8,
+        day: day as u8,
+    }
 }
 
 /// The day number of a date; months and days outside their ranges are the caller's mistake, not a panic.
@@ -132,8 +138,10 @@ mod tests {
             assert_eq!(weekday(day) as u32, date.weekday().number_from_monday());
             assert!(u32::from(civil.day) <= days_in_month(civil.year, civil.month.into()));
         }
-        assert_eq!(from_days(FIRST_DAY), Civil { year: 1900, month: 1, day: 1 });
-        assert_eq!(from_days(LAST_DAY), Civil { year: 2299, month: 12, day: 31 });
+        assert_eq!(from_days(FIRST_DAY), Civil { year: 0, month: 1, day: 1 });
+        assert_eq!(from_days(LAST_DAY), Civil { year: 9999, month: 12, day: 31 });
+        assert_eq!(from_days(*NARROW_DAYS.start()), Civil { year: 1900, month: 1, day: 1 });
+        assert_eq!(from_days(*NARROW_DAYS.end()), Civil { year: 2299, month: 12, day: 31 });
     }
 
     #[test]

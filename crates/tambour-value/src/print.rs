@@ -104,7 +104,7 @@ fn not_finite(value: f64) -> Option<&'static [u8]> {
 pub fn float64(value: f64, target: &mut Vec<u8>) {
     match not_finite(value) {
         Some(word) => target.extend_from_slice(word),
-        None => shortest(&format!("{value:e}"), target),
+        None => shortest(&even(format!("{value:e}"), value, |it| it.parse() == Ok(value)), target),
     }
 }
 
@@ -112,8 +112,30 @@ pub fn float64(value: f64, target: &mut Vec<u8>) {
 pub fn float32(value: f32, target: &mut Vec<u8>) {
     match not_finite(f64::from(value)) {
         Some(word) => target.extend_from_slice(word),
-        None => shortest(&format!("{value:e}"), target),
+        None => {
+            let text = format!("{value:e}");
+            shortest(&even(text, value.into(), |it| it.parse() == Ok(value)), target);
+        }
     }
+}
+
+/// The shortest digits in the form `1.25e1`, halfway between two of them the even ones: Rust takes the greater ones there.
+fn even(text: String, value: f64, is_same: impl Fn(&str) -> bool) -> String {
+    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
+    let (end, places) = (mantissa.len(), mantissa.split_once('.').map_or(0, |it| it.1.len()));
+    let places = places as i64 - exponent.parse::<i64>().unwrap_or(0);
+    let last = mantissa.as_bytes().last().copied().unwrap_or(b'0');
+    // What has one binary place more than decimal ones are written ends with a 5 in the next one: it lies halfway.
+    let bits = value.to_bits();
+    let (low, scale) = ((bits & ((1 << 52) - 1)) | 1 << 52, ((bits >> 52) & 0x7ff) as i64);
+    let binary_places = 1_075 - scale - i64::from(low.trailing_zeros());
+    if places < 1 || binary_places != places + 1 || last % 2 == 0 {
+        return text;
+    }
+    let digit = char::from(last - 1).to_string();
+    let mut lesser = text.clone();
+    lesser.replace_range(end - 1..end, &digit);
+    if is_same(&lesser) { lesser } else { text }
 }
 
 /// An unscaled decimal, given by its digits; zeros at the end are left out.
@@ -315,8 +337,19 @@ mod tests {
             (-123_456.789, "-123456.789"),
             (1.797_693_134_862_315_7e308, "1.7976931348623157e308"),
             (5e-324, "5e-324"),
+            (1_125_899_906_842_625.25, "1125899906842625.2"),
+            (1_125_899_906_842_625.75, "1125899906842625.8"),
         ] {
             assert_eq!(text(|target| float64(value, target)), expected);
+        }
+        for (value, expected) in [
+            (3_170_259.25, "3170259.2"),
+            (3_170_259.75, "3170259.8"),
+            (1_048_577.125, "1048577.1"),
+            (4_194_302.5, "4194302.5"),
+            (0.5, "0.5"),
+        ] {
+            assert_eq!(text(|target| float32(value, target)), expected);
         }
         assert_eq!(text(|target| float32(16_777_216.0, target)), "16777216");
         assert_eq!(text(|target| float32(0.1, target)), "0.1");

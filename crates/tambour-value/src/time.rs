@@ -1,7 +1,7 @@
 //! Dates and times from text, in the forms that people write.
 
 use super::Reject;
-use crate::civil::{self, DAY, FIRST_DAY, LAST_DAY};
+use crate::civil::{self, DAY, NARROW_DAYS};
 use crate::zone::Zone;
 
 /// In which order a date has its parts.
@@ -64,8 +64,8 @@ const OUT_OF_RANGE: Reject = Reject::new("outside the range of the type");
 /// Why a fraction of a second is refused.
 pub const TOO_FINE: Reject = Reject::new("a finer fraction of a second than the type has");
 
-/// 1900-01-01 and 2299-12-31: what `Date32` and `DateTime64` hold.
-pub const DAYS: std::ops::RangeInclusive<i32> = FIRST_DAY..=LAST_DAY;
+/// 1900-01-01 and 2299-12-31: what `Date32` and `DateTime64` hold in every version.
+pub const DAYS: std::ops::RangeInclusive<i32> = NARROW_DAYS;
 
 /// Reads numbers off the front of a text.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 //! zone (a few milliseconds, 2.3 MB) and kept.
 
 use crate::ValueError;
-use crate::civil::{self, DAY, FIRST_DAY, LAST_DAY};
+use crate::civil::{self, DAY, NARROW_DAYS};
 use chrono::{Offset, TimeZone};
 use chrono_tz::Tz;
 use std::collections::HashMap;
@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// The time zone database of chrono-tz is written out up to here (2100-01-01); later years repeat earlier ones.
 const TABLE_END: i64 = 4_102_444_800;
+/// The days that the tables cover.
+const FIRST_DAY: i32 = *NARROW_DAYS.start();
+const LAST_DAY: i32 = *NARROW_DAYS.end();
 /// Unit of [`Day::change_at`] and [`Day::change_by`] in seconds.
 const CHANGE_UNIT: i64 = 900;
 
@@ -101,6 +104,14 @@ impl Days {
         index
     }
 
+    /// The offset of an instant before or after the table.
+    #[inline]
+    fn offset_outside(&self, instant: i64) -> Option<i64> {
+        let first = self.list.first().is_some_and(|day| instant < day.start);
+        let last = self.list.last().is_some_and(|day| instant >= day.start + DAY);
+        (first || last).then(|| offset_at(self.zone, instant))
+    }
+
     /// Seconds since midnight on the clock; more than a day where the clock is set back at the end of the day.
     #[inline]
     fn time_of(day: Day, instant: i64) -> i64 {
@@ -113,14 +124,24 @@ impl Days {
 impl Clock for &Days {
     #[inline]
     fn day(&self, instant: i64) -> i32 {
-        FIRST_DAY + self.index(instant) as i32
+        match self.offset_outside(instant) {
+            Some(offset) => Fixed(offset).day(instant),
+            None => FIRST_DAY + self.index(instant) as i32,
+        }
     }
     #[inline]
     fn start(&self, day: i32) -> i64 {
-        self.list[(day.clamp(FIRST_DAY, LAST_DAY) - FIRST_DAY) as usize].start
+        if !NARROW_DAYS.contains(&day) {
+            let midnight = i64::from(day) * DAY;
+            return midnight - offset_at(self.zone, midnight);
+        }
+        self.list[(day - FIRST_DAY) as usize].start
     }
     #[inline]
     fn time(&self, instant: i64) -> i64 {
+        if let Some(offset) = self.offset_outside(instant) {
+            return Fixed(offset).time(instant);
+        }
         let time = Days::time_of(self.list[self.index(instant)], instant);
         if time >= DAY { time - DAY } else { time }
     }
@@ -241,7 +262,7 @@ impl Zone {
         (local.div_euclid(DAY), local.rem_euclid(DAY))
     }
 
-    /// The instants of the calendar: from midnight at the start of 1900 to the end of 2299.
+    /// The instants of the tables: from midnight at the start of 1900 to the end of 2299.
     pub fn calendar(&self) -> std::ops::Range<i64> {
         self.instant(FIRST_DAY, 0)..self.instant(LAST_DAY, 0) + DAY
     }

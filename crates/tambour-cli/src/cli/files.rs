@@ -270,6 +270,9 @@ pub(crate) struct SqlArguments {
     /// After each result, tell on standard error what was read, also when it is not a terminal
     #[arg(long, help_heading = "Output")]
     pub(crate) stats: bool,
+    /// Go on with the next statement of a script after an error; the exit code is that of the last error
+    #[arg(long)]
+    pub(crate) ignore_error: bool,
     /// Let INSERT, UPDATE, DELETE, ALTER, TRUNCATE and OPTIMIZE change the tables; without it they are only read
     #[arg(long)]
     pub(crate) write: bool,

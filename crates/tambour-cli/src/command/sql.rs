@@ -3,9 +3,9 @@
 use super::threads;
 use crate::argument::ByteSize;
 use crate::cli::{ResultFormat, SqlArguments, StringsName};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::output::{Console, stdout, terminal_width};
+use crate::output::{self, Console, stdout, terminal_width};
 use crate::query::{self, Style, confirm, outside, parameter, statement};
 use crate::shell;
 use anyhow::Context;
@@ -62,19 +62,41 @@ impl Work<'_> {
         arguments: &SqlArguments,
         console: Console,
     ) -> anyhow::Result<()> {
-        let Self { session, runtime, interrupt, style } = *self;
+        let mut failed = 0;
+        let mut exit = Exit::Error;
         for statement in statement::split(script) {
-            let mut target = stdout::data();
-            let statement = parameter::substituted(statement, &arguments.param)?;
-            let statement = statement.as_ref();
-            confirm::removal(statement, style)?;
-            let work = query::run(session, statement, style, &mut target, interrupt);
-            let outcome = runtime.block_on(work).map_err(|error| with_excerpt(error, statement))?;
-            target.flush()?;
-            outcome.notes.iter().for_each(|note| console.note(note));
-            if arguments.stats || (is_for_people(style) && style.width.is_some()) {
-                console.note(query::summary(&outcome, arguments.stats));
+            let Err(error) = self.statement(statement, arguments, console) else { continue };
+            let class = Exit::of(error.as_ref());
+            if !arguments.ignore_error || class == Exit::Interrupted || stdout::is_closed() {
+                return Err(error);
             }
+            output::report(error.as_ref());
+            (failed, exit) = (failed + 1, class);
+        }
+        if failed == 0 {
+            return Ok(());
+        }
+        let summary = format!("{failed} statement{} failed", if failed == 1 { "" } else { "s" });
+        Err(Failure::Listed { summary, exit }.into())
+    }
+
+    fn statement(
+        &self,
+        statement: &str,
+        arguments: &SqlArguments,
+        console: Console,
+    ) -> anyhow::Result<()> {
+        let Self { session, runtime, interrupt, style } = *self;
+        let mut target = stdout::data();
+        let statement = parameter::substituted(statement, &arguments.param)?;
+        let statement = statement.as_ref();
+        confirm::removal(statement, style)?;
+        let work = query::run(session, statement, style, &mut target, interrupt);
+        let outcome = runtime.block_on(work).map_err(|error| with_excerpt(error, statement))?;
+        target.flush()?;
+        outcome.notes.iter().for_each(|note| console.note(note));
+        if arguments.stats || (is_for_people(style) && style.width.is_some()) {
+            console.note(query::summary(&outcome, arguments.stats));
         }
         Ok(())
     }

@@ -431,6 +431,17 @@ fn reader_that_goes_away() {
 }
 
 #[test]
+fn scripts_go_on_after_errors_if_told_so() {
+    let sandbox = Sandbox::new();
+    sandbox.table();
+    let script = "SELECT 1; SELECT broken(1); SELECT 2";
+    assert_eq!(sandbox.run(&["sql", "t", script]).expect(1).stdout, "1\n");
+    let run = sandbox.run(&["sql", "t", "--ignore-error", script]).expect(1);
+    assert_eq!(run.stdout, "1\n2\n");
+    run.says(&["broken", "1 statement failed"]);
+}
+
+#[test]
 fn queries_that_are_wrong() {
     let sandbox = Sandbox::new();
     sandbox.table();

@@ -48,6 +48,9 @@ const QUERIES: &[&str] = &[
     "SELECT sum(c) FROM (SELECT count() AS c FROM t WHERE k > 100000)",
     "SELECT (1, 'a') = (k, l) AS same, count() FROM t GROUP BY same ORDER BY same",
     "SELECT max(d), min(d), toTypeName(max(d)) FROM t",
+    "SELECT count() FROM (SELECT k, count() AS c, sum(id) AS i FROM t GROUP BY k LIMIT 7) AS few \
+     JOIN (SELECT k, count() AS c, sum(id) AS i FROM t GROUP BY k) AS whole ON few.k = whole.k AND few.c = whole.c AND few.i = whole.i",
+    "SELECT count() FROM (SELECT n, l, count() FROM t GROUP BY n, l LIMIT 5 OFFSET 2)",
 ];
 
 /// Scalar subqueries everywhere where one is legal.

@@ -17,10 +17,18 @@ pub(in super::super) struct Comparable(Rows);
 impl Comparable {
     /// All values of operands of one type, one after the other.
     pub(in super::super) fn of(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
-        let forms = operands
-            .iter()
-            .map(|operand| ordered(&operand.values, &operand.data_type))
-            .collect::<Result<Vec<_>, _>>()?;
+        let forms = operands.iter().map(|operand| ordered(&operand.values, &operand.data_type));
+        Self::of_forms(&forms.collect::<Result<Vec<_>, _>>()?)
+    }
+    /// The same for tables of hashes, in which 0 and -0 are two values, as in ClickHouse's.
+    pub(in super::super) fn of_keys(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
+        let form = |operand: &&Operand| match bare(&operand.data_type) {
+            DataType::Float32 | DataType::Float64 => one_nan(&operand.values),
+            other => ordered(&operand.values, other),
+        };
+        Self::of_forms(&operands.iter().map(form).collect::<Result<Vec<_>, _>>()?)
+    }
+    fn of_forms(forms: &[ArrayRef]) -> Result<Vec<Self>, FunctionError> {
         let Some(first) = forms.first() else { return Ok(Vec::new()) };
         let options = SortOptions { descending: false, nulls_first: false };
         let field = SortField::new_with_options(first.data_type().clone(), options);
@@ -31,6 +39,10 @@ impl Comparable {
         };
         forms.iter().map(rows).collect()
     }
+    pub(in super::super) fn one_of_keys(operand: &Operand) -> Result<Self, FunctionError> {
+        let mut all = Self::of_keys(&[operand])?;
+        all.pop().ok_or_else(|| super::super::wrong("arrays", "there is nothing to compare"))
+    }
     pub(in super::super) fn one(operand: &Operand) -> Result<Self, FunctionError> {
         let mut all = Self::of(&[operand])?;
         all.pop().ok_or_else(|| super::super::wrong("arrays", "there is nothing to compare"))
@@ -40,15 +52,22 @@ impl Comparable {
     }
 }
 
+/// Floats with a single NaN.
+fn one_nan(values: &ArrayRef) -> Result<ArrayRef, FunctionError> {
+    let floats = cast(values, &ArrowType::Float64)?;
+    let floats = floats.as_primitive::<Float64Type>();
+    let form: PrimitiveArray<Float64Type> =
+        floats.unary(|float: f64| if float.is_nan() { f64::NAN.abs() } else { float });
+    Ok(Arc::new(form))
+}
+
 /// The same values, ordered by Arrow as ClickHouse orders them.
 fn ordered(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionError> {
     Ok(match (bare(data_type), values.data_type()) {
         (DataType::Float32 | DataType::Float64, _) => {
-            let floats = cast(values, &ArrowType::Float64)?;
-            let one_zero = floats
-                .as_primitive::<Float64Type>()
-                .unary(|float: f64| if float.is_nan() { f64::NAN.abs() } else { float + 0.0 });
-            let one_zero: PrimitiveArray<Float64Type> = one_zero;
+            let form = one_nan(values)?;
+            let one_zero: PrimitiveArray<Float64Type> =
+                form.as_primitive::<Float64Type>().unary(|float: f64| float + 0.0);
             Arc::new(one_zero)
         }
         (DataType::Enum8(_) | DataType::Enum16(_), ArrowType::Dictionary(key, _)) => {

@@ -38,7 +38,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("arrayElementOrNull", element_type, element_or_null),
     Function::new("arrayCompact", same_type, |c| {
         let lists = c.lists(0)?;
-        let items = super::compare::Comparable::one(&lists.items)?;
+        let items = super::compare::Comparable::one_of_keys(&lists.items)?;
         picks(c, |range, picks, _| {
             let start = range.start;
             picks.row(range.filter(|at| *at == start || items.get(*at) != items.get(at - 1)));
@@ -89,13 +89,13 @@ fn slice(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (offsets, lengths) = (call.integers(1)?, call.optional_integers(2)?);
     picks(call, |range, picks, row| {
         let size = range.len() as i128;
-        let offset = offsets.get(row);
+        let offset = offsets.place(row);
         let start = match offset {
             0 => return picks.row(0..0),
             1.. => offset - 1,
             _ => size + offset,
         };
-        let end = match lengths.as_ref().map(|lengths| lengths.get(row)) {
+        let end = match lengths.as_ref().map(|lengths| lengths.place(row)) {
             None => size,
             Some(length @ 0..) => start + length,
             Some(length) => size + length,
@@ -118,7 +118,7 @@ fn rotate(call: &Call, direction: i128) -> Result<ArrayRef, FunctionError> {
         if size == 0 {
             return picks.row(0..0);
         }
-        let by = (counts.get(row) * direction).rem_euclid(size as i128) as usize;
+        let by = (counts.place(row) * direction).rem_euclid(size as i128) as usize;
         picks.row((0..size).map(|at| range.start + (at + by) % size));
     })
 }
@@ -174,7 +174,7 @@ fn shift(call: &Call, direction: i128) -> Result<ArrayRef, FunctionError> {
     let mut picks = Picks::new(call);
     for row in 0..call.rows {
         let range = filled.lists.range(row);
-        let by = counts.get(row).saturating_mul(direction);
+        let by = counts.place(row) * direction;
         picks.row(range.clone().map(|at| {
             let moved = at as i128 + by;
             let is_there = (range.start as i128..range.end as i128).contains(&moved);

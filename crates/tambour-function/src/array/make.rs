@@ -98,11 +98,10 @@ const OTHERS: &[Function] = &[
 
 fn range_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Integer], &[Kind::Integer, Kind::Integer])?;
-    let types = s.iter().map(|argument| match &argument.data_type {
-        DataType::Bool => DataType::UInt8,
-        other => other.clone(),
-    });
-    common_type(name, types).map(array_of)
+    if s.iter().any(|argument| *crate::bare(&argument.data_type) == DataType::Bool) {
+        return Err(wrong(name, "it does not take Bool, of which ClickHouse makes Bools"));
+    }
+    common_type(name, s.iter().map(|argument| argument.data_type.clone())).map(array_of)
 }
 
 fn range(call: &Call) -> Result<ArrayRef, FunctionError> {
@@ -238,7 +237,7 @@ struct Tuples {
 impl Tuples {
     fn of(call: &Call) -> Result<Self, FunctionError> {
         let lists = all_lists(call)?;
-        let items = lists.iter().map(|lists| Comparable::one(&lists.items));
+        let items = lists.iter().map(|lists| Comparable::one_of_keys(&lists.items));
         let items = items.collect::<Result<Vec<_>, _>>()?;
         Ok(Self { lists, items })
     }

@@ -79,6 +79,11 @@ pub(super) fn null_at(values: &ArrayRef, row: usize) -> bool {
     row < values.len() && values.is_null(row)
 }
 
+/// Values in a form for a table of hashes, in which 0 and -0 are two values.
+pub(super) fn key_items(operand: &super::Operand) -> Result<compare::Comparable, FunctionError> {
+    compare::Comparable::one_of_keys(operand)
+}
+
 /// Values of one type in a form that can be compared.
 pub(super) fn compare_items(
     operands: &[&super::Operand],

@@ -22,9 +22,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("arrayAvg", float_type, |c| {
         folded(c, |items| total(items.iter().copied()) / items.len().max(1) as f64)
     }),
-    Function::new("arrayProduct", float_type, |c| {
-        folded(c, |items| if items.is_empty() { 0.0 } else { items.iter().product() })
-    }),
+    Function::new("arrayProduct", float_type, |c| product(c)),
     Function::new("arrayMin", extreme_type, |c| extreme(c, true)),
     Function::new("arrayMax", extreme_type, |c| extreme(c, false)),
     Function::new("arrayCumSum", |n, s| array_sum_type(n, s).map(array_of), |c| running(c, false)),
@@ -65,6 +63,23 @@ fn folded(call: &Call, fold: impl Fn(&[f64]) -> f64) -> Result<ArrayRef, Functio
     let lists = call.full_lists(0)?;
     let items = floats(&lists)?;
     call.make_floats(|row| fold(items.get(lists.range(row)).unwrap_or_default()))
+}
+
+/// Products of integers wrap around before they become floats.
+fn product(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.full_lists(0)?;
+    let Some(item) = integer(bare(&lists.item_type)) else {
+        return folded(call, |items| if items.is_empty() { 0.0 } else { items.iter().product() });
+    };
+    let items = wide_integers(&lists.items.values)?;
+    call.make_floats(|row| {
+        let range = lists.range(row);
+        if range.is_empty() {
+            return 0.0;
+        }
+        let product = range.fold(1_i64, |product, at| product.wrapping_mul(items[at] as i64));
+        if item.is_signed { product as f64 } else { product.cast_unsigned() as f64 }
+    })
 }
 
 fn sum(call: &Call) -> Result<ArrayRef, FunctionError> {

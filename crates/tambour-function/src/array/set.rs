@@ -6,7 +6,10 @@ use super::super::{Call, Function, Operand, Signature, bare, expect_count, wrong
 use super::compare::Comparable;
 use super::{Picks, plain_item};
 use crate::FunctionError;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType as ArrowType;
 use arrow_select::interleave::interleave;
 use std::collections::{HashMap, HashSet};
 use tambour_part::types::DataType;
@@ -35,7 +38,15 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     .predicate(),
     Function::new(
         "indexOf",
-        |n, s| needle_type(n, s).map(|()| DataType::UInt64),
+        |n, s| {
+            // ClickHouse looks for what stands under the NULL.
+            let is_column = s.get(1).is_some_and(|needle| needle.constant.is_none());
+            let may_be_null = super::super::is_nullable(type_at(s, 1));
+            if is_column && may_be_null && !super::super::is_nullable(item_of(type_at(s, 0))) {
+                return Err(wrong(n, "what is looked for may be NULL, the items may not"));
+            }
+            needle_type(n, s).map(|()| DataType::UInt64)
+        },
         |c| {
             let search = Search::of(c)?;
             c.make_integers(|row| search.places(c, row).next().map_or(0, |at| at as i128 + 1))
@@ -61,42 +72,30 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     )
     .takes_nulls()
     .aliases(&["array_remove"]),
-    Function::new(
-        "hasAll",
-        |n, s| sets_type(n, s, 2).map(|_| DataType::UInt8),
-        |c| {
-            let sets = Sets::of(c)?;
-            c.make_flags(|row| {
-                let all: HashSet<&[u8]> = sets.items(0, row).collect();
-                sets.items(1, row).all(|item| all.contains(item))
-            })
-        },
-    )
+    Function::new("hasAll", pair_type, |c| {
+        let sets = Sets::of(c)?;
+        c.make_flags(|row| {
+            let all: HashSet<&[u8]> = sets.items(0, row).collect();
+            sets.items(1, row).all(|item| all.contains(item))
+        })
+    })
     .predicate(),
-    Function::new(
-        "hasAny",
-        |n, s| sets_type(n, s, 2).map(|_| DataType::UInt8),
-        |c| {
-            let sets = Sets::of(c)?;
-            c.make_flags(|row| {
-                let all: HashSet<&[u8]> = sets.items(0, row).collect();
-                sets.items(1, row).any(|item| all.contains(item))
-            })
-        },
-    )
+    Function::new("hasAny", pair_type, |c| {
+        let sets = Sets::of(c)?;
+        c.make_flags(|row| {
+            let all: HashSet<&[u8]> = sets.items(0, row).collect();
+            sets.items(1, row).any(|item| all.contains(item))
+        })
+    })
     .predicate(),
-    Function::new(
-        "hasSubstr",
-        |n, s| sets_type(n, s, 2).map(|_| DataType::UInt8),
-        |c| {
-            let sets = Sets::of(c)?;
-            c.make_flags(|row| {
-                let (all, part): (Vec<&[u8]>, Vec<&[u8]>) =
-                    (sets.items(0, row).collect(), sets.items(1, row).collect());
-                part.is_empty() || all.windows(part.len()).any(|window| window == part)
-            })
-        },
-    )
+    Function::new("hasSubstr", pair_type, |c| {
+        let sets = Sets::of(c)?;
+        c.make_flags(|row| {
+            let (all, part): (Vec<&[u8]>, Vec<&[u8]>) =
+                (sets.items(0, row).collect(), sets.items(1, row).collect());
+            part.is_empty() || all.windows(part.len()).any(|window| window == part)
+        })
+    })
     .predicate(),
     Function::new(
         "arrayDistinct",
@@ -147,6 +146,11 @@ fn needle_type(name: &'static str, s: &[Signature]) -> Result<(), FunctionError>
 
 /// The type in which items and what is looked for are compared.
 fn compared(item: &DataType, needle: &DataType) -> Option<DataType> {
+    // ClickHouse takes the zeros at the end of a FixedString for a part of it, or not.
+    let is_fixed = |it: &DataType| matches!(it, DataType::FixedString(_));
+    if is_fixed(item) != is_fixed(needle) {
+        return None;
+    }
     supertype(item, needle).or_else(|| {
         // Integers of all widths and signs, and floats, are numbers.
         let is_number = |it: &DataType| {
@@ -219,6 +223,34 @@ fn sets_type(name: &'static str, s: &[Signature], most: usize) -> Result<DataTyp
     common_type(name, items).map(array_of)
 }
 
+/// Two arrays that may be compared item by item. ClickHouse compares what stands under a NULL where only one of them may have
+/// NULLs, and a NaN with nothing in `hasSubstr`.
+fn pair_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    sets_type(name, s, 2)?;
+    let items = [item_of(type_at(s, 0)), item_of(type_at(s, 1))];
+    let may_be_null = items.map(super::super::is_nullable);
+    if may_be_null[0] != may_be_null[1] {
+        return Err(wrong(name, "the items of one array may be NULL, those of the other not"));
+    }
+    let is_float = |item: &DataType| matches!(bare(item), DataType::Float32 | DataType::Float64);
+    if name == "hasSubstr" && items.into_iter().any(is_float) {
+        return Err(wrong(name, "it does not take floats"));
+    }
+    Ok(DataType::UInt8)
+}
+
+fn has_nan(items: &Operand) -> bool {
+    match items.values.data_type() {
+        ArrowType::Float32 => {
+            items.values.as_primitive::<Float32Type>().iter().flatten().any(f32::is_nan)
+        }
+        ArrowType::Float64 => {
+            items.values.as_primitive::<Float64Type>().iter().flatten().any(f64::is_nan)
+        }
+        _ => false,
+    }
+}
+
 /// Several arrays with items of one type.
 struct Sets {
     lists: Vec<Lists>,
@@ -238,7 +270,12 @@ impl Sets {
                 Ok(Operand { data_type: item.clone(), values, is_constant: false })
             })
             .collect::<Result<Vec<_>, FunctionError>>()?;
-        let items = Comparable::of(&operands.iter().collect::<Vec<_>>())?;
+        let all = operands.iter().collect::<Vec<_>>();
+        let is_search = call.name.starts_with("has");
+        if is_search && operands.iter().any(has_nan) {
+            return Err(wrong(call.name, "it does not take NaN, which is equal to nothing"));
+        }
+        let items = if is_search { Comparable::of(&all)? } else { Comparable::of_keys(&all)? };
         Ok(Self { lists, values: operands.into_iter().map(|it| it.values).collect(), items })
     }
     fn items(&self, index: usize, row: usize) -> impl Iterator<Item = &[u8]> {
@@ -249,7 +286,7 @@ impl Sets {
 /// NULLs are left out.
 fn distinct(call: &Call) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
-    let items = Comparable::one(&lists.items)?;
+    let items = Comparable::one_of_keys(&lists.items)?;
     let mut picks = Picks::new(call);
     for row in 0..call.rows {
         let mut seen = HashSet::new();

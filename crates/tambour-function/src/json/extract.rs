@@ -190,7 +190,8 @@ impl Steps {
     fn get(&self, row: usize) -> Step<'_> {
         match self {
             Self::Names(names) => Step::Name(names.get(row)),
-            Self::Indexes(indexes) => Step::Index(indexes.get(row)),
+            // They are 32 bits wide there.
+            Self::Indexes(indexes) => Step::Index(i128::from(indexes.get(row) as i32)),
         }
     }
 }

@@ -23,14 +23,14 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     })
     .any_case(),
     Function::new("bitShiftLeft", pair_type, |c| {
-        let (numbers, by, bits) = (c.integers(0)?, counts(c)?, result_width(c));
+        let (numbers, by, bits) = (c.integers(0)?, counts(c)?, width(c, 0)?.into());
         c.make_integers(|row| {
             let by = by.get(row);
             if (0..bits).contains(&by) { numbers.get(row) << by } else { 0 }
         })
     }),
     Function::new("bitShiftRight", pair_type, |c| {
-        let (numbers, by, bits) = (c.integers(0)?, counts(c)?, result_width(c));
+        let (numbers, by, bits) = (c.integers(0)?, counts(c)?, width(c, 0)?.into());
         c.make_integers(|row| {
             let by = by.get(row);
             if (0..bits).contains(&by) { in_result(c, numbers.get(row)) >> by } else { 0 }
@@ -56,7 +56,12 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("bitHammingDistance", distance_type, distance),
     Function::new(
         "bitmaskToArray",
-        |n, s| same_type(n, s).map(array_of),
+        |n, s| match type_at(s, 0) {
+            DataType::Bool => {
+                Err(wrong(n, "it does not take Bool, of which ClickHouse makes Bools"))
+            }
+            _ => same_type(n, s).map(array_of),
+        },
         |c| {
             let (numbers, bits) = (c.integers(0)?, width(c, 0)?);
             let mut found: Vec<i128> = Vec::new();

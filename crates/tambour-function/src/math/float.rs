@@ -76,11 +76,11 @@ const OTHERS: &[Function] = &[
     Function::new("hypot", rule!(Numeric Numeric => DataType::Float64), |c| binary(c, f64::hypot))
         .any_case(),
     Function::new("max2", rule!(Number Number => DataType::Float64), |c| {
-        binary(c, |a, b| if a.is_nan() || a < b { b } else { a })
+        binary(c, |a, b| if a > b { a } else { b })
     })
     .any_case(),
     Function::new("min2", rule!(Number Number => DataType::Float64), |c| {
-        binary(c, |a, b| if a.is_nan() || b < a { b } else { a })
+        binary(c, |a, b| if a < b { a } else { b })
     })
     .any_case(),
 ];

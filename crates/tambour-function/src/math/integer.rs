@@ -57,7 +57,11 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         |n, s| remainder_type(n, s).map(nullable),
         |c| {
             let (left, right) = (c.integers(0)?, c.integers(1)?);
-            c.make_optional_integers(|row| left.get(row).checked_rem(right.get(row)))
+            let least = least(c);
+            c.make_optional_integers(|row| {
+                let (a, b) = (left.get(row), right.get(row));
+                a.checked_rem(b).filter(|_| !(b == -1 && Some(a) == least))
+            })
         },
     )
     .aliases(&["modOrNull"]),
@@ -76,7 +80,11 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         |n, s| positive_type(n, s).map(nullable),
         |c| {
             let (left, right) = (c.integers(0)?, c.integers(1)?);
-            c.make_optional_integers(|row| positive(left.get(row), right.get(row)))
+            let least = least(c);
+            c.make_optional_integers(|row| {
+                let (a, b) = (left.get(row), right.get(row));
+                positive(a, b).filter(|_| !(b == -1 && Some(a) == least))
+            })
         },
     )
     .aliases(&["pmodOrNull"]),
@@ -94,6 +102,12 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     }),
     Function::new("widthBucket", bucket_type, width_bucket).aliases(&["width_bucket"]),
 ];
+
+/// The least number of the type of the dividend, whose quotient by -1 leaves the type.
+fn least(call: &Call) -> Option<i128> {
+    let it = integer(&call.operand(0).ok()?.data_type)?;
+    it.is_signed.then(|| -(1_i128 << (it.bits - 1)))
+}
 
 fn abs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Numeric], &[])?;

@@ -2,8 +2,9 @@
 //! `roundDuration`, `roundDown`.
 
 use super::super::access::{Kind, rule, takes, type_at};
+use super::super::arithmetic::{Integer, integer};
 use super::super::moment::constant_integer;
-use super::super::{Call, Function, Operand, Signature, expect_count};
+use super::super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal128Type;
@@ -56,10 +57,12 @@ fn round_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     expect_count(name, s, 1..=2)?;
     takes(name, s.get(..1).unwrap_or_default(), &[Kind::Numeric], &[])?;
     constant_integer(name, s, 1)?;
-    Ok(match type_at(s, 0) {
-        DataType::Bool => DataType::UInt8,
-        other => other.clone(),
-    })
+    match type_at(s, 0) {
+        DataType::Bool => {
+            Err(wrong(name, "it does not take Bool, of which ClickHouse makes Bools"))
+        }
+        other => Ok(other.clone()),
+    }
 }
 
 fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
@@ -90,6 +93,24 @@ fn of_integer(number: i128, unit: i128, way: Way) -> i128 {
             if is_up { down + unit } else { down }
         }
     }
+}
+
+/// The multiple where what is added on the way leaves the type, and wraps around. Narrow positive numbers have room.
+pub(in super::super) fn wrapped(
+    data_type: &DataType,
+    number: i128,
+    added: i128,
+    unit: i128,
+) -> Option<i128> {
+    let Integer { bits, is_signed } = integer(data_type)?;
+    let low = if is_signed { -(1_i128 << (bits - 1)) } else { 0 };
+    let toward = if number < 0 { number - added } else { number + added };
+    let has_room = number >= 0 && bits < 32;
+    if has_room || (low..low + (1_i128 << bits)).contains(&toward) {
+        return None;
+    }
+    let around = (toward - low).rem_euclid(1_i128 << bits) + low;
+    Some(around / unit * unit)
 }
 
 fn power(digits: i64) -> i128 {
@@ -140,7 +161,18 @@ fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
         _ => {
             let (numbers, unit) = (call.integers(0)?, power(digits));
             call.make_integers(|row| {
-                if digits >= 0 { numbers.get(row) } else { of_integer(numbers.get(row), unit, way) }
+                let number = numbers.get(row);
+                if digits >= 0 {
+                    return number;
+                }
+                let added = match way {
+                    Way::Up if number >= 0 => unit - 1,
+                    Way::Down if number < 0 => unit - 1,
+                    Way::HalfToEven => unit / 2,
+                    _ => 0,
+                };
+                wrapped(call.result, number, added, unit)
+                    .unwrap_or_else(|| of_integer(number, unit, way))
             })
         }
     }

@@ -54,8 +54,14 @@ impl Table {
     /// Pearson's chi squared by the number of rows.
     fn phi_squared(&self) -> f64 {
         let ratios = self.pairs.iter().map(|(both, left, right)| both * both / (left * right));
-        (total(ratios) - 1.0).max(0.0)
+        above_zero(total(ratios) - 1.0)
     }
+}
+
+/// A difference, which is none where it is lost in the last digits.
+fn above_zero(difference: f64) -> f64 {
+    const NOISE: f64 = 1e-13;
+    if difference < NOISE { 0.0 } else { difference }
 }
 
 fn measured(call: &Call, measure: impl Fn(&Table) -> f64) -> Result<ArrayRef, FunctionError> {
@@ -102,7 +108,7 @@ fn measured(call: &Call, measure: impl Fn(&Table) -> f64) -> Result<ArrayRef, Fu
 fn corrected(table: &Table) -> f64 {
     let freedom = table.count - 1.0;
     let (width, height) = (table.width - 1.0, table.height - 1.0);
-    let phi = (table.phi_squared() - width * height / freedom).max(0.0);
+    let phi = above_zero(table.phi_squared() - width * height / freedom);
     let smaller =
         (table.width - width * width / freedom).min(table.height - height * height / freedom);
     (phi / (smaller - 1.0)).sqrt()

@@ -3,7 +3,7 @@
 
 use super::super::access::{Kind, array_of, item_field, item_of, list_array, rule, takes, type_at};
 use super::super::arithmetic::integer;
-use super::super::array::{Picks, compare_items, null_at, plain_item};
+use super::super::array::{Picks, compare_items, key_items, null_at, plain_item};
 use super::super::moment::constant_integer;
 use super::super::text::Texts;
 use super::super::{Call, Function, Operand, Signature, bare, find_in_queries, take, wrong};
@@ -214,8 +214,8 @@ fn weighted_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
     }
 }
 
-/// The most frequent values. Each stands before those with smaller counts that it has overtaken, as in ClickHouse, whose
-/// counters do not suffice for more values than it keeps: those groups are refused.
+/// The most frequent values; of equally frequent ones the first. Where there are more values than ClickHouse keeps counters
+/// for, it guesses: those groups are refused.
 fn top(call: &Call, is_weighted: bool) -> Result<ArrayRef, FunctionError> {
     let (items, counters) = counters(call, is_weighted)?;
     let mut places = Picks::new(call);
@@ -275,19 +275,15 @@ fn counters(call: &Call, is_weighted: bool) -> Result<Counters, FunctionError> {
         }
         _ => (lists.items.clone(), None),
     };
-    let compared = compare_items(&[&items])?;
-    let Some(compared) = compared.first() else { return Err(wrong(call.name, "it takes values")) };
+    let compared = key_items(&items)?;
     let mut all = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         let mut slots: HashMap<&[u8], usize> = HashMap::new();
         let mut counters: Vec<(usize, i128)> = Vec::new();
         for at in lists.range(row).filter(|at| !null_at(&items.values, *at)) {
             let weight = weights.as_ref().map_or(1, |weights| weights[at]);
-            if weight == 0 {
-                continue;
-            }
             let key = compared.get(at);
-            let mut slot = *slots.entry(key).or_insert_with(|| {
+            let slot = *slots.entry(key).or_insert_with(|| {
                 counters.push((at, 0));
                 counters.len() - 1
             });
@@ -297,13 +293,8 @@ fn counters(call: &Call, is_weighted: bool) -> Result<Counters, FunctionError> {
                 return Err(call.value_error(row, problem));
             }
             counters[slot].1 += weight;
-            while slot > 0 && counters[slot].1 > counters[slot - 1].1 {
-                counters.swap(slot, slot - 1);
-                slots.insert(compared.get(counters[slot].0), slot);
-                slot -= 1;
-                slots.insert(key, slot);
-            }
         }
+        counters.sort_by_key(|counter| std::cmp::Reverse(counter.1));
         counters.truncate(wanted as usize);
         all.push(counters);
     }

@@ -1,19 +1,17 @@
-//! Values of a group that stay values: `topK`, `groupArraySorted`, `groupArrayLast`, `anyHeavy`, `singleValueOrNull`,
+//! Values of a group that stay values: `groupArraySorted`, `groupArrayLast`, `anyHeavy`, `singleValueOrNull`,
 //! `groupConcat`.
 
 use super::super::access::{Kind, array_of, item_of, nullable, takes, type_at};
 use super::super::array::{Picks, compare_items, one_each, one_each_or_null, plain_item};
-use super::super::piece::as_texts;
+use super::super::piece::shown;
 use super::super::text::Texts;
 use super::super::{Call, Function, Signature, bare, wrong};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
-use std::collections::HashMap;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
-    Function::new("reduceTopK", counted_type, top),
     Function::new("reduceGroupArrayLast", counted_type, |c| {
         let count = size(c)?;
         picked(c, |places| places.split_off(places.len().saturating_sub(count)))
@@ -102,27 +100,6 @@ fn picked(
     picks.arrays(&lists, item_of(call.result))
 }
 
-/// The values that are there most often; of equally frequent ones the first.
-fn top(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let count = size(call)?;
-    let lists = call.lists(0)?;
-    let items = compare_items(&[&lists.items])?;
-    let Some(items) = items.first() else { return Err(wrong(call.name, "it takes an array")) };
-    picked(call, |places| {
-        let mut order: Vec<(usize, u64)> = Vec::new();
-        let mut known: HashMap<&[u8], usize> = HashMap::new();
-        for at in &*places {
-            let index = *known.entry(items.get(*at)).or_insert_with(|| {
-                order.push((*at, 0));
-                order.len() - 1
-            });
-            order[index].1 += 1;
-        }
-        order.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        order.iter().take(count).map(|(at, _)| *at).collect()
-    })
-}
-
 fn sorted(call: &Call) -> Result<ArrayRef, FunctionError> {
     let count = size(call)?;
     let lists = call.lists(0)?;
@@ -175,7 +152,7 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
     let limit = call
         .optional_integers(2)?
         .map_or(usize::MAX, |limits| usize::try_from(limits.get(0)).unwrap_or(usize::MAX));
-    let texts = Texts::of(&as_texts(&lists.items, lists.items.values.len())?);
+    let texts = Texts::of(&shown(&lists.items, lists.items.values.len())?);
     call.make_texts(|row, out| {
         let there = lists.range(row).filter(|at| !lists.is_null(*at)).take(limit);
         // As there: no separator while nothing is written, so that empty texts at the front leave no trace.

@@ -29,7 +29,13 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
             pairs.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight
         })
     }),
-    Function::new("reduceRankCorr", pairs_type, |c| paired(c, rank_correlation)),
+    Function::new("reduceRankCorr", pairs_type, |c| {
+        let has_nan = |pair: &(f64, f64)| pair.0.is_nan() || pair.1.is_nan();
+        if pairs(c)?.iter().flatten().any(has_nan) {
+            return Err(wrong(c.name, "NaN has no rank"));
+        }
+        paired(c, rank_correlation)
+    }),
     Function::new("reduceQuantileExactLow", level_type, |c| {
         quantile(c, |n, level| {
             if is_half(level) { n.saturating_sub(1) / 2 } else { (level * n as f64) as usize }

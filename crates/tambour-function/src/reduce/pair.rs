@@ -71,6 +71,15 @@ fn decay_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     if s.get(1).is_none_or(|decay| decay.constant.is_none()) {
         return Err(wrong(name, "its parameter must be a number"));
     }
+    if let DataType::Tuple(elements) = item_of(type_at(s, 0))
+        && let Some((_, DataType::Float32 | DataType::Float64)) =
+            elements.get(1).map(|(name, time)| (name, bare(time)))
+    {
+        return Err(wrong(
+            name,
+            "its times are integers: which of NaN and a time is later is not settled",
+        ));
+    }
     pairs_type(name, &s[..1])
 }
 

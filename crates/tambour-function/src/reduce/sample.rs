@@ -15,8 +15,14 @@ const TERMS_MAX: u32 = 10_000;
 
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
-    Function::new("reduceStudentTTest", test_type, |c| t_test(c, pooled)),
-    Function::new("reduceWelchTTest", test_type, |c| t_test(c, separate)),
+    Function::new("reduceStudentTTest", test_type, |c| {
+        t_test(c, pooled, |[a, b]| a.count.min(b.count) > 0.0 && a.count + b.count > 2.0)
+    }),
+    Function::new("reduceWelchTTest", test_type, |c| {
+        t_test(c, separate, |samples| {
+            samples.iter().all(|it| it.count > 1.0) && separate(samples).0 != 0.0
+        })
+    }),
     Function::new("reduceMeanZTest", z_type, z_test),
     Function::new("reduceMannWhitneyUTest", rank_type, rank_test),
 ];
@@ -44,9 +50,13 @@ impl Moments {
     fn mean(self) -> f64 {
         self.sum / self.count
     }
-    fn variance(self) -> f64 {
+    /// The sum of the squared distances from the mean.
+    fn distances(self) -> f64 {
         let mean = self.mean();
-        (self.squares + self.count * mean * mean - 2.0 * self.sum * mean) / (self.count - 1.0)
+        self.squares + self.count * mean * mean - 2.0 * self.sum * mean
+    }
+    fn variance(self) -> f64 {
+        self.distances() / (self.count - 1.0)
     }
 }
 
@@ -63,7 +73,7 @@ fn split(pairs: &[(f64, f64)]) -> [Moments; 2] {
 /// The standard error and the degrees of freedom with one variance for both.
 fn pooled([a, b]: [Moments; 2]) -> (f64, f64) {
     let freedom = a.count + b.count - 2.0;
-    let both = ((a.count - 1.0) * a.variance() + (b.count - 1.0) * b.variance()) / freedom;
+    let both = (a.distances() + b.distances()) / freedom;
     ((both * (1.0 / a.count + 1.0 / b.count)).sqrt(), freedom)
 }
 
@@ -87,6 +97,7 @@ fn confidence(call: &Call, index: usize) -> Result<f64, FunctionError> {
 fn t_test(
     call: &Call,
     error: impl Fn([Moments; 2]) -> (f64, f64),
+    suffice: impl Fn([Moments; 2]) -> bool,
 ) -> Result<ArrayRef, FunctionError> {
     let level = if call.operands.len() > 1 { Some(confidence(call, 1)?) } else { None };
     let width = if level.is_some() { 4 } else { 2 };
@@ -95,8 +106,9 @@ fn t_test(
         let difference = samples[0].mean() - samples[1].mean();
         let (error, freedom) = error(samples);
         let statistic = difference / error;
-        if samples.iter().any(|it| it.count < 2.0) || !statistic.is_finite() {
-            return vec![f64::NAN; width];
+        if !suffice(samples) || !statistic.is_finite() {
+            let is_infinite = statistic.is_infinite() || !suffice(samples);
+            return undefined(width, is_infinite);
         }
         let outside = |t: f64| incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t));
         let mut all = vec![statistic, outside(statistic)];
@@ -107,6 +119,15 @@ fn t_test(
         }
         all
     })
+}
+
+/// What there is of no statistic. Beside one that is NaN, and not infinite, ClickHouse's probability is 0.
+fn undefined(width: usize, is_infinite: bool) -> Vec<f64> {
+    let mut all = vec![f64::NAN; width];
+    if !is_infinite {
+        all[1] = 0.0;
+    }
+    all
 }
 
 fn z_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
@@ -124,7 +145,7 @@ fn z_test(call: &Call) -> Result<ArrayRef, FunctionError> {
         let error = (left / a.count + right / b.count).sqrt();
         let statistic = difference / error;
         if !statistic.is_finite() {
-            return vec![f64::NAN; 4];
+            return undefined(4, statistic.is_infinite());
         }
         let outside = |z: f64| libm::erfc(z / std::f64::consts::SQRT_2);
         let half = quantile(|z| outside(z) > 1.0 - level) * error;

@@ -84,7 +84,7 @@ fn end(call: &Call, letters_count: bool, is_left: bool) -> Result<ArrayRef, Func
     call.make_texts(|row, out| {
         let text = texts.get(row);
         let length = size(letters_count, text) as i128;
-        let count = counts.get(row);
+        let count = counts.place(row);
         let kept = if count >= 0 { count.min(length) } else { (length + count).max(0) };
         let piece = if is_left {
             text.get(..place(letters_count, text, kept as usize))

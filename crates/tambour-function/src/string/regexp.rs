@@ -356,9 +356,10 @@ fn push_replacement(out: &mut Vec<u8>, replacement: &[u8], groups: &regex::bytes
                 let group = groups.get(usize::from(digit - b'0'));
                 out.extend_from_slice(group.map_or(&[], |group| group.as_bytes()));
             }
-            (b'\\', Some(b'\\')) => {
+            // Before any other byte it is left out.
+            (b'\\', Some(other)) => {
                 rest.next();
-                out.push(b'\\');
+                out.push(*other);
             }
             _ => out.push(*byte),
         }

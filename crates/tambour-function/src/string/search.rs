@@ -220,7 +220,9 @@ fn positions<'a>(
     row: usize,
 ) -> impl Iterator<Item = u64> + 'a {
     let range = needles.range(row);
-    range.map(move |at| way.position(text, texts.value(at).unwrap_or_default(), 1))
+    // In an empty text there is nothing, not even another one.
+    let position = move |at: usize| way.position(text, texts.value(at).unwrap_or_default(), 1);
+    range.map(move |at| if text.is_empty() { 0 } else { position(at) })
 }
 
 fn multi<T: arrow_array::types::ArrowPrimitiveType>(
@@ -265,7 +267,12 @@ fn has_token(call: &Call, way: Way, or_null: bool) -> Result<ArrayRef, FunctionE
     if !is_token && !or_null {
         return Err(wrong(call.name, "the token must be letters and digits without separators"));
     }
+    // An empty token is one that is nowhere.
+    let is_token = is_token || token.is_empty();
     let has = |row: usize| {
+        if token.is_empty() {
+            return false;
+        }
         let text = way.folded(texts.get(row));
         text.split(|byte| !is_token_byte(*byte)).any(|part| part == token)
     };

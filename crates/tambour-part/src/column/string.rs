@@ -44,6 +44,11 @@ impl Decode for Reader {
         let mut views = Views::new(total);
         if total > 0 {
             match &self.sizes {
+                None if self.is_blank => {
+                    let sizes = inline_sizes(sources.stream(&self.name)?, total)?;
+                    views.blank(&sizes)?;
+                    return views.finish(self.strings, nulls);
+                }
                 None => views.read_inline(sources.stream(&self.name)?)?,
                 Some(sizes) => {
                     let sizes = read_values(sources.stream(sizes)?, total, 8)?;
@@ -59,8 +64,8 @@ impl Decode for Reader {
     }
 
     fn only_lengths(&mut self) -> Option<StreamName> {
-        self.is_blank = self.sizes.is_some();
-        self.is_blank.then(|| self.name.clone())
+        self.is_blank = true;
+        self.sizes.as_ref().map(|_| self.name.clone())
     }
 
     fn default(&self) -> Result<ArrayRef, Fault> {
@@ -98,25 +103,13 @@ impl Views {
     }
 
     /// Takes the strings that lie in the block as a whole; says how many bytes they are and how many are left.
-    #[expect(clippy::cast_possible_truncation, reason = "below BYTES_MAX")]
     fn whole_strings(&mut self, block: &Buffer, start: usize) -> (usize, usize) {
         let bytes = &block.as_slice()[start..];
         let index = self.buffers.len() as u128;
         let mut at = 0;
         let mut pointed = false;
         while self.found.len() < self.wanted {
-            let (length, head) = match bytes.get(at) {
-                Some(&length) if length < 0x80 => (usize::from(length), 1),
-                Some(_) => match varint(&bytes[at..]) {
-                    Some((length, head)) if length <= BYTES_MAX as u64 => (length as usize, head),
-                    _ => break,
-                },
-                None => break,
-            };
-            let value = at + head;
-            if bytes.len() - value < length {
-                break;
-            }
+            let Some((value, length)) = whole_string(bytes, at) else { break };
             pointed |= length > INLINE_MAX;
             self.found.push(view(bytes, value, length, index, start));
             at = value + length;
@@ -212,6 +205,51 @@ impl Views {
             }
         }
     }
+}
+
+/// Where the string begins whose length is at `at`, and its length, if it lies in these bytes as a whole.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "below BYTES_MAX")]
+fn whole_string(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let first = *bytes.get(at)?;
+    let (length, head) = if first < 0x80 {
+        (usize::from(first), 1)
+    } else {
+        let (length, head) = varint(&bytes[at..])?;
+        (Some(length).filter(|it| *it <= BYTES_MAX as u64)? as usize, head)
+    };
+    let value = at + head;
+    (bytes.len() - value >= length).then_some((value, length))
+}
+
+/// The lengths that stand before the strings, over which it goes.
+fn inline_sizes(source: &mut dyn Source, wanted: usize) -> Result<Vec<u64>, Fault> {
+    let mut sizes = Vec::with_capacity(wanted.min(UNSEEN_MAX));
+    while sizes.len() < wanted {
+        let (block, start) = next_block(source)?;
+        let bytes = &block.as_slice()[start..];
+        let mut at = 0;
+        while sizes.len() < wanted
+            && let Some((value, length)) = whole_string(bytes, at)
+        {
+            sizes.push(length as u64);
+            at = value + length;
+        }
+        let rest = bytes.len() - at;
+        source.consume(at);
+        if sizes.len() < wanted && rest > 0 {
+            let size = read_varint(source)?;
+            let mut left = length_of(size)?;
+            while left > 0 {
+                let (block, start) = next_block(source)?;
+                let step = left.min(block.len() - start);
+                source.consume(step);
+                left -= step;
+            }
+            sizes.push(size);
+        }
+    }
+    Ok(sizes)
 }
 
 /// The rest of the current block, which is never empty.

@@ -142,7 +142,7 @@ impl PartReader {
     }
 
     /// Texts of these columns, by their places, have their lengths and any bytes: those are not read where they lie in a stream
-    /// of their own.
+    /// of their own, and passed over where each follows its length.
     #[must_use]
     pub fn with_lengths_of(mut self, places: &[usize]) -> Self {
         if self.seeing.is_some() {

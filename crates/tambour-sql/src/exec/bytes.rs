@@ -125,8 +125,9 @@ impl TambourScanExec {
             is_held.then(|| BatchCoalescer::new(Arc::clone(&self.schema), self.scan.batch_rows));
         let counts =
             Counts { granules: count(SKIPPED), rows: count(FILTERED), bytes: count(DECODED) };
+        let asks_once = options.scan_dictionaries;
         let chooser = (!self.filters.is_empty())
-            .then(|| Chooser::new(&self.filters, &self.table, &self.read, counts))
+            .then(|| Chooser::new(&self.filters, &self.table, &self.read, counts, asks_once))
             .transpose()?;
         let stream = ScanStream {
             schema: Arc::clone(&self.schema),

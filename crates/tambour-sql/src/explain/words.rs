@@ -2,6 +2,7 @@
 
 use super::{Node, counted, expression, plain, size};
 use crate::exec::{self, TambourScanExec};
+use crate::groups::first::FirstKeysExec;
 use crate::merged::MergedScanExec;
 use crate::travel::{groups_stock, is_runs};
 use datafusion::common::JoinType;
@@ -248,6 +249,9 @@ fn rows(plan: &Arc<dyn ExecutionPlan>) -> Option<Words> {
                 (format!("Divide into {}", counted(other.partition_count(), "stream")), Vec::new())
             }
         });
+    }
+    if let Some(first) = plan.downcast_ref::<FirstKeysExec>() {
+        return Some((format!("Keep rows of the {} first keys", first.limit()), Vec::new()));
     }
     if let Some(gather) = plan.downcast_ref::<CoalescePartitionsExec>() {
         let limit = gather.fetch().map(|fetch| format!("at most {}", counted(fetch, "row")));

@@ -232,6 +232,10 @@ impl ScalarUDFImpl for DefaultOfType {
         let [only] = args.arg_fields.as_slice() else {
             return exec_err!("{} takes one argument", self.name());
         };
+        // The first date of the narrow calendar; elsewhere a date that is not there is 1970-01-01.
+        if bare_type(only) == Some(tambour_part::types::DataType::Date32) && !only.is_nullable() {
+            return Ok(ColumnarValue::Scalar(ScalarValue::Date32(Some(-25_567))));
+        }
         Ok(ColumnarValue::Scalar(default::scalar(only)?))
     }
 }

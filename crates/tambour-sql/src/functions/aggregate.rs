@@ -1,11 +1,12 @@
-//! What aggregates take: `sum` and `avg` count conditions as 0 and 1.
+//! What aggregates take: `sum` and `avg` count conditions as 0 and 1, `avg` takes dates and instants as numbers.
 //!
 //! The planner does not know types when it meets an aggregate. So the argument is wrapped in [`Summand`], whose type is known
 //! in time, and [`super::keep`] takes the wrapping off before anything else sees it.
 
-use arrow::datatypes::DataType as ArrowType;
+use arrow::datatypes::{DataType as ArrowType, TimeUnit};
 use datafusion::common::exec_err;
 use datafusion::error::Result;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -15,12 +16,13 @@ pub(super) fn arguments(aggregate: &str, written: Vec<Expr>) -> Vec<Expr> {
     if !matches!(aggregate, "sum" | "avg") || written.len() != 1 {
         return written;
     }
-    vec![ScalarUDF::new_from_impl(Summand::new()).call(written)]
+    vec![ScalarUDF::new_from_impl(Summand::new(aggregate == "avg")).call(written)]
 }
 
-/// Its argument; a number if that is a condition.
+/// Its argument; a number if that is a condition, or a moment whose average is asked for.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Summand {
+    is_averaged: bool,
     signature: Signature,
 }
 
@@ -28,17 +30,29 @@ impl Summand {
     /// Its name.
     pub(super) const NAME: &str = "summand";
 
-    fn new() -> Self {
-        Self { signature: Signature::any(1, Volatility::Immutable) }
+    fn new(is_averaged: bool) -> Self {
+        Self { is_averaged, signature: Signature::any(1, Volatility::Immutable) }
     }
 }
 
-/// The type in which values of another one are added.
-pub(super) fn added(data_type: &ArrowType) -> ArrowType {
-    match data_type {
-        ArrowType::Boolean => ArrowType::UInt64,
-        other => other.clone(),
+impl Summand {
+    /// The type in which values of another one are added.
+    pub(super) fn added(&self, data_type: &ArrowType) -> ArrowType {
+        match data_type {
+            ArrowType::Boolean => ArrowType::UInt64,
+            moment if self.is_averaged && is_moment(moment) => ArrowType::Int64,
+            other => other.clone(),
+        }
     }
+    /// The summand that a call is.
+    pub(super) fn of(call: &ScalarFunction) -> Option<&Self> {
+        call.func.inner().downcast_ref::<Self>()
+    }
+}
+
+/// True for dates and instants without fractions.
+pub(super) fn is_moment(data_type: &ArrowType) -> bool {
+    matches!(data_type, ArrowType::Date32 | ArrowType::Timestamp(TimeUnit::Second, _))
 }
 
 impl ScalarUDFImpl for Summand {
@@ -50,7 +64,7 @@ impl ScalarUDFImpl for Summand {
     }
     fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
         if let [only] = arguments {
-            Ok(added(only))
+            Ok(self.added(only))
         } else {
             datafusion::common::plan_err!("it takes an argument")
         }
@@ -63,7 +77,11 @@ impl ScalarUDFImpl for Summand {
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         if let [only] = args.args.as_slice() {
-            only.cast_to(args.return_field.data_type(), None)
+            let wanted = args.return_field.data_type();
+            // The engine knows dates as numbers of 32 bits only.
+            let days = (only.data_type() == ArrowType::Date32 && *wanted != ArrowType::Date32)
+                .then(|| only.cast_to(&ArrowType::Int32, None));
+            days.transpose()?.as_ref().unwrap_or(only).cast_to(wanted, None)
         } else {
             exec_err!("it takes an argument")
         }

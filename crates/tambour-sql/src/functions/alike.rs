@@ -10,10 +10,11 @@ use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Case, Expr, ExprSchemable, LogicalPlan, cast, lit};
 use std::sync::Arc;
+use tambour_function as function;
 use tambour_part::types::DataType;
 
 /// The type of all, if they are dates and instants of different types.
-fn common(types: &[DataType]) -> Option<DataType> {
+pub(super) fn common(types: &[DataType]) -> Option<DataType> {
     use DataType::{Date, Date32, DateTime, DateTime64};
     let (first, rest) = types.split_first()?;
     let is_moment =
@@ -47,6 +48,9 @@ pub(super) fn made<'a>(
     let mut present = Vec::new();
     let mut types = Vec::new();
     let mut expressions: Vec<&mut Expr> = expressions.collect();
+    if shown(&mut expressions, schema)? {
+        return Ok(true);
+    }
     if counted(&mut expressions, schema)? || wide_floats(&mut expressions, schema)? {
         return Ok(true);
     }
@@ -70,6 +74,48 @@ pub(super) fn made<'a>(
         }
     }
     Ok(true)
+}
+
+/// Values beside texts are texts, as ClickHouse shows them; true if there were any. What has no common type is refused.
+fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    let fields = expressions.iter().map(|expr| field_of(expr, schema));
+    let fields = fields.collect::<Result<Vec<_>>>()?;
+    let types: Vec<Option<DataType>> = fields.iter().map(|field| bare_type(field)).collect();
+    let is_text = |it: &DataType| matches!(it, DataType::String | DataType::FixedString(_));
+    let is_list = |it: &DataType| matches!(it, DataType::Array(_));
+    let is_moment = |it: &DataType| {
+        use DataType::{Date, Date32, DateTime, DateTime64};
+        matches!(it, Date | Date32 | DateTime { .. } | DateTime64 { .. })
+    };
+    let present = || {
+        let all = types.iter().zip(&fields).filter(|(_, field)| !field.data_type().is_null());
+        all.filter_map(|(data_type, _)| data_type.as_ref())
+    };
+    let any = |is: &dyn Fn(&DataType) -> bool| present().any(is);
+    let all = |is: &dyn Fn(&DataType) -> bool| present().all(is);
+    let is_number = |it: &DataType| {
+        it.arrow(tambour_part::types::Strings::Utf8).is_numeric() && *it != DataType::Ipv4
+    };
+    let text_item = |it: &DataType| matches!(it, DataType::Array(item) if is_text(&function::bare(item).clone()));
+    let differ = any(&is_list) && !all(&is_list)
+        || any(&is_moment) && any(&is_number)
+        || any(&text_item) && !all(&text_item);
+    if differ {
+        let names: Vec<String> = present().map(ToString::to_string).collect();
+        return plan_err!("{} have no common type here; convert them", names.join(" and "));
+    }
+    if !any(&is_text) || all(&is_text) {
+        return Ok(false);
+    }
+    let is_float = |it: &DataType| matches!(it, DataType::Float32 | DataType::Float64);
+    let mut is_changed = false;
+    for (expr, data_type) in expressions.iter_mut().zip(&types) {
+        if data_type.as_ref().is_some_and(is_float) {
+            **expr = called("toString", expr);
+            is_changed = true;
+        }
+    }
+    Ok(is_changed)
 }
 
 /// A Float32 beside an integer that it may not hold is a Float64; true if there was one.
@@ -187,6 +233,15 @@ fn extreme_float(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr
     if !types.iter().all(is_number) || !types.iter().any(ArrowType::is_floating) {
         return Ok(None);
     }
+    for expr in &call.args {
+        let field = field_of(expr, schema)?;
+        if field.is_nullable() && field.data_type().is_floating() && !field.data_type().is_null() {
+            return plan_err!(
+                "{} does not take floats that may be NULL: which of NULL and NaN wins is not settled",
+                call.name()
+            );
+        }
+    }
     let own = if call.name() == "greatest" { "greatestFloat" } else { "leastFloat" };
     let is_float = |it: &ArrowType| *it == ArrowType::Float64;
     let wide = call.args.iter().zip(&types).map(|(expr, data_type)| {
@@ -197,7 +252,13 @@ fn extreme_float(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr
         use ArrowType::{Float32, Int8, Int16, Null, UInt8, UInt16};
         matches!(it, Float32 | Int8 | Int16 | UInt8 | UInt16 | Null)
     };
-    let narrowed = types.iter().all(is_narrow);
+    let is_short = |expr: &Expr| match expr {
+        Expr::Literal(ScalarValue::Int64(Some(number)), None) => (-32_768..65_536).contains(number),
+        _ => false,
+    };
+    let mut sides = call.args.iter().zip(&types);
+    let narrowed = types.contains(&ArrowType::Float32)
+        && sides.all(|(expr, data_type)| is_narrow(data_type) || is_short(expr));
     let found = scalar::call(own, wide);
     Ok(found.map(|it| if narrowed { called("toFloat32", &it) } else { it }))
 }

@@ -51,6 +51,10 @@ pub(super) fn plan(
     if let Some(planned) = numbered(&left, operator, &right, &of_fitted)? {
         return Ok(Some(planned));
     }
+    if !matches!(operator, Operator::Eq | Operator::NotEq) {
+        let types = [bare_type(&fields[0]), bare_type(&fields[1])];
+        check_arrays(&left, &right, [types[0].as_ref(), types[1].as_ref()])?;
+    }
     if let Some(planned) = floats(&left, operator, &right, &fields) {
         return Ok(Some(planned));
     }
@@ -62,6 +66,40 @@ pub(super) fn plan(
 
 fn binary(left: Expr, operator: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right)))
+}
+
+/// Refuses to order arrays whose items the engine would order in another way: floats, and NULLs.
+fn check_arrays(left: &Expr, right: &Expr, types: [Option<&DataType>; 2]) -> Result<()> {
+    fn is_own(data_type: &DataType) -> bool {
+        match data_type {
+            DataType::Array(item) | DataType::LowCardinality(item) => is_own(item),
+            DataType::Nullable(_) | DataType::Float32 | DataType::Float64 => true,
+            _ => false,
+        }
+    }
+    // A list that is written out may hold NULLs for the engine, though it has none.
+    let is_written = |side: &Expr| match side {
+        Expr::ScalarFunction(call) => call.name() == "make_array",
+        other => matches!(other, Expr::Literal(..)),
+    };
+    for (side, data_type) in [left, right].into_iter().zip(types) {
+        if let Some(array @ DataType::Array(_)) = data_type
+            && is_own(array)
+            && !is_written(side)
+        {
+            return plan_err!(
+                "{array} is compared by = and != only: NULLs and NaN have another place here"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The last day that a DateTime has whole: later dates beside one are that day.
+fn within(date: &Expr) -> Expr {
+    const LAST: i32 = 49_710;
+    datafusion::functions::core::least()
+        .call(vec![date.clone(), lit(ScalarValue::Date32(Some(LAST)))])
 }
 
 /// The first moment of a date in a zone, as an expression.
@@ -151,6 +189,14 @@ fn same_form(
         [Some(DataType::Uuid), _] | [_, Some(DataType::Uuid)] if is_order => {
             Some(both(&|side| Order::Uuid.udf().call(vec![side])))
         }
+        [Some(DataType::DateTime { zone }), Some(DataType::Date)] if !is_literal(right) => {
+            let zone = zone.as_deref();
+            Some((left.clone(), midnight(&within(right), zone)?))
+        }
+        [Some(DataType::Date), Some(DataType::DateTime { zone })] if !is_literal(left) => {
+            let zone = zone.as_deref();
+            Some((midnight(&within(left), zone)?, right.clone()))
+        }
         [
             Some(DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }),
             Some(DataType::Date | DataType::Date32),
@@ -213,7 +259,10 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
             let is_dear =
                 |side: &Expr| side.contains_outer() || matches!(side, Expr::ScalarSubquery(_));
             let guarded = floats.map(|(side, _)| side).min_by_key(|side| is_dear(side))?;
-            Some(with_expression(left, operator, right, guarded))
+            let other =
+                if std::ptr::eq(guarded, left) { (right, right_field) } else { (left, left_field) };
+            let missing = other.1.is_nullable() && !other.0.contains_outer();
+            Some(with_expression(left, operator, right, guarded, missing.then_some(other.0)))
         }
         (Some(_), Some(_)) if is_float(left_field) || is_float(right_field) => {
             Some(ieee(left, operator, right))
@@ -235,7 +284,7 @@ fn with_decimal(left: &Expr, operator: Operator, right: &Expr, types: [&ArrowTyp
     known.unwrap_or_else(|| {
         let side = |side, data_type| decimals::as_float(side, data_type);
         let float = if left_type.is_decimal() { right } else { left };
-        with_expression(&side(left, left_type), operator, &side(right, right_type), float)
+        with_expression(&side(left, left_type), operator, &side(right, right_type), float, None)
     })
 }
 
@@ -302,15 +351,26 @@ fn with_constant(expr: &Expr, operator: Operator, constant: f64, literal: &Expr)
     }
 }
 
-/// Equality stays one, so that tables can be joined by it.
-fn with_expression(left: &Expr, operator: Operator, right: &Expr, guarded: &Expr) -> Expr {
+/// Equality stays one, so that tables can be joined by it. Beside a NULL, which may be `other`, a NaN is NULL.
+fn with_expression(
+    left: &Expr,
+    operator: Operator,
+    right: &Expr,
+    guarded: &Expr,
+    other: Option<&Expr>,
+) -> Expr {
     let equality = matches!(operator, Operator::Eq | Operator::NotEq);
     if !equality || nodes(guarded) > TWICE_MAX {
         return ieee(left, operator, right);
     }
     let compared = binary(left.clone(), operator, right.clone());
     let is_nan = |negated: bool| between(guarded, !negated, f64::NEG_INFINITY, f64::INFINITY);
-    if operator == Operator::Eq { compared.and(is_nan(true)) } else { compared.or(is_nan(false)) }
+    match (operator, other.cloned()) {
+        (Operator::Eq, None) => compared.and(is_nan(true)),
+        (Operator::Eq, Some(other)) => compared.and(is_nan(true).or(other.is_null())),
+        (_, None) => compared.or(is_nan(false)),
+        (_, Some(other)) => compared.or(is_nan(false).and(other.is_not_null())),
+    }
 }
 
 /// An integer of 64 bits may have no float of the same value: they are compared as they are.

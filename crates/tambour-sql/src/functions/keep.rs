@@ -5,11 +5,11 @@
 //! ClickHouse's type of a column is metadata of its field, which the engine's functions and aggregates drop. [`Typed`] puts
 //! it back around what they return.
 
-use super::aggregate::{Summand, added};
+use super::aggregate::{Summand, is_moment};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use super::typed::{Typed, needs_name};
-use super::{alike, comparison, default, shown};
+use super::{alike, comparison, default, scalar, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
@@ -20,8 +20,8 @@ use datafusion::logical_expr::expr::{
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Case, Expr, ExprSchemable, LogicalPlan, Operator, Projection, SortExpr,
-    WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
+    Between, BinaryExpr, Case, Expr, ExprSchemable, Like, LogicalPlan, Operator, Projection,
+    SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
@@ -39,6 +39,7 @@ pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let plan = super::united::columns(plan)?;
     let mut schema = merge_schema(&plan.inputs());
     if let LogicalPlan::TableScan(scan) = &plan {
         let source = scan.source.schema();
@@ -148,6 +149,8 @@ struct Finish {
     data_type: Option<DataType>,
     /// What stands where the frame has no such row.
     default: Option<Expr>,
+    /// Made a date or an instant of a number.
+    moment: Option<ArrowType>,
 }
 
 /// One entry per aggregate or window function of a node, which are the last columns of it.
@@ -167,7 +170,16 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         Expr::WindowFunction(call) => (call.fun.name(), &call.params.args),
         _ => return None,
     };
-    let field = arguments.first()?.to_field(schema).ok()?.1;
+    let field = match arguments.first()? {
+        Expr::ScalarFunction(call) if call.name() == Summand::NAME => {
+            return average_of(call, schema).filter(|_| name == "avg");
+        }
+        // What a tuple is made of has names of types only after the pass.
+        first => {
+            let first = first.clone().transform_up(|expr| rewrite(expr, schema)).ok()?.data;
+            first.to_field(schema).ok()?.1
+        }
+    };
     let data_type = bare_type(&field)?;
     let extreme = matches!(name, "min" | "max");
     let form = extreme.then(|| form_of(name, &field)).flatten();
@@ -184,7 +196,15 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         && !field.is_nullable();
     let default = is_of_frame.then(|| default::literal(&field).ok()).flatten();
     let is_finished = form.is_some() || data_type.is_some() || default.is_some();
-    is_finished.then_some(Finish { form, data_type, default })
+    is_finished.then_some(Finish { form, data_type, default, moment: None })
+}
+
+/// The average of dates is a date, of instants an instant.
+fn average_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
+    let field = call.args.first()?.to_field(schema).ok()?.1;
+    let moment = Some(field.data_type()).filter(|it| is_moment(it)).cloned();
+    moment.as_ref()?;
+    Some(Finish { form: None, data_type: bare_type(&field), default: None, moment })
 }
 
 /// The form in which the least or greatest values of a type are found.
@@ -205,7 +225,17 @@ fn finished(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<LogicalPlan>
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let finish =
             index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);
-        let Some(Finish { form, data_type, default }) = finish else { return Ok(column) };
+        let Some(Finish { form, data_type, default, moment }) = finish else { return Ok(column) };
+        // Halves go to the even neighbour.
+        let column = match (moment, scalar::call("roundBankers", vec![column.clone()])) {
+            (Some(_), Some(rounded)) => rounded,
+            _ => column,
+        };
+        let column = match moment {
+            Some(ArrowType::Date32) => cast(cast(column, ArrowType::Int32), ArrowType::Date32),
+            Some(instant) => cast(cast(column, ArrowType::Int64), instant.clone()),
+            None => column,
+        };
         let column = match form {
             Some((form @ (Order::Uuid | Order::Wide { .. } | Order::WideBack), _)) => {
                 form.udf().call(vec![column])
@@ -239,6 +269,9 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
         list.expr = Box::new(Order::Number(known).udf().call(vec![*list.expr]));
         return Ok(Transformed::yes(Expr::InList(list)));
     }
+    if field.data_type().is_floating() && zeros_apart(&mut list) {
+        return Ok(Transformed::yes(Expr::InList(list)));
+    }
     for item in &mut list.list {
         if let Some(fitted) = fitted_to(item, &field, &data_type)? {
             *item = fitted;
@@ -247,9 +280,50 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(Expr::InList(list)))
 }
 
+/// A pattern that is no constant is read by the function, which knows ClickHouse's escapes.
+fn with_pattern(like: Like) -> Transformed<Expr> {
+    if like.escape_char.is_some() || matches!(*like.pattern, Expr::Literal(..) | Expr::Cast(_)) {
+        return Transformed::no(Expr::Like(like));
+    }
+    let name = match (like.case_insensitive, like.negated) {
+        (false, false) => "like",
+        (false, true) => "notLike",
+        (true, false) => "ilike",
+        (true, true) => "notILike",
+    };
+    match scalar::call(name, vec![(*like.expr).clone(), (*like.pattern).clone()]) {
+        Some(call) => Transformed::yes(call),
+        None => Transformed::no(Expr::Like(like)),
+    }
+}
+
+/// Sets hold the bits of floats, so that the two zeros are two. True if the list has one and was changed.
+fn zeros_apart(list: &mut InList) -> bool {
+    let float = |item: &Expr| match item {
+        Expr::Literal(value, _) => match value.cast_to(&ArrowType::Float64) {
+            Ok(ScalarValue::Float64(number)) => Some(number),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some(numbers) = list.list.iter().map(float).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    if !numbers.contains(&Some(0.0)) {
+        return false;
+    }
+    let bits =
+        |number: Option<f64>| lit(ScalarValue::Int64(number.map(|it| it.to_bits().cast_signed())));
+    list.list = numbers.into_iter().map(bits).collect();
+    let expr = std::mem::replace(&mut *list.expr, lit(0_i64));
+    *list.expr = Order::Bits.udf().call(vec![expr]);
+    true
+}
+
 fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
         Expr::InList(list) => in_list(list, schema),
+        Expr::Like(like) => Ok(with_pattern(like)),
         Expr::Between(mut between) => {
             let field = field_of(&between.expr, schema)?;
             if let Some(compared) = between_by_form(&between, schema)? {
@@ -293,6 +367,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::yes(Expr::Literal(value, Some(named(&DataType::Bool)))))
         }
         Expr::ScalarFunction(call) if call.name() == "arrayElement" => Ok(element(call, schema)),
+        Expr::ScalarFunction(call) if call.name() == "get_field" => subcolumn(call, schema),
         Expr::ScalarFunction(mut call) => {
             if let Some(replaced) = alike::replaced(&call, schema)? {
                 return Ok(Transformed::yes(replaced));
@@ -305,6 +380,32 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::AggregateFunction(call) => aggregate(call, schema),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
+    }
+}
+
+/// `m.keys` and `m.values`, which the engine takes for the value of a key.
+fn subcolumn(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_map = match call.args.first() {
+        Some(map) => matches!(field_of(map, schema)?.data_type(), ArrowType::Map(..)),
+        None => false,
+    };
+    let [map, Expr::Literal(name, _)] = call.args.as_slice() else {
+        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+    };
+    if !is_map {
+        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+    }
+    let function = match text(name) {
+        Some("keys") => "mapKeys",
+        Some("values") => "mapValues",
+        other => {
+            let other = other.unwrap_or_default();
+            return plan_err!("a map has no subcolumn {other}: keys, values, or m['{other}']");
+        }
+    };
+    match super::scalar::call(function, vec![map.clone()]) {
+        Some(call) => Ok(Transformed::yes(call)),
+        None => Ok(Transformed::no(Expr::ScalarFunction(call))),
     }
 }
 
@@ -362,6 +463,9 @@ fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>>
 /// A comparison with a text that was planned before it was known that the other side is a UUID or an address, and took it for
 /// a number or a fixed string: `HAVING min(u) = '…'`.
 fn compared_late(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
+    if let Operator::IsDistinctFrom | Operator::IsNotDistinctFrom = binary.op {
+        return distinct(binary, schema);
+    }
     if !is_comparison(binary.op) {
         return Ok(None);
     }
@@ -379,6 +483,18 @@ fn compared_late(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>>
         }
         _ => Ok(None),
     }
+}
+
+/// `a IS DISTINCT FROM b` of floats that cannot be NULL is `a != b`: a NaN is distinct from a NaN.
+fn distinct(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let fields = [field_of(&binary.left, schema)?, field_of(&binary.right, schema)?];
+    let is_plain = |field: &FieldRef| field.data_type().is_floating() && !field.is_nullable();
+    if !fields.iter().all(is_plain) {
+        return Ok(None);
+    }
+    let operator =
+        if binary.op == Operator::IsDistinctFrom { Operator::NotEq } else { Operator::Eq };
+    comparison::plan(&binary.left, operator, &binary.right, schema)
 }
 
 fn is_comparison(operator: Operator) -> bool {
@@ -414,7 +530,12 @@ fn unwrapped(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr
         return Ok(Transformed::no(Expr::ScalarFunction(call)));
     };
     let have = inner.get_type(schema)?;
-    let wanted = added(&have);
+    let wanted = Summand::of(&call).map_or_else(|| have.clone(), |it| it.added(&have));
+    let inner = if have == ArrowType::Date32 && wanted != have {
+        cast(inner, ArrowType::Int32)
+    } else {
+        inner
+    };
     Ok(Transformed::yes(if have == wanted { inner } else { cast(inner, wanted) }))
 }
 
@@ -428,7 +549,11 @@ fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
                 let order = if sort.asc { Order::NanGreatest } else { Order::NanLeast };
                 sort.expr = order.udf().call(vec![sort.expr.clone()]);
                 is_reordered = true;
+                continue;
             }
+            let before = sort.expr.clone();
+            in_order(sort, schema)?;
+            is_reordered |= before != sort.expr;
         }
     }
     let expr = Expr::AggregateFunction(call);

@@ -32,6 +32,7 @@ mod shown;
 pub(crate) mod travel;
 mod tuple;
 mod typed;
+mod united;
 mod using;
 mod zeros;
 
@@ -77,6 +78,7 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     for mark in joined::marks().chain(otherwise::marks()) {
         context.register_udf(mark);
     }
+    context.register_udf(ScalarUDF::new_from_impl(tuple::Tuple::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::TupleElement::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::EmptyToSingle::new()));
     context.register_udf(ScalarUDF::new_from_impl(absent::DefaultOfType::new()));

@@ -99,6 +99,9 @@ impl ExprPlanner for Operators {
 
 /// What the operands make, whose columns are those of one table each.
 fn planned(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    if expr.op == BinaryOperator::StringConcat {
+        return joined(expr, schema);
+    }
     let Some(operator) = operator(&expr.op) else { return Ok(PlannerResult::Original(expr)) };
     let is_arithmetic = matches!(
         operator,
@@ -122,6 +125,31 @@ fn planned(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBi
     };
     Ok(match planned {
         Some(planned) => PlannerResult::Planned(planned),
+        None => PlannerResult::Original(expr),
+    })
+}
+
+/// `a || b` is `concat(a, b)`. The engine joins texts; an array it would give one item more, and it shows numbers in its own
+/// way.
+fn joined(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    let is_text = |data_type: &ArrowType| match data_type {
+        ArrowType::Dictionary(_, values) => values.is_string(),
+        other => other.is_string(),
+    };
+    let is_list = |data_type: &ArrowType| matches!(data_type, ArrowType::List(_));
+    let types = [&expr.left, &expr.right].map(|side| field_of(side, schema));
+    let [left, right] = types;
+    let types = [left?, right?];
+    let are = |is: &dyn Fn(&ArrowType) -> bool| types.iter().all(|it| is(it.data_type()));
+    let has_null = types.iter().any(|it| it.data_type().is_null());
+    if has_null && types.iter().any(|it| is_list(it.data_type())) {
+        return Ok(PlannerResult::Planned(lit(ScalarValue::Null)));
+    }
+    if are(&is_text) || are(&is_list) || has_null {
+        return Ok(PlannerResult::Original(expr));
+    }
+    Ok(match scalar::call("concat", vec![expr.left.clone(), expr.right.clone()]) {
+        Some(call) => PlannerResult::Planned(call),
         None => PlannerResult::Original(expr),
     })
 }
@@ -232,15 +260,16 @@ fn long_remainder(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<Option
 fn moments(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]) -> Option<Expr> {
     use DataType::{Date, Date32, DateTime, DateTime64};
     let [left_field, right_field] = fields;
-    let left_type = bare_type(left_field)?;
-    if let (Date | Date32, Some(seconds)) = (&left_type, seconds_of(right)) {
-        let seconds = match operator {
-            Operator::Plus => seconds,
-            Operator::Minus => seconds.checked_neg()?,
-            _ => return None,
-        };
-        return scalar::call("addSeconds", vec![left.clone(), lit(seconds)]);
+    if let (Operator::Plus, Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(_)), _)) =
+        (operator, left)
+    {
+        let exchanged = [right_field.clone(), left_field.clone()];
+        return moved(right, operator, left, &exchanged[0]);
     }
+    if let Some(moved) = moved(left, operator, right, left_field) {
+        return Some(moved);
+    }
+    let left_type = bare_type(left_field)?;
     let types = (left_type, bare_type(right_field)?);
     let is_right_integer = integer(right_field).is_some();
     match (&types, operator) {
@@ -284,13 +313,35 @@ fn moments(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]
     }
 }
 
-/// The seconds of an interval that is shorter than days.
-fn seconds_of(expr: &Expr) -> Option<i64> {
-    let Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(interval)), _) = expr else {
+/// A date or an instant moved by an interval of one unit. The engine would leave the range of the type, where ClickHouse wraps
+/// around or ends.
+fn moved(left: &Expr, operator: Operator, right: &Expr, field: &FieldRef) -> Option<Expr> {
+    use DataType::{Date, Date32, DateTime, DateTime64};
+    const NANOSECONDS: i64 = 1_000_000_000;
+    let Expr::Literal(ScalarValue::IntervalMonthDayNano(Some(interval)), _) = right else {
         return None;
     };
-    let is_short = interval.months == 0 && interval.days == 0 && interval.nanoseconds != 0;
-    is_short.then_some(interval.nanoseconds / 1_000_000_000)
+    let is_named = !field.metadata().is_empty();
+    match bare_type(field)? {
+        Date | Date32 | DateTime { .. } => {}
+        // What has no name of a type is an instant of the engine's own.
+        DateTime64 { .. } if is_named => {}
+        _ => return None,
+    }
+    let (name, count) = match (interval.months, interval.days, interval.nanoseconds) {
+        (months, 0, 0) if months != 0 => ("addMonths", i64::from(months)),
+        (0, days, 0) => ("addDays", i64::from(days)),
+        (0, 0, nanoseconds) if nanoseconds % NANOSECONDS == 0 => {
+            ("addSeconds", nanoseconds / NANOSECONDS)
+        }
+        _ => return None,
+    };
+    let count = match operator {
+        Operator::Plus => count,
+        Operator::Minus => count.checked_neg()?,
+        _ => return None,
+    };
+    scalar::call(name, vec![left.clone(), lit(count)])
 }
 
 /// The seconds between two instants with fractions, as a decimal.

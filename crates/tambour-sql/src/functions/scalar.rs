@@ -177,6 +177,18 @@ fn is_bytes(arrow: &ArrowType) -> bool {
     }
 }
 
+/// Hashes to which numbers of different widths are different.
+const WIDTH_COUNTS: [&str; 4] = ["sipHash64", "xxHash32", "xxHash64", "xxh3"];
+
+/// A list of numbers that was written out, whose type is the engine's.
+fn is_of_literals(field: &Field) -> bool {
+    let is_plain = !field.metadata().contains_key(TYPE_KEY);
+    match field.data_type() {
+        ArrowType::List(item) => is_plain && *item.data_type() == ArrowType::Int64,
+        _ => false,
+    }
+}
+
 /// A condition is 0 or 1; only what has the type Bool is true or false.
 fn is_condition(field: &Field) -> bool {
     *field.data_type() == ArrowType::Boolean && !field.metadata().contains_key(TYPE_KEY)
@@ -250,6 +262,12 @@ impl ScalarUDFImpl for Wrapped {
                 Ok(Signature { data_type, constant })
             })
             .collect::<Result<_>>()?;
+        if WIDTH_COUNTS.contains(&self.name()) && arg_fields.iter().any(|it| is_of_literals(it)) {
+            return plan_err!(
+                "{} counts the width of items: say the type of the array, like [1, 2]::Array(UInt8)",
+                self.name()
+            );
+        }
         let result = self.function.data_type(&arguments).map_err(external)?;
         let is_nullable = is_nullable(&result);
         let result = match result {

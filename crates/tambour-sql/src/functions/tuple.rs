@@ -1,4 +1,4 @@
-//! Elements of tuples (`tupleElement`, which `t.1` and `t.name` are), and `emptyArrayToSingle`, which LEFT ARRAY JOIN needs.
+//! Tuples, their elements (`tupleElement`, which `t.1` and `t.name` are), and `emptyArrayToSingle`, which LEFT ARRAY JOIN needs.
 
 use arrow::array::{Array, ArrayRef, ListArray, StructArray, cast::AsArray};
 use arrow::buffer::{NullBuffer, OffsetBuffer};
@@ -24,6 +24,44 @@ impl TupleElement {
             aliases: vec!["tupleelement".to_owned()],
             signature: Signature::any(2, Volatility::Immutable),
         }
+    }
+}
+
+/// `tuple(a, b)` in the engine's place: elements without names of their own are called as those of stored tuples are, so that
+/// they come out as elements without names.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Tuple {
+    signature: Signature,
+}
+
+impl Tuple {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::variadic_any(Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for Tuple {
+    fn name(&self) -> &'static str {
+        "struct"
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
+        if types.is_empty() {
+            return plan_err!("a tuple has at least one element");
+        }
+        let field = |(place, data_type): (usize, &ArrowType)| {
+            Field::new((place + 1).to_string(), data_type.clone(), true)
+        };
+        Ok(ArrowType::Struct(types.iter().enumerate().map(field).collect()))
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let ArrowType::Struct(fields) = args.return_type() else {
+            return plan_err!("a tuple is a struct");
+        };
+        let columns = ColumnarValue::values_to_arrays(&args.args)?;
+        Ok(ColumnarValue::Array(Arc::new(StructArray::try_new(fields.clone(), columns, None)?)))
     }
 }
 

@@ -157,6 +157,19 @@ impl Codes {
     ) -> bool {
         // Large values of UInt64 wrap: they are other numbers, but the same ones every time.
         let number = |value: T::Native| value.as_usize() as i64;
+        if array.null_count() == 0
+            && let Kind::Integers { base, table, .. } = &self.kind
+        {
+            // Most batches have only values that were seen before.
+            let found = |value: &T::Native| {
+                table.get(number(*value).wrapping_sub(*base) as usize).copied().unwrap_or(NONE)
+            };
+            codes.extend(array.values().iter().map(found));
+            if !codes.contains(&NONE) {
+                return true;
+            }
+            codes.clear();
+        }
         let is_valid = |row| array.is_valid(row);
         let mut range: Option<(i64, i64)> = None;
         for (row, value) in array.values().iter().enumerate() {

@@ -3,14 +3,16 @@
 //! A rule replaces the first stage of an aggregate, where all of its keys may be narrow, dictionaries or texts, by [`GroupsExec`]. It
 //! drives the engine's own accumulators, so that overflows, NULLs and states are the engine's; only the way from a row to its
 //! group is ours ([`keys`]). When keys turn out wide, the groups so far are handed out as any partial aggregate may, and the
-//! engine's own operator takes the rest.
+//! engine's own operator takes the rest. Where rows lie in the order of the keys, be it part by part, groups are runs ([`runs`]).
 
+pub(crate) mod first;
 mod keys;
 pub(crate) mod runs;
 mod stream;
 mod views;
 
 use crate::answers::AnswersFromStatistics;
+use crate::arrival::OrderOfArrival;
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::LengthsOfTexts;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -30,6 +32,7 @@ use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
     InputOrderMode, Partitioning, PhysicalExpr, PlanProperties, ReplaceChildrenOptions,
 };
+use first::FirstKeys;
 use runs::RunsExec;
 use std::fmt;
 use std::sync::Arc;
@@ -41,7 +44,9 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let place = place.unwrap_or(rules.len());
     rules.insert(place, Arc::new(LengthsOfTexts));
     rules.insert(place, Arc::new(GroupsByPosition));
+    rules.insert(place, Arc::new(FirstKeys));
     rules.insert(place, Arc::new(AnswersFromStatistics));
+    rules.push(Arc::new(OrderOfArrival));
     rules
 }
 
@@ -92,51 +97,36 @@ fn replaced_below(plan: Arc<dyn ExecutionPlan>, is_free: bool) -> Result<Arc<dyn
     Ok(replaced(aggregate, is_free)?.unwrap_or(plan))
 }
 
-/// The aggregate with groups by position, if it can have them.
+/// True if only groups are asked for, and each aggregate takes rows of many groups at once.
+fn is_plain(aggregate: &AggregateExec) -> bool {
+    let group = aggregate.group_expr();
+    group.is_single()
+        && !group.is_empty()
+        && !group.has_grouping_set()
+        && aggregate.limit_options().is_none()
+        && aggregate.aggr_expr().iter().all(|it| {
+            it.groups_accumulator_supported() && it.order_bys().is_empty() && !it.is_distinct()
+        })
+}
+
+/// The aggregate whose first stage is one of ours, if it can be.
 fn replaced(aggregate: &AggregateExec, is_free: bool) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     // Groups of sorted rows come out in their order, which those above may rely on.
     let is_whole = *aggregate.mode() == AggregateMode::Single;
     let is_linear = *aggregate.input_order_mode() == InputOrderMode::Linear;
-    let group = aggregate.group_expr();
-    let is_plain = group.is_single()
-        && !group.is_empty()
-        && !group.has_grouping_set()
-        && aggregate.limit_options().is_none()
-        && (is_linear || (is_free && is_whole))
-        && aggregate.aggr_expr().iter().all(|it| {
-            it.groups_accumulator_supported() && it.order_bys().is_empty() && !it.is_distinct()
-        });
-    if !is_plain {
+    if !is_plain(aggregate) || !(is_linear || (is_free && is_whole)) {
         return Ok(None);
     }
-    let input = aggregate.input();
-    let schema = input.schema();
-    for (key, _) in group.expr() {
-        if !keys::is_codable(&key.data_type(&schema)?) {
-            return Ok(None);
-        }
-    }
-    let partial = AggregateExec::try_new(
-        AggregateMode::Partial,
-        group.clone(),
-        aggregate.aggr_expr().to_vec(),
-        aggregate.filter_expr().to_vec(),
-        Arc::clone(input),
-        aggregate.input_schema(),
-    )?;
+    let Some(partial) = first_stage(aggregate)? else { return Ok(None) };
     match aggregate.mode() {
-        AggregateMode::Partial if partial.schema() == aggregate.schema() => {
-            Ok(Some(Arc::new(GroupsExec::new(Arc::new(partial)))))
-        }
-        AggregateMode::Single if input.output_partitioning().partition_count() == 1 => {
-            let group = group.as_final();
-            let groups: Arc<dyn ExecutionPlan> = Arc::new(GroupsExec::new(Arc::new(partial)));
+        AggregateMode::Partial if partial.schema() == aggregate.schema() => Ok(Some(partial)),
+        AggregateMode::Single if partial.output_partitioning().partition_count() == 1 => {
             let last = AggregateExec::try_new(
                 AggregateMode::Final,
-                group,
+                aggregate.group_expr().as_final(),
                 aggregate.aggr_expr().to_vec(),
                 vec![None; aggregate.aggr_expr().len()],
-                groups,
+                partial,
                 aggregate.input_schema(),
             )?;
             let is_same = last.schema() == aggregate.schema();
@@ -144,6 +134,31 @@ fn replaced(aggregate: &AggregateExec, is_free: bool) -> Result<Option<Arc<dyn E
         }
         _ => Ok(None),
     }
+}
+
+/// The first stage of an aggregate by runs or by position; none if its keys allow neither.
+fn first_stage(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let (input, group) = (aggregate.input(), aggregate.group_expr());
+    let schema = input.schema();
+    let partial = || {
+        AggregateExec::try_new(
+            AggregateMode::Partial,
+            group.clone(),
+            aggregate.aggr_expr().to_vec(),
+            aggregate.filter_expr().to_vec(),
+            Arc::clone(input),
+            aggregate.input_schema(),
+        )
+    };
+    if runs::are_in_pieces(aggregate)? {
+        return Ok(Some(Arc::new(RunsExec::in_pieces(partial()?))));
+    }
+    for (key, _) in group.expr() {
+        if !keys::is_codable(&key.data_type(&schema)?) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Arc::new(GroupsExec::new(Arc::new(partial()?)))))
 }
 
 /// A partial aggregate with groups by position.
@@ -161,16 +176,21 @@ impl GroupsExec {
         &self.stock
     }
     pub(crate) fn new(stock: Arc<AggregateExec>) -> Self {
-        let count = stock.input().output_partitioning().partition_count();
-        let properties = PlanProperties::new(
-            EquivalenceProperties::new(stock.schema()),
-            Partitioning::UnknownPartitioning(count),
-            EmissionType::Final,
-            Boundedness::Bounded,
-        );
+        let properties = Arc::new(in_no_order(&stock, EmissionType::Final));
         let metrics = ExecutionPlanMetricsSet::new();
-        Self { stock, properties: Arc::new(properties), metrics }
+        Self { stock, properties, metrics }
     }
+}
+
+/// What those above may know of a first stage whose groups come in no order.
+fn in_no_order(stock: &AggregateExec, emission: EmissionType) -> PlanProperties {
+    let count = stock.input().output_partitioning().partition_count();
+    PlanProperties::new(
+        EquivalenceProperties::new(stock.schema()),
+        Partitioning::UnknownPartitioning(count),
+        emission,
+        Boundedness::Bounded,
+    )
 }
 
 impl DisplayAs for GroupsExec {

@@ -3,10 +3,12 @@
 use super::keys::Keys;
 use super::over;
 use crate::exec::TambourScanExec;
+use crate::scan_options::ScanOptions;
+use crate::texts::dictionary::over_dictionaries;
 use crate::texts::not_utf8;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -68,10 +70,17 @@ pub(super) fn run(
         key_expressions.iter().map(|key| key.data_type(&schema)).collect();
     let accumulators: Result<Vec<_>> =
         stock.aggr_expr().iter().map(|it| it.create_groups_accumulator()).collect();
+    let mut arguments = aggregate_expressions(stock.aggr_expr(), &AggregateMode::Partial, 0)?;
+    let mut key_expressions = key_expressions;
+    if ScanOptions::of(context.session_config().options()).scan_dictionaries {
+        for expr in key_expressions.iter_mut().chain(arguments.iter_mut().flatten()) {
+            *expr = over_dictionaries(expr, &schema)?;
+        }
+    }
     let groups = Groups {
         keys: Keys::new(&types?),
         key_expressions,
-        arguments: aggregate_expressions(stock.aggr_expr(), &AggregateMode::Partial, 0)?,
+        arguments,
         accumulators: accumulators?,
         reservation: MemoryConsumer::new("groups by position").register(context.memory_pool()),
         count: 0,
@@ -101,7 +110,7 @@ async fn next(mut state: State, rows: usize) -> Result<Option<(RecordBatch, Stat
                         State::Rest(groups.stock.execute(groups.partition, groups.context)?)
                     } else {
                         groups.wide.add(1);
-                        let rest = groups.rest(batch, input)?;
+                        let rest = rest(&groups.stock, batch, input, &groups.context)?;
                         State::Handing(groups.hand_out()?, 0, Some(rest))
                     }
                 }
@@ -163,27 +172,28 @@ impl Groups {
         self.baseline.record_output(self.count);
         Ok(RecordBatch::try_new(schema, columns)?)
     }
+}
 
-    /// The engine's own operator over a batch and what follows it.
-    fn rest(
-        &self,
-        batch: RecordBatch,
-        input: SendableRecordBatchStream,
-    ) -> Result<SendableRecordBatchStream> {
-        let schema = self.stock.input().schema();
-        let wanted = Arc::clone(&schema);
-        let rows = stream::once(futures::future::ready(Ok(batch))).chain(input);
-        let rows = rows.map(move |batch| as_texts(batch?, &wanted));
-        let rows = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows);
-        let once = Once { schema: Arc::clone(&schema), rows: Mutex::new(Some(Box::pin(rows))) };
-        let partition: Arc<dyn PartitionStream> = Arc::new(once);
-        let source = StreamingTableExec::try_new(schema, vec![partition], None, [], false, None)?;
-        over(&self.stock, Arc::new(source))?.execute(0, Arc::clone(&self.context))
-    }
+/// The engine's own operator over a batch and what follows it.
+pub(super) fn rest(
+    stock: &AggregateExec,
+    batch: RecordBatch,
+    input: SendableRecordBatchStream,
+    context: &Arc<TaskContext>,
+) -> Result<SendableRecordBatchStream> {
+    let schema = stock.input().schema();
+    let wanted = Arc::clone(&schema);
+    let rows = stream::once(futures::future::ready(Ok(batch))).chain(input);
+    let rows = rows.map(move |batch| as_texts(batch?, &wanted));
+    let rows = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows);
+    let once = Once { schema: Arc::clone(&schema), rows: Mutex::new(Some(Box::pin(rows))) };
+    let partition: Arc<dyn PartitionStream> = Arc::new(once);
+    let source = StreamingTableExec::try_new(schema, vec![partition], None, [], false, None)?;
+    over(stock, Arc::new(source))?.execute(0, Arc::clone(context))
 }
 
 /// The rows of a scan right below, with texts that only are keys as bytes; none if there are no such texts.
-fn as_bytes(
+pub(super) fn as_bytes(
     stock: &AggregateExec,
     partition: usize,
     context: &Arc<TaskContext>,
@@ -207,15 +217,19 @@ fn as_texts(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     if batch.schema_ref() == schema {
         return Ok(batch);
     }
-    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
-        if column.data_type() == field.data_type() {
-            return Ok(Arc::clone(column));
-        }
-        let options = CastOptions { safe: false, ..CastOptions::default() };
-        cast_with_options(column, field.data_type(), &options).map_err(|_| not_utf8(field.name()))
-    });
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns.map(|(column, field)| as_text(Arc::clone(column), field));
     let columns = columns.collect::<Result<Vec<_>>>()?;
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
+}
+
+/// A column, which may be bytes, as the texts that a field promises.
+pub(super) fn as_text(column: ArrayRef, field: &Field) -> Result<ArrayRef> {
+    if column.data_type() == field.data_type() {
+        return Ok(column);
+    }
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(&column, field.data_type(), &options).map_err(|_| not_utf8(field.name()))
 }
 
 pub(super) fn evaluated(

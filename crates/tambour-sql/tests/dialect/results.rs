@@ -248,6 +248,62 @@ fn clauses_of_clickhouse_run() {
 }
 
 #[test]
+fn rows_come_in_the_order_of_their_source() {
+    run(async {
+        let session = session();
+        for (query, expected) in [
+            ("SELECT number FROM system.numbers WHERE number % 7 = 3 LIMIT 3", "3\n10\n17\n"),
+            (
+                "SELECT number FROM numbers(30000) WHERE number % 9000 = 1",
+                "1\n9001\n18001\n27001\n",
+            ),
+            (
+                "SELECT number FROM numbers(20000) WHERE number > 19998 UNION ALL SELECT 2 UNION ALL \
+                 SELECT number FROM numbers(3) LIMIT 2",
+                "19999\n2\n0\n1\n",
+            ),
+        ] {
+            for _ in 0..20 {
+                assert_eq!(answer(&session, query).await.unwrap(), expected, "{query}");
+            }
+        }
+    });
+}
+
+#[test]
+fn columns_of_a_union_have_a_type_that_holds_both() {
+    run(async {
+        let session = session();
+        for (left, right, expected) in [
+            ("toFloat32(0.5)", "toInt32(16777217)", "Float64 0.5 16777217"),
+            ("toFloat32(0.5)", "5", "Float32 0.5 5"),
+            ("toUInt8(200)", "toInt8(-1)", "Int16 200 -1"),
+            ("'a'", "1.5", "String a 1.5"),
+            ("toUInt64(18446744073709551615)", "-1", "Decimal(20, 0) 18446744073709551615 -1"),
+            (
+                "toDate('2020-01-02')",
+                "toDateTime('2020-01-01 01:00:00')",
+                "DateTime 2020-01-02 00:00:00 2020-01-01 01:00:00",
+            ),
+        ] {
+            let query = format!(
+                "SELECT toTypeName(x), toString(x) FROM (SELECT {left} AS x UNION ALL SELECT {right})"
+            );
+            let got = answer(&session, &query).await.unwrap();
+            let lines: Vec<(&str, &str)> =
+                got.lines().filter_map(|line| line.split_once('\t')).collect();
+            let [(name, one), (_, two)] = lines.as_slice() else { panic!("{query}: {got}") };
+            assert_eq!(format!("{name} {one} {two}"), expected, "{query}");
+        }
+        for (left, right) in [("1", "toDate('2020-01-01')"), ("[1]", "['a']"), ("true", "2")] {
+            let query = format!("SELECT {left} AS x UNION ALL SELECT {right}");
+            let error = answer(&session, &query).await.unwrap_err().to_string();
+            assert!(error.contains("they have no common type"), "{query}: {error}");
+        }
+    });
+}
+
+#[test]
 fn messages_do_not_show_the_engine() {
     run(async {
         let session = session();

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod answers;
 #[cfg(test)]
+mod dictionaries;
+#[cfg(test)]
 mod filters;
 #[cfg(test)]
 mod groups;

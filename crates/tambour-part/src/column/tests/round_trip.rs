@@ -6,8 +6,8 @@ use crate::column::{read_single, write_single};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    BinaryArray, DictionaryArray, Int32Array, LargeStringArray, NullArray, StringArray,
-    StringViewArray, UInt8Array,
+    BinaryArray, BinaryViewArray, DictionaryArray, Int32Array, LargeStringArray, NullArray,
+    StringArray, StringViewArray, UInt8Array,
 };
 use arrow_schema::DataType as Arrow;
 use proptest::prelude::*;
@@ -44,6 +44,14 @@ proptest! {
         let written = write(&DataType::String, &values, 30).unwrap();
         let found = read(&written, &DataType::String, Strings::Binary, &[cut], 0..written.rows.len()).unwrap();
         prop_assert_eq!(found.as_binary_view(), &as_binary(&values));
+        // Lengths alone, from the same blocks.
+        let mut reader = ColumnReader::new("c", &DataType::String, &Layout::default(), Strings::Binary).unwrap();
+        prop_assert_eq!(reader.only_lengths(), None);
+        let mut sources = MarkedSources::new(&written, &[cut], true);
+        sources.jump(0);
+        let blank = read_on(&mut reader, &mut sources, 0..written.rows.len()).unwrap();
+        let lengths = |it: &BinaryViewArray| it.iter().map(|text| text.map(<[u8]>::len)).collect::<Vec<_>>();
+        prop_assert_eq!(lengths(blank.as_binary_view()), lengths(found.as_binary_view()));
     }
 
     #[test]

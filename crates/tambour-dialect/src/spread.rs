@@ -1,0 +1,52 @@
+//! Variances, correlations and regressions at their edges: of one row, or of values that are all the same, DataFusion's are
+//! NULL and ClickHouse's NaN; where a value is infinite or NaN, ClickHouse's variances are 0.
+
+use super::call::{call, rename, rewrite_plain};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Function, Value};
+
+/// Aggregates that may be NaN of rows that there are, and one that is NULL only if there are none.
+const LONE: &[(&str, &str)] = &[
+    ("varSamp", "var_pop"),
+    ("varSampStable", "var_pop"),
+    ("stddevSamp", "var_pop"),
+    ("stddevSampStable", "var_pop"),
+    ("covarSamp", "covar_pop"),
+    ("covarSampStable", "covar_pop"),
+    ("corr", "covar_pop"),
+    ("corrStable", "covar_pop"),
+    ("regr_slope", "covar_pop"),
+    ("regr_intercept", "covar_pop"),
+    ("regr_r2", "covar_pop"),
+];
+
+/// Aggregates that are 0 where they would be NaN.
+const NEVER_NAN: &[&str] =
+    &["varPop", "varSamp", "stddevPop", "stddevSamp", "STD", "regr_sxx", "regr_syy"];
+
+/// What such a call is.
+pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
+    let lone = LONE.iter().find(|(name, _)| *name == written);
+    let is_never_nan = NEVER_NAN.contains(&written);
+    if lone.is_none() && !is_never_nan {
+        return None;
+    }
+    let renamed = |name: &str| {
+        let mut other = function.clone();
+        rename(&mut other, name);
+        Expr::Function(other)
+    };
+    let zero = || Expr::value(Value::Number("0.0".to_owned(), false));
+    let mut plain = function.clone();
+    rewrite_plain(&mut plain, written);
+    let mut value = Expr::Function(plain);
+    if is_never_nan {
+        value = Expr::Function(call("nanvl", vec![value, zero()]));
+    }
+    let Some((_, witness)) = lone else { return Some(value) };
+    let over_zero = |left: Expr, op: BinaryOperator| {
+        Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(left), op, right: Box::new(zero()) }))
+    };
+    let nothing = over_zero(renamed(witness), BinaryOperator::Multiply);
+    let nan = over_zero(nothing, BinaryOperator::Divide);
+    Some(Expr::Function(call("coalesce", vec![value, nan])))
+}

@@ -1,0 +1,153 @@
+//! Columns of a UNION in one type. The engine's own choice loses values (an Int32 beside a Float32) and writes floats and
+//! instants as texts in another way.
+
+use super::alike;
+use super::literal::bare_type;
+use super::scalar;
+use crate::describe::narrowest;
+use datafusion::common::{Column, ScalarValue, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Union, lit};
+use std::sync::Arc;
+use tambour_function::supertype;
+use tambour_part::types::DataType;
+
+/// How a column becomes one of the common type.
+#[derive(Clone, Debug, PartialEq)]
+enum Common {
+    /// It stays as it is.
+    Same,
+    /// By a conversion of the store.
+    Made(&'static str, DataType),
+}
+
+/// The same union with conversions in its inputs.
+pub(super) fn columns(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Union(union) = &plan else { return Ok(plan) };
+    let count = union.schema.fields().len();
+    let common = (0..count).map(|place| common(union, place)).collect::<Result<Vec<_>>>()?;
+    if common.iter().all(|it| *it == Common::Same) {
+        return Ok(plan);
+    }
+    let inputs = union.inputs.iter().map(|input| converted(input, &common).map(Arc::new));
+    let inputs = inputs.collect::<Result<Vec<_>>>()?;
+    Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))
+}
+
+fn common(union: &Union, place: usize) -> Result<Common> {
+    let types = union.inputs.iter().map(|input| type_of(input, place));
+    let Some(types) = types.collect::<Option<Vec<_>>>() else { return Ok(Common::Same) };
+    let types: Vec<DataType> = types.into_iter().flatten().collect();
+    if let Some(common) = of_types(&types) {
+        return Ok(common);
+    }
+    let (left, right) = match types.as_slice() {
+        [left, rest @ ..] => (left, rest.iter().find(|it| *it != left).unwrap_or(left)),
+        [] => return Ok(Common::Same),
+    };
+    plan_err!(
+        "UNION of {left} and {right} in the column {}: they have no common type; convert one of them, as by toString",
+        union.schema.field(place).name()
+    )
+}
+
+/// The conversion for some types; `None` if they have none, where ClickHouse answers with a Variant.
+fn of_types(types: &[DataType]) -> Option<Common> {
+    let Some((first, rest)) = types.split_first() else { return Some(Common::Same) };
+    if rest.iter().all(|it| it == first) {
+        return Some(Common::Same);
+    }
+    let cast = |data_type| Some(Common::Made("CAST", data_type));
+    if let Some(moment) = alike::common(types) {
+        return cast(moment);
+    }
+    // Enums are refused elsewhere. A text beside an instant would be read as one there.
+    let is_written = |it: &DataType| {
+        is_number(it)
+            || matches!(it, DataType::String | DataType::Date | DataType::Date32 | DataType::Bool)
+            || matches!(it, DataType::Uuid | DataType::Ipv4 | DataType::Ipv6)
+    };
+    if types.contains(&DataType::String) && types.iter().all(is_written) {
+        return cast(DataType::String);
+    }
+    // A number beside a Bool would be one there.
+    if types.contains(&DataType::Bool) {
+        return None;
+    }
+    let found = rest.iter().try_fold(first.clone(), |have, next| supertype(&have, next));
+    if let Some(found) = found {
+        return cast(found);
+    }
+    if !types.iter().all(is_number) {
+        return None;
+    }
+    // An integer of 64 bits beside a float: ClickHouse keeps each as it is. A float that is another number is an error.
+    let is_float = |it: &DataType| matches!(it, DataType::Float32 | DataType::Float64);
+    if types.iter().any(is_float) && !types.iter().any(|it| matches!(it, DataType::Decimal { .. }))
+    {
+        return Some(Common::Made("accurateCast", DataType::Float64));
+    }
+    // Decimals, and integers of 64 bits with a sign and without, become Decimals that hold both.
+    Some(Common::Same)
+}
+
+fn is_number(data_type: &DataType) -> bool {
+    use DataType::{
+        Decimal, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64,
+    };
+    matches!(
+        data_type,
+        Int8 | Int16
+            | Int32
+            | Int64
+            | UInt8
+            | UInt16
+            | UInt32
+            | UInt64
+            | Float32
+            | Float64
+            | Decimal { .. }
+    )
+}
+
+fn is_plain(data_type: &DataType) -> bool {
+    !matches!(data_type, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..))
+}
+
+/// The type of a column without Nullable, `Some(None)` of one that is NULL in every row; a number that is written out is as
+/// narrow as it can be.
+fn type_of(input: &LogicalPlan, place: usize) -> Option<Option<DataType>> {
+    if let LogicalPlan::Projection(projection) = input
+        && let Some(expr) = projection.expr.get(place)
+        && let Expr::Literal(ScalarValue::Int64(Some(number)), None) = expr.clone().unalias()
+    {
+        return Some(narrowest(number).parse().ok());
+    }
+    let field = input.schema().fields().get(place)?;
+    if field.data_type().is_null() {
+        return Some(None);
+    }
+    bare_type(field).map(Some)
+}
+
+fn converted(input: &Arc<LogicalPlan>, common: &[Common]) -> Result<LogicalPlan> {
+    let columns = input.schema().iter().zip(common).map(|((qualifier, field), common)| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let Common::Made(function, data_type) = common else { return column };
+        if field.data_type().is_null() || bare_type(field).as_ref() == Some(data_type) {
+            return column;
+        }
+        // ClickHouse has no NULL in the place of an array.
+        let name = if field.is_nullable() && is_plain(data_type) {
+            format!("Nullable({data_type})")
+        } else {
+            data_type.to_string()
+        };
+        match scalar::call(function, vec![column.clone(), lit(name)]) {
+            Some(call) => call.alias_qualified(qualifier.cloned(), field.name()),
+            None => column,
+        }
+    });
+    let columns = columns.collect();
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::clone(input))?))
+}
