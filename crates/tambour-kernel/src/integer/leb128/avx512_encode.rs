@@ -8,7 +8,7 @@ use core::arch::x86_64::{
     __m128i, __m512i, _mm512_and_si512, _mm512_castsi512_si256, _mm512_cmpge_epu32_mask,
     _mm512_cmpge_epu64_mask, _mm512_cmple_epu8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepi32_epi8,
     _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64, _mm512_lzcnt_epi32, _mm512_lzcnt_epi64,
-    _mm512_mask_add_epi8, _mm512_maskz_compress_epi8, _mm512_mullo_epi16,
+    _mm512_mask_add_epi8, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi32, _mm512_mullo_epi16,
     _mm512_multishift_epi64_epi8, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi32,
     _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_srli_epi32, _mm512_sub_epi32, _mm512_sub_epi64,
 };
@@ -71,21 +71,36 @@ fn squeeze_eight(lanes: __m512i, last: __m512i) -> (__m512i, usize) {
     squeeze(groups, row64(&BYTE_OF_EIGHT), _mm512_shuffle_epi8(last, row64(&FIRST_OF_EIGHT)))
 }
 
+/// Up to sixteen values, and zeros after them.
+#[inline]
+#[target_feature(enable = "avx512f,bmi2")]
+fn first_values(source: &[u32]) -> __m512i {
+    if source.len() >= 16 {
+        // SAFETY: 16 values were checked.
+        return unsafe { load::<__m512i, _>(source, 0) };
+    }
+    let mask = (1_u16 << source.len()) - 1;
+    // SAFETY: the mask selects the values; no other bytes are touched.
+    unsafe { _mm512_maskz_loadu_epi32(mask, source.as_ptr().cast()) }
+}
+
 #[target_feature(
     enable = "avx512f,avx512bw,avx512cd,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt"
 )]
 fn encode_u32(source: &[u32], target: &mut [u8]) -> Option<usize> {
     let (mut done, mut at) = (0, 0);
     // Half a group takes at most 40 bytes, and each half is stored as 64.
-    while source.len() - done >= 16 && target.len() - at >= 104 {
-        // SAFETY: 16 values were checked.
-        let values = unsafe { load::<__m512i, _>(source, done) };
-        done += 16;
+    while done < source.len() && target.len() - at >= 104 {
+        let count = (source.len() - done).min(16);
+        let values = first_values(&source[done..done + count]);
+        done += count;
+        // The zeros after the last values take a byte each, which does not count.
+        let padding = 16 - count;
         if _mm512_cmpge_epu32_mask(values, _mm512_set1_epi32(0x80)) == 0 {
             let values = _mm512_cvtepi32_epi8(values);
             // SAFETY: 104 bytes of room were checked.
             unsafe { store::<__m128i, _>(target, at, values) };
-            at += 16;
+            at += count;
             continue;
         }
         let zeros = _mm512_lzcnt_epi32(_mm512_or_si512(values, _mm512_set1_epi32(1)));
@@ -99,7 +114,7 @@ fn encode_u32(source: &[u32], target: &mut [u8]) -> Option<usize> {
             let (bytes, length) = squeeze(groups, row64(&BYTE_OF_FOUR), last);
             // SAFETY: 104 bytes of room were checked.
             unsafe { store(target, at, bytes) };
-            at += length;
+            at += length - padding;
             continue;
         }
         let low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(values));
@@ -114,6 +129,7 @@ fn encode_u32(source: &[u32], target: &mut [u8]) -> Option<usize> {
         // SAFETY: the first half took at most 40 of 104 bytes.
         unsafe { store(target, at, bytes) };
         at += length;
+        at -= padding;
     }
     scalar::encode_from(&source[done..], target, at)
 }

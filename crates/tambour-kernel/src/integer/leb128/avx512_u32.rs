@@ -9,12 +9,12 @@ use super::{Decode, Form, Malformed, scalar};
 use crate::integer::memory::{load, row64, store};
 use crate::variant::{Isa, Variant};
 use core::arch::x86_64::{
-    __m128i, __m512i, _mm512_add_epi8, _mm512_and_si512, _mm512_cmpgt_epu8_mask,
-    _mm512_cmple_epu8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32, _mm512_madd_epi16,
-    _mm512_maddubs_epi16, _mm512_maskz_compress_epi8, _mm512_maskz_permutexvar_epi8,
-    _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_set1_epi8,
-    _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi32, _mm512_srli_epi32,
-    _mm512_testn_epi8_mask,
+    __m128i, __m512i, _mm_maskz_loadu_epi8, _mm512_add_epi8, _mm512_and_si512,
+    _mm512_cmpgt_epu8_mask, _mm512_cmple_epu8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32,
+    _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_mask_storeu_epi32, _mm512_maskz_compress_epi8,
+    _mm512_maskz_loadu_epi8, _mm512_maskz_permutexvar_epi8, _mm512_movepi8_mask, _mm512_or_si512,
+    _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_slli_epi32, _mm512_srli_epi32, _mm512_testn_epi8_mask, _pdep_u64,
 };
 
 pub(super) const VARIANT: Variant<Decode<u32>> =
@@ -163,7 +163,93 @@ fn decode(source: &[u8], target: &mut [u32], form: Form) -> Result<usize, Malfor
         done += count;
         (at, owned, skipped) = (at + STRIDE, !15, 4);
     }
-    scalar::decode_from(source, behind(source, at, skipped), &mut target[done..], form)
+    let at = behind(source, at, skipped);
+    let (at, taken) = decode_rest(constants, source, at, &mut target[done..], strict);
+    scalar::decode_from(source, at, &mut target[done + taken..], form)
+}
+
+/// The values at the end of source or target, and all of a short list: window by window, each from where the one before
+/// ended, and nothing but them is read and written. Ends before a value that is malformed or not all there; returns the
+/// position of the next value, and how many were decoded.
+#[inline]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt"
+)]
+fn decode_rest(
+    constants: Constants,
+    source: &[u8],
+    mut at: usize,
+    target: &mut [u32],
+    strict: u64,
+) -> (usize, usize) {
+    let mut done = 0;
+    while done < target.len() {
+        let bytes = first_bytes(&source[at..]);
+        let more = _mm512_movepi8_mask(bytes);
+        let there = source.len() - at;
+        let ends = !more & if there < 64 { (1 << there) - 1 } else { u64::MAX };
+        let count = (ends.count_ones() as usize).min(target.len() - done);
+        if count == 0 {
+            break;
+        }
+        // The last byte of the last value that is wanted, and all before it.
+        let last = _pdep_u64(1 << (count - 1), ends);
+        let used = last | (last - 1);
+        if more & used == 0 {
+            zero_extend_first(&source[at..], &mut target[done..done + count]);
+            (at, done) = (at + count, done + count);
+            continue;
+        }
+        let fifth = more << 1 & more << 2 & more << 3 & more << 4 & used;
+        let wrong = _mm512_testn_epi8_mask(bytes, bytes) & more << 1 & strict & used;
+        if wrong | _mm512_cmpgt_epu8_mask(bytes, _mm512_set1_epi8(0x0f)) & fifth != 0 {
+            break;
+        }
+        let positions = row64(&POSITIONS);
+        let window = Window {
+            groups: _mm512_and_si512(bytes, _mm512_set1_epi8(0x7f)),
+            starts: _mm512_maskz_compress_epi8(ends << 1 | 1, positions),
+            ends: _mm512_maskz_compress_epi8(ends, positions),
+            five: fifth != 0,
+        };
+        for (sixteenth, target) in target[done..done + count].chunks_mut(16).enumerate() {
+            store_first(target, sixteen(constants, window, sixteenth));
+        }
+        done += count;
+        at += last.trailing_zeros() as usize + 1;
+    }
+    (at, done)
+}
+
+/// Writes the first of sixteen values: as many as the target has, at most sixteen.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store_first(target: &mut [u32], values: __m512i) {
+    let mask = u16::MAX >> (16 - target.len());
+    // SAFETY: the mask selects as many values as the target has; no others are touched.
+    unsafe { _mm512_mask_storeu_epi32(target.as_mut_ptr().cast(), mask, values) };
+}
+
+/// The first bytes as values: as many as the target has, of which the source has as many or more.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi2")]
+fn zero_extend_first(source: &[u8], target: &mut [u32]) {
+    let source = &source[..target.len()];
+    for (bytes, target) in source.chunks(16).zip(target.chunks_mut(16)) {
+        let mask = u16::MAX >> (16 - bytes.len());
+        // SAFETY: the mask selects bytes of the source; no others are touched.
+        let bytes = unsafe { _mm_maskz_loadu_epi8(mask, bytes.as_ptr().cast()) };
+        store_first(target, _mm512_cvtepu8_epi32(bytes));
+    }
+}
+
+/// Up to 64 bytes, and zeros after them.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+fn first_bytes(source: &[u8]) -> __m512i {
+    let mask = if source.len() < 64 { (1 << source.len()) - 1 } else { u64::MAX };
+    // SAFETY: the mask selects bytes of the source; no others are touched.
+    unsafe { _mm512_maskz_loadu_epi8(mask, source.as_ptr().cast()) }
 }
 
 /// The first byte of the value that ends after the first `window` bytes from `at` on.

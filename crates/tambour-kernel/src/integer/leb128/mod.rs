@@ -31,7 +31,7 @@ mod shuffle;
 pub use scalar::read;
 
 use super::{Encode, Malformed};
-use crate::variant::{Runnable, Variants};
+use crate::variant::{Isa, Runnable, Variants};
 
 /// Whether a decoder takes a value in more bytes than it needs, such as `80 00` for 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,8 +163,10 @@ pub const fn bound<T: Word>(values: usize) -> usize {
     values.saturating_mul(T::BYTES_MAX)
 }
 
-/// Fewer values than this are encoded and decoded where they are called from: no variant has a loop for them.
+/// Fewer values than this are encoded and decoded where they are called from: no variant has a loop for them,
 const FEW: usize = 16;
+/// but those with AVX-512, which take a part of a register as they take a whole one.
+const FEW_WITH_AVX512: usize = 8;
 
 /// Encodes with the best variant of this CPU; the number of bytes, or `None` when the target is too short.
 ///
@@ -181,19 +183,25 @@ const FEW: usize = 16;
 /// ```
 #[inline]
 pub fn encode<T: Word>(source: &[T], target: &mut [u8]) -> Option<usize> {
-    if source.len() < FEW {
-        return scalar::encode_from(source, target, 0);
+    if source.len() >= FEW_WITH_AVX512 {
+        let best = T::encoders().best();
+        if source.len() >= FEW || best.isa() == Isa::Avx512 {
+            return best.encode(source, target);
+        }
     }
-    T::encoders().best().encode(source, target)
+    scalar::encode_from(source, target, 0)
 }
 
 /// Decodes exactly `target.len()` values with the best variant of this CPU; the number of bytes taken.
 #[inline]
 pub fn decode<T: Word>(source: &[u8], target: &mut [T], form: Form) -> Result<usize, Malformed> {
-    if target.len() < FEW {
-        return scalar::decode_from(source, 0, target, form);
+    if target.len() >= FEW_WITH_AVX512 {
+        let best = T::decoders().best();
+        if target.len() >= FEW || best.isa() == Isa::Avx512 {
+            return best.decode(source, target, form);
+        }
     }
-    T::decoders().best().decode(source, target, form)
+    scalar::decode_from(source, 0, target, form)
 }
 
 impl<T: 'static> Runnable<Decode<T>> {
