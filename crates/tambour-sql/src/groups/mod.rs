@@ -12,6 +12,7 @@ mod stream;
 mod views;
 
 use crate::answers::AnswersFromStatistics;
+use crate::exec::estimates::EstimatesOfJoins;
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::LengthsOfTexts;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -36,7 +37,8 @@ use runs::RunsExec;
 use std::fmt;
 use std::sync::Arc;
 
-/// The engine's rules with ours, after sorts are in their places and before operators are made to yield.
+/// The engine's rules with ours: estimates before sides of joins are chosen, the others after sorts are in their places and before
+/// operators are made to yield.
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
@@ -45,6 +47,8 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(place, Arc::new(GroupsByPosition));
     rules.insert(place, Arc::new(FirstKeys));
     rules.insert(place, Arc::new(AnswersFromStatistics));
+    let place = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or_default();
+    rules.insert(place, Arc::new(EstimatesOfJoins));
     rules
 }
 
