@@ -7,7 +7,7 @@
 
 use crate::exec::TambourScanExec;
 use crate::scan_options::ScanOptions;
-use crate::statistics::has_exact_rows;
+use crate::statistics::{has_exact_rows, kept, total};
 use arrow::datatypes::{DataType as Arrow, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};
@@ -294,7 +294,7 @@ fn integer_of(value: &ScalarValue) -> Option<i128> {
 }
 
 /// A value of a type, given as [`tambour_part::statistics`] hold it.
-fn value_of(value: i128, data_type: &Arrow) -> Option<ScalarValue> {
+pub(crate) fn value_of(value: i128, data_type: &Arrow) -> Option<ScalarValue> {
     match data_type {
         Arrow::Decimal128(precision, scale) => {
             let is_inside = value.unsigned_abs() < 10_u128.checked_pow(u32::from(*precision))?;
@@ -317,13 +317,13 @@ fn value_of(value: i128, data_type: &Arrow) -> Option<ScalarValue> {
 /// What is known of the columns of a table.
 struct Known<'a> {
     scan: &'a TambourScanExec,
-    parts: Option<Vec<PartStatistics>>,
+    kept: Option<Vec<PartStatistics>>,
     columns: HashMap<String, Option<Summary>>,
 }
 
 impl<'a> Known<'a> {
     fn new(scan: &'a TambourScanExec) -> Self {
-        Self { scan, parts: None, columns: HashMap::new() }
+        Self { scan, kept: None, columns: HashMap::new() }
     }
 
     /// Of all rows of a column.
@@ -338,25 +338,10 @@ impl<'a> Known<'a> {
 
     fn found(&mut self, name: &str) -> Result<Option<Summary>, TableError> {
         let table = self.scan.table();
-        let Some(column) = table.columns().iter().find(|it| it.name == name) else {
-            return Ok(None);
-        };
-        let parts = || table.parts().iter().filter(|part| part.rows() > 0);
-        if self.parts.is_none() {
-            let mut opened = Vec::new();
-            for part in parts() {
-                let statistics =
-                    PartStatistics::open(table.storage().as_ref(), table.path(), part)?;
-                let Some(statistics) = statistics else { return Ok(None) };
-                opened.push(statistics);
-            }
-            self.parts = Some(opened);
+        if self.kept.is_none() {
+            self.kept = kept(table)?;
         }
-        let opened = self.parts.as_deref().unwrap_or_default();
-        let totals = opened.iter().zip(parts()).map(|(known, part)| known.total(part, column));
-        let total = totals.collect::<Option<Vec<_>>>();
-        let total = total.map(|it| it.into_iter().fold(Summary::EMPTY, Summary::and));
-        Ok(total.filter(|total| total.rows == table.rows() && total.values() > 0))
+        Ok(self.kept.as_ref().and_then(|kept| total(table, kept, name)))
     }
 }
 

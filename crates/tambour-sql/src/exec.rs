@@ -5,6 +5,7 @@
 //! the engine polls each from its own task.
 
 mod bytes;
+pub(crate) mod estimates;
 mod travel;
 
 pub(crate) use travel::read_by;

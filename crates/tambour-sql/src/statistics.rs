@@ -8,10 +8,12 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType as ArrowType, Schema};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
+use tambour_part::statistics::Summary;
 use tambour_part::{DataType, Part};
 use tambour_table::scan::sorts_like_arrow;
 use tambour_table::schema::expression::Expression;
-use tambour_table::{PartName, Table};
+use tambour_table::statistics::PartStatistics;
+use tambour_table::{PartName, Table, TableError};
 
 /// Granules up to which primary indexes are read for the extremes of the first key column.
 const INDEX_GRANULES: usize = 16_384;
@@ -143,6 +145,26 @@ fn value_at(values: &ArrayRef, row: usize, arrow: &ArrowType) -> Option<ScalarVa
         return None;
     }
     ScalarValue::try_from_array(values, row).ok()?.cast_to(arrow).ok()
+}
+
+/// The statistics that are kept beside the parts of a table, of those that have rows; none if a part has none.
+pub(crate) fn kept(table: &Table) -> Result<Option<Vec<PartStatistics>>, TableError> {
+    let mut opened = Vec::new();
+    for part in table.parts().iter().filter(|part| part.rows() > 0) {
+        let statistics = PartStatistics::open(table.storage().as_ref(), table.path(), part)?;
+        let Some(statistics) = statistics else { return Ok(None) };
+        opened.push(statistics);
+    }
+    Ok(Some(opened))
+}
+
+/// What they say of all rows of a column; nothing of a column that has no values, or another type in a part.
+pub(crate) fn total(table: &Table, kept: &[PartStatistics], name: &str) -> Option<Summary> {
+    let column = table.columns().iter().find(|it| it.name == name)?;
+    let parts = table.parts().iter().filter(|part| part.rows() > 0);
+    let totals = kept.iter().zip(parts).map(|(known, part)| known.total(part, column));
+    let total = totals.collect::<Option<Vec<_>>>()?.into_iter().fold(Summary::EMPTY, Summary::and);
+    Some(total).filter(|total| total.rows == table.rows() && total.values() > 0)
 }
 
 /// Statistics of a scan that reads `rows` rows, given those of all rows. A part of the rows keeps bounds, but not exact ones.

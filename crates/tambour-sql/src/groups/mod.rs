@@ -13,6 +13,7 @@ mod views;
 
 use crate::answers::AnswersFromStatistics;
 use crate::arrival::OrderOfArrival;
+use crate::exec::estimates::EstimatesOfJoins;
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::LengthsOfTexts;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -37,7 +38,8 @@ use runs::RunsExec;
 use std::fmt;
 use std::sync::Arc;
 
-/// The engine's rules with ours, after sorts are in their places and before operators are made to yield.
+/// The engine's rules with ours: estimates before sides of joins are chosen, the others after sorts are in their places and before
+/// operators are made to yield.
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules = PhysicalOptimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
@@ -46,6 +48,8 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(place, Arc::new(GroupsByPosition));
     rules.insert(place, Arc::new(FirstKeys));
     rules.insert(place, Arc::new(AnswersFromStatistics));
+    let place = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or_default();
+    rules.insert(place, Arc::new(EstimatesOfJoins));
     rules.push(Arc::new(OrderOfArrival));
     rules
 }

@@ -311,3 +311,20 @@ fn widened(definition: &TableDefinition) -> arrow::array::RecordBatch {
     let columns = columns.map(|(column, field)| arrow::compute::cast(column, field.data_type()));
     RecordBatch::try_new(Arc::clone(&schema), columns.collect::<Result<_, _>>().unwrap()).unwrap()
 }
+
+/// Extremes that are kept are estimates for joins, and for nothing else.
+#[test]
+fn joins_are_planned_by_what_is_known() {
+    let fixture = Fixture::new("tuple()", "id");
+    let session = fixture.session(1);
+    set(&session, "datafusion.explain.show_statistics", true);
+    let is_known = |query: &str| {
+        let plan = text(&session, &format!("EXPLAIN {query}"));
+        plan.contains("Min=Inexact(Int32(-50)) Max=Inexact(Int32(149))")
+    };
+    let join = "SELECT count() FROM t JOIN naive ON t.k = naive.k";
+    assert!(is_known(join));
+    assert!(!is_known("SELECT k, count() FROM t GROUP BY k"));
+    set(&session, "tambour.scan_statistics", false);
+    assert!(!is_known(join));
+}
