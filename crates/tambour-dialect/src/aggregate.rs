@@ -254,6 +254,10 @@ fn distinct(function: &mut Function, written: &str) -> Result<(), DialectError> 
     if list.is_empty() {
         return Err(refused(format!("{written}()"), "it takes an argument"));
     }
+    let is_sketch = !matches!(written, "uniq" | "uniqExact");
+    if is_sketch && list.iter().any(super::call::is_null) {
+        return Err(refused(format!("{written} of NULL"), "use uniq or uniqExact"));
+    }
     set_arguments(function, list);
     as_tuple(function);
     function.parameters = FunctionArguments::None;

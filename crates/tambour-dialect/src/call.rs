@@ -1,13 +1,13 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, gathered, lambda, meant, operator, refused, retype, sets, tuples};
+use super::{aggregate, gathered, lambda, meant, moved, operator, refused, retype, sets, tuples};
 use crate::DialectError;
 use crate::names;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, CeilFloorKind, DataType, DateTimeField, ExactNumberInfo, Expr,
-    Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
+    BinaryOperator, CaseWhen, CastKind, CeilFloorKind, DataType, DateTimeField, ExactNumberInfo,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
     Interval, ObjectName, ObjectNamePart, UnaryOperator, Value,
 };
 
@@ -79,6 +79,16 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
                 *expr = replacement;
             }
         }
+        Expr::Cast { kind: CastKind::DoubleColon, expr: inner, data_type, .. }
+            if reads_text(inner, data_type) =>
+        {
+            return Err(refused(
+                format!("{inner}::{data_type}"),
+                format!(
+                    "ClickHouse reads the text of the literal; write CAST({inner} AS {data_type})"
+                ),
+            ));
+        }
         Expr::Cast { expr: inner, data_type, .. } if *data_type != DataType::Boolean => {
             if is_null(inner) && !may_be_null(data_type) {
                 let name = retype::name_of(data_type).unwrap_or_else(|| data_type.to_string());
@@ -104,6 +114,11 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
         // DataFusion's own POSITION counts characters and looks the other way round.
         Expr::Position { expr: needle, r#in } => {
             *expr = Expr::Function(call("position", vec![take(r#in), take(needle)]));
+        }
+        Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right } => {
+            if let Some(moved) = moved::sum(left, op, right) {
+                *expr = moved;
+            }
         }
         Expr::BinaryOp { left, op, right } if *op == BinaryOperator::MyIntegerDivide => {
             *expr = Expr::Function(call("intDiv", vec![take(left), take(right)]));
@@ -288,6 +303,9 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectErro
     if let Some(replacement) = aggregate::rewrite(function, &written)? {
         return Ok(Some(replacement));
     }
+    if let Some(moved) = moved::rewrite(function, &written)? {
+        return Ok(Some(moved));
+    }
     if let Some(reduced) = gathered::reduce(function)? {
         return Ok(Some(reduced));
     }
@@ -333,6 +351,34 @@ pub(super) fn rewrite_plain(function: &mut Function, written: &str) -> bool {
     found.is_some()
 }
 
+/// True for literals whose text, before `::`, says something else than their value: `1::Date`, `(1, 'a')::String`.
+fn reads_text(literal: &Expr, data_type: &DataType) -> bool {
+    let plain = match data_type {
+        DataType::Nullable(inner) | DataType::LowCardinality(inner) => &**inner,
+        other => other,
+    };
+    let is_whole = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let name = plain.to_string().to_ascii_uppercase();
+    match literal {
+        Expr::Value(value) => match &value.value {
+            Value::Number(text, _) => {
+                // Five digits and more are a Unix time there, too.
+                let is_instant = name.starts_with("DATETIME") || name.starts_with("TIMESTAMP");
+                let is_moment = name.starts_with("DATE") && plain != data_type
+                    || is_instant && !(is_whole(text) && text.len() >= 5);
+                let is_cut = name.contains("INT") && plain != data_type && !is_whole(text);
+                is_moment || is_cut
+            }
+            _ => false,
+        },
+        Expr::Array(_) | Expr::Tuple(_) => name == "STRING",
+        Expr::Function(function) => {
+            name == "STRING" && matches!(self::name(function), Some("make_array" | "struct"))
+        }
+        _ => false,
+    }
+}
+
 /// Functions that are syntax for DataFusion.
 fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, DialectError> {
     let is_if = name.eq_ignore_ascii_case("if") || name == "multiIf";
@@ -359,7 +405,7 @@ fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, DialectEr
         "isNull" => Expr::IsNull(Box::new(argument)),
         "isNotNull" => Expr::IsNotNull(Box::new(argument)),
         "not" => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(condition_of(argument)) },
-        _ => interval_of(name, &argument)?,
+        _ => interval_of(name, argument),
     }))
 }
 
@@ -413,7 +459,7 @@ fn interval(value: &str, unit: DateTimeField) -> Expr {
 }
 
 /// `toIntervalDay(7)` is `INTERVAL '7' DAY`; intervals of columns have no literal.
-fn interval_of(name: &str, argument: &Expr) -> Result<Expr, DialectError> {
+fn interval_of(name: &str, argument: Expr) -> Expr {
     let unit = match name {
         "toIntervalSecond" => DateTimeField::Second,
         "toIntervalMinute" => DateTimeField::Minute,
@@ -430,11 +476,16 @@ fn interval_of(name: &str, argument: &Expr) -> Result<Expr, DialectError> {
             if let Expr::Interval(interval) = &mut interval {
                 quote_interval(interval);
             }
-            Ok(interval)
+            interval
         }
-        other => {
-            Err(refused(format!("{name}({other})"), "the length of an interval must be a number"))
-        }
+        // What it is added to takes it.
+        _ => Expr::Interval(Interval {
+            value: Box::new(argument),
+            leading_field: Some(unit),
+            leading_precision: None,
+            last_field: None,
+            fractional_seconds_precision: None,
+        }),
     }
 }
 

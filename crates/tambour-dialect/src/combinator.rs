@@ -134,6 +134,11 @@ fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, D
         return Err(refused(written, "a tuple cannot be NULL here"));
     }
     let counted = is_count(base);
+    let list = arguments(function).unwrap_or_default();
+    if counted && list.iter().any(super::call::is_null) {
+        return Err(refused(format!("{written} of NULL"), "use uniqExact"));
+    }
+    set_arguments(function, list);
     if !counted {
         mark(function, Otherwise::Null);
         return plain(function, base);
@@ -145,6 +150,11 @@ fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, D
 
 /// Aggregates of no rows are the default of their type; those that count or gather are that anyway.
 fn or_default(function: &mut Function, base: &str) -> Result<Expr, DialectError> {
+    let list = arguments(function).unwrap_or_default();
+    if list.iter().any(super::call::is_null) {
+        return Err(refused(format!("{base}OrDefault of NULL"), "it is NULL in every group"));
+    }
+    set_arguments(function, list);
     if !is_count(base) && !base.starts_with("groupArray") && !base.starts_with("groupUniq") {
         mark(function, Otherwise::Default);
     }

@@ -49,7 +49,7 @@ const ALL: &[Gathered] = &[
     one("groupConcat", "reduceGroupConcat", None),
     one("group_concat", "reduceGroupConcat", None),
     one("groupBitmap", "reduceGroupBitmap", None),
-    one("uniqUpTo", "reduceUniqUpTo", Some("10")),
+    one("uniqUpTo", "reduceUniqUpTo", Some("5")),
     one("anyHeavy", "reduceAnyHeavy", None),
     one("singleValueOrNull", "reduceSingleValueOrNull", None),
     one("skewPop", "reduceSkewPop", None),

@@ -33,6 +33,8 @@ mod meant;
 mod members;
 mod merged;
 pub mod message;
+mod mismatch;
+mod moved;
 pub mod names;
 mod naming;
 mod operator;

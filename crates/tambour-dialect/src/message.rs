@@ -1,6 +1,7 @@
 //! What is wrong with a statement, in the words of its author: the engine's texts name its own insides, ask for reports of
 //! bugs and print syntax trees.
 
+use crate::mismatch;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -111,6 +112,10 @@ fn schema(error: &SchemaError) -> String {
 
 /// What the engine does not have. Its text is a syntax tree as often as not.
 fn not_there(text: &str) -> String {
+    if text.contains("interval argument") {
+        return "an interval whose length is not a number stands beside + or -: d + INTERVAL n DAY"
+            .to_owned();
+    }
     let is_tree =
         ["ast node", "AST node", "sqltorel", " { ", "Ident {"].iter().any(|it| text.contains(it));
     if is_tree {
@@ -123,6 +128,9 @@ fn not_there(text: &str) -> String {
 
 /// A text of the engine without its name, its requests and its stack.
 fn plain(text: &str) -> String {
+    if let Some(known) = mismatch::of(text) {
+        return known;
+    }
     let mut text = text;
     for end in [
         "\nThis issue was likely caused",

@@ -151,6 +151,9 @@ const CONDITIONS: &[&str] = &[
     "greater",
     "lessOrEquals",
     "greaterOrEquals",
+    "isDistinctFrom",
+    "isNotDistinctFrom",
+    "isZeroOrNull",
     "isNull",
     "isNotNull",
     "like",
@@ -282,7 +285,8 @@ pub(super) fn numbers_within(expr: &mut Expr) {
             arguments(function).for_each(|argument| *argument = shown(call::take(argument)));
         }
         Expr::Function(function) => {
-            let is_map = call::name(function) == Some("arrayMap");
+            let is_map = call::name(function)
+                .is_some_and(|name| ["arrayMap", "arrayMin", "arrayMax"].contains(&name));
             let is_keeping = call::name(function).is_some_and(|name| KEEPING.contains(&name));
             let values = if call::name(function) == Some("groupArrayIf") { 1 } else { usize::MAX };
             for argument in arguments(function).take(values) {

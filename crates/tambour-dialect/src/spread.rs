@@ -40,14 +40,12 @@ pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
     rewrite_plain(&mut plain, written);
     let mut value = Expr::Function(plain);
     if is_never_nan {
-        // Of no rows it is NaN there, too: so is zero divided by none.
-        let rows = renamed(if written.starts_with("regr") { "regr_count" } else { "count" });
-        let instead = Expr::BinaryOp {
-            left: Box::new(zero()),
-            op: BinaryOperator::Divide,
-            right: Box::new(rows),
-        };
-        value = Expr::Function(call("nanvl", vec![value, Expr::Nested(Box::new(instead))]));
+        // What stands for no rows may be NaN, and stays it.
+        let count = if written.starts_with("regr_") { "regr_count" } else { "count" };
+        let (left, right) = (Box::new(zero()), Box::new(renamed(count)));
+        let op = BinaryOperator::Divide;
+        let instead = Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }));
+        value = Expr::Function(call("nanvl", vec![value, instead]));
     }
     let Some((_, witness)) = lone else { return Some(value) };
     let over_zero = |left: Expr, op: BinaryOperator| {

@@ -110,12 +110,11 @@ pub fn float64(value: f64, target: &mut Vec<u8>) {
 
 /// [`float64`] in single precision.
 pub fn float32(value: f32, target: &mut Vec<u8>) {
-    match not_finite(f64::from(value)) {
-        Some(word) => target.extend_from_slice(word),
-        None => {
-            let text = format!("{value:e}");
-            shortest(&even(text, value.into(), |it| it.parse() == Ok(value)), target);
-        }
+    if let Some(word) = not_finite(f64::from(value)) {
+        target.extend_from_slice(word);
+    } else {
+        let text = format!("{value:e}");
+        shortest(&even(text, value.into(), |it| it.parse() == Ok(value)), target);
     }
 }
 
@@ -337,15 +336,15 @@ mod tests {
             (-123_456.789, "-123456.789"),
             (1.797_693_134_862_315_7e308, "1.7976931348623157e308"),
             (5e-324, "5e-324"),
-            (1_125_899_906_842_625.25, "1125899906842625.2"),
-            (1_125_899_906_842_625.75, "1125899906842625.8"),
+            (1_125_899_906_842_625.0 + 0.25, "1125899906842625.2"),
+            (1_125_899_906_842_625.0 + 0.75, "1125899906842625.8"),
         ] {
             assert_eq!(text(|target| float64(value, target)), expected);
         }
         for (value, expected) in [
-            (3_170_259.25, "3170259.2"),
-            (3_170_259.75, "3170259.8"),
-            (1_048_577.125, "1048577.1"),
+            (3_170_259.0 + 0.25, "3170259.2"),
+            (3_170_259.0 + 0.75, "3170259.8"),
+            (1_048_577.0 + 0.125, "1048577.1"),
             (4_194_302.5, "4194302.5"),
             (0.5, "0.5"),
         ] {

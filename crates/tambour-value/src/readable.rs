@@ -56,7 +56,8 @@ pub fn readable(mut value: f64, step: f64, units: &[&str]) -> String {
     if value.abs() < FIXED_MAX {
         // Halves go away from zero.
         let cents = value * 100.0;
-        let is_half = cents.fract().abs() == 0.5 && value.mul_add(100.0, -cents) == 0.0;
+        let half = cents.fract().abs() - 0.5;
+        let is_half = half == 0.0 && value.mul_add(100.0, -cents) == 0.0;
         let value = if is_half { cents.round() / 100.0 } else { value };
         return format!("{value:.2}{unit}");
     }

@@ -22,7 +22,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("arrayAvg", float_type, |c| {
         folded(c, |items| total(items.iter().copied()) / items.len().max(1) as f64)
     }),
-    Function::new("arrayProduct", float_type, |c| product(c)),
+    Function::new("arrayProduct", float_type, product),
     Function::new("arrayMin", extreme_type, |c| extreme(c, true)),
     Function::new("arrayMax", extreme_type, |c| extreme(c, false)),
     Function::new("arrayCumSum", |n, s| array_sum_type(n, s).map(array_of), |c| running(c, false)),

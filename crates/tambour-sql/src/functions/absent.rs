@@ -225,6 +225,9 @@ impl ScalarUDFImpl for DefaultOfType {
         let [only] = args.arg_fields else {
             return plan_err!("{} takes one argument", self.name());
         };
+        if matches!(only.data_type(), ArrowType::Struct(_)) {
+            return plan_err!("{} does not take tuples", self.name());
+        }
         let field = Field::new(self.name(), only.data_type().clone(), only.is_nullable());
         Ok(Arc::new(field.with_metadata(only.metadata().clone())))
     }

@@ -217,12 +217,35 @@ pub(super) fn made_of_call(call: &mut ScalarFunction, schema: &DFSchema) -> Resu
     if call.name() == "make_array" && unpacked(call, schema)? {
         return Ok(true);
     }
+    if call.name() == "make_array" {
+        check_items(call, schema)?;
+    }
     match call.name() {
         "coalesce" | "nvl" | "greatest" | "least" | "make_array" => {
             made(call.args.iter_mut(), schema)
         }
         _ => Ok(false),
     }
+}
+
+/// Refuses a list of texts and of what ClickHouse makes no text of.
+fn check_items(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
+    let types = call.args.iter().map(|item| Ok(bare_type(&*field_of(item, schema)?)));
+    let types = types.collect::<Result<Vec<_>>>()?;
+    let is_text = |it: &DataType| {
+        use DataType::{Enum8, Enum16, FixedString, String};
+        matches!(it, String | FixedString(_) | Enum8(_) | Enum16(_))
+    };
+    let mut known = types.iter().flatten().map(function::bare);
+    if known.clone().any(is_text) && known.any(|it| !is_text(it)) {
+        let names: Vec<std::string::String> =
+            types.iter().flatten().map(ToString::to_string).collect();
+        return plan_err!(
+            "an array of {} is a Variant in ClickHouse, which is not here; convert its items by toString",
+            names.join(" and ")
+        );
+    }
+    Ok(())
 }
 
 /// `greatest` and `least` of numbers one of which is a float: the engine compares those by their bits.

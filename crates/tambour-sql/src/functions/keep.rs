@@ -269,7 +269,7 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
         list.expr = Box::new(Order::Number(known).udf().call(vec![*list.expr]));
         return Ok(Transformed::yes(Expr::InList(list)));
     }
-    if field.data_type().is_floating() && zeros_apart(&mut list) {
+    if field.data_type().is_floating() && super::zeros::in_list(&mut list) {
         return Ok(Transformed::yes(Expr::InList(list)));
     }
     for item in &mut list.list {
@@ -280,7 +280,7 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(Expr::InList(list)))
 }
 
-/// A pattern that is no constant is read by the function, which knows ClickHouse's escapes.
+/// A pattern that is not a constant is read by the function, which knows ClickHouse's escapes.
 fn with_pattern(like: Like) -> Transformed<Expr> {
     if like.escape_char.is_some() || matches!(*like.pattern, Expr::Literal(..) | Expr::Cast(_)) {
         return Transformed::no(Expr::Like(like));
@@ -295,29 +295,6 @@ fn with_pattern(like: Like) -> Transformed<Expr> {
         Some(call) => Transformed::yes(call),
         None => Transformed::no(Expr::Like(like)),
     }
-}
-
-/// Sets hold the bits of floats, so that the two zeros are two. True if the list has one and was changed.
-fn zeros_apart(list: &mut InList) -> bool {
-    let float = |item: &Expr| match item {
-        Expr::Literal(value, _) => match value.cast_to(&ArrowType::Float64) {
-            Ok(ScalarValue::Float64(number)) => Some(number),
-            _ => None,
-        },
-        _ => None,
-    };
-    let Some(numbers) = list.list.iter().map(float).collect::<Option<Vec<_>>>() else {
-        return false;
-    };
-    if !numbers.contains(&Some(0.0)) {
-        return false;
-    }
-    let bits =
-        |number: Option<f64>| lit(ScalarValue::Int64(number.map(|it| it.to_bits().cast_signed())));
-    list.list = numbers.into_iter().map(bits).collect();
-    let expr = std::mem::replace(&mut *list.expr, lit(0_i64));
-    *list.expr = Order::Bits.udf().call(vec![expr]);
-    true
 }
 
 fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {

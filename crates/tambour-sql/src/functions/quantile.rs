@@ -3,10 +3,10 @@
 //! Called as `quantileExact(x, level)` after [`tambour_dialect`] has moved the parameter into the list of arguments. (Plain
 //! `quantile` interpolates and is DataFusion's `percentile_cont`.)
 
-use arrow::array::{Array, ArrayRef, ListArray, UInt64Array, cast::AsArray};
+use arrow::array::{Array, ArrayRef, BooleanArray, ListArray, UInt64Array, cast::AsArray};
 use arrow::buffer::OffsetBuffer;
-use arrow::compute::{SortOptions, concat, sort_to_indices, take};
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use arrow::compute::{SortOptions, concat, filter, sort_to_indices, take};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float32Type, Float64Type};
 use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -100,6 +100,21 @@ impl Values {
     }
 }
 
+/// Which values are not NaN.
+fn numbers(values: &ArrayRef) -> BooleanArray {
+    match values.data_type() {
+        ArrowType::Float32 => {
+            let floats = values.as_primitive::<Float32Type>();
+            floats.values().iter().map(|float| Some(!float.is_nan())).collect()
+        }
+        ArrowType::Float64 => {
+            let floats = values.as_primitive::<Float64Type>();
+            floats.values().iter().map(|float| Some(!float.is_nan())).collect()
+        }
+        _ => BooleanArray::from(vec![true; values.len()]),
+    }
+}
+
 impl Accumulator for Values {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         values.first().map_or(Ok(()), |first| self.push(first))
@@ -115,6 +130,9 @@ impl Accumulator for Values {
     }
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let Some(values) = self.joined()? else { return ScalarValue::try_from(&self.data_type) };
+        let numbers = filter(&values, &numbers(&values))?;
+        // Of NaNs alone there is no other answer.
+        let values = if numbers.is_empty() { values } else { numbers };
         let options = SortOptions { descending: false, nulls_first: false };
         let sorted = sort_to_indices(&values, Some(options), None)?;
         // ClickHouse: the element number level * count, the last one at most.

@@ -180,11 +180,17 @@ fn is_bytes(arrow: &ArrowType) -> bool {
 /// Hashes to which numbers of different widths are different.
 const WIDTH_COUNTS: [&str; 4] = ["sipHash64", "xxHash32", "xxHash64", "xxh3"];
 
-/// A list of numbers that was written out, whose type is the engine's.
+/// A list or a tuple of numbers that was written out, whose type is the engine's.
 fn is_of_literals(field: &Field) -> bool {
     let is_plain = !field.metadata().contains_key(TYPE_KEY);
     match field.data_type() {
         ArrowType::List(item) => is_plain && *item.data_type() == ArrowType::Int64,
+        ArrowType::Struct(fields) => {
+            let is_number = |it: &Arc<Field>| {
+                *it.data_type() == ArrowType::Int64 && !it.metadata().contains_key(TYPE_KEY)
+            };
+            is_plain && fields.iter().any(is_number)
+        }
         _ => false,
     }
 }
@@ -264,7 +270,7 @@ impl ScalarUDFImpl for Wrapped {
             .collect::<Result<_>>()?;
         if WIDTH_COUNTS.contains(&self.name()) && arg_fields.iter().any(|it| is_of_literals(it)) {
             return plan_err!(
-                "{} counts the width of items: say the type of the array, like [1, 2]::Array(UInt8)",
+                "{} counts the width of numbers: say the type, like CAST([1, 2] AS Array(UInt8))",
                 self.name()
             );
         }

@@ -8,12 +8,13 @@ use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue};
 use datafusion::error::Result;
+use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::{
     grouping_set_to_exprlist, merge_schema, split_conjunction_owned,
 };
 use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, ExprSchemable, GroupingSet, LogicalPlan, Operator, Projection,
-    Window, cast,
+    Window, cast, lit,
 };
 use std::sync::Arc;
 
@@ -250,4 +251,27 @@ fn is_distinct_count(expr: &Expr, schema: &DFSchema) -> bool {
         }
         _ => false,
     }
+}
+
+/// Sets hold the bits of floats, so that the two zeros are two. True if the list has one and was changed.
+pub(super) fn in_list(list: &mut InList) -> bool {
+    let float = |item: &Expr| match item {
+        Expr::Literal(value, _) => match value.cast_to(&ArrowType::Float64) {
+            Ok(ScalarValue::Float64(number)) => Some(number),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some(numbers) = list.list.iter().map(float).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
+    if !numbers.contains(&Some(0.0)) {
+        return false;
+    }
+    let bits =
+        |number: Option<f64>| lit(ScalarValue::Int64(number.map(|it| it.to_bits().cast_signed())));
+    list.list = numbers.into_iter().map(bits).collect();
+    let expr = std::mem::replace(&mut *list.expr, lit(0_i64));
+    *list.expr = Order::Bits.udf().call(vec![expr]);
+    true
 }
