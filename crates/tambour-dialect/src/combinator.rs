@@ -173,6 +173,9 @@ fn mark(function: &mut Function, otherwise: Otherwise) {
 
 fn distinct(function: &mut Function, base: &str, written: &str) -> Result<Expr, DialectError> {
     if base == "groupArray" {
+        if !matches!(function.parameters, FunctionArguments::None) {
+            return Err(refused(format!("{written} with parameters"), "it takes none here"));
+        }
         let inner = plain(function, base)?;
         return Ok(Expr::Function(call("arrayDistinct", vec![inner])));
     }

@@ -130,7 +130,8 @@ fn entropy(call: &Call) -> Result<ArrayRef, FunctionError> {
         let mut counts: Vec<u64> = counts.into_values().collect();
         counts.sort_unstable();
         let share = |of_one: &u64| *of_one as f64 / count;
-        total(counts.iter().map(share).map(|p| -p * p.log2()))
+        // Not the -0 of a single value.
+        total(counts.iter().map(share).map(|p| -p * p.log2())) + 0.0
     })
 }
 
