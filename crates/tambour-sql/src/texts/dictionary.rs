@@ -246,8 +246,10 @@ mod tests {
                         (0..rows.len()).map(|it| (it % 2 == 0).then_some(1)).collect();
                     let columns: Vec<ArrayRef> = vec![Arc::new(numbers), column(rows, values)];
                     let batch = RecordBatch::try_new(Arc::clone(&schema), columns).unwrap();
+                    // The engine's cast fails on values that no row has, too: then both fail.
                     let array = |expr: &Arc<dyn PhysicalExpr>| {
-                        expr.evaluate(&batch).unwrap().into_array(batch.num_rows()).unwrap()
+                        let value = expr.evaluate(&batch).ok()?;
+                        Some(value.into_array(batch.num_rows()).unwrap())
                     };
                     for _ in 0..2 {
                         assert_eq!(&array(&fast), &array(&expr), "{expr}: {values:?}, {rows:?}");

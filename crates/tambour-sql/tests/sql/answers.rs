@@ -319,7 +319,7 @@ fn joins_are_planned_by_what_is_known() {
     let session = fixture.session(1);
     set(&session, "datafusion.explain.show_statistics", true);
     let is_known = |query: &str| {
-        let plan = text(&session, &format!("EXPLAIN {query}"));
+        let plan = text(&session, &format!("EXPLAIN VERBOSE {query}"));
         plan.contains("Min=Inexact(Int32(-50)) Max=Inexact(Int32(149))")
     };
     let join = "SELECT count() FROM t JOIN naive ON t.k = naive.k";
