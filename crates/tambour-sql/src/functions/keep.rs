@@ -9,7 +9,7 @@ use super::aggregate::{Summand, is_moment};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use super::typed::{Typed, needs_name};
-use super::{alike, comparison, default, scalar, shown};
+use super::{alike, comparison, default, nested, scalar, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
@@ -343,8 +343,10 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::Literal(value @ ScalarValue::Boolean(Some(_)), None) => {
             Ok(Transformed::yes(Expr::Literal(value, Some(named(&DataType::Bool)))))
         }
-        Expr::ScalarFunction(call) if call.name() == "arrayElement" => Ok(element(call, schema)),
-        Expr::ScalarFunction(call) if call.name() == "get_field" => subcolumn(call, schema),
+        Expr::ScalarFunction(call) if call.name() == "arrayElement" => {
+            Ok(nested::element(call, schema))
+        }
+        Expr::ScalarFunction(call) if call.name() == "get_field" => nested::subcolumn(call, schema),
         Expr::ScalarFunction(mut call) => {
             if let Some(replaced) = alike::replaced(&call, schema)? {
                 return Ok(Transformed::yes(replaced));
@@ -358,50 +360,6 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
     }
-}
-
-/// `m.keys` and `m.values`, which the engine takes for the value of a key.
-fn subcolumn(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let is_map = match call.args.first() {
-        Some(map) => matches!(field_of(map, schema)?.data_type(), ArrowType::Map(..)),
-        None => false,
-    };
-    let [map, Expr::Literal(name, _)] = call.args.as_slice() else {
-        return Ok(Transformed::no(Expr::ScalarFunction(call)));
-    };
-    if !is_map {
-        return Ok(Transformed::no(Expr::ScalarFunction(call)));
-    }
-    let function = match text(name) {
-        Some("keys") => "mapKeys",
-        Some("values") => "mapValues",
-        other => {
-            let other = other.unwrap_or_default();
-            return plan_err!("a map has no subcolumn {other}: keys, values, or m['{other}']");
-        }
-    };
-    match super::scalar::call(function, vec![map.clone()]) {
-        Some(call) => Ok(Transformed::yes(call)),
-        None => Ok(Transformed::no(Expr::ScalarFunction(call))),
-    }
-}
-
-/// An element of an array: what is not there is a default, unless the array that is written out may hold NULLs.
-fn element(mut call: ScalarFunction, schema: &DFSchema) -> Transformed<Expr> {
-    let array = match call.args.first() {
-        Some(Expr::ScalarFunction(array)) if matches!(array.name(), "make_array" | "map") => {
-            of_call(array, schema)
-        }
-        _ => None,
-    };
-    let Some(data_type) = array else {
-        let data_type = of_call(&call, schema);
-        return typed(Expr::ScalarFunction(call), data_type);
-    };
-    if let Some(first) = call.args.first_mut() {
-        *first = Typed::call(first.clone(), &data_type);
-    }
-    Transformed::yes(Expr::ScalarFunction(call))
 }
 
 fn is_integer_literal(expr: &Expr) -> bool {
@@ -495,7 +453,7 @@ fn as_written(side: &Expr) -> Expr {
     }
 }
 
-fn typed(expr: Expr, data_type: Option<DataType>) -> Transformed<Expr> {
+pub(super) fn typed(expr: Expr, data_type: Option<DataType>) -> Transformed<Expr> {
     match data_type.filter(needs_name) {
         Some(data_type) => Transformed::yes(Typed::call(expr, &data_type)),
         None => Transformed::no(expr),
@@ -652,7 +610,7 @@ fn of_case(case: &Case, schema: &DFSchema) -> Option<DataType> {
 }
 
 /// The type of what a function hands on or puts together.
-fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
+pub(super) fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
     // Keys and values of a map are single ones, or lists.
     let item = |index: usize| {
         let data_type = match call.args.get(index)? {

@@ -22,6 +22,7 @@ mod lambda;
 mod literal;
 mod logic;
 mod marked;
+mod nested;
 mod operators;
 mod order;
 pub(crate) mod otherwise;

@@ -36,7 +36,7 @@ pub(super) fn columns(plan: LogicalPlan) -> Result<LogicalPlan> {
 
 fn common(union: &Union, place: usize) -> Result<Common> {
     let types = union.inputs.iter().map(|input| type_of(input, place));
-    let Some(types) = types.collect::<Option<Vec<_>>>() else { return Ok(Common::Same) };
+    let Ok(types) = types.collect::<Result<Vec<_>, Unknown>>() else { return Ok(Common::Same) };
     let types: Vec<DataType> = types.into_iter().flatten().collect();
     if let Some(common) = of_types(&types) {
         return Ok(common);
@@ -114,20 +114,23 @@ fn is_plain(data_type: &DataType) -> bool {
     !matches!(data_type, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..))
 }
 
-/// The type of a column without Nullable, `Some(None)` of one that is NULL in every row; a number that is written out is as
-/// narrow as it can be.
-fn type_of(input: &LogicalPlan, place: usize) -> Option<Option<DataType>> {
+/// A type that ClickHouse has no name for.
+struct Unknown;
+
+/// The type of a column without Nullable, `None` of one that is NULL in every row; a number that is written out is as narrow as
+/// it can be.
+fn type_of(input: &LogicalPlan, place: usize) -> Result<Option<DataType>, Unknown> {
     if let LogicalPlan::Projection(projection) = input
         && let Some(expr) = projection.expr.get(place)
         && let Expr::Literal(ScalarValue::Int64(Some(number)), None) = expr.clone().unalias()
     {
-        return Some(narrowest(number).parse().ok());
+        return Ok(narrowest(number).parse().ok());
     }
-    let field = input.schema().fields().get(place)?;
+    let field = input.schema().fields().get(place).ok_or(Unknown)?;
     if field.data_type().is_null() {
-        return Some(None);
+        return Ok(None);
     }
-    bare_type(field).map(Some)
+    bare_type(field).map(Some).ok_or(Unknown)
 }
 
 fn converted(input: &Arc<LogicalPlan>, common: &[Common]) -> Result<LogicalPlan> {

@@ -5,7 +5,7 @@ use crate::support::{Numbers, block_on, insert, text};
 use arrow::array::{Array, ArrayRef, DictionaryArray, RecordBatch, UInt32Array};
 use arrow::datatypes::Int32Type;
 use arrow::util::pretty::pretty_format_batches;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::types::{Strings, arrow_schema};
 use tambour_sql::{Session, SessionOptions};
@@ -108,7 +108,7 @@ fn table(directory: &TempDir) -> PathBuf {
     path
 }
 
-fn session(path: &PathBuf, threads: usize) -> Session {
+fn session(path: &Path, threads: usize) -> Session {
     let options = SessionOptions { threads, batch_rows: 256, ..SessionOptions::default() };
     let session = Session::new(&options).unwrap();
     session.register(Arc::new(Table::open(path).unwrap())).unwrap();
