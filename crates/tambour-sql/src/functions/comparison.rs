@@ -15,7 +15,7 @@ use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, F
 use datafusion::common::{DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF,
+    Between, BinaryExpr, Case, ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, Volatility, cast, lit,
 };
 use std::cmp::Ordering;
@@ -95,11 +95,15 @@ fn check_arrays(left: &Expr, right: &Expr, types: [Option<&DataType>; 2]) -> Res
     Ok(())
 }
 
-/// The last day that a DateTime has whole: later dates beside one are that day.
-fn within(date: &Expr) -> Expr {
-    const LAST: i32 = 49_710;
-    datafusion::functions::core::least()
-        .call(vec![date.clone(), lit(ScalarValue::Date32(Some(LAST)))])
+/// The last day of a DateTime: later dates that are compared with one are that day.
+const LAST_DAY: i32 = 49_710;
+
+/// A date that is not after a last one.
+pub(super) fn within(date: &Expr, last: i32) -> Expr {
+    let last = lit(ScalarValue::Date32(Some(last)));
+    // A date that is NULL stays it.
+    let is_later = Box::new(date.clone().gt(last.clone()));
+    Expr::Case(Case::new(None, vec![(is_later, Box::new(last))], Some(Box::new(date.clone()))))
 }
 
 /// The first moment of a date in a zone, as an expression.
@@ -191,11 +195,11 @@ fn same_form(
         }
         [Some(DataType::DateTime { zone }), Some(DataType::Date)] if !is_literal(right) => {
             let zone = zone.as_deref();
-            Some((left.clone(), midnight(&within(right), zone)?))
+            Some((left.clone(), midnight(&within(right, LAST_DAY), zone)?))
         }
         [Some(DataType::Date), Some(DataType::DateTime { zone })] if !is_literal(left) => {
             let zone = zone.as_deref();
-            Some((midnight(&within(left), zone)?, right.clone()))
+            Some((midnight(&within(left, LAST_DAY), zone)?, right.clone()))
         }
         [
             Some(DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }),

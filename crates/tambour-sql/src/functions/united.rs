@@ -2,6 +2,7 @@
 //! instants as texts in another way.
 
 use super::alike;
+use super::comparison::within;
 use super::literal::bare_type;
 use super::scalar;
 use crate::describe::narrowest;
@@ -11,6 +12,9 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Union, lit};
 use std::sync::Arc;
 use tambour_function::supertype;
 use tambour_part::types::DataType;
+
+/// The last day that a DateTime has whole: ClickHouse makes it of later dates beside one.
+const WHOLE_DAY: i32 = 49_709;
 
 /// How a column becomes one of the common type.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,16 +141,20 @@ fn converted(input: &Arc<LogicalPlan>, common: &[Common]) -> Result<LogicalPlan>
     let columns = input.schema().iter().zip(common).map(|((qualifier, field), common)| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let Common::Made(function, data_type) = common else { return column };
-        if field.data_type().is_null() || bare_type(field).as_ref() == Some(data_type) {
+        let have = bare_type(field);
+        if field.data_type().is_null() || have.as_ref() == Some(data_type) {
             return column;
         }
+        let is_late =
+            have == Some(DataType::Date) && matches!(data_type, DataType::DateTime { .. });
+        let value = if is_late { within(&column, WHOLE_DAY) } else { column.clone() };
         // ClickHouse has no NULL in the place of an array.
         let name = if field.is_nullable() && is_plain(data_type) {
             format!("Nullable({data_type})")
         } else {
             data_type.to_string()
         };
-        match scalar::call(function, vec![column.clone(), lit(name)]) {
+        match scalar::call(function, vec![value, lit(name)]) {
             Some(call) => call.alias_qualified(qualifier.cloned(), field.name()),
             None => column,
         }

@@ -100,7 +100,7 @@ fn is_key(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     Ok(is_column && is_float(expr, schema)?)
 }
 
-/// True for the condition that [`super::comparison`] puts beside an equality: that no side is a NaN.
+/// True for the condition that [`super::comparison`] puts beside an equality: that no side is a NaN, or the other one is NULL.
 fn is_guard(condition: &Expr, sides: &[Expr]) -> bool {
     let is_infinite = |end: &Expr| matches!(end, Expr::Literal(ScalarValue::Float64(Some(end)), _) if end.is_infinite());
     match condition {
@@ -109,6 +109,10 @@ fn is_guard(condition: &Expr, sides: &[Expr]) -> bool {
                 && !between.negated
                 && is_infinite(&between.low)
                 && is_infinite(&between.high)
+        }
+        Expr::BinaryExpr(either) if either.op == Operator::Or => {
+            let is_missing = matches!(&*either.right, Expr::IsNull(other) if sides.contains(other));
+            is_missing && is_guard(&either.left, sides)
         }
         _ => false,
     }
