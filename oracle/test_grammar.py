@@ -57,6 +57,8 @@ SEEN = [
     "SELECT k, nd > 0.0001, nd >= 0.00005 + 0.00005, nd != 0.0001, nd < cf, u8 BETWEEN nf AND f64 FROM g ORDER BY k",
     "SELECT k, dateDiff('hour', t, tz), dateDiff('hour', tz, t6z), dateDiff('minute', t, t6z), dateDiff('hour', d, tz) FROM g ORDER BY k",
     "SELECT k, t > n_d, n_d < tz, t = n_d, t6z >= n_d FROM g ORDER BY k",
+    "SELECT k, m.keys, m.values, m['a'] FROM g ORDER BY k",
+    "SELECT k, (k, s), [(k, s)], (k, s).2, (1, 'a') = (k, s), tuple(k, (s, 1)) FROM g ORDER BY k FORMAT JSONCompactEachRow",
     "SELECT k, u64 - 5, 5 - u64, i64 - u64, u64 + i64, u64 * i64, u64 - u8, u64 * -2, 2 * u64 - 5, ni - u64, i64 * i64 FROM g ORDER BY k",
 ]
 

@@ -3,7 +3,8 @@
 //! The way of a query: [`context`] prepares the text and plans it, [`provider`] offers a table's schema, statistics and
 //! scans, [`pushdown`] turns filters into predicates the store can prune with, and [`exec`] is the plan node that runs a
 //! [`tambour_table::scan::Scan`]. Rules bring work to the scan: `answers` (aggregates from statistics), `groups` (keys by
-//! position), `texts` (as bytes, and lengths alone), `late` (columns for rows that are left). [`system`] shows parts, columns and codecs as tables.
+//! position), `texts` (as bytes, and lengths alone), `late` (columns for rows that are left);
+//! `arrival` keeps rows in the order of their source. [`explain`] says a plan in the words of users. [`system`] shows parts, columns and codecs as tables.
 #![forbid(unsafe_code)]
 
 mod answers;

@@ -4,6 +4,7 @@
 
 use super::integer::{integer, of_operand, wide};
 use super::literal::{bare_type, field_of, ticks_per_second};
+use super::tuple::Tuple;
 use super::typed::Typed;
 use super::{aggregate, comparison, elementwise, scalar, using};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
@@ -13,7 +14,7 @@ use datafusion::logical_expr::planner::{
     ExprPlanner, PlannerResult, RawAggregateExpr, RawBinaryExpr, RawFieldAccessExpr, RawWindowExpr,
 };
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, GetFieldAccess, Operator, cast, lit,
+    BinaryExpr, Expr, ExprSchemable, GetFieldAccess, Operator, ScalarUDF, cast, lit,
 };
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 use tambour_part::types::DataType;
@@ -59,6 +60,19 @@ impl ExprPlanner for Operators {
                 PlannerResult::Original(RawBinaryExpr { op, left, right })
             }
         })
+    }
+
+    /// `(a, b)` is `tuple(a, b)`.
+    fn plan_struct_literal(
+        &self,
+        elements: Vec<Expr>,
+        is_named: bool,
+    ) -> Result<PlannerResult<Vec<Expr>>> {
+        if is_named {
+            return Ok(PlannerResult::Original(elements));
+        }
+        let tuple = ScalarUDF::new_from_impl(Tuple::new());
+        Ok(PlannerResult::Planned(tuple.call(elements)))
     }
 
     /// `a[1]`, `m['key']`: what is not there is the default of its type.
