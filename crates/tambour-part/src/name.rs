@@ -82,6 +82,33 @@ pub(crate) fn is_plain(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', '\0'])
 }
 
+/// First and last day, each `YYYYMMDD`, of a part's name in the syntax before 2018, and what follows them:
+/// `<first>_<last>_<min block>_<max block>_<level>`, and maybe the number of a mutation. Such parts have no
+/// `partition.dat`: their key is always the month of a date, so that both days are of one month.
+///
+/// ```
+/// use tambour_part::name::days_of_old_name;
+/// assert_eq!(days_of_old_name("20140317_20140323_2_2_0"), Some(((20_140_317, 20_140_323), "2_2_0")));
+/// assert_eq!(days_of_old_name("20240317_2_2_0"), None);
+/// assert_eq!(days_of_old_name("20240317_20240320_20240321_1_20240325"), None, "a partition by day");
+/// ```
+pub fn days_of_old_name(name: &str) -> Option<((u32, u32), &str)> {
+    let day = |text: &str| {
+        let is_day = text.len() == 8 && text.bytes().all(|b| b.is_ascii_digit());
+        let number: u32 = is_day.then(|| text.parse().ok())??;
+        ((1..=12).contains(&(number / 100 % 100)) && (1..=31).contains(&(number % 100)))
+            .then_some(number)
+    };
+    let (first, rest) = name.split_once('_')?;
+    let (last, rest) = rest.split_once('_')?;
+    let (first, last) = (day(first)?, day(last)?);
+    let numbers = rest.split('_').map(|n| n.parse::<u64>().ok()).collect::<Option<Vec<_>>>()?;
+    // A partition by day whose blocks have eight digits looks alike, but for the order of the blocks.
+    let has_blocks = matches!(numbers.len(), 3 | 4) && numbers.first() <= numbers.get(1);
+    let is_old = has_blocks && first <= last && first / 100 == last / 100;
+    is_old.then_some(((first, last), rest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Partition ids: from key values, and whether an id can belong to bytes whose types are not known.
 
-use crate::name::hex;
+use crate::name::{days_of_old_name, hex};
 use crate::types::DataType;
 use crate::{PartError, Place};
 use std::collections::BTreeSet;
@@ -206,6 +206,9 @@ fn calendar(days: u16) -> u32 {
 /// The partition id in a directory name `<id>_<min>_<max>_<level>[_<mutation>]`; `None` for any other name (a temporary
 /// one, a prefix such as `broken_`).
 pub(crate) fn id_of_name(name: &str) -> Option<&str> {
+    if month_of_old_name(name).is_some() {
+        return name.get(..6);
+    }
     let pieces: Vec<&str> = name.split('_').collect();
     let (id, numbers) = pieces.split_first()?;
     let valid_id = !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
@@ -214,11 +217,9 @@ pub(crate) fn id_of_name(name: &str) -> Option<&str> {
     (valid_id && valid_numbers).then_some(*id)
 }
 
-/// True for a name of the old syntax, `<min YYYYMMDD>_<max YYYYMMDD>_<min>_<max>_<level>`.
-pub(crate) fn is_old_name(name: &str) -> bool {
-    let pieces: Vec<&str> = name.split('_').collect();
-    let digits = pieces.iter().all(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()));
-    digits && pieces.len() == 5 && pieces.iter().take(2).all(|date| date.len() == 8)
+/// The partition key of a part whose name is of the syntax before 2018, a `UInt32`.
+pub(crate) fn month_of_old_name(name: &str) -> Option<u32> {
+    days_of_old_name(name).map(|((first, _), _)| first / 100)
 }
 
 /// False if the bytes of `partition.dat` cannot have this id, whatever the types of the key. Ids that are hashes cannot
@@ -384,8 +385,9 @@ mod tests {
         {
             assert_eq!(id_of_name(name), None, "{name}");
         }
-        assert!(is_old_name("20140317_20140323_2_2_0"));
-        assert!(!is_old_name("202402_1_1_0_5"));
+        assert_eq!(month_of_old_name("20140317_20140323_2_2_0"), Some(201_403));
+        assert_eq!(id_of_name("20140317_20140323_2_2_0_9"), Some("201403"));
+        assert_eq!(month_of_old_name("202402_1_1_0_5"), None);
     }
 
     #[test]

@@ -2,8 +2,13 @@
 
 use super::widen::{converted, widens};
 use crate::schema::expression::Expression;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array, new_null_array};
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, Int64Array, ListArray, RecordBatch, UInt32Array, new_null_array,
+};
+use arrow_buffer::OffsetBuffer;
 use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::ArrowError;
 use arrow_select::take::take;
 use std::sync::Arc;
 use tambour_part::part::Derive;
@@ -17,6 +22,8 @@ pub(super) enum Fill {
     Constant(ArrayRef),
     /// An expression over other columns, its type, and that of the column.
     Computed(Expression, DataType, DataType),
+    /// For a column of a Nested: arrays of this one value, as long as those of another column of it.
+    Repeated(ArrayRef, DataType),
 }
 
 impl Fill {
@@ -28,7 +35,12 @@ impl Fill {
     ) -> Result<(Vec<usize>, Self), String> {
         let data_type = &column.data_type;
         let Some(text) = default.filter(|text| !text.eq_ignore_ascii_case("null")) else {
-            return Ok((Vec::new(), Self::Constant(zero(data_type)?)));
+            return match (sibling(column, stored), data_type) {
+                (Some(other), DataType::Array(item)) => {
+                    Ok((vec![other], Self::Repeated(zero(item)?, data_type.clone())))
+                }
+                _ => Ok((Vec::new(), Self::Constant(zero(data_type)?))),
+            };
         };
         let refuse = |problem: String| {
             format!(
@@ -66,11 +78,48 @@ impl Derive for Fill {
                 let rows = UInt32Array::from(vec![0; stored.num_rows()]);
                 take(value.as_ref(), &rows, None).map_err(|error| wrong(&error))
             }
+            Self::Repeated(item, data_type) => {
+                repeated(item, data_type, stored).map_err(|error| wrong(&error))
+            }
             Self::Computed(expression, from, to) => {
                 let values = expression.evaluate(stored).map_err(|error| wrong(&error))?;
                 assigned(&values, from, to)
             }
         }
+    }
+}
+
+/// The place of another column of the same Nested, whose arrays are all of one length.
+fn sibling(column: &Column, stored: &[Column]) -> Option<usize> {
+    let (nested, _) = column.name.split_once('.')?;
+    stored.iter().position(|other| {
+        let is_of_it = other.name.split_once('.').is_some_and(|(name, _)| name == nested);
+        is_of_it && other.name != column.name && matches!(other.data_type, DataType::Array(_))
+    })
+}
+
+fn repeated(
+    item: &ArrayRef,
+    data_type: &DataType,
+    stored: &RecordBatch,
+) -> Result<ArrayRef, ArrowError> {
+    let lists = stored.columns().first().and_then(|column| column.as_list_opt::<i32>());
+    let lists =
+        lists.ok_or_else(|| ArrowError::CastError("its Nested has no arrays".to_owned()))?;
+    let lengths =
+        lists.offsets().windows(2).map(|ends| (ends[1] - ends[0]).unsigned_abs() as usize);
+    let offsets = OffsetBuffer::<i32>::from_lengths(lengths);
+    let count = offsets.last().map_or(0, |end| end.unsigned_abs() as usize);
+    let values = take(item.as_ref(), &UInt32Array::from(vec![0; count]), None)?;
+    let strings = match values.data_type() {
+        arrow_schema::DataType::Utf8View => Strings::Utf8,
+        _ => Strings::Binary,
+    };
+    match data_type.arrow(strings) {
+        arrow_schema::DataType::List(field) => {
+            Ok(Arc::new(ListArray::try_new(field, offsets, values, None)?))
+        }
+        other => Err(ArrowError::CastError(format!("{other} is not a list"))),
     }
 }
 

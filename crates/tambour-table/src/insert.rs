@@ -301,6 +301,7 @@ impl Insert {
             block_max: block,
             level: u32::from(!engine.is_plain()),
             mutation: None,
+            days: None,
         };
         self.next.next_block += 1;
         let directory = Some(segment.directory.clone());

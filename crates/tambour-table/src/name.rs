@@ -1,8 +1,10 @@
 //! Names of part directories: what makes one, and which part replaces which.
 
 use std::fmt;
+use tambour_part::name::days_of_old_name;
 
-/// A directory name of a part: `<partition id>_<min block>_<max block>_<level>[_<mutation>]`.
+/// A directory name of a part: `<partition id>_<min block>_<max block>_<level>[_<mutation>]`. Tables in the syntax before
+/// 2018 have the first and the last day of the part's rows in place of the id, which is their month.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartName {
     /// Partition id.
@@ -15,6 +17,8 @@ pub struct PartName {
     pub level: u32,
     /// Block number of the last mutation.
     pub mutation: Option<u64>,
+    /// First and last day, `YYYYMMDD`, in names of the syntax before 2018.
+    pub days: Option<(u32, u32)>,
 }
 
 impl PartName {
@@ -28,8 +32,15 @@ impl PartName {
     /// # Ok::<(), &str>(())
     /// ```
     pub fn parse(name: &str) -> Option<Self> {
+        let (days, name) = match days_of_old_name(name) {
+            Some((days, rest)) => (Some(days), rest),
+            None => (None, name),
+        };
         let mut pieces = name.split('_');
-        let partition = pieces.next().filter(|id| is_partition_id(id))?.to_owned();
+        let partition = match days {
+            Some((first, _)) => (first / 100).to_string(),
+            None => pieces.next().filter(|id| is_partition_id(id))?.to_owned(),
+        };
         let block_min = number(pieces.next()?)?;
         let block_max = number(pieces.next()?)?;
         let level = u32::try_from(number(pieces.next()?)?).ok()?;
@@ -38,7 +49,7 @@ impl PartName {
             None => None,
         };
         let is_name = pieces.next().is_none() && block_min <= block_max;
-        is_name.then_some(Self { partition, block_min, block_max, level, mutation })
+        is_name.then_some(Self { partition, block_min, block_max, level, mutation, days })
     }
 
     /// True if this part replaces `other` (same partition, its block range contains the other's). No part covers itself.
@@ -87,7 +98,11 @@ impl PartName {
 
 impl fmt::Display for PartName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}_{}_{}_{}", self.partition, self.block_min, self.block_max, self.level)?;
+        match self.days {
+            Some((first, last)) => write!(f, "{first:08}_{last:08}")?,
+            None => write!(f, "{}", self.partition)?,
+        }
+        write!(f, "_{}_{}_{}", self.block_min, self.block_max, self.level)?;
         match self.mutation {
             Some(mutation) => write!(f, "_{mutation}"),
             None => Ok(()),
@@ -152,6 +167,9 @@ mod tests {
         ] {
             assert_eq!(name(text).to_string(), text);
         }
+        let old = name("20240101_20240131_1_5_2");
+        assert_eq!((old.partition.as_str(), old.block_max, old.level), ("202401", 5, 2));
+        assert_eq!(old.to_string(), "20240101_20240131_1_5_2");
         let parsed = name("202402--5_5_6_1_9");
         assert_eq!(parsed.partition, "202402--5");
         assert_eq!((parsed.block_min, parsed.block_max, parsed.level), (5, 6, 1));
@@ -193,7 +211,10 @@ mod tests {
             "delete_tmp_all_1_1_0",
             "detached",
             "patch-0123-all_1_1_0",
-            "20240101_20240131_1_1_0",
+            "20240101_20240201_1_1_0",
+            "20240131_20240101_1_1_0",
+            "20241301_20241302_1_1_0",
+            "20240101_20240131_1_1",
         ] {
             assert_eq!(PartName::parse(text), None, "{text}");
         }

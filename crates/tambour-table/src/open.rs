@@ -121,7 +121,7 @@ pub(super) fn open_defined(
 ) -> Result<Table, TableError> {
     let Some(definition) = definition else { return open(storage, path) };
     let (live, covered) = parts_of(storage, path)?;
-    refuse_old_syntax(storage, path)?;
+    check_format_version(storage, path)?;
     let definition = Some(definition);
     open_parts(storage, path, FoundParts { live, covered, definition, unread: None })
 }
@@ -173,7 +173,7 @@ pub(super) fn find(storage: &Arc<dyn Storage>, path: &Path) -> Result<Found, Tab
         let problem = "it holds neither tambour.json nor parts";
         return Err(TableError::NotATable { path: path.to_owned(), problem });
     }
-    refuse_old_syntax(storage, path)?;
+    check_format_version(storage, path)?;
     Ok(Found::Parts(Box::new(FoundParts { live, covered, definition, unread })))
 }
 
@@ -189,6 +189,11 @@ pub(super) fn adopt(
             return Err(TableError::NotATable { path: path.to_owned(), problem });
         }
     };
+    if found.live.iter().any(|it| it.days.is_some()) {
+        let what = "writing to parts of the syntax before 2018 (format version 0); export them, or \
+                    INSERT ... SELECT into a new table";
+        return Err(TableError::Unsupported { path: path.to_owned(), what: what.to_owned() });
+    }
     // To change a table, all of its statement must be known.
     found.unread.take().map_or(Ok(()), Err)?;
     let (live, covered) = (found.live.clone(), found.covered.clone());
@@ -485,10 +490,11 @@ fn server_statement(
     })
 }
 
-fn refuse_old_syntax(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), TableError> {
+/// Version 1 is that of all tables since 2018. Version 0 differs in the names of parts alone.
+fn check_format_version(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), TableError> {
     let file = path.join("format_version.txt");
     match storage.read(&file, 16) {
-        Ok(text) if text.trim_ascii() != b"1" => {
+        Ok(text) if !matches!(text.trim_ascii(), b"0" | b"1") => {
             let what = format!("format version {:?}", String::from_utf8_lossy(&text));
             Err(TableError::Unsupported { path: file, what })
         }

@@ -11,12 +11,13 @@ use super::statistics::{self, PartStatistics};
 use crate::TableError;
 use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, Date32Array, RecordBatch};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tambour_codec::Kind;
+use tambour_function::value::civil;
 use tambour_part::Part;
 use tambour_part::types::{Column, DataType, Strings, arrow_schema};
 use tambour_part::write::Partition;
@@ -413,7 +414,8 @@ impl Comparison<'_> {
         if self.partition.of_values(&values)?.compare(0, keys, 0).is_ne() {
             return self.differs("partition.dat", &"the partition of the rows", &"another one");
         }
-        if let Some(name) = PartName::parse(self.name) {
+        let name = PartName::parse(self.name);
+        if let Some(name) = &name {
             let values: Vec<(DataType, ArrayRef)> = types.iter().cloned().zip(values).collect();
             let id = Partition { values, ranges: Vec::new() }.id().map_err(place())?;
             if id != name.partition {
@@ -422,9 +424,13 @@ impl Comparison<'_> {
         }
         // After a lightweight delete the ranges may be wider than the rows that are left.
         let is_masked = part.has_deleted_rows();
-        for (column, is_covered) in
-            self.ranges.compare(&self.seen_ranges, |column| part.minmax(column).map_err(place()))?
-        {
+        // Names of the syntax before 2018 have the range of the date, and there is no file.
+        let days = name.and_then(|name| name.days).and_then(range_of_days);
+        let recorded = |column: &str| match part.minmax(column).map_err(place())? {
+            None => Ok(days.clone()),
+            range => Ok(range),
+        };
+        for (column, is_covered) in self.ranges.compare(&self.seen_ranges, recorded)? {
             match is_covered {
                 None => return self.differs("range of a column", &column, &"no minmax file"),
                 Some(std::cmp::Ordering::Equal) => {}
@@ -440,4 +446,10 @@ impl Comparison<'_> {
         }
         Ok(())
     }
+}
+
+/// Two days, each `YYYYMMDD`, as a column.
+fn range_of_days((first, last): (u32, u32)) -> Option<ArrayRef> {
+    let day = |it: u32| civil::date(it / 10_000, it / 100 % 100, it % 100);
+    Some(Arc::new(Date32Array::from(vec![day(first)?, day(last)?])))
 }

@@ -132,8 +132,8 @@ mod tests {
                 "line 1, column 48: expected `)`, found the end",
             ),
             (
-                "CREATE TABLE t (a UInt8 MATERIALIZED 1) ORDER BY a",
-                "MATERIALIZED of column `a` is not supported: parts hold every column as it is; name a type and give the values",
+                "CREATE TABLE t (a UInt8 AUTO_INCREMENT) ORDER BY a",
+                "AUTO_INCREMENT of column `a` is not supported: every value must be given",
             ),
             (
                 "CREATE TABLE t (a UInt8) ENGINE = Log",
@@ -151,7 +151,7 @@ mod tests {
             ("CREATE TABLE t (a UInt8) ORDER BY 1", "ORDER BY: `1` is the same for every row"),
             (
                 "CREATE TABLE t (a UInt8) ORDER BY farmHash64(a)",
-                "the function farmHash64 is not supported: of hash functions, keys may have cityHash64, sipHash64, xxHash32, xxHash64 and xxh3",
+                "the function farmHash64 is not supported: of hash functions, keys may have cityHash64, sipHash64, xxHash32, xxHash64, xxh3, intHash32 and intHash64",
             ),
             (
                 "CREATE TABLE t (a UInt8) ORDER BY fnord(a)",

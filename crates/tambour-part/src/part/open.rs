@@ -141,9 +141,6 @@ pub(super) fn refuse_foreign(files: &PartFiles, name: &str) -> Result<(), PartEr
     if files.has(PACKED_FILE) {
         return Err(PartError::unsupported(place(), "packed part storage"));
     }
-    if partition::is_old_name(name) && !files.has(PARTITION_FILE) {
-        return Err(PartError::unsupported(place(), "the old MergeTree syntax (format version 0)"));
-    }
     Ok(())
 }
 
@@ -166,6 +163,11 @@ fn read_values(files: &PartFiles, name: &str) -> Result<BTreeMap<String, Vec<u8>
         if range || file == PARTITION_FILE {
             values.insert(file.clone(), files.read(file, VALUES_BYTES_MAX)?);
         }
+    }
+    if let Some(month) = partition::month_of_old_name(name)
+        && !values.contains_key(PARTITION_FILE)
+    {
+        values.insert(PARTITION_FILE.to_owned(), month.to_le_bytes().to_vec());
     }
     if let Some(id) = partition::id_of_name(name) {
         let stored = values.get(PARTITION_FILE).map(Vec::as_slice);

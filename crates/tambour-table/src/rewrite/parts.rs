@@ -180,8 +180,14 @@ impl Rewrite {
     fn add_part(&mut self, was: &PartName, directory: String, hash: String, rows: u64) {
         let block = self.next.next_block;
         let (partition, level) = (was.partition.clone(), was.level);
-        let name =
-            PartName { partition, block_min: block, block_max: block, level, mutation: None };
+        let name = PartName {
+            partition,
+            block_min: block,
+            block_max: block,
+            level,
+            mutation: None,
+            days: None,
+        };
         self.next.parts.push(LivePart::new(&name, Some(directory), hash, rows));
         self.next.next_block += 1;
         self.summary.parts_added += 1;

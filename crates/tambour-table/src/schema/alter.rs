@@ -5,7 +5,7 @@ pub use super::parts::{PartsAction, Selection, partition_values};
 use super::create::{clause_word, column_name, column_of, data_type_text};
 use super::expression::Expression;
 use super::token::{Cursor, Kind};
-use super::{ColumnDefinition, TableDefinition, parts};
+use super::{ColumnDefinition, ColumnKind, TableDefinition, parts};
 use crate::TableError;
 use tambour_part::types::DataType;
 
@@ -136,6 +136,7 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
                 "parts are sorted already",
             ));
         }
+        columns.iter().try_for_each(check_stored)?;
         let spot = spot(cursor)?;
         return Ok(Alter { is_optional, action: Action::Add(columns, spot) });
     }
@@ -235,12 +236,23 @@ fn modify(cursor: &mut Cursor, name: String) -> Result<Action, TableError> {
             || at_spot(cursor));
     let text = if is_typed { data_type_text(cursor, &name)? } else { "String" };
     let (columns, _) = column_of(cursor, &name, text, at_spot)?;
+    columns.iter().try_for_each(check_stored)?;
     let spot = spot(cursor)?;
     let Ok([column]) = <[ColumnDefinition; 1]>::try_from(columns) else {
         return Err(refused("MODIFY COLUMN to a Nested", "name its columns one by one"));
     };
     let data_type = is_typed.then(|| column.column.data_type.clone());
     Ok(Action::Modify(Box::new(Modification { data_type, column, spot })))
+}
+
+fn check_stored(column: &ColumnDefinition) -> Result<(), TableError> {
+    match column.clauses.kind {
+        ColumnKind::Given => Ok(()),
+        kind => Err(refused(
+            &format!("{} of column `{}`", kind.word(), column.column.name),
+            "ALTER gives columns a DEFAULT only",
+        )),
+    }
 }
 
 /// `IF EXISTS` or `IF NOT EXISTS`.

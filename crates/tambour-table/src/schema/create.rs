@@ -2,7 +2,7 @@
 
 use super::expression::Expression;
 use super::token::{Cursor, Kind};
-use super::{ColumnDefinition, Creation, TableDefinition};
+use super::{ColumnDefinition, ColumnKind, Creation, TableDefinition};
 use crate::TableError;
 use tambour_part::types::{DataType, nested_elements};
 
@@ -149,7 +149,10 @@ fn column(cursor: &mut Cursor, definition: &mut TableDefinition) -> Result<bool,
     if !cursor.at_symbol(",") && !cursor.at_symbol(")") {
         return Err(cursor.expected("`,` or `)`"));
     }
-    definition.columns.extend(columns);
+    let (stored, unstored): (Vec<_>, Vec<_>) =
+        columns.into_iter().partition(|column| column.clauses.kind.is_stored());
+    definition.columns.extend(stored);
+    definition.unstored.extend(unstored);
     Ok(is_key)
 }
 
@@ -300,6 +303,19 @@ fn column_clause(
             *nullable = Some(false);
         }
         "DEFAULT" => column.clauses.default = Some(clause_text(cursor, "an expression", is_end)?),
+        "MATERIALIZED" | "ALIAS" => {
+            let is_alias = word == "ALIAS";
+            column.clauses.kind =
+                if is_alias { ColumnKind::Alias } else { ColumnKind::Materialized };
+            column.clauses.default = Some(clause_text(cursor, "an expression", is_end)?);
+        }
+        "EPHEMERAL" => {
+            column.clauses.kind = ColumnKind::Ephemeral;
+            let is_bare = is_end(cursor) || cursor.at_symbol(",") || cursor.at_symbol(")");
+            if !is_bare && clause_word(cursor).is_none() {
+                column.clauses.default = Some(clause_text(cursor, "an expression", is_end)?);
+            }
+        }
         "COMMENT" => column.comment = Some(cursor.expect_text("a comment in quotes")?),
         "CODEC" => {
             let cause = |cause| TableError::Codec { column: name.to_owned(), cause };
@@ -363,7 +379,14 @@ fn table_clauses(
     loop {
         if cursor.take_words(&["ENGINE"]) {
             cursor.take_symbol("=");
-            definition.clauses.engine = engine(cursor)?;
+            let (name, old) = engine(cursor)?;
+            definition.clauses.engine = name;
+            if let Some(old) = old {
+                order_by = Some(old.key);
+                definition.partition_by = vec![old.month];
+                definition.clauses.sample_by = old.sample;
+                definition.settings.push(("index_granularity".to_owned(), old.granularity));
+            }
         } else if cursor.take_words(&["PARTITION", "BY"]) {
             let key = Expression::read_key(cursor)?;
             definition.partition_by = key.into_iter().map(Expression::for_partition).collect();
@@ -399,28 +422,78 @@ fn sorting_key(cursor: &mut Cursor) -> Result<Vec<Expression>, TableError> {
     Ok(key)
 }
 
-/// The engine; `None` for plain `MergeTree`.
-fn engine(cursor: &mut Cursor) -> Result<Option<String>, TableError> {
+/// The engine, `None` for plain `MergeTree`, and the keys that it has in the syntax before 2018.
+fn engine(cursor: &mut Cursor) -> Result<(Option<String>, Option<OldSyntax>), TableError> {
     let start = cursor.peek();
     let name = cursor.expect_name("an engine")?;
-    let arguments = if cursor.at_symbol("(") { cursor.balanced()? } else { "" };
     if !name.ends_with("MergeTree") {
         return Err(refused(
             &format!("ENGINE = {name}"),
             "only the engines of the MergeTree family have parts",
         ));
     }
-    if name == "MergeTree" {
-        return match arguments {
-            "" => Ok(None),
-            _ => Err(refused(
-                &format!("MergeTree({arguments})"),
-                "this syntax of before 2018 makes parts of another format; use PARTITION BY and ORDER BY",
-            )),
+    let mark = cursor.mark();
+    if let Some(old) = OldSyntax::read(cursor) {
+        let engine = match (name.as_str(), old.rest.as_str()) {
+            ("MergeTree", _) => None,
+            (_, rest) => Some(format!("{name}({rest})")),
         };
+        return Ok((engine, Some(old)));
     }
-    let text = cursor.since(start.start);
-    Ok(Some(text.to_owned()))
+    cursor.reset(mark);
+    let arguments = if cursor.at_symbol("(") { cursor.balanced()? } else { "" };
+    if name != "MergeTree" {
+        return Ok((Some(cursor.since(start.start).to_owned()), None));
+    }
+    match arguments {
+        "" => Ok((None, None)),
+        _ => Err(refused(
+            &format!("MergeTree({arguments})"),
+            "what may stand here is a date, a key and the rows of a granule, as before 2018",
+        )),
+    }
+}
+
+/// `(date, [sample,] key, granularity, …)`: what the engine's parentheses said before there were clauses.
+struct OldSyntax {
+    /// `toYYYYMM(date)`, by which such tables are always partitioned.
+    month: Expression,
+    sample: Option<String>,
+    key: Vec<Expression>,
+    granularity: String,
+    /// What the engine itself takes, such as columns to sum.
+    rest: String,
+}
+
+impl OldSyntax {
+    /// `None` for anything else; the cursor is then anywhere.
+    fn read(cursor: &mut Cursor) -> Option<Self> {
+        cursor.expect_symbol("(").ok()?;
+        let date = cursor.expect_name("a column").ok()?;
+        cursor.expect_symbol(",").ok()?;
+        let start = cursor.peek().start;
+        let mut key = Expression::read_key(cursor).ok()?;
+        let mut sample = None;
+        let first = cursor.since(start).to_owned();
+        cursor.expect_symbol(",").ok()?;
+        if cursor.peek().kind != Kind::Number {
+            sample = Some(first);
+            key = Expression::read_key(cursor).ok()?;
+            cursor.expect_symbol(",").ok()?;
+        }
+        let number = cursor.next();
+        let granularity = cursor.text(number).to_owned();
+        let is_count = number.kind == Kind::Number && granularity.parse::<u64>().is_ok();
+        let rest = if cursor.take_symbol(",") {
+            cursor.skip_until(|cursor| cursor.at_symbol(")")).ok()?.to_owned()
+        } else {
+            String::new()
+        };
+        cursor.expect_symbol(")").ok()?;
+        let (function, arguments) = ("toYYYYMM".to_owned(), vec![Expression::Column(date)]);
+        let month = Expression::Call { function, arguments };
+        is_count.then_some(Self { month, sample, key, granularity, rest })
+    }
 }
 
 /// Words that begin a clause of a table.

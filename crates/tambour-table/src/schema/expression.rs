@@ -356,7 +356,7 @@ fn unknown_function(name: &str) -> TableError {
     if HASHES.contains(&name) {
         return TableError::Refused {
             clause: format!("the function {name}"),
-            reason: "of hash functions, keys may have cityHash64, sipHash64, xxHash32, xxHash64 and xxh3".to_owned(),
+            reason: "of hash functions, keys may have cityHash64, sipHash64, xxHash32, xxHash64, xxh3, intHash32 and intHash64".to_owned(),
         };
     }
     TableError::UnknownFunction { name: name.to_owned() }

@@ -47,11 +47,43 @@ impl ColumnDefinition {
     }
 }
 
+/// Where the values of a column come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// From whoever inserts rows, or from `DEFAULT`.
+    #[default]
+    Given,
+    /// `MATERIALIZED`: always computed, and stored. `SELECT *` leaves it out.
+    Materialized,
+    /// `ALIAS`: computed when it is read, never stored.
+    Alias,
+    /// `EPHEMERAL`: for expressions of other columns during an INSERT; never stored, never read.
+    Ephemeral,
+}
+
+impl ColumnKind {
+    /// The word in front of the expression.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Given => "DEFAULT",
+            Self::Materialized => "MATERIALIZED",
+            Self::Alias => "ALIAS",
+            Self::Ephemeral => "EPHEMERAL",
+        }
+    }
+    /// True for columns that parts hold.
+    pub fn is_stored(self) -> bool {
+        matches!(self, Self::Given | Self::Materialized)
+    }
+}
+
 /// Clauses of a column that are kept as written and printed again, but mean nothing here: parts hold every value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnClauses {
-    /// The expression of DEFAULT.
+    /// The expression of DEFAULT, or of what stands in its place.
     pub default: Option<String>,
+    /// What stands in the place of DEFAULT.
+    pub kind: ColumnKind,
     /// What stands in STATISTICS(…).
     pub statistics: Option<String>,
     /// The expression of TTL.
@@ -71,6 +103,8 @@ pub struct TableDefinition {
     pub name: String,
     /// Columns in order.
     pub columns: Vec<ColumnDefinition>,
+    /// `ALIAS` and `EPHEMERAL` columns, which parts do not hold.
+    pub unstored: Vec<ColumnDefinition>,
     /// ORDER BY expressions; empty for `tuple()`.
     pub order_by: Vec<Expression>,
     /// PRIMARY KEY expressions; a prefix of `order_by`, the same if not written.
@@ -121,8 +155,8 @@ impl TableDefinition {
     ///
     /// Also `ATTACH TABLE`, `IF NOT EXISTS`, `UUID '…'`, `ON CLUSTER …` (these leave no trace in the definition), and all
     /// `*MergeTree` engines: their parts have the same format. `DEFAULT`, `TTL`, `STATISTICS`, `INDEX`, `CONSTRAINT`,
-    /// `PROJECTION` and `SAMPLE BY` are kept as written; `MATERIALIZED`, `ALIAS` and `EPHEMERAL` columns, descending keys,
-    /// other engines and the engine syntax of before 2018 are refused. `Nested(a T)` becomes columns `n.a Array(T)`.
+    /// `PROJECTION` and `SAMPLE BY` are kept as written. Descending keys and other engines are refused. `Nested(a T)` becomes
+    /// columns `n.a Array(T)`; the syntax of before 2018, `MergeTree(date, (key), 8192)`, becomes today's.
     ///
     /// ```
     /// use tambour_table::schema::TableDefinition;
@@ -147,6 +181,7 @@ impl TableDefinition {
             columns,
             order_by: Vec::new(),
             primary_key: Vec::new(),
+            unstored: Vec::new(),
             partition_by: Vec::new(),
             settings: Vec::new(),
             clauses: TableClauses::default(),

@@ -2,7 +2,7 @@
 
 use super::expression::Expression;
 use super::token::{quote, quoted_name};
-use super::{ColumnDefinition, TableDefinition};
+use super::{ColumnDefinition, ColumnKind, TableDefinition};
 use std::fmt::{Display, Formatter, Result};
 
 impl TableDefinition {
@@ -24,7 +24,7 @@ impl Display for TableDefinition {
         let print = |column: &ColumnDefinition| {
             if f.alternate() { format!("{column:#}") } else { column.to_string() }
         };
-        let columns = self.columns.iter().map(print);
+        let columns = self.columns.iter().chain(&self.unstored).map(print);
         let lines: Vec<String> = columns.chain(self.clauses.elements.iter().cloned()).collect();
         for (index, line) in lines.iter().enumerate() {
             writeln!(f, "    {line}{}", if index + 1 < lines.len() { "," } else { "" })?;
@@ -61,8 +61,11 @@ impl Display for ColumnDefinition {
             Some(function) => write!(f, "{name} SimpleAggregateFunction({function}, {data_type})")?,
             None => write!(f, "{name} {data_type}")?,
         }
-        if let Some(default) = &self.clauses.default {
-            write!(f, " DEFAULT {default}")?;
+        let word = self.clauses.kind.word();
+        match &self.clauses.default {
+            Some(default) => write!(f, " {word} {default}")?,
+            None if self.clauses.kind == ColumnKind::Given => {}
+            None => write!(f, " {word}")?,
         }
         if let Some(comment) = &self.comment {
             write!(f, " COMMENT {}", quote(comment, '\''))?;

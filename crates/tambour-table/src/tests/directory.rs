@@ -91,7 +91,7 @@ fn other_directories_are_left_alone() {
     let memory = Memory::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
     memory.put(Path::new("documents/letter.txt"), b"Dear");
-    memory.put(Path::new("old/format_version.txt"), b"0");
+    memory.put(Path::new("old/format_version.txt"), b"7");
     memory.put(Path::new("old/all_1_1_0/count.txt"), b"1");
     let definition = definition(STATEMENT);
     let error = insert(&storage, Path::new("documents"), &definition, options(), &[]).unwrap_err();
