@@ -163,7 +163,7 @@ fn int_div_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
         (Some(left), Some(right)) => {
             Ok(Integer { is_signed: left.is_signed || right.is_signed, ..left }.data_type())
         }
-        _ => Err(refuse(name, s)),
+        _ => super::quotient::data_type(s).ok_or_else(|| refuse(name, s)),
     }
 }
 
@@ -371,7 +371,7 @@ fn checked(
 fn divide(call: &Call, on_zero: OnZero) -> Result<ArrayRef, FunctionError> {
     let (left, right) = operands(call)?;
     let (Some(a), Some(b)) = (integer(&left.data_type), integer(&right.data_type)) else {
-        return Err(wrong(call.name, "it takes integers"));
+        return super::quotient::whole(call, on_zero == OnZero::Zero);
     };
     let failed = (on_zero == OnZero::Zero).then_some(0);
     let (left, right) = (bits(left)?, bits(right)?);

@@ -6,7 +6,8 @@
 use super::moment::Moments;
 use super::numbers::{Numbers, in_places};
 use super::text::Texts;
-use super::{Call, Function, Signature, bare, cast, expect_count, format, parse, wrong};
+use super::value::parse;
+use super::{Call, Function, Signature, bare, cast, expect_count, format, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

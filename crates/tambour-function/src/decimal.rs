@@ -191,7 +191,7 @@ fn array(numbers: Vec<Option<i256>>, precision: u8, scale: u8) -> Result<ArrayRe
     Ok(Arc::new(array.with_precision_and_scale(precision, scale).map_err(make)?))
 }
 
-fn power(digits: u8) -> Option<i256> {
+pub(super) fn power(digits: u8) -> Option<i256> {
     i256::from_i128(10).checked_pow(u32::from(digits))
 }
 
@@ -237,6 +237,14 @@ impl Source {
             }
             Self::Texts(texts) => of_text(texts.value(row)?, scale),
         }
+    }
+}
+
+/// The digits of decimals, or integers.
+pub(super) fn whole_numbers(call: &Call, operand: &Operand) -> Result<Vec<i256>, FunctionError> {
+    match Source::of(operand)? {
+        Source::Scaled(numbers, _) => Ok(numbers),
+        _ => Err(wrong(call.name, "it takes decimals and integers")),
     }
 }
 
@@ -377,11 +385,10 @@ pub(super) fn remainder(call: &Call) -> Result<ArrayRef, FunctionError> {
         return Err(wrong(call.name, "its result is a decimal"));
     };
     let side = |index: usize| {
-        let operand = Operand { values: call.values(index)?, ..call.operand(index)?.clone() };
-        match Source::of(&operand)? {
-            Source::Scaled(numbers, _) => Ok(numbers),
-            _ => Err(wrong(call.name, "it takes decimals and integers")),
-        }
+        whole_numbers(
+            call,
+            &Operand { values: call.values(index)?, ..call.operand(index)?.clone() },
+        )
     };
     let (left, right) = (side(0)?, side(1)?);
     let mut numbers = Vec::with_capacity(call.rows);

@@ -1,5 +1,7 @@
 //! UUIDs and addresses from texts: `toUUID`, `toIPv4`, `toIPv6`, each with `…OrZero` and `…OrNull`.
 
+use super::access::{Kind, takes, type_at};
+use super::moment::constant_integer;
 use super::text::Texts;
 use super::value::{Reject, address};
 use super::{Call, Function, Signature, bare, expect_count, wrong};
@@ -54,7 +56,112 @@ const ALL: [[Function; 3]; 3] = [
 ];
 
 /// The functions of this room.
-pub(super) const FUNCTIONS: &[Function] = ALL.as_flattened();
+pub(super) const FUNCTIONS: [&[Function]; 2] = [ALL.as_flattened(), AS_BYTES];
+
+/// UUIDs as sixteen bytes, in the order in which they are written or, as variant 2, in that of Microsoft.
+const AS_BYTES: &[Function] = &[
+    Function::new(
+        "UUIDNumToString",
+        |n, s| variant_type(n, s, &[DataType::FixedString(16)]).map(|()| DataType::String),
+        |c| {
+            let (bytes, variant) = (c.texts(0)?, Variant::of(c)?);
+            c.make_texts(|row, out| out.extend(variant.text(bytes.get(row)).into_bytes()))
+        },
+    ),
+    Function::new(
+        "UUIDStringToNum",
+        |n, s| {
+            variant_type(n, s, &[DataType::String, DataType::FixedString(36)])
+                .map(|()| DataType::FixedString(16))
+        },
+        |c| {
+            let (texts, variant) = (c.texts(0)?, Variant::of(c)?);
+            c.make_fixed(16, |row, out| out.extend(variant.bytes(texts.get(row))))
+        },
+    ),
+    Function::new(
+        "UUIDToNum",
+        |n, s| variant_type(n, s, &[DataType::Uuid]).map(|()| DataType::FixedString(16)),
+        |c| {
+            let (bytes, variant) = (c.texts(0)?, Variant::of(c)?);
+            c.make_fixed(16, |row, out| {
+                let bytes = bytes.get(row).try_into().unwrap_or_default();
+                out.extend(variant.turned(bytes));
+            })
+        },
+    ),
+];
+
+/// The order of the bytes of a UUID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variant {
+    AsWritten,
+    Microsoft,
+}
+
+/// Where the digits of each byte are in a text of 36 bytes.
+const DIGITS_AT: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
+impl Variant {
+    fn of(call: &Call) -> Result<Self, FunctionError> {
+        let number = call.optional_integers(1)?.map_or(1, |numbers| numbers.get(0));
+        Ok(if number == 2 { Self::Microsoft } else { Self::AsWritten })
+    }
+
+    fn turned(self, mut bytes: [u8; 16]) -> [u8; 16] {
+        if self == Self::Microsoft {
+            bytes[..4].reverse();
+            bytes[4..6].reverse();
+            bytes[6..8].reverse();
+        }
+        bytes
+    }
+
+    fn text(self, bytes: &[u8]) -> String {
+        let bytes = self.turned(bytes.try_into().unwrap_or_default());
+        let mut text = String::with_capacity(36);
+        for (at, byte) in bytes.iter().enumerate() {
+            if matches!(at, 4 | 6 | 8 | 10) {
+                text.push('-');
+            }
+            text.extend([byte >> 4, byte & 15].map(|digit| char::from(HEX[usize::from(digit)])));
+        }
+        text
+    }
+
+    /// Zeros if the text has another length; other bytes than digits count as ClickHouse counts them.
+    fn bytes(self, text: &[u8]) -> [u8; 16] {
+        if text.len() != 36 {
+            return [0; 16];
+        }
+        let digit = |at: usize| char::from(text[at]).to_digit(16).map_or(0xff, |digit| digit as u8);
+        self.turned(DIGITS_AT.map(|at| (digit(at) << 4).wrapping_add(digit(at + 1))))
+    }
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+fn variant_type(
+    name: &'static str,
+    s: &[Signature],
+    taken: &[DataType],
+) -> Result<(), FunctionError> {
+    expect_count(name, s, 1..=2)?;
+    if !taken.contains(type_at(s, 0)) {
+        return Err(wrong(
+            name,
+            format!("it takes {}, not {}", taken[taken.len() - 1], type_at(s, 0)),
+        ));
+    }
+    if s.len() == 1 {
+        return Ok(());
+    }
+    takes(name, s, &[Kind::Any, Kind::ConstInteger], &[])?;
+    match constant_integer(name, s, 1)? {
+        Some(1 | 2) => Ok(()),
+        _ => Err(wrong(name, "the variant of a UUID is 1 or 2")),
+    }
+}
 
 /// Texts, and values that have the type already.
 fn text_type(name: &'static str, s: &[Signature], same: &DataType) -> Result<(), FunctionError> {

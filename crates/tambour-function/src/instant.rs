@@ -6,7 +6,7 @@ use super::moment::{
     Moments, constant_integer, from_ticks, ticks_per_second, with_zone, zone, zone_name,
 };
 use super::numbers::Numbers;
-use super::parse;
+use super::value::parse;
 use super::zone::{Clock, Fixed, Zone, with_clock};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;

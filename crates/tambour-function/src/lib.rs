@@ -35,10 +35,10 @@ mod nested;
 mod network;
 mod number;
 mod numbers;
-mod parse;
 mod pattern;
 mod period;
 mod piece;
+mod quotient;
 mod reading;
 mod reduce;
 mod reinterpret;
@@ -53,6 +53,7 @@ mod transform;
 mod truncate;
 mod url;
 mod week;
+mod written;
 
 pub use error::FunctionError;
 pub use supertype::supertype;
@@ -170,6 +171,7 @@ const FAMILIES: &[&[Function]] = &[
     arithmetic::FUNCTIONS,
     text::FUNCTIONS,
     hash::FUNCTIONS[0],
+    mixing::FUNCTIONS[0],
     string::search::FUNCTIONS[0],
 ];
 
@@ -215,7 +217,8 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     string::split::FUNCTIONS,
     network::FUNCTIONS,
     url::FUNCTIONS,
-    identifier::FUNCTIONS,
+    identifier::FUNCTIONS[0],
+    identifier::FUNCTIONS[1],
     element::FUNCTIONS,
     piece::FUNCTIONS,
     number::FUNCTIONS,
@@ -229,7 +232,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     decimal::FUNCTIONS,
     digest::FUNCTIONS,
     hash::FUNCTIONS[1],
-    mixing::FUNCTIONS,
+    mixing::FUNCTIONS[1],
     period::FUNCTIONS,
     small::FUNCTIONS,
     total::FUNCTIONS,
@@ -361,13 +364,7 @@ impl Function {
 
     /// Its result type for these arguments.
     pub fn data_type(&self, arguments: &[Signature]) -> Result<DataType, FunctionError> {
-        let bare: Vec<Signature> = arguments
-            .iter()
-            .map(|argument| Signature {
-                data_type: bare(&argument.data_type).clone(),
-                constant: argument.constant.clone(),
-            })
-            .collect();
+        let bare = without_nulls(arguments);
         // Functions to which a NULL is a value see which arguments have NULLs.
         let seen = if self.takes_nulls { arguments } else { &bare };
         let result = (self.typing)(self.name, seen)?;
@@ -409,6 +406,15 @@ pub fn bare(data_type: &DataType) -> &DataType {
         DataType::Nullable(inner) | DataType::LowCardinality(inner) => bare(inner),
         other => other,
     }
+}
+
+/// The arguments without `Nullable` and `LowCardinality` around their types.
+fn without_nulls(arguments: &[Signature]) -> Vec<Signature> {
+    let plain = |argument: &Signature| Signature {
+        data_type: bare(&argument.data_type).clone(),
+        constant: argument.constant.clone(),
+    };
+    arguments.iter().map(plain).collect()
 }
 
 fn is_nullable(data_type: &DataType) -> bool {

@@ -11,8 +11,10 @@ use tambour_kernel::hash::partition::jump_one;
 use tambour_kernel::hash::sip_hash_128;
 use tambour_part::types::DataType;
 
-/// The functions of this room.
-pub(super) const FUNCTIONS: &[Function] = &[
+/// The functions of this room: those that keys may have, and the others.
+pub(super) const FUNCTIONS: [&[Function]; 2] = [OF_INTEGERS, OTHERS];
+
+const OF_INTEGERS: &[Function] = &[
     Function::new(
         "intHash32",
         |n, s| number_type(n, s, DataType::UInt32),
@@ -29,6 +31,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
             c.make_integers(|row| i128::from(mixed_64(words[row])))
         },
     ),
+];
+
+const OTHERS: &[Function] = &[
     Function::new("jumpConsistentHash", jump_type, |c| {
         let (keys, buckets) = (c.integers(0)?, c.integers(1)?);
         c.make_integers(|row| {
@@ -36,9 +41,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
             i128::from(jump_one(keys.get(row) as u64, buckets))
         })
     }),
-    Function::new("javaHash", rule!(Text => DataType::Int32), |c| {
-        let texts = c.texts(0)?;
-        c.make_integers(|row| i128::from(of_java(texts.get(row))))
+    Function::new("javaHash", java_type, |c| {
+        let of_number: fn(i64) -> i32 = match c.operand(0)?.data_type {
+            DataType::Int64 => {
+                |number| (number ^ (number.cast_unsigned() >> 32).cast_signed()) as i32
+            }
+            DataType::Int8 | DataType::Int16 | DataType::Int32 => |number| number as i32,
+            _ => {
+                let texts = c.texts(0)?;
+                return c.make_integers(|row| i128::from(of_java(texts.get(row))));
+            }
+        };
+        let numbers = c.integers(0)?;
+        c.make_integers(|row| i128::from(of_number(numbers.get(row) as i64)))
     }),
     Function::new("hiveHash", rule!(Text => DataType::Int32), |c| {
         let texts = c.texts(0)?;
@@ -106,6 +121,20 @@ fn jump_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
     match super::moment::constant_integer(name, s, 1)? {
         Some(1..=0x7fff_ffff) => Ok(DataType::Int32),
         _ => Err(wrong(name, "the number of buckets must be 1 to 2147483647")),
+    }
+}
+
+/// Texts and signed integers, as Java has them.
+fn java_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Any], &[])?;
+    match type_at(s, 0) {
+        DataType::String
+        | DataType::FixedString(_)
+        | DataType::Int8
+        | DataType::Int16
+        | DataType::Int32
+        | DataType::Int64 => Ok(DataType::Int32),
+        other => Err(wrong(name, format!("it takes a String or a signed integer, not {other}"))),
     }
 }
 

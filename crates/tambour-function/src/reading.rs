@@ -10,9 +10,10 @@ use super::moment::{
 };
 use super::pattern::{MONTHS, WEEKDAYS};
 use super::text::Texts;
+use super::value::parse;
 use super::value::time::Cursor;
 use super::zone::{Clock, Fixed, Zone, with_clock};
-use super::{Call, Function, Signature, bare, expect_count, parse, wrong};
+use super::{Call, Function, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::{ArrayRef, Int64Array};
 use std::fmt::Write;

@@ -118,6 +118,11 @@ fn check(name: &'static str, source: &DataType, target: &DataType) -> Result<(),
             check(name, key, other_key)?;
             check(name, value, other_value)
         }
+        (DataType::String, DataType::Array(_) | DataType::Tuple(_))
+            if super::written::is_read(target) =>
+        {
+            check_leaves(name, target)
+        }
         (_, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..)) => refused(),
         (DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..), DataType::String) => Ok(()),
         (DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..), _) => refused(),
@@ -149,6 +154,17 @@ fn check(name: &'static str, source: &DataType, target: &DataType) -> Result<(),
                 .collect();
             function.data_type(&all).map(drop)
         }
+    }
+}
+
+/// The same for the single values of a type that is read from texts.
+fn check_leaves(name: &'static str, target: &DataType) -> Result<(), FunctionError> {
+    match bare(target) {
+        DataType::Array(item) => check_leaves(name, item),
+        DataType::Tuple(elements) => {
+            elements.iter().try_for_each(|(_, element)| check_leaves(name, element))
+        }
+        single => check(name, &DataType::String, single),
     }
 }
 
@@ -231,6 +247,9 @@ fn bare_values(
     target: &DataType,
 ) -> Result<ArrayRef, FunctionError> {
     match target {
+        DataType::Array(_) | DataType::Tuple(_) if operand.data_type == DataType::String => {
+            super::written::nested(call, operand, target)
+        }
         DataType::Array(item) => array(call, operand, item),
         DataType::Tuple(elements) => tuple(call, operand, elements),
         DataType::Map(key, value) => map(call, operand, key, value),
@@ -411,6 +430,9 @@ fn of_keys<K: ArrowDictionaryKeyType>(
     names: ArrayRef,
 ) -> Result<ArrayRef, FunctionError> {
     let keys = cast(keys, &K::DATA_TYPE)?.as_primitive::<K>().clone();
+    // Without a map of NULLs where there are none: items that cannot be NULL have no such map.
+    let (_, numbers, nulls) = keys.into_parts();
+    let keys = PrimitiveArray::<K>::new(numbers, nulls.filter(|nulls| nulls.null_count() > 0));
     let made = DictionaryArray::<K>::try_new(keys, names);
     Ok(Arc::new(made.map_err(FunctionError::arrow("make enums"))?))
 }

@@ -2,6 +2,7 @@
 
 use super::access::{array_of, as_texts, has_bytes, nullable};
 use super::arithmetic::{Integer, integer};
+use super::decimal::class;
 use super::{cast, wrong};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
@@ -43,6 +44,12 @@ pub fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
                 _ => Some(Float64),
             }
         }
+        (
+            DataType::Decimal { precision, scale },
+            DataType::Decimal { precision: other, scale: its },
+        ) if scale == its && class(*precision) == class(*other) => Some(left.clone()),
+        (DataType::Decimal { precision, scale }, other)
+        | (other, DataType::Decimal { precision, scale }) => decimal(*precision, *scale, other),
         _ => {
             let (a, b) = (integer(left)?, integer(right)?);
             if a.is_signed == b.is_signed {
@@ -54,6 +61,24 @@ pub fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
             (unsigned.bits < 64 && bits <= 64).then(|| Integer { bits, is_signed }.data_type())
         }
     }
+}
+
+/// The decimal that holds those of a type, and those of another type or integers. As in ClickHouse, whole digits of decimals
+/// do not count, those of integers do.
+fn decimal(precision: u8, scale: u8, other: &DataType) -> Option<DataType> {
+    let (least, scale) = match other {
+        DataType::Decimal { precision: other, scale: finer } => (class(*other), scale.max(*finer)),
+        whole => {
+            let digits = match integer(whole)?.bits {
+                8 => 3,
+                16 => 5,
+                32 => 10,
+                _ => 19,
+            };
+            (class(digits + scale), scale)
+        }
+    };
+    Some(DataType::Decimal { precision: class(precision).max(least), scale })
 }
 
 /// The type of all arguments from one on.
@@ -87,6 +112,12 @@ pub(super) fn widened(values: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, 
         let fixed = values.as_fixed_size_binary();
         let bytes: BinaryViewArray = fixed.iter().map(|text| text.map(without_zeros)).collect();
         return Ok(as_texts(bytes, false));
+    }
+    // A decimal that does not fit is an error, and no NULL.
+    if matches!(wanted, DataType::Decimal { .. }) {
+        let exact = arrow_cast::CastOptions { safe: false, ..Default::default() };
+        return arrow_cast::cast_with_options(values, &arrow, &exact)
+            .map_err(FunctionError::arrow("widen decimals"));
     }
     cast(values, &arrow)
 }

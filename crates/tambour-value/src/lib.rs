@@ -9,10 +9,13 @@
 pub mod address;
 pub mod civil;
 mod error;
+pub mod json;
 pub mod number;
+pub mod parse;
 pub mod print;
 pub mod readable;
 pub mod time;
+pub mod url;
 pub mod zone;
 
 pub use error::ValueError;

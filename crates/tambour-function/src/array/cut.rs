@@ -4,7 +4,7 @@
 use super::super::access::{Kind, Lists, array_of, item_of, list_array, nullable, takes, type_at};
 use super::super::supertype::{common_type, supertype, widened};
 use super::super::{Call, Function, Operand, Signature, expect_count, wrong};
-use super::{Picks, one_each_or_null, plain_item};
+use super::{Picks, null_at, one_each_or_null, plain_item};
 use crate::FunctionError;
 use arrow_array::{Array, ArrayRef};
 use arrow_select::concat::concat as concat_arrays;
@@ -80,22 +80,29 @@ fn picks(
 }
 
 fn slice_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
-    takes(name, s, &[Kind::Array, Kind::Integer], &[Kind::Integer])?;
+    takes(name, &super::super::without_nulls(s), &[Kind::Array, Kind::Integer], &[Kind::Integer])?;
     Ok(array_of(plain_item(item_of(type_at(s, 0)))))
 }
 
+/// An offset that is NULL is the first place, a length that is NULL goes to the end.
+///
 /// Offsets count from 1, negative ones from the end; a negative length leaves this many out at the end.
 fn slice(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (offsets, lengths) = (call.integers(1)?, call.optional_integers(2)?);
+    let is_null = |index: usize, row: usize| {
+        let operand = call.operands.get(index);
+        operand.is_some_and(|it| null_at(&it.values, if it.is_constant { 0 } else { row }))
+    };
     picks(call, |range, picks, row| {
         let size = range.len() as i128;
-        let offset = offsets.place(row);
+        let offset = if is_null(1, row) { 1 } else { offsets.place(row) };
         let start = match offset {
             0 => return picks.row(0..0),
             1.. => offset - 1,
             _ => size + offset,
         };
-        let end = match lengths.as_ref().map(|lengths| lengths.place(row)) {
+        let lengths = lengths.as_ref().filter(|_| !is_null(2, row));
+        let end = match lengths.map(|lengths| lengths.place(row)) {
             None => size,
             Some(length @ 0..) => start + length,
             Some(length) => size + length,

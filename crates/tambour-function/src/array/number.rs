@@ -87,15 +87,10 @@ fn sum(call: &Call) -> Result<ArrayRef, FunctionError> {
     match call.result {
         DataType::Float64 => folded(call, |items| total(items.iter().copied())),
         DataType::Decimal { .. } => {
-            let Some(items) = lists.items.values.as_primitive_opt::<Decimal128Type>() else {
-                return Err(wrong(call.name, "it does not take decimals of more than 38 digits"));
-            };
-            let sums = (0..call.rows).map(|row| {
-                lists.range(row).fold(0_i128, |sum, at| sum.wrapping_add(items.value(at)))
-            });
-            let sums = PrimitiveArray::<Decimal128Type>::from_iter_values(sums);
-            let arrow = call.result.arrow(tambour_part::types::Strings::Utf8);
-            Ok(Arc::new(sums.with_data_type(arrow)))
+            let items = decimals(call, &lists)?;
+            let sums = (0..call.rows)
+                .map(|row| lists.range(row).fold(0_i128, |sum, at| sum.wrapping_add(items[at])));
+            Ok(as_decimals(sums.collect(), call.result))
         }
         _ => {
             let items = wide_integers(&lists.items.values)?;
@@ -135,6 +130,26 @@ fn extreme(call: &Call, least: bool) -> Result<ArrayRef, FunctionError> {
     one_each(&lists.items.values, places.collect())
 }
 
+/// The digits of decimals of up to 38 of them.
+fn decimals(call: &Call, lists: &Lists) -> Result<Vec<i128>, FunctionError> {
+    match lists.items.values.as_primitive_opt::<Decimal128Type>() {
+        Some(items) => Ok(items.values().to_vec()),
+        None => Err(wrong(call.name, "it does not take decimals of more than 38 digits")),
+    }
+}
+
+/// A sum, or an error if it has more digits than decimals have.
+fn added(call: &Call, row: usize, sum: Option<i128>) -> Result<i128, FunctionError> {
+    let limit = 10_i128.pow(38);
+    sum.filter(|sum| (1 - limit..limit).contains(sum))
+        .ok_or_else(|| call.value_error(row, "the sum has more than 38 digits"))
+}
+
+fn as_decimals(numbers: Vec<i128>, item: &DataType) -> ArrayRef {
+    let numbers = PrimitiveArray::<Decimal128Type>::from_iter_values(numbers);
+    Arc::new(numbers.with_data_type(item.arrow(tambour_part::types::Strings::Utf8)))
+}
+
 fn running(call: &Call, not_negative: bool) -> Result<ArrayRef, FunctionError> {
     let lists = call.full_lists(0)?;
     let lengths = (0..call.rows).map(|row| lists.range(row).len()).collect();
@@ -155,7 +170,21 @@ fn running(call: &Call, not_negative: bool) -> Result<ArrayRef, FunctionError> {
             }
             Arc::new(PrimitiveArray::<Float64Type>::from(sums))
         }
-        DataType::Decimal { .. } => return Err(wrong(call.name, "it does not take decimals")),
+        DataType::Decimal { .. } => {
+            let items = decimals(call, &lists)?;
+            let mut sums = Vec::with_capacity(items.len());
+            for row in 0..call.rows {
+                let mut sum = 0_i128;
+                for at in lists.range(row) {
+                    sum = added(call, row, sum.checked_add(items[at]))?;
+                    if not_negative {
+                        sum = sum.max(0);
+                    }
+                    sums.push(sum);
+                }
+            }
+            as_decimals(sums, item)
+        }
         _ => {
             let items = wide_integers(&lists.items.values)?;
             let mut sums = Vec::with_capacity(items.len());
@@ -187,6 +216,7 @@ fn difference_type(name: &'static str, s: &[Signature]) -> Result<DataType, Func
             Ok(array_of(Integer { bits: (it.bits * 2).min(64), is_signed: true }.data_type()))
         }
         (DataType::Float32 | DataType::Float64, _) => Ok(array_of(DataType::Float64)),
+        (DataType::Decimal { precision: 0..=38, .. }, _) => Ok(array_of(item.clone())),
         _ => Err(wrong(name, format!("it does not take {item}"))),
     }
 }
@@ -200,7 +230,19 @@ fn difference(call: &Call) -> Result<ArrayRef, FunctionError> {
         let start = range.start;
         range.map(move |at| (at, at == start))
     });
-    let values: ArrayRef = if *item == DataType::Float64 {
+    let values: ArrayRef = if matches!(item, DataType::Decimal { .. }) {
+        let items = decimals(call, &lists)?;
+        let mut steps = Vec::with_capacity(items.len());
+        for row in 0..call.rows {
+            let range = lists.range(row);
+            for at in range.clone() {
+                let step =
+                    if at == range.start { Some(0) } else { items[at].checked_sub(items[at - 1]) };
+                steps.push(added(call, row, step)?);
+            }
+        }
+        as_decimals(steps, item)
+    } else if *item == DataType::Float64 {
         let items = floats(&lists)?;
         let steps = places.map(|(at, first)| if first { 0.0 } else { items[at] - items[at - 1] });
         Arc::new(PrimitiveArray::<Float64Type>::from_iter_values(steps))

@@ -219,7 +219,17 @@ fn remove(call: &Call) -> Result<ArrayRef, FunctionError> {
 fn sets_type(name: &'static str, s: &[Signature], most: usize) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1.max(if most == 2 { 2 } else { 1 })..=most)?;
     takes(name, s, &vec![Kind::Array; s.len()], &[])?;
-    let items = s.iter().map(|argument| plain_item(item_of(&argument.data_type)));
+    let items: Vec<DataType> =
+        s.iter().map(|argument| plain_item(item_of(&argument.data_type))).collect();
+    // What is in all of several decimals has the narrowest type there, which need not hold the others.
+    let is_decimal = |item: &DataType| matches!(bare(item), DataType::Decimal { .. });
+    if name == "arrayIntersect"
+        && items.iter().any(is_decimal)
+        && items.windows(2).any(|it| it[0] != it[1])
+    {
+        return Err(wrong(name, "the decimals must be of one type"));
+    }
+    let items = items.into_iter();
     common_type(name, items).map(array_of)
 }
 

@@ -3,8 +3,8 @@
 use super::super::access::{Integers, Kind, TextColumn, array_of, as_texts, nullable, takes};
 use super::super::arithmetic::integer;
 use super::super::text::Texts;
+use super::super::value::json::{Json, Step};
 use super::super::{Call, Function, Signature, bare, expect_count, wrong};
-use super::value::{Json, Step};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
 use tambour_part::types::DataType;
@@ -414,7 +414,7 @@ fn build(
 
 #[cfg(test)]
 mod tests {
-    use super::super::value::{Json, Step};
+    use tambour_value::json::{Json, Step};
 
     #[test]
     fn the_first_of_equal_names_counts() {

@@ -3,4 +3,3 @@
 pub(super) mod extract;
 pub(super) mod path;
 pub(super) mod simple;
-pub(super) mod value;

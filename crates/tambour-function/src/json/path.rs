@@ -2,8 +2,8 @@
 
 use super::super::access::{Kind, takes};
 use super::super::text::Texts;
+use super::super::value::json::{Json, Step};
 use super::super::{Call, Function, Signature, wrong};
-use super::value::{Json, Step};
 use crate::FunctionError;
 use tambour_part::types::DataType;
 

@@ -30,6 +30,7 @@ const UNARY: &[Function] = unary! {
     "erf" libm::erf;
     "erfc" libm::erfc;
     "tgamma" libm::tgamma;
+    "lgamma" log_gamma;
     "sigmoid" |x| 1.0 / (1.0 + (-x).exp());
     "asinh" libm::asinh;
     "acosh" f64::acosh;
@@ -88,6 +89,11 @@ const OTHERS: &[Function] = &[
 fn unary(call: &Call, make: impl Fn(f64) -> f64) -> Result<ArrayRef, FunctionError> {
     let floats = call.floats(0)?;
     call.make_floats(|row| make(floats.get(row)))
+}
+
+/// The logarithm of the size of the gamma function; its poles below zero are NaN, as in ClickHouse.
+fn log_gamma(x: f64) -> f64 {
+    if x < 0.0 && x.fract() == 0.0 || x == f64::NEG_INFINITY { f64::NAN } else { libm::lgamma(x) }
 }
 
 fn extreme_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

@@ -1,15 +1,18 @@
 //! Arrays and maps of a group put together: what the combinators `-Array`, `-ForEach` and `-Map` look at, and the most
 //! frequent values of a group.
 
-use super::super::access::{Kind, array_of, item_field, item_of, list_array, rule, takes, type_at};
+use super::super::access::{
+    Kind, array_of, is_moment, item_field, item_of, list_array, takes, type_at,
+};
 use super::super::arithmetic::integer;
 use super::super::array::{Picks, compare_items, key_items, null_at, plain_item};
 use super::super::moment::constant_integer;
 use super::super::text::Texts;
-use super::super::{Call, Function, Operand, Signature, bare, find_in_queries, take, wrong};
+use super::super::{Call, Function, Operand, Signature, bare, cast, find_in_queries, take, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray, UInt32Array, UInt64Array};
+use arrow_schema::DataType as ArrowType;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tambour_part::types::DataType;
@@ -34,7 +37,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         |n, s| weighted_type(n, s).map(with_counts),
         |c| counted(c, true),
     ),
-    Function::new("reduceQuantileBFloat16", rule!(Array Any => DataType::Float64), bfloat16),
+    Function::new("reduceQuantileBFloat16", bfloat16_type, bfloat16),
     Function::new("reduceGroupBitmap", wrapping_type, |c| {
         let lists = c.lists(0)?;
         let compared = compare_items(&[&lists.items])?;
@@ -301,19 +304,36 @@ fn counters(call: &Call, is_weighted: bool) -> Result<Counters, FunctionError> {
     Ok((items, all))
 }
 
+/// Dates and times stay such.
+fn bfloat16_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array, Kind::Any], &[])?;
+    let item = bare(item_of(type_at(s, 0)));
+    Ok(if is_moment(item) { item.clone() } else { DataType::Float64 })
+}
+
 /// The quantile of numbers cut to the upper half of the bits of a Float32.
 fn bfloat16(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (lists, level) = (call.lists(0)?, call.floats(1)?.get(0));
-    let items = super::super::cast(&lists.items.values, &arrow_schema::DataType::Float64)?;
-    let items = items.as_primitive::<arrow_array::types::Float64Type>();
-    call.make_floats(|row| {
+    let items = super::number::moments_as_floats(&lists.items.values)?;
+    let quantile = |row: usize| {
         let there = lists.range(row).filter(|at| !items.is_null(*at)).map(|at| items.value(at));
         let cut = |float: f64| f32::from_bits((float as f32).to_bits() & 0xffff_0000);
         let mut sorted: Vec<f32> = there.filter(|float| !float.is_nan()).map(cut).collect();
         sorted.sort_by(f32::total_cmp);
         let place = (sorted.len() as f64 * level).ceil() as usize;
         sorted.get(place.saturating_sub(1)).map_or(f64::NAN, |float| f64::from(*float))
-    })
+    };
+    if *call.result == DataType::Float64 {
+        return call.make_floats(quantile);
+    }
+    // The type of the values, at whatever place of them.
+    let ticks =
+        arrow_array::Int64Array::from_iter_values((0..call.rows).map(|row| quantile(row) as i64));
+    let ticks: ArrayRef = match lists.items.values.data_type() {
+        ArrowType::Date32 => cast(&(Arc::new(ticks) as ArrayRef), &ArrowType::Int32)?,
+        _ => Arc::new(ticks),
+    };
+    cast(&ticks, lists.items.values.data_type())
 }
 
 fn wrapping_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

@@ -1,13 +1,16 @@
 //! Values of a group that stay values: `groupArraySorted`, `groupArrayLast`, `anyHeavy`, `singleValueOrNull`,
 //! `groupConcat`.
 
-use super::super::access::{Kind, array_of, item_of, nullable, takes, type_at};
+use super::super::access::{Kind, array_of, item_of, list_array, nullable, takes, type_at};
 use super::super::array::{Picks, compare_items, one_each, one_each_or_null, plain_item};
 use super::super::piece::shown;
 use super::super::text::Texts;
-use super::super::{Call, Function, Signature, bare, wrong};
+use super::super::{Call, Function, Signature, bare, cast, take, wrong};
 use crate::FunctionError;
-use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, StructArray, UInt32Array};
+use arrow_schema::{DataType as ArrowType, Field};
+use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
@@ -48,6 +51,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         },
         concat,
     ),
+    Function::new("reduceFull", full_type, full),
     Function::new(
         "reduceUniqUpTo",
         |n, s| takes(n, s, &[Kind::Array, Kind::ConstInteger], &[]).map(|()| DataType::UInt8),
@@ -65,6 +69,54 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         },
     ),
 ];
+
+/// The tuples of an array, none of whose elements may be NULL.
+fn full_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[])?;
+    match bare(item_of(type_at(s, 0))) {
+        DataType::Tuple(elements) => {
+            let full = elements.iter().map(|(name, it)| (name.clone(), bare(it).clone()));
+            Ok(array_of(DataType::Tuple(full.collect())))
+        }
+        other => Err(wrong(name, format!("it takes tuples, not {other}"))),
+    }
+}
+
+fn full(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let Some(rows) = lists.items.values.as_struct_opt() else {
+        return Err(wrong(call.name, "it takes tuples"));
+    };
+    let columns = rows.columns().iter().map(|column| match column.data_type() {
+        // Texts that are packed come out plain.
+        ArrowType::Dictionary(_, inner) if is_text(inner) => cast(column, inner),
+        _ => Ok(column.clone()),
+    });
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let is_full = |at: &usize| columns.iter().all(|column| !column.is_null(*at));
+    let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
+    for row in 0..call.rows {
+        let before = places.len();
+        places.extend(lists.range(row).filter(is_full).map(|at| at as u32));
+        lengths.push(places.len() - before);
+    }
+    let places = UInt32Array::from(places);
+    let columns = columns.iter().map(|column| take(column, &places));
+    let columns = columns.collect::<Result<Vec<_>, _>>()?;
+    let fields: Vec<Field> = rows
+        .fields()
+        .iter()
+        .zip(&columns)
+        .map(|(field, column)| Field::new(field.name(), column.data_type().clone(), false))
+        .collect();
+    let rows = StructArray::try_new(fields.into(), columns, None);
+    let rows = rows.map_err(FunctionError::arrow("leave out NULLs"))?;
+    list_array(lengths, Arc::new(rows), item_of(call.result))
+}
+
+fn is_text(data_type: &ArrowType) -> bool {
+    matches!(data_type, ArrowType::Utf8 | ArrowType::Utf8View)
+}
 
 fn counted_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array, Kind::ConstInteger], &[])?;

@@ -45,6 +45,24 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         quantile(c, |n, level| (level * n as f64) as usize)
     }),
     Function::new("reduceQuantileExactWeighted", weighted_type, weighted),
+    Function::new(
+        "reduceQuantileTiming",
+        |n, s| level_type(n, s).map(|_| DataType::Float32),
+        |c| {
+            let lists = c.lists(0)?;
+            let items = as_floats(&lists)?;
+            timing(c, &lists, &items, &vec![1; items.len()])
+        },
+    ),
+    Function::new(
+        "reduceQuantileTimingWeighted",
+        |n, s| weighted_type(n, s).map(|_| DataType::Float32),
+        |c| {
+            let lists = c.lists(0)?;
+            let (values, weights) = with_weights(c, &lists)?;
+            timing(c, &lists, &moments_as_floats(&values)?, &weights)
+        },
+    ),
     Function::new("reduceQuantileExactExclusive", float_level_type, |c| {
         interpolated(c, |n, level| level * (n + 1.0))
     }),
@@ -262,7 +280,7 @@ fn as_floats(lists: &Lists) -> Result<Float64Array, FunctionError> {
     moments_as_floats(&lists.items.values)
 }
 
-fn moments_as_floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
+pub(super) fn moments_as_floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
     match values.data_type() {
         ArrowType::Date32 => floats(&cast(values, &ArrowType::Int32)?),
         ArrowType::Timestamp(..) => floats(&cast(values, &ArrowType::Int64)?),
@@ -289,22 +307,56 @@ fn weighted_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
             if elements.len() == 2
                 && (is_number(&elements[0].1)
                     || super::super::access::is_moment(bare(&elements[0].1)))
-                && integer(bare(&elements[1].1)).is_some_and(|weight| !weight.is_signed) =>
+                && integer(bare(&elements[1].1)).is_some() =>
         {
             Ok(bare(&plain_item(&elements[0].1)).clone())
         }
-        _ => Err(wrong(name, "it takes numbers, dates or times, and their unsigned weights")),
+        _ => Err(wrong(name, "it takes numbers, dates or times, and their weights")),
     }
+}
+
+/// Values and how often each counts.
+fn with_weights(call: &Call, lists: &Lists) -> Result<(ArrayRef, Vec<i128>), FunctionError> {
+    let Some(pairs) = lists.items.values.as_struct_opt() else {
+        return Err(wrong(call.name, "it takes pairs"));
+    };
+    let weights = super::super::access::wide_integers(pairs.column(1))?;
+    if weights.iter().any(|weight| *weight < 0) {
+        return Err(wrong(call.name, "a weight is less than 0"));
+    }
+    Ok((pairs.column(0).clone(), weights))
+}
+
+/// Most milliseconds that count; longer times are this long.
+const TIMING_MAX: f64 = 30_000.0;
+
+/// The quantile of times in whole milliseconds; those below zero do not count.
+fn timing(
+    call: &Call,
+    lists: &Lists,
+    items: &Float64Array,
+    weights: &[i128],
+) -> Result<ArrayRef, FunctionError> {
+    let level = call.floats(1)?.get(0);
+    call.make_floats(|row| {
+        let mut there = sorted(lists, items, row);
+        there.retain(|at| items.value(*at) >= 0.0 && weights[*at] > 0);
+        let sum: i128 = there.iter().map(|at| weights[*at]).sum();
+        let wanted = ((level * sum as f64) as i128).min(sum - 1);
+        let mut so_far = 0;
+        let found = there.iter().find(|at| {
+            so_far += weights[**at];
+            so_far > wanted
+        });
+        found.map_or(f64::NAN, |at| items.value(*at).trunc().min(TIMING_MAX))
+    })
 }
 
 /// The first value at which the weights up to it are enough.
 fn weighted(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (lists, level) = (call.lists(0)?, call.floats(1)?.get(0));
-    let Some(pairs) = lists.items.values.as_struct_opt() else {
-        return Err(wrong(call.name, "it takes pairs"));
-    };
-    let items = moments_as_floats(pairs.column(0))?;
-    let weights = super::super::access::wide_integers(pairs.column(1))?;
+    let (values, weights) = with_weights(call, &lists)?;
+    let items = moments_as_floats(&values)?;
     let places = (0..call.rows).map(|row| {
         let sorted = sorted(&lists, &items, row);
         let sum: i128 = sorted.iter().map(|at| weights[*at]).sum();
@@ -316,7 +368,7 @@ fn weighted(call: &Call) -> Result<ArrayRef, FunctionError> {
         });
         found.or(sorted.last()).copied()
     });
-    one_each(pairs.column(0), places.collect())
+    one_each(&values, places.collect())
 }
 
 fn interpolated(call: &Call, place: impl Fn(f64, f64) -> f64) -> Result<ArrayRef, FunctionError> {

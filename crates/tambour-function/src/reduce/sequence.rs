@@ -14,6 +14,8 @@ use tambour_part::types::DataType;
 
 /// Most steps of the search in one group: patterns with several `.*` may take very many.
 const STEPS_MAX: u64 = 10_000_000;
+/// Most steps of a pattern, each of which the search nests.
+const STEPS_OF_PATTERN_MAX: usize = 1000;
 /// Most conditions, as in ClickHouse.
 const CONDITIONS_MAX: usize = 32;
 
@@ -65,10 +67,10 @@ impl Comparison {
     }
 }
 
-/// `(?1)(?t<=10).*(?2)` as steps.
+/// `(?1)(?t<=10).*(?2)` as steps; what may be before the first event is a step, too.
 fn steps(pattern: &str) -> Option<Vec<Step>> {
-    let mut steps = Vec::new();
-    let mut rest = pattern.trim();
+    let mut steps = vec![Step::Star];
+    let mut rest = pattern;
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix(".*") {
             steps.push(Step::Star);
@@ -92,14 +94,13 @@ fn steps(pattern: &str) -> Option<Vec<Step>> {
             ]
             .into_iter()
             .find_map(|(sign, comparison)| Some((comparison, time.strip_prefix(sign)?)))?;
-            // What the time is taken from is clear after an event only.
-            if !matches!(steps.last(), Some(Step::Event(_) | Step::Any)) {
+            if let Some(Step::Time(..)) = steps.last() {
                 return None;
             }
-            steps.push(Step::Time(comparison, seconds.parse::<u32>().ok()?.into()));
+            steps.push(Step::Time(comparison, seconds.parse::<u64>().ok()?.into()));
         }
     }
-    (!steps.is_empty()).then_some(steps)
+    (steps.len() <= STEPS_OF_PATTERN_MAX).then_some(steps)
 }
 
 fn sequence_type(
@@ -121,10 +122,10 @@ fn sequence_type(
     if !is_time {
         return Err(wrong(name, "the first argument must be a Date, DateTime or unsigned integer"));
     }
-    if conditions.len() > CONDITIONS_MAX
+    if !(2..=CONDITIONS_MAX).contains(&conditions.len())
         || conditions.iter().any(|(_, it)| integer(bare(it)).is_none())
     {
-        return Err(wrong(name, "it takes up to 32 conditions"));
+        return Err(wrong(name, "it takes 2 to 32 conditions"));
     }
     let constant = s.get(1).and_then(|argument| argument.constant.as_ref());
     let text = constant.and_then(|constant| Texts::of(constant).first()).unwrap_or_default();
@@ -134,10 +135,26 @@ fn sequence_type(
         _ => Err(wrong(
             name,
             format!(
-                "the pattern {text:?} cannot be read; it is made of (?1), .*, . and (?t<=10) after an event"
+                "the pattern {text:?} cannot be read; it is made of (?1), .*, . and single times like (?t<=10)"
             ),
         )),
     }
+}
+
+/// What a search from an event comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// The event after the match.
+    End(usize),
+    Nothing,
+    /// The events were at an end before the pattern was: ClickHouse looks no further then.
+    Exhausted,
+}
+
+/// True if a step may be left over when the events are at an end.
+fn may_be_left(step: &Step) -> bool {
+    use Comparison::{GreaterOrEqual, Less, LessOrEqual};
+    matches!(step, Step::Star | Step::Time(Less | LessOrEqual, _) | Step::Time(GreaterOrEqual, 0))
 }
 
 /// The events of a group, and the search in them.
@@ -149,45 +166,77 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Where a match ends that begins at an event, the shortest one.
-    fn matched(&mut self, step: usize, event: usize, base: usize) -> Option<usize> {
+    /// Where the first match ends that begins at an event or after it. Times are taken from the event of the step before
+    /// (`base`); what is between it and the event that has the time does not matter.
+    fn matched(&mut self, step: usize, event: usize, base: usize) -> Found {
         self.taken += 1;
         if self.taken > STEPS_MAX {
-            return None;
+            return Found::Exhausted;
         }
-        let Some(wanted) = self.steps.get(step) else { return Some(event) };
-        let is_there = event < self.times.len();
+        let steps = self.steps;
+        let Some(wanted) = steps.get(step) else { return Found::End(event) };
+        if event >= self.times.len() {
+            let is_done = steps.iter().skip(step).all(may_be_left);
+            return if is_done { Found::End(event) } else { Found::Exhausted };
+        }
         match *wanted {
-            Step::Event(index) if is_there && self.met[event] >> index & 1 == 1 => {
-                self.matched(step + 1, event + 1, event)
+            Step::Event(index) if self.met[event] >> index & 1 == 0 => Found::Nothing,
+            Step::Event(_) | Step::Any => self.matched(step + 1, event + 1, event),
+            Step::Star => self.later(step, event, |_, _| true),
+            Step::Time(comparison, distance) => {
+                let wanted = self.times[base] + distance;
+                let holds =
+                    |search: &Self, at: usize| comparison.holds(search.times[at].cmp(&wanted));
+                let is_limit = matches!(comparison, Comparison::Less | Comparison::LessOrEqual);
+                if is_limit && !holds(self, event) {
+                    return Found::Nothing;
+                }
+                self.later(step, event, holds)
             }
-            Step::Any if is_there => self.matched(step + 1, event + 1, event),
-            Step::Star => {
-                (event..=self.times.len()).find_map(|event| self.matched(step + 1, event, event))
-            }
-            Step::Time(comparison, distance)
-                if is_there
-                    && comparison.holds(self.times[event].cmp(&(self.times[base] + distance))) =>
-            {
-                self.matched(step + 1, event, event)
-            }
-            _ => None,
         }
     }
 
-    /// How many matches there are, none within another; up to one if no more are wanted.
-    fn count(&mut self, is_one_enough: bool) -> i128 {
-        let (mut count, mut from) = (0, 0);
-        while from <= self.times.len() && self.taken <= STEPS_MAX {
-            match self.matched(0, from, from) {
-                Some(end) => {
-                    count += 1;
-                    if is_one_enough {
-                        break;
-                    }
-                    from = end.max(from + 1);
+    /// The match of the steps after one, from the first of the events on that it may stand before.
+    fn later(
+        &mut self,
+        step: usize,
+        event: usize,
+        may_stand: impl Fn(&Self, usize) -> bool,
+    ) -> Found {
+        for at in event..self.times.len() {
+            if may_stand(self, at) {
+                match self.matched(step + 1, at, at) {
+                    Found::Nothing => {}
+                    found => return found,
                 }
-                None => from += 1,
+            }
+        }
+        Found::Nothing
+    }
+
+    /// How many matches there are, one after the other; up to one if no more are wanted.
+    fn count(&mut self, is_one_enough: bool) -> i128 {
+        let is_met = |step: &Step| match step {
+            Step::Event(index) => self.met.iter().any(|met| met >> index & 1 == 1),
+            _ => true,
+        };
+        if !self.steps.iter().all(is_met) {
+            return 0;
+        }
+        let can_be_empty = self.steps.iter().all(may_be_left);
+        if is_one_enough && self.times.is_empty() {
+            return i128::from(can_be_empty);
+        }
+        let (mut count, mut from) = (0, 0);
+        while from < self.times.len() && self.taken <= STEPS_MAX {
+            match self.matched(0, from, from) {
+                Found::End(end) => from = end.max(from + 1),
+                Found::Nothing if can_be_empty => from = self.times.len(),
+                Found::Nothing | Found::Exhausted => break,
+            }
+            count += 1;
+            if is_one_enough {
+                break;
             }
         }
         count
@@ -243,21 +292,35 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_read_and_found() {
+    fn patterns_are_read() {
+        let limit = Step::Time(Comparison::LessOrEqual, 5);
         assert_eq!(
             steps("(?1)(?t<=5).*(?2)"),
-            Some(vec![
-                Step::Event(0),
-                Step::Time(Comparison::LessOrEqual, 5),
-                Step::Star,
-                Step::Event(1)
-            ])
+            Some(vec![Step::Star, Step::Event(0), limit, Step::Star, Step::Event(1)])
         );
-        assert_eq!(steps("(?0)"), None);
-        assert_eq!(steps("(?t<5)"), None);
+        assert_eq!(steps("(?t<=5)"), Some(vec![Step::Star, limit]));
+        for wrong in ["(?0)", "(?1)(?t<5)(?t<6)", " (?1)", "(?1", "(?t5)", "(?t<-1)", "x"] {
+            assert_eq!(steps(wrong), None, "{wrong}");
+        }
+        assert_eq!(steps(&".".repeat(2000)), None);
+    }
+
+    #[test]
+    fn patterns_are_found() {
         let events = [(1, 1), (2, 2), (5, 1), (20, 2), (21, 1), (22, 3)];
         assert_eq!(count("(?1)(?2)", &events), 3);
         assert_eq!(count("(?1)(?t<=3)(?2)", &events), 2);
         assert_eq!(count("(?1).*(?2).*(?1).*(?2)", &events), 1);
+        // Events between two may be passed over where a time is asked for.
+        assert_eq!(count("(?1)(?t>10)(?2)", &events), 1);
+        assert_eq!(count("(?1)(?t==19)(?2)", &events), 1);
+        assert_eq!(count("(?1)(?t>100)(?2)", &events), 0);
+        assert_eq!(count(".*", &events), 6);
+        assert_eq!(count("", &events), 6);
+        assert_eq!(count("", &[]), 0);
+        assert_eq!(count("(?3)", &events), 0);
+        // What is left over at the end.
+        assert_eq!(count("(?1)(?t<=3)", &[(1, 1)]), 1);
+        assert_eq!(count("(?1)(?t>3)", &[(1, 1)]), 0);
     }
 }

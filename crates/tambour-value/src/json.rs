@@ -6,14 +6,22 @@ use std::fmt::Write;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) enum Json {
+pub enum Json {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// An integer from 0 on.
     Unsigned(u64),
+    /// A negative integer.
     Signed(i64),
+    /// Any other number.
     Float(f64),
+    /// A text without its quotes and escapes.
     Text(String),
+    /// Items.
     Array(Vec<Json>),
+    /// Members with their names.
     Object(Vec<(String, Json)>),
 }
 
@@ -67,7 +75,7 @@ impl<'de> Visitor<'de> for Reader {
 
 /// A step into a document.
 #[derive(Clone, Debug)]
-pub(in super::super) enum Step<'a> {
+pub enum Step<'a> {
     /// The member of this name.
     Name(&'a [u8]),
     /// The item or member of this number: from 1, or from the end.
@@ -76,7 +84,7 @@ pub(in super::super) enum Step<'a> {
 
 impl Json {
     /// The document in a text, if it is one.
-    pub(in super::super) fn read(text: &[u8]) -> Option<Self> {
+    pub fn read(text: &[u8]) -> Option<Self> {
         match with_wide_integers_quoted(text) {
             Some(quoted) => serde_json::from_slice(&quoted).ok(),
             None => serde_json::from_slice(text).ok(),
@@ -84,7 +92,7 @@ impl Json {
     }
 
     /// What stands at the end of a path, with the name under which it stands.
-    pub(in super::super) fn at<'a>(&'a self, path: &[Step]) -> Option<(Option<&'a str>, &'a Self)> {
+    pub fn at<'a>(&'a self, path: &[Step]) -> Option<(Option<&'a str>, &'a Self)> {
         let mut found: (Option<&str>, &Self) = (None, self);
         for step in path {
             found = match (found.1, step) {
@@ -107,7 +115,7 @@ impl Json {
     }
 
     /// The document as the shortest text.
-    pub(in super::super) fn write(&self, out: &mut String) {
+    pub fn write(&self, out: &mut String) {
         // Writing to a String does not fail.
         let _ = match self {
             Self::Null => out.write_str("null"),
@@ -116,7 +124,7 @@ impl Json {
             Self::Signed(value) => write!(out, "{value}"),
             Self::Float(value) => {
                 let mut digits = Vec::new();
-                crate::value::print::float64(*value, &mut digits);
+                crate::print::float64(*value, &mut digits);
                 out.push_str(&String::from_utf8_lossy(&digits));
                 Ok(())
             }

@@ -3,12 +3,12 @@
 //! Where ClickHouse makes a value out of nonsense (`2024-13-05` becomes 1970-01-01, `2024-02-30` becomes March 1st) these
 //! say no instead.
 
-use super::civil::{self, DAY};
-use super::value::time::Cursor;
-use super::zone::Zone;
+use crate::civil::{self, DAY};
+use crate::time::Cursor;
+use crate::zone::Zone;
 
 /// An integer: a sign if it may have one, and digits; more digits than fit wrap around.
-pub(super) fn integer(text: &[u8], signed: bool) -> Option<u64> {
+pub fn integer(text: &[u8], signed: bool) -> Option<u64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] if signed => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -26,13 +26,13 @@ pub(super) fn integer(text: &[u8], signed: bool) -> Option<u64> {
 }
 
 /// A float in decimal notation, `inf` or `nan`.
-pub(super) fn float(text: &[u8]) -> Option<f64> {
+pub fn float(text: &[u8]) -> Option<f64> {
     // Rust takes the same notations, and no spaces, no digit separators, no hexadecimal.
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// `YYYY-MM-DD`, `YYYY-M-D`, other separators than `-`, `YYYYMMDD`; a time after it is ignored.
-pub(super) fn date(text: &[u8]) -> Option<i32> {
+pub fn date(text: &[u8]) -> Option<i32> {
     let mut cursor = Cursor(text);
     let day = date_part(&mut cursor)?;
     if cursor.0.is_empty() {
@@ -99,7 +99,7 @@ fn fraction(cursor: &mut Cursor) -> Option<u32> {
 
 /// An instant: date and time (`2024-01-05 10:11:12`, `T` in between, fractions, then `Z` or an offset), a date alone,
 /// digits without separators (`20240105101112`, `20240105`, `2024`), or Unix time. Seconds and nanoseconds.
-pub(super) fn date_time(text: &[u8], zone: &Zone) -> Option<(i64, u32)> {
+pub fn date_time(text: &[u8], zone: &Zone) -> Option<(i64, u32)> {
     let text = text.trim_ascii_end();
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut cursor = Cursor(text);
