@@ -379,7 +379,7 @@ fn group_array(
     Ok(())
 }
 
-/// `quantile(0.9)(x)` is `percentile_cont(x, 0.9)`, `quantiles(0.5, 0.9)(x)` an array of them.
+/// `quantile(0.9)(x)` is `quantile(x, 0.9)`, `quantiles(0.5, 0.9)(x)` an array of them.
 fn quantile(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     let levels = levels(function, written)?;
     let list = arguments(function).unwrap_or_default();
@@ -392,7 +392,7 @@ fn quantile(function: &mut Function, written: &str) -> Result<Expr, DialectError
     let is_exact = written.ends_with("Exact");
     let one = |level: String| {
         let level = Expr::value(Value::Number(level, false));
-        let name = if is_exact { "quantileExact" } else { "percentile_cont" };
+        let name = if is_exact { "quantileExact" } else { "quantile" };
         let mut single = call(name, vec![value.clone(), level]);
         single.filter.clone_from(&function.filter);
         single.over.clone_from(&function.over);

@@ -90,9 +90,10 @@ pub(super) fn prefer_left_in_order(query: &mut Query, catalog: &Catalog, queries
     }
 }
 
-struct Scope<'a> {
-    catalog: &'a Catalog,
-    queries: &'a Catalog,
+/// Where the columns of tables and of queries in WITH are looked up.
+pub(super) struct Scope<'a> {
+    pub(super) catalog: &'a Catalog,
+    pub(super) queries: &'a Catalog,
 }
 
 impl Scope<'_> {
@@ -122,7 +123,8 @@ impl Scope<'_> {
         doubled
     }
 
-    fn of_relation(&self, relation: &TableFactor) -> Option<Vec<String>> {
+    /// The columns of a table or a subquery; `None` where they are not known.
+    pub(super) fn of_relation(&self, relation: &TableFactor) -> Option<Vec<String>> {
         match relation {
             TableFactor::Table { name, args: None, alias, .. } => {
                 let last = &name.0.last()?.as_ident()?.value;
@@ -190,7 +192,7 @@ impl Scope<'_> {
 }
 
 /// What a table is called in the query.
-fn name(relation: &TableFactor) -> Option<Ident> {
+pub(super) fn name(relation: &TableFactor) -> Option<Ident> {
     match relation {
         TableFactor::Table { alias: Some(alias), .. }
         | TableFactor::Derived { alias: Some(alias), .. } => Some(alias.name.clone()),

@@ -1,5 +1,6 @@
 //! `ARRAY JOIN a, f(b) AS c`: a subquery that has a row for each element.
 
+use super::columns::Catalog;
 use super::grammar::Grammar;
 use super::lexical::{closing, is_keyword, next};
 use super::{call, refused};
@@ -7,7 +8,7 @@ use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArguments, Ident, Join, JoinOperator, ObjectName, Query, Select, SelectItem,
-    SetExpr, TableAlias, TableFactor, TableWithJoins, Visit, Visitor,
+    SetExpr, TableAlias, TableFactor, TableWithJoins, Visit, VisitMut, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -92,8 +93,24 @@ pub(super) fn is_array(operator: &JoinOperator) -> bool {
     kind(operator).is_some()
 }
 
+/// In ORDER BY of a SELECT with ARRAY JOIN of a Nested by another name, `n.a` is a column.
+pub(super) fn order_by(query: &mut Query, catalog: &Catalog) {
+    let SetExpr::Select(select) = &*query.body else { return };
+    let joins = select.from.iter().flat_map(|table| &table.joins);
+    let mut nested = Nested::default();
+    for join in joins.filter(|join| is_array(&join.join_operator)) {
+        if let Ok(array) = array(join.relation.clone(), catalog) {
+            nested.arrays(array, catalog);
+        }
+    }
+    if !nested.columns.is_empty() {
+        let _ = VisitMut::visit(&mut query.order_by, &mut nested);
+    }
+}
+
 /// Makes subqueries of the ARRAY JOINs of a SELECT.
-pub(super) fn from(select: &mut Select) -> Result<(), DialectError> {
+pub(super) fn from(select: &mut Select, catalog: &Catalog) -> Result<(), DialectError> {
+    let mut nested = Nested::default();
     let mut at = 0;
     while at < select.from.len() {
         let found = select.from[at]
@@ -102,11 +119,55 @@ pub(super) fn from(select: &mut Select) -> Result<(), DialectError> {
             .enumerate()
             .find_map(|(index, join)| Some((index, kind(&join.join_operator)?)));
         match found {
-            Some((index, keeps_empty)) => joined(&mut select.from, at, index, keeps_empty)?,
+            Some((index, keeps_empty)) => {
+                joined(&mut select.from, at, index, keeps_empty, catalog, &mut nested)?;
+            }
             None => at += 1,
         }
     }
+    if !nested.columns.is_empty() {
+        let _ = VisitMut::visit(select, &mut nested);
+    }
     Ok(())
+}
+
+/// `n.a` after `ARRAY JOIN nest AS n`: the elements of `nest.a`.
+#[derive(Default)]
+struct Nested {
+    columns: BTreeSet<String>,
+}
+
+impl Nested {
+    /// The columns of a Nested that is joined by its name alone; a plain column stays what it is.
+    fn arrays(&mut self, (array, own): (Expr, Ident), catalog: &Catalog) -> Vec<(Expr, Ident)> {
+        let Expr::Identifier(name) = &array else { return vec![(array, own)] };
+        let prefix = format!("{}.", name.value);
+        let columns: BTreeSet<&str> = catalog.values().flatten().map(String::as_str).collect();
+        let parts: Vec<&str> = columns.iter().filter_map(|it| it.strip_prefix(&prefix)).collect();
+        if columns.contains(name.value.as_str()) || parts.is_empty() {
+            return vec![(array, own)];
+        }
+        let quoted = |start: &str, part: &str| Ident::with_quote('"', format!("{start}.{part}"));
+        let arrays = parts.iter().map(|part| {
+            let element = quoted(&own.value, part);
+            self.columns.insert(element.value.clone());
+            (Expr::Identifier(quoted(&name.value, part)), element)
+        });
+        arrays.collect()
+    }
+}
+
+impl VisitorMut for Nested {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let Expr::CompoundIdentifier(parts) = &*expr else { return ControlFlow::Continue(()) };
+        let whole = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
+        if self.columns.contains(&whole) {
+            *expr = Expr::Identifier(Ident::with_quote('"', whole));
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 fn joined(
@@ -114,6 +175,8 @@ fn joined(
     at: usize,
     index: usize,
     keeps_empty: bool,
+    catalog: &Catalog,
+    nested: &mut Nested,
 ) -> Result<(), DialectError> {
     let mut rest: Vec<Join> = from[at].joins.split_off(index);
     let first = rest.remove(0).relation;
@@ -124,7 +187,8 @@ fn joined(
         members.push(relation);
         rest = joins;
     }
-    let arrays = members.into_iter().map(array).collect::<Result<Vec<_>, _>>()?;
+    let arrays = members.into_iter().map(|it| array(it, catalog)).collect::<Result<Vec<_>, _>>()?;
+    let arrays = arrays.into_iter().flat_map(|array| nested.arrays(array, catalog)).collect();
     over(&mut from[at], arrays, keeps_empty)?;
     from[at].joins = rest;
     Ok(())
@@ -178,7 +242,7 @@ fn name(table: &TableFactor) -> Option<TableAlias> {
 }
 
 /// An array with the name that its elements get.
-fn array(member: TableFactor) -> Result<(Expr, Ident), DialectError> {
+fn array(member: TableFactor, catalog: &Catalog) -> Result<(Expr, Ident), DialectError> {
     let TableFactor::Table { name, alias, args, .. } = &member else {
         return Err(refused(format!("ARRAY JOIN {member}"), "it takes columns and functions"));
     };
@@ -200,6 +264,11 @@ fn array(member: TableFactor) -> Result<(Expr, Ident), DialectError> {
             return Err(refused(format!("ARRAY JOIN {member}"), "give the result a name with AS"));
         };
         return Ok((Expr::Function(call), own));
+    }
+    let whole = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
+    if parts.len() > 1 && catalog.values().any(|columns| columns.contains(&whole)) {
+        // `nest.a` is a column, and its elements are called so too.
+        parts = vec![Ident::with_quote('"', whole)];
     }
     let last = parts.last().cloned();
     let column = if parts.len() == 1 {
@@ -239,6 +308,14 @@ fn text(arrays: &[(Expr, Ident)]) -> String {
     let elements: Vec<String> =
         arrays.iter().map(|(_, own)| format!("1 AS {}", quoted(own))).collect();
     format!("SELECT *{except}, {} FROM \"nothing\"", elements.join(", "))
+}
+
+/// The FROM of a query over one row, which a SELECT without FROM is.
+pub(super) fn one_row() -> Result<Vec<TableWithJoins>, DialectError> {
+    Ok(match *parsed("SELECT 1 FROM system.one")?.body {
+        SetExpr::Select(select) => select.from,
+        _ => Vec::new(),
+    })
 }
 
 fn parsed(sql: &str) -> Result<Box<Query>, DialectError> {

@@ -3,12 +3,15 @@
 
 use super::lexical::{closing, is_word, next};
 use super::sample::Sampling;
+use super::unstored::Alias;
 use super::{call, refused};
 use crate::DialectError;
 use datafusion::arrow::array::{BooleanArray, StringArray};
 use datafusion::arrow::compute::regexp_is_match_scalar;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, Ident, Select, SelectItem, TableFactor, Value, VisitMut, VisitorMut,
+    AccessExpr, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select,
+    SelectItem, SetExpr, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use std::collections::BTreeMap;
@@ -20,6 +23,10 @@ pub struct Catalog {
     columns: BTreeMap<String, Vec<String>>,
     /// What those are sampled by that can be.
     pub samplings: BTreeMap<String, Sampling>,
+    /// The columns that `*` does not stand for, of tables that have such.
+    pub hidden: BTreeMap<String, Vec<String>>,
+    /// The columns that are expressions over others, of tables that have such.
+    pub aliases: BTreeMap<String, Vec<Alias>>,
 }
 
 impl Catalog {
@@ -31,7 +38,7 @@ impl Catalog {
 
 impl FromIterator<(String, Vec<String>)> for Catalog {
     fn from_iter<I: IntoIterator<Item = (String, Vec<String>)>>(tables: I) -> Self {
-        Self { columns: tables.into_iter().collect(), samplings: BTreeMap::new() }
+        Self { columns: tables.into_iter().collect(), ..Self::default() }
     }
 }
 
@@ -82,18 +89,27 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
 }
 
 /// Moves the functions of APPLY into the parentheses of a call.
-fn functions(tokens: &mut [TokenWithSpan], open: usize) {
+fn functions(tokens: &mut Vec<TokenWithSpan>, open: usize) {
     let blank = || Token::Whitespace(Whitespace::Space);
     let Some(mut end) = closing(tokens, open) else { return };
     while let Some(apply) = next(tokens, end).filter(|it| is_word(&tokens[*it].token, "APPLY")) {
-        let Some(inner) = next(tokens, apply).filter(|it| tokens[*it].token == Token::LParen)
-        else {
-            return;
+        let Some(inner) = next(tokens, apply) else { return };
+        let last = match tokens[inner].token {
+            Token::LParen => {
+                let Some(last) = closing(tokens, inner) else { return };
+                tokens[inner].token = blank();
+                last
+            }
+            // `APPLY f` is `APPLY(f)`.
+            Token::Word(_) => {
+                let span = tokens[inner].span;
+                tokens.insert(inner + 1, TokenWithSpan { token: Token::RParen, span });
+                inner + 1
+            }
+            _ => return,
         };
-        let Some(last) = closing(tokens, inner) else { return };
         tokens[end].token = Token::Comma;
         tokens[apply].token = blank();
-        tokens[inner].token = blank();
         end = last;
     }
 }
@@ -105,6 +121,7 @@ pub(super) fn expand(select: &mut Select, catalog: &Catalog) -> Result<(), Diale
         _ => false,
     };
     if !select.projection.iter().any(is_one) {
+        spread(select, catalog);
         return Ok(());
     }
     let known = known(select, catalog)?;
@@ -127,18 +144,121 @@ pub(super) fn expand(select: &mut Select, catalog: &Catalog) -> Result<(), Diale
     Ok(())
 }
 
-/// The columns of the tables of a SELECT.
+/// The columns of what a SELECT reads from.
 fn known(select: &Select, catalog: &Catalog) -> Result<Vec<String>, DialectError> {
-    let unknown =
-        || refused("COLUMNS of a subquery or join", "name the columns, or read from one table");
-    let [table] = select.from.as_slice() else { return Err(unknown()) };
-    let TableFactor::Table { name, args: None, .. } = &table.relation else {
-        return Err(unknown());
+    if let [TableWithJoins { relation: TableFactor::Table { name, args: None, .. }, joins }] =
+        select.from.as_slice()
+        && let Some(own) = name.0.last().and_then(|last| last.as_ident())
+        && joins.is_empty()
+    {
+        // Unlike `*`, COLUMNS finds columns that are MATERIALIZED too.
+        if catalog.aliases.contains_key(&own.value) {
+            return Err(refused("COLUMNS of a table with ALIAS columns", "name the columns"));
+        }
+        if let Some(columns) = catalog.get(&own.value) {
+            return Ok(columns.clone());
+        }
+    }
+    all_of(&select.from, catalog).ok_or_else(|| {
+        refused("COLUMNS of a join or a function", "name the columns, or read from one table")
+    })
+}
+
+/// The columns that `*` stands for, of one table or one subquery; `None` where they are not known.
+fn all_of(from: &[TableWithJoins], catalog: &Catalog) -> Option<Vec<String>> {
+    let [TableWithJoins { relation, joins }] = from else { return None };
+    if !joins.is_empty() {
+        return None;
+    }
+    match relation {
+        TableFactor::Table { name, args: None, .. } => {
+            let own = &name.0.last()?.as_ident()?.value;
+            let hidden = catalog.hidden.get(own).map_or(&[][..], Vec::as_slice);
+            let columns = catalog.get(own)?.iter().filter(|it| !hidden.contains(it));
+            Some(columns.cloned().collect())
+        }
+        TableFactor::Derived { subquery, alias, .. } => match alias {
+            Some(alias) if !alias.columns.is_empty() => None,
+            _ => of_body(&subquery.body, catalog),
+        },
+        _ => None,
+    }
+}
+
+/// The names of a query's results.
+fn of_body(body: &SetExpr, catalog: &Catalog) -> Option<Vec<String>> {
+    let select = match body {
+        SetExpr::Select(select) => select,
+        SetExpr::Query(query) => return of_body(&query.body, catalog),
+        SetExpr::SetOperation { left, .. } => return of_body(left, catalog),
+        _ => return None,
     };
-    let last = name.0.last().and_then(|part| part.as_ident());
-    match last.and_then(|last| catalog.get(&last.value)) {
-        Some(columns) if table.joins.is_empty() => Ok(columns.clone()),
-        _ => Err(unknown()),
+    let mut names = Vec::with_capacity(select.projection.len());
+    for item in &select.projection {
+        match item {
+            SelectItem::ExprWithAlias { alias, .. } => names.push(alias.value.clone()),
+            SelectItem::UnnamedExpr(Expr::Identifier(name)) => names.push(name.value.clone()),
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+                names.push(parts.last()?.value.clone());
+            }
+            SelectItem::UnnamedExpr(Expr::Function(call)) if call::name(call) == Some(COLUMNS) => {
+                return None;
+            }
+            SelectItem::UnnamedExpr(expr) => names.push(expr.to_string()),
+            SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default() => {
+                names.extend(all_of(&select.from, catalog)?);
+            }
+            _ => return None,
+        }
+    }
+    Some(names)
+}
+
+/// `f(*)` takes all columns, but for `count(*)`.
+fn spread(select: &mut Select, catalog: &Catalog) {
+    let Some(columns) = all_of(&select.from, catalog) else { return };
+    let _ = VisitMut::visit(&mut select.projection, &mut Spread { columns, queries: 0 });
+}
+
+struct Spread {
+    columns: Vec<String>,
+    queries: usize,
+}
+
+impl VisitorMut for Spread {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.queries += 1;
+        ControlFlow::Continue(())
+    }
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.queries -= 1;
+        ControlFlow::Continue(())
+    }
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+        let is_count = call::name(function).is_none_or(|name| name.eq_ignore_ascii_case("count"));
+        let FunctionArguments::List(list) = &mut function.args else {
+            return ControlFlow::Continue(());
+        };
+        let is_all =
+            |it: &FunctionArg| matches!(it, FunctionArg::Unnamed(FunctionArgExpr::Wildcard));
+        if self.queries > 0 || is_count || !list.args.iter().any(is_all) {
+            return ControlFlow::Continue(());
+        }
+        let column = |name: &String| {
+            let column = Expr::Identifier(Ident::with_quote('"', name.clone()));
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(column))
+        };
+        let args = std::mem::take(&mut list.args);
+        list.args = args
+            .into_iter()
+            .flat_map(|it| {
+                if is_all(&it) { self.columns.iter().map(column).collect() } else { vec![it] }
+            })
+            .collect();
+        ControlFlow::Continue(())
     }
 }
 

@@ -87,6 +87,10 @@ const ALL: &[Gathered] = &[
     matrix("corrMatrix", "reduceCorrMatrix"),
     matrix("covarPopMatrix", "reduceCovarPopMatrix"),
     matrix("covarSampMatrix", "reduceCovarSampMatrix"),
+    one("quantileTiming", "reduceQuantileTiming", Some("0.5")),
+    one("medianTiming", "reduceQuantileTiming", Some("0.5")),
+    weighted("quantileTimingWeighted", "reduceQuantileTimingWeighted", "0.5"),
+    weighted("medianTimingWeighted", "reduceQuantileTimingWeighted", "0.5"),
     weighted("quantileExactWeighted", "reduceQuantileExactWeighted", "0.5"),
     weighted("medianExactWeighted", "reduceQuantileExactWeighted", "0.5"),
     one("groupArrayMovingSum", "reduceGroupArrayMovingSum", None),
@@ -219,53 +223,90 @@ pub(super) fn rewrite(
     Ok(Some(reduce(of_call)))
 }
 
-/// `arrayReduce('entropy', a)`: the function that reduces an array as an aggregate does.
+/// The aggregate that a text names, and its parameters: `topK(3)`.
+fn named(text: &str) -> Option<(&str, Vec<Expr>)> {
+    let Some((aggregate, rest)) = text.split_once('(') else { return Some((text, Vec::new())) };
+    let number = |text: &str| {
+        let text = text.trim();
+        let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
+        is_number.then(|| Expr::value(Value::Number(text.to_owned(), false)))
+    };
+    let parameters = rest.strip_suffix(')')?.split(',').map(number).collect::<Option<_>>()?;
+    Some((aggregate.trim(), parameters))
+}
+
+/// `arrayReduce('entropy', a)`: the function that reduces arrays as an aggregate does.
 pub(super) fn reduce(function: &mut Function) -> Result<Option<Expr>, DialectError> {
     if name(function) != Some("arrayReduce") {
         return Ok(None);
     }
-    let mut all = arguments(function).unwrap_or_default();
+    let mut arrays = arguments(function).unwrap_or_default();
     let wrong = |reason: &str| refused("arrayReduce with these arguments", reason);
-    if all.len() != 2 {
-        return Err(wrong("it takes the name of an aggregate and one array here"));
+    if arrays.len() < 2 {
+        return Err(wrong("it takes the name of an aggregate and arrays"));
     }
-    let array = all.remove(1);
-    let Some(Expr::Value(value)) = all.first() else {
-        return Err(wrong("the name of the aggregate must be a text"));
+    let text = match arrays.remove(0) {
+        Expr::Value(value) => match value.value {
+            Value::SingleQuotedString(text) => text,
+            _ => return Err(wrong("the name of the aggregate must be a text")),
+        },
+        _ => return Err(wrong("the name of the aggregate must be a text")),
     };
-    let Value::SingleQuotedString(text) = &value.value else {
-        return Err(wrong("the name of the aggregate must be a text"));
+    let Some((mut aggregate, parameters)) = named(&text) else {
+        return Err(wrong("its parameters must be numbers"));
     };
-    let (aggregate, parameter) = match text.split_once('(') {
-        Some((aggregate, rest)) => (aggregate, rest.strip_suffix(')')),
-        None => (text.as_str(), None),
-    };
-    let plain = match aggregate {
-        "sum" => Some("arraySum"),
-        "avg" => Some("arrayAvg"),
-        "min" => Some("arrayMin"),
-        "max" => Some("arrayMax"),
-        "count" => Some("length"),
-        "uniq" | "uniqExact" => Some("arrayUniq"),
-        "groupUniqArray" => Some("arrayDistinct"),
-        _ => None,
-    };
-    if let (Some(plain), None) = (plain, parameter) {
-        return Ok(Some(Expr::Function(call(plain, vec![array]))));
+    let is_known = |name: &str| plain_reducer(name).is_some() || find(name).is_some();
+    if let Some(base) = aggregate.strip_suffix("If").filter(|base| is_known(base))
+        && let Some(condition) = arrays.pop().filter(|_| !arrays.is_empty())
+    {
+        aggregate = base;
+        for array in &mut arrays {
+            let all = vec![condition.clone(), super::call::take(array)];
+            *array = Expr::Function(call("arrayFilterByKeys", all));
+        }
     }
-    let found = find(aggregate).filter(|found| found.arguments == (1..=1));
-    let Some(found) = found else {
-        return Err(wrong(&format!(
-            "the aggregate {aggregate} is not one that reduces arrays here"
-        )));
+    if let Some((plain, takes_several)) = plain_reducer(aggregate)
+        && (parameters.is_empty() && (takes_several || arrays.len() == 1))
+    {
+        return Ok(Some(Expr::Function(call(plain, arrays))));
+    }
+    let Some(found) = find(aggregate) else {
+        let reason = format!("the aggregate {aggregate} is not one that reduces arrays here");
+        return Err(wrong(&reason));
     };
-    let number = |text: &str| Expr::value(Value::Number(text.trim().to_owned(), false));
-    let parameters = match (parameter, found.parameter) {
-        (Some(written), _) if written.trim().parse::<f64>().is_ok() => vec![number(written)],
-        (Some(_), _) => return Err(wrong("its parameter must be a number")),
-        (None, Some(default)) => vec![number(default)],
-        (None, None) => Vec::new(),
+    let is_counted = found.name == "uniqUpTo";
+    if !found.arguments.contains(&arrays.len()) && !is_counted {
+        return Err(wrong(&format!("{aggregate} takes another number of arrays")));
+    }
+    let reduced = match <[Expr; 1]>::try_from(arrays) {
+        Ok([only]) if found.arguments == (1..=1) => only,
+        Ok([only]) => rows_of(vec![only], found.skips_nulls),
+        Err(several) => rows_of(several, found.skips_nulls),
     };
-    let all = std::iter::once(array).chain(parameters).collect();
+    let parameters = match (parameters.is_empty(), found.parameter) {
+        (true, Some(default)) => vec![Expr::value(Value::Number(default.to_owned(), false))],
+        _ => parameters,
+    };
+    let all = std::iter::once(reduced).chain(parameters).collect();
     Ok(Some(Expr::Function(call(found.reduced_by, all))))
+}
+
+/// Functions of arrays that are aggregates of their items, and whether they take several arrays.
+fn plain_reducer(aggregate: &str) -> Option<(&'static str, bool)> {
+    Some(match aggregate {
+        "sum" => ("arraySum", false),
+        "avg" => ("arrayAvg", false),
+        "min" => ("arrayMin", false),
+        "max" => ("arrayMax", false),
+        "count" => ("length", false),
+        "uniq" | "uniqExact" => ("arrayUniq", true),
+        "groupUniqArray" => ("arrayDistinct", false),
+        _ => return None,
+    })
+}
+
+/// Arrays side by side, as an array of tuples.
+fn rows_of(arrays: Vec<Expr>, skips_nulls: bool) -> Expr {
+    let rows = Expr::Function(call("arrayZip", arrays));
+    if skips_nulls { Expr::Function(call("reduceFull", vec![rows])) } else { rows }
 }

@@ -33,7 +33,32 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     retype::arrange(&mut tokens);
     within::mark(&mut tokens);
     merged::mark(&mut tokens);
+    settings_first(&mut tokens);
     Ok(tokens)
+}
+
+/// `FORMAT JSON SETTINGS a = 1` is `SETTINGS a = 1 FORMAT JSON`, which is the order that the parser knows.
+fn settings_first(tokens: &mut [TokenWithSpan]) {
+    let mut at = 0;
+    while let Some(place) = next(tokens, at) {
+        at = place;
+        if matches!(tokens[at].token, Token::LParen | Token::LBracket) {
+            match closing(tokens, at) {
+                Some(end) => at = end,
+                None => return,
+            }
+        }
+        if is_keyword(&tokens[at].token, Keyword::FORMAT)
+            && let Some(name) = next(tokens, at)
+            && let Some(settings) = next(tokens, name)
+            && is_keyword(&tokens[settings].token, Keyword::SETTINGS)
+        {
+            let is_end = |it: &TokenWithSpan| matches!(it.token, Token::SemiColon | Token::EOF);
+            let end = tokens.iter().skip(at).position(is_end).map_or(tokens.len(), |it| at + it);
+            tokens[at..end].rotate_left(settings - at);
+            return;
+        }
+    }
 }
 
 /// What comes in the place of the first tokens, and of how many.

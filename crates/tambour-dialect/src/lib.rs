@@ -51,6 +51,8 @@ mod statement;
 mod temporary;
 mod tuples;
 mod unions;
+mod unstored;
+mod using;
 mod values;
 mod within;
 

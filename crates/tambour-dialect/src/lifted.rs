@@ -3,31 +3,65 @@
 //! A list of results may have one array, which the engine makes rows of. It cannot where the elements are looked at by a condition
 //! or an aggregate, where there are two arrays, or where rows are ordered by what is not a result.
 
+use super::columns::Catalog;
 use super::{aggregate, array_join, call, naming};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
-    OrderByKind, Query, Select, SelectItem, SetExpr, Visit, VisitMut, Visitor, VisitorMut,
+    LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Visit, VisitMut,
+    Visitor, VisitorMut,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// Makes ARRAY JOINs of the calls that the engine cannot make rows of.
-pub(super) fn lift(query: &mut Query) -> Result<(), DialectError> {
-    let order: Vec<Expr> = match query.order_by.as_ref().map(|order| &order.kind) {
+pub(super) fn lift(query: &mut Query, catalog: &Catalog) -> Result<(), DialectError> {
+    let limit_by: &[Expr] = match &query.limit_clause {
+        Some(LimitClause::LimitOffset { limit_by, .. }) => limit_by,
+        _ => &[],
+    };
+    of_body(&mut query.body, query.order_by.as_mut(), limit_by, catalog)
+}
+
+/// The SELECT of a query, or those of its UNION.
+fn of_body(
+    body: &mut SetExpr,
+    order_by: Option<&mut OrderBy>,
+    limit_by: &[Expr],
+    catalog: &Catalog,
+) -> Result<(), DialectError> {
+    match body {
+        SetExpr::Select(select) => of_select(select, order_by, limit_by, catalog),
+        SetExpr::SetOperation { left, right, .. } => {
+            of_body(left, None, &[], catalog)?;
+            of_body(right, None, &[], catalog)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn of_select(
+    select: &mut Select,
+    order_by: Option<&mut OrderBy>,
+    limit_by: &[Expr],
+    catalog: &Catalog,
+) -> Result<(), DialectError> {
+    let order: Vec<Expr> = match order_by.as_ref().map(|order| &order.kind) {
         Some(OrderByKind::Expressions(keys)) => keys.iter().map(|key| key.expr.clone()).collect(),
         _ => Vec::new(),
     };
-    let SetExpr::Select(select) = &mut *query.body else { return Ok(()) };
     let of_order = Calls::of(&order);
-    let found = Calls::of(&**select);
+    let found = Calls::of(&*select);
     if (found.texts.is_empty() && of_order.texts.is_empty())
-        || !is_needed(select, &order, &found)
+        || !is_needed(select, &order, limit_by, &found)
         || !is_possible(select, &found, &of_order)
     {
         return Ok(());
     }
-    array_join::from(select)?;
+    if select.from.is_empty() {
+        select.from = array_join::one_row()?;
+    }
+    array_join::from(select, catalog)?;
     for item in &mut select.projection {
         if !Calls::of(&*item).texts.is_empty() {
             naming::name(std::slice::from_mut(item));
@@ -41,14 +75,22 @@ pub(super) fn lift(query: &mut Query) -> Result<(), DialectError> {
         let _ = VisitMut::visit(condition, &mut lifted);
     }
     let _ = VisitMut::visit(&mut select.group_by, &mut lifted);
-    if let Some(order_by) = &mut query.order_by {
+    if let Some(order_by) = order_by {
         let _ = VisitMut::visit(order_by, &mut lifted);
     }
     array_join::below(select, lifted.arrays)
 }
 
+/// A SELECT without FROM is over the one row of `system.one`; its column is called `dummy`.
+pub(super) fn over_one_row(select: &mut Select) -> Result<(), DialectError> {
+    if select.from.is_empty() && Calls::of(&*select).names.contains("dummy") {
+        select.from = array_join::one_row()?;
+    }
+    Ok(())
+}
+
 /// True if the elements are looked at where a list of results does not show them.
-fn is_needed(select: &Select, order: &[Expr], found: &Calls) -> bool {
+fn is_needed(select: &Select, order: &[Expr], limit_by: &[Expr], found: &Calls) -> bool {
     let mut shown = BTreeSet::new();
     let mut elements = BTreeSet::new();
     for item in &select.projection {
@@ -77,7 +119,7 @@ fn is_needed(select: &Select, order: &[Expr], found: &Calls) -> bool {
     };
     found.texts.len() > 1
         || found.is_aggregated
-        || conditions.into_iter().flatten().any(is_looked_at)
+        || conditions.into_iter().flatten().chain(limit_by).any(is_looked_at)
         || !order.iter().all(is_shown)
 }
 
@@ -96,6 +138,7 @@ fn is_possible(select: &Select, found: &Calls, of_order: &Calls) -> bool {
     };
     let are_keys = matches!(&select.group_by, GroupByExpr::Expressions(..));
     let is_one_table = match select.from.as_slice() {
+        [] => true,
         [table] => table.joins.iter().all(|join| array_join::is_array(&join.join_operator)),
         _ => false,
     };

@@ -73,6 +73,10 @@ impl Otherwise {
     }
 }
 
+/// The name of the function around a column of a FULL JOIN that is NULL in rows that its side does not have, whatever
+/// `join_use_nulls` says.
+pub const JOINED: &str = "\u{1f}joined";
+
 /// The name of a result that has the name of another, for the time of planning.
 pub fn numbered(name: &str, number: usize) -> String {
     format!("{name}{BEFORE_NUMBER}{number}")

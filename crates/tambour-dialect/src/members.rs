@@ -33,14 +33,23 @@ fn arrange_one(tokens: &mut Vec<TokenWithSpan>, at: usize) {
             let only = tokens[at].clone();
             replace(tokens, at, [only.token]);
         }
-        // A function makes a set of its own; that is refused later on.
-        Token::Word(word)
-            if next(tokens, at).is_none_or(|it| tokens[it].token != Token::LParen) =>
-        {
-            let name = word.value.clone();
-            match tuple(tokens, &name) {
-                Some(items) => replace(tokens, at, items),
-                None => replace(tokens, at, query(tokens, at)),
+        Token::Word(word) => {
+            let open = next(tokens, at).filter(|it| tokens[*it].token == Token::LParen);
+            match open.map(|open| closing(tokens, open)) {
+                // A function gives one value, which is refused later on if it is a whole set.
+                Some(Some(end)) => {
+                    let span = tokens[at].span;
+                    tokens.insert(end + 1, TokenWithSpan { token: Token::RParen, span });
+                    tokens.insert(at, TokenWithSpan { token: Token::LParen, span });
+                }
+                Some(None) => {}
+                None => {
+                    let name = word.value.clone();
+                    match tuple(tokens, &name) {
+                        Some(items) => replace(tokens, at, items),
+                        None => replace(tokens, at, query(tokens, at)),
+                    }
+                }
             }
         }
         _ => {}

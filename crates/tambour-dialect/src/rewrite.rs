@@ -4,7 +4,7 @@ use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
     alias, ambiguous, array_join, call, joins, lambda, lifted, limits, merged, naming, outermost,
-    refused, retype, sample, scalar, settings, unions, values, within,
+    refused, retype, sample, scalar, settings, unions, unstored, using, values, within,
 };
 use crate::DialectError;
 use crate::marks::Strictness;
@@ -89,7 +89,12 @@ impl<'a> Rewriter<'a> {
 
     fn query(&mut self, query: &mut Query) -> Result<(), DialectError> {
         scalar::inline(query)?;
+        unstored::translate(query, self.catalog)?;
         ambiguous::of_with(query, self.catalog, &mut self.queries);
+        using::translate(
+            query,
+            &ambiguous::Scope { catalog: self.catalog, queries: &self.queries },
+        );
         ambiguous::prefer_left_in_order(query, self.catalog, &self.queries);
         let mut switches = Switches::default();
         self.notes.extend(applied(query, &mut switches)?);
@@ -99,8 +104,10 @@ impl<'a> Rewriter<'a> {
         unions::count_rows(&mut query.body);
         unions::distribute(query);
         outermost::by_numbers(query);
+        within::names_in_order(query)?;
         fetched(query)?;
-        lifted::lift(query)?;
+        array_join::order_by(query, self.catalog);
+        lifted::lift(query, self.catalog)?;
         limits::translate(query)?;
         if query.format_clause.is_some() {
             return Err(refused("FORMAT in a subquery", "only the outermost query has a format"));
@@ -124,7 +131,8 @@ impl<'a> Rewriter<'a> {
         if !is_total {
             groups(&mut select.group_by)?;
         }
-        array_join::from(select)?;
+        lifted::over_one_row(select)?;
+        array_join::from(select, self.catalog)?;
         for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
             joins::translate(join)?;
         }

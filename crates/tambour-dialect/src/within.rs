@@ -7,8 +7,8 @@ use super::call;
 use super::lexical::{is_keyword, is_word, next};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem,
-    VisitMut, VisitorMut,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderBy, OrderByKind, Query,
+    Select, SelectItem, SetExpr, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -99,6 +99,24 @@ pub(super) fn names(select: &mut Select) -> Result<Aliases, DialectError> {
         ControlFlow::Continue(()) => Ok(work.aliases),
         ControlFlow::Break(error) => Err(error),
     }
+}
+
+/// Replaces the names of parts in ORDER BY, which sees the names of results only.
+pub(super) fn names_in_order(query: &mut Query) -> Result<(), DialectError> {
+    let Some(OrderBy { kind: OrderByKind::Expressions(keys), .. }) = &mut query.order_by else {
+        return Ok(());
+    };
+    let SetExpr::Select(select) = &*query.body else { return Ok(()) };
+    let mut parts = names(&mut select.clone())?;
+    for item in &select.projection {
+        if let SelectItem::ExprWithAlias { alias, .. } = item {
+            parts.remove(&alias.value);
+        }
+    }
+    if parts.is_empty() {
+        return Ok(());
+    }
+    keys.iter_mut().try_for_each(|key| alias::apply_to(&mut key.expr, &parts))
 }
 
 struct Gathering {

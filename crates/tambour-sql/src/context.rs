@@ -41,6 +41,7 @@ use tambour_part::types::{DataType as PartType, Strings, TYPE_KEY};
 use tambour_record::View;
 use tambour_table::Table;
 use tambour_table::schema::expression::Expression;
+use tambour_table::schema::{ColumnDefinition, ColumnKind};
 
 /// How a session runs its queries.
 #[derive(Clone, Debug)]
@@ -358,8 +359,26 @@ impl Session {
             Some((system::place(name, table).1.to_owned(), sampling(table)?))
         });
         let samplings = samplings.collect();
-        let mut catalog: dialect::Catalog = tables.into_iter().map(own).chain(handed).collect();
+        let mut catalog: dialect::Catalog = tables.iter().cloned().map(own).chain(handed).collect();
         catalog.samplings = samplings;
+        for (name, table) in &tables {
+            let Some(definition) = table.definition() else { continue };
+            let name = system::place(name, table).1;
+            let hidden = definition
+                .columns
+                .iter()
+                .filter(|it| it.clauses.kind == ColumnKind::Materialized)
+                .map(|it| it.column.name.clone());
+            let hidden: Vec<String> = hidden.collect();
+            if !hidden.is_empty() {
+                catalog.hidden.insert(name.to_owned(), hidden);
+            }
+            let aliases: Vec<(String, String)> =
+                definition.unstored.iter().filter_map(alias).collect();
+            if !aliases.is_empty() {
+                catalog.aliases.insert(name.to_owned(), aliases);
+            }
+        }
         catalog
     }
     /// The CREATE TABLE statement of a table.
@@ -409,6 +428,14 @@ impl Session {
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
+}
+
+/// The name of an ALIAS column, and what computes it.
+fn alias(column: &ColumnDefinition) -> Option<(String, String)> {
+    let expression = column.clauses.default.as_ref();
+    let expression = expression.filter(|_| column.clauses.kind == ColumnKind::Alias)?;
+    let (name, data_type) = (&column.column.name, &column.column.data_type);
+    Some((name.clone(), format!("CAST({expression} AS {data_type})")))
 }
 
 /// What a table is sampled by, if its statement says so and the expression is one that keys may have.

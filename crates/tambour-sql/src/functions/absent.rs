@@ -8,18 +8,20 @@ use super::otherwise;
 use super::typed::Typed;
 use super::{average, default};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, JoinType, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
+use datafusion::functions::expr_fn::coalesce;
 use datafusion::logical_expr::expr::WindowFunctionDefinition;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, Join, LogicalPlan, Projection, ReturnFieldArgs,
-    ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility, when,
+    ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
 use tambour_dialect::Switches;
-use tambour_dialect::marks::Otherwise;
+use tambour_dialect::marks::{JOINED, Otherwise};
 
 /// The pass over a planned query.
 pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPlan> {
@@ -29,6 +31,7 @@ pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPl
     );
     let plan = plan.transform_up_with_subqueries(average::of_decimals)?.data;
     let plan = plan.transform_up_with_subqueries(|plan| {
+        let plan = with_partners(plan)?;
         let plan = if joins || aggregates { plan.recompute_schema()? } else { plan };
         let values = match &plan {
             LogicalPlan::Join(join) if joins => partners(join)?,
@@ -51,6 +54,31 @@ pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPl
         with(plan, &values).map(Transformed::yes)
     })?;
     Ok(plan.data)
+}
+
+/// Takes [`JOINED`] off: a column with that mark is the one before defaults were put in.
+fn with_partners(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let schema = merge_schema(&plan.inputs());
+    let names = NamePreserver::new(&plan);
+    let plan = plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let expr = expr.transform_up(|expr| {
+            let Expr::ScalarFunction(call) = &expr else { return Ok(Transformed::no(expr)) };
+            let (JOINED, [Expr::Column(column)]) = (call.name(), call.args.as_slice()) else {
+                return Ok(Transformed::no(expr));
+            };
+            let before = Column::new(column.relation.clone(), before_defaults(&column.name));
+            let is_there = schema.has_column(&before);
+            Ok(Transformed::yes(Expr::Column(if is_there { before } else { column.clone() })))
+        })?;
+        Ok(expr.update_data(|expr| name.restore(expr)))
+    })?;
+    Ok(plan.data)
+}
+
+/// The name of a column as it was before defaults were put in.
+fn before_defaults(name: &str) -> String {
+    format!("{name}{JOINED}")
 }
 
 /// What stands for NULL in a column.
@@ -144,7 +172,9 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
         }
         ("sum" | "bit_or" | "bit_xor", data_type) => plain(ScalarValue::new_default(data_type)?),
         ("bit_and", data_type) if data_type.is_integer() => plain(all_ones(data_type)?),
-        ("quantileExact", data_type) if !data_type.is_floating() => Value::of(&field).map(Some),
+        ("quantileExact" | super::quantile::BETWEEN, data_type) if !data_type.is_floating() => {
+            Value::of(&field).map(Some)
+        }
         (_, ArrowType::Float64) => plain(ScalarValue::Float64(Some(f64::NAN))),
         (_, ArrowType::Float32) => plain(ScalarValue::Float32(Some(f32::NAN))),
         (other, _) => plan_err!(
@@ -180,7 +210,7 @@ fn with(plan: LogicalPlan, values: &[Option<Value>]) -> Result<LogicalPlan> {
     let columns = schema.iter().enumerate().map(|(index, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let Some(Some(value)) = values.get(index) else { return Ok(column) };
-        let chosen = when(column.clone().is_null(), value.literal.clone()).otherwise(column)?;
+        let chosen = coalesce(vec![column, value.literal.clone()]);
         let named = value.field.as_ref().and_then(|field| bare_type(field));
         let chosen = match named {
             Some(data_type) => Typed::call(chosen, &data_type),
@@ -188,7 +218,18 @@ fn with(plan: LogicalPlan, values: &[Option<Value>]) -> Result<LogicalPlan> {
         };
         Ok(chosen.alias_qualified(qualifier.cloned(), field.name()))
     });
-    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let mut columns = columns.collect::<Result<Vec<_>>>()?;
+    if matches!(&plan, LogicalPlan::Join(join) if join.join_type == JoinType::Full) {
+        for ((qualifier, field), value) in schema.iter().zip(values) {
+            let name = before_defaults(field.name());
+            let before = Column::new(qualifier.cloned(), &name);
+            // A join below may have kept it.
+            if value.is_some() && !schema.has_column(&before) {
+                let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+                columns.push(column.alias_qualified(qualifier.cloned(), name));
+            }
+        }
+    }
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
 }
 

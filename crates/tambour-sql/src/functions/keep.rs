@@ -8,6 +8,7 @@
 use super::aggregate::{Summand, is_moment};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
+use super::quantile::engines_own;
 use super::typed::{Typed, needs_name};
 use super::{alike, comparison, default, nested, scalar, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
@@ -15,7 +16,8 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
-    AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionParams,
+    AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionDefinition,
+    WindowFunctionParams,
 };
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
@@ -476,7 +478,8 @@ fn unwrapped(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr
 
 /// `min` and `max` look at values in another form; the first of rows in the order of a float (`argMax`) is never a NaN.
 fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let is_changed = extreme(call.func.name(), &mut call.params.args, schema)?;
+    let is_changed = extreme(call.func.name(), &mut call.params.args, schema)?
+        | engines_own(&mut call.func, &call.params.args, schema)?;
     let mut is_reordered = false;
     if call.func.name() == "first_value" {
         for sort in &mut call.params.order_by {
@@ -498,7 +501,13 @@ fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
 fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let name = call.fun.name().to_owned();
     let is_changed = extreme(&name, &mut call.params.args, schema)?;
-    let is_moved = neighbour(&name, &mut call.params.args, schema)?;
+    let is_moved = neighbour(&name, &mut call.params.args, schema)?
+        | match &mut call.fun {
+            WindowFunctionDefinition::AggregateUDF(function) => {
+                engines_own(function, &call.params.args, schema)?
+            }
+            WindowFunctionDefinition::WindowUDF(_) => false,
+        };
     let mut is_reordered = false;
     let is_far = has_distances(&call.params.window_frame);
     if is_far {

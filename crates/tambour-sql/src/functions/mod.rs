@@ -9,6 +9,7 @@
 mod absent;
 mod aggregate;
 mod alike;
+mod array;
 mod average;
 mod comparison;
 mod decimals;
@@ -79,6 +80,7 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     for mark in joined::marks().chain(otherwise::marks()) {
         context.register_udf(mark);
     }
+    context.register_udf(ScalarUDF::new_from_impl(array::WrittenArray::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::Tuple::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::TupleElement::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::EmptyToSingle::new()));
@@ -87,7 +89,8 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     for lambda in lambda::all() {
         context.register_higher_order_function(Arc::new(HigherOrderUDF::new_from_impl(lambda)));
     }
-    context.register_udaf(AggregateUDF::new_from_impl(quantile::QuantileExact::new()));
+    context.register_udaf(AggregateUDF::new_from_impl(quantile::Quantile::exact()));
+    context.register_udaf(AggregateUDF::new_from_impl(quantile::Quantile::between()));
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! as they may need, differences a sign, quotients are floats; dates and instants take numbers of days and seconds;
 //! [`comparison`] has its own room. DataFusion alone would let `UInt8 - UInt8` wrap around and cut `5 / 2` to 2.
 
+use super::array::WrittenArray;
 use super::integer::{integer, of_operand, wide};
 use super::literal::{bare_type, field_of, ticks_per_second};
 use super::tuple::Tuple;
@@ -60,6 +61,16 @@ impl ExprPlanner for Operators {
                 PlannerResult::Original(RawBinaryExpr { op, left, right })
             }
         })
+    }
+
+    /// `[a, b]` is `array(a, b)`.
+    fn plan_array_literal(
+        &self,
+        items: Vec<Expr>,
+        _: &DFSchema,
+    ) -> Result<PlannerResult<Vec<Expr>>> {
+        let array = ScalarUDF::new_from_impl(WrittenArray::new());
+        Ok(PlannerResult::Planned(array.call(items)))
     }
 
     /// `(a, b)` is `tuple(a, b)`.

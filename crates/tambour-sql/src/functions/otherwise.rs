@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 use std::sync::Arc;
-use tambour_dialect::marks::Otherwise;
+use tambour_dialect::marks::{JOINED, Otherwise};
 
 /// What the argument of an aggregate is marked with.
 pub(super) fn of(argument: &Expr) -> Option<Otherwise> {
@@ -21,24 +21,24 @@ pub(super) fn of(argument: &Expr) -> Option<Otherwise> {
     Otherwise::of_mark(call.name())
 }
 
-/// The marks as functions.
+/// The marks around values as functions: these, and [`JOINED`].
 pub(super) fn marks() -> impl Iterator<Item = ScalarUDF> {
-    Otherwise::ALL.into_iter().map(|otherwise| {
+    Otherwise::ALL.map(Otherwise::mark).into_iter().chain([JOINED]).map(|name| {
         let signature = Signature::any(1, Volatility::Immutable);
-        ScalarUDF::new_from_impl(Mark { otherwise, signature })
+        ScalarUDF::new_from_impl(Mark { name, signature })
     })
 }
 
 /// Its argument.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Mark {
-    otherwise: Otherwise,
+    name: &'static str,
     signature: Signature,
 }
 
 impl ScalarUDFImpl for Mark {
     fn name(&self) -> &'static str {
-        self.otherwise.mark()
+        self.name
     }
     fn signature(&self) -> &Signature {
         &self.signature

@@ -1,38 +1,69 @@
-//! `quantileExact`: the value at a position of the sorted values, of their own type, without interpolation.
+//! `quantileExact`: the value at a position of the sorted values, of their own type, without interpolation. `quantile` of
+//! decimals, dates and times: between two values, of their type.
 //!
 //! Called as `quantileExact(x, level)` after [`tambour_dialect`] has moved the parameter into the list of arguments. (Plain
-//! `quantile` interpolates and is DataFusion's `percentile_cont`.)
+//! `quantile` of numbers is DataFusion's `percentile_cont`, which [`super::keep`] puts in its place once types are known.)
 
 use arrow::array::{Array, ArrayRef, BooleanArray, ListArray, UInt64Array, cast::AsArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, concat, filter, sort_to_indices, take};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float32Type, Float64Type};
-use datafusion::common::{ScalarValue, plan_err};
+use datafusion::common::{DFSchema, ScalarValue, internal_err, plan_err};
 use datafusion::error::Result;
+use datafusion::functions_aggregate::percentile_cont::percentile_cont_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, ExprSchemable, Signature, Volatility,
+};
 use datafusion::physical_expr::expressions::{CastExpr, Literal};
 use std::sync::Arc;
 
+/// The name of the aggregate that interpolates.
+pub(super) const BETWEEN: &str = "quantile";
+
 /// The aggregate.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct QuantileExact {
+pub(super) struct Quantile {
+    is_between: bool,
     aliases: Vec<String>,
     signature: Signature,
 }
 
-impl QuantileExact {
-    pub(super) fn new() -> Self {
+impl Quantile {
+    pub(super) fn exact() -> Self {
         Self {
+            is_between: false,
             aliases: vec!["quantileexact".to_owned()],
             signature: Signature::any(2, Volatility::Immutable),
         }
     }
+    pub(super) fn between() -> Self {
+        Self { is_between: true, aliases: Vec::new(), ..Self::exact() }
+    }
 }
 
-impl AggregateUDFImpl for QuantileExact {
+/// Types whose values stay such between two of them.
+pub(super) fn stays(data_type: &ArrowType) -> bool {
+    matches!(data_type, ArrowType::Decimal128(..) | ArrowType::Date32 | ArrowType::Timestamp(..))
+}
+
+/// Puts the engine's aggregate in the place of `quantile` of numbers; true if it was one.
+pub(super) fn engines_own(
+    function: &mut Arc<AggregateUDF>,
+    arguments: &[Expr],
+    schema: &DFSchema,
+) -> Result<bool> {
+    let (Some(first), BETWEEN) = (arguments.first(), function.name()) else { return Ok(false) };
+    if stays(&first.get_type(schema)?) {
+        return Ok(false);
+    }
+    *function = percentile_cont_udaf();
+    Ok(true)
+}
+
+impl AggregateUDFImpl for Quantile {
     fn name(&self) -> &'static str {
-        "quantileExact"
+        if self.is_between { BETWEEN } else { "quantileExact" }
     }
     fn aliases(&self) -> &[String] {
         &self.aliases
@@ -41,10 +72,10 @@ impl AggregateUDFImpl for QuantileExact {
         &self.signature
     }
     fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
-        if let Some(first) = arguments.first() {
-            Ok(first.clone())
-        } else {
-            plan_err!("quantileExact takes an argument")
+        match arguments.first() {
+            Some(first) if self.is_between && !stays(first) => Ok(ArrowType::Float64),
+            Some(first) => Ok(first.clone()),
+            None => plan_err!("{} takes an argument", self.name()),
         }
     }
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -57,7 +88,10 @@ impl AggregateUDFImpl for QuantileExact {
             _ => return plan_err!("the level of a quantile must be a number from 0 to 1"),
         };
         let data_type = args.return_field.data_type().clone();
-        Ok(Box::new(Values { level, data_type, chunks: Vec::new() }))
+        if self.is_between && !stays(&data_type) {
+            return plan_err!("quantile does not take this type: convert it by toFloat64(x)");
+        }
+        Ok(Box::new(Values { level, is_between: self.is_between, data_type, chunks: Vec::new() }))
     }
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let item = Field::new_list_field(args.return_field.data_type().clone(), true);
@@ -70,6 +104,7 @@ impl AggregateUDFImpl for QuantileExact {
 #[derive(Debug)]
 struct Values {
     level: f64,
+    is_between: bool,
     data_type: ArrowType,
     chunks: Vec<ArrayRef>,
 }
@@ -97,6 +132,36 @@ impl Values {
         let chunks: Vec<&dyn Array> =
             self.chunks.iter().map(|chunk| &**chunk as &dyn Array).collect();
         Ok(if chunks.is_empty() { None } else { Some(concat(&chunks)?) })
+    }
+}
+
+/// Digits, days or ticks.
+fn ticks(value: &ScalarValue) -> Result<f64> {
+    let whole = match value.data_type() {
+        ArrowType::Date32 => value.cast_to(&ArrowType::Int32)?,
+        ArrowType::Timestamp(..) => value.cast_to(&ArrowType::Int64)?,
+        _ => value.clone(),
+    };
+    #[expect(clippy::cast_precision_loss, reason = "as in ClickHouse, what is between is a float")]
+    match whole {
+        ScalarValue::Decimal128(Some(digits), ..) => Ok(digits as f64),
+        ScalarValue::Int32(Some(days)) => Ok(days.into()),
+        ScalarValue::Int64(Some(ticks)) => Ok(ticks as f64),
+        other => internal_err!("{other} is not a value of a quantile"),
+    }
+}
+
+/// The value at a place between two, of their type; what follows its last digit is cut off.
+fn between(left: &ScalarValue, right: &ScalarValue, place: f64) -> Result<ScalarValue> {
+    let part = place.fract();
+    let ticks = ticks(left)? * (1.0 - part) + ticks(right)? * part;
+    #[expect(clippy::cast_possible_truncation, reason = "it is between two values of the type")]
+    match left {
+        ScalarValue::Decimal128(_, precision, scale) => {
+            Ok(ScalarValue::Decimal128(Some(ticks as i128), *precision, *scale))
+        }
+        ScalarValue::Date32(_) => Ok(ScalarValue::Date32(Some(ticks as i32))),
+        other => ScalarValue::Int64(Some(ticks as i64)).cast_to(&other.data_type()),
     }
 }
 
@@ -135,6 +200,19 @@ impl Accumulator for Values {
         let values = if numbers.is_empty() { values } else { numbers };
         let options = SortOptions { descending: false, nulls_first: false };
         let sorted = sort_to_indices(&values, Some(options), None)?;
+        if self.is_between {
+            #[expect(clippy::cast_precision_loss, reason = "fewer values than a float counts")]
+            let place = self.level * (values.len() - 1) as f64;
+            #[expect(clippy::cast_possible_truncation, reason = "a level is at most 1")]
+            let row = place as usize;
+            let value = |row: usize| {
+                ScalarValue::try_from_array(
+                    &values,
+                    sorted.value(row.min(sorted.len() - 1)) as usize,
+                )
+            };
+            return between(&value(row)?, &value(row + 1)?, place);
+        }
         // ClickHouse: the element number level * count, the last one at most.
         #[expect(clippy::cast_possible_truncation, reason = "a level is at most 1")]
         let position = (self.level * values.len() as f64) as usize;

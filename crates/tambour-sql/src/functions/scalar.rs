@@ -227,7 +227,54 @@ fn typed_nulls(fields: &[FieldRef]) -> Vec<FieldRef> {
             Arc::clone(field)
         }
     };
-    fields.iter().map(typed).collect()
+    typed_arrays(fields.iter().map(typed).collect())
+}
+
+/// True for the type of `[]`, which has no items, and of arrays of such.
+fn is_of_nothing(data_type: &ArrowType) -> bool {
+    match data_type {
+        ArrowType::List(item) => item.data_type().is_null() || is_of_nothing(item.data_type()),
+        _ => false,
+    }
+}
+
+/// The type of an array of nothing with items of a type.
+fn filled(data_type: &ArrowType, item: &FieldRef) -> ArrowType {
+    match data_type {
+        ArrowType::List(inner) if is_of_nothing(inner.data_type()) => {
+            let inner_type = filled(inner.data_type(), item);
+            ArrowType::List(Arc::new(inner.as_ref().clone().with_data_type(inner_type)))
+        }
+        // `[NULL]` holds NULLs, `[]` does not.
+        ArrowType::List(inner) if inner.is_nullable() => {
+            ArrowType::List(Arc::new(item.as_ref().clone().with_nullable(true)))
+        }
+        _ => ArrowType::List(Arc::clone(item)),
+    }
+}
+
+/// Gives arrays of nothing the items of another array, or else those that another argument could be: what is in them does
+/// not matter, as nothing is.
+fn typed_arrays(fields: Vec<FieldRef>) -> Vec<FieldRef> {
+    let is_other =
+        |field: &&FieldRef| !is_of_nothing(field.data_type()) && !field.data_type().is_null();
+    let list = fields.iter().filter(is_other).find_map(|field| match field.data_type() {
+        ArrowType::List(item) => Some(Arc::clone(item)),
+        _ => None,
+    });
+    let single =
+        || fields.iter().find(is_other).map(|it| Arc::new(it.as_ref().clone().with_name("item")));
+    let item = list
+        .or_else(single)
+        .unwrap_or_else(|| Arc::new(Field::new("item", ArrowType::UInt8, false)));
+    let typed = |field: FieldRef| match field.data_type() {
+        data_type if is_of_nothing(data_type) => {
+            let data_type = filled(data_type, &item);
+            Arc::new(field.as_ref().clone().with_data_type(data_type))
+        }
+        _ => field,
+    };
+    fields.into_iter().map(typed).collect()
 }
 
 impl ScalarUDFImpl for Wrapped {
@@ -316,6 +363,11 @@ impl ScalarUDFImpl for Wrapped {
                     data_type: argument_type(field, None)?,
                     values: arrow::array::new_null_array(field.data_type(), 1),
                     is_constant: true,
+                }),
+                array if is_of_nothing(&array.data_type()) => Ok(Operand {
+                    data_type: argument_type(field, None)?,
+                    values: cast(&array.to_array(1)?, field.data_type())?,
+                    is_constant: matches!(array, ColumnarValue::Scalar(_)),
                 }),
                 ColumnarValue::Array(values) => {
                     let data_type = argument_type(field, None)?;

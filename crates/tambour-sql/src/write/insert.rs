@@ -12,7 +12,7 @@ use tambour_dialect::Change;
 use tambour_files::{Handed, Input};
 use tambour_part::types::Column;
 use tambour_table::insert::{Existing, Insert, InsertOptions, InsertSummary};
-use tambour_table::schema::TableDefinition;
+use tambour_table::schema::{ColumnKind, TableDefinition};
 use tambour_table::{Completion, Table};
 
 /// What errors call the rows that are added.
@@ -35,7 +35,9 @@ impl Session {
                  file whose name ends in .sql",
             ));
         };
-        let all = definition.plain_columns();
+        let takes = |kind| kind == ColumnKind::Given;
+        let stored = definition.columns.iter().filter(|it| takes(it.clauses.kind));
+        let all: Vec<Column> = stored.map(|it| it.column.clone()).collect();
         let (given, mut source) = match source {
             Rows::Format(format) => {
                 let width = if columns.is_empty() { all.len() } else { columns.len() };
@@ -155,7 +157,7 @@ fn given(all: &[Column], columns: &[String], width: usize) -> Result<Vec<Column>
             let known: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
             return Err(SqlError::refused(
                 format!("INSERT into the column {name:?}"),
-                format!("the table does not have it; there are: {}", known.join(", ")),
+                format!("the columns that take values are: {}", known.join(", ")),
             ));
         };
         if given.iter().any(|other| other.name == *name) {

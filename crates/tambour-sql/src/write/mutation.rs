@@ -25,7 +25,7 @@ use tambour_part::types::{Column, Strings};
 use tambour_table::Table;
 use tambour_table::engine::Engine;
 use tambour_table::rewrite::{PartDraft, Rewrite};
-use tambour_table::schema::TableDefinition;
+use tambour_table::schema::{ColumnKind, TableDefinition};
 
 /// The name of the part of a table that is looked at; nobody types it. Changes of one table wait for each other, changes of
 /// several need not: each has a name of its own.
@@ -148,6 +148,13 @@ fn targets(
     definition: &TableDefinition,
     assignments: &[(String, Expr)],
 ) -> Result<Vec<(usize, Column)>, SqlError> {
+    let computed = definition.columns.iter().find(|it| it.clauses.kind == ColumnKind::Materialized);
+    if let Some(column) = computed.filter(|_| !assignments.is_empty()) {
+        return Err(SqlError::refused(
+            format!("UPDATE of a table with MATERIALIZED columns, like {:?}", column.column.name),
+            "they would have to be computed again: delete the rows and insert them again",
+        ));
+    }
     let keys = definition.order_by.iter().chain(&definition.partition_by);
     // A sign or a version is as good as a key; only ClickHouse knows it of some engines.
     let engine = Engine::of(definition).unwrap_or(Engine::Plain);

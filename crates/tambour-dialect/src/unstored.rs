@@ -1,0 +1,153 @@
+//! Columns that `*` does not stand for: those that are MATERIALIZED, and ALIAS columns, which are expressions over the others.
+
+use super::columns::Catalog;
+use super::grammar::Grammar;
+use crate::DialectError;
+use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::ast::{
+    ExceptSelectItem, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, TableAlias, TableFactor, Visit, Visitor, WildcardAdditionalOptions,
+};
+use datafusion::sql::sqlparser::parser::Parser;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+/// An ALIAS column: its name, and its expression with its type, as ClickHouse's SQL.
+pub(crate) type Alias = (String, String);
+
+/// Makes subqueries of tables whose ALIAS columns are asked for, and takes hidden columns out of `*`.
+pub(super) fn translate(query: &mut Query, catalog: &Catalog) -> Result<(), DialectError> {
+    if catalog.hidden.is_empty() && catalog.aliases.is_empty() {
+        return Ok(());
+    }
+    let mut names = Names::default();
+    let _ = query.visit(&mut names);
+    of_body(&mut query.body, catalog, &names.found)
+}
+
+fn of_body(
+    body: &mut SetExpr,
+    catalog: &Catalog,
+    names: &BTreeSet<String>,
+) -> Result<(), DialectError> {
+    match body {
+        SetExpr::Select(select) => of_select(select, catalog, names),
+        SetExpr::SetOperation { left, right, .. } => {
+            of_body(left, catalog, names)?;
+            of_body(right, catalog, names)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn of_select(
+    select: &mut Select,
+    catalog: &Catalog,
+    names: &BTreeSet<String>,
+) -> Result<(), DialectError> {
+    // What is hidden in each table, by the name that the table has here.
+    let mut hidden: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for table in &mut select.from {
+        let joined = table.joins.iter_mut().map(|join| &mut join.relation);
+        for factor in std::iter::once(&mut table.relation).chain(joined) {
+            let Some((name, alias)) = named(factor) else { continue };
+            let mut of_table = catalog.hidden.get(&name).cloned().unwrap_or_default();
+            let aliases = catalog.aliases.get(&name).map_or(&[][..], Vec::as_slice);
+            if aliases.iter().any(|(column, _)| names.contains(column)) {
+                computed(factor, &alias, catalog.get(&name).map_or(&[], Vec::as_slice), aliases)?;
+                of_table.extend(aliases.iter().map(|(column, _)| column.clone()));
+            }
+            if !of_table.is_empty() {
+                hidden.insert(alias.value, of_table);
+            }
+        }
+    }
+    for item in &mut select.projection {
+        match item {
+            SelectItem::Wildcard(options) => {
+                hidden.values().flatten().for_each(|name| leave_out(options, name));
+            }
+            SelectItem::QualifiedWildcard(
+                SelectItemQualifiedWildcardKind::ObjectName(name),
+                options,
+            ) => {
+                let table = name.0.last().and_then(|part| part.as_ident());
+                let of_table = table.and_then(|table| hidden.get(&table.value));
+                of_table.into_iter().flatten().for_each(|name| leave_out(options, name));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The table's own name, and the one that it has in the query.
+fn named(factor: &TableFactor) -> Option<(String, Ident)> {
+    let TableFactor::Table { name, args: None, alias, .. } = factor else { return None };
+    let own = name.0.last()?.as_ident()?.clone();
+    let alias = alias.as_ref().map_or_else(|| own.clone(), |alias| alias.name.clone());
+    Some((own.value, alias))
+}
+
+/// `t` becomes `(SELECT a, b, a + b AS c FROM t) AS t`.
+fn computed(
+    factor: &mut TableFactor,
+    alias: &Ident,
+    columns: &[String],
+    aliases: &[Alias],
+) -> Result<(), DialectError> {
+    let quoted = |name: &String| Ident::with_quote('"', name.clone()).to_string();
+    let computed = aliases.iter().map(|(name, sql)| format!("{sql} AS {}", quoted(name)));
+    let all: Vec<String> = columns.iter().map(quoted).chain(computed).collect();
+    let sql = format!("SELECT {} FROM \"nothing\"", all.join(", "));
+    let tokens = super::lexical::tokens(&sql)?;
+    let parsed = Parser::new(&Grammar).with_tokens_with_locations(tokens).parse_query();
+    let mut subquery = parsed.map_err(DataFusionError::from)?;
+    if let SetExpr::Select(inner) = &mut *subquery.body
+        && let Some(table) = inner.from.first_mut()
+    {
+        std::mem::swap(&mut table.relation, factor);
+    }
+    let alias = TableAlias { explicit: true, name: alias.clone(), columns: Vec::new(), at: None };
+    *factor = TableFactor::Derived { lateral: false, subquery, alias: Some(alias), sample: None };
+    Ok(())
+}
+
+fn leave_out(options: &mut WildcardAdditionalOptions, name: &str) {
+    let name = Ident::with_quote('"', name);
+    match &mut options.opt_except {
+        Some(except) => {
+            let is_there = except.first_element.value == name.value
+                || except.additional_elements.iter().any(|it| it.value == name.value);
+            if !is_there {
+                except.additional_elements.push(name);
+            }
+        }
+        none => {
+            *none = Some(ExceptSelectItem { first_element: name, additional_elements: Vec::new() });
+        }
+    }
+}
+
+/// All names of columns in a query, and in those inside.
+#[derive(Default)]
+struct Names {
+    found: BTreeSet<String>,
+}
+
+impl Visitor for Names {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Identifier(name) => {
+                self.found.insert(name.value.clone());
+            }
+            Expr::CompoundIdentifier(parts) => {
+                self.found.extend(parts.last().map(|part| part.value.clone()));
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,73 @@
+//! Arrays that are written out: those without NULLs say so in their type, as ClickHouse's do. What follows from the type is
+//! the default that stands where there is no item, and the name that `toTypeName` gives.
+
+use arrow::array::{ArrayRef, ListArray, cast::AsArray};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use datafusion::common::{ScalarValue, exec_err};
+use datafusion::error::Result;
+use datafusion::functions_nested::make_array::make_array_udf;
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+};
+use std::sync::Arc;
+
+/// `[a, b]`, `array(a, b)` in the engine's place, whose items may always be NULL.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct WrittenArray {
+    aliases: Vec<String>,
+    signature: Signature,
+}
+
+impl WrittenArray {
+    pub(super) fn new() -> Self {
+        Self {
+            aliases: make_array_udf().aliases().to_vec(),
+            signature: Signature::user_defined(Volatility::Immutable),
+        }
+    }
+}
+
+/// The same lists with items of another field.
+fn with_item(lists: &ListArray, item: &FieldRef) -> Result<ArrayRef> {
+    let (_, offsets, values, nulls) = lists.clone().into_parts();
+    Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, nulls)?))
+}
+
+impl ScalarUDFImpl for WrittenArray {
+    fn name(&self) -> &'static str {
+        "make_array"
+    }
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn coerce_types(&self, types: &[ArrowType]) -> Result<Vec<ArrowType>> {
+        make_array_udf().coerce_types(types)
+    }
+    fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
+        make_array_udf().return_type(types)
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let item = args.arg_fields.first().map_or(ArrowType::Null, |it| it.data_type().clone());
+        // An array without items holds no NULL either.
+        let has_nulls = args.arg_fields.iter().any(|it| it.is_nullable());
+        Ok(Arc::new(Field::new(self.name(), ArrowType::new_list(item, has_nulls), false)))
+    }
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let ArrowType::List(item) = args.return_field.data_type().clone() else {
+            return exec_err!("an array is a list");
+        };
+        // The engine's own function is held to the type that it would have said.
+        let data_type = ArrowType::new_list(item.data_type().clone(), true);
+        args.return_field = Arc::new(Field::new(self.name(), data_type, false));
+        Ok(match make_array_udf().invoke_with_args(args)? {
+            ColumnarValue::Array(lists) => ColumnarValue::Array(with_item(lists.as_list(), &item)?),
+            ColumnarValue::Scalar(list) => {
+                let list = with_item(list.to_array_of_size(1)?.as_list(), &item)?;
+                ColumnarValue::Scalar(ScalarValue::try_from_array(&list, 0)?)
+            }
+        })
+    }
+}
