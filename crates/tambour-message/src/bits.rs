@@ -92,6 +92,14 @@ impl<'a> BitReader<'a> {
         self.count -= count;
     }
 
+    /// Takes as many bits of those held as the lowest six bits of `shift` say.
+    #[inline(always)]
+    pub(crate) fn skip_by(&mut self, shift: u32) {
+        debug_assert!(shift & 63 <= self.count, "held");
+        self.held = self.held.wrapping_shr(shift);
+        self.count -= shift & 63;
+    }
+
     /// Takes up to 32 bits of those held.
     #[inline(always)]
     pub(crate) fn take(&mut self, count: u32) -> u32 {

@@ -7,12 +7,6 @@ use std::collections::BinaryHeap;
 
 /// Longest code.
 pub(crate) const CODE_BITS_MAX: u32 = 11;
-/// Entries of a table that reads codes.
-pub(crate) const TABLE_ENTRIES: usize = 1 << CODE_BITS_MAX;
-/// Bits of a symbol in an entry.
-const SYMBOL_BITS: u32 = 9;
-/// Bits of the length of its code above.
-const LENGTH_BITS: u32 = 4;
 /// Bits of a symbol's word; its length stands above.
 const WORD_BITS: u32 = 24;
 
@@ -24,32 +18,9 @@ pub(crate) struct Code {
     lengths: Vec<u8>,
     /// What is written for each symbol, first bit lowest, and how many bits that is.
     words: Vec<u32>,
-    /// What the next bits stand for; zero for no code.
-    table: Vec<u16>,
     /// Bits that writing each symbol takes, with the escape where it needs one.
     costs: Vec<u8>,
     raw_bits: u32,
-}
-
-/// What the next bits stand for: a symbol, the length of its code, and three bits that belong to the symbol.
-#[derive(Clone, Copy)]
-pub(crate) struct Entry(u16);
-
-impl Entry {
-    #[inline(always)]
-    pub(crate) fn symbol(self) -> usize {
-        usize::from(self.0 & ((1 << SYMBOL_BITS) - 1))
-    }
-
-    #[inline(always)]
-    pub(crate) fn mark(self) -> usize {
-        usize::from(self.0 >> (SYMBOL_BITS + LENGTH_BITS))
-    }
-
-    #[inline(always)]
-    fn length(self) -> u32 {
-        u32::from(self.0 >> SYMBOL_BITS) & ((1 << LENGTH_BITS) - 1)
-    }
 }
 
 /// Writes a word of [`Code::words`] and the bits after it, 22 at most.
@@ -92,7 +63,6 @@ impl Code {
             return Err(refused("a code without an escape"));
         }
         let mut words = vec![0; lengths.len()];
-        let mut table = vec![0; TABLE_ENTRIES];
         let mut next = 0;
         for bits in 1..=CODE_BITS_MAX {
             next <<= 1;
@@ -104,10 +74,6 @@ impl Code {
                 let word = u32::reverse_bits(next) >> (32 - bits);
                 next += 1;
                 words[symbol] = word | bits << WORD_BITS;
-                #[expect(clippy::cast_possible_truncation, reason = "9 + 4 bits")]
-                let entry = symbol as u16 | (bits as u16) << SYMBOL_BITS;
-                let fillings = (word as usize..TABLE_ENTRIES).step_by(1 << bits);
-                fillings.for_each(|at| table[at] = entry);
             }
         }
         if lengths.iter().any(|&length| u32::from(length) > CODE_BITS_MAX) {
@@ -123,7 +89,7 @@ impl Code {
         }
         let cost = |&length: &u8| if length == 0 { escaped } else { length };
         let costs = lengths.iter().map(cost).collect();
-        Ok(Self { lengths, words, table, costs, raw_bits })
+        Ok(Self { lengths, words, costs, raw_bits })
     }
 
     /// Bits of each code, for storage.
@@ -133,7 +99,7 @@ impl Code {
 
     /// Bytes that the code takes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.lengths.len() + self.costs.len() + 4 * self.words.len() + 2 * self.table.len()
+        self.lengths.len() + self.costs.len() + 4 * self.words.len()
     }
 
     /// Bits that each symbol takes.
@@ -146,14 +112,9 @@ impl Code {
         &self.words
     }
 
-    /// The table that reads codes, with marks of the symbols.
-    pub(crate) fn table(&self, mark: impl Fn(usize) -> usize) -> Vec<u16> {
-        let marked = |&entry: &u16| {
-            #[expect(clippy::cast_possible_truncation, reason = "three bits")]
-            let mark = mark(Entry(entry).symbol()) as u16;
-            if entry == 0 { 0 } else { entry | mark << (SYMBOL_BITS + LENGTH_BITS) }
-        };
-        self.table.iter().map(marked).collect()
+    /// The code of a symbol, or of the escape and the symbol.
+    pub(crate) fn word(&self, symbol: usize) -> u32 {
+        self.words[symbol] & ((1 << WORD_BITS) - 1)
     }
 
     /// Reads a plain symbol after the escape. There is one way to write each symbol: those that have a code are not
@@ -168,18 +129,6 @@ impl Code {
             Err(Malformed::Code { at })
         }
     }
-}
-
-/// Reads an entry of a table of [`TABLE_ENTRIES`]; the reader must hold eleven bits.
-#[inline(always)]
-pub(crate) fn read(table: &[u16], reader: &mut BitReader<'_>) -> Result<Entry, Malformed> {
-    #[expect(clippy::cast_possible_truncation, reason = "masked")]
-    let entry = Entry(table[reader.peek() as usize % TABLE_ENTRIES]);
-    if entry.0 == 0 {
-        return Err(Malformed::Code { at: reader.at() });
-    }
-    reader.skip(entry.length());
-    Ok(entry)
 }
 
 /// Lengths of the codes of a Huffman tree; a single symbol gets one bit.
@@ -212,17 +161,20 @@ fn lengths(weights: &[u64]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, read, write};
+    use super::{Code, write};
     use crate::bits::{BitReader, BitWriter, MARGIN};
     use crate::{Malformed, MessageError};
 
+    /// By trying all codes.
     fn read_symbol(code: &Code, reader: &mut BitReader<'_>) -> Result<usize, Malformed> {
-        let entry = read(&code.table(|symbol| symbol % 8), reader)?;
-        assert_eq!(entry.mark(), entry.symbol() % 8);
-        if entry.symbol() + 1 == code.lengths().len() {
-            return code.read_escaped(reader);
-        }
-        Ok(entry.symbol())
+        let fits = |symbol: usize| {
+            let bits = code.lengths()[symbol];
+            bits > 0 && reader.peek() & ((1 << bits) - 1) == u64::from(code.word(symbol))
+        };
+        let found = (0..code.lengths().len()).find(|&symbol| fits(symbol));
+        let symbol = found.ok_or(Malformed::Code { at: reader.at() })?;
+        reader.skip(code.lengths()[symbol].into());
+        if symbol + 1 == code.lengths().len() { code.read_escaped(reader) } else { Ok(symbol) }
     }
 
     fn check(counts: &[u32]) {

@@ -410,18 +410,21 @@ impl Scratch {
         dictionary: &Dictionary,
         target: &mut Vec<u8>,
     ) {
-        let mut room = std::mem::take(&mut self.room(dictionary).buffer);
-        let layout = lay_out(&mut room, pin, dictionary);
-        room.extend_from_slice(message);
-        room.extend_from_slice(&PADDING);
+        let room = self.room(dictionary);
+        let layout = room.lay_out(pin, dictionary, message.len() + PADDING.len());
+        let end = layout.start() + message.len();
+        let mut room = std::mem::take(&mut room.buffer);
+        room[layout.start()..end].copy_from_slice(message);
+        room[end..end + PADDING.len()].copy_from_slice(&PADDING);
+        let source = &room[..end + PADDING.len()];
         let model = dictionary.model(pin.is_some());
-        self.parser.parse(&room, layout, &dictionary.index, model);
+        self.parser.parse(source, layout, &dictionary.index, model);
         let most = message.len() * ENCODED_MAX + bits::MARGIN;
         if self.bits.len() < most {
             self.bits.resize(most, 0);
         }
         let mut sink = Writing { model, writer: BitWriter::new(&mut self.bits) };
-        walk(&room, layout, &self.parser.steps, &mut sink);
+        walk(source, (layout, model.after_match), &self.parser.steps, &mut sink);
         let length = sink.writer.finish();
         target.extend_from_slice(&self.bits[..length]);
         self.give_back(room, dictionary);
@@ -435,43 +438,55 @@ impl Scratch {
         pin: Option<&Pin>,
         dictionary: &Dictionary,
     ) -> Result<&[u8], crate::Malformed> {
-        self.bits.clear();
-        self.bits.extend_from_slice(payload);
-        self.bits.resize(payload.len() + bits::MARGIN, 0);
-        let payload = std::mem::take(&mut self.bits);
-        let room = &mut self.room(dictionary).buffer;
-        if room.capacity() > dictionary.content.len() + ROOM_BYTES_KEPT {
-            room.truncate(dictionary.content.len());
-            room.shrink_to(dictionary.content.len());
+        let padded = payload.len() + bits::MARGIN;
+        if self.bits.len() < padded {
+            self.bits.resize(padded, 0);
         }
-        let layout = lay_out(room, pin, dictionary);
-        let start = layout.start();
-        let end = start + length;
-        room.resize(end + DECODE_MARGIN, 0);
-        let decoded = decode(&payload, room, (layout, end), dictionary.model(pin.is_some()));
-        if payload.capacity() <= ROOM_BYTES_KEPT {
-            self.bits = payload;
+        self.bits[..payload.len()].copy_from_slice(payload);
+        self.bits[payload.len()..padded].fill(0);
+        let bits = std::mem::take(&mut self.bits);
+        let room = self.room(dictionary);
+        room.keep(dictionary.content.len() + ROOM_BYTES_KEPT);
+        let layout = room.lay_out(pin, dictionary, length + DECODE_MARGIN);
+        let end = layout.start() + length;
+        let model = dictionary.model(pin.is_some());
+        let decoded = decode(&bits[..padded], &mut room.buffer, (layout, end), model);
+        if bits.capacity() <= ROOM_BYTES_KEPT {
+            self.bits = bits;
         }
         decoded?;
-        Ok(&self.rooms[0].buffer[start..end])
+        Ok(&self.rooms[0].buffer[layout.start()..end])
     }
 
-    fn give_back(&mut self, mut room: Vec<u8>, dictionary: &Dictionary) {
-        if room.capacity() > dictionary.content.len() + ROOM_BYTES_KEPT {
-            room.truncate(dictionary.content.len());
-            room.shrink_to(dictionary.content.len());
+    fn give_back(&mut self, buffer: Vec<u8>, dictionary: &Dictionary) {
+        self.rooms[0].buffer = buffer;
+        if self.rooms[0].keep(dictionary.content.len() + ROOM_BYTES_KEPT) {
             self.parser = Parser::default();
             self.bits = Vec::new();
         }
-        self.rooms[0].buffer = room;
     }
 }
 
-/// Puts the pin after the dictionary; the message comes after both.
-fn lay_out(room: &mut Vec<u8>, pin: Option<&Pin>, dictionary: &Dictionary) -> Layout {
-    let dictionary_bytes = dictionary.content.len();
-    room.truncate(dictionary_bytes);
-    let pin = pin.map_or(&[][..], Pin::bytes);
-    room.extend_from_slice(pin);
-    Layout { dictionary_bytes, pin_bytes: pin.len() }
+impl Room {
+    /// Puts the pin after the dictionary, and sees that there are this many bytes for the message after both: what they are
+    /// nobody knows.
+    fn lay_out(&mut self, pin: Option<&Pin>, dictionary: &Dictionary, bytes: usize) -> Layout {
+        let pin = pin.map_or(&[][..], Pin::bytes);
+        let layout = Layout { dictionary_bytes: dictionary.content.len(), pin_bytes: pin.len() };
+        if self.buffer.len() < layout.start() + bytes {
+            self.buffer.resize(layout.start() + bytes, 0);
+        }
+        self.buffer[layout.dictionary_bytes..layout.start()].copy_from_slice(pin);
+        layout
+    }
+
+    /// Gives memory back that is above this many bytes; whether there was any.
+    fn keep(&mut self, bytes: usize) -> bool {
+        let more = self.buffer.capacity() > bytes;
+        if more {
+            self.buffer.truncate(bytes);
+            self.buffer.shrink_to(bytes);
+        }
+        more
+    }
 }

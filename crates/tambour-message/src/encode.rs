@@ -4,7 +4,7 @@ use crate::bits::BitWriter;
 use crate::code::{write, write_with};
 use crate::matches::{Layout, Step, length_symbol};
 use crate::model::{Counts, Model};
-use crate::symbol::{Classed, MAIN_SYMBOLS, context};
+use crate::symbol::{AfterMatch, Classed, MAIN_SYMBOLS, after_literal};
 
 /// Takes the symbols of a message.
 pub(crate) trait Sink {
@@ -55,23 +55,25 @@ impl Sink for Counts {
 }
 
 /// Sends the symbols of a message, the last part of the buffer, to a sink.
-pub(crate) fn walk(buffer: &[u8], layout: Layout, steps: &[Step], sink: &mut impl Sink) {
+pub(crate) fn walk(
+    buffer: &[u8],
+    (layout, after_match): (Layout, AfterMatch),
+    steps: &[Step],
+    sink: &mut impl Sink,
+) {
     let mut at = layout.start();
-    let mut before = at.checked_sub(1).map_or(0, |at| buffer[at]);
-    let mut after_literal = false;
+    let mut context = at.checked_sub(1).map_or(0, |at| after_match.context(buffer[at]));
     for step in steps {
         for &byte in &buffer[at..at + step.literals] {
-            sink.literal(context(before, after_literal), byte);
-            before = byte;
-            after_literal = true;
+            sink.literal(context, byte);
+            context = after_literal(byte);
         }
         at += step.literals;
         if step.length > 0 {
-            sink.main(context(before, after_literal), length_symbol(step.length));
+            sink.main(context, length_symbol(step.length));
             sink.distance(step.distance);
             at += step.length;
-            before = buffer[at - 1];
-            after_literal = false;
+            context = after_match.context(buffer[at - 1]);
         }
     }
 }

@@ -117,7 +117,7 @@ pub enum MessageError {
         reason: &'static str,
     },
     /// A dictionary of a later version.
-    #[error("dictionary of version {version}; this program knows version 1")]
+    #[error("dictionary of version {version}; this program knows versions 1 and 2")]
     Version {
         /// Its version.
         version: u8,

@@ -3,10 +3,12 @@
 use crate::MessageError;
 use crate::dictionary::{Check, DICTIONARY_BYTES_MAX, Dictionary};
 use crate::model::Model;
+use crate::symbol::AfterMatch;
 use tambour_kernel::hash::xxh3_64;
 
 const MAGIC: [u8; 4] = *b"TMBD";
-const VERSION: u8 = 1;
+/// Versions, by what the context after a match hangs on.
+const VERSIONS: [(u8, AfterMatch); 2] = [(1, AfterMatch::Byte), (2, AfterMatch::Nothing)];
 /// Flag: there are codes for messages after a pin.
 const PINNED: u8 = 1;
 /// Magic, version, flags, check, a zero, length of the text.
@@ -31,10 +33,14 @@ impl Dictionary {
     pub(crate) fn parts(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(Self::FILE_BYTES_MAX);
         bytes.extend_from_slice(&MAGIC);
+        let version = match self.plain.after_match {
+            AfterMatch::Byte => 1,
+            AfterMatch::Nothing => 2,
+        };
         let flags = if self.pinned.is_some() { PINNED } else { 0 };
         #[expect(clippy::cast_possible_truncation, reason = "0, 2 or 4; below 64 KiB")]
         {
-            bytes.extend_from_slice(&[VERSION, flags, self.check.bytes() as u8, 0]);
+            bytes.extend_from_slice(&[version, flags, self.check.bytes() as u8, 0]);
             bytes.extend_from_slice(&(self.content.len() as u32).to_le_bytes());
         }
         bytes.extend_from_slice(&self.content);
@@ -69,9 +75,8 @@ impl Dictionary {
         let &[version, flags, check, zero] = &header[4..8] else {
             return Err(refused("too short"));
         };
-        if version != VERSION {
-            return Err(MessageError::Version { version });
-        }
+        let known = VERSIONS.iter().find(|&&(known, _)| known == version);
+        let &(_, after_match) = known.ok_or(MessageError::Version { version })?;
         let check = Check::of_bytes(check.into()).ok_or(refused("no such check"))?;
         if flags > PINNED || zero != 0 {
             return Err(refused("unknown flags"));
@@ -87,7 +92,8 @@ impl Dictionary {
         if xxh3_64(&bytes[..bytes.len() - HASH_BYTES], 0).to_le_bytes() != *hash {
             return Err(refused("its hash is wrong: the file is damaged"));
         }
-        let mut models = models.chunks(Model::STORED_BYTES).map(Model::load);
+        let mut models =
+            models.chunks(Model::STORED_BYTES).map(|source| Model::load(source, after_match));
         let plain = models.next().ok_or(refused("too short"))??;
         Self::new(content.to_vec(), check, plain, models.next().transpose()?)
     }

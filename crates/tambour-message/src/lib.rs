@@ -51,6 +51,7 @@ mod model;
 mod pin;
 mod stream;
 mod symbol;
+mod table;
 mod train;
 
 pub use codec::{MessageCodec, Scratch};

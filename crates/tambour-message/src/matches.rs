@@ -21,6 +21,8 @@ const LOCAL_BITS: std::ops::RangeInclusive<u32> = 8..=14;
 const PIN_STEP: usize = 4;
 /// Bits that a literal is taken to cost.
 const LITERAL_BITS: i32 = 5;
+/// Bits that a match must save more than, for the work that it is to its reader; messages get no longer for it.
+const GAIN_BITS_MIN: i32 = 8;
 /// This many literals (a logarithm) make the step one byte longer.
 const STEP_LOG: usize = 1;
 /// What must follow a message in the buffer: positions up to its end are read as whole words.
@@ -245,7 +247,7 @@ fn starts_equal(one: u64, other: u64, bytes: u32) -> bool {
 }
 
 impl Source<'_> {
-    /// The first match that saves anything, from the cheapest place to the dearest: at the newest distance, in pin and message,
+    /// The first match that saves enough, from the cheapest place to the dearest: at the newest distance, in pin and message,
     /// in the dictionary. It may begin before `at`, but not before `anchor`.
     #[inline(always)]
     fn first(
@@ -268,7 +270,7 @@ impl Source<'_> {
         self.offer(recent, (anchor, at), from)
     }
 
-    /// The match of `at` with `from`, extended both ways, if it saves anything.
+    /// The match of `at` with `from`, extended both ways, if it saves enough.
     #[inline(always)]
     fn offer(&self, recent: &Recent, (anchor, at): (usize, usize), from: usize) -> Option<Found> {
         let buffer = self.buffer;
@@ -285,7 +287,7 @@ impl Source<'_> {
         let cost = self.model.length_costs[class] + self.model.distance_costs[symbol.class];
         #[expect(clippy::cast_possible_truncation, reason = "messages are below 2^25 bytes")]
         let gain = length as i32 * LITERAL_BITS - i32::from(cost);
-        (gain > 0).then_some(Found { at, length, distance, symbol })
+        (gain > GAIN_BITS_MIN).then_some(Found { at, length, distance, symbol })
     }
 }
 

@@ -3,9 +3,10 @@
 use crate::MessageError;
 use crate::code::Code;
 use crate::symbol::{
-    CLASSES, CONTEXTS, DISTANCE_RAW_BITS, DISTANCE_SYMBOLS, DISTANCES, LENGTHS, MAIN_RAW_BITS,
-    MAIN_SYMBOLS, NEAR_MAX, REPEATS, class_start, context,
+    AfterMatch, CLASSES, CONTEXTS, DISTANCE_RAW_BITS, DISTANCE_SYMBOLS, DISTANCES, LENGTHS,
+    MAIN_RAW_BITS, MAIN_SYMBOLS, NEAR_MAX, REPEATS, class_start,
 };
+use crate::table::{DistanceTable, MainTable};
 
 /// How often symbols were seen.
 #[derive(Clone, Debug)]
@@ -44,9 +45,10 @@ impl Counts {
 pub(crate) struct Model {
     pub(crate) main: Vec<Code>,
     pub(crate) distance: Code,
-    /// Tables of the main codes one after another; a literal's mark is the context after it.
-    pub(crate) main_table: Vec<u16>,
-    pub(crate) distance_table: Vec<u16>,
+    /// What chooses a main code after a match.
+    pub(crate) after_match: AfterMatch,
+    pub(crate) main_table: MainTable,
+    pub(crate) distance_table: DistanceTable,
     /// What is written for each symbol, by context.
     pub(crate) main_words: Vec<u32>,
     /// Bits that each symbol of a distance takes, with the bits after it.
@@ -59,10 +61,10 @@ impl Model {
     pub(crate) fn from_counts(counts: &Counts) -> Result<Self, MessageError> {
         let main = counts.main.iter().map(|counts| Code::from_counts(counts, MAIN_RAW_BITS));
         let distance = Code::from_counts(&counts.distances, DISTANCE_RAW_BITS)?;
-        Ok(Self::new(main.collect::<Result<_, _>>()?, distance))
+        Ok(Self::new(main.collect::<Result<_, _>>()?, distance, AfterMatch::Nothing))
     }
 
-    fn new(main: Vec<Code>, distance: Code) -> Self {
+    fn new(main: Vec<Code>, distance: Code, after_match: AfterMatch) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "at most 22 bits")]
         let extra = |class: usize| class_start(class).1 as u8;
         let mut distance_costs = distance.costs()[..DISTANCE_SYMBOLS - 1].to_vec();
@@ -74,16 +76,13 @@ impl Model {
             costs.min().unwrap_or(0) + extra(class)
         };
         let length_costs = (0..CLASSES).map(length).collect();
-        let mark = |symbol: usize| match u8::try_from(symbol) {
-            Ok(literal) => context(literal, true),
-            Err(_) => 0,
-        };
-        let main_table = main.iter().flat_map(|code| code.table(mark)).collect();
-        let distance_table = distance.table(|_| 0);
+        let main_table = MainTable::new(&main);
+        let distance_table = DistanceTable::new(&distance);
         let main_words = main.iter().flat_map(|code| code.words().iter().copied()).collect();
         Self {
             main,
             distance,
+            after_match,
             main_table,
             distance_table,
             main_words,
@@ -115,8 +114,8 @@ impl Model {
     /// Bytes that the codes take.
     pub(crate) fn memory_bytes(&self) -> usize {
         let codes: usize = self.main.iter().chain([&self.distance]).map(Code::memory_bytes).sum();
-        let tables = self.main_table.len() + self.distance_table.len() + 2 * self.main_words.len();
-        codes + tables * size_of::<u16>()
+        let tables = self.main_table.memory_bytes() + self.distance_table.memory_bytes();
+        codes + tables + self.main_words.len() * size_of::<u32>()
     }
 
     /// Lengths of all codes, two to a byte.
@@ -132,7 +131,7 @@ impl Model {
     pub(crate) const STORED_BYTES: usize = (CONTEXTS * MAIN_SYMBOLS + DISTANCE_SYMBOLS).div_ceil(2);
 
     /// Reads [`Model::STORED_BYTES`].
-    pub(crate) fn load(source: &[u8]) -> Result<Self, MessageError> {
+    pub(crate) fn load(source: &[u8], after_match: AfterMatch) -> Result<Self, MessageError> {
         let lengths: Vec<u8> = source.iter().flat_map(|byte| [byte & 15, byte >> 4]).collect();
         let (main, distance) = lengths.split_at(CONTEXTS * MAIN_SYMBOLS);
         let main = main
@@ -141,13 +140,13 @@ impl Model {
             .collect::<Result<_, _>>()?;
         let distance =
             Code::from_lengths(distance[..DISTANCE_SYMBOLS].to_vec(), DISTANCE_RAW_BITS)?;
-        Ok(Self::new(main, distance))
+        Ok(Self::new(main, distance, after_match))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, Model};
+    use super::{AfterMatch, Counts, Model};
 
     #[test]
     fn a_model_is_stored_and_loaded() {
@@ -155,7 +154,7 @@ mod tests {
         let mut bytes = Vec::new();
         model.store(&mut bytes);
         assert_eq!(bytes.len(), Model::STORED_BYTES);
-        let again = Model::load(&bytes).unwrap();
+        let again = Model::load(&bytes, AfterMatch::Nothing).unwrap();
         assert_eq!(again.distance_costs, model.distance_costs);
         assert_eq!(again.length_costs, model.length_costs);
         assert!(Counts::new().is_empty() && !Counts::assumed().is_empty());

@@ -76,7 +76,7 @@ const fn computed(value: u32) -> Classed {
 
 /// The smallest number of a class, and how many bits tell which number of the class it is.
 #[inline(always)]
-pub(crate) fn class_start(class: usize) -> (u32, u32) {
+pub(crate) const fn class_start(class: usize) -> (u32, u32) {
     #[expect(clippy::cast_possible_truncation, reason = "there are a hundred classes")]
     let class = class as u32;
     if class < PLAIN {
@@ -102,10 +102,30 @@ const BYTE_CLASS: [u8; 256] = {
     classes
 };
 
-/// The context of a main symbol: the class of the byte before it, and whether that was a literal.
+/// The context of a main symbol after a literal of the message.
 #[inline(always)]
-pub(crate) fn context(before: u8, after_literal: bool) -> usize {
-    usize::from(BYTE_CLASS[usize::from(before)]) + if after_literal { CONTEXTS / 2 } else { 0 }
+pub(crate) const fn after_literal(literal: u8) -> usize {
+    BYTE_CLASS[literal as usize] as usize + CONTEXTS / 2
+}
+
+/// What the context of a main symbol after a match, or at the start of a message, hangs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterMatch {
+    /// The class of the byte before: of the first version of dictionaries.
+    Byte,
+    /// Nothing: the next symbol can be read before the match is copied.
+    Nothing,
+}
+
+impl AfterMatch {
+    /// The context after this byte.
+    #[inline(always)]
+    pub(crate) fn context(self, before: u8) -> usize {
+        match self {
+            Self::Byte => usize::from(BYTE_CLASS[usize::from(before)]),
+            Self::Nothing => 0,
+        }
+    }
 }
 
 /// The distances used last, newest first.
@@ -138,17 +158,6 @@ impl Recent {
         Classed { class: DISTANCES + found.class, ..found }
     }
 
-    /// The distance that a symbol below [`DISTANCES`] stands for; 0 where there is none.
-    #[inline(always)]
-    pub(crate) fn distance(&self, symbol: usize) -> usize {
-        if symbol < REPEATS {
-            return self.0[symbol];
-        }
-        let step = symbol - REPEATS;
-        let step = step + usize::from(step >= NEAR_MAX);
-        (self.0[0] + step).saturating_sub(NEAR_MAX)
-    }
-
     /// Remembers a distance. One that is near the newest replaces it.
     #[inline(always)]
     pub(crate) fn push(&mut self, symbol: usize, distance: usize) {
@@ -163,7 +172,7 @@ impl Recent {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLASSES, DISTANCES, Recent, class_start, classed};
+    use super::{CLASSES, class_start, classed};
 
     #[test]
     fn classes_cover_all_numbers() {
@@ -174,22 +183,6 @@ mod tests {
             assert_eq!((start + found.bits, count), (value, found.count));
             assert!(found.class < CLASSES && found.class >= last || value == 1 << 24);
             last = found.class;
-        }
-    }
-
-    #[test]
-    fn distances_come_back() {
-        let mut recent = Recent::new(300);
-        for distance in [300, 301, 293, 5000, 301, 4999, 1, 2, 70_000, 1, 3, 11] {
-            let found = recent.symbol(distance);
-            let expected = if found.class < DISTANCES {
-                recent.distance(found.class)
-            } else {
-                (class_start(found.class - DISTANCES).0 + found.bits) as usize + 1
-            };
-            assert_eq!(expected, distance);
-            recent.push(found.class, distance);
-            assert_eq!(recent.0[0], distance);
         }
     }
 }

@@ -260,7 +260,7 @@ fn count<'a>(
         buffer.extend_from_slice(&PADDING);
         let layout = Layout { dictionary_bytes: content.len(), pin_bytes: pin.len() };
         parser.parse(&buffer, layout, index, model);
-        walk(&buffer, layout, &parser.steps, &mut counts);
+        walk(&buffer, (layout, model.after_match), &parser.steps, &mut counts);
     }
     counts
 }

@@ -15,7 +15,12 @@ pub(crate) fn message(connection: u64, call: u64) -> Vec<u8> {
 
 /// A dictionary trained on connections from `first` on.
 pub(crate) fn dictionary(first: u64, check: Check) -> Dictionary {
-    let mut trainer = Trainer::default().with_content_bytes(4096).with_check(check);
+    dictionary_of(4096, first, check)
+}
+
+/// The same with at most this much text.
+pub(crate) fn dictionary_of(bytes: usize, first: u64, check: Check) -> Dictionary {
+    let mut trainer = Trainer::default().with_content_bytes(bytes).with_check(check);
     for connection in first..first + 200 {
         for call in 0..10 {
             trainer.add_from(connection, &message(connection, call)).unwrap();

@@ -5,6 +5,8 @@ mod codec;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod stream;

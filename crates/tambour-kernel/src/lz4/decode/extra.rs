@@ -6,6 +6,7 @@
 use super::careful::{extended, fill_exact};
 use super::fault::fault_behind;
 use super::lane::Lane;
+use super::literal::only_literals;
 use super::{Decode, Malformed};
 use crate::lz4::MATCH_MIN;
 use crate::variant::Runnable;
@@ -73,6 +74,21 @@ pub fn decode_with_dictionary(
 /// # Ok::<(), tambour_kernel::lz4::Malformed>(())
 /// ```
 pub fn decode_behind(
+    variant: Runnable<Decode>,
+    source: &[u8],
+    buffer: &mut [u8],
+    start: usize,
+) -> Result<(), Malformed> {
+    if let Some(literals) = only_literals(source, buffer.len().saturating_sub(start)) {
+        buffer[start..].copy_from_slice(literals);
+        return Ok(());
+    }
+    decode_sequences(variant, source, buffer, start)
+}
+
+/// The same without a look at whether the block is only literals.
+#[inline(always)]
+pub(in crate::lz4) fn decode_sequences(
     variant: Runnable<Decode>,
     source: &[u8],
     buffer: &mut [u8],

@@ -29,6 +29,7 @@ mod careful;
 mod extra;
 mod fault;
 mod lane;
+mod literal;
 mod machine;
 mod plain;
 mod scalar;
@@ -52,10 +53,11 @@ use super::Malformed;
 use crate::variant::{Isa, Runnable, Variants};
 pub use batch::Block;
 pub(super) use batch::{Choice, batch};
+pub(super) use extra::decode_sequences;
 pub use extra::{decode_behind, decode_partial, decode_with_dictionary};
-use fault::fault;
 pub(super) use fault::fault_behind;
 pub(super) use lane::Lane;
+pub(super) use literal::only_literals;
 pub use short::{SHORT_MARGIN, decode_short};
 
 /// The code of a decoder: opaque, called through a [`Runnable`].
@@ -141,12 +143,7 @@ impl Runnable<Decode> {
     ///
     /// It is memory-safe for any source and writes nothing but the target.
     pub fn decode(self, source: &[u8], target: &mut [u8]) -> Result<(), Malformed> {
-        let expected = target.len();
-        let mut lane = Lane::new(source, target);
-        if lane.is_open() {
-            self.advance(&mut lane, usize::MAX);
-        }
-        if self.finish(&mut lane) { Ok(()) } else { Err(fault(source, expected)) }
+        decode_behind(self, source, target, 0)
     }
 
     /// Decodes blocks that do not depend on each other, two of them in turns at any time: faster than one after the other.

@@ -11,7 +11,9 @@ mod thompson;
 
 pub use clock::{Clock, ticks};
 
-use super::decode::{Choice, Lane, adapting, batch, decode_behind, fault_behind};
+use super::decode::{
+    Choice, Lane, adapting, batch, decode_behind, decode_sequences, fault_behind, only_literals,
+};
 use super::{Block, DECODE_VARIANTS, Decode, Malformed};
 use crate::variant::{Isa, Runnable};
 use learner::{Both, Learner, One};
@@ -198,8 +200,12 @@ fn decode_single(
     start: usize,
 ) -> Result<(), Malformed> {
     let expected = buffer.len();
+    if let Some(literals) = only_literals(source, expected - start) {
+        buffer[start..].copy_from_slice(literals);
+        return Ok(());
+    }
     if expected - start < SMALL_BYTES {
-        return decode_behind(singles.best().variant, source, buffer, start);
+        return decode_sequences(singles.best().variant, source, buffer, start);
     }
     let mut lane = Lane::behind(source, buffer, start);
     let variant = singles.run(&mut One(&mut lane), clock).variant;
