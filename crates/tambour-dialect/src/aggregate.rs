@@ -370,6 +370,9 @@ fn group_array(
     let Ok([value]) = <[Expr; 1]>::try_from(list) else {
         return Err(refused(format!("{written} with these arguments"), "it takes one"));
     };
+    if super::call::is_null(&value) {
+        return Err(refused(format!("{written}(NULL)"), "there is nothing to gather"));
+    }
     add_filter(function, not_null(&value));
     set_arguments(function, vec![value]);
     rename(function, "array_agg");

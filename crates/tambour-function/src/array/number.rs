@@ -150,6 +150,17 @@ fn as_decimals(numbers: Vec<i128>, item: &DataType) -> ArrayRef {
     Arc::new(numbers.with_data_type(item.arrow(tambour_part::types::Strings::Utf8)))
 }
 
+/// Arrays that are written out are of these if an item is past Int64; in ClickHouse they are of UInt64, which wraps around.
+fn check_decimals(call: &Call) -> Result<(), FunctionError> {
+    match bare(item_of(&call.operand(0)?.data_type)) {
+        DataType::Decimal { precision: 20, scale: 0 } => Err(wrong(
+            call.name,
+            "it does not take Decimal(20, 0); convert the items with toUInt64",
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn running(call: &Call, not_negative: bool) -> Result<ArrayRef, FunctionError> {
     let lists = call.full_lists(0)?;
     let lengths = (0..call.rows).map(|row| lists.range(row).len()).collect();
@@ -171,6 +182,7 @@ fn running(call: &Call, not_negative: bool) -> Result<ArrayRef, FunctionError> {
             Arc::new(PrimitiveArray::<Float64Type>::from(sums))
         }
         DataType::Decimal { .. } => {
+            check_decimals(call)?;
             let items = decimals(call, &lists)?;
             let mut sums = Vec::with_capacity(items.len());
             for row in 0..call.rows {
@@ -231,6 +243,7 @@ fn difference(call: &Call) -> Result<ArrayRef, FunctionError> {
         range.map(move |at| (at, at == start))
     });
     let values: ArrayRef = if matches!(item, DataType::Decimal { .. }) {
+        check_decimals(call)?;
         let items = decimals(call, &lists)?;
         let mut steps = Vec::with_capacity(items.len());
         for row in 0..call.rows {
