@@ -30,6 +30,11 @@ QUESTIONS = [
     "SELECT k FROM t WHERE alt IN ('X1', 'X2') ORDER BY al DESC",
     "SELECT count() FROM (SELECT * FROM t WHERE m % 4 = 0)",
     "SELECT toString(tuple(*)) AS whole FROM t ORDER BY k LIMIT 2",
+    # Another table has columns of the names that are hidden in this one.
+    "SELECT * FROM t JOIN (SELECT k, k + 1 AS m, 'z' AS md FROM t) AS o USING (k) ORDER BY k",
+    "SELECT * FROM (SELECT * FROM t) AS i JOIN (SELECT k, 7 AS m FROM t) AS o ON i.k = o.k ORDER BY i.k",
+    "SELECT t.*, o.m, t.m FROM t JOIN (SELECT k, k + 1 AS m FROM t) AS o ON t.k = o.k ORDER BY t.k",
+    "WITH t AS (SELECT 1 AS k, 2 AS m) SELECT * FROM t",
     "SELECT k, n.a, n.b FROM t ORDER BY k",
     "SELECT k, n.a, n.b FROM t ARRAY JOIN n ORDER BY k, n.a",
     "SELECT k, n.a FROM t ARRAY JOIN n.a ORDER BY k, n.a",
@@ -105,7 +110,7 @@ def test_tables_of_the_syntax_before_2018(server, tambour, database, engine, gra
     copy = tmp_path / "copy"
     shutil.copytree(directory, copy)
     names = [part.name for part in parts_of(copy)]
-    for call in (["sql", "--write", copy, 'DELETE FROM "copy" WHERE k = 8'], ["optimize", copy]):
+    for call in (["sql", "--write", copy, 'DELETE FROM "copy" WHERE k = 8'], ["optimize", copy], ["attach-script", copy]):
         done = tambour.call(*call)
         assert done.returncode != 0, call
         assert b"2018" in done.stderr or b"old" in done.stderr, done.stderr

@@ -2,10 +2,12 @@
 //! (`single_join_prefer_left_table`). The engine refuses such names, so they get their table here. Where the columns of a table
 //! are not known before planning, the names stay and are refused.
 
-use super::columns::Catalog;
+use super::columns::{self, Catalog};
+use super::{naming, using};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, JoinConstraint, JoinOperator, OrderByKind, Query, Select, SelectItem, SetExpr,
-    TableAlias, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    Expr, Ident, JoinConstraint, JoinOperator, OrderByKind, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -30,7 +32,7 @@ pub(super) fn prefer_left(select: &mut Select, catalog: &Catalog, queries: &Cata
     let keys = tables.extract_if(.., |name, _| merged.contains(name));
     let keys = keys.filter(|(name, _)| of_left.contains(name)).collect();
     for (tables, is_everywhere) in [(tables, true), (keys, false)] {
-        let mut qualifier = Qualifier { tables, depth: 0 };
+        let mut qualifier = Names::new(tables);
         // Nothing breaks off.
         let _ = if is_everywhere {
             select.visit(&mut qualifier)
@@ -84,7 +86,7 @@ pub(super) fn prefer_left_in_order(query: &mut Query, catalog: &Catalog, queries
     }
     let Some(order_by) = &mut query.order_by else { return };
     let OrderByKind::Expressions(items) = &mut order_by.kind else { return };
-    let mut qualifier = Qualifier { tables, depth: 0 };
+    let mut qualifier = Names::new(tables);
     for item in items {
         let _ = item.expr.visit(&mut qualifier);
     }
@@ -97,8 +99,8 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The names that several tables of a SELECT have, each with the first of those tables.
-    fn doubled(&self, select: &Select) -> BTreeMap<String, Ident> {
+    /// The names that several tables of a SELECT have, each with the column of the first of those tables.
+    fn doubled(&self, select: &Select) -> BTreeMap<String, Expr> {
         let relations = select.from.iter().flat_map(|from| {
             std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
         });
@@ -112,7 +114,8 @@ impl Scope<'_> {
             for column in columns {
                 match first.get(&column) {
                     Some(table) => {
-                        doubled.entry(column).or_insert_with(|| table.clone());
+                        let value = using::qualified(table, &column);
+                        doubled.entry(column).or_insert(value);
                     }
                     None => {
                         first.insert(column, name.clone());
@@ -123,13 +126,16 @@ impl Scope<'_> {
         doubled
     }
 
-    /// The columns of a table or a subquery; `None` where they are not known.
+    /// The columns of a table or a subquery that `*` stands for; `None` where they are not known.
     pub(super) fn of_relation(&self, relation: &TableFactor) -> Option<Vec<String>> {
         match relation {
             TableFactor::Table { name, args: None, alias, .. } => {
                 let last = &name.0.last()?.as_ident()?.value;
-                let known = self.queries.get(last).or_else(|| self.catalog.get(last))?;
-                Some(with_alias(known.clone(), alias.as_ref()))
+                let known = match self.queries.get(last) {
+                    Some(known) => known.clone(),
+                    None => self.catalog.shown(last)?,
+                };
+                Some(with_alias(known, alias.as_ref()))
             }
             TableFactor::Table { name, args: Some(_), alias, .. } => {
                 let function = name.0.last()?.as_ident()?.value.to_ascii_lowercase();
@@ -144,6 +150,16 @@ impl Scope<'_> {
                 Some(with_alias(self.of_query(subquery)?, alias.as_ref()))
             }
             _ => None,
+        }
+    }
+
+    /// The columns of a table that `*` leaves out.
+    pub(super) fn hidden(&self, relation: &TableFactor) -> Vec<String> {
+        let TableFactor::Table { name, args: None, .. } = relation else { return Vec::new() };
+        let Some(own) = name.0.last().and_then(|last| last.as_ident()) else { return Vec::new() };
+        match self.catalog.hidden.get(&own.value) {
+            Some(hidden) if !self.queries.contains_key(&own.value) => hidden.clone(),
+            _ => Vec::new(),
         }
     }
 
@@ -163,6 +179,9 @@ impl Scope<'_> {
     }
 
     fn of_select(&self, select: &Select) -> Option<Vec<String>> {
+        if let Some(names) = using::names(select, self) {
+            return Some(names);
+        }
         let mut columns = Vec::new();
         for item in &select.projection {
             match item {
@@ -171,13 +190,15 @@ impl Scope<'_> {
                 SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
                     columns.push(parts.last()?.value.clone());
                 }
-                // Named after its text, which is not the name of a column.
-                SelectItem::UnnamedExpr(
-                    Expr::Function(_) | Expr::BinaryOp { .. } | Expr::Value(_),
-                ) => {}
+                SelectItem::UnnamedExpr(Expr::Function(call)) if columns::is_pattern(call) => {
+                    return None;
+                }
+                SelectItem::UnnamedExpr(expr) => columns.push(naming::of(expr)),
                 SelectItem::Wildcard(options)
-                    if *options == WildcardAdditionalOptions::default() =>
-                {
+                | SelectItem::QualifiedWildcard(
+                    SelectItemQualifiedWildcardKind::ObjectName(_),
+                    options,
+                ) if *options == WildcardAdditionalOptions::default() => {
                     let [from] = select.from.as_slice() else { return None };
                     if !from.joins.is_empty() {
                         return None;
@@ -216,41 +237,54 @@ fn renamed(mut columns: Vec<String>, alias: &TableAlias) -> Vec<String> {
     columns
 }
 
-/// Puts tables in front of names, but not in queries inside, which have tables of their own.
-struct Qualifier {
-    tables: BTreeMap<String, Ident>,
-    depth: usize,
+/// Puts expressions in the place of bare names, but not in queries inside, which have tables of their own, nor in lambdas
+/// that call a parameter so.
+#[derive(Default)]
+pub(super) struct Names {
+    values: BTreeMap<String, Expr>,
+    /// What the parameters of the lambdas around hide.
+    hidden: Vec<Vec<(String, Expr)>>,
+    queries: usize,
 }
 
-impl VisitorMut for Qualifier {
+impl Names {
+    pub(super) fn new(values: BTreeMap<String, Expr>) -> Self {
+        Self { values, ..Self::default() }
+    }
+}
+
+impl VisitorMut for Names {
     type Break = ();
 
     fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth += 1;
+        self.queries += 1;
         ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth -= 1;
+        self.queries -= 1;
         ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        // The parameters of a lambda are not columns.
         if let Expr::Lambda(lambda) = expr {
-            for parameter in &lambda.params {
-                self.tables.remove(&parameter.name.value);
-            }
+            let parameters = lambda.params.iter();
+            let taken = parameters.filter_map(|it| self.values.remove_entry(&it.name.value));
+            let taken = taken.collect();
+            self.hidden.push(taken);
         }
         ControlFlow::Continue(())
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.depth == 0
-            && let Expr::Identifier(name) = expr
-            && let Some(table) = self.tables.get(&name.value)
-        {
-            *expr = Expr::CompoundIdentifier(vec![table.clone(), name.clone()]);
+        match expr {
+            Expr::Lambda(_) => self.values.extend(self.hidden.pop().into_iter().flatten()),
+            Expr::Identifier(name) if self.queries == 0 => {
+                if let Some(value) = self.values.get(&name.value) {
+                    *expr = value.clone();
+                }
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     }

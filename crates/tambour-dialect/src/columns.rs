@@ -1,6 +1,7 @@
 //! Names that need the tables: `COLUMNS('pattern') APPLY(f)` in a list of results, and columns with a dot in their name
 //! (`nest.a` of a Nested), which the parser takes for a table and its column.
 
+use super::ambiguous::Scope;
 use super::lexical::{closing, is_word, next};
 use super::sample::Sampling;
 use super::unstored::Alias;
@@ -9,9 +10,8 @@ use crate::DialectError;
 use datafusion::arrow::array::{BooleanArray, StringArray};
 use datafusion::arrow::compute::regexp_is_match_scalar;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select,
-    SelectItem, SetExpr, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
-    WildcardAdditionalOptions,
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
+    Select, SelectItem, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use std::collections::BTreeMap;
@@ -33,6 +33,12 @@ impl Catalog {
     /// Nothing is known.
     pub fn new() -> Self {
         Self::default()
+    }
+    /// The columns of a table that `*` stands for.
+    pub(super) fn shown(&self, table: &str) -> Option<Vec<String>> {
+        let hidden = self.hidden.get(table).map_or(&[][..], Vec::as_slice);
+        let shown = self.columns.get(table)?.iter().filter(|column| !hidden.contains(column));
+        Some(shown.cloned().collect())
     }
 }
 
@@ -115,22 +121,20 @@ fn functions(tokens: &mut Vec<TokenWithSpan>, open: usize) {
 }
 
 /// Writes the columns out that COLUMNS stands for.
-pub(super) fn expand(select: &mut Select, catalog: &Catalog) -> Result<(), DialectError> {
+pub(super) fn expand(select: &mut Select, scope: &Scope<'_>) -> Result<(), DialectError> {
     let is_one = |item: &SelectItem| match item {
-        SelectItem::UnnamedExpr(Expr::Function(it)) => call::name(it) == Some(COLUMNS),
+        SelectItem::UnnamedExpr(Expr::Function(it)) => is_pattern(it),
         _ => false,
     };
     if !select.projection.iter().any(is_one) {
-        spread(select, catalog);
+        spread(select, scope);
         return Ok(());
     }
-    let known = known(select, catalog)?;
+    let known = known(select, scope)?;
     let mut expanded = Vec::with_capacity(select.projection.len());
     for item in std::mem::take(&mut select.projection) {
         match item {
-            SelectItem::UnnamedExpr(Expr::Function(mut function))
-                if call::name(&function) == Some(COLUMNS) =>
-            {
+            SelectItem::UnnamedExpr(Expr::Function(mut function)) if is_pattern(&function) => {
                 let list = call::arguments(&mut function).unwrap_or_default();
                 expanded.extend(results(list, &known)?);
             }
@@ -145,78 +149,42 @@ pub(super) fn expand(select: &mut Select, catalog: &Catalog) -> Result<(), Diale
 }
 
 /// The columns of what a SELECT reads from.
-fn known(select: &Select, catalog: &Catalog) -> Result<Vec<String>, DialectError> {
+fn known(select: &Select, scope: &Scope<'_>) -> Result<Vec<String>, DialectError> {
     if let [TableWithJoins { relation: TableFactor::Table { name, args: None, .. }, joins }] =
         select.from.as_slice()
         && let Some(own) = name.0.last().and_then(|last| last.as_ident())
         && joins.is_empty()
+        && !scope.queries.contains_key(&own.value)
     {
         // Unlike `*`, COLUMNS finds columns that are MATERIALIZED too.
-        if catalog.aliases.contains_key(&own.value) {
+        if scope.catalog.aliases.contains_key(&own.value) {
             return Err(refused("COLUMNS of a table with ALIAS columns", "name the columns"));
         }
-        if let Some(columns) = catalog.get(&own.value) {
+        if let Some(columns) = scope.catalog.get(&own.value) {
             return Ok(columns.clone());
         }
     }
-    all_of(&select.from, catalog).ok_or_else(|| {
+    all_of(&select.from, scope).ok_or_else(|| {
         refused("COLUMNS of a join or a function", "name the columns, or read from one table")
     })
 }
 
 /// The columns that `*` stands for, of one table or one subquery; `None` where they are not known.
-fn all_of(from: &[TableWithJoins], catalog: &Catalog) -> Option<Vec<String>> {
-    let [TableWithJoins { relation, joins }] = from else { return None };
-    if !joins.is_empty() {
-        return None;
-    }
-    match relation {
-        TableFactor::Table { name, args: None, .. } => {
-            let own = &name.0.last()?.as_ident()?.value;
-            let hidden = catalog.hidden.get(own).map_or(&[][..], Vec::as_slice);
-            let columns = catalog.get(own)?.iter().filter(|it| !hidden.contains(it));
-            Some(columns.cloned().collect())
-        }
-        TableFactor::Derived { subquery, alias, .. } => match alias {
-            Some(alias) if !alias.columns.is_empty() => None,
-            _ => of_body(&subquery.body, catalog),
-        },
+fn all_of(from: &[TableWithJoins], scope: &Scope<'_>) -> Option<Vec<String>> {
+    match from {
+        [TableWithJoins { relation, joins }] if joins.is_empty() => scope.of_relation(relation),
         _ => None,
     }
 }
 
-/// The names of a query's results.
-fn of_body(body: &SetExpr, catalog: &Catalog) -> Option<Vec<String>> {
-    let select = match body {
-        SetExpr::Select(select) => select,
-        SetExpr::Query(query) => return of_body(&query.body, catalog),
-        SetExpr::SetOperation { left, .. } => return of_body(left, catalog),
-        _ => return None,
-    };
-    let mut names = Vec::with_capacity(select.projection.len());
-    for item in &select.projection {
-        match item {
-            SelectItem::ExprWithAlias { alias, .. } => names.push(alias.value.clone()),
-            SelectItem::UnnamedExpr(Expr::Identifier(name)) => names.push(name.value.clone()),
-            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
-                names.push(parts.last()?.value.clone());
-            }
-            SelectItem::UnnamedExpr(Expr::Function(call)) if call::name(call) == Some(COLUMNS) => {
-                return None;
-            }
-            SelectItem::UnnamedExpr(expr) => names.push(expr.to_string()),
-            SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default() => {
-                names.extend(all_of(&select.from, catalog)?);
-            }
-            _ => return None,
-        }
-    }
-    Some(names)
+/// True for COLUMNS.
+pub(super) fn is_pattern(function: &Function) -> bool {
+    call::name(function) == Some(COLUMNS)
 }
 
 /// `f(*)` takes all columns, but for `count(*)`.
-fn spread(select: &mut Select, catalog: &Catalog) {
-    let Some(columns) = all_of(&select.from, catalog) else { return };
+fn spread(select: &mut Select, scope: &Scope<'_>) {
+    let Some(columns) = all_of(&select.from, scope) else { return };
     let _ = VisitMut::visit(&mut select.projection, &mut Spread { columns, queries: 0 });
 }
 

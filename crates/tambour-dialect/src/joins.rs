@@ -11,7 +11,7 @@ use crate::DialectError;
 use crate::marks::Strictness;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
-    Select, TableFactor, visit_expressions,
+    Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, visit_expressions,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
@@ -337,7 +337,17 @@ pub(super) fn check_merged(select: &Select) -> Result<(), DialectError> {
         },
         _ => ControlFlow::Continue(()),
     });
-    match found {
+    let all_of_left = select.projection.iter().find_map(|item| match item {
+        SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+            let table = name_of(name)?;
+            merged
+                .iter()
+                .any(|(right, _)| right != table)
+                .then(|| ControlFlow::Break(item.to_string()))
+        }
+        _ => None,
+    });
+    match all_of_left.unwrap_or(found) {
         ControlFlow::Break(written) => Err(refused(
             format!("{written} beside RIGHT or FULL JOIN ... USING"),
             "the name alone is the key of both sides; write ON to have each",

@@ -11,9 +11,14 @@ pub(super) fn name(projection: &mut [SelectItem]) {
         if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Wildcard(_)) {
             continue;
         }
-        let alias = Ident::with_quote('"', expr.to_string());
+        let alias = Ident::with_quote('"', of(expr));
         *item = SelectItem::ExprWithAlias { expr: super::call::take(expr), alias };
     }
+}
+
+/// The name of a result that is not a plain column.
+pub(super) fn of(expr: &Expr) -> String {
+    expr.to_string()
 }
 
 /// Numbers names that are there already; [`results`] takes the numbers away again. A column beside `*` is one of those.

@@ -44,7 +44,7 @@ impl VisitorMut for Rewriter<'_> {
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
         self.has_prewhere |= select.prewhere.is_some();
-        flow(columns::expand(select, self.catalog).and_then(|()| self.select(select)))
+        flow(columns::expand(select, &self.scope()).and_then(|()| self.select(select)))
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
         for condition in [&mut select.selection, &mut select.having, &mut select.qualify] {
@@ -87,14 +87,15 @@ impl<'a> Rewriter<'a> {
         Self { catalog, queries: Catalog::new(), notes: Vec::new(), has_prewhere: false, totals }
     }
 
+    fn scope(&self) -> ambiguous::Scope<'_> {
+        ambiguous::Scope { catalog: self.catalog, queries: &self.queries }
+    }
+
     fn query(&mut self, query: &mut Query) -> Result<(), DialectError> {
         scalar::inline(query)?;
-        unstored::translate(query, self.catalog)?;
         ambiguous::of_with(query, self.catalog, &mut self.queries);
-        using::translate(
-            query,
-            &ambiguous::Scope { catalog: self.catalog, queries: &self.queries },
-        );
+        unstored::translate(query, &self.scope())?;
+        using::translate(query, &self.scope())?;
         ambiguous::prefer_left_in_order(query, self.catalog, &self.queries);
         let mut switches = Switches::default();
         self.notes.extend(applied(query, &mut switches)?);

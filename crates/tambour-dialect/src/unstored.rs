@@ -1,7 +1,8 @@
 //! Columns that `*` does not stand for: those that are MATERIALIZED, and ALIAS columns, which are expressions over the others.
 
-use super::columns::Catalog;
+use super::ambiguous::Scope;
 use super::grammar::Grammar;
+use super::{refused, using};
 use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
@@ -16,25 +17,26 @@ use std::ops::ControlFlow;
 pub(crate) type Alias = (String, String);
 
 /// Makes subqueries of tables whose ALIAS columns are asked for, and takes hidden columns out of `*`.
-pub(super) fn translate(query: &mut Query, catalog: &Catalog) -> Result<(), DialectError> {
+pub(super) fn translate(query: &mut Query, scope: &Scope<'_>) -> Result<(), DialectError> {
+    let catalog = scope.catalog;
     if catalog.hidden.is_empty() && catalog.aliases.is_empty() {
         return Ok(());
     }
     let mut names = Names::default();
     let _ = query.visit(&mut names);
-    of_body(&mut query.body, catalog, &names.found)
+    of_body(&mut query.body, scope, &names.found)
 }
 
 fn of_body(
     body: &mut SetExpr,
-    catalog: &Catalog,
+    scope: &Scope<'_>,
     names: &BTreeSet<String>,
 ) -> Result<(), DialectError> {
     match body {
-        SetExpr::Select(select) => of_select(select, catalog, names),
+        SetExpr::Select(select) => of_select(select, scope, names),
         SetExpr::SetOperation { left, right, .. } => {
-            of_body(left, catalog, names)?;
-            of_body(right, catalog, names)
+            of_body(left, scope, names)?;
+            of_body(right, scope, names)
         }
         _ => Ok(()),
     }
@@ -42,18 +44,27 @@ fn of_body(
 
 fn of_select(
     select: &mut Select,
-    catalog: &Catalog,
+    scope: &Scope<'_>,
     names: &BTreeSet<String>,
 ) -> Result<(), DialectError> {
+    let catalog = scope.catalog;
+    let is_join = using::is_join(select);
+    let has_all = select.projection.iter().any(|item| matches!(item, SelectItem::Wildcard(_)));
     // What is hidden in each table, by the name that the table has here.
     let mut hidden: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for table in &mut select.from {
         let joined = table.joins.iter_mut().map(|join| &mut join.relation);
         for factor in std::iter::once(&mut table.relation).chain(joined) {
             let Some((name, alias)) = named(factor) else { continue };
+            if scope.queries.contains_key(&name) {
+                continue;
+            }
             let mut of_table = catalog.hidden.get(&name).cloned().unwrap_or_default();
             let aliases = catalog.aliases.get(&name).map_or(&[][..], Vec::as_slice);
             if aliases.iter().any(|(column, _)| names.contains(column)) {
+                if is_join && has_all {
+                    return Err(refused("* of a join beside an ALIAS column", "name the columns"));
+                }
                 computed(factor, &alias, catalog.get(&name).map_or(&[], Vec::as_slice), aliases)?;
                 of_table.extend(aliases.iter().map(|(column, _)| column.clone()));
             }
@@ -64,7 +75,8 @@ fn of_select(
     }
     for item in &mut select.projection {
         match item {
-            SelectItem::Wildcard(options) => {
+            // That of a join is written out later: another table may have a column of a hidden name.
+            SelectItem::Wildcard(options) if !is_join => {
                 hidden.values().flatten().for_each(|name| leave_out(options, name));
             }
             SelectItem::QualifiedWildcard(

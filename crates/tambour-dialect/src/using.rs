@@ -3,41 +3,108 @@
 //! tables have are called with their tables in the result. It takes that all columns are known before planning; where they
 //! are not, the engine's USING stays, which merges keys in its own way.
 
-use super::ambiguous::{self, Scope};
-use super::call;
+use super::ambiguous::{self, Names, Scope};
 use super::marks::{JOINED, Strictness};
+use super::{call, columns, naming, refused};
+use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ExceptSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, OrderByKind,
     Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
-    TableWithJoins, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    TableWithJoins, VisitMut, WildcardAdditionalOptions,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
 /// Writes USING as ON, and the columns of `*` out, in the SELECTs of a query.
-pub(super) fn translate(query: &mut Query, scope: &Scope<'_>) {
+pub(super) fn translate(query: &mut Query, scope: &Scope<'_>) -> Result<(), DialectError> {
     let order = match query.order_by.as_mut().map(|order_by| &mut order_by.kind) {
         Some(OrderByKind::Expressions(keys)) => keys.iter_mut().map(|key| &mut key.expr).collect(),
         _ => Vec::new(),
     };
-    of_body(&mut query.body, order, scope);
+    of_body(&mut query.body, order, scope)
 }
 
-fn of_body(body: &mut SetExpr, order: Vec<&mut Expr>, scope: &Scope<'_>) {
+fn of_body(
+    body: &mut SetExpr,
+    order: Vec<&mut Expr>,
+    scope: &Scope<'_>,
+) -> Result<(), DialectError> {
     match body {
         SetExpr::Select(select) => of_select(select, order, scope),
         SetExpr::SetOperation { left, right, .. } => {
-            of_body(left, Vec::new(), scope);
-            of_body(right, Vec::new(), scope);
+            of_body(left, Vec::new(), scope)?;
+            of_body(right, Vec::new(), scope)
         }
-        _ => {}
+        _ => Ok(()),
     }
+}
+
+/// True if a SELECT reads from several tables.
+pub(super) fn is_join(select: &Select) -> bool {
+    select.from.len() > 1 || select.from.iter().any(|table| !table.joins.is_empty())
+}
+
+/// The names of the results of a join; `None` where they are not known, and for what is not a join.
+pub(super) fn names(select: &Select, scope: &Scope<'_>) -> Option<Vec<String>> {
+    if !is_join(select) {
+        return None;
+    }
+    let mut from = select.from.clone();
+    let (joined, _) = translated(&mut from, &select.projection, scope)?;
+    let items = select.projection.iter().flat_map(|item| results(item.clone(), &joined));
+    let name = |item| match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value),
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.value),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+            parts.last().map(|part| part.value.clone())
+        }
+        SelectItem::UnnamedExpr(Expr::Function(call)) if columns::is_pattern(&call) => None,
+        SelectItem::UnnamedExpr(expr) => Some(naming::of(&expr)),
+        _ => None,
+    };
+    items.map(name).collect()
+}
+
+/// The columns of a join in FROM, and the conditions that stand for USING; `None` where they are not known.
+fn translated(
+    from: &mut Vec<TableWithJoins>,
+    projection: &[SelectItem],
+    scope: &Scope<'_>,
+) -> Option<(Joined, Vec<Option<Expr>>)> {
+    in_turn(from);
+    let [table] = from.as_slice() else { return None };
+    let is_named = projection.iter().all(is_expandable);
+    if table.joins.is_empty() || !is_named || table.joins.iter().any(|join| join.global) {
+        return None;
+    }
+    joined(table, scope)
+}
+
+/// `*` of a join that is not known is the engine's, which does not know hidden columns.
+fn check_all(select: &Select, scope: &Scope<'_>) -> Result<(), DialectError> {
+    if !is_join(select) || !select.projection.iter().any(|it| matches!(it, SelectItem::Wildcard(_)))
+    {
+        return Ok(());
+    }
+    let joins = select.from.iter().flat_map(|it| it.joins.iter().map(|join| &join.relation));
+    let mut all = select.from.iter().map(|it| &it.relation).chain(joins);
+    if all.any(|factor| !scope.hidden(factor).is_empty()) {
+        return Err(refused("* of this join beside MATERIALIZED columns", "name the columns"));
+    }
+    Ok(())
 }
 
 /// A table of a join.
 struct Side {
     name: Ident,
     columns: Vec<String>,
+    /// Those that `*` leaves out.
+    hidden: Vec<String>,
+}
+
+impl Side {
+    fn has(&self, column: &String) -> bool {
+        self.columns.contains(column) || self.hidden.contains(column)
+    }
 }
 
 /// A column that `*` stands for.
@@ -69,7 +136,7 @@ struct Joined {
     all: Vec<Column>,
 }
 
-fn qualified(table: &Ident, column: &str) -> Expr {
+pub(super) fn qualified(table: &Ident, column: &str) -> Expr {
     Expr::CompoundIdentifier(vec![table.clone(), Ident::with_quote('"', column)])
 }
 
@@ -94,21 +161,20 @@ enum Kept {
     Either,
 }
 
-fn of_select(select: &mut Select, order: Vec<&mut Expr>, scope: &Scope<'_>) {
-    in_turn(&mut select.from);
-    let [table] = select.from.as_mut_slice() else { return };
-    let is_named = select.projection.iter().all(is_expandable);
-    if table.joins.is_empty() || !is_named || table.joins.iter().any(|join| join.global) {
-        return;
-    }
-    let Some(joined) = joined(table, scope) else { return };
-    // Nothing is changed before everything is known.
-    for (join, condition) in table.joins.iter_mut().zip(&joined.1) {
+fn of_select(
+    select: &mut Select,
+    order: Vec<&mut Expr>,
+    scope: &Scope<'_>,
+) -> Result<(), DialectError> {
+    let Some((joined, conditions)) = translated(&mut select.from, &select.projection, scope) else {
+        return check_all(select, scope);
+    };
+    let joins = select.from.iter_mut().flat_map(|table| &mut table.joins);
+    for (join, condition) in joins.zip(conditions) {
         if let (Some((on, _)), Some(condition)) = (constraint(&mut join.join_operator), condition) {
-            *on = JoinConstraint::On(condition.clone());
+            *on = JoinConstraint::On(condition);
         }
     }
-    let joined = joined.0;
     let aliases: BTreeSet<String> = select
         .projection
         .iter()
@@ -120,10 +186,23 @@ fn of_select(select: &mut Select, order: Vec<&mut Expr>, scope: &Scope<'_>) {
     for item in std::mem::take(&mut select.projection) {
         select.projection.extend(results(item, &joined));
     }
-    let mut keys = Keys { keys: joined.keys.clone(), depth: 0 };
-    let _ = VisitMut::visit(&mut select.projection, &mut keys);
+    let mut keys = Names::new(joined.keys.clone());
+    for item in &mut select.projection {
+        let written = match item {
+            SelectItem::UnnamedExpr(expr) => Some((naming::of(expr), expr.clone())),
+            _ => None,
+        };
+        let _ = VisitMut::visit(item, &mut keys);
+        if let (Some((name, before)), SelectItem::UnnamedExpr(expr)) = (written, &mut *item)
+            && *expr != before
+        {
+            let alias = Ident::with_quote('"', name);
+            *item = SelectItem::ExprWithAlias { expr: call::take(expr), alias };
+        }
+    }
     // Elsewhere the names of results come first.
-    keys.keys.retain(|name, _| !aliases.contains(name));
+    let elsewhere = joined.keys.into_iter().filter(|(name, _)| !aliases.contains(name));
+    let mut keys = Names::new(elsewhere.collect());
     for condition in
         [&mut select.prewhere, &mut select.selection, &mut select.having, &mut select.qualify]
     {
@@ -134,6 +213,7 @@ fn of_select(select: &mut Select, order: Vec<&mut Expr>, scope: &Scope<'_>) {
     for key in order {
         let _ = VisitMut::visit(key, &mut keys);
     }
+    Ok(())
 }
 
 /// `a, b JOIN c` joins from the left to the right: `a CROSS JOIN b JOIN c`.
@@ -188,11 +268,18 @@ fn joined(table: &TableWithJoins, scope: &Scope<'_>) -> Option<(Joined, Vec<Opti
     let mut result = Joined::default();
     let factors = std::iter::once(&table.relation).chain(table.joins.iter().map(|it| &it.relation));
     let sides = factors.map(|factor| {
-        Some(Side { name: ambiguous::name(factor)?, columns: scope.of_relation(factor)? })
+        Some(Side {
+            name: ambiguous::name(factor)?,
+            columns: scope.of_relation(factor)?,
+            hidden: scope.hidden(factor),
+        })
     });
     let sides: Vec<Side> = sides.collect::<Option<_>>()?;
     let names: BTreeSet<&str> = sides.iter().map(|side| side.name.value.as_str()).collect();
-    if names.len() < sides.len() {
+    // The second of two columns with one name cannot be written.
+    let is_doubled =
+        |side: &Side| side.columns.iter().collect::<BTreeSet<_>>().len() < side.columns.len();
+    if names.len() < sides.len() || sides.iter().any(is_doubled) {
         return None;
     }
     let own = |place: usize| own(&sides, place);
@@ -354,7 +441,10 @@ fn results(item: SelectItem, joined: &Joined) -> Vec<SelectItem> {
 impl Joined {
     /// A column that is written with its table.
     fn explicit(&self, table: &str, column: &str) -> Option<Column> {
-        let mut found = self.of_side(table)?.into_iter().find(|it| it.name == column)?;
+        let place = self.sides.iter().position(|side| side.name.value == table)?;
+        let side = self.sides.get(place)?;
+        let name = side.columns.iter().chain(&side.hidden).find(|name| *name == column)?;
+        let mut found = one(&self.sides, place, name)?;
         if self.hidden.contains(&(table.to_owned(), column.to_owned())) {
             found.shown = format!("{table}.{column}");
         }
@@ -366,52 +456,17 @@ impl Joined {
     }
 }
 
-/// The columns of a table; those that others have too are called with their table. With two tables a bare name is the first
-/// one's.
+/// The columns of a table.
 fn own(sides: &[Side], place: usize) -> Vec<Column> {
-    let Some(side) = sides.get(place) else { return Vec::new() };
-    let column = |name: &String| {
-        let count = sides.iter().filter(|side| side.columns.contains(name)).count();
-        let is_bare = count < 2 || (place == 0 && sides.len() == 2);
-        let shown = if is_bare { name.clone() } else { format!("{}.{name}", side.name.value) };
-        Column { name: name.clone(), value: qualified(&side.name, name), shown }
-    };
-    side.columns.iter().map(column).collect()
+    let names = sides.get(place).into_iter().flat_map(|side| &side.columns);
+    names.filter_map(|name| one(sides, place, name)).collect()
 }
 
-/// Puts what keys stand for in the place of their bare names, but not in queries inside.
-struct Keys {
-    keys: BTreeMap<String, Expr>,
-    depth: usize,
-}
-
-impl VisitorMut for Keys {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        // The parameters of a lambda are not columns.
-        if let Expr::Lambda(lambda) = expr {
-            for parameter in &lambda.params {
-                self.keys.remove(&parameter.name.value);
-            }
-        }
-        ControlFlow::Continue(())
-    }
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.depth == 0
-            && let Expr::Identifier(name) = expr
-            && let Some(value) = self.keys.get(&name.value)
-        {
-            *expr = value.clone();
-        }
-        ControlFlow::Continue(())
-    }
+/// A column of a table. One that others have too is called with its table; with two tables a bare name is the first one's.
+fn one(sides: &[Side], place: usize, name: &String) -> Option<Column> {
+    let side = sides.get(place)?;
+    let count = sides.iter().filter(|side| side.has(name)).count();
+    let is_bare = count < 2 || (place == 0 && sides.len() == 2);
+    let shown = if is_bare { name.clone() } else { format!("{}.{name}", side.name.value) };
+    Some(Column { name: name.clone(), value: qualified(&side.name, name), shown })
 }

@@ -12,7 +12,7 @@ use arrow_schema::Field;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
-/// True for types whose values are read from texts here: there are no maps, in ClickHouse neither.
+/// True for types whose values are read from texts: not for maps, as in ClickHouse.
 pub(super) fn is_read(data_type: &DataType) -> bool {
     match bare(data_type) {
         DataType::Array(item) => is_read(item),

@@ -11,6 +11,7 @@ mod answers;
 mod arrival;
 pub mod context;
 mod describe;
+mod doubled;
 mod error;
 pub mod exec;
 pub mod explain;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tambour_part::Part;
+use tambour_part::name::days_of_old_name;
 use tambour_table::schema::{TableDefinition, quoted_name};
 
 /// Where a table is attached; see [`Table::attach_script`]. By default to the server of this machine, in its database
@@ -48,8 +49,12 @@ impl Default for AttachOptions {
     }
 }
 
-/// The script, if the table's CREATE TABLE statement is known.
+/// The script, if the table's CREATE TABLE statement is known. Parts of the syntax before 2018 attach to tables of that syntax
+/// only, which the statement is not.
 pub(crate) fn script(table: &Table, options: &AttachOptions) -> Option<String> {
+    if table.parts().iter().any(|part| days_of_old_name(part.name()).is_some()) {
+        return None;
+    }
     let definition = table.definition()?;
     let name = options.name.clone().unwrap_or_else(|| table.name().to_owned());
     Some(Script { options, table, definition, name }.text())

@@ -231,7 +231,7 @@ impl Table {
     }
 
     /// The commands that attach the parts to a ClickHouse server, as a shell script or as SQL; `None` if the table's CREATE
-    /// TABLE statement is not known.
+    /// TABLE statement is not known, and for parts in the syntax before 2018.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;

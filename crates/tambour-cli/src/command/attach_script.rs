@@ -4,6 +4,7 @@ use crate::cli::AttachScriptArguments;
 use crate::exit::Failure;
 use crate::output::{quantity, stdout};
 use std::io::Write as _;
+use tambour::part::name::days_of_old_name;
 use tambour::{AttachOptions, Table};
 
 /// Prints the script.
@@ -29,6 +30,13 @@ pub(crate) fn run(arguments: &AttachScriptArguments) -> anyhow::Result<()> {
             "part {:?} has its keys in the types from before the table was widened, which ClickHouse would misread: \
              `tambour optimize {}` rewrites it",
             part.name(),
+            arguments.table.display()
+        ))
+        .into());
+    }
+    if table.parts().iter().any(|part| days_of_old_name(part.name()).is_some()) {
+        return Err(Failure::Unsupported(format!(
+            "{}: its parts are in the syntax before 2018, and attach only to a table in that syntax",
             arguments.table.display()
         ))
         .into());

@@ -98,8 +98,8 @@ impl Modes {
                 Some("allow_reentry") => modes.reentry = true,
                 other => {
                     let problem = format!(
-                        "there is no mode {:?}; those there are: strict_deduplication, strict_order, strict_increase, \
-                         strict_once, allow_reentry",
+                        "there is no mode {:?}; the modes are strict_deduplication, strict_order, strict_increase, \
+                         strict_once and allow_reentry",
                         other.unwrap_or_default()
                     );
                     return Err(wrong(name, problem));

@@ -13,6 +13,7 @@ mod views;
 
 use crate::answers::AnswersFromStatistics;
 use crate::arrival::OrderOfArrival;
+use crate::doubled::WithoutDoubled;
 use crate::exec::estimates::EstimatesOfJoins;
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::LengthsOfTexts;
@@ -41,7 +42,8 @@ use std::sync::Arc;
 /// The engine's rules with ours: estimates before sides of joins are chosen, the others after sorts are in their places and before
 /// operators are made to yield.
 pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let mut rules = PhysicalOptimizer::new().rules;
+    let engines = PhysicalOptimizer::new().rules.into_iter();
+    let mut rules: Vec<_> = engines.map(WithoutDoubled::around).collect();
     let place = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
     let place = place.unwrap_or(rules.len());
     rules.insert(place, Arc::new(LengthsOfTexts));

@@ -37,6 +37,7 @@ const UNORDERED: &[&str] = &[
     "SELECT id FROM T WHERE p > 900.5 AND x < 0",
     "SELECT id FROM T WHERE s LIKE '%b%' AND s NOT LIKE 'a%'",
     "SELECT a.id AS one, b.id AS other FROM T a JOIN T b ON a.k = b.k AND a.s = b.s AND a.id < b.id WHERE a.k = 149",
+    "SELECT a.id AS one, a.k AS x, b.k AS y FROM T a RIGHT JOIN T b ON a.id = b.id + 7 WHERE b.id % 100 = 3 OR a.k = 149",
     "SELECT a.s, count(*) FROM T a JOIN T b ON a.t = b.t GROUP BY a.s",
     "SELECT id, row_number() OVER (PARTITION BY k ORDER BY id) FROM T WHERE k < 5",
     "SELECT id FROM (SELECT * FROM T WHERE k > 20) WHERE k < 25",
