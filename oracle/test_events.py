@@ -3,6 +3,7 @@ time and rows that meet several conditions, under random patterns, windows and m
 
 import itertools
 import random
+import re
 
 import engines
 import pytest
@@ -10,6 +11,7 @@ import pytest
 SEED = 20261126
 GROUPS, ROUNDS = 96, 150
 MODES = ["strict_deduplication", "strict_order", "strict_increase", "strict_once", "allow_reentry"]
+MAY_BE_EMPTY = r"(\.\*|\(\?t(<=?\d+|>=0)\))$"
 SOURCE = " FROM v GROUP BY g ORDER BY g SETTINGS max_threads = 1"
 
 
@@ -36,7 +38,9 @@ def pattern(generator):
             continue
         text += {"event": f"(?{generator.randrange(1, 4)})", "any": ".", "star": ".*"}[kind]
         may_have_time = True
-    return text
+    # ClickHouse 26.9 skips what may be empty at a pattern's end without a look at where the pattern ends: it reads memory
+    # that nothing has written, and its answer differs from run to run.
+    return text if text and not re.search(MAY_BE_EMPTY, text) else text + "(?1)"
 
 
 def funnel(generator, modes):
