@@ -49,6 +49,7 @@ mod span;
 mod spill;
 pub mod statistics;
 mod table;
+pub mod task;
 #[cfg(test)]
 mod tests;
 mod tournament;

@@ -15,6 +15,7 @@ use super::statistics;
 use super::tournament::{Sorted, Tournament};
 use crate::TableError;
 use crate::schema::TableDefinition;
+use crate::task::{MergeTask, Task};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::path::Path;
@@ -69,6 +70,8 @@ const READER_BYTES_PER_COLUMN: u64 = 256 << 10;
 const BATCH_ROWS_MAX: u64 = 65_536;
 /// Batches between the merging and the writing thread.
 const QUEUE: usize = 2;
+/// How many rows are written before others are told again.
+const SHOWN_ROWS: u64 = 1 << 18;
 
 /// The codec that a column gets; `None` if it stays what it is.
 pub type ChooseCodec<'a> = dyn Fn(&str) -> Option<CodecSpec> + 'a;
@@ -92,7 +95,7 @@ pub fn optimize_with(
     codecs: Option<&ChooseCodec<'_>>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<OptimizeSummary, TableError> {
-    let mut table = LockedTable::acquire(storage, path, false)?;
+    let mut table = LockedTable::acquire(storage, path, false, "OPTIMIZE")?;
     let result = optimize_locked(&mut table, options, codecs, progress);
     if result.is_err() {
         table.discard();
@@ -242,13 +245,22 @@ fn merge_parts(
     let values = partition_values(path, definition, &parts)?;
     let merge = Merge::new(&shape, definition, options.memory_bytes)?.expiring(expiry);
     let row_bytes = row_bytes(&parts)?;
-    let runs = parts.into_iter().map(|part| vec![part]).collect();
-    let run = merge.merge(runs, row_bytes, &values, None, progress)?;
     let names: Vec<PartName> = group.iter().map(|(name, _)| name.clone()).collect();
     let name = PartName::merged(&names).ok_or_else(|| TableError::Unsupported {
         path: path.to_owned(),
         what: "a part of a level above 4294967295".to_owned(),
     })?;
+    let mut task = describe(&name, &parts);
+    table.show(&Task::Merge(task.clone()));
+    let mut told = |rows: u64| {
+        if rows.saturating_sub(task.rows_written) >= SHOWN_ROWS {
+            task.rows_written = rows;
+            table.show(&Task::Merge(task.clone()));
+        }
+        progress(rows);
+    };
+    let runs = parts.into_iter().map(|part| vec![part]).collect();
+    let run = merge.merge(runs, row_bytes, &values, None, &mut told)?;
     let [segment] = run.segments.as_slice() else { return Ok((None, 0)) };
     let granularity = Some(definition.index_granularity());
     let part = open_part(storage, &path.join(&segment.directory), granularity)
@@ -257,6 +269,18 @@ fn merge_parts(
     let directory = Some(segment.directory.clone());
     let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
     Ok((Some(live), segment.summary.rows))
+}
+
+/// A merge as others are told of it.
+fn describe(result: &PartName, parts: &Parts) -> MergeTask {
+    MergeTask {
+        partition: result.partition.clone(),
+        sources: parts.iter().map(|(name, _)| name.clone()).collect(),
+        result: result.to_string(),
+        bytes: parts.iter().map(|(_, part)| part.bytes_on_disk()).sum(),
+        rows: parts.iter().map(|(_, part)| part.rows()).sum(),
+        rows_written: 0,
+    }
 }
 
 /// The partition key's values, as the first part has them.

@@ -27,5 +27,7 @@ mod support;
 #[cfg(test)]
 mod usage;
 #[cfg(test)]
+mod work;
+#[cfg(test)]
 #[cfg(feature = "cluster")]
 mod workers;
