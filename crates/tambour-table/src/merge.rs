@@ -27,6 +27,9 @@ use tambour_part::types::{Column, Strings, arrow_schema};
 use tambour_part::write::Dialect;
 use tambour_storage::Storage;
 
+pub mod background;
+mod choose;
+
 /// How to merge.
 #[derive(Clone, Debug)]
 pub struct OptimizeOptions {
@@ -75,6 +78,9 @@ const SHOWN_ROWS: u64 = 1 << 18;
 
 /// The codec that a column gets; `None` if it stays what it is.
 pub type ChooseCodec<'a> = dyn Fn(&str) -> Option<CodecSpec> + 'a;
+
+/// Asked between batches; true ends a merge, which leaves the table as it was.
+pub type Halt<'a> = dyn Fn() -> bool + Sync + 'a;
 
 /// Merges the parts of each partition into one, and writes compact ones that are alone anew, as wide ones; atomic as a
 /// whole. `progress` is told the rows written so far.
@@ -144,7 +150,7 @@ fn optimize_locked(
         let done = summary.rows;
         let mut told = |rows| progress(done + rows);
         let what = (&definition, group.as_slice());
-        let how = (options, expiry.as_ref());
+        let how = (options, expiry.as_ref(), None);
         let (part, rows) = merge_parts(table, &work, what, how, &mut told)?;
         // No part if all rows were deleted ones.
         next.parts.extend(part);
@@ -223,7 +229,7 @@ fn merge_parts(
     table: &LockedTable,
     work: &Arc<Work>,
     (definition, group): (&TableDefinition, &[(PartName, LivePart)]),
-    (options, expiry): (&OptimizeOptions, Option<&Arc<Expiry>>),
+    (options, expiry, halt): (&OptimizeOptions, Option<&Arc<Expiry>>, Option<&Halt<'_>>),
     progress: &mut dyn FnMut(u64),
 ) -> Result<(Option<LivePart>, u64), TableError> {
     let (storage, path) = (table.storage(), table.path());
@@ -243,7 +249,8 @@ fn merge_parts(
     let place = (storage, path);
     let shape = Arc::new(Shape::new(place, definition, dialect, options.threads, work)?);
     let values = partition_values(path, definition, &parts)?;
-    let merge = Merge::new(&shape, definition, options.memory_bytes)?.expiring(expiry);
+    let merge = Merge::new(&shape, definition, options.memory_bytes)?;
+    let merge = merge.expiring(expiry).halting(halt);
     let row_bytes = row_bytes(&parts)?;
     let names: Vec<PartName> = group.iter().map(|(name, _)| name.clone()).collect();
     let name = PartName::merged(&names).ok_or_else(|| TableError::Unsupported {
@@ -316,8 +323,7 @@ pub(super) fn estimate_row_bytes(rows: u64, uncompressed: u64, columns: usize) -
 }
 
 /// Merges runs of one table.
-#[derive(Debug)]
-pub(super) struct Merge {
+pub(super) struct Merge<'a> {
     shape: Arc<Shape>,
     key: Arc<Key>,
     ranges: Arc<RangeColumns>,
@@ -327,10 +333,12 @@ pub(super) struct Merge {
     engine: Engine,
     /// What goes for its age.
     expiry: Option<Arc<Expiry>>,
+    /// What ends it early.
+    halt: Option<&'a Halt<'a>>,
     memory_bytes: u64,
 }
 
-impl Merge {
+impl<'a> Merge<'a> {
     pub(super) fn new(
         shape: &Arc<Shape>,
         definition: &TableDefinition,
@@ -346,6 +354,7 @@ impl Merge {
             schema,
             engine: Engine::of(definition).unwrap_or(Engine::Plain),
             expiry: None,
+            halt: None,
             memory_bytes,
         })
     }
@@ -353,6 +362,11 @@ impl Merge {
     /// Leaves out what has expired.
     fn expiring(self, expiry: Option<&Arc<Expiry>>) -> Self {
         Self { expiry: expiry.cloned(), ..self }
+    }
+
+    /// Ends with an error when it is told to.
+    fn halting(self, halt: Option<&'a Halt<'a>>) -> Self {
+        Self { halt, ..self }
     }
 
     /// Merges runs into one, in several passes if there are too many to read at once. The result is durable.
@@ -435,9 +449,12 @@ impl Merge {
             None
         };
         let expiry = self.expiry.as_ref().filter(|_| is_final);
-        let batches = Folded::new(tournament, fold).map(|batch| match expiry {
-            Some(expiry) => expiry.apply(batch?),
-            None => batch,
+        let batches = Folded::new(tournament, fold).map(|batch| match (self.halt, expiry) {
+            (Some(halt), _) if halt() => {
+                Err(TableError::GivenUp { table: self.shape.path.clone() })
+            }
+            (_, Some(expiry)) => expiry.apply(batch?),
+            (_, None) => batch,
         });
         if self.shape.threads > 1 {
             return write_beside(batches, writer, is_final, progress);

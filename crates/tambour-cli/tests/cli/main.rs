@@ -27,6 +27,8 @@ mod support;
 #[cfg(test)]
 mod usage;
 #[cfg(test)]
+mod watch;
+#[cfg(test)]
 mod work;
 #[cfg(test)]
 #[cfg(feature = "cluster")]
