@@ -1,7 +1,8 @@
-//! Work beside other processes: what runs and waits as `system.merges` and `system.mutations` show it.
+//! Work beside other processes: what runs and waits as `system.merges` and `system.mutations` show it, statements that are killed.
 
 use crate::support::{Sandbox, until};
 use std::process::Stdio;
+use std::time::Duration;
 use tambour::storage::disk;
 use tambour::storage::lock::try_lock;
 use tambour::storage::sign::WORK;
@@ -81,4 +82,68 @@ fn merges_and_mutations_of_others_are_listed() {
     );
     drop(sign);
     assert_eq!(answer(&sandbox, "SELECT count() FROM system.merges"), "0\n");
+}
+
+/// Batches of 50 rows come, change and go as a whole, and so do columns.
+const KILLED: [&str; 9] = [
+    "INSERT INTO t (b, k, v) SELECT {b} AS b, number AS k, 0 AS v FROM numbers(50)",
+    "INSERT INTO t (b, k, v) SELECT {b} + 1 AS b, number AS k, 0 AS v FROM numbers(50)",
+    "ALTER TABLE t UPDATE v = v + 1 WHERE b % 2 = 0",
+    "DELETE FROM t WHERE b % 7 = {b} % 7 AND b < {b}",
+    "ALTER TABLE t ADD COLUMN IF NOT EXISTS c UInt64 DEFAULT b * 3",
+    "OPTIMIZE TABLE t FINAL",
+    "ALTER TABLE t DELETE WHERE b % 5 = {b} % 5 AND b < {b}",
+    "ALTER TABLE t MODIFY COLUMN c String",
+    "ALTER TABLE t DROP COLUMN IF EXISTS c",
+];
+
+#[test]
+fn killed_statements_have_happened_or_have_not() {
+    let rounds: u64 = std::env::var("TAMBOUR_KILLS").map_or(6, |text| text.parse().unwrap());
+    let sandbox = Sandbox::new();
+    let create = "CREATE TABLE t (b UInt64, k UInt64, v UInt64) ENGINE = MergeTree ORDER BY (b, k)";
+    sandbox.file("none.csv", "b,k,v\n");
+    sandbox.run(&["import", "none.csv", "--into", "t", "--create", create]).expect(0);
+    let mut statements_done = 0;
+    for round in 0..rounds {
+        let script: Vec<String> = (0..2_000)
+            .map(|at| {
+                let batch = round * 10_000 + at / KILLED.len() as u64 * 2;
+                let which = usize::try_from(at + round).unwrap() % KILLED.len();
+                KILLED[which].replace("{b}", &batch.to_string())
+            })
+            .collect();
+        let script = sandbox.file("script.sql", script.join(";\n"));
+        let mut child = sandbox
+            .command(&["sql", "t", "--write", "-f", script.to_str().unwrap(), "--ignore-error"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(300 + round * 7919 % 1_700));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let torn = "SELECT count() FROM (SELECT b FROM t GROUP BY b \
+             HAVING count() != 50 OR min(v) != max(v) OR uniqExact(k) != 50)";
+        assert_eq!(answer(&sandbox, torn), "0\n", "round {round}");
+        assert_eq!(answer(&sandbox, "SELECT count() FROM system.merges"), "0\n");
+        assert_eq!(answer(&sandbox, "SELECT count() FROM system.mutations"), "0\n");
+        let has_column = answer(&sandbox, "SELECT type FROM system.columns WHERE name = 'c'");
+        if !has_column.is_empty() {
+            let wrong = "SELECT count() FROM t WHERE toString(c) != toString(b * 3)";
+            assert_eq!(answer(&sandbox, wrong), "0\n", "round {round}");
+        }
+        statements_done += answer(&sandbox, "SELECT max(max_block_number) FROM system.parts")
+            .trim()
+            .parse()
+            .unwrap_or(0_u64);
+        sandbox.run(&["verify", "t"]).expect(0);
+    }
+    assert!(statements_done > 0, "no statement was ever finished");
+    // The next writer is not held up, and tidies up.
+    sandbox.run(&["sql", "t", "--write", "OPTIMIZE TABLE t FINAL"]).expect(0);
+    for entry in std::fs::read_dir(sandbox.path().join("t")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(!name.starts_with("tmp_") && !name.starts_with("delete_tmp_"), "{name}");
+    }
 }
