@@ -390,7 +390,7 @@ impl TableError {
     }
 
     /// A [`TableError::Arrow`].
-    pub(crate) fn arrow(operation: &'static str) -> impl FnOnce(ArrowError) -> Self {
+    pub fn arrow(operation: &'static str) -> impl FnOnce(ArrowError) -> Self {
         move |cause| Self::Arrow { operation, cause }
     }
 }

@@ -5,8 +5,8 @@ use crate::argument::{ByteSize, CodecChoice, portable, thread_count};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use std::time::Duration;
+use tambour::advise::Version;
 use tambour::storage::lock::set_patience;
-use tambour::table::advise::Version;
 
 /// Save what a damaged part still holds into a new table
 ///
