@@ -47,7 +47,6 @@ const LEFT: &[(&str, &str, usize)] = &[
     ("crates/tambour-sqlite", "behind", 2),
     ("crates/tambour-sqlite", "so many", 1),
     ("crates/tambour-storage", "is no", 1),
-    ("crates/tambour-table", "behind", 1),
     ("crates/tambour-table", "is no", 1),
     ("docs", "are no", 3),
     ("docs", "behind", 6),

@@ -12,6 +12,7 @@
 //! - [`messages`]: messages of many connections, against zstd streams and zstd per message
 //! - [`codecs`]: every codec and chain that suits a type, by every variant
 //! - [`columns`]: what a scan of each column costs, now and with the best chains
+//! - [`points`]: repeated reads of single granules, with the cache of blocks and without
 //! - [`search`]: the advisor's search against an exhaustive one
 #![deny(unsafe_code)]
 
@@ -28,6 +29,7 @@ mod line;
 mod measure;
 pub mod messages;
 pub mod pages;
+pub mod points;
 pub mod race;
 pub mod records;
 pub mod search;

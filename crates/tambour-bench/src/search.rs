@@ -7,10 +7,10 @@ use crate::BenchError;
 use crate::findings::{Findings, object};
 use crate::measure::timed;
 use serde_json::{Value, json};
+use tambour_advise::{Advice, AdviseOptions, ColumnAdvice, Measure, Sample, advise};
 use tambour_codec::choose::Objective;
 use tambour_report::clock::thread_time;
 use tambour_report::{Machine, Page, Section, Table};
-use tambour_table::advise::{Advice, AdviseOptions, ColumnAdvice, Measure, Sample, advise};
 
 /// What came of one table.
 #[derive(Clone, Debug)]

@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 use tambour::sample;
+use tambour_advise::Present;
 use tambour_bench::Findings;
 use tambour_bench::columns::{NOW, Rows, Settings, run};
 use tambour_report::Machine;
-use tambour_table::advise::Present;
 
 #[test]
 fn columns_are_measured_with_what_they_have_and_could_have() {

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
 /// Time for an orderly end. Stores stand a sudden one: what is not committed rolls back when they are opened next.
@@ -43,6 +44,26 @@ impl Interrupt {
     /// From now on only a second Ctrl-C ends the process: a shell goes on after a query that was cancelled.
     pub(crate) fn be_patient(&self) {
         self.0.patient.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on SIGTERM asks for an orderly end too, and only a second signal ends the process at once.
+    pub(crate) fn be_terminable(&self) -> std::io::Result<()> {
+        self.be_patient();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut terminate = {
+            let _entered = runtime.enter();
+            signal(SignalKind::terminate())?
+        };
+        let interrupt = self.clone();
+        std::thread::Builder::new().name("terminate".to_owned()).spawn(move || {
+            while runtime.block_on(terminate.recv()).is_some() {
+                if interrupt.0.raised.swap(true, Ordering::SeqCst) {
+                    at_once();
+                }
+                interrupt.0.notify.notify_waiters();
+            }
+        })?;
+        Ok(())
     }
 
     fn forward(&self) {

@@ -19,6 +19,7 @@ pub mod write;
 
 pub use error::PartError;
 pub use part::Part;
+pub use stream::cache::{BlockCache, CacheCounts};
 pub use tambour_storage::Place;
 pub use types::DataType;
 pub use write::PartWriter;

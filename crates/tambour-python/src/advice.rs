@@ -5,12 +5,10 @@ use crate::failure::{Failure, argument};
 use crate::work;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use tambour::advise::{Advice, AdviseOptions, ColumnAdvice, Measure, Version, advise, alter};
 use tambour::codec::choose::Objective;
 use tambour::files::ReadOptions;
 use tambour::sample::{self, Seen};
-use tambour::table::advise::{
-    Advice, AdviseOptions, ColumnAdvice, Measure, Version, advise, alter,
-};
 use tambour_report::clock::thread_time;
 
 /// Advises on a table, a part or files.

@@ -110,7 +110,7 @@ impl Writer {
                 .map_err(RecordError::file("create", &directory))?;
             sync_parent(storage, &directory)?;
         }
-        let lock = tambour_storage::lock::lock(storage, &directory)
+        let lock = tambour_storage::lock::lock(storage, &directory, "")
             .map_err(|e| from_store(e, &directory))?;
         let lock = lock.ok_or_else(|| RecordError::Gone { path: directory.clone() })?;
         seal::tidy(storage, &directory, store.number)?;

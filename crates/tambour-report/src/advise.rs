@@ -2,8 +2,8 @@
 
 use crate::quantity::grouped;
 use crate::{Bar, Bars, Chart, Fact, Figure, Machine, Page, Section, Table, Tile, Tone, Treemap};
+use tambour_advise::{Advice, ColumnAdvice, Measure};
 use tambour_codec::choose::Objective;
-use tambour_table::advise::{Advice, ColumnAdvice, Measure};
 
 /// Columns with bars of their own: the largest.
 const COLUMNS_MAX: usize = 20;
@@ -199,8 +199,8 @@ mod tests {
     use super::page;
     use crate::Machine;
     use std::time::Duration;
+    use tambour_advise::{Advice, ColumnAdvice, Measure};
     use tambour_codec::choose::Objective;
-    use tambour_table::advise::{Advice, ColumnAdvice, Measure};
     use tambour_table::schema::TableDefinition;
 
     fn measure(spec: &str, stored_bytes: u64) -> Measure {

@@ -37,6 +37,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use tambour_dialect::{self as dialect, Ending, Fill, Prepared, Switches, Task};
+use tambour_part::BlockCache;
 use tambour_part::types::{DataType as PartType, Strings, TYPE_KEY};
 use tambour_record::View;
 use tambour_table::Table;
@@ -66,6 +67,8 @@ pub struct SessionOptions {
     pub database: Option<PathBuf>,
     /// Where the data of `INSERT … FORMAT` are: a file, or `-` for standard input.
     pub input: Option<PathBuf>,
+    /// Bytes of decoded blocks that are kept for small reads of the same rows; `None`: none are.
+    pub block_cache_bytes: Option<u64>,
 }
 
 impl Default for SessionOptions {
@@ -80,6 +83,7 @@ impl Default for SessionOptions {
             write: false,
             database: None,
             input: None,
+            block_cache_bytes: None,
         }
     }
 }
@@ -110,6 +114,8 @@ pub struct Session {
     pub(crate) database: Option<PathBuf>,
     /// The data of `INSERT … FORMAT`.
     pub(crate) input: Option<PathBuf>,
+    /// Decoded blocks of all tables.
+    blocks: Option<Arc<BlockCache>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -165,7 +171,12 @@ impl Session {
             switches,
             database,
             input,
+            blocks: options.block_cache_bytes.map(BlockCache::new),
         })
+    }
+    /// The cache of decoded blocks, if there is one.
+    pub fn block_cache(&self) -> Option<&BlockCache> {
+        self.blocks.as_deref()
     }
     /// Adds a table under its own name; `t` and `default.t` both find it.
     pub fn register(&self, table: Arc<Table>) -> Result<(), SqlError> {
@@ -205,6 +216,9 @@ impl Session {
     }
     /// A table as queries see it.
     pub(crate) fn provider(&self, table: &Arc<Table>) -> TambourTable {
+        if let Some(cache) = &self.blocks {
+            table.cache_blocks(cache);
+        }
         TambourTable::new(Arc::clone(table), self.strings, self.batch_rows)
     }
     /// Adds a category of a record store as a table: [`crate::records`].

@@ -1,7 +1,9 @@
-//! The tables of the schema `system`: tables, parts, columns and codecs, with ClickHouse's names and types.
+//! The tables of the schema `system`: tables, parts, columns, codecs, and the work of writers, with ClickHouse's names and types.
 //!
 //! They are made anew for each query, from the tables that the session knows by then. What ClickHouse shows of a running
 //! server (memory, removal, moves) is left out.
+
+mod work;
 
 use arrow::array::{Array, AsArray, Int64Array};
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray, UInt8Array, UInt32Array, UInt64Array};
@@ -32,6 +34,9 @@ pub use tambour_dialect::DATABASE;
 /// The tables of a session by name, in the order of registration.
 pub(crate) type Registry = Arc<RwLock<Vec<(String, Arc<Table>)>>>;
 
+/// What is registered, by name.
+type Tables<'a> = &'a [(String, Arc<Table>)];
+
 /// A copy of what is registered.
 pub(crate) fn registered(registry: &Registry) -> Vec<(String, Arc<Table>)> {
     registry.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -55,11 +60,20 @@ pub(crate) enum Kind {
     Columns,
     Codecs,
     DetachedParts,
+    Merges,
+    Mutations,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Tables, Self::Parts, Self::Columns, Self::Codecs, Self::DetachedParts];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Tables,
+        Self::Parts,
+        Self::Columns,
+        Self::Codecs,
+        Self::DetachedParts,
+        Self::Merges,
+        Self::Mutations,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -68,15 +82,19 @@ impl Kind {
             Self::Columns => "columns",
             Self::Codecs => "codecs",
             Self::DetachedParts => "detached_parts",
+            Self::Merges => "merges",
+            Self::Mutations => "mutations",
         }
     }
-    fn sheet(self, tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
+    fn sheet(self, tables: Tables<'_>, now_ms: u64) -> Result<Sheet, TableError> {
         match self {
             Self::Tables => Ok(tables_sheet(tables)),
             Self::Parts => parts_sheet(tables),
             Self::Columns => columns_sheet(tables),
             Self::Codecs => Ok(codecs_sheet()),
             Self::DetachedParts => detached_sheet(tables),
+            Self::Merges => Ok(work::merges(tables, now_ms)),
+            Self::Mutations => work::mutations(tables),
         }
     }
 }
@@ -91,7 +109,7 @@ pub(crate) struct SystemTable {
 
 impl SystemTable {
     pub(crate) fn new(kind: Kind, registry: Registry) -> Result<Self, TableError> {
-        let schema = kind.sheet(&[])?.schema();
+        let schema = kind.sheet(&[], 0)?.schema();
         Ok(Self { kind, schema, registry })
     }
 }
@@ -111,7 +129,9 @@ impl TableProvider for SystemTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let sheet = self.kind.sheet(&registered(&self.registry));
+        let began = state.execution_props().query_execution_start_time;
+        let now_ms = began.and_then(|it| u64::try_from(it.timestamp_millis()).ok()).unwrap_or(0);
+        let sheet = self.kind.sheet(&registered(&self.registry), now_ms);
         let sheet = sheet.map_err(|error| DataFusionError::External(Box::new(error)))?;
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), sheet.columns)?;
         let table = MemTable::try_new(Arc::clone(&self.schema), vec![vec![batch]])?;
@@ -271,6 +291,7 @@ fn parts_sheet(tables: &[(String, Arc<Table>)]) -> Result<Sheet, TableError> {
     sheet.text("engine", rows, |_| "MergeTree");
     sheet.text("path", rows, |row| format!("{}/", row.part.path().display()));
     sheet.text("hash_of_all_files", rows, |row| row.part.content_hash());
+    sheet.flag("has_lightweight_delete", rows, |row| row.part.has_deleted_rows());
     Ok(sheet)
 }
 

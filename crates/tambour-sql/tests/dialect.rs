@@ -239,7 +239,7 @@ mod tests {
             let tables = answer(&session, "SHOW TABLES FROM system").await.unwrap();
             assert_eq!(
                 tables,
-                "codecs\ncolumns\ndetached_parts\nfunctions\nnumbers\none\nparts\nsettings\ntables\n"
+                "codecs\ncolumns\ndetached_parts\nfunctions\nmerges\nmutations\nnumbers\none\nparts\nsettings\ntables\n"
             );
             assert!(session.sql("DESCRIBE SHOW TABLES").await.is_err());
             for statement in ["DESCRIBE x", "SHOW CREATE TABLE x", "SHOW COLUMNS FROM x"] {

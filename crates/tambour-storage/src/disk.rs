@@ -1,5 +1,6 @@
 //! The disk of this machine.
 
+use super::sign::{self, Said, Sign};
 use super::{Barrier, Entry, Lock, ReadAt, Storage, WriteFile, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -178,6 +179,14 @@ impl Storage for Disk {
 
     fn hold(&self, path: &Path, alone: bool) -> io::Result<Option<Box<dyn Lock>>> {
         flock::hold(path, alone)
+    }
+
+    fn put_up(&self, path: &Path) -> io::Result<Option<Box<dyn Sign>>> {
+        sign::put_up(path)
+    }
+
+    fn read_sign(&self, path: &Path) -> io::Result<Option<Said>> {
+        sign::read_board(path)
     }
 }
 

@@ -78,7 +78,7 @@ pub(super) fn hold(path: &Path, alone: bool) -> io::Result<Option<Box<dyn Lock>>
 }
 
 #[cfg(unix)]
-fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+pub(super) fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let held = file.metadata()?;
     match std::fs::metadata(path) {
@@ -89,7 +89,7 @@ fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
 }
 
 #[cfg(not(unix))]
-fn is_same_file(_file: &File, path: &Path) -> io::Result<bool> {
+pub(super) fn is_same_file(_file: &File, path: &Path) -> io::Result<bool> {
     std::fs::exists(path)
 }
 

@@ -1,7 +1,7 @@
 //! The only door to files: a small trait, so that a crash is a value a test can hold.
 //!
 //! Files that are appended and never changed are here, at the root; files that are written in place are in [`place`].
-//! [`commit`] replaces one small file atomically; [`lock`] keeps other writers out.
+//! [`commit`] replaces one small file atomically; [`lock`] keeps other writers out; a [`sign`] tells others what a writer does.
 #![forbid(unsafe_code)]
 
 pub mod commit;
@@ -11,6 +11,7 @@ mod flock;
 pub mod lock;
 pub mod memory;
 pub mod place;
+pub mod sign;
 mod spot;
 
 pub use error::StorageError;
@@ -116,6 +117,17 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     /// of the sort.
     fn hold(&self, path: &Path, alone: bool) -> io::Result<Option<Box<dyn Lock>>> {
         let _ = (path, alone);
+        Ok(None)
+    }
+    /// Puts up the sign that the file at `path` stands for (see [`sign`]); `None` if another process has it up, and where storage is
+    /// of one process only.
+    fn put_up(&self, path: &Path) -> io::Result<Option<Box<dyn sign::Sign>>> {
+        let _ = path;
+        Ok(None)
+    }
+    /// What the sign at `path` says; `None` if it is not up.
+    fn read_sign(&self, path: &Path) -> io::Result<Option<sign::Said>> {
+        let _ = path;
         Ok(None)
     }
     /// A barrier for everything that is written from now on, in whatever directory of the file system that `path` is on; an

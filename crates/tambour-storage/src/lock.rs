@@ -1,6 +1,7 @@
 //! One writer at a time: the lock that every writer of a store holds. Readers take none.
 
 use crate::StorageError;
+use crate::sign::{self, WAIT};
 use crate::{Lock, Storage};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -19,28 +20,47 @@ static PATIENCE: AtomicU64 = AtomicU64::new(0);
 /// How long a lock is looked at again, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(250)];
 
+/// The word of the note of a holder that gives way when another writer waits.
+const YIELDS: &str = "yields";
+/// How long a writer without patience waits for a holder that gives way: for the end of what it writes at that moment.
+const YIELDED: Duration = Duration::from_mins(1);
+/// How long anybody waits: a holder that has just begun may not have written yet that it gives way.
+const GRACE: Duration = Duration::from_millis(50);
+
 /// Lets [`lock`] wait this long for another writer, in all of this process; at first it does not wait.
 pub fn set_patience(patience: Duration) {
     let milliseconds = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
     PATIENCE.store(milliseconds, Ordering::Relaxed);
 }
 
-/// Takes the lock of a directory, or says who has it: at once, or when the patience is over that [`set_patience`] has set. `None` if
-/// the directory is not there (any more).
+/// Takes the lock of a directory, or says who has it: almost at once, or when the patience is over that [`set_patience`] has set. A
+/// holder that gives way ([`try_lock_yielding`]) is waited for in any case, up to a minute. `None` if the directory is not there (any
+/// more). While it waits, a [sign](crate::sign::WAIT) says what for, if `intent` is not empty.
 #[expect(clippy::disallowed_methods, reason = "a deadline for another process")]
 pub fn lock(
     storage: &dyn Storage,
     directory: &Path,
+    intent: &str,
 ) -> Result<Option<Box<dyn Lock>>, StorageError> {
     let patience = Duration::from_millis(PATIENCE.load(Ordering::Relaxed));
     let start = Instant::now();
     let [mut pause, pause_max] = PAUSES;
+    let mut sign = None;
     loop {
         let error = match try_lock(storage, directory) {
             Err(error @ StorageError::Locked { .. }) => error,
             answer => return answer,
         };
+        let least = if yields(storage, directory) { YIELDED } else { GRACE };
+        let patience = patience.max(least);
         let left = patience.saturating_sub(start.elapsed());
+        // Of several who wait, the first has it.
+        if sign.is_none() && patience > GRACE && !intent.is_empty() {
+            sign = storage.put_up(&directory.join(WAIT)).ok().flatten();
+            if let Some(sign) = &sign {
+                sign.say(intent);
+            }
+        }
         if left.is_zero() {
             return Err(error);
         }
@@ -67,8 +87,36 @@ pub fn try_lock(
     storage: &dyn Storage,
     directory: &Path,
 ) -> Result<Option<Box<dyn Lock>>, StorageError> {
+    try_lock_as(storage, directory, &note())
+}
+
+/// As [`try_lock`], for work that nobody waits for: its holder looks again and again whether another writer waits
+/// ([`is_awaited`]), and gives the lock back then.
+pub fn try_lock_yielding(
+    storage: &dyn Storage,
+    directory: &Path,
+) -> Result<Option<Box<dyn Lock>>, StorageError> {
+    try_lock_as(storage, directory, &format!("{} {YIELDS}", note()))
+}
+
+/// Whether a writer waits for the lock of a directory.
+pub fn is_awaited(storage: &dyn Storage, directory: &Path) -> bool {
+    sign::read(storage, directory, WAIT).is_some()
+}
+
+/// Whether the holder gives way, as its note says.
+fn yields(storage: &dyn Storage, directory: &Path) -> bool {
+    let note = storage.read(&directory.join(LOCK), NOTE_MAX).unwrap_or_default();
+    note.split(|byte| *byte == b' ').nth(3) == Some(YIELDS.as_bytes())
+}
+
+fn try_lock_as(
+    storage: &dyn Storage,
+    directory: &Path,
+    note: &str,
+) -> Result<Option<Box<dyn Lock>>, StorageError> {
     let path = directory.join(LOCK);
-    match storage.lock(&path, &note()) {
+    match storage.lock(&path, note) {
         Ok(lock) => Ok(Some(lock)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -85,7 +133,13 @@ fn note() -> String {
 }
 
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    milliseconds() / 1000
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn milliseconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The name of this machine; empty where it is not to be had.
@@ -139,15 +193,37 @@ mod tests {
         let held = try_lock(&storage, Path::new("")).unwrap();
         assert!(held.is_some());
         set_patience(Duration::from_millis(30));
-        assert!(matches!(lock(&storage, Path::new("")), Err(StorageError::Locked { .. })));
+        assert!(matches!(lock(&storage, Path::new(""), ""), Err(StorageError::Locked { .. })));
         set_patience(Duration::from_hours(1));
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| lock(&storage, Path::new("")).map(|it| it.is_some()));
+            let waiting = scope.spawn(|| lock(&storage, Path::new(""), "").map(|it| it.is_some()));
             std::thread::sleep(Duration::from_millis(20));
             assert!(!waiting.is_finished());
             drop(held);
             assert!(waiting.join().unwrap().unwrap());
         });
         set_patience(Duration::ZERO);
+    }
+
+    #[test]
+    fn whoever_gives_way_is_waited_for_and_sees_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let (storage, path) = (crate::disk(), directory.path());
+        let held = try_lock_yielding(storage.as_ref(), path).unwrap().unwrap();
+        assert!(!is_awaited(storage.as_ref(), path));
+        std::thread::scope(|scope| {
+            // Without patience.
+            let waiting =
+                scope.spawn(|| lock(storage.as_ref(), path, "INSERT").map(|it| it.is_some()));
+            while !is_awaited(storage.as_ref(), path) {
+                std::thread::yield_now();
+            }
+            assert_eq!(sign::read(storage.as_ref(), path, WAIT).unwrap().text, "INSERT");
+            drop(held);
+            assert!(waiting.join().unwrap().unwrap());
+        });
+        assert!(!is_awaited(storage.as_ref(), path));
+        let held = try_lock(storage.as_ref(), path).unwrap();
+        assert!(held.is_some() && !yields(storage.as_ref(), path), "others do not give way");
     }
 }

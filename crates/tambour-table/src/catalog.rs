@@ -49,7 +49,7 @@ pub fn tables_in(storage: &Arc<dyn Storage>, database: &Path) -> Result<Vec<Path
 ///
 /// The directory is renamed first, which is the one step that counts: the table is there or it is not.
 pub fn drop_table(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), TableError> {
-    let table = LockedTable::acquire(storage, path, false)?;
+    let table = LockedTable::acquire(storage, path, false, "DROP TABLE")?;
     let mut name = std::ffi::OsString::from(format!("{REMOVING}{}_", std::process::id()));
     name.push(path.file_name().unwrap_or_default());
     let database = commit::parent(path);
@@ -67,7 +67,7 @@ pub fn rename_table(
     to: &Path,
     name: &str,
 ) -> Result<(), TableError> {
-    let table = LockedTable::acquire(storage, from, false)?;
+    let table = LockedTable::acquire(storage, from, false, "RENAME TABLE")?;
     if contents(storage.as_ref(), to)? != Contents::Absent {
         return Err(TableError::Exists { path: to.to_owned() });
     }
@@ -76,7 +76,7 @@ pub fn rename_table(
     drop(table);
     // From here on the table has its new name; what its statement says is for people, and a directory that was renamed by
     // hand has the old one there too.
-    let mut table = LockedTable::acquire(storage, to, false)?;
+    let mut table = LockedTable::acquire(storage, to, false, "RENAME TABLE")?;
     match table.describe()? {
         Some((mut sidecar, Some(mut definition))) if !sidecar.statement.is_empty() => {
             name.clone_into(&mut definition.name);

@@ -254,6 +254,12 @@ pub enum TableError {
     /// An insert that failed before cannot go on.
     #[error("an earlier error stopped this insert")]
     Stopped,
+    /// Work that nobody waits for was given up, because another writer waits or its caller said so. The table is as it was.
+    #[error("{table:?}: the merge was given up")]
+    GivenUp {
+        /// The table's directory.
+        table: PathBuf,
+    },
     /// A commit failed, and it is open whether it took place; nothing that either outcome needs was removed.
     #[error(
         "table {table:?}: the commit may or may not have taken place; the next writer settles it"
@@ -364,6 +370,7 @@ impl TableError {
             | Self::Unsorted { .. } => Kind::Corrupt,
             Self::CommitUncertain { cause, .. } => cause.kind(),
             Self::Stopped => Kind::Io,
+            Self::GivenUp { .. } => Kind::Conflict,
         }
     }
 
@@ -383,7 +390,7 @@ impl TableError {
     }
 
     /// A [`TableError::Arrow`].
-    pub(crate) fn arrow(operation: &'static str) -> impl FnOnce(ArrowError) -> Self {
+    pub fn arrow(operation: &'static str) -> impl FnOnce(ArrowError) -> Self {
         move |cause| Self::Arrow { operation, cause }
     }
 }

@@ -117,7 +117,7 @@ impl Insert {
         if options.existing == Existing::Refuse {
             refuse_existing(storage.as_ref(), path)?;
         }
-        let table = LockedTable::acquire(storage, path, true)?;
+        let table = LockedTable::acquire(storage, path, true, "INSERT")?;
         match Self::prepare(&table, definition, &options) {
             Err(error) => {
                 table.discard();

@@ -9,7 +9,6 @@
 //! commits; [`merge::optimize`] merges what several inserts left; [`verify::verify`] reads everything and checks it.
 #![forbid(unsafe_code)]
 
-pub mod advise;
 pub mod alter;
 mod canonical;
 pub mod catalog;
@@ -49,6 +48,7 @@ mod span;
 mod spill;
 pub mod statistics;
 mod table;
+pub mod task;
 #[cfg(test)]
 mod tests;
 mod tournament;

@@ -9,12 +9,14 @@ use super::statistics;
 use crate::TableError;
 use crate::recover::{self, REMOVING};
 use crate::schema::TableDefinition;
+use crate::task::Task;
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tambour_storage::commit::{self, Replaced};
 use tambour_storage::lock::{self, LOCK};
+use tambour_storage::sign::{Sign, WAIT, WORK};
 use tambour_storage::{Lock, Storage, StorageError};
 
 /// The file that tells ClickHouse how parts are named; it and `detached` let a server take the directory as it is.
@@ -61,7 +63,7 @@ pub(super) fn contents(storage: &dyn Storage, path: &Path) -> Result<Contents, T
                 .is_empty(),
             name if entry.is_directory => is_leftover_directory(name),
             name => {
-                [LOCK, FORMAT_VERSION].contains(&name)
+                [LOCK, WORK, WAIT, FORMAT_VERSION].contains(&name)
                     || [commit::aside(FORMAT_VERSION), commit::aside(SIDECAR)].contains(&entry.name)
             }
         };
@@ -90,28 +92,53 @@ pub(super) struct LockedTable {
     has_made_version: bool,
     /// True after a commit of which nobody knows whether it took place: nothing may be removed then.
     is_uncertain: bool,
-    #[expect(dead_code, reason = "held for its drop")]
+    /// Tells others what this process does.
+    sign: Mutex<Option<Box<dyn Sign>>>,
+    #[expect(dead_code, reason = "held for its drop, after the sign")]
     lock: Box<dyn Lock>,
 }
 
-/// How a lock is taken; `None` if the directory is gone.
-type Take = fn(&dyn Storage, &Path) -> Result<Option<Box<dyn Lock>>, StorageError>;
+/// How a lock is taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Manner<'a> {
+    /// With patience, saying what for.
+    Waiting(&'a Task),
+    /// At once or not at all, and given back when somebody waits for it.
+    Yielding,
+}
+
+impl Manner<'_> {
+    /// `None` if the directory is gone.
+    fn take(
+        self,
+        storage: &dyn Storage,
+        path: &Path,
+    ) -> Result<Option<Box<dyn Lock>>, StorageError> {
+        match self {
+            Self::Waiting(task) => lock::lock(storage, path, &task.text()),
+            Self::Yielding => lock::try_lock_yielding(storage, path),
+        }
+    }
+}
 
 impl LockedTable {
-    /// Takes the lock of a table and recovers it. A directory that is not there is made if `may_create`.
+    /// Takes the lock of a table and recovers it. A directory that is not there is made if `may_create`. `words` say what for.
     pub(super) fn acquire(
         storage: &Arc<dyn Storage>,
         path: &Path,
         may_create: bool,
+        words: &str,
     ) -> Result<Self, TableError> {
-        Self::acquire_by(storage, path, may_create, lock::lock)
+        let task = Task::Other(words.to_owned());
+        Self::acquire_for(storage, path, may_create, Manner::Waiting(&task))
     }
 
-    fn acquire_by(
+    /// The same, for work that others are told more about.
+    pub(super) fn acquire_for(
         storage: &Arc<dyn Storage>,
         path: &Path,
         may_create: bool,
-        take: Take,
+        manner: Manner<'_>,
     ) -> Result<Self, TableError> {
         let mut is_made = false;
         for _ in 0..ATTEMPTS_MAX {
@@ -129,7 +156,7 @@ impl LockedTable {
                 }
                 Contents::Fresh | Contents::Table | Contents::Parts => {}
             }
-            if let Some(lock) = take(storage.as_ref(), path)? {
+            if let Some(lock) = manner.take(storage.as_ref(), path)? {
                 let (storage, path) = (Arc::clone(storage), path.to_owned());
                 let sidecar = None;
                 let mut table = Self {
@@ -140,6 +167,7 @@ impl LockedTable {
                     has_made_detached: false,
                     has_made_version: false,
                     is_uncertain: false,
+                    sign: Mutex::new(None),
                     lock,
                 };
                 return match table.recover(may_create) {
@@ -163,6 +191,22 @@ impl LockedTable {
     /// Where it lives.
     pub(super) fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
+    }
+
+    /// Tells other processes what this one does to the table from now on.
+    pub(super) fn show(&self, task: &Task) {
+        let mut sign = self.sign.lock().unwrap_or_else(PoisonError::into_inner);
+        if sign.is_none() {
+            *sign = self.storage.put_up(&self.path.join(WORK)).ok().flatten();
+        }
+        if let Some(sign) = &*sign {
+            sign.say(&task.text());
+        }
+    }
+
+    /// True if the sign is this process's own; otherwise a dead one left it.
+    fn is_shown(&self) -> bool {
+        self.sign.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// The table as a sidecar would describe it, also for parts without one, with the definition if it is known.
@@ -359,11 +403,12 @@ impl LockedTable {
         let aside = [commit::aside(SIDECAR), commit::aside(FORMAT_VERSION)];
         let parts = self.sidecar.iter().flat_map(|sidecar| &sidecar.parts);
         let live: HashSet<&str> = parts.filter_map(|part| part.directory.as_deref()).collect();
+        let is_shown = self.is_shown();
         recover::sweep(self.storage.as_ref(), &self.path, &|name, is_directory| {
             if is_directory {
                 is_leftover_directory(name) && !live.contains(name)
             } else {
-                aside.iter().any(|a| a == name)
+                (name == WORK && !is_shown) || aside.iter().any(|a| a == name)
             }
         })
     }
@@ -371,8 +416,13 @@ impl LockedTable {
     /// In a directory that is not ours yet: removes only what this process makes.
     fn sweep_own(&self) -> Result<(), TableError> {
         let aside = commit::aside(SIDECAR);
+        let is_shown = self.is_shown();
         recover::sweep(self.storage.as_ref(), &self.path, &|name, is_directory| {
-            if is_directory { name.starts_with(OWN) } else { name == aside }
+            if is_directory {
+                name.starts_with(OWN)
+            } else {
+                name == aside || (name == WORK && !is_shown)
+            }
         })
     }
 }
@@ -382,7 +432,7 @@ impl LockedTable {
 /// # Errors
 /// Another writer is at work; it removes them.
 pub fn remove_replaced(storage: &Arc<dyn Storage>, path: &Path) -> Result<(), TableError> {
-    LockedTable::acquire_by(storage, path, false, lock::try_lock).map(drop)
+    LockedTable::acquire_for(storage, path, false, Manner::Yielding).map(drop)
 }
 
 /// What our temporary directories are called at their beginning; ClickHouse has other `tmp_` names.

@@ -15,6 +15,7 @@ use super::statistics;
 use super::tournament::{Sorted, Tournament};
 use crate::TableError;
 use crate::schema::TableDefinition;
+use crate::task::{MergeTask, Task};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use std::path::Path;
@@ -25,6 +26,9 @@ use tambour_part::part::Form;
 use tambour_part::types::{Column, Strings, arrow_schema};
 use tambour_part::write::Dialect;
 use tambour_storage::Storage;
+
+pub mod background;
+mod choose;
 
 /// How to merge.
 #[derive(Clone, Debug)]
@@ -69,9 +73,14 @@ const READER_BYTES_PER_COLUMN: u64 = 256 << 10;
 const BATCH_ROWS_MAX: u64 = 65_536;
 /// Batches between the merging and the writing thread.
 const QUEUE: usize = 2;
+/// How many rows are written before others are told again.
+const SHOWN_ROWS: u64 = 1 << 18;
 
 /// The codec that a column gets; `None` if it stays what it is.
 pub type ChooseCodec<'a> = dyn Fn(&str) -> Option<CodecSpec> + 'a;
+
+/// Asked between batches; true ends a merge, which leaves the table as it was.
+pub type Halt<'a> = dyn Fn() -> bool + Sync + 'a;
 
 /// Merges the parts of each partition into one, and writes compact ones that are alone anew, as wide ones; atomic as a
 /// whole. `progress` is told the rows written so far.
@@ -92,7 +101,7 @@ pub fn optimize_with(
     codecs: Option<&ChooseCodec<'_>>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<OptimizeSummary, TableError> {
-    let mut table = LockedTable::acquire(storage, path, false)?;
+    let mut table = LockedTable::acquire(storage, path, false, "OPTIMIZE")?;
     let result = optimize_locked(&mut table, options, codecs, progress);
     if result.is_err() {
         table.discard();
@@ -141,7 +150,7 @@ fn optimize_locked(
         let done = summary.rows;
         let mut told = |rows| progress(done + rows);
         let what = (&definition, group.as_slice());
-        let how = (options, expiry.as_ref());
+        let how = (options, expiry.as_ref(), None);
         let (part, rows) = merge_parts(table, &work, what, how, &mut told)?;
         // No part if all rows were deleted ones.
         next.parts.extend(part);
@@ -220,7 +229,7 @@ fn merge_parts(
     table: &LockedTable,
     work: &Arc<Work>,
     (definition, group): (&TableDefinition, &[(PartName, LivePart)]),
-    (options, expiry): (&OptimizeOptions, Option<&Arc<Expiry>>),
+    (options, expiry, halt): (&OptimizeOptions, Option<&Arc<Expiry>>, Option<&Halt<'_>>),
     progress: &mut dyn FnMut(u64),
 ) -> Result<(Option<LivePart>, u64), TableError> {
     let (storage, path) = (table.storage(), table.path());
@@ -240,15 +249,25 @@ fn merge_parts(
     let place = (storage, path);
     let shape = Arc::new(Shape::new(place, definition, dialect, options.threads, work)?);
     let values = partition_values(path, definition, &parts)?;
-    let merge = Merge::new(&shape, definition, options.memory_bytes)?.expiring(expiry);
+    let merge = Merge::new(&shape, definition, options.memory_bytes)?;
+    let merge = merge.expiring(expiry).halting(halt);
     let row_bytes = row_bytes(&parts)?;
-    let runs = parts.into_iter().map(|part| vec![part]).collect();
-    let run = merge.merge(runs, row_bytes, &values, None, progress)?;
     let names: Vec<PartName> = group.iter().map(|(name, _)| name.clone()).collect();
     let name = PartName::merged(&names).ok_or_else(|| TableError::Unsupported {
         path: path.to_owned(),
         what: "a part of a level above 4294967295".to_owned(),
     })?;
+    let mut task = describe(&name, &parts);
+    table.show(&Task::Merge(task.clone()));
+    let mut told = |rows: u64| {
+        if rows.saturating_sub(task.rows_written) >= SHOWN_ROWS {
+            task.rows_written = rows;
+            table.show(&Task::Merge(task.clone()));
+        }
+        progress(rows);
+    };
+    let runs = parts.into_iter().map(|part| vec![part]).collect();
+    let run = merge.merge(runs, row_bytes, &values, None, &mut told)?;
     let [segment] = run.segments.as_slice() else { return Ok((None, 0)) };
     let granularity = Some(definition.index_granularity());
     let part = open_part(storage, &path.join(&segment.directory), granularity)
@@ -257,6 +276,18 @@ fn merge_parts(
     let directory = Some(segment.directory.clone());
     let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
     Ok((Some(live), segment.summary.rows))
+}
+
+/// A merge as others are told of it.
+fn describe(result: &PartName, parts: &Parts) -> MergeTask {
+    MergeTask {
+        partition: result.partition.clone(),
+        sources: parts.iter().map(|(name, _)| name.clone()).collect(),
+        result: result.to_string(),
+        bytes: parts.iter().map(|(_, part)| part.bytes_on_disk()).sum(),
+        rows: parts.iter().map(|(_, part)| part.rows()).sum(),
+        rows_written: 0,
+    }
 }
 
 /// The partition key's values, as the first part has them.
@@ -292,8 +323,7 @@ pub(super) fn estimate_row_bytes(rows: u64, uncompressed: u64, columns: usize) -
 }
 
 /// Merges runs of one table.
-#[derive(Debug)]
-pub(super) struct Merge {
+pub(super) struct Merge<'a> {
     shape: Arc<Shape>,
     key: Arc<Key>,
     ranges: Arc<RangeColumns>,
@@ -303,10 +333,12 @@ pub(super) struct Merge {
     engine: Engine,
     /// What goes for its age.
     expiry: Option<Arc<Expiry>>,
+    /// What ends it early.
+    halt: Option<&'a Halt<'a>>,
     memory_bytes: u64,
 }
 
-impl Merge {
+impl<'a> Merge<'a> {
     pub(super) fn new(
         shape: &Arc<Shape>,
         definition: &TableDefinition,
@@ -322,6 +354,7 @@ impl Merge {
             schema,
             engine: Engine::of(definition).unwrap_or(Engine::Plain),
             expiry: None,
+            halt: None,
             memory_bytes,
         })
     }
@@ -329,6 +362,11 @@ impl Merge {
     /// Leaves out what has expired.
     fn expiring(self, expiry: Option<&Arc<Expiry>>) -> Self {
         Self { expiry: expiry.cloned(), ..self }
+    }
+
+    /// Ends with an error when it is told to.
+    fn halting(self, halt: Option<&'a Halt<'a>>) -> Self {
+        Self { halt, ..self }
     }
 
     /// Merges runs into one, in several passes if there are too many to read at once. The result is durable.
@@ -411,9 +449,12 @@ impl Merge {
             None
         };
         let expiry = self.expiry.as_ref().filter(|_| is_final);
-        let batches = Folded::new(tournament, fold).map(|batch| match expiry {
-            Some(expiry) => expiry.apply(batch?),
-            None => batch,
+        let batches = Folded::new(tournament, fold).map(|batch| match (self.halt, expiry) {
+            (Some(halt), _) if halt() => {
+                Err(TableError::GivenUp { table: self.shape.path.clone() })
+            }
+            (_, Some(expiry)) => expiry.apply(batch?),
+            (_, None) => batch,
         });
         if self.shape.threads > 1 {
             return write_beside(batches, writer, is_final, progress);

@@ -48,7 +48,7 @@ pub fn recompress(
     choose: &dyn Fn(&str) -> Option<CodecSpec>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<RecompressSummary, TableError> {
-    let mut table = LockedTable::acquire(storage, path, false)?;
+    let mut table = LockedTable::acquire(storage, path, false, "recompressing")?;
     let result = recompress_locked(&mut table, choose, progress);
     if result.is_err() {
         table.discard();

@@ -6,7 +6,7 @@
 use super::alter::Altered;
 use super::insert::InsertOptions;
 use super::key::Key;
-use super::locked::LockedTable;
+use super::locked::{LockedTable, Manner};
 use super::merge::{estimate_row_bytes, partition_values};
 use super::name::PartName;
 use super::open::open_part;
@@ -17,6 +17,7 @@ use super::sidecar::{LivePart, Sidecar};
 use super::{Table, recompress, statistics};
 use crate::TableError;
 use crate::schema::TableDefinition;
+use crate::task::{MutationTask, Task};
 use arrow_array::RecordBatch;
 use arrow_buffer::BooleanBuffer;
 use std::path::{Path, PathBuf};
@@ -48,6 +49,8 @@ pub struct Rewrite {
     work: Arc<Work>,
     next: Sidecar,
     summary: RewriteSummary,
+    /// What others are told.
+    task: Task,
 }
 
 /// What a change did.
@@ -87,14 +90,41 @@ impl Rewrite {
         operation: &'static str,
         options: InsertOptions,
     ) -> Result<Self, TableError> {
-        let locked = LockedTable::acquire(storage, path, false)?;
+        let task = Task::Other(operation.to_owned());
+        Self::begin_task((storage, path), operation, task, options)
+    }
+
+    /// The same for a mutation, of which other processes are told (see [`crate::task`]): `command` is its text.
+    pub fn begin_mutation(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        operation: &'static str,
+        command: String,
+        options: InsertOptions,
+    ) -> Result<Self, TableError> {
+        let task = Task::Mutation(MutationTask { command, ..MutationTask::default() });
+        Self::begin_task((storage, path), operation, task, options)
+    }
+
+    fn begin_task(
+        (storage, path): (&Arc<dyn Storage>, &Path),
+        operation: &'static str,
+        mut task: Task,
+        options: InsertOptions,
+    ) -> Result<Self, TableError> {
+        let locked = LockedTable::acquire_for(storage, path, false, Manner::Waiting(&task))?;
         match prepare(&locked, operation) {
             Ok((table, definition, next)) => {
                 let work = Work::begin(storage.as_ref(), path, next.next_block);
                 let (table, summary) = (Arc::new(table), RewriteSummary::default());
+                if let Task::Mutation(mutation) = &mut task {
+                    mutation.number = next.next_block;
+                    mutation.parts_to_do = table.part_names().to_vec();
+                    locked.show(&task);
+                }
                 let locked = Some(locked);
                 let altered = None;
-                Ok(Self { locked, table, definition, altered, options, work, next, summary })
+                Ok(Self { locked, table, definition, altered, options, work, next, summary, task })
             }
             Err(error) => {
                 locked.discard();
@@ -111,6 +141,15 @@ impl Rewrite {
     /// Its definition.
     pub fn definition(&self) -> &TableDefinition {
         &self.definition
+    }
+
+    /// Tells others that a mutation has come to a part.
+    pub fn come_to(&mut self, part: &str) {
+        if let (Task::Mutation(mutation), Some(locked)) = (&mut self.task, &self.locked) {
+            mutation.parts_to_do.retain(|other| other != part);
+            part.clone_into(&mut mutation.part);
+            locked.show(&self.task);
+        }
     }
 
     /// From here on parts are written with the columns of another definition, which the table has after the commit. An error if

@@ -4,8 +4,8 @@ use crate::schema::TableDefinition;
 use crate::{TableError, open, unproven};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tambour_part::Part;
 use tambour_part::types::Column;
+use tambour_part::{BlockCache, Part};
 use tambour_storage::Storage;
 
 /// An opened table: a snapshot of its definition and live parts. Reading takes no lock.
@@ -67,6 +67,12 @@ impl Table {
     /// True if readers may get fewer rows than [`Table::rows`].
     pub fn has_deleted_rows(&self) -> bool {
         self.parts.iter().any(|part| part.has_deleted_rows())
+    }
+    /// From now on, reads of a few granules keep the blocks that they decode, and look for them there: [`Part::cache_blocks`].
+    pub fn cache_blocks(&self, cache: &Arc<BlockCache>) {
+        for part in &self.parts {
+            part.cache_blocks(cache);
+        }
     }
     /// The same table with one of its parts only, by name.
     pub fn only(&self, part: &str) -> Option<Self> {

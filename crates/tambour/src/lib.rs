@@ -94,6 +94,7 @@
 //! | [`part`] | parts | rows: one immutable directory of sorted columns |
 //! | [`function`] | values | values: ClickHouse's functions over Arrow arrays |
 //! | [`table`] | tables | parts: schema, insert, merge, scan, recovery |
+//! | [`advise`] | rows | advice: codecs and types that would suit, measured |
 //! | [`record`] | small records | segments, with dictionaries trained on them |
 //! | [`page`] | pages | one file, packed or with holes |
 //! | [`files`] | CSV, TSV, JSON lines, Parquet, Arrow | rows, and back |
@@ -146,6 +147,8 @@ pub use snapshot::Table;
 #[cfg(feature = "tables")]
 pub use {arrow_array, arrow_schema};
 
+#[cfg(feature = "tables")]
+pub use tambour_advise as advise;
 pub use tambour_codec as codec;
 #[cfg(feature = "files")]
 pub use tambour_files as files;

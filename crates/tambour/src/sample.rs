@@ -3,11 +3,11 @@
 use crate::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tambour_advise::{Intake, Present, Sample};
 use tambour_files::{FileError, Input, ReadOptions};
 use tambour_part::Part;
 use tambour_part::part::ReadRequest;
 use tambour_part::types::{Column, Strings};
-use tambour_table::advise::{Intake, Present, Sample};
 use tambour_table::scan::{Scan, ScanRange, ScanRequest};
 use tambour_table::{PartName, Table};
 

@@ -8,11 +8,11 @@ mod output;
 use crate::BenchError;
 use crate::chain::{Chain, cut};
 use crate::race::Group;
+use tambour_advise::{AdviseOptions, Present, Sample, SampleStream, advise};
 use tambour_codec::choose::Objective;
 use tambour_codec::spec::CodecSpec;
 use tambour_kernel::variant::Isa;
 use tambour_report::clock::thread_time;
-use tambour_table::advise::{AdviseOptions, Present, Sample, SampleStream, advise};
 
 /// What to measure, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

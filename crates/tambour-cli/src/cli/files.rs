@@ -290,6 +290,9 @@ pub(crate) struct SqlArguments {
     /// Memory for sorts, joins and groups, which go to temporary files past it [default: half of the machine's]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<ByteSize>,
+    /// Keep decoded blocks of small reads, up to this many bytes: the same rows are found faster the next time [default: none]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) block_cache: Option<ByteSize>,
     /// Threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,

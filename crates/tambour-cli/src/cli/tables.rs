@@ -5,8 +5,8 @@ use crate::argument::{ByteSize, CodecChoice, portable, thread_count};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use std::time::Duration;
+use tambour::advise::Version;
 use tambour::storage::lock::set_patience;
-use tambour::table::advise::Version;
 
 /// Save what a damaged part still holds into a new table
 ///
@@ -55,14 +55,22 @@ impl LockArguments {
 /// Merge the parts of a table
 ///
 /// Afterwards every partition has one part, with a file per stream. The table shows either the old parts or the
-/// new ones. With --codec all parts are rewritten, even single ones.
+/// new ones. With --codec all parts are rewritten, even single ones. With --watch it goes on as a server does: it merges a few parts at
+/// a time, whenever it is worth it, until SIGTERM or Ctrl-C, and lets other writers go first.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  tambour optimize flights\n  \
-                  tambour optimize flights --codec 'auto(size)' --codec 'time=Delta(4),LZ4'")]
+                  tambour optimize flights --codec 'auto(size)' --codec 'time=Delta(4),LZ4'\n  \
+                  tambour optimize --watch flights visits")]
 pub(crate) struct OptimizeArguments {
-    /// Directory of the table
-    #[arg(value_name = "TABLE", value_hint = ValueHint::DirPath)]
-    pub(crate) table: PathBuf,
+    /// Directory of the table; several with --watch
+    #[arg(value_name = "TABLE", value_hint = ValueHint::DirPath, required = true)]
+    pub(crate) tables: Vec<PathBuf>,
+    /// Merge parts in the background until SIGTERM or Ctrl-C
+    #[arg(long, conflicts_with_all = ["codec", "lock_wait"])]
+    pub(crate) watch: bool,
+    /// Bytes of the parts that --watch merges at once, at most
+    #[arg(long, value_name = "SIZE", default_value = "150GiB", requires = "watch")]
+    pub(crate) merge_max: ByteSize,
     /// Codec of all columns or of one, as for import; may be repeated
     #[arg(long, value_name = "CODEC")]
     pub(crate) codec: Vec<CodecChoice>,
@@ -81,7 +89,7 @@ pub(crate) struct OptimizeArguments {
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
     pub(crate) lock: LockArguments,
-    /// Print the result as one JSON object
+    /// Print the result as one JSON object; with --watch, one per merge and line
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }

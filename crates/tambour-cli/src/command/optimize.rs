@@ -5,6 +5,7 @@ use super::threads;
 use crate::argument::check_portable;
 use crate::cli::OptimizeArguments;
 use crate::clock;
+use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
@@ -13,35 +14,40 @@ use tambour::storage;
 use tambour::table::Table;
 use tambour::table::merge::{ChooseCodec, OptimizeOptions, optimize_with};
 
+mod watch;
+
 /// Merges and tells what came of it.
 pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Result<()> {
+    if arguments.watch {
+        return watch::run(arguments, console);
+    }
+    let [table] = arguments.tables.as_slice() else {
+        let what = "several tables go with --watch only";
+        return Err(Failure::Usage(what.to_owned()).into());
+    };
     // The merge cannot be asked to stop; ended at once, it leaves the table as it was.
     let _interrupt = Interrupt::listen();
     check_portable(arguments.portable, arguments.codec.iter().map(|choice| &choice.codec))?;
-    let before = Table::open(&arguments.table)?;
+    let before = Table::open(table)?;
     check_columns(&before, &arguments.codec)?;
     let (rows, bytes_before) = (before.rows(), bytes_on_disk(&before));
     drop(before);
 
-    let options = OptimizeOptions {
-        memory_bytes: arguments.memory.0,
-        threads: threads(arguments.threads),
-        now: if arguments.keep_expired { None } else { clock::unix_seconds() },
-    };
+    let options = options(arguments);
     let choose = |column: &str| chosen(&arguments.codec, column);
     let codecs: Option<&ChooseCodec<'_>> =
         if arguments.codec.is_empty() { None } else { Some(&choose) };
     let mut progress = console.progress("optimize", Total::Rows(rows));
     let mut told = |rows| progress.update(0, rows);
-    let summary = optimize_with(&storage::disk(), &arguments.table, &options, codecs, &mut told)?;
+    let summary = optimize_with(&storage::disk(), table, &options, codecs, &mut told)?;
     let time = progress.elapsed();
     drop(progress);
 
-    let bytes_after = bytes_on_disk(&Table::open(&arguments.table)?);
+    let bytes_after = bytes_on_disk(&Table::open(table)?);
     if arguments.json {
         stdout::json(&json!({
             "schema": "tambour/optimize/1",
-            "table": arguments.table.display().to_string(),
+            "table": table.display().to_string(),
             "parts_before": summary.parts_before,
             "parts_after": summary.parts_after,
             "rows": summary.rows,
@@ -51,11 +57,11 @@ pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Re
             "seconds": time.as_secs_f64(),
         }))?;
     } else if summary.rows == 0 && summary.rows_expired == 0 {
-        console.note(format_args!("{}: nothing to merge", arguments.table.display()));
+        console.note(format_args!("{}: nothing to merge", table.display()));
     } else {
         console.note(format_args!(
             "{}: {} -> {}, {}, {} -> {}, {}, {} rows/s",
-            arguments.table.display(),
+            table.display(),
             quantity::grouped(summary.parts_before),
             quantity::counted(summary.parts_after, "part", "parts"),
             quantity::counted(summary.rows, "row", "rows"),
@@ -72,6 +78,14 @@ pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Re
         ));
     }
     Ok(())
+}
+
+fn options(arguments: &OptimizeArguments) -> OptimizeOptions {
+    OptimizeOptions {
+        memory_bytes: arguments.memory.0,
+        threads: threads(arguments.threads),
+        now: if arguments.keep_expired { None } else { clock::unix_seconds() },
+    }
 }
 
 fn bytes_on_disk(table: &Table) -> u64 {

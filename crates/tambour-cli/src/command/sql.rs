@@ -218,6 +218,7 @@ fn session(
         binary_strings: arguments.strings == StringsName::Binary,
         write: arguments.write,
         database: arguments.database.clone(),
+        block_cache_bytes: arguments.block_cache.map(|size| size.0),
         input: (!std::io::stdin().is_terminal()).then(|| PathBuf::from("-")),
         ..SessionOptions::default()
     };

@@ -42,10 +42,18 @@ pub(crate) fn text() -> BufWriter<Watched<anstream::AutoStream<io::Stdout>>> {
     BufWriter::with_capacity(1 << 16, Watched(anstream::stdout()))
 }
 
-/// Prints one JSON object on a line of its own.
+/// Prints one JSON object.
 pub(crate) fn json(value: &serde_json::Value) -> io::Result<()> {
     let mut target = data();
     serde_json::to_writer_pretty(&mut target, value)?;
+    target.write_all(b"\n")?;
+    target.flush()
+}
+
+/// Prints one JSON object as one line, for those who read along.
+pub(crate) fn json_line(value: &serde_json::Value) -> io::Result<()> {
+    let mut target = data();
+    serde_json::to_writer(&mut target, value)?;
     target.write_all(b"\n")?;
     target.flush()
 }

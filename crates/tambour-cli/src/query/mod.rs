@@ -20,6 +20,7 @@ use std::io::Write;
 use std::pin::pin;
 use std::time::Duration;
 use tambour::files;
+use tambour::part::{BlockCache, CacheCounts};
 use tambour::sql::context::ScanStatistics;
 use tambour::sql::{Execution, Session};
 
@@ -45,6 +46,8 @@ pub(crate) struct Outcome {
     pub(crate) rows: u64,
     /// What was read for it.
     pub(crate) read: ScanStatistics,
+    /// What of it was asked of the cache of decoded blocks, if there is one.
+    pub(crate) cached: Option<CacheCounts>,
     /// How long it took.
     pub(crate) time: Duration,
     /// What of the statement had no effect.
@@ -65,6 +68,7 @@ pub(crate) async fn run(
         None => (statement, false),
     };
     let (statement, file) = outfile::split(statement)?;
+    let before = session.block_cache().map(BlockCache::counts);
     let query = session.sql(&outside::named(&statement)).await?;
     let mut style = style;
     if let Some(file) = &file {
@@ -92,7 +96,9 @@ pub(crate) async fn run(
     let (read, time) = (execution.statistics(), start.elapsed());
     let effort = files::Effort { elapsed: time, rows: read.rows, bytes: read.bytes };
     let rows = sink.finish(&effort)?;
-    Ok(Outcome { rows, read, time: start.elapsed(), notes })
+    let after = session.block_cache().map(BlockCache::counts);
+    let cached = after.zip(before).map(|(after, before)| after.since(before));
+    Ok(Outcome { rows, read, cached, time: start.elapsed(), notes })
 }
 
 /// The next batch, unless the user says stop first.
@@ -139,6 +145,10 @@ pub(crate) fn summary(outcome: &Outcome, detailed: bool) -> String {
             quantity::counted(read.granules.0, "granule", "granules"),
             quantity::bytes(read.compressed),
         );
+        if let Some(CacheCounts { hits, misses }) = outcome.cached {
+            let blocks = quantity::counted(hits + misses, "block", "blocks");
+            text += &format!("\nFound {} of {blocks} in the cache.", quantity::grouped(hits));
+        }
     }
     text
 }

@@ -12,8 +12,14 @@ use std::borrow::Cow;
 use tambour::sql::Session;
 
 /// Tables of the system schema.
-const SYSTEM_TABLES: [&str; 4] =
-    ["system.codecs", "system.columns", "system.detached_parts", "system.parts"];
+const SYSTEM_TABLES: [&str; 6] = [
+    "system.codecs",
+    "system.columns",
+    "system.detached_parts",
+    "system.merges",
+    "system.mutations",
+    "system.parts",
+];
 
 /// The helper of the line editor.
 #[derive(Debug)]

@@ -27,5 +27,9 @@ mod support;
 #[cfg(test)]
 mod usage;
 #[cfg(test)]
+mod watch;
+#[cfg(test)]
+mod work;
+#[cfg(test)]
 #[cfg(feature = "cluster")]
 mod workers;

@@ -523,3 +523,25 @@ fn later_rows_widen_the_table() {
     let found = sql("SELECT count(*) FROM t WHERE n = 'many' OR n = '70000.5'");
     assert!(found.ends_with("2\n"), "{found}");
 }
+
+#[test]
+fn blocks_of_small_reads_are_found_again() {
+    let sandbox = Sandbox::new();
+    sandbox.table();
+    let query = "SELECT name, score FROM t WHERE id = 17";
+    let call = |arguments: &[&str]| {
+        let run =
+            sandbox.run(&[&["sql", "t", "--stats", "-c", query, "-c", query], arguments].concat());
+        let run = run.expect(0);
+        (run.stdout, run.stderr)
+    };
+    let (plain, told) = call(&[]);
+    assert!(!told.contains("in the cache"), "{told}");
+    let (cached, told) = call(&["--block-cache", "16MiB"]);
+    assert_eq!(cached, plain);
+    let found: Vec<&str> = told.lines().filter(|line| line.contains("in the cache")).collect();
+    let [first, second] = found[..] else { panic!("{told}") };
+    assert!(first.starts_with("Found 0 of "), "{first}");
+    let words: Vec<&str> = second.split(' ').collect();
+    assert_eq!(words[1], words[3], "{second}");
+}

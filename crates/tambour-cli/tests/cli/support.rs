@@ -151,3 +151,14 @@ pub(crate) fn snapshot(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files.sort();
     files
 }
+
+/// Waits for something that a process does, minutes if need be.
+pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
+    for _ in 0..10_000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("it does not happen");
+}

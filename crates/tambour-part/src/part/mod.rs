@@ -15,6 +15,7 @@ pub(crate) use open::ROW_EXISTS;
 use crate::PartError;
 use crate::column::{Layout, Stream};
 use crate::mark::{Granules, MarkFormat, Marks};
+use crate::stream::cache::{BlockCache, PartCache};
 use crate::types::{Column, DataType, Strings};
 use arrow_array::ArrayRef;
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +25,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tambour_storage::{Lock, Storage};
 
 pub use crate::budget::BATCH_BYTES_MAX;
-pub use crate::read::{PartReader, RowFilter};
+pub use crate::read::{CACHED_GRANULES_MAX, PartReader, RowFilter};
 pub use crate::verify::{Damage, Verification};
 pub(crate) use view::single;
 pub use view::{Derive, Seen, SeenKey, Source, View};
@@ -128,6 +129,8 @@ pub struct Part {
     sizes: OnceLock<Vec<ColumnSize>>,
     /// How its table sees it, if not as it is.
     view: Option<View>,
+    /// Where small reads look for blocks first.
+    pub(crate) blocks: OnceLock<PartCache>,
     /// Keeps writers from removing its directory.
     #[expect(dead_code, reason = "held for its drop")]
     held: Option<Arc<dyn Lock>>,
@@ -158,6 +161,11 @@ impl Part {
     #[must_use]
     pub fn holding(self, held: Arc<dyn Lock>) -> Self {
         Self { held: Some(held), ..self }
+    }
+    /// From now on, reads of a few granules keep the blocks that they decode, and look for them there. The first call counts.
+    pub fn cache_blocks(&self, cache: &Arc<BlockCache>) {
+        let hash = self.is_proven().then_some(self.content_hash.as_str());
+        self.blocks.get_or_init(|| PartCache::new(cache, hash));
     }
     /// The directory.
     pub fn path(&self) -> &Path {
@@ -232,7 +240,12 @@ impl Part {
     /// A reader of some columns over ranges of granules. Lightweight deletes (`_row_exists`) are applied.
     #[expect(clippy::needless_pass_by_value, reason = "a request is made for one read")]
     pub fn read(self: &Arc<Self>, request: ReadRequest) -> Result<PartReader, PartError> {
-        PartReader::new(self, &request)
+        PartReader::new(self, &request, false)
+    }
+    /// The same for a read that is part of a larger one: it leaves the cache of blocks alone, however small it is.
+    #[expect(clippy::needless_pass_by_value, reason = "a request is made for one read")]
+    pub fn scan(self: &Arc<Self>, request: ReadRequest) -> Result<PartReader, PartError> {
+        PartReader::new(self, &request, true)
     }
     /// Reads and checks everything: hashes of all files, all blocks, all marks, all values of all columns.
     pub fn verify(self: &Arc<Self>) -> Verification {

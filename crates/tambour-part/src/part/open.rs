@@ -127,6 +127,7 @@ impl Read {
             index: Mutex::new(None),
             sizes: OnceLock::new(),
             view: None,
+            blocks: OnceLock::new(),
             held: None,
         }
     }

@@ -9,6 +9,7 @@ pub use filtered::RowFilter;
 use crate::budget::{BATCH_BYTES_MAX, row_bytes};
 use crate::column::{ColumnReader, concat};
 use crate::part::{COMPACT_FILE, Part, ReadRequest, StoredColumn};
+use crate::stream::cache::PartCache;
 use crate::stream::read::{Shared, window_bytes};
 use crate::types::{Column, Strings, arrow_schema};
 use crate::{PartError, Place};
@@ -23,6 +24,9 @@ use sources::{CompactSources, WideSources};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Reads of more granules than these leave the cache of blocks alone ([`Part::cache_blocks`]).
+pub const CACHED_GRANULES_MAX: usize = 8;
 
 /// Bytes of a batch, about, above which it gets no further granule, however few rows it has.
 const BATCH_BYTES: u64 = 64 << 20;
@@ -60,7 +64,12 @@ pub struct PartReader {
 }
 
 impl PartReader {
-    pub(crate) fn new(part: &Arc<Part>, request: &ReadRequest) -> Result<Self, PartError> {
+    /// `is_scan`: the read is part of a larger one.
+    pub(crate) fn new(
+        part: &Arc<Part>,
+        request: &ReadRequest,
+        is_scan: bool,
+    ) -> Result<Self, PartError> {
         let (mut wanted, seeing) = Seeing::plan(part, request)?;
         let schema = match &seeing {
             Some(seeing) => seeing.schema(),
@@ -71,6 +80,9 @@ impl PartReader {
             wanted.len() - 1
         });
         let runs = coalesce(&request.granules, part.granules().len())?;
+        let granules: usize = runs.iter().map(ExactSizeIterator::len).sum();
+        let is_small = !is_scan && granules <= CACHED_GRANULES_MAX;
+        let runs = (runs, part.blocks.get().filter(|_| is_small).cloned());
         let mut reader = Self::over(part, wanted, request.strings, runs, request.batch_rows)?;
         reader.schema = schema;
         reader.seeing = seeing;
@@ -87,18 +99,18 @@ impl PartReader {
     ) -> Result<Self, PartError> {
         let all = 0..part.granules().len();
         let runs = coalesce(std::slice::from_ref(&all), all.end)?;
-        Self::over(part, vec![column], strings, runs, batch_rows)
+        Self::over(part, vec![column], strings, (runs, None), batch_rows)
     }
 
     fn over(
         part: &Arc<Part>,
         wanted: Vec<StoredColumn>,
         strings: Strings,
-        runs: VecDeque<Run>,
+        (runs, cache): (VecDeque<Run>, Option<PartCache>),
         batch_rows: usize,
     ) -> Result<Self, PartError> {
         let batch_rows = (batch_rows as u64).min(rows_for(part, &wanted, BATCH_BYTES)).max(1);
-        let shared = Shared::default();
+        let shared = Shared::with(cache);
         let schema = visible_schema(&wanted, strings);
         let streams = wanted.iter().map(|stored| stored.streams.len()).sum();
         let window = window_bytes(streams);

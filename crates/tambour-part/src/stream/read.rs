@@ -1,6 +1,7 @@
 //! Reads one file of blocks: large reads ahead, every checksum verified, whole blocks decoded straight into the caller's
 //! memory, others into a buffer that views may share.
 
+use super::cache::{Kept, PartCache, StreamCache};
 use crate::budget::Budget;
 use crate::column::Source;
 use crate::{PartError, Place};
@@ -30,9 +31,15 @@ pub(crate) struct Shared {
     bytes: Arc<AtomicU64>,
     /// What the batch in hand may decode to.
     pub(crate) budget: Arc<Budget>,
+    /// Where blocks may be that were decoded before.
+    cache: Option<PartCache>,
 }
 
 impl Shared {
+    /// Of a reader that looks for blocks in a cache first.
+    pub(crate) fn with(cache: Option<PartCache>) -> Self {
+        Self { cache, ..Self::default() }
+    }
     /// Bytes of the blocks read so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
@@ -78,6 +85,8 @@ pub(crate) struct StreamReader {
     position: usize,
     /// Bytes to skip in the block that is loaded next.
     skip: usize,
+    /// The blocks of this file that were decoded before.
+    cache: Option<StreamCache>,
 }
 
 impl StreamReader {
@@ -90,7 +99,10 @@ impl StreamReader {
         window_bytes: usize,
     ) -> Self {
         let limit = file.len();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let cache = shared.cache.as_ref().map(|cache| cache.stream(&name));
         Self {
+            cache,
             file,
             path,
             column: column.to_owned(),
@@ -272,7 +284,30 @@ impl StreamReader {
         self.current.buffer = buffer.into();
         self.advance(header);
         self.position = std::mem::take(&mut self.skip);
+        if let Some(cache) = &self.cache {
+            let block_bytes = header.block_bytes() as u64;
+            cache.keep(
+                self.current.start,
+                Kept { buffer: self.current.buffer.clone(), block_bytes },
+            );
+        }
         Ok(())
+    }
+
+    /// Takes the next block as it was decoded before; false if it is not there.
+    fn recall(&mut self) -> Result<bool, PartError> {
+        let Some(cache) = &self.cache else { return Ok(false) };
+        let start = self.current.next;
+        let Some(kept) = cache.get(start) else { return Ok(false) };
+        let size = kept.buffer.len();
+        self.spend(size as u64)?;
+        if self.skip > size {
+            return Err(self.beyond(Mark { block: start, offset: self.skip as u64 }));
+        }
+        let next = start + kept.block_bytes;
+        self.current = Current { start, next, size, buffer: kept.buffer };
+        self.position = std::mem::take(&mut self.skip);
+        Ok(true)
     }
 
     /// Decodes the next block into `target`, which has its size.
@@ -289,7 +324,10 @@ impl StreamReader {
 
     /// Takes the decoded bytes of the next block from what the batch may have.
     fn afford(&self, header: &Header) -> Result<(), PartError> {
-        let size = u64::from(header.uncompressed_size);
+        self.spend(u64::from(header.uncompressed_size))
+    }
+
+    fn spend(&self, size: u64) -> Result<(), PartError> {
         self.shared.budget.take(size).map_err(|(limit, got)| {
             let place = self.place(self.current.next);
             PartError::limit(place, "bytes of a batch after decoding", limit, got)
@@ -327,6 +365,9 @@ impl Source for StreamReader {
                 filled += self.copy(rest);
                 continue;
             }
+            if self.recall()? {
+                continue;
+            }
             let Some(header) = self.next_header()? else {
                 let cause = io::ErrorKind::UnexpectedEof.into();
                 let place = Box::new(self.place(self.current.next));
@@ -334,7 +375,7 @@ impl Source for StreamReader {
             };
             let size = header.uncompressed_size as usize;
             match rest.get_mut(..size) {
-                Some(whole) if self.skip == 0 => {
+                Some(whole) if self.skip == 0 && self.cache.is_none() => {
                     self.load_into(&header, whole)?;
                     filled += size;
                 }
@@ -346,6 +387,9 @@ impl Source for StreamReader {
 
     fn block(&mut self) -> Result<Option<(&Buffer, usize)>, PartError> {
         while self.position >= self.current.size {
+            if self.recall()? {
+                continue;
+            }
             let Some(header) = self.next_header()? else { return Ok(None) };
             self.load(&header)?;
         }

@@ -51,8 +51,9 @@ impl Session {
         statement: &Alteration,
     ) -> Result<String, SqlError> {
         let error = of_table(name);
+        let (command, options) = (statement.text.clone(), self.insert_options());
         let mut rewrite =
-            Rewrite::begin(table.storage(), table.path(), CLAUSE, self.insert_options())
+            Rewrite::begin_mutation(table.storage(), table.path(), CLAUSE, command, options)
                 .map_err(&error)?;
         let altered = Altered::new(rewrite.definition(), &statement.commands).map_err(&error)?;
         let recasts = altered.recasts();
@@ -62,6 +63,7 @@ impl Session {
             if !rewrite.is_touched(&part).map_err(&error)? {
                 continue;
             }
+            rewrite.come_to(&part);
             count += self.alter_part(name, &mut rewrite, &part, &recasts).await?;
             touched += 1;
         }

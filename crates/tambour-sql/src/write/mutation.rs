@@ -66,13 +66,17 @@ impl Session {
     ) -> Result<(u64, u64), SqlError> {
         let error = of_table(&change.table);
         let options = self.insert_options();
-        let mut rewrite = Rewrite::begin(table.storage(), table.path(), change.words(), options)
-            .map_err(&error)?;
+        let command = command(assignments, (condition, is_mask));
+        let place = (table.storage(), table.path());
+        let mut rewrite =
+            Rewrite::begin_mutation(place.0, place.1, change.words(), command, options)
+                .map_err(&error)?;
         let targets = targets(rewrite.definition(), assignments)?;
         let query = query(&change.table, assignments, condition)?;
         let (mut count, mut touched) = (0, 0);
         for part in rewrite.table().part_names().to_vec() {
             let Some(only) = rewrite.table().only(&part) else { continue };
+            rewrite.come_to(&part);
             let matches = self.matches(&change.table, &query, only).await?;
             let mut found = Matches::new(matches, &targets, &change.table);
             if !found.begin().await? {
@@ -128,6 +132,18 @@ impl Session {
         // What is planned keeps the part; the name is free for the next one.
         self.context().deregister_table(name)?;
         planned?.execute().await
+    }
+}
+
+/// A mutation as `system.mutations` shows it.
+fn command(assignments: &[(String, Expr)], (condition, is_mask): (&Expr, bool)) -> String {
+    let quoted = tambour_table::schema::quoted_name;
+    let values = assignments.iter().map(|(name, value)| format!("{} = {value}", quoted(name)));
+    let values: Vec<String> = values.collect();
+    match (is_mask, values.as_slice()) {
+        (true, _) => format!("UPDATE _row_exists = 0 WHERE {condition}"),
+        (false, []) => format!("DELETE WHERE {condition}"),
+        (false, values) => format!("UPDATE {} WHERE {condition}", values.join(", ")),
     }
 }
 

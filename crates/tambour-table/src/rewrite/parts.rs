@@ -229,7 +229,7 @@ pub fn drop_detached(
     table: &Path,
     choose: &mut dyn FnMut(&str) -> Result<bool, TableError>,
 ) -> Result<u64, TableError> {
-    let _locked = LockedTable::acquire(storage, table, false)?;
+    let _locked = LockedTable::acquire(storage, table, false, "DROP DETACHED")?;
     let path = table.join(DETACHED);
     let mut chosen = Vec::new();
     for name in detached_parts(storage, table)? {

@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::Part;
-use tambour_part::part::{BATCH_BYTES_MAX, PartReader, ReadRequest, RowFilter};
+use tambour_part::part::{
+    BATCH_BYTES_MAX, CACHED_GRANULES_MAX, PartReader, ReadRequest, RowFilter,
+};
 
 /// What decides on rows while a scan reads them.
 pub trait ScanFilter: Send {
@@ -53,6 +55,8 @@ pub struct ScanReader {
     bytes_read: u64,
     /// Rows that are still wanted.
     left: u64,
+    /// More than what a cache of blocks is for.
+    is_large: bool,
     is_reversed: bool,
     bytes_max: u64,
     /// Columns of which only the lengths of texts are wanted.
@@ -67,7 +71,10 @@ impl ScanReader {
         reads: VecDeque<(Arc<Part>, String, ReadRequest)>,
         left: u64,
     ) -> Self {
+        let ranges = reads.iter().flat_map(|(_, _, request)| &request.granules);
+        let granules: usize = ranges.map(ExactSizeIterator::len).sum();
         Self {
+            is_large: granules > CACHED_GRANULES_MAX,
             table: table.to_owned(),
             schema,
             reads,
@@ -159,7 +166,8 @@ impl ScanReader {
                 if let Some((_, filter)) = &mut filter {
                     filter.opens(&part);
                 }
-                let reader = part.read(request).map_err(TableError::part(&self.table, &name))?;
+                let reader = if self.is_large { part.scan(request) } else { part.read(request) };
+                let reader = reader.map_err(TableError::part(&self.table, &name))?;
                 let mut reader =
                     reader.with_bytes_max(self.bytes_max).with_lengths_of(&self.lengths);
                 if self.is_reversed {

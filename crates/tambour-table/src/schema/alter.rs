@@ -18,6 +18,8 @@ pub struct Alteration {
     pub table: String,
     /// What happens, in this order.
     pub commands: Vec<Alter>,
+    /// The commands as they were written.
+    pub text: String,
 }
 
 /// One command of ALTER TABLE.
@@ -112,6 +114,7 @@ impl Alteration {
         if cursor.at_any_word(&["DELETE", "UPDATE"]) {
             return Ok(None);
         }
+        let start = cursor.peek().start;
         let mut commands = Vec::new();
         loop {
             commands.push(command(&mut cursor)?);
@@ -119,8 +122,9 @@ impl Alteration {
                 break;
             }
         }
+        let text = cursor.since(start).to_owned();
         cursor.expect_end()?;
-        Ok(Some(Self { database, table, commands }))
+        Ok(Some(Self { database, table, commands, text }))
     }
 }
 
@@ -367,6 +371,15 @@ mod tests {
         assert_eq!(untyped.column.clauses.default.as_deref(), Some("5"));
         assert_eq!(commands[4].action, Action::Rename("n.a".to_owned(), "n.b".to_owned()));
         assert_eq!(commands[6].action, Action::Remove("h".to_owned(), Property::Default));
+    }
+
+    #[test]
+    fn commands_are_kept_as_they_were_written() {
+        let text = "ADD COLUMN `t` UInt8, DROP  COLUMN e";
+        for table in ["t", "`A`.t", "db . `ALTER`"] {
+            let sql = format!("alter table {table} {text} ;;");
+            assert_eq!(Alteration::parse(&sql).unwrap().unwrap().text, text, "{sql}");
+        }
     }
 
     #[test]

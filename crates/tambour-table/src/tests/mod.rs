@@ -1,6 +1,8 @@
 //! Tests of whole tables: what goes in comes out, whatever happens in between.
 
 mod alter;
+mod background;
+mod blocks;
 mod crash;
 mod damage;
 mod directory;

@@ -2,9 +2,9 @@
 
 use crate::cli::AdviseArguments;
 use serde_json::{Value, json};
+use tambour::advise::{Advice, ColumnAdvice, Measure, Version, alter};
 use tambour::codec::choose::Objective;
 use tambour::sample::Rows;
-use tambour::table::advise::{Advice, ColumnAdvice, Measure, Version, alter};
 
 pub(super) fn advice(advice: &Advice, rows: &Rows, arguments: &AdviseArguments) -> Value {
     let server = arguments.server.unwrap_or(Version::NEWEST);

@@ -11,10 +11,10 @@ use crate::interrupt::Interrupt;
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
 use std::io::Write;
+use tambour::advise::{AdviseOptions, advise, alter};
 use tambour::codec::kernels;
 use tambour::files::ReadOptions;
 use tambour::sample::{self, Rows, Seen};
-use tambour::table::advise::{AdviseOptions, advise, alter};
 use tambour_report::{Machine, clock::thread_time};
 
 /// Advises.

@@ -4,10 +4,10 @@ use super::super::inspect::{fact, write_grid};
 use crate::output::grid::{Grid, Heading};
 use crate::output::quantity;
 use std::io::{self, Write};
+use tambour::advise::server::verdict;
+use tambour::advise::{Advice, ColumnAdvice, Measure, Version, alter};
 use tambour::codec::choose::Objective;
 use tambour::sample::Rows;
-use tambour::table::advise::server::verdict;
-use tambour::table::advise::{Advice, ColumnAdvice, Measure, Version, alter};
 
 /// Versions of ClickHouse that the table of servers has: long-lived ones, and where a chain came or was mended.
 const SERVERS: [Version; 8] = [
@@ -185,7 +185,7 @@ fn servers(advice: &Advice, target: &mut dyn Write) -> io::Result<()> {
         told.push(spec.to_string());
         let mut row = vec![spec.to_string()];
         row.extend(SERVERS.iter().map(|server| {
-            use tambour::table::advise::server::Verdict;
+            use tambour::advise::server::Verdict;
             match verdict(spec, &column.column.data_type, *server) {
                 Verdict::Good => "yes",
                 Verdict::Setting(_) => "set",

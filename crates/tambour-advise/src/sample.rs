@@ -1,9 +1,9 @@
 //! The sample: runs of rows that follow each other, spread over all rows that were taken in.
 
-use crate::TableError;
 use arrow_array::{ArrayRef, RecordBatch};
 use tambour_part::choose::facts::Facts;
 use tambour_part::types::Column;
+use tambour_table::TableError;
 
 /// Rows of a run: blocks are cut from rows that follow each other, as they are in a part.
 const RUN_ROWS: usize = 65_536;

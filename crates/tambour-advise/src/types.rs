@@ -1,9 +1,8 @@
 //! Types that would hold the values of a column, too, and what that would save.
 
-use super::sample::Sample;
-use super::streams::Streams;
-use super::{AdviseOptions, Measure, chains};
-use crate::TableError;
+use crate::sample::Sample;
+use crate::streams::Streams;
+use crate::{AdviseOptions, Measure, chains};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType as Arrow, TimeUnit};
@@ -13,6 +12,7 @@ use tambour_part::DataType;
 use tambour_part::choose::facts::Facts;
 use tambour_part::choose::{integer, is_wide_integer};
 use tambour_part::types::{Column, Strings};
+use tambour_table::TableError;
 
 /// Most different texts for which LowCardinality is tried: beyond, its dictionaries are split.
 const DIFFERENT_MAX: usize = 8192;

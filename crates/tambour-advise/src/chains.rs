@@ -1,15 +1,15 @@
 //! Chains for the streams of a column, measured.
 
-use super::server::{Version, verdict};
-use super::streams::{StreamBytes, Streams};
-use super::{AdviseOptions, Measure};
-use crate::TableError;
+use crate::server::{Version, verdict};
+use crate::streams::{StreamBytes, Streams};
+use crate::{AdviseOptions, Measure};
 use std::time::Duration;
 use tambour_codec::choose::{self, Effort, Measured, Objective};
 use tambour_codec::codec::Element;
 use tambour_codec::spec::CodecSpec;
 use tambour_part::DataType;
 use tambour_part::column::StreamKind;
+use tambour_table::TableError;
 
 /// The effort of a measurement.
 fn effort(options: &AdviseOptions) -> Effort {

@@ -1,9 +1,9 @@
 //! Advice on rows whose best codecs and types are known, and what it must never do.
 #![expect(clippy::cast_possible_truncation, reason = "numbers of tests are small")]
 
-use super::alter::statements;
-use super::server::{Version, verdict};
-use super::{Advice, AdviseOptions, Intake, Present, advise};
+use crate::alter::statements;
+use crate::server::{Version, verdict};
+use crate::{Advice, AdviseOptions, Intake, Present, advise};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{Field, Schema};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn options() -> AdviseOptions {
 }
 
 /// Columns by name, type and values, of which each is nullable where it has nulls.
-fn taken(columns: Vec<(&str, DataType, ArrayRef)>) -> super::Sample {
+fn taken(columns: Vec<(&str, DataType, ArrayRef)>) -> crate::Sample {
     let fields: Vec<Field> = columns
         .iter()
         .map(|(name, _, array)| Field::new(*name, array.data_type().clone(), true))
@@ -52,7 +52,7 @@ fn noise(row: usize) -> u64 {
 
 const ROWS: usize = 100_000;
 
-fn table() -> super::Sample {
+fn table() -> crate::Sample {
     let rows = 0..ROWS;
     let ids: Int64Array = rows.clone().map(|row| Some(1_000_000 + row as i64 * 3)).collect();
     let small: Int64Array = rows.clone().map(|row| Some((noise(row) % 200) as i64)).collect();

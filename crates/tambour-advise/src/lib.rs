@@ -7,6 +7,7 @@
 //! - [`Advice`]: what comes of it, per column and in total
 //! - [`server`]: which ClickHouse has a chain, and which one breaks it
 //! - [`alter`]: the advice as statements
+#![forbid(unsafe_code)]
 
 pub mod alter;
 mod chains;
@@ -25,12 +26,12 @@ pub use streams::SampleStream;
 use tambour_part::choose::side_by_side;
 pub use types::TypeAdvice;
 
-use crate::TableError;
 use std::time::Duration;
 use streams::Streams;
 use tambour_codec::choose::Objective;
 use tambour_codec::spec::CodecSpec;
 use tambour_part::types::Column;
+use tambour_table::TableError;
 
 /// How advice is made.
 #[derive(Clone, Copy, Debug)]

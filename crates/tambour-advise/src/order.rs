@@ -1,15 +1,15 @@
 //! Whether the rows in another order would take less: tried on a part of the sample.
 
-use super::sample::Sample;
-use super::streams::Streams;
-use super::{AdviseOptions, ColumnAdvice, chains};
-use crate::TableError;
+use crate::sample::Sample;
+use crate::streams::Streams;
+use crate::{AdviseOptions, ColumnAdvice, chains};
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow_row::{RowConverter, SortField};
 use std::collections::HashSet;
 use tambour_codec::choose;
 use tambour_codec::spec::CodecCall;
 use tambour_part::types::Column;
+use tambour_table::TableError;
 
 /// Most rows that are sorted.
 const ROWS_MAX: usize = 262_144;

@@ -1,9 +1,9 @@
 //! The advice as statements of ClickHouse.
 
-use super::server::{Verdict, Version, verdict};
-use super::{Advice, ColumnAdvice};
-use crate::schema::quoted_name;
+use crate::server::{Verdict, Version, verdict};
+use crate::{Advice, ColumnAdvice};
 use std::fmt::Write as _;
+use tambour_table::schema::quoted_name;
 
 /// Codecs that save less of a column's bytes, or cost less of its time, are not worth a statement.
 const GAIN_MIN: f64 = 0.01;

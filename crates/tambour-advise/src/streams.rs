@@ -1,11 +1,11 @@
 //! A column as the bytes of its streams.
 
-use super::Sample;
-use crate::TableError;
+use crate::Sample;
 use arrow_array::ArrayRef;
 use tambour_codec::codec::Element;
 use tambour_part::column::{ColumnWriter, Layout, Sinks, StreamKind, StreamName, streams};
 use tambour_part::types::Column;
+use tambour_table::TableError;
 
 /// Rows of a granule.
 const GRANULE_ROWS: usize = 8192;
