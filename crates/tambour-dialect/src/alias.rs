@@ -248,7 +248,8 @@ impl VisitorMut for Substitution<'_> {
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
         if self.into_subqueries {
-            naming::name(&mut select.projection);
+            let tables = naming::Tables::of(select, None);
+            naming::name(&mut select.projection, &tables);
             keep_names(&mut select.projection, self.aliases);
         }
         ControlFlow::Continue(())

@@ -183,17 +183,20 @@ impl Scope<'_> {
             return Some(names);
         }
         let mut columns = Vec::new();
-        for item in &select.projection {
+        let tables = naming::Tables::of(select, Some(self));
+        for (item, written) in
+            select.projection.iter().zip(naming::of_all(&select.projection, &tables))
+        {
             match item {
                 SelectItem::ExprWithAlias { alias, .. } => columns.push(alias.value.clone()),
+                SelectItem::UnnamedExpr(Expr::Function(call)) if columns::is_pattern(call) => {
+                    return None;
+                }
+                SelectItem::UnnamedExpr(_) if let Some(written) = written => columns.push(written),
                 SelectItem::UnnamedExpr(Expr::Identifier(name)) => columns.push(name.value.clone()),
                 SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
                     columns.push(parts.last()?.value.clone());
                 }
-                SelectItem::UnnamedExpr(Expr::Function(call)) if columns::is_pattern(call) => {
-                    return None;
-                }
-                SelectItem::UnnamedExpr(expr) => columns.push(naming::of(expr)),
                 SelectItem::Wildcard(options)
                 | SelectItem::QualifiedWildcard(
                     SelectItemQualifiedWildcardKind::ObjectName(_),

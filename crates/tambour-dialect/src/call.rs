@@ -303,6 +303,7 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectErro
     if let Some(replacement) = aggregate::rewrite(function, &written)? {
         return Ok(Some(replacement));
     }
+    moved::unit_as_text(function, &written);
     if let Some(moved) = moved::rewrite(function, &written)? {
         return Ok(Some(moved));
     }

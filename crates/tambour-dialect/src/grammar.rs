@@ -72,6 +72,10 @@ impl Dialect for Grammar {
         postfix::precedence(parser).map(Ok)
     }
 
+    fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        postfix::literal_before_cast(parser).map(Ok)
+    }
+
     fn parse_infix(
         &self,
         parser: &mut Parser<'_>,

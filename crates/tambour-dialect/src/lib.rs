@@ -55,6 +55,7 @@ mod unstored;
 mod using;
 mod values;
 mod within;
+mod written;
 
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};

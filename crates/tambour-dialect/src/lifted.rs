@@ -3,6 +3,7 @@
 //! A list of results may have one array, which the engine makes rows of. It cannot where the elements are looked at by a condition
 //! or an aggregate, where there are two arrays, or where rows are ordered by what is not a result.
 
+use super::ambiguous::Scope;
 use super::columns::Catalog;
 use super::{aggregate, array_join, call, naming};
 use crate::DialectError;
@@ -62,11 +63,13 @@ fn of_select(
         select.from = array_join::one_row()?;
     }
     array_join::from(select, catalog)?;
-    for item in &mut select.projection {
-        if !Calls::of(&*item).texts.is_empty() {
-            naming::name(std::slice::from_mut(item));
-        }
+    let queries = Catalog::new();
+    let tables = naming::Tables::of(select, Some(&Scope { catalog, queries: &queries }));
+    let mut names = naming::of_all(&select.projection, &tables);
+    for (item, name) in select.projection.iter().zip(&mut names) {
+        name.take_if(|_| Calls::of(item).texts.is_empty());
     }
+    naming::give(&mut select.projection, names);
     let mut lifted = Lifted::default();
     let _ = VisitMut::visit(&mut select.projection, &mut lifted);
     for condition in

@@ -10,12 +10,32 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
     let mut at = 0;
     while at < tokens.len() {
         if is_keyword(&tokens[at].token, Keyword::IN)
+            && !is_of_position(tokens, at)
             && let Some(next) = next(tokens, at)
         {
             arrange_one(tokens, next);
         }
         at += 1;
     }
+}
+
+/// True for the IN of `POSITION(needle IN text)`, which is not a predicate.
+fn is_of_position(tokens: &[TokenWithSpan], at: usize) -> bool {
+    let mut depth = 0_usize;
+    for (place, token) in tokens.iter().enumerate().take(at).rev() {
+        match token.token {
+            Token::RParen | Token::RBracket => depth += 1,
+            Token::LParen | Token::LBracket if depth > 0 => depth -= 1,
+            Token::LParen => {
+                return place
+                    .checked_sub(1)
+                    .is_some_and(|it| is_word(&tokens[it].token, "POSITION"));
+            }
+            Token::LBracket | Token::Comma if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 fn arrange_one(tokens: &mut Vec<TokenWithSpan>, at: usize) {

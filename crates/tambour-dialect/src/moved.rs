@@ -1,11 +1,12 @@
 //! Dates moved by as much as a column says (`d + INTERVAL n DAY`), and the functions `date_add` and `date_sub`. The engine's
 //! intervals are constants.
 
-use super::call::{arguments, call, take};
+use super::call::{arguments, call, rename, take};
 use super::refused;
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DateTimeField, Expr, Function, Interval, UnaryOperator, Value,
+    BinaryOperator, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Interval, UnaryOperator, Value,
 };
 
 /// Names, and whether they move back.
@@ -81,6 +82,25 @@ pub(super) fn sum(left: &mut Expr, op: &BinaryOperator, right: &mut Expr) -> Opt
     }
     let (name, count) = by_column(left, false)?;
     Some(Expr::Function(call(name, vec![take(right), count])))
+}
+
+/// Functions whose first argument is a unit, as a text or as a word.
+const DIFFERENCES: &[&str] =
+    &["dateDiff", "date_diff", "DATEDIFF", "timestampDiff", "timestamp_diff", "TIMESTAMPDIFF"];
+
+/// `DATEDIFF(DAY, a, b)` is `dateDiff('day', a, b)`.
+pub(super) fn unit_as_text(function: &mut Function, written: &str) {
+    let FunctionArguments::List(list) = &mut function.args else { return };
+    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(unit))) = list.args.first_mut() else {
+        return;
+    };
+    let is_one = DIFFERENCES.iter().any(|name| name.eq_ignore_ascii_case(written));
+    if let (true, Expr::Identifier(name)) = (is_one, &*unit)
+        && name.quote_style.is_none()
+    {
+        *unit = Expr::value(Value::SingleQuotedString(name.value.to_ascii_lowercase()));
+        rename(function, "dateDiff");
+    }
 }
 
 /// `date_add(day, 1, d)` and `date_add(d, INTERVAL 1 DAY)`.

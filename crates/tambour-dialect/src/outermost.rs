@@ -99,7 +99,8 @@ pub(super) fn fill(query: &mut Query) -> Result<Option<Fill>, DialectError> {
     Ok(Some(Fill { columns, is_descending, from, to, step, interpolated, offset, limit }))
 }
 
-/// `ORDER BY ALL` by the numbers of the results: columns of two tables may have the same name.
+/// `ORDER BY ALL` by the numbers of the results: columns of two tables may have the same name. So is `ORDER BY a + 1` after
+/// `SELECT DISTINCT a + 1`, where the engine knows results by their names only.
 pub(super) fn by_numbers(query: &mut Query) {
     let SetExpr::Select(select) = &*query.body else { return };
     let is_one = |item: &SelectItem| match item {
@@ -113,17 +114,33 @@ pub(super) fn by_numbers(query: &mut Query) {
     if !select.projection.iter().all(is_one) {
         return;
     }
-    if let Some(OrderBy { kind, .. }) = &mut query.order_by
-        && let OrderByKind::All(options) = kind
-    {
-        let options = *options;
-        let number = |number: usize| OrderByExpr {
-            expr: Expr::value(Value::Number(number.to_string(), false)),
-            options,
-            with_fill: None,
-        };
-        *kind = OrderByKind::Expressions((1..=count).map(number).collect());
+    let by = |number: usize| Expr::value(Value::Number(number.to_string(), false));
+    match query.order_by.as_mut().map(|it| &mut it.kind) {
+        Some(kind @ OrderByKind::All(_)) => {
+            let OrderByKind::All(options) = *kind else { return };
+            let number = |number: usize| OrderByExpr { expr: by(number), options, with_fill: None };
+            *kind = OrderByKind::Expressions((1..=count).map(number).collect());
+        }
+        Some(OrderByKind::Expressions(keys)) if select.distinct.is_some() => {
+            for key in keys {
+                let place = select.projection.iter().position(|item| match item {
+                    SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                        *expr == key.expr && !is_plain(expr)
+                    }
+                    _ => false,
+                });
+                if let Some(place) = place {
+                    key.expr = by(place + 1);
+                }
+            }
+        }
+        _ => {}
     }
+}
+
+/// True for columns and constants.
+fn is_plain(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_))
 }
 
 fn interpolated(clause: Interpolate) -> Result<Vec<String>, DialectError> {

@@ -85,6 +85,21 @@ pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr,
     })
 }
 
+/// The text that ClickHouse makes of a number before `::`, sign and all: `-1::UInt8` is a wrong text, and no negative number.
+pub(super) fn literal_before_cast(parser: &mut Parser<'_>) -> Option<Expr> {
+    let is_negative = parser.peek_token_ref().token == Token::Minus;
+    let at = usize::from(is_negative);
+    let Token::Number(digits, false) = &parser.peek_nth_token_ref(at).token else { return None };
+    if parser.peek_nth_token_ref(at + 1).token != Token::DoubleColon {
+        return None;
+    }
+    let text = format!("{}{digits}", if is_negative { "-" } else { "" });
+    for _ in 0..=at {
+        parser.next_token();
+    }
+    Some(Expr::value(Value::SingleQuotedString(text)))
+}
+
 fn choice(parser: &mut Parser<'_>, condition: &Expr) -> Result<Expr, ParserError> {
     let result = parser.parse_expr()?;
     parser.expect_token(&Token::Colon)?;

@@ -138,9 +138,11 @@ impl<'a> Rewriter<'a> {
             joins::translate(join)?;
         }
         joins::check_merged(select)?;
+        let tables = naming::Tables::of(select, Some(&self.scope()));
+        let names = naming::of_all(&select.projection, &tables);
         let parts = within::names(select)?;
         let aliases = alias::of_results(&select.projection, parts)?;
-        naming::name(&mut select.projection);
+        naming::give(&mut select.projection, names);
         alias::apply(select, &aliases)?;
         ambiguous::prefer_left(select, self.catalog, &self.queries);
         for item in &mut select.projection {

@@ -50,15 +50,19 @@ pub(super) fn names(select: &Select, scope: &Scope<'_>) -> Option<Vec<String>> {
     }
     let mut from = select.from.clone();
     let (joined, _) = translated(&mut from, &select.projection, scope)?;
-    let items = select.projection.iter().flat_map(|item| results(item.clone(), &joined));
-    let name = |item| match item {
+    let tables = naming::Tables::of(select, Some(scope));
+    let written = naming::of_all(&select.projection, &tables);
+    let items = select.projection.iter().zip(written).flat_map(|(item, written)| {
+        results(item.clone(), &joined).into_iter().map(move |item| (item, written.clone()))
+    });
+    let name = |(item, written): (SelectItem, Option<String>)| match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.value),
+        SelectItem::UnnamedExpr(Expr::Function(call)) if columns::is_pattern(&call) => None,
+        SelectItem::UnnamedExpr(_) if written.is_some() => written,
         SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.value),
         SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
             parts.last().map(|part| part.value.clone())
         }
-        SelectItem::UnnamedExpr(Expr::Function(call)) if columns::is_pattern(&call) => None,
-        SelectItem::UnnamedExpr(expr) => Some(naming::of(&expr)),
         _ => None,
     };
     items.map(name).collect()
@@ -183,21 +187,17 @@ fn of_select(
             _ => None,
         })
         .collect();
-    for item in std::mem::take(&mut select.projection) {
-        select.projection.extend(results(item, &joined));
-    }
+    let tables = naming::Tables::of(select, Some(scope));
+    let mut names = naming::of_all(&select.projection, &tables).into_iter();
     let mut keys = Names::new(joined.keys.clone());
-    for item in &mut select.projection {
-        let written = match item {
-            SelectItem::UnnamedExpr(expr) => Some((naming::of(expr), expr.clone())),
-            _ => None,
-        };
-        let _ = VisitMut::visit(item, &mut keys);
-        if let (Some((name, before)), SelectItem::UnnamedExpr(expr)) = (written, &mut *item)
-            && *expr != before
-        {
-            let alias = Ident::with_quote('"', name);
-            *item = SelectItem::ExprWithAlias { expr: call::take(expr), alias };
+    for item in std::mem::take(&mut select.projection) {
+        let written = names.next().flatten();
+        for mut result in results(item, &joined) {
+            let before = result.clone();
+            let _ = VisitMut::visit(&mut result, &mut keys);
+            let name = written.clone().filter(|_| result != before);
+            naming::give(std::slice::from_mut(&mut result), vec![name]);
+            select.projection.push(result);
         }
     }
     // Elsewhere the names of results come first.

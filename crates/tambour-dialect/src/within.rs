@@ -7,8 +7,8 @@ use super::call;
 use super::lexical::{is_keyword, is_word, next};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderBy, OrderByKind, Query,
-    Select, SelectItem, SetExpr, VisitMut, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderBy, OrderByKind,
+    Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -148,13 +148,13 @@ impl Gathering {
 fn whole(expr: &Expr) -> Option<(Expr, Ident)> {
     match expr {
         Expr::Nested(inner) => whole(inner),
-        Expr::Function(function) if call::name(function) == Some(MARK) => parts(expr),
+        Expr::Function(function) => parts(function),
         _ => None,
     }
 }
 
-fn parts(expr: &Expr) -> Option<(Expr, Ident)> {
-    let Expr::Function(function) = expr else { return None };
+/// The part and its name that a call holds.
+pub(super) fn parts(function: &Function) -> Option<(Expr, Ident)> {
     let FunctionArguments::List(list) = &function.args else { return None };
     match list.args.as_slice() {
         [
@@ -181,7 +181,8 @@ impl VisitorMut for Gathering {
         if self.queries > 0 {
             return ControlFlow::Continue(());
         }
-        let Some((part, name)) = parts(expr) else { return ControlFlow::Continue(()) };
+        let Expr::Function(function) = &*expr else { return ControlFlow::Continue(()) };
+        let Some((part, name)) = parts(function) else { return ControlFlow::Continue(()) };
         if let Err(error) = alias::add(&mut self.aliases, &name, &part) {
             return ControlFlow::Break(error);
         }

@@ -22,8 +22,8 @@ use datafusion::logical_expr::expr::{
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Case, Expr, ExprSchemable, Like, LogicalPlan, Operator, Projection,
-    SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
+    Aggregate, Between, BinaryExpr, Case, Expr, ExprSchemable, Like, LogicalPlan, Operator,
+    Projection, SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
@@ -88,7 +88,9 @@ fn defaults_of(plan: &LogicalPlan) -> Result<Vec<Option<Field>>> {
 /// A projection that has defaults in the place of the NULLs of keys.
 fn filled(plan: LogicalPlan, defaults: &[Option<Field>]) -> Result<LogicalPlan> {
     let schema = Arc::clone(plan.schema());
-    let columns = schema.iter().enumerate().map(|(index, (qualifier, field))| {
+    // The engine turns `grouping` into a look at its number of the set, which is below this projection and not for those above.
+    let shown = schema.iter().enumerate().filter(|(_, (_, field))| !is_number_of_set(field.name()));
+    let columns = shown.map(|(index, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let Some(Some(key)) = defaults.get(index) else { return Ok(column) };
         let value = when(column.clone().is_null(), default::literal(key)?).otherwise(column)?;
@@ -100,6 +102,11 @@ fn filled(plan: LogicalPlan, defaults: &[Option<Field>]) -> Result<LogicalPlan> 
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
+}
+
+/// True for the column of the engine's that says which of GROUPING SETS a row is of.
+pub(super) fn is_number_of_set(name: &str) -> bool {
+    name == Aggregate::INTERNAL_GROUPING_ID
 }
 
 /// Sorts by the form of values that has ClickHouse's order.
@@ -223,7 +230,8 @@ fn form_of(aggregate: &str, field: &Field) -> Option<Order> {
 fn finished(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<LogicalPlan> {
     let schema = Arc::clone(plan.schema());
     let first = schema.fields().len().saturating_sub(finish.len());
-    let columns = schema.iter().enumerate().map(|(index, (qualifier, field))| {
+    let shown = schema.iter().enumerate().filter(|(_, (_, field))| !is_number_of_set(field.name()));
+    let columns = shown.map(|(index, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let finish =
             index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);

@@ -155,7 +155,9 @@ fn all_bits(input: &Arc<LogicalPlan>) -> Result<Option<LogicalPlan>> {
 /// A projection with the names and types of a schema above a node with as many columns.
 fn back(plan: LogicalPlan, wanted: &DFSchema) -> Result<LogicalPlan> {
     let have = Arc::clone(plan.schema());
-    let columns = have.iter().zip(wanted.iter()).map(|((from, bits), (qualifier, field))| {
+    let both = have.iter().zip(wanted.iter());
+    let shown = both.filter(|((_, bits), _)| !super::keep::is_number_of_set(bits.name()));
+    let columns = shown.map(|((from, bits), (qualifier, field))| {
         let column = Expr::Column(Column::new(from.cloned(), bits.name()));
         if bits.data_type() == field.data_type() {
             if from == qualifier && bits.name() == field.name() {

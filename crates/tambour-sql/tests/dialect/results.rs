@@ -111,13 +111,13 @@ fn format_and_settings_are_taken_out() {
 }
 
 #[test]
-fn results_are_called_what_was_written() {
+fn results_have_the_names_that_clickhouse_gives_them() {
     run(async {
         let session = session();
         let query = "SELECT count(), uniq(s), toYYYYMM(min(d)), k + 1 FROM t GROUP BY k + 1";
         let schema = session.sql(query).await.unwrap().schema();
         let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-        assert_eq!(names, ["count()", "uniq(s)", "toYYYYMM(min(d))", "k + 1"]);
+        assert_eq!(names, ["count()", "uniq(s)", "toYYYYMM(min(d))", "plus(k, 1)"]);
         for (query, expected) in [
             ("SELECT count(), count(), k AS x, x FROM t GROUP BY k", "count() count() x x"),
             ("SELECT k, s, k, t.k FROM t", "k s k k"),
@@ -125,7 +125,7 @@ fn results_are_called_what_was_written() {
                 "SELECT k, * EXCEPT (u8, n, f, d, t, b, t3, e, a, ls, u, ip, fs, mp, z, y) FROM t",
                 "k k i s",
             ),
-            ("WITH 5 AS m SELECT m, m + 1 FROM t", "m m + 1"),
+            ("WITH 5 AS m SELECT m, m + 1 FROM t", "m plus(m, 1)"),
         ] {
             let mut execution = session.sql(query).await.unwrap().execute().await.unwrap();
             let returned = execution.stream.schema();
