@@ -6,6 +6,7 @@
 
 mod bytes;
 pub(crate) mod estimates;
+mod share;
 mod travel;
 
 pub(crate) use travel::read_by;
@@ -392,8 +393,8 @@ impl ExecutionPlan for TambourScanExec {
         if self.filters.is_empty() {
             return Ok(Arc::new(statistics::of_some_rows(&all, rows, is_exact, is_all)));
         }
-        // A filter leaves a fifth, as the engine's own guess has it.
-        Ok(Arc::new(statistics::of_some_rows(&all, rows / 5, false, false)))
+        let rows = share::left_by(&self.filters.fixed, rows, &self.all);
+        Ok(Arc::new(statistics::of_some_rows(&all, rows, false, false)))
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
