@@ -4,6 +4,7 @@
 
 use super::{aggregate, lambda, naming, refused};
 use crate::DialectError;
+use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem, Value,
     VisitMut, Visitor, VisitorMut,
@@ -181,7 +182,7 @@ impl<'a> Substitution<'a> {
     ) -> Result<(), DialectError> {
         self.clause = clause;
         self.active = own.into_iter().collect();
-        match target.visit(self) {
+        match walk_mut(target, self) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(error),
         }
@@ -203,7 +204,7 @@ impl<'a> Substitution<'a> {
         let parameters = std::mem::take(&mut self.parameters);
         self.active.push(name.value.clone());
         self.replaced += 1;
-        let flow = expr.visit(self);
+        let flow = walk_mut(&mut expr, self);
         self.replaced -= 1;
         self.active.pop();
         self.parameters = parameters;
@@ -344,7 +345,6 @@ enum Aggregation {
 /// The first aggregate or window function in an expression, subqueries left out.
 fn aggregation(expr: &Expr) -> Option<Aggregation> {
     // Here only: elsewhere it would hide the walk that changes.
-    use datafusion::sql::sqlparser::ast::Visit;
 
     struct Search {
         subqueries: usize,
@@ -373,5 +373,5 @@ fn aggregation(expr: &Expr) -> Option<Aggregation> {
             }
         }
     }
-    expr.visit(&mut Search { subqueries: 0 }).break_value()
+    walk(expr, &mut Search { subqueries: 0 }).break_value()
 }

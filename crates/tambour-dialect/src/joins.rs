@@ -9,9 +9,10 @@ use super::lexical::{is_keyword, is_word, next};
 use super::{call, refused};
 use crate::DialectError;
 use crate::marks::Strictness;
+use crate::walk::walk_expressions;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
-    Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, visit_expressions,
+    Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
@@ -324,7 +325,7 @@ pub(super) fn check_merged(select: &Select) -> Result<(), DialectError> {
     if merged.is_empty() {
         return Ok(());
     }
-    let found = visit_expressions(select, |expr| match expr {
+    let found = walk_expressions(select, |expr| match expr {
         Expr::CompoundIdentifier(parts) => match parts.as_slice() {
             [.., table, column]
                 if merged
