@@ -16,7 +16,7 @@ use std::time::Duration;
 use tambour::codec::kernels;
 use tambour::record::{RecordStore, ViewOptions};
 use tambour::sql::{Session, SessionOptions};
-use tambour::storage;
+use tambour::storage::{self, Storage};
 use tambour::table::Table;
 use tambour::table::server::{ServerDisk, is_archive};
 use tambour_report::machine;
@@ -228,15 +228,16 @@ fn session(
     let session = Session::new(&options)?;
     outside::register(&session, threads);
     session.register_database()?;
+    let disk = arguments.reading.disk();
     for Named { name, path } in tables {
         if RecordStore::is_at(storage::disk().as_ref(), path) {
             register_records(&session, name.as_deref(), path)?;
             continue;
         }
-        if register_server(&session, path, console)? {
+        if register_server(&session, &disk, path, console)? {
             continue;
         }
-        let table = Arc::new(Table::open(path)?);
+        let table = Arc::new(Table::open_on(&disk, path)?);
         tell_unproven(&table, console);
         let name = name.clone().unwrap_or_else(|| table.name().to_owned());
         if session.tables().iter().any(|(taken, _)| *taken == name) {
@@ -265,8 +266,13 @@ pub(super) fn tell_unproven(table: &Table, console: Console) {
 
 /// Registers all tables of a server's disk by database and name; false if the directory is none. A table that cannot be opened
 /// hinders no other.
-fn register_server(session: &Session, path: &Path, console: Console) -> anyhow::Result<bool> {
-    let Some(found) = ServerDisk::open(&storage::disk(), path)? else { return Ok(false) };
+fn register_server(
+    session: &Session,
+    disk: &Arc<dyn Storage>,
+    path: &Path,
+    console: Console,
+) -> anyhow::Result<bool> {
+    let Some(found) = ServerDisk::open(disk, path)? else { return Ok(false) };
     for table in &found.tables {
         match found.table(table) {
             Ok(opened) => session.register_in_database(Arc::new(opened))?,
