@@ -18,9 +18,9 @@ use crate::scan_options::ScanOptions;
 use crate::statistics;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::{BatchCoalescer, SortOptions};
-use arrow::datatypes::{DataType as ArrowType, SchemaRef};
+use arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, Statistics};
+use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
@@ -48,6 +48,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use tambour_dialect::marks::PLACE;
 use tambour_table::scan::{Pruned, Scan, ScanReader, sorts_like_arrow};
 use tambour_table::schema::expression::Expression;
 use tambour_table::{Table, TableError};
@@ -87,6 +88,8 @@ pub struct TambourScanExec {
     lengths: BTreeSet<usize>,
     /// The last granules first.
     is_reversed: bool,
+    /// The last column that is handed out says where the row is.
+    places: bool,
     /// Why statistics that are there are not used.
     note: Option<String>,
     properties: Arc<PlanProperties>,
@@ -107,7 +110,7 @@ impl TambourScanExec {
         let metrics = ExecutionPlanMetricsSet::new();
         let filters = Filters::default();
         let read = Arc::clone(&schema);
-        let (is_reversed, note) = (false, None);
+        let (is_reversed, places, note) = (false, false, None);
         Self {
             table,
             scan,
@@ -119,6 +122,7 @@ impl TambourScanExec {
             filters,
             lengths: BTreeSet::new(),
             is_reversed,
+            places,
             note,
             properties,
             metrics,
@@ -203,6 +207,36 @@ impl TambourScanExec {
         let lengths = BTreeSet::new();
         let projected = Self { scan, read, output, schema, all, filters, lengths, ..self.clone() };
         Ok(projected.with_scan(projected.scan.clone()))
+    }
+    /// Some of the columns that are handed out now and, last, where the row is ([`RowPlace`]). None where rows have no place, or where
+    /// other rows would come if fewer columns were read.
+    pub(crate) fn placed(&self, columns: &[usize]) -> Result<Option<Self>> {
+        if self.scan.limit.is_some() || self.places || self.table.has_deleted_rows() {
+            return Ok(None);
+        }
+        let mut placed = self.projected(columns)?;
+        placed.places = true;
+        placed.schema = placed.handed(&placed.read)?;
+        Ok(Some(placed.with_scan(placed.scan.clone())))
+    }
+    /// What it reads of the columns that are handed out, for rows by their places.
+    pub(crate) fn scan_of(&self, columns: &[usize]) -> Scan {
+        let name = |column: &usize| self.schema.field(*column).name().clone();
+        Scan { columns: columns.iter().map(name).collect(), ..self.scan.clone() }
+    }
+    /// True if a column that is handed out is read for filters anyway.
+    pub(crate) fn reads_for_filters(&self, column: usize) -> bool {
+        self.filters.columns().contains(&self.output[column])
+    }
+    /// The schema of what is handed out of these columns.
+    fn handed(&self, read: &Schema) -> Result<SchemaRef> {
+        let schema = read.project(&self.output)?;
+        if !self.places {
+            return Ok(Arc::new(schema));
+        }
+        let place = Field::new(PLACE, ArrowType::UInt64, false);
+        let fields = schema.fields().iter().cloned().chain([Arc::new(place)]);
+        Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
     }
     /// With further filters, which are over the columns that are handed out.
     fn filtered(&self, phase: FilterPushdownPhase, more: &[Arc<dyn PhysicalExpr>]) -> Result<Self> {
@@ -389,7 +423,8 @@ impl ExecutionPlan for TambourScanExec {
             let rows = (0..self.partitions()).map(|it| self.scan.partition_rows(it)).sum();
             (rows, rows == self.table.rows())
         };
-        let all = self.all.as_ref().clone().project(Some(&self.output.to_vec()));
+        let mut all = self.all.as_ref().clone().project(Some(&self.output.to_vec()));
+        all.column_statistics.extend(self.places.then(ColumnStatistics::new_unknown));
         if self.filters.is_empty() {
             return Ok(Arc::new(statistics::of_some_rows(&all, rows, is_exact, is_all)));
         }
@@ -427,7 +462,7 @@ impl ExecutionPlan for TambourScanExec {
             .collect();
         let Some(columns) = columns else { return Ok(None) };
         let distinct: std::collections::HashSet<&usize> = columns.iter().collect();
-        if distinct.len() < columns.len() {
+        if distinct.len() < columns.len() || self.places {
             return Ok(None);
         }
         Ok(Some(Arc::new(self.projected(&columns)?)))
@@ -459,7 +494,7 @@ impl ExecutionPlan for TambourScanExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        if self.scan.limit.is_some() {
+        if self.scan.limit.is_some() || self.places {
             // A limit below a sort chooses rows before they are sorted.
             return Ok(SortOrderPushdownResult::Unsupported);
         }
@@ -570,10 +605,16 @@ impl ScanStream {
             decoded_bytes(batch.column(it))
         };
         self.decoded.add(late.map(bytes).sum());
-        if self.output.iter().copied().eq(0..batch.num_columns()) {
-            return Ok(Some(batch));
-        }
-        Ok(Some(batch.project(&self.output)?))
+        let places = self.chooser.as_mut().and_then(Chooser::take_places);
+        let batch = if self.output.iter().copied().eq(0..batch.num_columns()) {
+            batch
+        } else {
+            batch.project(&self.output)?
+        };
+        let Some(places) = places else { return Ok(Some(batch)) };
+        let mut columns = batch.columns().to_vec();
+        columns.push(Arc::new(places));
+        Ok(Some(RecordBatch::try_new(Arc::clone(&self.schema), columns)?))
     }
 
     /// The next batch for the operator above; `None` for nothing yet.

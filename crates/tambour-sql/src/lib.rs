@@ -3,7 +3,7 @@
 //! The way of a query: [`context`] prepares the text and plans it, [`provider`] offers a table's schema, statistics and
 //! scans, [`pushdown`] turns filters into predicates the store can prune with, and [`exec`] is the plan node that runs a
 //! [`tambour_table::scan::Scan`]. Rules bring work to the scan: `answers` (aggregates from statistics), `groups` (keys by
-//! position), `texts` (as bytes, and lengths alone), `late` (columns for rows that are left);
+//! position), `texts` (as bytes, and lengths alone), `late` (columns for rows that are left), `limited` (columns for the rows of a limit);
 //! `arrival` keeps rows in the order of their source. [`explain`] says a plan in the words of users. [`system`] shows parts, columns and codecs as tables.
 #![forbid(unsafe_code)]
 
@@ -22,6 +22,7 @@ mod groups;
 mod guard;
 mod handed;
 mod late;
+mod limited;
 mod merged;
 mod ordered;
 mod paste;

@@ -132,6 +132,7 @@ impl TambourScanExec {
             read,
             schema,
             is_reversed,
+            places: false,
         })
     }
 

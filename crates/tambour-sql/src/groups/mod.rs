@@ -15,6 +15,7 @@ use crate::answers::AnswersFromStatistics;
 use crate::arrival::OrderOfArrival;
 use crate::doubled::WithoutDoubled;
 use crate::exec::estimates::EstimatesOfJoins;
+use crate::limited::LateColumns;
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::LengthsOfTexts;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -46,6 +47,7 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let mut rules: Vec<_> = engines.map(WithoutDoubled::around).collect();
     let place = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
     let place = place.unwrap_or(rules.len());
+    rules.insert(place, Arc::new(LateColumns));
     rules.insert(place, Arc::new(LengthsOfTexts));
     rules.insert(place, Arc::new(GroupsByPosition));
     rules.insert(place, Arc::new(FirstKeys));
