@@ -7,9 +7,6 @@ pub const MERGED: &str = "\u{1f}final";
 /// The name of the subquery whose rows are a set of tuples.
 pub const SET: &str = "\u{1f}set";
 
-/// The column that says where a row is.
-pub const PLACE: &str = "\u{1f}place";
-
 /// Stands between a name and its number.
 const BEFORE_NUMBER: char = '\u{1f}';
 

@@ -131,7 +131,7 @@ impl Piece {
 /// An open file and its length at that moment.
 #[derive(Debug)]
 pub(crate) struct DirectFile {
-    /// For what is no read.
+    /// For what does not read.
     file: File,
     direct: Arc<File>,
     length: u64,
@@ -229,7 +229,8 @@ mod tests {
         // On the disk of the build, since a file system in memory may have no such access.
         let target = std::env::current_exe().unwrap();
         let mut file = tempfile::NamedTempFile::new_in(target.parent().unwrap()).unwrap();
-        let bytes: Vec<u8> = (0..300_000_u32).map(|number| (number * 7 / 5) as u8).collect();
+        let bytes: Vec<u8> =
+            (0..300_000_u32).map(|number| (number * 7 / 5).to_le_bytes()[0]).collect();
         file.write_all(&bytes).unwrap();
         let opened = File::open(file.path()).unwrap();
         let fetchers = Fetchers::start().unwrap();

@@ -27,7 +27,7 @@ impl Disk {
     }
 }
 
-/// Files of at least so many bytes are read as [`Reading`] says.
+/// Files of at least this many bytes are read as [`Reading`] says.
 const LONG: u64 = 128 << 10;
 
 /// Bytes of the blocks in which systems count what a file takes.
@@ -132,12 +132,11 @@ impl Storage for Disk {
         let length = metadata.len();
         match self.reading {
             Reading::Direct if length >= LONG => {
-                let fetchers = match self.fetchers.get() {
-                    Some(fetchers) => fetchers,
-                    None => {
-                        let started = Fetchers::start()?;
-                        self.fetchers.get_or_init(|| started)
-                    }
+                let fetchers = if let Some(fetchers) = self.fetchers.get() {
+                    fetchers
+                } else {
+                    let started = Fetchers::start()?;
+                    self.fetchers.get_or_init(|| started)
                 };
                 Ok(Arc::new(DirectFile::open(path, file, length, fetchers.clone())?))
             }

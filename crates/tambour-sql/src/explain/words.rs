@@ -1,9 +1,6 @@
 //! Operators in words.
 
 use super::{Node, counted, expression, plain, size};
-use crate::exec::{self, TambourScanExec};
-use crate::groups::first::FirstKeysExec;
-use crate::limited::LateColumnsExec;
 use crate::merged::MergedScanExec;
 use crate::travel::{groups_stock, is_runs};
 use datafusion::common::JoinType;
@@ -30,6 +27,9 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, Partitioning};
 use std::sync::Arc;
+use tambour_scan::exec::{self, TambourScanExec};
+use tambour_scan::groups::first::FirstKeysExec;
+use tambour_scan::limited::LateColumnsExec;
 use tambour_table::Table;
 use tambour_table::scan::Pruned;
 

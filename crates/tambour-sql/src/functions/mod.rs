@@ -61,8 +61,8 @@ pub(crate) fn context(
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
-        .with_optimizer_rules(crate::sums::rules())
-        .with_physical_optimizer_rules(crate::groups::rules());
+        .with_optimizer_rules(tambour_scan::sums::rules())
+        .with_physical_optimizer_rules(tambour_scan::groups::rules());
     if let Some(planners) = builder.expr_planners() {
         planners.insert(0, Arc::new(operators::Operators));
     }

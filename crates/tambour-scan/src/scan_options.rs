@@ -63,7 +63,7 @@ impl ScanOptions {
     }
     /// The same for `partitions` at once in this memory: their batches get a quarter of it.
     #[must_use]
-    pub(crate) fn within(self, memory_bytes: Option<u64>, partitions: usize) -> Self {
+    pub fn within(self, memory_bytes: Option<u64>, partitions: usize) -> Self {
         let share = memory_bytes.map_or(u64::MAX, |bytes| bytes / (4 * partitions.max(1) as u64));
         Self { scan_batch_bytes: share.clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX), ..self }
     }

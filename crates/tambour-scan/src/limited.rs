@@ -3,7 +3,7 @@
 //!
 //! A rule puts [`LateColumnsExec`] above such a sort, and below it a scan of fewer columns that also says where its rows are.
 
-use crate::exec::{Read, TambourScanExec};
+use crate::exec::{PLACE, Read, TambourScanExec};
 use crate::scan_options::ScanOptions;
 use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::concat_batches;
@@ -31,7 +31,6 @@ use futures::{TryStreamExt, future, stream};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use tambour_dialect::marks::PLACE;
 use tambour_table::Table;
 use tambour_table::scan::{RowPlace, Scan};
 
@@ -146,10 +145,8 @@ fn moved_order(order: &LexOrdering, columns: &[usize]) -> Result<LexOrdering> {
     let moved = order
         .iter()
         .map(|it| Ok(PhysicalSortExpr { expr: moved(&it.expr, columns)?, options: it.options }));
-    match LexOrdering::new(moved.collect::<Result<Vec<_>>>()?) {
-        Some(order) => Ok(order),
-        None => internal_err!("an order by nothing"),
-    }
+    let moved = LexOrdering::new(moved.collect::<Result<Vec<_>>>()?);
+    moved.map_or_else(|| internal_err!("an order by nothing"), Ok)
 }
 
 /// The same rows, with columns that are read late; none where that is not possible or no gain.
@@ -164,13 +161,12 @@ fn late(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>>
     let mut sources = Vec::with_capacity(schema.fields().len());
     let mut picked = Vec::new();
     for index in 0..schema.fields().len() {
-        let source = match early.binary_search(&index) {
-            Ok(place) => Source::Early(place),
-            Err(_) => {
-                let Some(column) = limited.plain(index) else { return Ok(None) };
-                picked.push(column);
-                Source::Late(picked.len() - 1)
-            }
+        let source = if let Ok(place) = early.binary_search(&index) {
+            Source::Early(place)
+        } else {
+            let Some(column) = limited.plain(index) else { return Ok(None) };
+            picked.push(column);
+            Source::Late(picked.len() - 1)
         };
         sources.push(source);
     }
@@ -213,7 +209,7 @@ enum Source {
 
 /// Reads columns for the few rows of its input, whose last column says where they are.
 #[derive(Debug)]
-pub(crate) struct LateColumnsExec {
+pub struct LateColumnsExec {
     input: Arc<dyn ExecutionPlan>,
     table: Arc<Table>,
     /// Of the columns that are read here.
@@ -225,7 +221,7 @@ pub(crate) struct LateColumnsExec {
 
 impl LateColumnsExec {
     /// The names of the columns that are read here.
-    pub(crate) fn columns(&self) -> &[String] {
+    pub fn columns(&self) -> &[String] {
         &self.scan.columns
     }
     fn again(&self, input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {

@@ -1,6 +1,7 @@
 //! A scan whose texts are handed out as bytes, as far as those above it and its filters can do with that.
 
-use super::{COMPRESSED, DECODED, ENDED, FILTERED, SKIPPED, ScanStream, State, TambourScanExec};
+use super::stream::{ScanStream, State};
+use super::{COMPRESSED, DECODED, ENDED, FILTERED, SKIPPED, TambourScanExec};
 use crate::late::{Chooser, Counts};
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::looked_at;

@@ -7,34 +7,32 @@
 mod bytes;
 pub(crate) mod estimates;
 mod share;
+mod stream;
 mod travel;
 
-pub(crate) use travel::read_by;
-pub use travel::{Read, Sent};
+pub use travel::{Read, Sent, read_by};
 
-use crate::explain::expression;
-use crate::late::{Chooser, Filters};
+use crate::late::Filters;
 use crate::scan_options::ScanOptions;
 use crate::statistics;
-use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::compute::{BatchCoalescer, SortOptions};
+use arrow::array::{Array, AsArray};
+use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column as ColumnExpr;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalSortExpr};
+use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, CardinalityEffect, EmissionType, SchedulingType,
 };
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
 };
-use datafusion::physical_plan::metrics::{
-    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricsSet,
-};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::statistics::StatisticsArgs;
@@ -42,32 +40,29 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
     ReplaceChildrenOptions, SortOrderPushdownResult,
 };
-use futures::Stream;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tambour_dialect::marks::PLACE;
-use tambour_table::scan::{Pruned, Scan, ScanReader, sorts_like_arrow};
+use tambour_table::scan::{Pruned, Scan, sorts_like_arrow};
 use tambour_table::schema::expression::Expression;
 use tambour_table::{Table, TableError};
 
 /// Sorted runs up to which a sort is replaced by a merge of them; each run holds a reader and its buffers.
 const RUNS_MAX: usize = 64;
 
+/// The column that says where a row is; nobody types its name.
+pub(crate) const PLACE: &str = "\u{1f}place";
+
 /// Metric: bytes read from files.
-pub(crate) const COMPRESSED: &str = "bytes_compressed";
+pub const COMPRESSED: &str = "bytes_compressed";
 /// Metric: bytes after decompression.
-pub(crate) const DECODED: &str = "bytes_decoded";
+pub const DECODED: &str = "bytes_decoded";
 /// Metric: rows that were read and dropped by a filter.
-pub(crate) const FILTERED: &str = "rows_filtered";
+pub const FILTERED: &str = "rows_filtered";
 /// Metric: partitions that were read to their end.
 const ENDED: &str = "partitions_ended";
 /// Metric: granules that a filter from above left out.
-pub(crate) const SKIPPED: &str = "granules_skipped";
-/// Batches without a row after which others may run.
-const EMPTY_BATCHES: usize = 4;
+pub const SKIPPED: &str = "granules_skipped";
 
 /// Reads a table.
 #[derive(Clone, Debug)]
@@ -154,7 +149,7 @@ impl TambourScanExec {
     }
 
     /// What EXPLAIN says of it besides parts and columns; filters that operators above find are cut to `moving_max` characters.
-    pub(crate) fn words(&self, moving_max: usize) -> Vec<String> {
+    pub fn words(&self, moving_max: usize) -> Vec<String> {
         let mut words = Vec::new();
         if !self.scan.predicate.is_unknown() {
             words.push(format!("index and statistics: {}", self.scan.predicate));
@@ -542,140 +537,6 @@ fn external(error: TableError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// Batches of one partition.
-struct ScanStream {
-    schema: SchemaRef,
-    output: Arc<[usize]>,
-    chooser: Option<Chooser>,
-    /// Rows that filters left, until there are enough for a batch.
-    gathered: Option<BatchCoalescer>,
-    state: State,
-    /// Bytes that a batch of it may take.
-    bytes_max: u64,
-    /// Columns of which only lengths are read.
-    lengths: Vec<usize>,
-    baseline: BaselineMetrics,
-    compressed: Count,
-    decoded: Count,
-    ended: Count,
-}
-
-enum State {
-    Planned(Box<TambourScanExec>, usize),
-    Open(Box<ScanReader>),
-    Done,
-}
-
-impl ScanStream {
-    /// Opens the partition when it is asked for the first time.
-    fn open(&mut self) -> Result<()> {
-        let State::Planned(plan, partition) = &self.state else { return Ok(()) };
-        let reader = plan.scan.run(*partition, plan.table.storage(), Some(&plan.table));
-        let reader = reader.map_err(external)?.with_bytes_max(self.bytes_max);
-        let reader = reader.with_lengths_of(self.lengths.clone());
-        let reader = if plan.is_reversed { reader.reversed() } else { reader };
-        self.state = State::Open(Box::new(reader));
-        Ok(())
-    }
-
-    /// The next batch of the reader, which may be empty where there is a filter.
-    fn read(&mut self) -> Result<Option<RecordBatch>> {
-        self.open()?;
-        let State::Open(reader) = &mut self.state else { return Ok(None) };
-        let before = reader.bytes_read();
-        let item = match &mut self.chooser {
-            Some(chooser) => {
-                let item = reader.next_kept(&chooser.leading(), chooser);
-                if let Some(error) = chooser.take_error() {
-                    return Err(error);
-                }
-                item
-            }
-            None => reader.next(),
-        };
-        let read = reader.bytes_read().saturating_sub(before);
-        self.compressed.add(usize::try_from(read).unwrap_or(usize::MAX));
-        let Some(batch) = item.transpose().map_err(external)? else { return Ok(None) };
-        let leading = self.chooser.as_ref().map(Chooser::leading).unwrap_or_default();
-        let late = (0..batch.num_columns()).filter(|it| !leading.contains(it));
-        let bytes = |it: usize| {
-            if self.lengths.contains(&it) {
-                return batch.num_rows() * size_of::<u64>();
-            }
-            decoded_bytes(batch.column(it))
-        };
-        self.decoded.add(late.map(bytes).sum());
-        let places = self.chooser.as_mut().and_then(Chooser::take_places);
-        let batch = if self.output.iter().copied().eq(0..batch.num_columns()) {
-            batch
-        } else {
-            batch.project(&self.output)?
-        };
-        let Some(places) = places else { return Ok(Some(batch)) };
-        let mut columns = batch.columns().to_vec();
-        columns.push(Arc::new(places));
-        Ok(Some(RecordBatch::try_new(Arc::clone(&self.schema), columns)?))
-    }
-
-    /// The next batch for the operator above; `None` for nothing yet.
-    fn advance(&mut self) -> Result<Option<Poll<RecordBatch>>> {
-        for _ in 0..EMPTY_BATCHES {
-            if let Some(batch) =
-                self.gathered.as_mut().and_then(BatchCoalescer::next_completed_batch)
-            {
-                return Ok(Some(Poll::Ready(batch)));
-            }
-            if matches!(self.state, State::Done) {
-                return Ok(None);
-            }
-            match (self.read()?, &mut self.gathered) {
-                (Some(batch), _) if batch.num_rows() == 0 => {}
-                (Some(batch), None) => return Ok(Some(Poll::Ready(batch))),
-                (Some(batch), Some(gathered)) => gathered.push_batch(batch)?,
-                (None, gathered) => {
-                    self.state = State::Done;
-                    self.ended.add(1);
-                    if let Some(gathered) = gathered {
-                        gathered.finish_buffered_batch()?;
-                    }
-                }
-            }
-        }
-        Ok(Some(Poll::Pending))
-    }
-}
-
-impl Stream for ScanStream {
-    type Item = Result<RecordBatch>;
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let time = self.baseline.elapsed_compute().clone();
-        let timer = time.timer();
-        let item = self.advance();
-        timer.done();
-        let item = match item {
-            Ok(Some(Poll::Pending)) => {
-                // A scan that finds nothing for long lets others run.
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            Ok(Some(Poll::Ready(batch))) => Some(Ok(batch)),
-            Ok(None) => None,
-            Err(error) => {
-                self.state = State::Done;
-                self.gathered = None;
-                Some(Err(error))
-            }
-        };
-        self.baseline.record_poll(Poll::Ready(item))
-    }
-}
-
-impl RecordBatchStream for ScanStream {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-}
-
 /// Bytes of the values of a column, as they are in a part before compression, nearly.
 pub(crate) fn decoded_bytes(values: &dyn Array) -> usize {
     let rows = values.len();
@@ -695,4 +556,14 @@ pub(crate) fn decoded_bytes(values: &dyn Array) -> usize {
             None => values.to_data().get_slice_memory_size().unwrap_or(0),
         },
     }
+}
+
+/// The engine counts rows by a constant.
+pub fn plain(text: &str) -> String {
+    text.replace("count(Int64(1))", "count()").replace("count(1)", "count()")
+}
+
+/// An expression without the places of its columns.
+pub fn expression(expr: &dyn PhysicalExpr) -> String {
+    plain(&fmt_sql(expr).to_string())
 }
