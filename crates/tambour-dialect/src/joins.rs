@@ -303,6 +303,28 @@ pub(super) fn translate(join: &mut Join) -> Result<(), DialectError> {
     }
 }
 
+/// The condition of a join, if it has one that is written out.
+pub(super) fn condition(operator: &mut JoinOperator) -> Option<&mut Expr> {
+    let (JoinOperator::Join(constraint)
+    | JoinOperator::Inner(constraint)
+    | JoinOperator::Left(constraint)
+    | JoinOperator::LeftOuter(constraint)
+    | JoinOperator::Right(constraint)
+    | JoinOperator::RightOuter(constraint)
+    | JoinOperator::FullOuter(constraint)
+    | JoinOperator::LeftSemi(constraint)
+    | JoinOperator::RightSemi(constraint)
+    | JoinOperator::LeftAnti(constraint)
+    | JoinOperator::RightAnti(constraint)) = operator
+    else {
+        return None;
+    };
+    match constraint {
+        JoinConstraint::On(condition) => Some(condition),
+        _ => None,
+    }
+}
+
 /// Refuses `a.k` beside `a FULL JOIN b USING (k)`, whose `k` is that of both.
 pub(super) fn check_merged(select: &Select) -> Result<(), DialectError> {
     let mut merged: Vec<(String, String)> = Vec::new();

@@ -21,6 +21,7 @@ mod columns;
 mod combinator;
 mod ends;
 mod error;
+mod exists;
 mod gathered;
 mod grammar;
 mod joins;
