@@ -36,7 +36,7 @@ use tambour_table::scan::{RowPlace, Scan};
 
 /// Rows up to which a limit is worth it.
 const ROWS_MAX: usize = 4096;
-/// Granules of the scan for each row of the limit, at least: each row may cost a granule.
+/// Granules of each partition for each row of the limit, at least: each row may cost a granule, and one thread reads them all.
 const GRANULES_MIN: usize = 2;
 
 /// The rule.
@@ -153,6 +153,7 @@ fn moved_order(order: &LexOrdering, columns: &[usize]) -> Result<LexOrdering> {
 fn late(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let Some(limited) = Limited::of(node) else { return Ok(None) };
     let granules = limited.scan.pruned().granules_left;
+    let granules = granules / limited.scan.scan().partitions.len().max(1);
     if limited.rows == 0 || limited.rows > ROWS_MAX || granules < GRANULES_MIN * limited.rows {
         return Ok(None);
     }

@@ -157,6 +157,10 @@ fn results_are_known_to_conditions_of_joins_and_without_groups() {
                 "SELECT x, z FROM (WITH 1 + 1 AS y, (3, 4) AS t, q AS (SELECT 5 AS z), v -> v * 2 AS f SELECT f(t.1) * y AS x, z FROM q)",
                 "12\t5\n",
             ),
+            (
+                "SELECT map('a', 1, 'a', 2), toTypeName(map('a', number)), toTypeName(map('a', NULL, 'b', number)) FROM numbers(1)",
+                "{\\'a\\':1,\\'a\\':2}\tMap(String, UInt64)\tMap(String, Nullable(UInt64))\n",
+            ),
             ("SELECT (WITH 2 AS y SELECT y + 1), 2 IN (WITH 2 AS y SELECT y)", "3\t1\n"),
         ] {
             assert_eq!(answer(&session, query).await.unwrap(), answered, "{query}");
