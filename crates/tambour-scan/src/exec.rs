@@ -214,6 +214,15 @@ impl TambourScanExec {
         placed.schema = placed.handed(&placed.read)?;
         Ok(Some(placed.with_scan(placed.scan.clone())))
     }
+    /// The same with filters of operators above that are asked about this column alone, as far as it decides them; the others of theirs
+    /// are then read for granules that may have such a row.
+    pub(crate) fn asked_first(&self, column: usize) -> Self {
+        let filters = Filters {
+            first: Some(self.schema.field(column).name().clone()),
+            ..self.filters.clone()
+        };
+        Self { filters, ..self.clone() }
+    }
     /// What it reads of the columns that are handed out, for rows by their places.
     pub(crate) fn scan_of(&self, columns: &[usize]) -> Scan {
         let name = |column: &usize| self.schema.field(*column).name().clone();
@@ -235,7 +244,8 @@ impl TambourScanExec {
     }
     /// With further filters, which are over the columns that are handed out.
     fn filtered(&self, phase: FilterPushdownPhase, more: &[Arc<dyn PhysicalExpr>]) -> Result<Self> {
-        let more = Filters { fixed: more.to_vec(), moving: Vec::new() }.moved_to(&self.read)?.fixed;
+        let more =
+            Filters { fixed: more.to_vec(), ..Filters::default() }.moved_to(&self.read)?.fixed;
         let mut filters = self.filters.clone();
         match phase {
             FilterPushdownPhase::Pre => filters.fixed.extend(more),
@@ -368,7 +378,7 @@ impl ExecutionPlan for TambourScanExec {
             return Ok(self);
         }
         // What an earlier run has found must not filter another.
-        let filters = Filters { fixed: self.filters.fixed.clone(), moving: Vec::new() };
+        let filters = Filters { moving: Vec::new(), ..self.filters.clone() };
         let reset = Self { filters, ..self.as_ref().clone() };
         Ok(Arc::new(reset.with_scan(reset.scan.clone())))
     }

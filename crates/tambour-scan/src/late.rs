@@ -12,8 +12,9 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, Result, exec_err, internal_err};
 use datafusion::error::DataFusionError;
+use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::conjunction;
-use datafusion::physical_expr::expressions::DynamicFilterTracking;
+use datafusion::physical_expr::expressions::{BinaryExpr, DynamicFilterTracking, lit};
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
@@ -38,6 +39,8 @@ pub(crate) struct Filters {
     pub(crate) fixed: Vec<Arc<dyn PhysicalExpr>>,
     /// Of operators above.
     pub(crate) moving: Vec<Arc<dyn PhysicalExpr>>,
+    /// The column that moving filters are asked about alone, in the form that it decides: the first of an order by several.
+    pub(crate) first: Option<String>,
 }
 
 impl Filters {
@@ -57,7 +60,18 @@ impl Filters {
             let moved = filters.iter().map(|it| reassign_expr_columns(Arc::clone(it), schema));
             moved.collect::<Result<Vec<_>>>()
         };
-        Ok(Self { fixed: move_all(&self.fixed)?, moving: move_all(&self.moving)? })
+        let first = self.first.clone();
+        Ok(Self { fixed: move_all(&self.fixed)?, moving: move_all(&self.moving)?, first })
+    }
+    /// The columns that are read before others, by place.
+    fn leading(&self, schema: &SchemaRef) -> BTreeSet<usize> {
+        let Some(first) = self.first.as_ref().and_then(|name| schema.index_of(name).ok()) else {
+            return self.columns();
+        };
+        let mut leading: BTreeSet<usize> =
+            self.fixed.iter().flat_map(collect_columns).map(|column| column.index()).collect();
+        leading.extend((!self.moving.is_empty()).then_some(first));
+        leading
     }
 }
 
@@ -135,6 +149,10 @@ struct Bounds {
 /// A filter that moves.
 struct Moving {
     filter: Arc<dyn PhysicalExpr>,
+    /// See [`Filters::first`].
+    first: Option<String>,
+    /// What that column decides, as the filter stands.
+    decided: Option<Arc<dyn PhysicalExpr>>,
     tracking: DynamicFilterTracking,
     /// Rows that it has seen since it moved, and those that it kept.
     seen: usize,
@@ -152,9 +170,15 @@ impl Chooser {
         counts: Counts,
         asks_once: bool,
     ) -> Result<Self> {
-        let leading: Vec<usize> = filters.columns().into_iter().collect();
+        let leading: Vec<usize> = filters.leading(schema).into_iter().collect();
         let schema = Arc::new(schema.project(&leading)?);
-        let mut filters = filters.moved_to(&schema)?;
+        let mut filters = if filters.first.is_none() {
+            filters.moved_to(&schema)?
+        } else {
+            // Of those that move only what one column decides is asked, which is found when they do.
+            let fixed = Filters { moving: Vec::new(), ..filters.clone() }.moved_to(&schema)?;
+            Filters { moving: filters.moving.clone(), ..fixed }
+        };
         if asks_once {
             for filter in &mut filters.fixed {
                 *filter = over_dictionaries(filter, &schema)?;
@@ -163,6 +187,8 @@ impl Chooser {
         let moving = filters.moving.into_iter().map(|filter| Moving {
             tracking: DynamicFilterTracking::classify(&filter),
             filter,
+            first: filters.first.clone(),
+            decided: None,
             seen: 0,
             kept: 0,
             wanted: None,
@@ -201,7 +227,7 @@ impl Chooser {
             if moving.is_idle() || kept.true_count() == 0 {
                 continue;
             }
-            let wanted = holds(&moving.filter, rows)?;
+            let wanted = holds(&moving.asked(&self.schema)?, rows)?;
             moving.seen += wanted.len();
             moving.kept += wanted.true_count();
             kept = and(&kept, &wanted)?;
@@ -243,10 +269,13 @@ impl ScanFilter for Chooser {
         let Some(bounds) = &self.index.entries else { return true };
         let is_wanted = self.moving.iter_mut().all(|moving| {
             moving.look();
-            let wanted = moving.wanted.get_or_insert_with(|| {
+            if moving.wanted.is_none() {
                 // What cannot be pruned with is wanted.
-                bounds.wanted(&moving.filter, &self.schema).unwrap_or_default()
-            });
+                let wanted = moving.asked(&self.schema);
+                let wanted = wanted.and_then(|it| bounds.wanted(&it, &self.schema));
+                moving.wanted = Some(wanted.unwrap_or_default());
+            }
+            let wanted = moving.wanted.as_deref().unwrap_or_default();
             wanted.get(granules.clone()).is_none_or(|wanted| wanted.contains(&true))
         });
         if !is_wanted {
@@ -277,11 +306,43 @@ impl Moving {
             self.seen = 0;
             self.kept = 0;
             self.wanted = None;
+            self.decided = None;
         }
+    }
+    /// The condition over the leading columns that rows are asked.
+    fn asked(&mut self, schema: &SchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
+        let Some(first) = &self.first else { return Ok(Arc::clone(&self.filter)) };
+        if let Some(decided) = &self.decided {
+            return Ok(Arc::clone(decided));
+        }
+        let now = snapshot_physical_expr(Arc::clone(&self.filter))?;
+        let decided = decided_by(&now, first).unwrap_or_else(|| lit(true));
+        let decided = reassign_expr_columns(decided, schema)?;
+        self.decided = Some(Arc::clone(&decided));
+        Ok(decided)
     }
     fn is_idle(&self) -> bool {
         self.seen >= TRIAL_ROWS && self.kept / 9 > (self.seen - self.kept)
     }
+}
+
+/// What holds wherever a condition does, as far as one column decides it; `None` if that is always.
+fn decided_by(expr: &Arc<dyn PhysicalExpr>, column: &str) -> Option<Arc<dyn PhysicalExpr>> {
+    let over = |op, sides: [Arc<dyn PhysicalExpr>; 2]| {
+        let [left, right] = sides;
+        Arc::new(BinaryExpr::new(left, op, right)) as Arc<dyn PhysicalExpr>
+    };
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>()
+        && matches!(binary.op(), Operator::And | Operator::Or)
+    {
+        let sides = [decided_by(binary.left(), column), decided_by(binary.right(), column)];
+        return match (binary.op(), sides) {
+            (op, [Some(left), Some(right)]) => Some(over(*op, [left, right])),
+            (Operator::And, [left, right]) => left.or(right),
+            _ => None,
+        };
+    }
+    collect_columns(expr).iter().all(|it| it.name() == column).then(|| Arc::clone(expr))
 }
 
 impl IndexColumn {

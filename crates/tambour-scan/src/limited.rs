@@ -52,9 +52,15 @@ impl PhysicalOptimizerRule for LateColumns {
         if !ScanOptions::of(config).scan_late_columns {
             return Ok(plan);
         }
-        plan.transform_down(|node| match late(&node)? {
-            Some(late) => Ok(Transformed::new(late, true, TreeNodeRecursion::Jump)),
-            None => Ok(Transformed::no(node)),
+        plan.transform_down(|node| {
+            let better = match late(&node)? {
+                Some(late) => Some(late),
+                None => asked(&node)?,
+            };
+            Ok(match better {
+                Some(better) => Transformed::new(better, true, TreeNodeRecursion::Jump),
+                None => Transformed::no(node),
+            })
         })
         .data()
     }
@@ -107,16 +113,36 @@ impl<'a> Limited<'a> {
         early.into_iter().collect()
     }
 
+    /// The only column of the scan that the first key of an order by several needs.
+    fn first(&self) -> Option<usize> {
+        let keys = self.sort.expr();
+        let all: BTreeSet<usize> =
+            keys.iter().flat_map(|it| collect_columns(&it.expr)).map(|it| it.index()).collect();
+        let first = collect_columns(&keys.first().expr);
+        let mut first = first.iter().map(Column::index);
+        match (first.next(), first.next()) {
+            (Some(only), None) if all.len() > 1 => self.plain(only),
+            _ => None,
+        }
+    }
+
+    /// The scan, asked about the first key before others are read.
+    fn asking(&self) -> Option<TambourScanExec> {
+        self.first().map(|column| self.scan.asked_first(column))
+    }
+
     /// The sort's input with these columns and the places.
     fn narrow(&self, early: &[usize]) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let asking = self.asking();
+        let wide = asking.as_ref().unwrap_or(self.scan);
         let Some(between) = self.between else {
-            return Ok(self.scan.placed(early)?.map(|scan| Arc::new(scan) as _));
+            return Ok(wide.placed(early)?.map(|scan| Arc::new(scan) as _));
         };
         let kept: Vec<&ProjectionExpr> = early.iter().map(|it| &between.expr()[*it]).collect();
         let columns = kept.iter().flat_map(|it| collect_columns(&it.expr));
         let columns: BTreeSet<usize> = columns.map(|column| column.index()).collect();
         let columns: Vec<usize> = columns.into_iter().collect();
-        let Some(scan) = self.scan.placed(&columns)? else { return Ok(None) };
+        let Some(scan) = wide.placed(&columns)? else { return Ok(None) };
         let mut narrow = Vec::with_capacity(kept.len() + 1);
         for it in kept {
             narrow
@@ -199,6 +225,19 @@ fn late(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>>
         properties: Arc::new(properties),
         metrics: ExecutionPlanMetricsSet::new(),
     })))
+}
+
+/// The same rows, where only the first key of the order is read for all; none where that gains nothing.
+fn asked(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(scan) = Limited::of(node).and_then(|it| it.asking()) else { return Ok(None) };
+    over(node, scan).map(Some)
+}
+
+/// A chain of operators over another scan.
+fn over(node: &Arc<dyn ExecutionPlan>, scan: TambourScanExec) -> Result<Arc<dyn ExecutionPlan>> {
+    let Some(child) = node.children().first().copied().cloned() else { return Ok(Arc::new(scan)) };
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    Arc::clone(node).replace_children(vec![over(&child, scan)?], options)
 }
 
 /// Where a column that is handed out comes from: its place in the input, or among those that are read here.

@@ -123,7 +123,7 @@ impl TambourScanExec {
             lengths: std::collections::BTreeSet::new(),
             properties: properties(&table, &scan, &schema),
             all: Arc::new(Statistics::new_unknown(&read)),
-            filters: Filters { fixed: filters, moving: Vec::new() },
+            filters: Filters { fixed: filters, ..Filters::default() },
             metrics: ExecutionPlanMetricsSet::new(),
             output: output.into(),
             table,
