@@ -14,7 +14,6 @@ mod base;
 mod error;
 mod manifest;
 mod names;
-mod read_only;
 mod restored;
 mod temporary;
 #[cfg(test)]
@@ -32,6 +31,9 @@ use tambour_storage::Storage;
 
 /// The manifest of a backup.
 const MANIFEST: &str = ".backup";
+
+/// What every attempt to write is answered.
+const REFUSAL: &str = "a backup or an archive is read only; import or restore it first";
 
 /// A directory or an archive, opened for reading.
 #[derive(Debug)]
