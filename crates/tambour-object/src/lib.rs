@@ -20,6 +20,7 @@ mod store;
 pub use address::is_url;
 pub use error::StoreError;
 pub use fetch::{Traffic, traffic};
+pub use settings::Variables;
 
 use address::Address;
 use std::path::Path;
@@ -34,8 +35,22 @@ pub const REFUSAL: &str = "object stores are only read: write into a local direc
 /// Opens the store that a URL is of; its credentials and settings are in the environment, by the names that each store's own tools
 /// know. The whole bucket is there, by paths that begin like this one.
 pub fn open(path: &Path) -> Result<Arc<dyn Storage>, StoreError> {
+    open_with(path, &settings::variables())
+}
+
+/// The same with other variables than those of the environment.
+///
+/// ```
+/// use std::path::Path;
+/// use tambour_object::{Variables, open_with};
+/// let public = Variables::from([("AWS_SKIP_SIGNATURE".to_owned(), "true".to_owned())]);
+/// let bucket = open_with(Path::new("s3://bucket/hits"), &public)?;
+/// assert!(bucket.create_directory(Path::new("s3://bucket/new")).is_err(), "only read");
+/// # Ok::<(), tambour_object::StoreError>(())
+/// ```
+pub fn open_with(path: &Path, variables: &Variables) -> Result<Arc<dyn Storage>, StoreError> {
     let address = Address::parse(path)?;
-    let client = settings::client(&address)?;
+    let client = settings::client(&address, variables)?;
     let root = address.root.clone();
     Ok(ReadOnly::over(Path::new(&root), Arc::new(Store::new(address, client)), REFUSAL))
 }

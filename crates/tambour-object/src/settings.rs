@@ -2,13 +2,16 @@
 
 use crate::address::{Address, Scheme};
 use crate::error::StoreError;
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
-use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
-use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::net::{SocketAddr, TcpStream};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,12 +43,20 @@ impl std::fmt::Debug for Client {
     }
 }
 
+/// The environment, or what a test says instead.
+pub type Variables = HashMap<String, String>;
+
+/// The variables of the process that are text.
+pub(crate) fn variables() -> Variables {
+    let text = |(name, value): (OsString, OsString)| name.into_string().ok().zip(value.into_string().ok());
+    std::env::vars_os().filter_map(text).collect()
+}
+
 /// Makes the client of a store. Nothing is asked of it yet.
-pub(crate) fn client(address: &Address) -> Result<Client, StoreError> {
+pub(crate) fn client(address: &Address, variables: &Variables) -> Result<Client, StoreError> {
     // Another part of the process may have chosen one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let stall = stall()?;
-    let limit = format!("{} seconds", stall.as_secs());
+    let stall = stall(variables)?;
     let retry = RetryConfig {
         backoff: BackoffConfig { max_backoff: BACKOFF_MAX, ..BackoffConfig::default() },
         max_retries: RETRIES_MAX,
@@ -55,34 +66,24 @@ pub(crate) fn client(address: &Address) -> Result<Client, StoreError> {
     let broken = |cause| StoreError::Settings { url: url.to_owned(), cause };
     match address.scheme {
         Scheme::S3 => {
-            require(address, &AMAZON)?;
-            let mut builder = AmazonS3Builder::from_env().with_url(url).with_retry(retry);
-            for (key, value) in options(
-                &limit,
-                is_plain("AWS_ENDPOINT_URL_S3")
-                    || is_plain("AWS_ENDPOINT_URL")
-                    || is_plain("AWS_ENDPOINT"),
-            ) {
-                builder = builder.with_config(AmazonS3ConfigKey::Client(key), value);
-            }
+            require(address, &AMAZON, variables)?;
+            let builder = AmazonS3Builder::new().with_url(url).with_retry(retry);
+            let set = settings(variables, &AMAZON, stall);
+            let builder = set.fold(builder, |builder, (key, value)| builder.with_config(key, value));
             Ok(listing(builder.build().map_err(broken)?))
         }
         Scheme::Google => {
-            require(address, &GOOGLE)?;
-            let mut builder = GoogleCloudStorageBuilder::from_env().with_url(url).with_retry(retry);
-            for (key, value) in options(&limit, is_plain("GOOGLE_BASE_URL")) {
-                builder = builder.with_config(GoogleConfigKey::Client(key), value);
-            }
+            require(address, &GOOGLE, variables)?;
+            let builder = GoogleCloudStorageBuilder::new().with_url(url).with_retry(retry);
+            let set = settings(variables, &GOOGLE, stall);
+            let builder = set.fold(builder, |builder, (key, value)| builder.with_config(key, value));
             Ok(listing(builder.build().map_err(broken)?))
         }
         Scheme::Azure => {
-            require(address, &AZURE)?;
-            let mut builder = MicrosoftAzureBuilder::from_env().with_url(url).with_retry(retry);
-            for (key, value) in
-                options(&limit, is_plain("AZURE_STORAGE_ENDPOINT") || is_plain("AZURE_ENDPOINT"))
-            {
-                builder = builder.with_config(AzureConfigKey::Client(key), value);
-            }
+            require(address, &AZURE, variables)?;
+            let builder = MicrosoftAzureBuilder::new().with_url(url).with_retry(retry);
+            let set = settings(variables, &AZURE, stall);
+            let builder = set.fold(builder, |builder, (key, value)| builder.with_config(key, value));
             Ok(listing(builder.build().map_err(broken)?))
         }
         Scheme::Web => {
@@ -96,39 +97,43 @@ pub(crate) fn client(address: &Address) -> Result<Client, StoreError> {
     }
 }
 
+/// What the variables of a store set, and what every client has: a limit on what stalls, none on how long an answer takes.
+fn settings<K: FromStr>(
+    variables: &Variables,
+    known: &Credentials,
+    stall: Duration,
+) -> impl Iterator<Item = (K, String)> {
+    let own = variables.iter().filter(|(name, _)| name.starts_with(known.prefix));
+    let own = own.map(|(name, value)| (name.to_lowercase(), value.clone()));
+    let limit = format!("{} seconds", stall.as_secs());
+    let all = [("read_timeout", &*limit), ("connect_timeout", &limit), ("timeout", "1 year")];
+    // An endpoint that was given without TLS is wanted without.
+    let set = |name: &&str| variables.get(*name).is_some_and(|it| it.starts_with("http://"));
+    let plain = known.endpoints.iter().any(|name| set(name)).then_some(("allow_http", "true"));
+    let all = all.into_iter().chain(plain).map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let all: Vec<_> = own.chain(all).collect();
+    all.into_iter().filter_map(|(name, value)| Some((name.parse().ok()?, value)))
+}
+
 fn listing<T: ObjectStore + PaginatedListStore>(store: T) -> Client {
     let store = Arc::new(store);
     Client { objects: store.clone(), pages: Some(store) }
 }
 
-/// Options of every client: a limit on what stalls, none on how long an answer takes.
-fn options(limit: &str, plain: bool) -> Vec<(ClientConfigKey, String)> {
-    let mut options = vec![
-        (ClientConfigKey::ReadTimeout, limit.to_owned()),
-        (ClientConfigKey::ConnectTimeout, limit.to_owned()),
-        (ClientConfigKey::Timeout, "1 year".to_owned()),
-    ];
-    if plain {
-        // An endpoint that was given without TLS is wanted without.
-        options.push((ClientConfigKey::AllowHttp, "true".to_owned()));
-    }
-    options
-}
-
-fn is_plain(variable: &str) -> bool {
-    std::env::var(variable).is_ok_and(|it| it.starts_with("http://"))
-}
-
-fn stall() -> Result<Duration, StoreError> {
-    let Ok(value) = std::env::var(TIMEOUT) else { return Ok(Duration::from_secs(TIMEOUT_SECONDS)) };
+fn stall(variables: &Variables) -> Result<Duration, StoreError> {
+    let Some(value) = variables.get(TIMEOUT) else { return Ok(Duration::from_secs(TIMEOUT_SECONDS)) };
     match value.parse() {
         Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),
-        _ => Err(StoreError::Setting { name: TIMEOUT, value }),
+        _ => Err(StoreError::Setting { name: TIMEOUT, value: value.clone() }),
     }
 }
 
 /// How a store's credentials are found.
 struct Credentials {
+    /// How its variables begin.
+    prefix: &'static str,
+    /// Those that give another address.
+    endpoints: &'static [&'static str],
     /// Variables any of which is enough to try.
     variables: &'static [&'static str],
     /// A file below the home directory that is as good.
@@ -138,6 +143,8 @@ struct Credentials {
 }
 
 const AMAZON: Credentials = Credentials {
+    prefix: "AWS_",
+    endpoints: &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"],
     variables: &[
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -153,6 +160,8 @@ const AMAZON: Credentials = Credentials {
 };
 
 const GOOGLE: Credentials = Credentials {
+    prefix: "GOOGLE_",
+    endpoints: &["GOOGLE_BASE_URL"],
     variables: &[
         "GOOGLE_APPLICATION_CREDENTIALS",
         "GOOGLE_SERVICE_ACCOUNT",
@@ -167,6 +176,8 @@ const GOOGLE: Credentials = Credentials {
 };
 
 const AZURE: Credentials = Credentials {
+    prefix: "AZURE_",
+    endpoints: &["AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"],
     variables: &[
         "AZURE_STORAGE_ACCOUNT_KEY",
         "AZURE_STORAGE_ACCESS_KEY",
@@ -187,14 +198,18 @@ const AZURE: Credentials = Credentials {
 
 /// An error if there is nothing to sign requests with. A machine in a cloud may have a service that gives it: asking for that where
 /// there is none would take minutes.
-fn require(address: &Address, known: &Credentials) -> Result<(), StoreError> {
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|it| !it.is_empty());
-    let home = std::env::home_dir();
+fn require(
+    address: &Address,
+    known: &Credentials,
+    variables: &Variables,
+) -> Result<(), StoreError> {
+    let is_set = |name: &&str| variables.get(*name).is_some_and(|it| !it.is_empty());
+    let home = variables.get("HOME").map(std::path::Path::new);
     let has_file = known.file.zip(home).is_some_and(|(file, home)| home.join(file).is_file());
-    let is_off = std::env::var("AWS_EC2_METADATA_DISABLED").is_ok_and(|it| it == "true");
     if known.variables.iter().any(is_set) || has_file {
         return Ok(());
     }
+    let is_off = variables.get("AWS_EC2_METADATA_DISABLED").is_some_and(|it| it == "true");
     if !is_off && TcpStream::connect_timeout(&METADATA_SERVICE, PROBE).is_ok() {
         return Ok(());
     }

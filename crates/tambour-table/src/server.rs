@@ -11,8 +11,9 @@
 //! Links are not followed out of the directory: they are the server's absolute paths, which a copy does not have.
 
 use crate::schema::TableDefinition;
+use crate::store::is_url;
 use crate::verify::{TableVerification, VerifyProgress, verify};
-use crate::{Table, TableError, open};
+use crate::{SIDECAR, Table, TableError, open};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -69,6 +70,9 @@ pub fn is_archive(path: &Path) -> bool {
 impl ServerDisk {
     /// Looks at a directory or an archive; `None` for a directory that is not laid out like one of a server's.
     pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Self>, TableError> {
+        if is_url(path) && is_own_table(storage, path)? {
+            return Ok(None);
+        }
         let backup = tambour_backup::open(storage, path)?;
         let storage = backup.as_ref().map_or(storage, |backup| &backup.storage).clone();
         let mut known = known(&storage, path)?;
@@ -130,6 +134,18 @@ impl ServerDisk {
         }
         total
     }
+}
+
+/// True for a table with a sidecar. In a store it is asked for first: a web server can say that much, and no more.
+fn is_own_table(storage: &Arc<dyn Storage>, path: &Path) -> Result<bool, TableError> {
+    // A store answers from this one listing then.
+    if let Err(error) = storage.list(path)
+        && !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported)
+    {
+        return Err(TableError::file("list", path)(error));
+    }
+    let sidecar = path.join(SIDECAR);
+    storage.exists(&sidecar).map_err(TableError::file("find", &sidecar))
 }
 
 /// The layout of a directory.

@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tambour::Part;
 use tambour::codec::frame::{self, DecompressOptions, Dictionary};
-use tambour::storage;
 use tambour::table::Table;
 use tambour::table::server::ServerDisk;
+use tambour::table::store::storage_of;
 use tambour::table::verify::{TableVerification, verify};
 
 /// Verifies and lists the damage.
@@ -141,7 +141,8 @@ fn verify_table(path: &Path, console: Console) -> anyhow::Result<(Report, Durati
         Total::Bytes(table.parts().iter().map(|part| part.bytes_on_disk()).sum())
     });
     let mut progress = console.progress("verify", total);
-    let seen = verify(&storage::disk(), path, &mut |seen| progress.update(seen.bytes, seen.rows))?;
+    let seen =
+        verify(&storage_of(path)?, path, &mut |seen| progress.update(seen.bytes, seen.rows))?;
     Ok((table_report(seen, console), progress.elapsed()))
 }
 
@@ -205,8 +206,9 @@ fn verify_part(path: &Path, console: Console) -> (Report, Duration) {
     let mut progress = console.progress("verify", Total::Unknown);
     progress.phase("reading the part");
     let mut report = Report { parts: 1, ..Report::default() };
-    match Part::open(&storage::disk(), path) {
-        Ok(part) => {
+    let opened = storage_of(path).map(|storage| Part::open(&storage, path));
+    match opened {
+        Ok(Ok(part)) => {
             let seen = Arc::new(part).verify();
             report.files = seen.files;
             report.blocks = seen.blocks;
@@ -216,6 +218,7 @@ fn verify_part(path: &Path, console: Console) -> (Report, Duration) {
                 seen.damage.into_iter().map(|damage| Box::new(damage.error) as Box<dyn Error>),
             );
         }
+        Ok(Err(error)) => report.damage.push(Box::new(error)),
         Err(error) => report.damage.push(Box::new(error)),
     }
     (report, progress.elapsed())
