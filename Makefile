@@ -2,7 +2,7 @@
 .PHONY: tour test lint help
 
 help:
-	@echo 'make tour   build tambour and run the main job on the real data in data/'
+	@echo 'make tour   build tambour (as the tests do) and run the main job on the real data in data/'
 	@echo 'make test   install what the tests need into .venv and run every test'
 	@echo 'make lint   formatting, clippy, tidy, docs: what reviewers would say first'
 

@@ -5,7 +5,7 @@
 //! | `test` | every test of the everyday tier: unit, laws per ISA level, docs, oracle (chdb), tour as smoke test |
 //! | `lint` | rustfmt, clippy, tidy, rustdoc, all with warnings as errors |
 //! | `tidy` | dependency order of the layers, file lengths, module docs, links, picture, changelog |
-//! | `tour` | builds a release binary and runs the main job on the files in `data/` |
+//! | `tour` | builds the program as the tests do and runs the main job on the files in `data/` |
 //! | `smoke` | the tour with the debug binary that is there (part of `test`) |
 //! | `isa` | the laws once per `TAMBOUR_ISA` level (part of `test`) |
 //! | `nightly [MINUTES [STEP]...]` | everything slow in that time, or some of it; a table of what ran and what was left out |
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         ["test"] => test::all(),
         ["lint"] => lint(),
         ["tidy"] => tidy::check(&root()),
-        ["tour"] => tour::release(),
+        ["tour"] => tour::first(),
         ["smoke"] => tour::smoke(&test::binary("debug")),
         ["isa"] => test::isa_levels(),
         ["fuzz", rest @ ..] => fuzz::all(rest.first().copied().unwrap_or("60")),

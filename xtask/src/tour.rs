@@ -48,16 +48,17 @@ const STOPS: [Stop; 3] = [
     },
 ];
 
-/// Builds a release binary and walks through everything, into `tour/`.
-pub(crate) fn release() -> Outcome {
+/// Builds the program as the tests do, so that they compile nothing of it again, and walks through everything, into `tour/`.
+pub(crate) fn first() -> Outcome {
     println!(
         "Building tambour (the first build compiles DataFusion: see the README for what to expect)."
     );
-    run("cargo", &["build", "--release", "--locked", "--package", "tambour-cli"])?;
-    walk(&test::binary("release"), &root().join("tour"))?;
+    run("cargo", &["build", "--workspace", "--locked", "--bin", "tambour"])?;
+    walk(&test::binary("debug"), &root().join("tour"))?;
     println!(
-        "\nThe tables are in tour/. Go on with:\n  {} sql tour/flights",
-        shown(&test::binary("release"))
+        "\nThe tables are in tour/. Go on with:\n  {} sql tour/flights\n\n\
+         That program is built for tests. The fast one, for work:\n  cargo install --locked --path crates/tambour-cli",
+        shown(&test::binary("debug"))
     );
     Ok(())
 }

@@ -31,6 +31,7 @@ pub mod messages;
 pub mod pages;
 pub mod points;
 pub mod race;
+pub mod reading;
 pub mod records;
 pub mod search;
 

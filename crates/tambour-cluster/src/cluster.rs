@@ -139,6 +139,7 @@ impl Cluster {
             // What operators find while they run does not travel.
             scans.scan_dynamic_filters = false;
             scans.scan_first_keys = false;
+            scans.scan_late_columns = false;
         }
         let urls = self.urls.clone();
         let mut builder = builder

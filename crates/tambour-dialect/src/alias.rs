@@ -2,8 +2,9 @@
 //! for DataFusion the column; and DataFusion knows no names of results in WHERE. So names are replaced by what they stand
 //! for, before anything else is rewritten. Inside of its own expression a name is the column.
 
-use super::{aggregate, lambda, naming, refused};
+use super::{aggregate, joins, lambda, naming, refused};
 use crate::DialectError;
+use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem, Value,
     VisitMut, Visitor, VisitorMut,
@@ -73,6 +74,11 @@ pub(super) fn apply(select: &mut Select, aliases: &Aliases) -> Result<(), Dialec
     if let Some(Distinct::On(list)) = &mut select.distinct {
         work.run(Clause::Other, None, list)?;
     }
+    for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
+        if let Some(condition) = joins::condition(&mut join.join_operator) {
+            work.run(Clause::On, None, condition)?;
+        }
+    }
     for window in &mut select.named_window {
         if let NamedWindowExpr::WindowSpec(window) = &mut window.1 {
             work.run(Clause::Other, None, window)?;
@@ -121,6 +127,7 @@ enum Clause {
     Where,
     GroupBy,
     Having,
+    On,
     Other,
 }
 
@@ -131,11 +138,12 @@ impl Clause {
             Self::Where => "WHERE",
             Self::GroupBy => "GROUP BY",
             Self::Having => "HAVING",
+            Self::On => "ON",
             Self::Other => "this place",
         }
     }
     fn is_before_aggregation(self) -> bool {
-        matches!(self, Self::Prewhere | Self::Where | Self::GroupBy)
+        matches!(self, Self::Prewhere | Self::Where | Self::GroupBy | Self::On)
     }
 }
 
@@ -181,7 +189,7 @@ impl<'a> Substitution<'a> {
     ) -> Result<(), DialectError> {
         self.clause = clause;
         self.active = own.into_iter().collect();
-        match target.visit(self) {
+        match walk_mut(target, self) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(error),
         }
@@ -203,7 +211,7 @@ impl<'a> Substitution<'a> {
         let parameters = std::mem::take(&mut self.parameters);
         self.active.push(name.value.clone());
         self.replaced += 1;
-        let flow = expr.visit(self);
+        let flow = walk_mut(&mut expr, self);
         self.replaced -= 1;
         self.active.pop();
         self.parameters = parameters;
@@ -341,10 +349,19 @@ enum Aggregation {
     Window,
 }
 
+/// True for an expression with an aggregate or a window function, subqueries left out.
+pub(super) fn needs_more_rows(expr: &Expr) -> bool {
+    aggregation(expr).is_some()
+}
+
+/// True for an expression with an aggregate, subqueries left out.
+pub(super) fn has_aggregate(expr: &Expr) -> bool {
+    aggregation(expr) == Some(Aggregation::Group)
+}
+
 /// The first aggregate or window function in an expression, subqueries left out.
 fn aggregation(expr: &Expr) -> Option<Aggregation> {
     // Here only: elsewhere it would hide the walk that changes.
-    use datafusion::sql::sqlparser::ast::Visit;
 
     struct Search {
         subqueries: usize,
@@ -373,5 +390,5 @@ fn aggregation(expr: &Expr) -> Option<Aggregation> {
             }
         }
     }
-    expr.visit(&mut Search { subqueries: 0 }).break_value()
+    walk(expr, &mut Search { subqueries: 0 }).break_value()
 }

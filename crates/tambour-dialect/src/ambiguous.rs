@@ -4,9 +4,10 @@
 
 use super::columns::{self, Catalog};
 use super::{naming, using};
+use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, JoinConstraint, JoinOperator, OrderByKind, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, VisitMut, VisitorMut,
+    SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, VisitorMut,
     WildcardAdditionalOptions,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,10 +36,10 @@ pub(super) fn prefer_left(select: &mut Select, catalog: &Catalog, queries: &Cata
         let mut qualifier = Names::new(tables);
         // Nothing breaks off.
         let _ = if is_everywhere {
-            select.visit(&mut qualifier)
+            walk_mut(select, &mut qualifier)
         } else {
             let mut conditions = [&mut select.selection, &mut select.prewhere].into_iter();
-            conditions.try_for_each(|condition| condition.visit(&mut qualifier))
+            conditions.try_for_each(|condition| walk_mut(condition, &mut qualifier))
         };
     }
 }
@@ -88,7 +89,7 @@ pub(super) fn prefer_left_in_order(query: &mut Query, catalog: &Catalog, queries
     let OrderByKind::Expressions(items) = &mut order_by.kind else { return };
     let mut qualifier = Names::new(tables);
     for item in items {
-        let _ = item.expr.visit(&mut qualifier);
+        let _ = walk_mut(&mut item.expr, &mut qualifier);
     }
 }
 

@@ -5,10 +5,11 @@ use super::grammar::Grammar;
 use super::lexical::{closing, is_keyword, next};
 use super::{call, refused};
 use crate::DialectError;
+use crate::walk::{walk, walk_mut};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArguments, Ident, Join, JoinOperator, ObjectName, Query, Select, SelectItem,
-    SetExpr, TableAlias, TableFactor, TableWithJoins, Visit, VisitMut, Visitor, VisitorMut,
+    SetExpr, TableAlias, TableFactor, TableWithJoins, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -104,7 +105,7 @@ pub(super) fn order_by(query: &mut Query, catalog: &Catalog) {
         }
     }
     if !nested.columns.is_empty() {
-        let _ = VisitMut::visit(&mut query.order_by, &mut nested);
+        let _ = walk_mut(&mut query.order_by, &mut nested);
     }
 }
 
@@ -126,7 +127,7 @@ pub(super) fn from(select: &mut Select, catalog: &Catalog) -> Result<(), Dialect
         }
     }
     if !nested.columns.is_empty() {
-        let _ = VisitMut::visit(select, &mut nested);
+        let _ = walk_mut(select, &mut nested);
     }
     Ok(())
 }
@@ -376,5 +377,5 @@ fn collect(expr: &Expr, found: &mut BTreeSet<String>) {
             ControlFlow::Continue(())
         }
     }
-    let _ = expr.visit(&mut Search { found, subqueries: 0 });
+    let _ = walk(expr, &mut Search { found, subqueries: 0 });
 }

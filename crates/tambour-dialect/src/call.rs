@@ -42,6 +42,7 @@ const RENAMED: &[(&str, &str)] = &[
 
 /// Functions that become syntax.
 const SYNTAX: &[&str] = &[
+    "map",
     "if",
     "multiIf",
     "isNull",
@@ -380,6 +381,20 @@ fn reads_text(literal: &Expr, data_type: &DataType) -> bool {
     }
 }
 
+/// `map(k, v, ...)`: the engine's own may always have NULLs for values.
+fn map(function: &mut Function, arguments: Vec<Expr>) -> Option<Expr> {
+    if arguments.is_empty() || !arguments.len().is_multiple_of(2) {
+        set_arguments(function, arguments);
+        return None;
+    }
+    let (mut keys, mut values) = (Vec::new(), Vec::new());
+    for (place, argument) in arguments.into_iter().enumerate() {
+        if place % 2 == 0 { keys.push(argument) } else { values.push(argument) }
+    }
+    let [keys, values] = [keys, values].map(|items| Expr::Function(call("make_array", items)));
+    Some(Expr::Function(call("mapFromArrays", vec![keys, values])))
+}
+
 /// Functions that are syntax for DataFusion.
 fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, DialectError> {
     let is_if = name.eq_ignore_ascii_case("if") || name == "multiIf";
@@ -393,6 +408,9 @@ fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, DialectEr
     }
     if name == "nullIf" {
         return null_if(arguments).map(Some);
+    }
+    if name == "map" {
+        return Ok(map(function, arguments));
     }
     if name == "yesterday" {
         let day = interval("1", DateTimeField::Day);

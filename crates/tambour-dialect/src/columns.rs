@@ -7,11 +7,12 @@ use super::sample::Sampling;
 use super::unstored::Alias;
 use super::{call, refused};
 use crate::DialectError;
+use crate::walk::walk_mut;
 use datafusion::arrow::array::{BooleanArray, StringArray};
 use datafusion::arrow::compute::regexp_is_match_scalar;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
-    Select, SelectItem, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
+    Select, SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use std::collections::BTreeMap;
@@ -185,7 +186,7 @@ pub(super) fn is_pattern(function: &Function) -> bool {
 /// `f(*)` takes all columns, but for `count(*)`.
 fn spread(select: &mut Select, scope: &Scope<'_>) {
     let Some(columns) = all_of(&select.from, scope) else { return };
-    let _ = VisitMut::visit(&mut select.projection, &mut Spread { columns, queries: 0 });
+    let _ = walk_mut(&mut select.projection, &mut Spread { columns, queries: 0 });
 }
 
 struct Spread {
@@ -284,7 +285,7 @@ fn applied(function: &Expr, column: Expr) -> Result<Expr, DialectError> {
                 return Err(refused("APPLY of this lambda", "it takes one parameter"));
             };
             // The visit never ends early.
-            let _ = body.visit(&mut Parameter { parameter, column });
+            let _ = walk_mut(&mut body, &mut Parameter { parameter, column });
             Ok(body)
         }
         other => {

@@ -9,9 +9,10 @@ use super::lexical::{is_keyword, is_word, next};
 use super::{call, refused};
 use crate::DialectError;
 use crate::marks::Strictness;
+use crate::walk::walk_expressions;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
-    Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, visit_expressions,
+    Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
@@ -302,6 +303,28 @@ pub(super) fn translate(join: &mut Join) -> Result<(), DialectError> {
     }
 }
 
+/// The condition of a join, if it has one that is written out.
+pub(super) fn condition(operator: &mut JoinOperator) -> Option<&mut Expr> {
+    let (JoinOperator::Join(constraint)
+    | JoinOperator::Inner(constraint)
+    | JoinOperator::Left(constraint)
+    | JoinOperator::LeftOuter(constraint)
+    | JoinOperator::Right(constraint)
+    | JoinOperator::RightOuter(constraint)
+    | JoinOperator::FullOuter(constraint)
+    | JoinOperator::LeftSemi(constraint)
+    | JoinOperator::RightSemi(constraint)
+    | JoinOperator::LeftAnti(constraint)
+    | JoinOperator::RightAnti(constraint)) = operator
+    else {
+        return None;
+    };
+    match constraint {
+        JoinConstraint::On(condition) => Some(condition),
+        _ => None,
+    }
+}
+
 /// Refuses `a.k` beside `a FULL JOIN b USING (k)`, whose `k` is that of both.
 pub(super) fn check_merged(select: &Select) -> Result<(), DialectError> {
     let mut merged: Vec<(String, String)> = Vec::new();
@@ -324,7 +347,7 @@ pub(super) fn check_merged(select: &Select) -> Result<(), DialectError> {
     if merged.is_empty() {
         return Ok(());
     }
-    let found = visit_expressions(select, |expr| match expr {
+    let found = walk_expressions(select, |expr| match expr {
         Expr::CompoundIdentifier(parts) => match parts.as_slice() {
             [.., table, column]
                 if merged

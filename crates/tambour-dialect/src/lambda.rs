@@ -4,8 +4,9 @@
 use super::call::{arguments, call, name, rename, set_arguments};
 use super::{alias, refused};
 use crate::DialectError;
+use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, VisitMut, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -119,7 +120,7 @@ pub(super) fn lists_as_calls(body: &mut Expr) {
             ControlFlow::Continue(())
         }
     }
-    let _ = VisitMut::visit(body, &mut Lists);
+    let _ = walk_mut(body, &mut Lists);
 }
 
 /// A call of a lambda that has a name: `WITH x -> x + 1 AS f SELECT f(a)` asks for `a + 1`.

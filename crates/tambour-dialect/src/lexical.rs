@@ -2,7 +2,9 @@
 //! `0xFF` and `0b101` are numbers, and the words in front of JOIN that the parser would take for names are moved to where
 //! [`super::joins`] finds them.
 
-use super::{array_join, change, columns, joins, limits, members, merged, refused, retype, within};
+use super::{
+    array_join, change, columns, joins, limits, members, merged, refused, retype, scalar, within,
+};
 use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -34,7 +36,33 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     within::mark(&mut tokens);
     merged::mark(&mut tokens);
     settings_first(&mut tokens);
+    views(&mut tokens);
+    scalar::arrange(&mut tokens);
     Ok(tokens)
+}
+
+/// `FROM view(SELECT …)` is a subquery.
+fn views(tokens: &mut [TokenWithSpan]) {
+    let mut at = 0;
+    while let Some(place) = next(tokens, at) {
+        at = place;
+        let is_name = |token: &Token| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("view"));
+        let is_from = |token: &Token| {
+            *token == Token::Comma
+                || is_keyword(token, Keyword::FROM)
+                || is_keyword(token, Keyword::JOIN)
+        };
+        if is_from(&tokens[at].token)
+            && let Some(view) = next(tokens, at).filter(|it| is_name(&tokens[*it].token))
+            && let Some(open) = next(tokens, view)
+            && tokens[open].token == Token::LParen
+            && let Some(first) = next(tokens, open)
+            && (is_keyword(&tokens[first].token, Keyword::SELECT)
+                || is_keyword(&tokens[first].token, Keyword::WITH))
+        {
+            tokens[view].token = Token::Whitespace(Whitespace::Space);
+        }
+    }
 }
 
 /// `FORMAT JSON SETTINGS a = 1` is `SETTINGS a = 1 FORMAT JSON`, which is the order that the parser knows.

@@ -21,6 +21,7 @@ mod columns;
 mod combinator;
 mod ends;
 mod error;
+mod exists;
 mod gathered;
 mod grammar;
 mod joins;
@@ -54,16 +55,18 @@ mod unions;
 mod unstored;
 mod using;
 mod values;
+mod walk;
 mod within;
 mod written;
 
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
-use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql, VisitMut};
+use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use grammar::Grammar;
 use std::ops::ControlFlow;
+use walk::walk_mut;
 
 pub use aggregate::is_name as is_aggregate;
 pub use call::renamed;
@@ -192,7 +195,7 @@ fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, Di
     if let Some(totals) = totals {
         let mut sql = Sql::Query(Box::new(totals));
         let mut rewriter = rewrite::Rewriter::new(catalog, true);
-        if let ControlFlow::Break(error) = sql.visit(&mut rewriter) {
+        if let ControlFlow::Break(error) = walk_mut(&mut sql, &mut rewriter) {
             return Err(error);
         }
         ending.totals = Some(Statement::Statement(Box::new(sql)));
@@ -207,7 +210,7 @@ fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, Di
                     FormatClause::Null => "Null".to_owned(),
                 },
             );
-        if let ControlFlow::Break(error) = sql.visit(&mut rewriter) {
+        if let ControlFlow::Break(error) = walk_mut(sql, &mut rewriter) {
             return Err(error);
         }
     }

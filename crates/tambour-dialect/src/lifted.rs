@@ -7,10 +7,11 @@ use super::ambiguous::Scope;
 use super::columns::Catalog;
 use super::{aggregate, array_join, call, naming};
 use crate::DialectError;
+use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
-    LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Visit, VisitMut,
-    Visitor, VisitorMut,
+    LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Visit, Visitor,
+    VisitorMut,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -71,15 +72,15 @@ fn of_select(
     }
     naming::give(&mut select.projection, names);
     let mut lifted = Lifted::default();
-    let _ = VisitMut::visit(&mut select.projection, &mut lifted);
+    let _ = walk_mut(&mut select.projection, &mut lifted);
     for condition in
         [&mut select.prewhere, &mut select.selection, &mut select.having, &mut select.qualify]
     {
-        let _ = VisitMut::visit(condition, &mut lifted);
+        let _ = walk_mut(condition, &mut lifted);
     }
-    let _ = VisitMut::visit(&mut select.group_by, &mut lifted);
+    let _ = walk_mut(&mut select.group_by, &mut lifted);
     if let Some(order_by) = order_by {
-        let _ = VisitMut::visit(order_by, &mut lifted);
+        let _ = walk_mut(order_by, &mut lifted);
     }
     array_join::below(select, lifted.arrays)
 }
@@ -184,7 +185,7 @@ struct Calls {
 impl Calls {
     fn of(what: &impl Visit) -> Self {
         let mut calls = Self::default();
-        let _ = what.visit(&mut calls);
+        let _ = walk(what, &mut calls);
         calls
     }
 }

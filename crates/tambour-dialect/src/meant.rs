@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
 
 /// The names that are rewritten here.
 pub(super) const NAMES: &[&str] =
-    &["match", "dateTrunc", "left", "right", "lagInFrame", "leadInFrame", "instr"];
+    &["match", "dateTrunc", "left", "right", "lagInFrame", "leadInFrame", "instr", "isNullable"];
 
 /// Names that the engine takes for something else, and the function that ClickHouse means.
 const OTHERS: &[(&str, &str)] = &[
@@ -118,6 +118,12 @@ pub(super) fn rewrite(
             }
             let lowered = list.into_iter().map(|it| Expr::Function(call("lower", vec![it])));
             Some(Expr::Function(call("position", lowered.collect())))
+        }
+        "isnullable" if written == "isNullable" => {
+            let named = Expr::Function(call("toTypeName", take(function)));
+            let pattern = text("^(LowCardinality\\()?Nullable\\(");
+            let is_one = Expr::Function(call("match", vec![named, pattern]));
+            Some(Expr::Function(call("toUInt8", vec![is_one])))
         }
         "log" => {
             rename(function, "ln");

@@ -12,7 +12,31 @@ const READABLE: [(&str, &[&str]); 3] = [
 /// The name under which a function is registered, if `written` is a name of it: exact, or in any case where ClickHouse takes
 /// any.
 pub fn canonical(written: &str) -> Option<&'static str> {
-    function::find_in_queries(written).map(function::Function::name).or_else(|| readable(written))
+    let of_values = function::find_in_queries(written).map(function::Function::name);
+    of_values.or_else(|| readable(written)).or_else(|| of_session(written))
+}
+
+/// Functions of the session, the moment and of chance, with their other names, which are taken in any case.
+pub const SESSION: [(&str, &[&str]); 14] = [
+    ("currentDatabase", &["current_database", "DATABASE", "SCHEMA"]),
+    ("currentUser", &["user", "current_user", "session_user"]),
+    ("hostName", &["hostname"]),
+    ("isConstant", &[]),
+    ("rand", &["rand32"]),
+    ("rand64", &[]),
+    ("randCanonical", &[]),
+    ("randConstant", &[]),
+    ("randUniform", &[]),
+    ("randomPrintableASCII", &[]),
+    ("randomString", &[]),
+    ("timezone", &["timeZone", "serverTimezone"]),
+    ("uptime", &[]),
+    ("version", &[]),
+];
+
+fn of_session(written: &str) -> Option<&'static str> {
+    let is_it = |aliases: &[&str]| aliases.iter().any(|alias| alias.eq_ignore_ascii_case(written));
+    SESSION.iter().find(|(name, aliases)| *name == written || is_it(aliases)).map(|(name, _)| *name)
 }
 
 /// The other names of a function that makes numbers readable, which are taken in any case.

@@ -3,9 +3,10 @@
 
 use super::{aggregate, call, refused};
 use crate::DialectError;
+use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, GroupByWithModifier, Interpolate, LimitClause, OrderBy, OrderByExpr,
-    OrderByKind, Query, Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -230,7 +231,7 @@ pub(super) fn without_keys(select: &mut Select) -> Result<(), DialectError> {
     let mut work = Emptying { keys, inside: 0 };
     for item in &mut select.projection {
         if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
-            && let ControlFlow::Break(error) = expr.visit(&mut work)
+            && let ControlFlow::Break(error) = walk_mut(expr, &mut work)
         {
             return Err(error);
         }

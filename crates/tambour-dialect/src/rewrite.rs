@@ -3,8 +3,8 @@
 use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
-    alias, ambiguous, array_join, call, joins, lambda, lifted, limits, merged, naming, outermost,
-    refused, retype, sample, scalar, settings, unions, unstored, using, values, within,
+    alias, ambiguous, array_join, call, exists, joins, lambda, lifted, limits, merged, naming,
+    outermost, refused, retype, sample, scalar, settings, unions, unstored, using, values, within,
 };
 use crate::DialectError;
 use crate::marks::Strictness;
@@ -144,6 +144,8 @@ impl<'a> Rewriter<'a> {
         let aliases = alias::of_results(&select.projection, parts)?;
         naming::give(&mut select.projection, names);
         alias::apply(select, &aliases)?;
+        without_groups(select);
+        exists::as_values(select)?;
         ambiguous::prefer_left(select, self.catalog, &self.queries);
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
@@ -171,6 +173,32 @@ impl<'a> Rewriter<'a> {
         }
         Ok(())
     }
+}
+
+/// HAVING of a SELECT without groups is one more condition on its rows.
+fn without_groups(select: &mut Select) {
+    let is_aggregate = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+            alias::has_aggregate(expr)
+        }
+        _ => false,
+    };
+    let has_keys = match &select.group_by {
+        GroupByExpr::All(_) => true,
+        GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),
+    };
+    if has_keys || select.projection.iter().any(is_aggregate) {
+        return;
+    }
+    let Some(having) = select.having.take_if(|it| !alias::has_aggregate(it)) else { return };
+    select.selection = Some(match select.selection.take() {
+        Some(selection) => Expr::BinaryOp {
+            left: Box::new(Expr::Nested(Box::new(condition_of(selection)))),
+            op: BinaryOperator::And,
+            right: Box::new(Expr::Nested(Box::new(condition_of(having)))),
+        },
+        None => having,
+    });
 }
 
 /// Takes the SETTINGS out of a query: switches, and notes about those without an effect.

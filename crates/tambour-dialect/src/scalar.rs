@@ -1,6 +1,7 @@
 //! `WITH 5 AS k`: names of values, where the parser library knows names of queries only.
 
 use super::alias::{self, Aliases};
+use super::lexical::{closing, is_keyword, next};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
@@ -8,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Parses a query that begins with WITH; `None` if the statement is another one.
 pub(super) fn parse(parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
@@ -31,6 +32,71 @@ fn query(parser: &mut Parser<'_>) -> Result<Statement, ParserError> {
     }
     query.with = Some(With { with_token: with_token.into(), recursive: false, cte_tables });
     Ok(Statement::Query(query))
+}
+
+/// The name of the first value of a row that holds a value's own; nobody types it.
+const VALUE: &str = "\u{1f}value";
+
+/// `(WITH 5 AS k SELECT …)`: below a statement the library parses WITH itself, so its values become queries of a row that is marked.
+pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at < tokens.len() {
+        let with = next(tokens, at).filter(|_| tokens[at].token == Token::LParen);
+        let with = with.filter(|it| is_keyword(&tokens[*it].token, Keyword::WITH));
+        let first = with.and_then(|it| next(tokens, it));
+        let first = first.filter(|it| !is_keyword(&tokens[*it].token, Keyword::RECURSIVE));
+        let mut member = first;
+        while let Some(start) = member {
+            let Some(end) = end_of_member(tokens, start) else { break };
+            let added = as_query(tokens, start, end);
+            let end = end + added;
+            member = next(tokens, end).filter(|_| tokens[end].token == Token::Comma);
+        }
+        at += 1;
+    }
+}
+
+/// The comma or the SELECT after a member of WITH.
+fn end_of_member(tokens: &[TokenWithSpan], start: usize) -> Option<usize> {
+    let mut at = start;
+    loop {
+        match &tokens.get(at)?.token {
+            Token::LParen | Token::LBracket => at = closing(tokens, at)?,
+            Token::Comma => return Some(at),
+            token if is_keyword(token, Keyword::SELECT) || is_keyword(token, Keyword::FROM) => {
+                return Some(at);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// Makes a query of a value with a name; how many tokens more that takes.
+fn as_query(tokens: &mut Vec<TokenWithSpan>, start: usize, end: usize) -> usize {
+    let after = next(tokens, start);
+    let is_query = after.is_some_and(|it| {
+        is_keyword(&tokens[it].token, Keyword::AS)
+            && next(tokens, it).is_some_and(|open| tokens[open].token == Token::LParen)
+    });
+    let last = |end: usize| {
+        (start..end).rev().find(|it| !matches!(tokens[*it].token, Token::Whitespace(_)))
+    };
+    let Some(name) = last(end).filter(|_| !is_query) else { return 0 };
+    let Some(as_place) = last(name).filter(|it| is_keyword(&tokens[*it].token, Keyword::AS)) else {
+        return 0;
+    };
+    let span = tokens[start].span;
+    let token = |token| TokenWithSpan { token, span };
+    let mark = Token::make_word(VALUE, Some('"'));
+    let mut query = vec![tokens[name].clone(), token(Token::make_keyword("AS"))];
+    let open = [Token::LParen, Token::make_keyword("VALUES"), Token::LParen, mark, Token::Comma];
+    query.extend(open.into_iter().map(token));
+    query.extend_from_slice(&tokens[start..as_place]);
+    query.extend([Token::RParen, Token::RParen].into_iter().map(token));
+    let added = query.len() - (name + 1 - start);
+    tokens.splice(start..=name, query);
+    added
 }
 
 /// A name of a query or of a value.
@@ -83,12 +149,12 @@ fn marked(name: Ident, expr: Expr) -> Cte {
 
 /// The value of a member that is not a query.
 fn value(member: &Cte) -> Option<&Expr> {
-    let mark = member.from.as_ref()?;
-    if !mark.value.is_empty() || mark.quote_style.is_some() {
-        return None;
-    }
     let SetExpr::Values(values) = &*member.query.body else { return None };
-    values.rows.first()?.content.first()
+    match (&member.from, values.rows.first()?.content.as_slice()) {
+        (Some(mark), [value]) if mark.value.is_empty() && mark.quote_style.is_none() => Some(value),
+        (None, [Expr::Identifier(mark), value]) if mark.value == VALUE => Some(value),
+        _ => None,
+    }
 }
 
 /// Replaces the names of values in a query and takes them out of its WITH.

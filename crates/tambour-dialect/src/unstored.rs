@@ -4,10 +4,11 @@ use super::ambiguous::Scope;
 use super::grammar::Grammar;
 use super::{refused, using};
 use crate::DialectError;
+use crate::walk::walk;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    SetExpr, TableAlias, TableFactor, Visit, Visitor, WildcardAdditionalOptions,
+    SetExpr, TableAlias, TableFactor, Visitor, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +24,7 @@ pub(super) fn translate(query: &mut Query, scope: &Scope<'_>) -> Result<(), Dial
         return Ok(());
     }
     let mut names = Names::default();
-    let _ = query.visit(&mut names);
+    let _ = walk(query, &mut names);
     of_body(&mut query.body, scope, &names.found)
 }
 

@@ -7,10 +7,11 @@ use super::ambiguous::{self, Names, Scope};
 use super::marks::{JOINED, Strictness};
 use super::{call, columns, naming, refused};
 use crate::DialectError;
+use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ExceptSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, OrderByKind,
     Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
-    TableWithJoins, VisitMut, WildcardAdditionalOptions,
+    TableWithJoins, WildcardAdditionalOptions,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -194,7 +195,7 @@ fn of_select(
         let written = names.next().flatten();
         for mut result in results(item, &joined) {
             let before = result.clone();
-            let _ = VisitMut::visit(&mut result, &mut keys);
+            let _ = walk_mut(&mut result, &mut keys);
             let name = written.clone().filter(|_| result != before);
             naming::give(std::slice::from_mut(&mut result), vec![name]);
             select.projection.push(result);
@@ -206,12 +207,12 @@ fn of_select(
     for condition in
         [&mut select.prewhere, &mut select.selection, &mut select.having, &mut select.qualify]
     {
-        let _ = VisitMut::visit(condition, &mut keys);
+        let _ = walk_mut(condition, &mut keys);
     }
-    let _ = VisitMut::visit(&mut select.group_by, &mut keys);
-    let _ = VisitMut::visit(&mut select.distinct, &mut keys);
+    let _ = walk_mut(&mut select.group_by, &mut keys);
+    let _ = walk_mut(&mut select.distinct, &mut keys);
     for key in order {
-        let _ = VisitMut::visit(key, &mut keys);
+        let _ = walk_mut(key, &mut keys);
     }
     Ok(())
 }

@@ -6,9 +6,10 @@ use super::alias::{self, Aliases};
 use super::call;
 use super::lexical::{is_keyword, is_word, next};
 use crate::DialectError;
+use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OrderBy, OrderByKind,
-    Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
+    Query, Select, SelectItem, SetExpr, VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -134,13 +135,13 @@ impl Gathering {
                 *item = SelectItem::ExprWithAlias { expr: part, alias: name };
             }
         }
-        select.projection.visit(self)?;
+        walk_mut(&mut select.projection, self)?;
         for condition in
             [&mut select.prewhere, &mut select.selection, &mut select.having, &mut select.qualify]
         {
-            condition.visit(self)?;
+            walk_mut(condition, self)?;
         }
-        select.group_by.visit(self)
+        walk_mut(&mut select.group_by, self)
     }
 }
 

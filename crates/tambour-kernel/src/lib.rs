@@ -1,7 +1,7 @@
 //! Loops over buffers: bytes in, bytes out.
 //!
 //! A *kernel* is a pure function from slices to slices. It never allocates, does no I/O, reads no clock and keeps no
-//! global state but the [`mod@level`] in use; all of that belongs to the caller
+//! global state but the [`mod@level`] in use; all of that belongs to the caller, but for the [`map`] of a file
 //! ([`tambour-codec`](https://docs.rs/tambour-codec) is the next layer). In exchange it is the only crate of the workspace in which `unsafe` is allowed, and every use is an argument.
 #![expect(
     unsafe_code,
@@ -19,6 +19,7 @@ pub mod integer;
 mod isa;
 pub mod level;
 pub mod lz4;
+pub mod map;
 mod prefetch;
 pub mod variant;
 

@@ -48,7 +48,8 @@ pub type Variables = HashMap<String, String>;
 
 /// The variables of the process that are text.
 pub(crate) fn variables() -> Variables {
-    let text = |(name, value): (OsString, OsString)| name.into_string().ok().zip(value.into_string().ok());
+    let text =
+        |(name, value): (OsString, OsString)| name.into_string().ok().zip(value.into_string().ok());
     std::env::vars_os().filter_map(text).collect()
 }
 
@@ -69,21 +70,24 @@ pub(crate) fn client(address: &Address, variables: &Variables) -> Result<Client,
             require(address, &AMAZON, variables)?;
             let builder = AmazonS3Builder::new().with_url(url).with_retry(retry);
             let set = settings(variables, &AMAZON, stall);
-            let builder = set.fold(builder, |builder, (key, value)| builder.with_config(key, value));
+            let builder =
+                set.fold(builder, |builder, (key, value)| builder.with_config(key, value));
             Ok(listing(builder.build().map_err(broken)?))
         }
         Scheme::Google => {
             require(address, &GOOGLE, variables)?;
             let builder = GoogleCloudStorageBuilder::new().with_url(url).with_retry(retry);
             let set = settings(variables, &GOOGLE, stall);
-            let builder = set.fold(builder, |builder, (key, value)| builder.with_config(key, value));
+            let builder =
+                set.fold(builder, |builder, (key, value)| builder.with_config(key, value));
             Ok(listing(builder.build().map_err(broken)?))
         }
         Scheme::Azure => {
             require(address, &AZURE, variables)?;
             let builder = MicrosoftAzureBuilder::new().with_url(url).with_retry(retry);
             let set = settings(variables, &AZURE, stall);
-            let builder = set.fold(builder, |builder, (key, value)| builder.with_config(key, value));
+            let builder =
+                set.fold(builder, |builder, (key, value)| builder.with_config(key, value));
             Ok(listing(builder.build().map_err(broken)?))
         }
         Scheme::Web => {
@@ -121,7 +125,9 @@ fn listing<T: ObjectStore + PaginatedListStore>(store: T) -> Client {
 }
 
 fn stall(variables: &Variables) -> Result<Duration, StoreError> {
-    let Some(value) = variables.get(TIMEOUT) else { return Ok(Duration::from_secs(TIMEOUT_SECONDS)) };
+    let Some(value) = variables.get(TIMEOUT) else {
+        return Ok(Duration::from_secs(TIMEOUT_SECONDS));
+    };
     match value.parse() {
         Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),
         _ => Err(StoreError::Setting { name: TIMEOUT, value: value.clone() }),

@@ -1,19 +1,15 @@
 //! Sessions: the tables, functions and settings that queries run with.
 
 use crate::SqlError;
-use crate::arrival;
 use crate::describe::{self, TypeName};
-use crate::exec;
 use crate::explain;
 use crate::fill::{Bounds, Filling};
 use crate::functions;
 use crate::generated;
 use crate::guard;
 use crate::merged::{self, Merged};
-use crate::provider::TambourTable;
 use crate::records::RecordTable;
 use crate::results;
-use crate::scan_options::ScanOptions;
 use crate::system::{self, Registry, SystemTable};
 use crate::temporary::Temporaries;
 use crate::unknown;
@@ -40,6 +36,10 @@ use tambour_dialect::{self as dialect, Ending, Fill, Prepared, Switches, Task};
 use tambour_part::BlockCache;
 use tambour_part::types::{DataType as PartType, Strings, TYPE_KEY};
 use tambour_record::View;
+use tambour_scan::arrival;
+use tambour_scan::exec;
+use tambour_scan::provider::TambourTable;
+use tambour_scan::scan_options::ScanOptions;
 use tambour_table::Table;
 use tambour_table::schema::expression::Expression;
 use tambour_table::schema::{ColumnDefinition, ColumnKind};

@@ -3,6 +3,8 @@
 
 mod words;
 
+pub(crate) use tambour_scan::exec::{expression, plain};
+
 use crate::Session;
 use crate::SqlError;
 use crate::describe;
@@ -11,9 +13,8 @@ use async_trait::async_trait;
 use datafusion::common::format::ExplainFormat;
 use datafusion::error::Result;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use datafusion::physical_plan::metrics::MetricsSet;
-use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr, execute_stream};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -174,14 +175,4 @@ fn size(bytes: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "two digits after the point are shown")]
     let bytes = bytes as f64;
     readable(bytes, 1024.0, &SIZES)
-}
-
-/// The engine counts rows by a constant.
-fn plain(text: &str) -> String {
-    text.replace("count(Int64(1))", "count()").replace("count(1)", "count()")
-}
-
-/// An expression without the places of its columns.
-pub(crate) fn expression(expr: &dyn PhysicalExpr) -> String {
-    plain(&fmt_sql(expr).to_string())
 }

@@ -5,8 +5,6 @@
 //! parts, and all that is built on them, say nothing about rows that are still to be merged.
 
 use crate::context::Session as Owner;
-use crate::provider::TambourTable;
-use crate::pushdown::Pushdown;
 use crate::system::{Registry, registered};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -34,6 +32,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tambour_part::types::{Strings, arrow_schema};
+use tambour_scan::provider::TambourTable;
+use tambour_scan::pushdown::Pushdown;
 use tambour_table::engine::Engine;
 use tambour_table::predicate::Predicate;
 use tambour_table::scan::{MergedReader, MergedScan, Pruned, ScanRequest};

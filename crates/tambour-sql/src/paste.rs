@@ -3,7 +3,6 @@
 //! Rows are numbered in the order of each side and joined by their numbers. Rows of a table have no order before somebody asks for one, so
 //! such a side is refused.
 
-use crate::ordered::{Ordered, ordered};
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::common::{Column, Result, plan_err};
 use datafusion::datasource::{MemTable, source_as_provider};
@@ -11,6 +10,7 @@ use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::{
     Expr, ExprFunctionExt, Join, JoinType, LogicalPlan, LogicalPlanBuilder,
 };
+use tambour_scan::ordered::{Ordered, ordered};
 
 /// Names of the numbers; nobody types them.
 const LEFT: &str = "\u{1f}paste left";

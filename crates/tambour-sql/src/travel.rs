@@ -4,15 +4,15 @@
 use crate::SqlError;
 use crate::context::register_functions;
 use crate::functions::travel;
-use crate::groups::GroupsExec;
-use crate::groups::runs::RunsExec;
-use crate::scan_options::ScanOptions;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::prelude::SessionContext;
 use std::sync::Arc;
+use tambour_scan::groups::GroupsExec;
+use tambour_scan::groups::runs::RunsExec;
+use tambour_scan::scan_options::ScanOptions;
 
 /// A session for parts of plans: all functions and settings, no tables.
 pub fn session(mut builder: SessionStateBuilder) -> Result<SessionState, SqlError> {

@@ -1,19 +1,34 @@
 //! The disk of this machine.
 
+use super::direct::{DirectFile, Fetchers};
 use super::sign::{self, Said, Sign};
-use super::{Barrier, Entry, Lock, ReadAt, Storage, WriteFile, flock};
+use super::{Barrier, Entry, Lock, ReadAt, Reading, Storage, WriteFile, flock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use tambour_kernel::map::Mapped;
 
 /// Permissions of a new file, before the process's umask.
 const FILE_MODE: u32 = 0o644;
 
 /// The disk of this machine.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Disk;
+#[derive(Debug, Default)]
+pub struct Disk {
+    reading: Reading,
+    /// Threads for files that are read past the page cache, once there is one.
+    fetchers: OnceLock<Fetchers>,
+}
+
+impl Disk {
+    pub(crate) const fn new(reading: Reading) -> Self {
+        Self { reading, fetchers: OnceLock::new() }
+    }
+}
+
+/// Files of at least this many bytes are read as [`Reading`] says.
+const LONG: u64 = 128 << 10;
 
 /// Bytes of the blocks in which systems count what a file takes.
 const STORED_UNIT: u64 = 512;
@@ -33,10 +48,30 @@ impl ReadAt for DiskFile {
         self.file.read_exact_at(target, offset)
     }
     fn stored(&self) -> io::Result<u64> {
-        match self.file.metadata()?.blocks() {
-            0 => Ok(stored_of_uncounted(&self.file, self.length)),
-            blocks => Ok(blocks.saturating_mul(STORED_UNIT)),
-        }
+        stored(&self.file, self.length)
+    }
+}
+
+impl ReadAt for Mapped {
+    fn len(&self) -> u64 {
+        Self::len(self) as u64
+    }
+    fn read_exact_at(&self, target: &mut [u8], offset: u64) -> io::Result<()> {
+        Self::read_exact_at(self, target, offset)
+    }
+    fn stored(&self) -> io::Result<u64> {
+        stored(self.file(), ReadAt::len(self))
+    }
+    fn will_need(&self, offset: u64, length: usize) {
+        Self::will_need(self, offset, length);
+    }
+}
+
+/// Bytes that a file takes, as the system counts them.
+pub(crate) fn stored(file: &File, length: u64) -> io::Result<u64> {
+    match file.metadata()?.blocks() {
+        0 => Ok(stored_of_uncounted(file, length)),
+        blocks => Ok(blocks.saturating_mul(STORED_UNIT)),
     }
 }
 
@@ -94,7 +129,20 @@ impl Storage for Disk {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not an ordinary file"));
         }
-        Ok(Arc::new(DiskFile { file, length: metadata.len() }))
+        let length = metadata.len();
+        match self.reading {
+            Reading::Direct if length >= LONG => {
+                let fetchers = if let Some(fetchers) = self.fetchers.get() {
+                    fetchers
+                } else {
+                    let started = Fetchers::start()?;
+                    self.fetchers.get_or_init(|| started)
+                };
+                Ok(Arc::new(DirectFile::open(path, file, length, fetchers.clone())?))
+            }
+            Reading::Mapped if length >= LONG => Ok(Arc::new(Mapped::new(file)?)),
+            _ => Ok(Arc::new(DiskFile { file, length })),
+        }
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
@@ -195,6 +243,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    static DISK: Disk = Disk::new(Reading::Buffered);
+
     /// A directory of this test, removed again by the test itself.
     fn scratch(name: &str) -> std::path::PathBuf {
         let path = std::env::temp_dir().join(format!("tambour-disk-{name}-{}", std::process::id()));
@@ -207,15 +257,15 @@ mod tests {
     fn files_are_new_readable_and_never_replaced_by_create() {
         let directory = scratch("create");
         let path = directory.join("a.bin");
-        let mut file = Disk.create(&path).unwrap();
+        let mut file = DISK.create(&path).unwrap();
         file.write_all(b"hello ").unwrap();
         file.write_all(b"world").unwrap();
         file.sync().unwrap();
-        assert_eq!(Disk.create(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(DISK.create(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode & !FILE_MODE, 0);
 
-        let open = Disk.open(&path).unwrap();
+        let open = DISK.open(&path).unwrap();
         let mut target = [0; 5];
         open.read_exact_at(&mut target, 6).unwrap();
         assert_eq!((open.len(), &target), (11, b"world"));
@@ -223,12 +273,12 @@ mod tests {
             open.read_exact_at(&mut target, 7).unwrap_err().kind(),
             io::ErrorKind::UnexpectedEof
         );
-        assert_eq!(Disk.read(&path, 11).unwrap(), b"hello world");
-        assert_eq!(Disk.read(&path, 10).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        assert!(Disk.open(&directory).is_err());
-        Disk.sync_directory(&directory).unwrap();
-        Disk.remove_directory(&directory).unwrap();
-        assert!(!Disk.exists(&directory).unwrap());
+        assert_eq!(DISK.read(&path, 11).unwrap(), b"hello world");
+        assert_eq!(DISK.read(&path, 10).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert!(DISK.open(&directory).is_err());
+        DISK.sync_directory(&directory).unwrap();
+        DISK.remove_directory(&directory).unwrap();
+        assert!(!DISK.exists(&directory).unwrap());
     }
 
     #[test]
@@ -236,12 +286,12 @@ mod tests {
         let directory = scratch("names");
         let (from, to) = (directory.join("a"), directory.join("b"));
         fs::write(&from, "12").unwrap();
-        Disk.link(&from, &to).unwrap();
-        assert_eq!(Disk.link(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        Disk.remove_file(&from).unwrap();
-        assert_eq!(Disk.read(&to, 2).unwrap(), b"12");
-        assert_eq!(Disk.link(&from, &to).unwrap_err().kind(), io::ErrorKind::NotFound);
-        Disk.remove_directory(&directory).unwrap();
+        DISK.link(&from, &to).unwrap();
+        assert_eq!(DISK.link(&from, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        DISK.remove_file(&from).unwrap();
+        assert_eq!(DISK.read(&to, 2).unwrap(), b"12");
+        assert_eq!(DISK.link(&from, &to).unwrap_err().kind(), io::ErrorKind::NotFound);
+        DISK.remove_directory(&directory).unwrap();
     }
 
     #[test]
@@ -251,7 +301,7 @@ mod tests {
         fs::create_dir(directory.join("c")).unwrap();
         symlink("b", directory.join("a")).unwrap();
         symlink("nowhere", directory.join("d")).unwrap();
-        let seen: Vec<_> = Disk
+        let seen: Vec<_> = DISK
             .list(&directory)
             .unwrap()
             .into_iter()
@@ -268,7 +318,7 @@ mod tests {
                 entry("d", false, false, 0)
             ]
         );
-        assert!(Disk.exists(&directory.join("d")).unwrap());
-        Disk.remove_directory(&directory).unwrap();
+        assert!(DISK.exists(&directory.join("d")).unwrap());
+        DISK.remove_directory(&directory).unwrap();
     }
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod commit;
+mod direct;
 pub mod disk;
 mod error;
 mod flock;
@@ -31,6 +32,10 @@ pub trait ReadAt: Send + Sync + std::fmt::Debug {
     /// Bytes that it takes on disk, about; fewer than its length if it has holes.
     fn stored(&self) -> io::Result<u64> {
         Ok(self.len())
+    }
+    /// These bytes will be read next: a file that does not know by itself what comes next begins to fetch them.
+    fn will_need(&self, offset: u64, length: usize) {
+        let _ = (offset, length);
     }
     /// True for a file of no bytes.
     fn is_empty(&self) -> bool {
@@ -180,5 +185,22 @@ fn copy(source: &dyn ReadAt, target: &mut dyn WriteFile) -> io::Result<()> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn disk() -> Arc<dyn Storage> {
-    Arc::new(disk::Disk)
+    disk_read(Reading::default())
+}
+
+/// How the longer files of this machine are read; small ones always go through the system's page cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Through the page cache.
+    #[default]
+    Buffered,
+    /// Past it (`O_DIRECT`): for scans that would push other things out of it. `Unsupported` where the file system has nothing of the sort.
+    Direct,
+    /// As memory (`mmap`). A program that does this calls [`tambour_kernel::map::explain_cuts`].
+    Mapped,
+}
+
+/// The disk of this machine, with files that are read in another way.
+pub fn disk_read(reading: Reading) -> Arc<dyn Storage> {
+    Arc::new(disk::Disk::new(reading))
 }

@@ -5,11 +5,13 @@
 
 mod location;
 mod merged;
+mod pick;
 mod pruning;
 mod reader;
 mod share;
 
 pub use merged::{MergedReader, MergedScan};
+pub use pick::{RowPlace, starts_of};
 pub use reader::{ScanFilter, ScanReader};
 
 use self::location::{path_of, url_of};

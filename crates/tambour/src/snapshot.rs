@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
 #[cfg(feature = "files")]
 use tambour_files::Format;
-use tambour_storage::disk;
+use tambour_storage::{Storage, disk};
 use tambour_table::merge::{OptimizeOptions, OptimizeSummary, optimize_with};
 use tambour_table::recompress::{RecompressSummary, recompress};
 use tambour_table::verify::{TableVerification, verify};
@@ -67,6 +67,22 @@ impl Table {
     /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Ok(tambour_table::Table::open(path.as_ref())?.into())
+    }
+
+    /// The same on another storage, or with files that are read in another way.
+    ///
+    /// ```
+    /// use tambour::storage::{Reading, disk_read};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// # tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+    /// let table = tambour::Table::open_on(&disk_read(Reading::Mapped), &hits)?;
+    /// assert_eq!(table.rows(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_on(storage: &Arc<dyn Storage>, path: impl AsRef<Path>) -> Result<Self, Error> {
+        Ok(tambour_table::Table::open_on(storage, path.as_ref())?.into())
     }
 
     /// The layer's own table, for what asks for one.

@@ -181,6 +181,9 @@ pub(crate) struct ColumnsArguments {
     /// Tables, parts or files [default: the files in ./data]
     #[arg(long, value_name = "PATH", num_args = 1.., value_hint = ValueHint::AnyPath)]
     pub(crate) data: Vec<PathBuf>,
+    /// Read the tables whole instead, cold and warm: through the page cache, past it, and as memory
+    #[arg(long, requires = "data")]
+    pub(crate) io: bool,
     /// Turns of every chain
     #[arg(long, value_name = "N", default_value_t = 7)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]

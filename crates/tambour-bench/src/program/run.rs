@@ -15,8 +15,8 @@ use tambour::sample::{self, Rows};
 use tambour_bench::codecs::TypedColumn;
 use tambour_bench::input::{self, Input};
 use tambour_bench::{
-    BenchError, Findings, codecs, columns, decode, hashes, integers, messages, pages, records,
-    search,
+    BenchError, Findings, codecs, columns, decode, hashes, integers, messages, pages, reading,
+    records, search,
 };
 use tambour_codec::kernels;
 use tambour_kernel::variant::Isa;
@@ -114,6 +114,9 @@ fn typed(rows: &Rows) -> anyhow::Result<Vec<TypedColumn>> {
 }
 
 fn columns(arguments: &ColumnsArguments, console: Console) -> Found {
+    if arguments.io {
+        return Ok(Box::new(reading::run(&arguments.data, usize::from(arguments.rounds))?));
+    }
     let tables: Vec<columns::Rows> = rows_or_samples(&arguments.data)?
         .into_iter()
         .map(|Rows { name, sample, present, .. }| columns::Rows { name, sample, present })

@@ -1,6 +1,6 @@
 //! Files in and out, and queries: `import`, `export`, `sql`.
 
-use super::tables::LockArguments;
+use super::tables::{LockArguments, ReadingArguments};
 use crate::argument::{ByteSize, CodecChoice, Delimiter, portable, thread_count};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
@@ -221,6 +221,8 @@ pub(crate) struct ExportArguments {
     /// Only these columns, in this order
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) columns: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
     /// Replace the file if it exists
     #[arg(long)]
     pub(crate) force: bool,
@@ -293,6 +295,8 @@ pub(crate) struct SqlArguments {
     /// Keep decoded blocks of small reads, up to this many bytes: the same rows are found faster the next time [default: none]
     #[arg(long, value_name = "SIZE")]
     pub(crate) block_cache: Option<ByteSize>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
     /// Threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,

@@ -3,10 +3,14 @@
 use super::FileFormat;
 use crate::argument::{ByteSize, CodecChoice, portable, thread_count};
 use clap::{Args, ValueEnum, ValueHint};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use tambour::advise::Version;
+use tambour::kernel::map::explain_cuts;
 use tambour::storage::lock::set_patience;
+use tambour::storage::{Reading, Storage, disk_read};
+use tambour::table::store::{is_url, storage_of};
 
 /// Save what a damaged part still holds into a new table
 ///
@@ -49,6 +53,43 @@ impl LockArguments {
         if let Some(seconds) = self.lock_wait {
             set_patience(Duration::from_secs(seconds.into()));
         }
+    }
+}
+
+/// How the files of a table are read.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ReadingArguments {
+    /// Read the table's files through the page cache, past it, or as memory: buffered, direct, mmap [default: buffered]
+    #[arg(long, value_name = "HOW", hide_possible_values = true)]
+    pub(crate) io: Option<ReadingName>,
+}
+
+/// Ways of reading files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReadingName {
+    /// Through the system's page cache
+    Buffered,
+    /// Past it: O_DIRECT
+    Direct,
+    /// As memory
+    Mmap,
+}
+
+impl ReadingArguments {
+    /// The disk, read so; the store of a URL, which is read in one way only.
+    pub(crate) fn storage_of(self, path: &Path) -> anyhow::Result<Arc<dyn Storage>> {
+        if is_url(path) {
+            return Ok(storage_of(path)?);
+        }
+        let reading = match self.io {
+            None | Some(ReadingName::Buffered) => Reading::Buffered,
+            Some(ReadingName::Direct) => Reading::Direct,
+            Some(ReadingName::Mmap) => {
+                explain_cuts();
+                Reading::Mapped
+            }
+        };
+        Ok(disk_read(reading))
     }
 }
 
@@ -131,6 +172,8 @@ pub(crate) struct VerifyArguments {
     /// A table, a part, a file of blocks (.bin), or of frames (.lz4, .zst)
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
     /// Dictionary of the frames
     #[arg(short = 'D', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) dictionary: Option<PathBuf>,

@@ -19,7 +19,7 @@ use tambour::sql::{Session, SessionOptions};
 use tambour::storage::{self, Storage};
 use tambour::table::Table;
 use tambour::table::server::{ServerDisk, is_archive};
-use tambour::table::store::{Traffic, is_url, refuse_url, storage_of, traffic};
+use tambour::table::store::{Traffic, is_url, refuse_url, traffic};
 use tambour_report::machine;
 use tokio::runtime::Runtime;
 
@@ -249,7 +249,7 @@ fn session(
             register_records(&session, name.as_deref(), path)?;
             continue;
         }
-        let storage = storage_of(path)?;
+        let storage = arguments.reading.storage_of(path)?;
         if register_server(&session, &storage, path, console)? {
             continue;
         }

@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tambour::Part;
 use tambour::codec::frame::{self, DecompressOptions, Dictionary};
+use tambour::storage::Storage;
 use tambour::table::Table;
 use tambour::table::server::ServerDisk;
-use tambour::table::store::storage_of;
 use tambour::table::verify::{TableVerification, verify};
 
 /// Verifies and lists the damage.
@@ -37,9 +37,9 @@ pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Resu
         return tell(arguments, &target, &report, time, console);
     }
     let (report, time) = match &target {
-        Target::Table => verify_table(path, console)?,
+        Target::Table => verify_table(&arguments.reading.storage_of(path)?, path, console)?,
         Target::Server(disk) => verify_server(disk, console),
-        Target::Part => verify_part(path, console),
+        Target::Part => verify_part(&arguments.reading.storage_of(path)?, path, console),
         Target::Blocks => verify_blocks(path, console)?,
         Target::Pages => return super::pages::verify(path, arguments.json, console),
         Target::Frames => verify_frames(path, arguments.dictionary.as_deref(), console)?,
@@ -131,9 +131,13 @@ impl Report {
     }
 }
 
-fn verify_table(path: &Path, console: Console) -> anyhow::Result<(Report, Duration)> {
+fn verify_table(
+    disk: &Arc<dyn Storage>,
+    path: &Path,
+    console: Console,
+) -> anyhow::Result<(Report, Duration)> {
     // A table that cannot be opened for its parts' sake can still be verified; only the length of the bar is missing.
-    let table = Table::open(path).ok();
+    let table = Table::open_on(disk, path).ok();
     if let Some(table) = &table {
         super::sql::tell_unproven(table, console);
     }
@@ -141,8 +145,7 @@ fn verify_table(path: &Path, console: Console) -> anyhow::Result<(Report, Durati
         Total::Bytes(table.parts().iter().map(|part| part.bytes_on_disk()).sum())
     });
     let mut progress = console.progress("verify", total);
-    let seen =
-        verify(&storage_of(path)?, path, &mut |seen| progress.update(seen.bytes, seen.rows))?;
+    let seen = verify(disk, path, &mut |seen| progress.update(seen.bytes, seen.rows))?;
     Ok((table_report(seen, console), progress.elapsed()))
 }
 
@@ -202,13 +205,12 @@ fn table_report(seen: TableVerification, console: Console) -> Report {
     }
 }
 
-fn verify_part(path: &Path, console: Console) -> (Report, Duration) {
+fn verify_part(disk: &Arc<dyn Storage>, path: &Path, console: Console) -> (Report, Duration) {
     let mut progress = console.progress("verify", Total::Unknown);
     progress.phase("reading the part");
     let mut report = Report { parts: 1, ..Report::default() };
-    let opened = storage_of(path).map(|storage| Part::open(&storage, path));
-    match opened {
-        Ok(Ok(part)) => {
+    match Part::open(disk, path) {
+        Ok(part) => {
             let seen = Arc::new(part).verify();
             report.files = seen.files;
             report.blocks = seen.blocks;
@@ -218,7 +220,6 @@ fn verify_part(path: &Path, console: Console) -> (Report, Duration) {
                 seen.damage.into_iter().map(|damage| Box::new(damage.error) as Box<dyn Error>),
             );
         }
-        Ok(Err(error)) => report.damage.push(Box::new(error)),
         Err(error) => report.damage.push(Box::new(error)),
     }
     (report, progress.elapsed())

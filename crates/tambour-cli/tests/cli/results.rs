@@ -1,6 +1,7 @@
 //! What the commands do when all is well.
 
 use crate::support::Sandbox;
+use std::fmt::Write;
 use std::fs;
 
 const CSV: &str = "\
@@ -544,4 +545,40 @@ fn blocks_of_small_reads_are_found_again() {
     assert!(first.starts_with("Found 0 of "), "{first}");
     let words: Vec<&str> = second.split(' ').collect();
     assert_eq!(words[1], words[3], "{second}");
+}
+
+#[test]
+fn files_are_read_in_three_ways() {
+    let sandbox = Sandbox::new();
+    // Numbers that do not compress: files long enough to be read otherwise.
+    let mut state = 1_u64;
+    let mut csv = "a,b\n".to_owned();
+    for _ in 0..60_000 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        writeln!(csv, "{},{}", state >> 1, state >> 33).unwrap();
+    }
+    sandbox.file("t.csv", &csv);
+    sandbox.run(&["import", "t.csv", "--into", "t"]).expect(0);
+    let query = "SELECT count(), sum(cityHash64(a, b)) FROM t";
+    let expected = sandbox.run(&["sql", "t", query]).expect(0).stdout;
+    for way in ["buffered", "direct", "mmap"] {
+        for command in
+            [&["sql", "t", query][..], &["export", "t", "-", "--format", "csv"], &["verify", "t"]]
+        {
+            let run = sandbox.run(&[command, &["--io", way]].concat());
+            // Some file systems in memory have no such access; then it is said.
+            if way == "direct" && run.code != Some(0) {
+                run.expect(1).says(&["cannot read past the page cache"]);
+            } else if command[0] == "sql" {
+                assert_eq!(run.expect(0).stdout, expected, "{way}");
+            } else {
+                run.expect(0);
+            }
+        }
+    }
+    sandbox
+        .run(&["sql", "t", query, "--io", "fast"])
+        .expect(2)
+        .says(&["buffered", "direct", "mmap"]);
 }

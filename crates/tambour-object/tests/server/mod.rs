@@ -146,7 +146,13 @@ fn answer(stream: &TcpStream, lines: &[String], state: &Mutex<State>) -> Option<
     let found = state.objects.get(&key).cloned();
     drop(state);
     if let Some(Fault::Status(status)) = fault {
-        return send(stream, &format!("{status} No"), "", b"<Error><Code>SlowDown</Code></Error>", None);
+        return send(
+            stream,
+            &format!("{status} No"),
+            "",
+            b"<Error><Code>SlowDown</Code></Error>",
+            None,
+        );
     }
     let Some((bytes, tag)) = found else { return send(stream, "404 Not Found", "", b"", None) };
     if header(lines, "if-match").is_some_and(|wanted| wanted != tag) {
@@ -158,7 +164,8 @@ fn answer(stream: &TcpStream, lines: &[String], state: &Mutex<State>) -> Option<
         let mut target = stream;
         return target.write_all(text.as_bytes()).ok();
     }
-    let Some((first, last)) = range.and_then(|it| it.strip_prefix("bytes=")?.split_once('-')) else {
+    let Some((first, last)) = range.and_then(|it| it.strip_prefix("bytes=")?.split_once('-'))
+    else {
         return send(stream, "200 OK", &head, &bytes, fault);
     };
     let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);

@@ -239,6 +239,12 @@ impl StreamReader {
             PartError::Io { place, operation: "read", cause }
         })?;
         self.window_filled = wanted;
+        let next = at + wanted as u64;
+        let ahead =
+            self.limit.min(self.file.len()).saturating_sub(next).min(self.window_bytes as u64);
+        if ahead > 0 {
+            self.file.will_need(next, usize::try_from(ahead).unwrap_or(0));
+        }
         Ok(0..count)
     }
 

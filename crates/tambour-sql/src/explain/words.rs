@@ -1,8 +1,6 @@
 //! Operators in words.
 
 use super::{Node, counted, expression, plain, size};
-use crate::exec::{self, TambourScanExec};
-use crate::groups::first::FirstKeysExec;
 use crate::merged::MergedScanExec;
 use crate::travel::{groups_stock, is_runs};
 use datafusion::common::JoinType;
@@ -29,6 +27,9 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, Partitioning};
 use std::sync::Arc;
+use tambour_scan::exec::{self, TambourScanExec};
+use tambour_scan::groups::first::FirstKeysExec;
+use tambour_scan::limited::LateColumnsExec;
 use tambour_table::Table;
 use tambour_table::scan::Pruned;
 
@@ -145,6 +146,10 @@ fn order(plan: &Arc<dyn ExecutionPlan>) -> Option<Words> {
             Some(fetch) => (format!("Keep the first {fetch} by {keys}"), Vec::new()),
             None => (format!("Sort by {keys}"), Vec::new()),
         });
+    }
+    if let Some(late) = plan.downcast_ref::<LateColumnsExec>() {
+        let names: Vec<&str> = late.columns().iter().map(String::as_str).collect();
+        return Some(("Read more columns of these rows".to_owned(), columns(&names)));
     }
     let merge = plan.downcast_ref::<SortPreservingMergeExec>()?;
     let limit = merge.fetch().map(|fetch| format!("at most {}", counted(fetch, "row")));

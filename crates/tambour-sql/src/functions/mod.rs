@@ -30,6 +30,7 @@ pub(crate) mod otherwise;
 mod quantile;
 mod readable;
 mod scalar;
+mod session;
 mod shown;
 pub(crate) mod travel;
 mod tuple;
@@ -61,8 +62,8 @@ pub(crate) fn context(
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
-        .with_optimizer_rules(crate::sums::rules())
-        .with_physical_optimizer_rules(crate::groups::rules());
+        .with_optimizer_rules(tambour_scan::sums::rules())
+        .with_physical_optimizer_rules(tambour_scan::groups::rules());
     if let Some(planners) = builder.expr_planners() {
         planners.insert(0, Arc::new(operators::Operators));
     }
@@ -76,6 +77,9 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     }
     for readable in readable::all() {
         context.register_udf(ScalarUDF::new_from_impl(readable));
+    }
+    for own in session::all() {
+        context.register_udf(ScalarUDF::new_from_impl(own));
     }
     for mark in joined::marks().chain(otherwise::marks()) {
         context.register_udf(mark);
@@ -99,6 +103,7 @@ pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> =
         function::all_in_queries().map(function::Function::name).collect();
     names.extend(readable::all().iter().map(readable::Readable::canonical_name));
+    names.extend(tambour_dialect::names::SESSION.iter().map(|(name, _)| *name));
     names.extend(tambour_dialect::renamed());
     names.sort_unstable();
     names.dedup();

@@ -63,6 +63,112 @@ fn queries_give_what_clickhouse_gives() {
 }
 
 #[test]
+fn values_of_the_session_and_of_chance_are_of_their_types() {
+    run(async {
+        let session = session();
+        for (query, answered) in [
+            (
+                "SELECT currentDatabase(), DATABASE(), schema(), currentUser(), user()",
+                "default\tdefault\tdefault\tdefault\tdefault\n",
+            ),
+            (
+                "SELECT timezone(), serverTimezone(), version() != '', hostName() = hostname(), uptime() < 1000",
+                "UTC\tUTC\t1\t1\t1\n",
+            ),
+            (
+                "SELECT isConstant(1), isConstant(number), isNullable(1), isNullable(toNullable(number)) FROM numbers(1)",
+                "1\t0\t0\t1\n",
+            ),
+            (
+                "SELECT toTypeName(rand()), toTypeName(rand64()), toTypeName(randCanonical()), toTypeName(randUniform(1, 2))",
+                "UInt32\tUInt64\tFloat64\tFloat64\n",
+            ),
+            (
+                "SELECT toTypeName(randConstant()), toTypeName(randomString(3)), toTypeName(uptime()), toTypeName(isConstant(1))",
+                "UInt32\tString\tUInt32\tUInt8\n",
+            ),
+            // Two of a thousand numbers of 64 bits are the same once in 10^13 times.
+            (
+                "SELECT uniqExact(rand64()), uniqExact(randConstant()), count() FROM numbers(1000)",
+                "1000\t1\t1000\n",
+            ),
+            (
+                "SELECT min(x >= 2 AND x < 3), max(x) - min(x) > 0.5 FROM (SELECT randUniform(2, 3) AS x FROM numbers(1000))",
+                "1\t1\n",
+            ),
+            (
+                "SELECT uniqExact(length(randomString(number))), max(match(randomPrintableASCII(9), '[^ -~]')) FROM numbers(50)",
+                "50\t0\n",
+            ),
+        ] {
+            assert_eq!(answer(&session, query).await.unwrap(), answered, "{query}");
+        }
+        for query in [
+            "SELECT version(1)",
+            "SELECT randUniform(1)",
+            "SELECT randomString(100000000)",
+            "SELECT randomString('a')",
+        ] {
+            assert!(answer(&session, query).await.is_err(), "{query}");
+        }
+    });
+}
+
+#[test]
+fn results_are_known_to_conditions_of_joins_and_without_groups() {
+    run(async {
+        let session = session();
+        for (query, answered) in [
+            (
+                "SELECT a.number + 1 AS v, b.number FROM numbers(3) AS a JOIN numbers(3) AS b ON v = b.number ORDER BY v",
+                "1\t1\n2\t2\n",
+            ),
+            (
+                "SELECT a.number + b.number AS v FROM numbers(3) AS a JOIN numbers(3) AS b ON v = 4",
+                "4\n",
+            ),
+            (
+                "SELECT number FROM numbers(5) WHERE number > 1 HAVING number < 4 ORDER BY number",
+                "2\n3\n",
+            ),
+            (
+                "SELECT number * 2 AS x, row_number() OVER (ORDER BY number) FROM numbers(5) HAVING x > 5 ORDER BY x",
+                "6\t1\n8\t2\n",
+            ),
+            ("SELECT number % 2 AS x FROM numbers(5) GROUP BY x HAVING x = 1", "1\n"),
+            (
+                "SELECT EXISTS(SELECT 1), exists(SELECT 1 WHERE 0), NOT EXISTS(SELECT number FROM numbers(3) LIMIT 1)",
+                "1\t0\t0\n",
+            ),
+            (
+                "SELECT number, EXISTS(SELECT 1 FROM numbers(2) AS b WHERE b.number = a.number) FROM numbers(3) AS a ORDER BY number",
+                "0\t1\n1\t1\n2\t0\n",
+            ),
+            (
+                "SELECT EXISTS(SELECT count() FROM numbers(0)), EXISTS(SELECT number FROM numbers(3) GROUP BY number HAVING number > 5)",
+                "1\t0\n",
+            ),
+            (
+                "SELECT x + 1 FROM view(SELECT number AS x FROM numbers(2)) AS v WHERE v.x > 0",
+                "2\n",
+            ),
+            ("SELECT count() FROM numbers(2), view(WITH 1 AS y SELECT y)", "2\n"),
+            (
+                "SELECT x, z FROM (WITH 1 + 1 AS y, (3, 4) AS t, q AS (SELECT 5 AS z), v -> v * 2 AS f SELECT f(t.1) * y AS x, z FROM q)",
+                "12\t5\n",
+            ),
+            (
+                "SELECT map('a', 1, 'a', 2), toTypeName(map('a', number)), toTypeName(map('a', NULL, 'b', number)) FROM numbers(1)",
+                "{\\'a\\':1,\\'a\\':2}\tMap(String, UInt64)\tMap(String, Nullable(UInt64))\n",
+            ),
+            ("SELECT (WITH 2 AS y SELECT y + 1), 2 IN (WITH 2 AS y SELECT y)", "3\t1\n"),
+        ] {
+            assert_eq!(answer(&session, query).await.unwrap(), answered, "{query}");
+        }
+    });
+}
+
+#[test]
 fn refusals_say_what_to_write() {
     run(async {
         let session = session();

@@ -1,7 +1,7 @@
 //! What scans do by themselves changes no answer: the same queries with it switched off, and over the rows in memory.
 
 use crate::filters::condition;
-use crate::support::{Fixture, Numbers, batches, lines, text};
+use crate::support::{Fixture, Numbers, batches, definition, insert, lines, text};
 use tambour_sql::Session;
 
 pub(crate) fn set(session: &Session, setting: &str, value: bool) {
@@ -20,9 +20,15 @@ fn query(numbers: &mut Numbers, table: &str) -> String {
     let nulls = pick(numbers, &["", " NULLS FIRST", " NULLS LAST"]);
     let limit = numbers.below(40) + 1;
     let sorted = format!("ORDER BY {column}{order}{nulls}, id LIMIT {limit}");
-    match numbers.below(7) {
+    match numbers.below(9) {
         0 => format!("SELECT * FROM {table} WHERE {condition} {sorted}"),
         1 => format!("SELECT id, {column} FROM {table} {sorted}"),
+        7 => format!(
+            "SELECT l, u, id * 2 AS i, {column} AS c, s FROM {table} ORDER BY c{order}{nulls}, i LIMIT {limit} OFFSET 3"
+        ),
+        8 => format!(
+            "SELECT count(), min(u), max(l) FROM (SELECT * FROM {table} WHERE {condition} ORDER BY abs(k), id LIMIT {limit})"
+        ),
         2 => format!("SELECT min({column}), max({column}) FROM {table} WHERE {condition}"),
         3 => format!("SELECT min({column}), max({column}) FROM {table}"),
         4 => format!(
@@ -42,7 +48,9 @@ fn same(partition_by: &str, order_by: &str, seed: u64, count: usize) {
     let fixture = Fixture::new(partition_by, order_by);
     let with = [fixture.session(1), fixture.session(3)];
     let without = fixture.session(2);
-    for setting in ["tambour.scan_filters", "tambour.scan_dynamic_filters"] {
+    for setting in
+        ["tambour.scan_filters", "tambour.scan_dynamic_filters", "tambour.scan_late_columns"]
+    {
         set(&without, setting, false);
     }
     let half = fixture.session(2);
@@ -70,6 +78,41 @@ fn filters_from_here_and_above_by_nullable() {
 #[test]
 fn filters_from_here_and_above_by_time() {
     same("e", "t", 3, 120);
+}
+
+#[test]
+fn columns_that_the_order_does_not_need_are_read_for_the_rows_of_the_limit() {
+    let fixture = Fixture::new("tuple()", "id");
+    for threads in [1, 3] {
+        let session = fixture.session(threads);
+        let query = "SELECT * FROM t WHERE s <> 'a' ORDER BY x, id LIMIT 5";
+        let plan = text(&session, &format!("EXPLAIN VERBOSE {query}"));
+        assert!(plan.contains("LateColumnsExec: columns=[t, k, s, l, e, n, p, d, u]"), "{plan}");
+        let decoded = counter(&session, query, "bytes_decoded");
+        set(&session, "tambour.scan_late_columns", false);
+        let plan = text(&session, &format!("EXPLAIN VERBOSE {query}"));
+        assert!(!plan.contains("LateColumnsExec"), "{plan}");
+        let decoded_before = counter(&session, query, "bytes_decoded");
+        assert!(decoded < decoded_before, "{decoded} of {decoded_before} bytes");
+    }
+    // Two parts with the same contents: each row is there twice.
+    insert(&fixture.path(), &definition("tuple()", "id"), fixture.rows[1].clone());
+    let session = fixture.session(1);
+    let query = "SELECT * FROM t ORDER BY x, id LIMIT 9";
+    set(&session, "tambour.scan_late_columns", false);
+    let twice = lines(&session, query);
+    set(&session, "tambour.scan_late_columns", true);
+    assert_eq!(lines(&session, query), twice);
+    // Each row of a long limit may cost a granule; a bare limit has no order.
+    let session = fixture.session(1);
+    for query in [
+        "SELECT * FROM t ORDER BY x LIMIT 500",
+        "SELECT * FROM t LIMIT 5",
+        "SELECT x FROM t ORDER BY x LIMIT 5",
+    ] {
+        let plan = text(&session, &format!("EXPLAIN VERBOSE {query}"));
+        assert!(!plan.contains("LateColumnsExec"), "{plan}");
+    }
 }
 
 /// A counter of EXPLAIN ANALYZE.

@@ -5,17 +5,14 @@
 
 use super::disk::Disk;
 use super::{Access, File, Space, Storage};
-use rustix::fs::OFlags;
-use std::fs::OpenOptions;
+use crate::direct::{self, aligned};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes of a sector.
 const SECTOR: usize = 512;
-/// Where buffers begin: at multiples of it.
-const ALIGNMENT: usize = 4096;
 
 /// The file system, past the page cache.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +27,7 @@ struct Open {
 
 impl Open {
     fn beside(file: Arc<dyn File>, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
-        let flags = i32::try_from(OFlags::DIRECT.bits()).unwrap_or(0);
-        let mut options = OpenOptions::new();
-        options.read(true).write(access == Access::Write).custom_flags(flags);
-        let direct = options.open(path)?;
+        let direct = direct::open(path, access == Access::Write)?;
         // Said here, and not by the first commit.
         let (mut buffer, start) = aligned(SECTOR);
         match direct.read_at(&mut buffer[start..start + SECTOR], 0) {
@@ -46,35 +40,13 @@ impl Open {
     }
 }
 
-/// A buffer that begins at a multiple of [`ALIGNMENT`]: the memory, and where in it.
-fn aligned(bytes: usize) -> (Vec<u8>, usize) {
-    let buffer = vec![0; bytes + ALIGNMENT];
-    let start = buffer.as_ptr().align_offset(ALIGNMENT);
-    (buffer, start.min(ALIGNMENT))
-}
-
 impl File for Open {
     fn length(&self) -> io::Result<u64> {
         self.file.length()
     }
 
     fn read_at(&self, target: &mut [u8], offset: u64) -> io::Result<()> {
-        let first = offset / SECTOR as u64 * SECTOR as u64;
-        let skip = usize::try_from(offset - first).unwrap_or(0);
-        let bytes = (skip + target.len()).next_multiple_of(SECTOR);
-        let (mut buffer, start) = aligned(bytes);
-        let buffer = &mut buffer[start..start + bytes];
-        let mut done = 0;
-        while done < skip + target.len() {
-            match self.direct.read_at(&mut buffer[done..], first + done as u64) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(read) => done += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        target.copy_from_slice(&buffer[skip..skip + target.len()]);
-        Ok(())
+        direct::read(&self.direct, target, offset, SECTOR)
     }
 
     fn write_at(&self, pieces: &[&[u8]], offset: u64) -> io::Result<()> {

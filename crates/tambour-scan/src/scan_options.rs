@@ -30,6 +30,8 @@ extensions_options! {
         pub scan_dictionaries: bool, default = true
         /// Under a limit and in no order only rows of the first keys are grouped. All threads of one process agree on these keys.
         pub scan_first_keys: bool, default = true
+        /// Under a limit and an order, columns that the order does not need are read for the rows that are left.
+        pub scan_late_columns: bool, default = true
         /// Bytes that one batch of a scan may take, decoded; a granule that takes more is refused. `--memory` lowers it.
         pub scan_batch_bytes: u64, default = BATCH_BYTES_MAX
     }
@@ -42,7 +44,8 @@ impl ConfigExtension for ScanOptions {
 impl ScanOptions {
     /// The defaults, unless the environment switches something off: `TAMBOUR_SCAN_FILTERS=0`,
     /// `TAMBOUR_SCAN_DYNAMIC_FILTERS=0`, `TAMBOUR_SCAN_GROUPS=0`, `TAMBOUR_SCAN_STATISTICS=0`, `TAMBOUR_SCAN_BYTES=0`,
-    /// `TAMBOUR_SCAN_LENGTHS=0`, `TAMBOUR_SCAN_DICTIONARIES=0`, `TAMBOUR_SCAN_FIRST_KEYS=0`.
+    /// `TAMBOUR_SCAN_LENGTHS=0`, `TAMBOUR_SCAN_DICTIONARIES=0`, `TAMBOUR_SCAN_FIRST_KEYS=0`,
+    /// `TAMBOUR_SCAN_LATE_COLUMNS=0`.
     pub fn of_environment() -> Self {
         let is_on = |name| std::env::var_os(name).is_none_or(|value| value != "0");
         Self {
@@ -54,12 +57,13 @@ impl ScanOptions {
             scan_lengths: is_on("TAMBOUR_SCAN_LENGTHS"),
             scan_dictionaries: is_on("TAMBOUR_SCAN_DICTIONARIES"),
             scan_first_keys: is_on("TAMBOUR_SCAN_FIRST_KEYS"),
+            scan_late_columns: is_on("TAMBOUR_SCAN_LATE_COLUMNS"),
             scan_batch_bytes: BATCH_BYTES_MAX,
         }
     }
     /// The same for `partitions` at once in this memory: their batches get a quarter of it.
     #[must_use]
-    pub(crate) fn within(self, memory_bytes: Option<u64>, partitions: usize) -> Self {
+    pub fn within(self, memory_bytes: Option<u64>, partitions: usize) -> Self {
         let share = memory_bytes.map_or(u64::MAX, |bytes| bytes / (4 * partitions.max(1) as u64));
         Self { scan_batch_bytes: share.clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX), ..self }
     }

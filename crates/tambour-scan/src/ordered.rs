@@ -79,7 +79,7 @@ fn with_order(expr: &Expr, order: &[SortExpr]) -> Expr {
 }
 
 /// A plan and the order of its rows.
-pub(crate) type Ordered = (LogicalPlan, Vec<SortExpr>);
+pub type Ordered = (LogicalPlan, Vec<SortExpr>);
 
 #[expect(clippy::unnecessary_wraps, reason = "another source may fail")]
 fn no_order(_: &LogicalPlan) -> Result<Option<Ordered>> {
@@ -88,7 +88,7 @@ fn no_order(_: &LogicalPlan) -> Result<Option<Ordered>> {
 
 /// The plan with all that its rows are ordered by among its columns, and the order; none if its rows have none. `source` knows the order of
 /// what is at the bottom.
-pub(crate) fn ordered(
+pub fn ordered(
     plan: &LogicalPlan,
     source: &dyn Fn(&LogicalPlan) -> Result<Option<Ordered>>,
 ) -> Result<Option<Ordered>> {

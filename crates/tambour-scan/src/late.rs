@@ -6,11 +6,11 @@
 //! left out again while it keeps nearly all.
 
 use crate::texts::dictionary::over_dictionaries;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::{and, cast, prep_null_mask_filter};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::pruning::PruningStatistics;
-use datafusion::common::{Column, Result};
+use datafusion::common::{Column, Result, exec_err, internal_err};
 use datafusion::error::DataFusionError;
 use datafusion::physical_expr::conjunction;
 use datafusion::physical_expr::expressions::DynamicFilterTracking;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use tambour_part::Part;
 use tambour_part::types::DataType;
 use tambour_table::Table;
-use tambour_table::scan::{ScanFilter, sorts_like_arrow};
+use tambour_table::scan::{RowPlace, Scan, ScanFilter, sorts_like_arrow, starts_of};
 use tambour_table::schema::expression::Expression;
 
 /// Rows after which a moving filter that drops less than a tenth is not asked again until it moves.
@@ -80,7 +80,40 @@ pub(crate) struct Chooser {
     moving: Vec<Moving>,
     index: IndexColumn,
     counts: Counts,
+    places: Option<Places>,
     error: Option<DataFusionError>,
+}
+
+/// Where the rows that were kept last are.
+struct Places {
+    scan: Scan,
+    /// The part that is read, among those of the scan, and the rows in front of its granules.
+    part: Option<usize>,
+    starts: Vec<u64>,
+    /// The first row of the granules that are read.
+    start: Option<u64>,
+    kept: Vec<u64>,
+}
+
+impl Places {
+    fn open(&mut self, part: &Part) {
+        self.part = self.scan.place_of(part);
+        self.starts = starts_of(part.granules());
+    }
+    fn note(&mut self, kept: &BooleanArray) -> Result<()> {
+        let (Some(part), Some(start)) = (self.part, self.start) else {
+            return internal_err!("a row of a part that is not of the scan");
+        };
+        for index in kept.values().set_indices() {
+            let Some(place) = RowPlace::new(part, start + index as u64) else {
+                return exec_err!(
+                    "more parts or rows than have places; SET tambour.scan_late_columns = false reads them"
+                );
+            };
+            self.kept.push(place.number());
+        }
+        Ok(())
+    }
 }
 
 /// Where the primary index helps.
@@ -137,7 +170,17 @@ impl Chooser {
         let fixed = (!filters.fixed.is_empty()).then(|| conjunction(filters.fixed));
         let moving: Vec<Moving> = moving.collect();
         let index = IndexColumn::new(table, &schema, moving.is_empty());
-        Ok(Self { leading, schema, fixed, moving, index, counts, error: None })
+        let (places, error) = (None, None);
+        Ok(Self { leading, schema, fixed, moving, index, counts, places, error })
+    }
+    /// The same, which also tells where the rows are that it keeps.
+    pub(crate) fn telling_places(self, scan: &Scan) -> Self {
+        let (part, starts, start, kept) = (None, Vec::new(), None, Vec::new());
+        Self { places: Some(Places { scan: scan.clone(), part, starts, start, kept }), ..self }
+    }
+    /// Where the rows of the last batch are ([`RowPlace`]), if they are told.
+    pub(crate) fn take_places(&mut self) -> Option<UInt64Array> {
+        self.places.as_mut().map(|it| std::mem::take(&mut it.kept).into())
     }
     /// The places of the columns that are read first.
     pub(crate) fn leading(&self) -> Vec<usize> {
@@ -166,6 +209,9 @@ impl Chooser {
         self.counts.rows.add(kept.len() - kept.true_count());
         let bytes = rows.columns().iter().map(|it| crate::exec::decoded_bytes(it)).sum();
         self.counts.bytes.add(bytes);
+        if let Some(places) = &mut self.places {
+            places.note(&kept)?;
+        }
         Ok(kept)
     }
 }
@@ -182,11 +228,18 @@ fn holds(filter: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<BooleanAr
 impl ScanFilter for Chooser {
     fn opens(&mut self, part: &Part) {
         self.index.open(part, &self.schema);
+        if let Some(places) = &mut self.places {
+            places.open(part);
+        }
         for moving in &mut self.moving {
             moving.wanted = None;
         }
     }
     fn wants(&mut self, granules: &Range<usize>) -> bool {
+        if let Some(places) = &mut self.places {
+            places.start = places.starts.get(granules.start).copied();
+            places.kept.clear();
+        }
         let Some(bounds) = &self.index.entries else { return true };
         let is_wanted = self.moving.iter_mut().all(|moving| {
             moving.look();

@@ -5,9 +5,9 @@
 //! group is ours ([`keys`]). When keys turn out wide, the groups so far are handed out as any partial aggregate may, and the
 //! engine's own operator takes the rest. Where rows lie in the order of the keys, be it part by part, groups are runs ([`runs`]).
 
-pub(crate) mod first;
+pub mod first;
 mod keys;
-pub(crate) mod runs;
+pub mod runs;
 mod stream;
 mod views;
 
@@ -15,6 +15,7 @@ use crate::answers::AnswersFromStatistics;
 use crate::arrival::OrderOfArrival;
 use crate::doubled::WithoutDoubled;
 use crate::exec::estimates::EstimatesOfJoins;
+use crate::limited::LateColumns;
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::LengthsOfTexts;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -41,11 +42,12 @@ use std::sync::Arc;
 
 /// The engine's rules with ours: estimates before sides of joins are chosen, the others after sorts are in their places and before
 /// operators are made to yield.
-pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+pub fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let engines = PhysicalOptimizer::new().rules.into_iter();
     let mut rules: Vec<_> = engines.map(WithoutDoubled::around).collect();
     let place = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
     let place = place.unwrap_or(rules.len());
+    rules.insert(place, Arc::new(LateColumns));
     rules.insert(place, Arc::new(LengthsOfTexts));
     rules.insert(place, Arc::new(GroupsByPosition));
     rules.insert(place, Arc::new(FirstKeys));
@@ -169,7 +171,7 @@ fn first_stage(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan
 
 /// A partial aggregate with groups by position.
 #[derive(Debug)]
-pub(crate) struct GroupsExec {
+pub struct GroupsExec {
     /// The engine's operator for the same.
     stock: Arc<AggregateExec>,
     properties: Arc<PlanProperties>,
@@ -178,10 +180,11 @@ pub(crate) struct GroupsExec {
 
 impl GroupsExec {
     /// The engine's operator for the same.
-    pub(crate) fn stock(&self) -> &Arc<AggregateExec> {
+    pub fn stock(&self) -> &Arc<AggregateExec> {
         &self.stock
     }
-    pub(crate) fn new(stock: Arc<AggregateExec>) -> Self {
+    /// Groups by position in place of a partial aggregate of the engine.
+    pub fn new(stock: Arc<AggregateExec>) -> Self {
         let properties = Arc::new(in_no_order(&stock, EmissionType::Final));
         let metrics = ExecutionPlanMetricsSet::new();
         Self { stock, properties, metrics }

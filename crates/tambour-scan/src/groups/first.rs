@@ -180,7 +180,7 @@ fn is_comparable(data_type: &DataType) -> bool {
 
 /// Rows whose keys are among the first that came.
 #[derive(Debug)]
-pub(crate) struct FirstKeysExec {
+pub struct FirstKeysExec {
     input: Arc<dyn ExecutionPlan>,
     keys: Vec<Arc<dyn PhysicalExpr>>,
     /// The key that rows are compared by at first.
@@ -201,7 +201,7 @@ impl FirstKeysExec {
         Self { input, keys, place, limit, known, metrics }
     }
     /// How many keys there are at most.
-    pub(crate) fn limit(&self) -> usize {
+    pub fn limit(&self) -> usize {
         self.limit
     }
     fn again(&self, input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {

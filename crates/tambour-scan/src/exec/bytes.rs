@@ -1,6 +1,7 @@
 //! A scan whose texts are handed out as bytes, as far as those above it and its filters can do with that.
 
-use super::{COMPRESSED, DECODED, ENDED, FILTERED, SKIPPED, ScanStream, State, TambourScanExec};
+use super::stream::{ScanStream, State};
+use super::{COMPRESSED, DECODED, ENDED, FILTERED, SKIPPED, TambourScanExec};
 use crate::late::{Chooser, Counts};
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::looked_at;
@@ -74,7 +75,7 @@ impl TambourScanExec {
                 None => return Ok(None),
             }
         }
-        let schema = Arc::new(read.project(&self.output)?);
+        let schema = self.handed(&read)?;
         let mut over = Self { read: Arc::new(read), schema, filters, ..self.clone() };
         over.scan.binary_strings = true;
         Ok(Some(over))
@@ -126,9 +127,13 @@ impl TambourScanExec {
         let counts =
             Counts { granules: count(SKIPPED), rows: count(FILTERED), bytes: count(DECODED) };
         let asks_once = options.scan_dictionaries;
-        let chooser = (!self.filters.is_empty())
+        let chooser = (self.places || !self.filters.is_empty())
             .then(|| Chooser::new(&self.filters, &self.table, &self.read, counts, asks_once))
             .transpose()?;
+        let chooser = match chooser {
+            Some(chooser) if self.places => Some(chooser.telling_places(&self.scan)),
+            chooser => chooser,
+        };
         let stream = ScanStream {
             schema: Arc::clone(&self.schema),
             output: Arc::clone(&self.output),

@@ -63,7 +63,7 @@ fn is_comparable(data_type: &DataType) -> bool {
 
 /// An aggregate over sorted rows.
 #[derive(Debug)]
-pub(crate) struct RunsExec {
+pub struct RunsExec {
     /// The engine's operator for the same.
     stock: Arc<AggregateExec>,
     /// A first stage over pieces in the order of the keys.
@@ -117,7 +117,7 @@ impl RunsExec {
         Self::new(stock, true, properties)
     }
     /// The same over other rows, if it is an aggregate of ours over those; else the engine's.
-    pub(crate) fn again(stock: AggregateExec) -> Result<Arc<dyn ExecutionPlan>> {
+    pub fn again(stock: AggregateExec) -> Result<Arc<dyn ExecutionPlan>> {
         if let Some(runs) = Self::of(&stock)? {
             return Ok(Arc::new(runs));
         }
@@ -131,7 +131,7 @@ impl RunsExec {
         Self { stock: Arc::new(stock), is_in_pieces, properties, metrics }
     }
     /// The engine's operator for the same.
-    pub(crate) fn stock(&self) -> &Arc<AggregateExec> {
+    pub fn stock(&self) -> &Arc<AggregateExec> {
         &self.stock
     }
 }

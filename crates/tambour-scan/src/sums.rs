@@ -18,7 +18,7 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
 /// The engine's rules with ours: this one before it looks for what repeats.
-pub(crate) fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
     rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));

@@ -97,7 +97,7 @@ fn is_union(plan: &Arc<dyn ExecutionPlan>) -> bool {
 }
 
 /// The rows of a plan; those of a UNION ALL side by side, while all sides run.
-pub(crate) fn run(
+pub fn run(
     plan: &Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,
 ) -> Result<SendableRecordBatchStream> {

@@ -132,6 +132,7 @@ impl TambourScanExec {
             read,
             schema,
             is_reversed,
+            places: false,
         })
     }
 
@@ -200,7 +201,7 @@ fn types(table: &Table, scan: &Scan) -> Vec<(String, String)> {
 }
 
 /// What a leaf of a plan has read and what pruning left of its table, if it is a scan or stands for one.
-pub(crate) fn read_by(leaf: &dyn ExecutionPlan) -> Option<(Read, Pruned)> {
+pub fn read_by(leaf: &dyn ExecutionPlan) -> Option<(Read, Pruned)> {
     if let Some(scan) = leaf.downcast_ref::<TambourScanExec>() {
         return Some((scan.read(), scan.pruned()));
     }

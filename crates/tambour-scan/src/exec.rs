@@ -7,34 +7,32 @@
 mod bytes;
 pub(crate) mod estimates;
 mod share;
+mod stream;
 mod travel;
 
-pub(crate) use travel::read_by;
-pub use travel::{Read, Sent};
+pub use travel::{Read, Sent, read_by};
 
-use crate::explain::expression;
-use crate::late::{Chooser, Filters};
+use crate::late::Filters;
 use crate::scan_options::ScanOptions;
 use crate::statistics;
-use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::compute::{BatchCoalescer, SortOptions};
-use arrow::datatypes::{DataType as ArrowType, SchemaRef};
+use arrow::array::{Array, AsArray};
+use arrow::compute::SortOptions;
+use arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, Statistics};
+use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
-use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column as ColumnExpr;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalSortExpr};
+use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, CardinalityEffect, EmissionType, SchedulingType,
 };
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation, PushedDown,
 };
-use datafusion::physical_plan::metrics::{
-    BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricsSet,
-};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::statistics::StatisticsArgs;
@@ -42,31 +40,29 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
     ReplaceChildrenOptions, SortOrderPushdownResult,
 };
-use futures::Stream;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tambour_table::scan::{Pruned, Scan, ScanReader, sorts_like_arrow};
+use tambour_table::scan::{Pruned, Scan, sorts_like_arrow};
 use tambour_table::schema::expression::Expression;
 use tambour_table::{Table, TableError};
 
 /// Sorted runs up to which a sort is replaced by a merge of them; each run holds a reader and its buffers.
 const RUNS_MAX: usize = 64;
 
+/// The column that says where a row is; nobody types its name.
+pub(crate) const PLACE: &str = "\u{1f}place";
+
 /// Metric: bytes read from files.
-pub(crate) const COMPRESSED: &str = "bytes_compressed";
+pub const COMPRESSED: &str = "bytes_compressed";
 /// Metric: bytes after decompression.
-pub(crate) const DECODED: &str = "bytes_decoded";
+pub const DECODED: &str = "bytes_decoded";
 /// Metric: rows that were read and dropped by a filter.
-pub(crate) const FILTERED: &str = "rows_filtered";
+pub const FILTERED: &str = "rows_filtered";
 /// Metric: partitions that were read to their end.
 const ENDED: &str = "partitions_ended";
 /// Metric: granules that a filter from above left out.
-pub(crate) const SKIPPED: &str = "granules_skipped";
-/// Batches without a row after which others may run.
-const EMPTY_BATCHES: usize = 4;
+pub const SKIPPED: &str = "granules_skipped";
 
 /// Reads a table.
 #[derive(Clone, Debug)]
@@ -87,6 +83,8 @@ pub struct TambourScanExec {
     lengths: BTreeSet<usize>,
     /// The last granules first.
     is_reversed: bool,
+    /// The last column that is handed out says where the row is.
+    places: bool,
     /// Why statistics that are there are not used.
     note: Option<String>,
     properties: Arc<PlanProperties>,
@@ -107,7 +105,7 @@ impl TambourScanExec {
         let metrics = ExecutionPlanMetricsSet::new();
         let filters = Filters::default();
         let read = Arc::clone(&schema);
-        let (is_reversed, note) = (false, None);
+        let (is_reversed, places, note) = (false, false, None);
         Self {
             table,
             scan,
@@ -119,6 +117,7 @@ impl TambourScanExec {
             filters,
             lengths: BTreeSet::new(),
             is_reversed,
+            places,
             note,
             properties,
             metrics,
@@ -150,7 +149,7 @@ impl TambourScanExec {
     }
 
     /// What EXPLAIN says of it besides parts and columns; filters that operators above find are cut to `moving_max` characters.
-    pub(crate) fn words(&self, moving_max: usize) -> Vec<String> {
+    pub fn words(&self, moving_max: usize) -> Vec<String> {
         let mut words = Vec::new();
         if !self.scan.predicate.is_unknown() {
             words.push(format!("index and statistics: {}", self.scan.predicate));
@@ -203,6 +202,36 @@ impl TambourScanExec {
         let lengths = BTreeSet::new();
         let projected = Self { scan, read, output, schema, all, filters, lengths, ..self.clone() };
         Ok(projected.with_scan(projected.scan.clone()))
+    }
+    /// Some of the columns that are handed out now and, last, where the row is ([`RowPlace`]). None where rows have no place, or where
+    /// other rows would come if fewer columns were read.
+    pub(crate) fn placed(&self, columns: &[usize]) -> Result<Option<Self>> {
+        if self.scan.limit.is_some() || self.places || self.table.has_deleted_rows() {
+            return Ok(None);
+        }
+        let mut placed = self.projected(columns)?;
+        placed.places = true;
+        placed.schema = placed.handed(&placed.read)?;
+        Ok(Some(placed.with_scan(placed.scan.clone())))
+    }
+    /// What it reads of the columns that are handed out, for rows by their places.
+    pub(crate) fn scan_of(&self, columns: &[usize]) -> Scan {
+        let name = |column: &usize| self.schema.field(*column).name().clone();
+        Scan { columns: columns.iter().map(name).collect(), ..self.scan.clone() }
+    }
+    /// True if a column that is handed out is read for filters anyway.
+    pub(crate) fn reads_for_filters(&self, column: usize) -> bool {
+        self.filters.columns().contains(&self.output[column])
+    }
+    /// The schema of what is handed out of these columns.
+    fn handed(&self, read: &Schema) -> Result<SchemaRef> {
+        let schema = read.project(&self.output)?;
+        if !self.places {
+            return Ok(Arc::new(schema));
+        }
+        let place = Field::new(PLACE, ArrowType::UInt64, false);
+        let fields = schema.fields().iter().cloned().chain([Arc::new(place)]);
+        Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
     }
     /// With further filters, which are over the columns that are handed out.
     fn filtered(&self, phase: FilterPushdownPhase, more: &[Arc<dyn PhysicalExpr>]) -> Result<Self> {
@@ -389,7 +418,8 @@ impl ExecutionPlan for TambourScanExec {
             let rows = (0..self.partitions()).map(|it| self.scan.partition_rows(it)).sum();
             (rows, rows == self.table.rows())
         };
-        let all = self.all.as_ref().clone().project(Some(&self.output.to_vec()));
+        let mut all = self.all.as_ref().clone().project(Some(&self.output.to_vec()));
+        all.column_statistics.extend(self.places.then(ColumnStatistics::new_unknown));
         if self.filters.is_empty() {
             return Ok(Arc::new(statistics::of_some_rows(&all, rows, is_exact, is_all)));
         }
@@ -427,7 +457,7 @@ impl ExecutionPlan for TambourScanExec {
             .collect();
         let Some(columns) = columns else { return Ok(None) };
         let distinct: std::collections::HashSet<&usize> = columns.iter().collect();
-        if distinct.len() < columns.len() {
+        if distinct.len() < columns.len() || self.places {
             return Ok(None);
         }
         Ok(Some(Arc::new(self.projected(&columns)?)))
@@ -459,7 +489,7 @@ impl ExecutionPlan for TambourScanExec {
         &self,
         order: &[PhysicalSortExpr],
     ) -> Result<SortOrderPushdownResult<Arc<dyn ExecutionPlan>>> {
-        if self.scan.limit.is_some() {
+        if self.scan.limit.is_some() || self.places {
             // A limit below a sort chooses rows before they are sorted.
             return Ok(SortOrderPushdownResult::Unsupported);
         }
@@ -507,134 +537,6 @@ fn external(error: TableError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// Batches of one partition.
-struct ScanStream {
-    schema: SchemaRef,
-    output: Arc<[usize]>,
-    chooser: Option<Chooser>,
-    /// Rows that filters left, until there are enough for a batch.
-    gathered: Option<BatchCoalescer>,
-    state: State,
-    /// Bytes that a batch of it may take.
-    bytes_max: u64,
-    /// Columns of which only lengths are read.
-    lengths: Vec<usize>,
-    baseline: BaselineMetrics,
-    compressed: Count,
-    decoded: Count,
-    ended: Count,
-}
-
-enum State {
-    Planned(Box<TambourScanExec>, usize),
-    Open(Box<ScanReader>),
-    Done,
-}
-
-impl ScanStream {
-    /// Opens the partition when it is asked for the first time.
-    fn open(&mut self) -> Result<()> {
-        let State::Planned(plan, partition) = &self.state else { return Ok(()) };
-        let reader = plan.scan.run(*partition, plan.table.storage(), Some(&plan.table));
-        let reader = reader.map_err(external)?.with_bytes_max(self.bytes_max);
-        let reader = reader.with_lengths_of(self.lengths.clone());
-        let reader = if plan.is_reversed { reader.reversed() } else { reader };
-        self.state = State::Open(Box::new(reader));
-        Ok(())
-    }
-
-    /// The next batch of the reader, which may be empty where there is a filter.
-    fn read(&mut self) -> Result<Option<RecordBatch>> {
-        self.open()?;
-        let State::Open(reader) = &mut self.state else { return Ok(None) };
-        let before = reader.bytes_read();
-        let item = match &mut self.chooser {
-            Some(chooser) => {
-                let item = reader.next_kept(&chooser.leading(), chooser);
-                if let Some(error) = chooser.take_error() {
-                    return Err(error);
-                }
-                item
-            }
-            None => reader.next(),
-        };
-        let read = reader.bytes_read().saturating_sub(before);
-        self.compressed.add(usize::try_from(read).unwrap_or(usize::MAX));
-        let Some(batch) = item.transpose().map_err(external)? else { return Ok(None) };
-        let leading = self.chooser.as_ref().map(Chooser::leading).unwrap_or_default();
-        let late = (0..batch.num_columns()).filter(|it| !leading.contains(it));
-        let bytes = |it: usize| {
-            if self.lengths.contains(&it) {
-                return batch.num_rows() * size_of::<u64>();
-            }
-            decoded_bytes(batch.column(it))
-        };
-        self.decoded.add(late.map(bytes).sum());
-        if self.output.iter().copied().eq(0..batch.num_columns()) {
-            return Ok(Some(batch));
-        }
-        Ok(Some(batch.project(&self.output)?))
-    }
-
-    /// The next batch for the operator above; `None` for nothing yet.
-    fn advance(&mut self) -> Result<Option<Poll<RecordBatch>>> {
-        for _ in 0..EMPTY_BATCHES {
-            if let Some(batch) =
-                self.gathered.as_mut().and_then(BatchCoalescer::next_completed_batch)
-            {
-                return Ok(Some(Poll::Ready(batch)));
-            }
-            if matches!(self.state, State::Done) {
-                return Ok(None);
-            }
-            match (self.read()?, &mut self.gathered) {
-                (Some(batch), _) if batch.num_rows() == 0 => {}
-                (Some(batch), None) => return Ok(Some(Poll::Ready(batch))),
-                (Some(batch), Some(gathered)) => gathered.push_batch(batch)?,
-                (None, gathered) => {
-                    self.state = State::Done;
-                    self.ended.add(1);
-                    if let Some(gathered) = gathered {
-                        gathered.finish_buffered_batch()?;
-                    }
-                }
-            }
-        }
-        Ok(Some(Poll::Pending))
-    }
-}
-
-impl Stream for ScanStream {
-    type Item = Result<RecordBatch>;
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let time = self.baseline.elapsed_compute().clone();
-        let timer = time.timer();
-        let item = self.advance();
-        timer.done();
-        let item = match item {
-            Ok(Some(Poll::Pending)) => {
-                // A scan that finds nothing for long lets others run.
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            Ok(Some(Poll::Ready(batch))) => Some(Ok(batch)),
-            Ok(None) => None,
-            Err(error) => {
-                self.state = State::Done;
-                self.gathered = None;
-                Some(Err(error))
-            }
-        };
-        self.baseline.record_poll(Poll::Ready(item))
-    }
-}
-
-impl RecordBatchStream for ScanStream {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-}
-
 /// Bytes of the values of a column, as they are in a part before compression, nearly.
 pub(crate) fn decoded_bytes(values: &dyn Array) -> usize {
     let rows = values.len();
@@ -654,4 +556,14 @@ pub(crate) fn decoded_bytes(values: &dyn Array) -> usize {
             None => values.to_data().get_slice_memory_size().unwrap_or(0),
         },
     }
+}
+
+/// The engine counts rows by a constant.
+pub fn plain(text: &str) -> String {
+    text.replace("count(Int64(1))", "count()").replace("count(1)", "count()")
+}
+
+/// An expression without the places of its columns.
+pub fn expression(expr: &dyn PhysicalExpr) -> String {
+    plain(&fmt_sql(expr).to_string())
 }

@@ -218,7 +218,7 @@ fn like_prefix(pattern: &str, escape: char) -> (String, bool) {
             _ if character == escape => match characters.next() {
                 Some(next @ ('%' | '_')) => prefix.push(next),
                 Some(next) if next == escape => prefix.push(next),
-                // What other characters mean behind an escape is the engine's affair.
+                // What other characters mean after an escape is the engine's affair.
                 _ => return (prefix, false),
             },
             _ => prefix.push(character),
@@ -261,7 +261,7 @@ fn keeps_values(from: &ArrowType, to: &ArrowType) -> bool {
     )
 }
 
-/// The text of a string literal; `Some(None)` for NULL, `None` for what is no string.
+/// The text of a string literal; `Some(None)` for NULL, `None` for what is not a string.
 #[expect(clippy::option_option, reason = "no string and the string NULL are two things")]
 fn text(literal: &ScalarValue) -> Option<Option<&str>> {
     match literal {

@@ -1,0 +1,266 @@
+//! Functions whose values come from the session, from the moment, or by chance.
+
+use arrow::array::{ArrayRef, Float64Array, StringViewArray, UInt32Array, UInt64Array};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float64Type, UInt64Type};
+use datafusion::common::cast::as_primitive_array;
+use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility,
+};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::Instant;
+use tambour_dialect::{DATABASE, names};
+
+/// Bytes of a text by chance at most, as in ClickHouse.
+const TEXT_MAX: u64 = 1 << 24;
+
+/// One of the functions.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct OfSession {
+    name: &'static str,
+    aliases: Vec<String>,
+    what: What,
+    signature: Signature,
+    started: Instant,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum What {
+    Database,
+    User,
+    Host,
+    IsConstant,
+    Zone,
+    Uptime,
+    Version,
+    /// The same number for all rows.
+    Constant,
+    U32,
+    U64,
+    /// From 0 to 1.
+    Canonical,
+    /// Between two numbers.
+    Uniform,
+    /// A text of some length, of printable characters or of any bytes that are a text.
+    Text(bool),
+}
+
+/// All of them.
+pub(super) fn all() -> Vec<OfSession> {
+    let started = now();
+    let one = |(name, aliases): &(&'static str, &[&str])| {
+        let what = what(name)?;
+        let volatility = match what {
+            What::Database | What::User | What::Host | What::Zone | What::Version => {
+                Volatility::Immutable
+            }
+            What::IsConstant => Volatility::Immutable,
+            What::Uptime | What::Constant => Volatility::Stable,
+            _ => Volatility::Volatile,
+        };
+        let lower = std::iter::once(name.to_ascii_lowercase()).filter(|it| it != name);
+        Some(OfSession {
+            name,
+            aliases: lower.chain(aliases.iter().map(|alias| alias.to_ascii_lowercase())).collect(),
+            what,
+            signature: Signature::one_of(
+                vec![TypeSignature::Nullary, TypeSignature::VariadicAny],
+                volatility,
+            ),
+            started,
+        })
+    };
+    names::SESSION.iter().filter_map(one).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long the session runs is asked for")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn what(name: &str) -> Option<What> {
+    Some(match name {
+        "currentDatabase" => What::Database,
+        "currentUser" => What::User,
+        "hostName" => What::Host,
+        "isConstant" => What::IsConstant,
+        "rand" => What::U32,
+        "rand64" => What::U64,
+        "randCanonical" => What::Canonical,
+        "randConstant" => What::Constant,
+        "randUniform" => What::Uniform,
+        "randomPrintableASCII" => What::Text(true),
+        "randomString" => What::Text(false),
+        "timezone" => What::Zone,
+        "uptime" => What::Uptime,
+        "version" => What::Version,
+        _ => return None,
+    })
+}
+
+/// Numbers by chance, another row of them each time: a counter, mixed (SplitMix64 by Steele, Lea and Flood).
+struct Chance(u64);
+
+impl Chance {
+    fn new() -> Self {
+        Self(RandomState::new().hash_one(0_u64))
+    }
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+    fn short(&mut self) -> u32 {
+        let [_, _, _, _, a, b, c, d] = self.next().to_le_bytes();
+        u32::from_le_bytes([a, b, c, d])
+    }
+    /// At least 0 and less than 1.
+    fn unit(&mut self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+        let unit = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        unit
+    }
+    fn text(&mut self, length: u64, is_printable: bool) -> String {
+        // From the blank to the tilde; bytes that are a text are those below 128.
+        let (first, count) = if is_printable { (32, 95) } else { (0, 128) };
+        let bytes = (0..length).map(|_| first + u8::try_from(self.next() % count).unwrap_or(0));
+        bytes.map(char::from).collect()
+    }
+}
+
+impl OfSession {
+    fn numbers(&self, args: &ScalarFunctionArgs, place: usize) -> Result<ArrayRef> {
+        let Some(value) = args.args.get(place) else {
+            return exec_err!("{}: argument {} is missing", self.name, place + 1);
+        };
+        value.to_array(args.number_rows)
+    }
+
+    fn by_chance(&self, args: &ScalarFunctionArgs) -> Result<ArrayRef> {
+        let (mut chance, rows) = (Chance::new(), args.number_rows);
+        Ok(match self.what {
+            What::U32 => Arc::new(UInt32Array::from_iter_values((0..rows).map(|_| chance.short()))),
+            What::U64 => Arc::new(UInt64Array::from_iter_values((0..rows).map(|_| chance.next()))),
+            What::Canonical => {
+                Arc::new(Float64Array::from_iter_values((0..rows).map(|_| chance.unit())))
+            }
+            What::Uniform => {
+                let bound = |place| cast(&self.numbers(args, place)?, &ArrowType::Float64);
+                let (low, high) = (bound(0)?, bound(1)?);
+                let low = as_primitive_array::<Float64Type>(&low)?;
+                let high = as_primitive_array::<Float64Type>(&high)?;
+                let between = |(low, high): (Option<f64>, Option<f64>)| {
+                    let (low, high) = (low?, high?);
+                    Some(low + (high - low) * chance.unit())
+                };
+                Arc::new(low.iter().zip(high).map(between).collect::<Float64Array>())
+            }
+            What::Text(is_printable) => {
+                let lengths = cast(&self.numbers(args, 0)?, &ArrowType::UInt64)?;
+                let lengths = as_primitive_array::<UInt64Type>(&lengths)?;
+                let mut texts = Vec::with_capacity(rows);
+                for length in lengths {
+                    let length = length.unwrap_or(0);
+                    if length > TEXT_MAX {
+                        return exec_err!("{}: {length} bytes are more than {TEXT_MAX}", self.name);
+                    }
+                    texts.push(chance.text(length, is_printable));
+                }
+                Arc::new(StringViewArray::from_iter_values(texts))
+            }
+            _ => return exec_err!("{} is not a function of chance", self.name),
+        })
+    }
+}
+
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
+}
+
+impl ScalarUDFImpl for OfSession {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn coerce_types(&self, arguments: &[ArrowType]) -> Result<Vec<ArrowType>> {
+        Ok(arguments.to_vec())
+    }
+    fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
+        let wanted = match self.what {
+            What::Uniform => 2..=2,
+            What::IsConstant | What::Text(_) => 1..=1,
+            // Any value tells two calls apart, as in ClickHouse.
+            What::U32 | What::U64 | What::Canonical | What::Constant => 0..=1,
+            _ => 0..=0,
+        };
+        if !wanted.contains(&arguments.len()) {
+            let most = wanted.end();
+            return plan_err!(
+                "{} takes {most} arguments, and {} are given",
+                self.name,
+                arguments.len()
+            );
+        }
+        if !matches!(
+            self.what,
+            What::IsConstant | What::Constant | What::U32 | What::U64 | What::Canonical
+        ) && !arguments.iter().all(ArrowType::is_numeric)
+        {
+            return plan_err!("{} takes numbers", self.name);
+        }
+        Ok(match self.what {
+            What::Database
+            | What::User
+            | What::Host
+            | What::Zone
+            | What::Version
+            | What::Text(_) => ArrowType::Utf8View,
+            What::IsConstant => ArrowType::UInt8,
+            What::Uptime | What::Constant | What::U32 => ArrowType::UInt32,
+            What::U64 => ArrowType::UInt64,
+            What::Canonical | What::Uniform => ArrowType::Float64,
+        })
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let types: Vec<ArrowType> =
+            args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+        // The bounds of a number may be NULL; nothing else is.
+        let is_nullable =
+            self.what == What::Uniform && args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(self.name, self.return_type(&types)?, is_nullable)))
+    }
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let text = |text: &str| ScalarValue::Utf8View(Some(text.to_owned()));
+        let value = match self.what {
+            What::Database => text(DATABASE),
+            What::User => text("default"),
+            What::Host => text(&host()),
+            What::Zone => text("UTC"),
+            What::Version => text(env!("CARGO_PKG_VERSION")),
+            What::IsConstant => {
+                let is_constant = matches!(args.args.first(), Some(ColumnarValue::Scalar(_)));
+                ScalarValue::UInt8(Some(u8::from(is_constant)))
+            }
+            What::Uptime => {
+                let seconds = now().duration_since(self.started).as_secs();
+                ScalarValue::UInt32(Some(u32::try_from(seconds).unwrap_or(u32::MAX)))
+            }
+            What::Constant => ScalarValue::UInt32(Some(Chance::new().short())),
+            _ => return Ok(ColumnarValue::Array(self.by_chance(&args)?)),
+        };
+        Ok(ColumnarValue::Scalar(value))
+    }
+}
