@@ -14,7 +14,7 @@ import pytest
 from objects import Objects
 
 CREATE = "CREATE TABLE hits (a UInt32, b LowCardinality(String), c Nullable(Float64), d Array(UInt16)) ENGINE = MergeTree PARTITION BY a % 3 ORDER BY a"
-ROWS = "SELECT number, toString(number % 7), if(number % 3 = 0, NULL, number / 8), range(number % 4) FROM numbers"
+ROWS = "SELECT number AS a, toString(number % 7) AS b, if(number % 3 = 0, NULL, number / 8) AS c, range(number % 4) AS d FROM numbers"
 QUERY = "SELECT count(), sum(a), uniqExact(b), sum(c), sum(length(d)) FROM hits FORMAT TSV"
 
 
@@ -48,10 +48,8 @@ def hits(store, server, database, tmp_path):
     """A table of ours in the bucket, and the same on the disk."""
     source = tmp_path / "rows.parquet"
     server.run(f"INSERT INTO FUNCTION file('{source}', 'Parquet') {ROWS}(50000)")
-    create = tmp_path / "create.sql"
-    create.write_text(CREATE)
     table = tmp_path / "hits"
-    store.run("import", source, "--into", table, "--create", create)
+    store.run("import", source, "--into", table, "--create", CREATE)
     shutil.copytree(table, store.bucket / "folder" / "hits")
     return table
 

@@ -1,5 +1,6 @@
 //! Errors of stores: the URL, what went wrong, and what to type.
 
+use crate::settings::wanted;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use tambour_codec::Kind;
@@ -136,10 +137,17 @@ impl StoreError {
                 );
                 Self::Listing { url, problem }
             }
+            // The machine's own service was the last hope for credentials.
+            _ if SERVICES.iter().any(|service| chain(&cause).contains(service)) => {
+                Self::NoCredentials { wanted: wanted(&url).to_owned(), url }
+            }
             _ => Self::Request { url, hint: hint(&cause).to_owned(), cause },
         }
     }
 }
+
+/// Where the machines of clouds get credentials.
+const SERVICES: [&str; 2] = ["169.254.169.254", "metadata.google.internal"];
 
 /// What to do about a failure, as far as its text tells.
 fn hint(cause: &object_store::Error) -> &'static str {

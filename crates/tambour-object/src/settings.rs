@@ -202,6 +202,18 @@ const AZURE: Credentials = Credentials {
              AZURE_USE_AZURE_CLI=true, or AZURE_SKIP_SIGNATURE=true for a public container",
 };
 
+/// What to set for the store of a URL.
+pub(crate) fn wanted(url: &str) -> &'static str {
+    let known = if url.starts_with("s3") {
+        AMAZON
+    } else if url.starts_with("gs") {
+        GOOGLE
+    } else {
+        AZURE
+    };
+    known.wanted
+}
+
 /// An error if there is nothing to sign requests with. A machine in a cloud may have a service that gives it: asking for that where
 /// there is none would take minutes.
 fn require(
