@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use std::path::Path;
 
-/// What speaks behind a URL.
+/// What a URL speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     S3,
