@@ -10,6 +10,18 @@ import urllib.parse
 import xml.sax.saxutils
 
 
+TAGS = {}
+
+
+def tag(path):
+    """The tag of a file's contents, which are read once."""
+    seen = path.stat()
+    key = (path, seen.st_mtime_ns, seen.st_size)
+    if key not in TAGS:
+        TAGS[key] = hashlib.md5(path.read_bytes()).hexdigest()
+    return TAGS[key]
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -78,15 +90,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.xml(503, "<Error><Code>SlowDown</Code></Error>")
         if not path.is_file():
             return self.xml(404, "<Error><Code>NoSuchKey</Code></Error>")
-        body = path.read_bytes()
-        head = {"ETag": f'"{hashlib.md5(body).hexdigest()}"', "Last_Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
+        total, start, end = path.stat().st_size, 0, ""
+        head = {"ETag": f'"{tag(path)}"', "Last_Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
         if self.headers.get("If-Match", head["ETag"]) != head["ETag"]:
             return self.answer(412)
         code, wanted = 200, self.headers.get("Range")
         if wanted and self.command == "GET":
             start, end = wanted.removeprefix("bytes=").split("-")
-            total, body = len(body), body[int(start):int(end) + 1 if end else None]
-            code, head["Content_Range"] = 206, f"bytes {start}-{int(start) + len(body) - 1}/{total}"
+            code = 206
+        with path.open("rb") as file:
+            file.seek(int(start))
+            body = file.read(int(end) + 1 - int(start) if end else -1)
+        if code == 206:
+            head["Content_Range"] = f"bytes {start}-{int(start) + len(body) - 1}/{total}"
         if fault in ("truncate", "stall"):
             self.close_connection = True
             self.answer(code, body[:len(body) // 2], length=len(body), **head)
@@ -114,8 +130,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if found[name] is None:
                 text += f"<CommonPrefixes><Prefix>{shown}</Prefix></CommonPrefixes>"
                 continue
-            body = found[name].read_bytes()
-            text += (f"<Contents><Key>{shown}</Key><Size>{len(body)}</Size><ETag>&quot;{hashlib.md5(body).hexdigest()}&quot;</ETag>"
+            size = found[name].stat().st_size
+            text += (f"<Contents><Key>{shown}</Key><Size>{size}</Size><ETag>&quot;{tag(found[name])}&quot;</ETag>"
                      f"<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>")
         more = len(names) > self.server.page
         if more:
