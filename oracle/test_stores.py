@@ -113,6 +113,13 @@ def test_parts_and_a_statement_without_a_sidecar(store, server, database):
     assert store.run("sql", "s3://bucket/hits", "SELECT count(), sum(a), max(b) FROM hits FORMAT TSV") == expected
 
 
+def test_a_disk_with_other_names_is_refused_by_name(store):
+    (store.bucket / "disk" / "__meta" / "abc").mkdir(parents=True)
+    (store.bucket / "disk" / "__meta" / "abc" / "prefix.path").write_text("data/hits/all_1_1_0/")
+    for command in (("sql", "s3://bucket/disk", "SELECT 1"), ("verify", "s3://bucket/disk")):
+        assert "s3_plain_rewritable" in store.run(*command, code=5)
+
+
 def test_faults(store, hits):
     url, server = "s3://bucket/folder/hits", store.objects.server
     expected = store.run("sql", hits, QUERY)

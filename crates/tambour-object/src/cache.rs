@@ -3,6 +3,7 @@
 use crate::error::StoreError;
 use bytes::Bytes;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that the units of a storage may take.
@@ -68,6 +69,8 @@ struct Slots {
 pub(crate) struct Cache {
     slots: Mutex<Slots>,
     budget: u64,
+    /// Places that are read in order, in all files: they share what may be asked for in advance.
+    in_order: AtomicU64,
 }
 
 /// A unit as one finds it.
@@ -80,7 +83,22 @@ pub(crate) struct Claim {
 
 impl Cache {
     pub(crate) fn new(budget: u64) -> Self {
-        Self { slots: Mutex::default(), budget }
+        Self { slots: Mutex::default(), budget, in_order: AtomicU64::new(0) }
+    }
+
+    /// A place is read in order from now on.
+    pub(crate) fn begin_order(&self) {
+        self.in_order.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Places are not read any more.
+    pub(crate) fn end_order(&self, places: u64) {
+        self.in_order.fetch_sub(places, Ordering::Relaxed);
+    }
+
+    /// Bytes that each place may ask for in advance, so that what came for one is not let go before it is read.
+    pub(crate) fn ahead_max(&self) -> u64 {
+        self.budget / 2 / self.in_order.load(Ordering::Relaxed).max(1)
     }
 
     fn lock(&self) -> MutexGuard<'_, Slots> {
@@ -194,6 +212,16 @@ mod tests {
         // One that is larger than everything is handed on, not kept.
         put(&cache, (3, 0), 101);
         assert_eq!(cache.bytes(), 0);
+    }
+
+    #[test]
+    fn places_share_what_is_asked_for_in_advance() {
+        let cache = Cache::new(800);
+        assert_eq!(cache.ahead_max(), 400);
+        (0..8).for_each(|_| cache.begin_order());
+        assert_eq!(cache.ahead_max(), 50);
+        cache.end_order(7);
+        assert_eq!(cache.ahead_max(), 400);
     }
 
     #[test]

@@ -58,7 +58,11 @@ impl ObjectFile {
             stream.asked = stream.asked.max(wanted.end);
             // Half of what was asked in advance is used up: ask for the next piece while the other half is read.
             if stream.asked - wanted.end <= stream.ahead / 2 {
-                stream.ahead = (2 * stream.ahead).clamp(1, RUN_MAX);
+                if stream.ahead == 0 {
+                    self.cache.begin_order();
+                }
+                let most = (self.cache.ahead_max() / UNIT).clamp(1, RUN_MAX);
+                stream.ahead = (2 * stream.ahead).clamp(1, most);
                 stream.asked = (stream.asked + stream.ahead).min(total.max(wanted.end));
                 asked = stream.asked;
             }
@@ -66,7 +70,8 @@ impl ObjectFile {
         stream.next = end;
         streams.push_back(stream);
         if streams.len() > STREAMS_MAX {
-            streams.pop_front();
+            let gone = streams.pop_front();
+            self.cache.end_order(u64::from(gone.is_some_and(|it| it.ahead > 0)));
         }
         wanted.start..asked
     }
@@ -157,6 +162,9 @@ impl ReadAt for ObjectFile {
 
 impl Drop for ObjectFile {
     fn drop(&mut self) {
+        let streams = self.streams.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let in_order = streams.iter().filter(|it| it.ahead > 0).count();
+        self.cache.end_order(in_order as u64);
         self.cache.forget(self.number);
     }
 }

@@ -27,6 +27,8 @@ use tambour_storage::{Entry, Storage};
 const METADATA_MAX: u64 = 64 << 20;
 /// Databases that a server keeps for itself.
 const OWN_DATABASES: [&str; 3] = ["system", "information_schema", "INFORMATION_SCHEMA"];
+/// Where a disk of ClickHouse's type `s3_plain_rewritable` maps names.
+const MAPS: &str = "__meta";
 /// Directories around a layout in an archive: it may have been packed from above.
 const WRAPPERS_MAX: usize = 4;
 
@@ -139,10 +141,16 @@ impl ServerDisk {
 /// True for a table with a sidecar. In a store it is asked for first: a web server can say that much, and no more.
 fn is_own_table(storage: &Arc<dyn Storage>, path: &Path) -> Result<bool, TableError> {
     // A store answers from this one listing then.
-    if let Err(error) = storage.list(path)
-        && !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported)
-    {
-        return Err(TableError::file("list", path)(error));
+    match storage.list(path) {
+        Ok(entries) if entries.iter().any(|entry| entry.name == MAPS && entry.is_directory) => {
+            let what = "a disk of the type s3_plain_rewritable, whose files have other names than their own";
+            let (path, what) = (path.to_owned(), what.to_owned());
+            return Err(TableError::Unsupported { path, what });
+        }
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {
+            return Err(TableError::file("list", path)(error));
+        }
+        Ok(_) | Err(_) => {}
     }
     let sidecar = path.join(SIDECAR);
     storage.exists(&sidecar).map_err(TableError::file("find", &sidecar))
