@@ -113,11 +113,19 @@ def test_parts_and_a_statement_without_a_sidecar(store, server, database):
     assert store.run("sql", "s3://bucket/hits", "SELECT count(), sum(a), max(b) FROM hits FORMAT TSV") == expected
 
 
-def test_a_disk_with_other_names_is_refused_by_name(store):
-    (store.bucket / "disk" / "__meta" / "abc").mkdir(parents=True)
-    (store.bucket / "disk" / "__meta" / "abc" / "prefix.path").write_text("data/hits/all_1_1_0/")
-    for command in (("sql", "s3://bucket/disk", "SELECT 1"), ("verify", "s3://bucket/disk")):
-        assert "s3_plain_rewritable" in store.run(*command, code=5)
+def test_a_disk_with_other_names(store, server, database):
+    endpoint = store.variables["AWS_ENDPOINT_URL"]
+    disk = f"disk(type = s3_plain_rewritable, endpoint = '{endpoint}/bucket/disk/', access_key_id = 'key', secret_access_key = 'secret')"
+    server.run(f"CREATE TABLE {database}.hits (a UInt32, b String) ENGINE = MergeTree ORDER BY a SETTINGS disk = {disk}")
+    for _ in range(3):
+        server.run(f"INSERT INTO {database}.hits SELECT number, toString(number) FROM numbers(9000)")
+    uuid = server.run(f"SELECT uuid FROM system.tables WHERE database = '{database}' AND name = 'hits'").strip()
+    expected = server.run(f"SELECT count(), sum(a), max(b) FROM {database}.hits")
+    query = f'SELECT count(), sum(a), max(b) FROM "{uuid}" FORMAT TSV'
+    assert store.run("sql", "s3://bucket/disk", query) == expected
+    store.run("verify", "s3://bucket/disk")
+    # A copy of the bucket is such a disk, too.
+    assert store.run("sql", store.bucket / "disk", query) == expected
 
 
 def test_faults(store, hits):

@@ -15,6 +15,7 @@ mod error;
 mod manifest;
 mod names;
 mod restored;
+mod rewritable;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -57,7 +58,7 @@ impl Backup {
     }
 }
 
-/// Opens `path` if it is a backup of ClickHouse's or an archive; `None` for any other directory or file.
+/// Opens `path` if it is a backup of ClickHouse's, an archive or a disk with maps of names; `None` for any other directory or file.
 ///
 /// The base of an increment is looked for beside it: by the UUID in the manifest, then by the last part of its name.
 pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Backup>, BackupError> {
@@ -88,6 +89,9 @@ fn open_in_chain(
         Some(files) => (files, true),
         None => (Arc::clone(storage), false),
     };
+    if !is_archive && let Some(storage) = rewritable::open(storage, path)? {
+        return Ok(Some(Backup { storage, restored: None }));
+    }
     let manifest = path.join(MANIFEST);
     let exists = match files.exists(&manifest) {
         Err(error) if error.kind() == ErrorKind::NotADirectory => false,

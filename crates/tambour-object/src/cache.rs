@@ -57,7 +57,7 @@ struct Slot {
 
 #[derive(Debug, Default)]
 struct Slots {
-    slots: BTreeMap<Key, Slot>,
+    units: BTreeMap<Key, Slot>,
     /// Units that are here, by when they were used.
     order: BTreeMap<u64, Key>,
     clock: u64,
@@ -108,7 +108,7 @@ impl Cache {
     /// A unit that is here or on its way, or a new one that the caller fetches.
     pub(crate) fn claim(&self, key: Key) -> Claim {
         let mut slots = self.lock();
-        if let Some(slot) = slots.slots.get(&key) {
+        if let Some(slot) = slots.units.get(&key) {
             let (cell, used) = (Arc::clone(&slot.cell), slot.used);
             if let Some(used) = used {
                 slots.order.remove(&used);
@@ -117,7 +117,7 @@ impl Cache {
             return Claim { cell, is_new: false };
         }
         let cell = Arc::new(Cell { state: Mutex::new(State::Fetching), ready: Condvar::new() });
-        slots.slots.insert(key, Slot { cell: Arc::clone(&cell), used: None, bytes: 0 });
+        slots.units.insert(key, Slot { cell: Arc::clone(&cell), used: None, bytes: 0 });
         Claim { cell, is_new: true }
     }
 
@@ -127,11 +127,11 @@ impl Cache {
         cell.set(State::Here(unit));
         let mut slots = self.lock();
         // Its file may have been closed since.
-        if !slots.slots.get(&key).is_some_and(|slot| Arc::ptr_eq(&slot.cell, cell)) {
+        if !slots.units.get(&key).is_some_and(|slot| Arc::ptr_eq(&slot.cell, cell)) {
             return;
         }
         slots.put_last(key);
-        if let Some(slot) = slots.slots.get_mut(&key) {
+        if let Some(slot) = slots.units.get_mut(&key) {
             slot.bytes = bytes;
         }
         slots.bytes += bytes;
@@ -144,7 +144,7 @@ impl Cache {
     /// A unit does not come; whoever wants it next asks again.
     pub(crate) fn fail(&self, key: Key, cell: &Arc<Cell>, error: &Arc<StoreError>) {
         let mut slots = self.lock();
-        if slots.slots.get(&key).is_some_and(|slot| Arc::ptr_eq(&slot.cell, cell)) {
+        if slots.units.get(&key).is_some_and(|slot| Arc::ptr_eq(&slot.cell, cell)) {
             slots.remove(key);
         }
         drop(slots);
@@ -155,7 +155,7 @@ impl Cache {
     pub(crate) fn forget(&self, file: u64) {
         let mut slots = self.lock();
         let keys: Vec<Key> =
-            slots.slots.range((file, 0)..=(file, u64::MAX)).map(|it| *it.0).collect();
+            slots.units.range((file, 0)..=(file, u64::MAX)).map(|it| *it.0).collect();
         for key in keys {
             slots.remove(key);
         }
@@ -173,13 +173,13 @@ impl Slots {
         self.clock += 1;
         let now = self.clock;
         self.order.insert(now, key);
-        if let Some(slot) = self.slots.get_mut(&key) {
+        if let Some(slot) = self.units.get_mut(&key) {
             slot.used = Some(now);
         }
     }
 
     fn remove(&mut self, key: Key) {
-        let Some(slot) = self.slots.remove(&key) else { return };
+        let Some(slot) = self.units.remove(&key) else { return };
         if let Some(used) = slot.used {
             self.order.remove(&used);
         }

@@ -2,29 +2,28 @@
 
 use crate::error::StoreError;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use tokio::runtime::{Builder, Runtime};
 
 /// Threads of requests; they wait most of the time.
 const THREADS: usize = 2;
 
-/// Started at first use, and never stopped: connections live on it. It is of one process: a fork has none of its threads.
-static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
+/// Started at first use, and never stopped: connections live on it. It is of one process: a fork has none of its threads, and would wait
+/// for them for ever if it dropped it.
+static RUNTIME: Mutex<Option<(u32, ManuallyDrop<Arc<Runtime>>)>> = Mutex::new(None);
 
 fn runtime() -> Result<Arc<Runtime>, StoreError> {
-    let mut started = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
-    match started.take() {
-        Some((own, runtime)) if own == process => {
-            return Ok(Arc::clone(&started.insert((own, runtime)).1));
-        }
-        // To drop it would be to wait for threads that are not there.
-        other => std::mem::forget(other),
+    let mut started = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, runtime)) = started.as_ref().filter(|it| it.0 == process) {
+        return Ok(Arc::clone(runtime));
     }
     let mut builder = Builder::new_multi_thread();
     let built = builder.worker_threads(THREADS).thread_name("store").enable_all().build();
     let runtime = Arc::new(built.map_err(|cause| StoreError::Threads { cause })?);
-    Ok(Arc::clone(&started.insert((process, runtime)).1))
+    *started = Some((process, ManuallyDrop::new(Arc::clone(&runtime))));
+    Ok(runtime)
 }
 
 /// Starts work that goes on whether or not anybody waits for it.

@@ -112,8 +112,9 @@ fn settings<K: FromStr>(
     let limit = format!("{} seconds", stall.as_secs());
     let all = [("read_timeout", &*limit), ("connect_timeout", &limit), ("timeout", "1 year")];
     // An endpoint that was given without TLS is wanted without.
-    let set = |name: &&str| variables.get(*name).is_some_and(|it| it.starts_with("http://"));
-    let plain = known.endpoints.iter().any(|name| set(name)).then_some(("allow_http", "true"));
+    let set =
+        |name: &&'static str| variables.get(*name).is_some_and(|it| it.starts_with("http://"));
+    let plain = known.endpoints.iter().any(set).then_some(("allow_http", "true"));
     let all = all.into_iter().chain(plain).map(|(name, value)| (name.to_owned(), value.to_owned()));
     let all: Vec<_> = own.chain(all).collect();
     all.into_iter().filter_map(|(name, value)| Some((name.parse().ok()?, value)))

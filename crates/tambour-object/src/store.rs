@@ -56,11 +56,12 @@ impl Store {
     }
 
     /// What is known of a name from the listing of its directory.
-    fn listed(&self, name: &str) -> Option<Option<Object>> {
+    fn listed(&self, name: &str) -> Option<Result<Object, StoreError>> {
         let (directory, own) = name.rsplit_once('/').unwrap_or(("", name));
         let listing = self.listings.get(directory)?;
         let meta = listing.get(own).cloned().flatten();
-        Some(meta.map(|meta| self.object(name, meta)))
+        let url = self.address.url(name);
+        Some(meta.map(|meta| self.object(name, meta)).ok_or(StoreError::NotFound { url }))
     }
 
     fn object(&self, name: &str, meta: object_store::ObjectMeta) -> Object {
@@ -70,7 +71,7 @@ impl Store {
     fn look(&self, name: &str) -> Result<Object, StoreError> {
         let url = self.address.url(name);
         if let Some(known) = self.listed(name) {
-            return known.ok_or(StoreError::NotFound { url });
+            return known;
         }
         let work = Object::look(Arc::clone(&self.client.objects), url.clone(), self.path(name)?);
         runtime::wait(&url, work)?

@@ -5,6 +5,7 @@
 //! | data directory | `metadata/` beside `store/` or `data/` | `store/abc/<uuid>` that its statement names, else `data/<db>/<table>` |
 //! | FREEZE (`shadow/N`) | `store/` or `data/` alone | the same; statements are taken from the server's `metadata/` two levels up |
 //! | backup of ClickHouse | `.backup` | `data/<db>/<table>`, as the manifest says; its base is looked for beside it |
+//! | disk of type `s3_plain_rewritable` | `__meta/…/prefix.path` | as these names say |
 //! | `tar`, `zip` | how the file begins | any of these layouts within, or the parts of one table |
 //! | clickhouse-backup | `metadata/<db>/<table>.json` | `shadow/<db>/<table>/<disk>` |
 //!
@@ -27,8 +28,6 @@ use tambour_storage::{Entry, Storage};
 const METADATA_MAX: u64 = 64 << 20;
 /// Databases that a server keeps for itself.
 const OWN_DATABASES: [&str; 3] = ["system", "information_schema", "INFORMATION_SCHEMA"];
-/// Where a disk of ClickHouse's type `s3_plain_rewritable` maps names.
-const MAPS: &str = "__meta";
 /// Directories around a layout in an archive: it may have been packed from above.
 const WRAPPERS_MAX: usize = 4;
 
@@ -142,11 +141,6 @@ impl ServerDisk {
 fn is_own_table(storage: &Arc<dyn Storage>, path: &Path) -> Result<bool, TableError> {
     // A store answers from this one listing then.
     match storage.list(path) {
-        Ok(entries) if entries.iter().any(|entry| entry.name == MAPS && entry.is_directory) => {
-            let what = "a disk of the type s3_plain_rewritable, whose files have other names than their own";
-            let (path, what) = (path.to_owned(), what.to_owned());
-            return Err(TableError::Unsupported { path, what });
-        }
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {
             return Err(TableError::file("list", path)(error));
         }
