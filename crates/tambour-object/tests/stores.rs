@@ -1,5 +1,11 @@
 //! Reading from a server on loopback, sound and faulty.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::tests_outside_test_module,
+    reason = "an integration test is a test module"
+)]
+
 mod server;
 
 use server::{Fault, Server};
@@ -15,7 +21,7 @@ const MIB: usize = 1 << 20;
 
 /// Bytes that tell their places.
 fn bytes(length: usize) -> Vec<u8> {
-    (0..length).map(|at| (at / 7 + at / 4099) as u8).collect()
+    (0..length).map(|at| (at / 7 + at / 4099).to_le_bytes()[0]).collect()
 }
 
 fn bucket(server: &Server) -> Arc<dyn Storage> {

@@ -109,17 +109,14 @@ fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
-        match (byte, tail) {
-            (b'%', [high, low, tail @ ..]) => {
-                let digits = [*high, *low];
-                let digits = std::str::from_utf8(&digits).unwrap();
-                bytes.push(u8::from_str_radix(digits, 16).unwrap());
-                rest = tail;
-            }
-            _ => {
-                bytes.push(byte);
-                rest = tail;
-            }
+        rest = tail;
+        if let (b'%', [high, low, tail @ ..]) = (byte, tail) {
+            let digits = [*high, *low];
+            let digits = std::str::from_utf8(&digits).unwrap();
+            bytes.push(u8::from_str_radix(digits, 16).unwrap());
+            rest = tail;
+        } else {
+            bytes.push(byte);
         }
     }
     String::from_utf8(bytes).unwrap()
