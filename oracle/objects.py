@@ -1,15 +1,30 @@
-"""A server that speaks as much of S3 as ClickHouse needs to write backups, on loopback. Objects are files below a directory."""
+"""A server that speaks as much of S3 as ClickHouse needs to write backups and Tambour to read, on loopback. Objects are files below a
+directory; `faults` says what goes wrong with the next objects that are read."""
 
 import hashlib
 import http.server
 import pathlib
 import threading
+import time
 import urllib.parse
 import xml.sax.saxutils
 
 
+TAGS = {}
+
+
+def tag(path):
+    """The tag of a file's contents, which are read once."""
+    seen = path.stat()
+    key = (path, seen.st_mtime_ns, seen.st_size)
+    if key not in TAGS:
+        TAGS[key] = hashlib.md5(path.read_bytes()).hexdigest()
+    return TAGS[key]
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def log_message(self, *arguments):
         pass
@@ -68,23 +83,61 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         path, query = self.target()
         if "list-type" in query:
-            found = [(file.relative_to(path), file.stat().st_size) for file in sorted(path.rglob("*")) if file.is_file()]
-            found = [(name, size) for name, size in found if str(name).startswith(query.get("prefix", ""))]
-            contents = "".join(
-                f"<Contents><Key>{xml.sax.saxutils.escape(str(name))}</Key><Size>{size}</Size>"
-                f"<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>" for name, size in found)
-            self.xml(200, f"<ListBucketResult><IsTruncated>false</IsTruncated>{contents}</ListBucketResult>")
-        elif not path.is_file():
-            self.xml(404, "<Error><Code>NoSuchKey</Code></Error>")
+            return self.xml(200, self.listing(path, query))
+        self.server.requests.append((self.command, self.path, self.headers.get("Range")))
+        fault = self.server.faults.pop(0) if self.server.faults and self.command == "GET" else None
+        if fault == "busy":
+            return self.xml(503, "<Error><Code>SlowDown</Code></Error>")
+        if not path.is_file():
+            return self.xml(404, "<Error><Code>NoSuchKey</Code></Error>")
+        total, start, end = path.stat().st_size, 0, ""
+        head = {"ETag": f'"{tag(path)}"', "Last_Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
+        if self.headers.get("If-Match", head["ETag"]) != head["ETag"]:
+            return self.answer(412)
+        code, wanted = 200, self.headers.get("Range")
+        if wanted and self.command == "GET":
+            start, end = wanted.removeprefix("bytes=").split("-")
+            code = 206
+        with path.open("rb") as file:
+            file.seek(int(start))
+            body = file.read(int(end) + 1 - int(start) if end else -1)
+        if code == 206:
+            head["Content_Range"] = f"bytes {start}-{int(start) + len(body) - 1}/{total}"
+        if fault in ("truncate", "stall"):
+            self.close_connection = True
+            self.answer(code, body[:len(body) // 2], length=len(body), **head)
+            self.wfile.flush()
+            time.sleep(30 if fault == "stall" else 0)
         else:
-            body = path.read_bytes()
-            wanted = self.headers.get("Range")
-            if wanted and self.command == "GET":
-                start, end = wanted.removeprefix("bytes=").split("-")
-                piece = body[int(start):int(end) + 1 if end else None]
-                self.answer(206, piece, Content_Range=f"bytes {start}-{int(start) + len(piece) - 1}/{len(body)}", ETag='"x"')
+            self.answer(code, body, **head)
+
+    def listing(self, bucket, query):
+        """One page of ListObjectsV2; its continuation token is the last name of the page before."""
+        prefix, after, found = query.get("prefix", ""), query.get("continuation-token", ""), {}
+        for file in sorted(file for file in bucket.rglob("*") if file.is_file()):
+            key = file.relative_to(bucket).as_posix()
+            rest = key.removeprefix(prefix)
+            if not key.startswith(prefix):
+                continue
+            if "delimiter" in query and "/" in rest:
+                found[f"{prefix}{rest.split('/')[0]}/"] = None
             else:
-                self.answer(200, body, ETag='"x"', Last_Modified="Thu, 01 Jan 2026 00:00:00 GMT")
+                found[key] = file
+        names = [name for name in sorted(found) if name > after]
+        text = ""
+        for name in names[:self.server.page]:
+            shown = xml.sax.saxutils.escape(name)
+            if found[name] is None:
+                text += f"<CommonPrefixes><Prefix>{shown}</Prefix></CommonPrefixes>"
+                continue
+            size = found[name].stat().st_size
+            text += (f"<Contents><Key>{shown}</Key><Size>{size}</Size><ETag>&quot;{tag(found[name])}&quot;</ETag>"
+                     f"<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>")
+        more = len(names) > self.server.page
+        if more:
+            token = xml.sax.saxutils.escape(names[self.server.page - 1])
+            text += f"<NextContinuationToken>{token}</NextContinuationToken>"
+        return f"<ListBucketResult><IsTruncated>{str(more).lower()}</IsTruncated>{text}</ListBucketResult>"
 
     do_HEAD = do_GET
 
@@ -99,6 +152,7 @@ class Objects:
     def __init__(self, root):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.root, self.server.uploads = pathlib.Path(root), {}
+        self.server.faults, self.server.requests, self.server.page = [], [], 1000
         self.server.daemon_threads = True
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
 

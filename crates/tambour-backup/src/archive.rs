@@ -7,13 +7,13 @@ mod tarball;
 mod zipped;
 
 use crate::error::BackupError;
-use crate::read_only::{Files, ReadOnly};
 use crate::temporary::Temporary;
 use crate::window::Stream;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::frame::{self, DecompressOptions, Format};
+use tambour_storage::read_only::{Files, ReadOnly};
 use tambour_storage::{ReadAt, Storage};
 
 /// A compressed archive may have this many bytes for each of its own, and [`GRACE_BYTES`] on top: rows of real tables compress
@@ -61,7 +61,7 @@ pub(crate) fn open(
             return Err(BackupError::Unsupported { path: path.to_owned(), what });
         }
     };
-    Ok(Some(ReadOnly::over(path, files)))
+    Ok(Some(ReadOnly::over(path, files, crate::REFUSAL)))
 }
 
 /// A file of a storage; `None` if it is a directory or is not there.

@@ -14,8 +14,8 @@ mod base;
 mod error;
 mod manifest;
 mod names;
-mod read_only;
 mod restored;
+mod rewritable;
 mod temporary;
 #[cfg(test)]
 mod tests;
@@ -32,6 +32,9 @@ use tambour_storage::Storage;
 
 /// The manifest of a backup.
 const MANIFEST: &str = ".backup";
+
+/// What every attempt to write is answered.
+const REFUSAL: &str = "a backup or an archive is read only; import or restore it first";
 
 /// A directory or an archive, opened for reading.
 #[derive(Debug)]
@@ -55,7 +58,7 @@ impl Backup {
     }
 }
 
-/// Opens `path` if it is a backup of ClickHouse's or an archive; `None` for any other directory or file.
+/// Opens `path` if it is a backup of ClickHouse's, an archive or a disk with maps of names; `None` for any other directory or file.
 ///
 /// The base of an increment is looked for beside it: by the UUID in the manifest, then by the last part of its name.
 pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Backup>, BackupError> {
@@ -86,6 +89,9 @@ fn open_in_chain(
         Some(files) => (files, true),
         None => (Arc::clone(storage), false),
     };
+    if !is_archive && let Some(storage) = rewritable::open(storage, path)? {
+        return Ok(Some(Backup { storage, restored: None }));
+    }
     let manifest = path.join(MANIFEST);
     let exists = match files.exists(&manifest) {
         Err(error) if error.kind() == ErrorKind::NotADirectory => false,

@@ -1,8 +1,10 @@
 //! Files by name, and the directories that their names imply.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::io::{self, ErrorKind};
+use std::path::Path;
 use tambour_storage::Entry;
+use tambour_storage::read_only::plain;
 
 /// Values of files by their names, which are relative and have `/` between their parts.
 #[derive(Debug)]
@@ -40,8 +42,12 @@ impl<T> Names<T> {
         self.files.contains_key(name) || name.is_empty() || self.below(name).next().is_some()
     }
 
-    /// What a directory holds, sorted by name; `None` if no file is in it.
-    pub(crate) fn list(&self, directory: &str, length: impl Fn(&T) -> u64) -> Option<Vec<Entry>> {
+    /// What a directory holds, sorted by name; `NotFound` if no file is in it.
+    pub(crate) fn list(
+        &self,
+        directory: &str,
+        length: impl Fn(&T) -> u64,
+    ) -> io::Result<Vec<Entry>> {
         let skip = if directory.is_empty() { 0 } else { directory.len() + 1 };
         let mut entries = BTreeMap::new();
         for (name, file) in self.below(directory) {
@@ -55,7 +61,7 @@ impl<T> Names<T> {
             entries.insert(own, entry);
         }
         let found = !entries.is_empty() || directory.is_empty();
-        found.then(|| entries.into_values().collect())
+        if found { Ok(entries.into_values().collect()) } else { Err(ErrorKind::NotFound.into()) }
     }
 
     /// The files in a directory and below.
@@ -64,24 +70,6 @@ impl<T> Names<T> {
         let start = self.files.range(prefix.clone()..);
         start.take_while(move |(name, _)| name.starts_with(&prefix)).map(|(n, f)| (n.as_str(), f))
     }
-}
-
-/// A relative path as a name; `None` if it leads out of its root or is not UTF-8.
-pub(crate) fn plain(path: &Path) -> Option<String> {
-    let mut name = String::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::Normal(part) => {
-                if !name.is_empty() {
-                    name.push('/');
-                }
-                name.push_str(part.to_str()?);
-            }
-            Component::Prefix(_) | Component::RootDir | Component::ParentDir => return None,
-        }
-    }
-    Some(name)
 }
 
 #[cfg(test)]
@@ -98,7 +86,7 @@ mod tests {
             assert!(!names.add(wrong, 9), "{wrong:?}");
         }
         let list = |directory: &str| {
-            let entries = names.list(directory, |&length| length)?;
+            let entries = names.list(directory, |&length| length).ok()?;
             let shown = entries.into_iter().map(|it| (it.name, it.is_directory, it.length));
             Some(shown.collect::<Vec<_>>())
         };

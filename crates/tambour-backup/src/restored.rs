@@ -3,14 +3,14 @@
 use crate::MANIFEST;
 use crate::error::BackupError;
 use crate::manifest::{Content, Listed, Manifest, shown};
-use crate::names::{Names, plain};
-use crate::read_only::{Files, ReadOnly};
+use crate::names::Names;
 use crate::window::Joined;
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_kernel::hash::FileHasher;
+use tambour_storage::read_only::{Files, ReadOnly, plain};
 use tambour_storage::{Entry, ReadAt, Storage};
 
 /// Bytes that are hashed at once.
@@ -59,7 +59,7 @@ impl Restored {
 
     /// The files as a storage below the root.
     pub(crate) fn storage(self: Arc<Self>) -> Arc<dyn Storage> {
-        ReadOnly::over(&self.root.clone(), self)
+        ReadOnly::over(&self.root.clone(), self, crate::REFUSAL)
     }
 
     /// Compares every file with the manifest.
@@ -159,10 +159,10 @@ impl Files for Restored {
     fn open(&self, name: &str) -> io::Result<Arc<dyn ReadAt>> {
         self.open_listed(self.files.get(name).ok_or(ErrorKind::NotFound)?)
     }
-    fn list(&self, name: &str) -> Option<Vec<Entry>> {
+    fn list(&self, name: &str) -> io::Result<Vec<Entry>> {
         self.files.list(name, |file| file.content.size)
     }
-    fn exists(&self, name: &str) -> bool {
-        self.files.exists(name)
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        Ok(self.files.exists(name))
     }
 }

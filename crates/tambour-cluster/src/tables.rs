@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tambour_table::Table;
 use tambour_table::scan::Scan;
+use tambour_table::store::{is_url, storage_of};
 
 /// Tables that are kept open at most; beyond, all are let go.
 const OPEN_MAX: usize = 256;
@@ -19,8 +20,13 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Below a directory that is there.
+    /// Below a directory that is there, or below the URL of an object store.
     pub(crate) fn below(root: &Path) -> std::io::Result<Self> {
+        if is_url(root) {
+            // One without credentials is told now, not to those who ask.
+            storage_of(root).map_err(std::io::Error::other)?;
+            return Ok(Self { root: root.to_owned(), open: Mutex::default() });
+        }
         let root = root.canonicalize()?;
         if !root.is_dir() {
             return Err(std::io::ErrorKind::NotADirectory.into());
@@ -53,9 +59,14 @@ impl Tables {
     }
     /// The path without links and dots, if it is below the root.
     pub(crate) fn allowed(&self, path: &Path) -> Result<PathBuf> {
-        let found = path
-            .canonicalize()
-            .map_err(|error| exec_datafusion_err!("{}: {error}", path.display()))?;
+        let found = if is_url(path) {
+            // Names like `..` are refused there.
+            storage_of(path).map_err(|error| exec_datafusion_err!("{error}"))?;
+            path.to_owned()
+        } else {
+            path.canonicalize()
+                .map_err(|error| exec_datafusion_err!("{}: {error}", path.display()))?
+        };
         if !found.starts_with(&self.root) {
             return exec_err!(
                 "{} is not below {}, the root of this worker",

@@ -20,6 +20,7 @@ use tambour::table::insert::{Existing, InsertSummary};
 use tambour::table::merge::{OptimizeOptions, optimize_with};
 use tambour::table::recompress::recompress;
 use tambour::table::salvage::{SalvageOptions, salvage};
+use tambour::table::store::storage_of;
 use tambour::table::verify::verify;
 use tambour::{AttachOptions, CodecSpec, ExportOptions, ImportEvent, ImportOptions, ImportTypes};
 
@@ -501,7 +502,9 @@ pub(crate) fn verify_table(
     py: Python<'_>,
     path: PathArgument,
 ) -> PyResult<(Bound<'_, PyDict>, Vec<Py<PyAny>>)> {
-    let seen = work::detached(py, |watch| Ok(verify(&disk(), &path, &mut |_| watch.leave())?))?;
+    let seen = work::detached(py, |watch| {
+        Ok(verify(&storage_of(&path)?, &path, &mut |_| watch.leave())?)
+    })?;
     let counts = PyDict::new(py);
     counts.set_item("parts", seen.parts)?;
     counts.set_item("files", seen.files)?;

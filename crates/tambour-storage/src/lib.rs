@@ -1,7 +1,7 @@
 //! The only door to files: a small trait, so that a crash is a value a test can hold.
 //!
 //! Files that are appended and never changed are here, at the root; files that are written in place are in [`place`].
-//! [`commit`] replaces one small file atomically; [`lock`] keeps other writers out; a [`sign`] tells others what a writer does.
+//! [`read_only`] is for files that have names and cannot be changed. [`commit`] replaces one small file atomically; [`lock`] keeps other writers out; a [`sign`] tells others what a writer does.
 #![forbid(unsafe_code)]
 
 pub mod commit;
@@ -12,6 +12,7 @@ mod flock;
 pub mod lock;
 pub mod memory;
 pub mod place;
+pub mod read_only;
 pub mod sign;
 mod spot;
 

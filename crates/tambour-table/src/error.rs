@@ -18,6 +18,9 @@ pub enum TableError {
     /// A backup or an archive.
     #[error(transparent)]
     Backup(#[from] tambour_backup::BackupError),
+    /// An object store.
+    #[error(transparent)]
+    Store(#[from] tambour_object::StoreError),
     /// A function of a key expression.
     #[error(transparent)]
     Function(#[from] FunctionError),
@@ -354,6 +357,7 @@ impl TableError {
             Self::Codec { cause, .. } => cause.kind(),
             Self::Storage(error) => error.kind(),
             Self::Backup(error) => error.kind(),
+            Self::Store(error) => error.kind(),
             Self::Function(error) => error.kind(),
             Self::NotATable { .. } => Kind::NotFound,
             Self::Exists { .. }

@@ -47,6 +47,7 @@ mod sidecar;
 mod span;
 mod spill;
 pub mod statistics;
+pub mod store;
 mod table;
 pub mod task;
 #[cfg(test)]

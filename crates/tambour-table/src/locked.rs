@@ -9,6 +9,7 @@ use super::statistics;
 use crate::TableError;
 use crate::recover::{self, REMOVING};
 use crate::schema::TableDefinition;
+use crate::store::refuse_url;
 use crate::task::Task;
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -140,6 +141,7 @@ impl LockedTable {
         may_create: bool,
         manner: Manner<'_>,
     ) -> Result<Self, TableError> {
+        refuse_url(path)?;
         let mut is_made = false;
         for _ in 0..ATTEMPTS_MAX {
             match contents(storage.as_ref(), path)? {

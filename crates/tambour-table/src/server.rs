@@ -5,14 +5,16 @@
 //! | data directory | `metadata/` beside `store/` or `data/` | `store/abc/<uuid>` that its statement names, else `data/<db>/<table>` |
 //! | FREEZE (`shadow/N`) | `store/` or `data/` alone | the same; statements are taken from the server's `metadata/` two levels up |
 //! | backup of ClickHouse | `.backup` | `data/<db>/<table>`, as the manifest says; its base is looked for beside it |
+//! | disk of type `s3_plain_rewritable` | `__meta/…/prefix.path` | as these names say |
 //! | `tar`, `zip` | how the file begins | any of these layouts within, or the parts of one table |
 //! | clickhouse-backup | `metadata/<db>/<table>.json` | `shadow/<db>/<table>/<disk>` |
 //!
 //! Links are not followed out of the directory: they are the server's absolute paths, which a copy does not have.
 
 use crate::schema::TableDefinition;
+use crate::store::is_url;
 use crate::verify::{TableVerification, VerifyProgress, verify};
-use crate::{Table, TableError, open};
+use crate::{SIDECAR, Table, TableError, open};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -69,6 +71,9 @@ pub fn is_archive(path: &Path) -> bool {
 impl ServerDisk {
     /// Looks at a directory or an archive; `None` for a directory that is not laid out like one of a server's.
     pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<Self>, TableError> {
+        if is_url(path) && is_own_table(storage, path)? {
+            return Ok(None);
+        }
         let backup = tambour_backup::open(storage, path)?;
         let storage = backup.as_ref().map_or(storage, |backup| &backup.storage).clone();
         let mut known = known(&storage, path)?;
@@ -130,6 +135,19 @@ impl ServerDisk {
         }
         total
     }
+}
+
+/// True for a table with a sidecar. In a store it is asked for first: a web server can say that much, and no more.
+fn is_own_table(storage: &Arc<dyn Storage>, path: &Path) -> Result<bool, TableError> {
+    // A store answers from this one listing then.
+    match storage.list(path) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Unsupported) => {
+            return Err(TableError::file("list", path)(error));
+        }
+        Ok(_) | Err(_) => {}
+    }
+    let sidecar = path.join(SIDECAR);
+    storage.exists(&sidecar).map_err(TableError::file("find", &sidecar))
 }
 
 /// The layout of a directory.

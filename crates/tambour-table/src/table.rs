@@ -1,7 +1,7 @@
 //! An opened table.
 
 use crate::schema::TableDefinition;
-use crate::{TableError, open, unproven};
+use crate::{TableError, open, store, unproven};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::types::Column;
@@ -24,9 +24,10 @@ pub struct Table {
 }
 
 impl Table {
-    /// Opens a table directory: one with a sidecar, a directory of ClickHouse parts, or a single part.
+    /// Opens a table directory: one with a sidecar, a directory of ClickHouse parts, or a single part. The path may be the URL of
+    /// one in an object store ([`crate::store`]).
     pub fn open(path: &Path) -> Result<Self, TableError> {
-        Self::open_on(&tambour_storage::disk(), path)
+        Self::open_on(&store::storage_of(path)?, path)
     }
     /// The same over any storage.
     pub fn open_on(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, TableError> {

@@ -9,6 +9,7 @@ use tambour_part::Part;
 use tambour_part::part::ReadRequest;
 use tambour_part::types::{Column, Strings};
 use tambour_table::scan::{Scan, ScanRange, ScanRequest};
+use tambour_table::store::{is_url, storage_of};
 use tambour_table::{PartName, Table};
 
 /// Rows of a table that are read; of more, granules spread over all are.
@@ -91,7 +92,7 @@ pub fn of_path<E: From<Error>>(
     options: ReadOptions,
     observe: &mut dyn FnMut(Seen) -> Result<(), E>,
 ) -> Result<Rows, E> {
-    if !path.is_dir() {
+    if !path.is_dir() && !is_url(path) {
         return of_files(&[path.to_path_buf()], options, observe);
     }
     if is_part(path) { of_part(path, observe) } else { of_table(path, observe) }
@@ -188,7 +189,8 @@ fn of_part<E: From<Error>>(
     path: &Path,
     observe: &mut dyn FnMut(Seen) -> Result<(), E>,
 ) -> Result<Rows, E> {
-    let part = Arc::new(Part::open(&tambour_storage::disk(), path).map_err(Error::from)?);
+    let part =
+        Arc::new(Part::open(&storage_of(path).map_err(Error::from)?, path).map_err(Error::from)?);
     let columns: Vec<Column> = part.columns().to_vec();
     let count = part.granules().len();
     let stride = usize::try_from(part.rows().div_ceil(ROWS_MAX)).unwrap_or(usize::MAX).max(1);

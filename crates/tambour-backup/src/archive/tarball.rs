@@ -2,11 +2,11 @@
 
 use crate::error::BackupError;
 use crate::names::Names;
-use crate::read_only::Files;
 use crate::window::{Stream, Window};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
+use tambour_storage::read_only::Files;
 use tambour_storage::{Entry, ReadAt};
 
 /// Members by their names.
@@ -58,10 +58,10 @@ impl Files for Tarball {
         let member = self.members.get(name).ok_or(ErrorKind::NotFound)?;
         Ok(Arc::new(Window::new(Arc::clone(&self.file), member.start, member.length)?))
     }
-    fn list(&self, name: &str) -> Option<Vec<Entry>> {
+    fn list(&self, name: &str) -> io::Result<Vec<Entry>> {
         self.members.list(name, |member| member.length)
     }
-    fn exists(&self, name: &str) -> bool {
-        self.members.exists(name)
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        Ok(self.members.exists(name))
     }
 }

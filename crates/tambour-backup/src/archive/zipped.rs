@@ -2,7 +2,6 @@
 
 use crate::error::BackupError;
 use crate::names::Names;
-use crate::read_only::Files;
 use crate::temporary::Temporary;
 use crate::window::{Stream, Window};
 use flate2::read::DeflateDecoder;
@@ -14,6 +13,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::frame::{self, DecompressOptions, Format};
+use tambour_storage::read_only::Files;
 use tambour_storage::{Entry, ReadAt};
 
 /// Members by their names.
@@ -121,10 +121,10 @@ impl Files for Zipped {
         io::copy(&mut checked, &mut io::sink())?;
         Ok(content)
     }
-    fn list(&self, name: &str) -> Option<Vec<Entry>> {
+    fn list(&self, name: &str) -> io::Result<Vec<Entry>> {
         self.members.list(name, |member| member.length)
     }
-    fn exists(&self, name: &str) -> bool {
-        self.members.exists(name)
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        Ok(self.members.exists(name))
     }
 }

@@ -3,13 +3,14 @@
 use super::FileFormat;
 use crate::argument::{ByteSize, CodecChoice, portable, thread_count};
 use clap::{Args, ValueEnum, ValueHint};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tambour::advise::Version;
 use tambour::kernel::map::explain_cuts;
 use tambour::storage::lock::set_patience;
 use tambour::storage::{Reading, Storage, disk_read};
+use tambour::table::store::{is_url, storage_of};
 
 /// Save what a damaged part still holds into a new table
 ///
@@ -75,8 +76,11 @@ pub(crate) enum ReadingName {
 }
 
 impl ReadingArguments {
-    /// The disk, read so.
-    pub(crate) fn disk(self) -> Arc<dyn Storage> {
+    /// The disk, read so; the store of a URL, which is read in one way only.
+    pub(crate) fn storage_of(self, path: &Path) -> anyhow::Result<Arc<dyn Storage>> {
+        if is_url(path) {
+            return Ok(storage_of(path)?);
+        }
         let reading = match self.io {
             None | Some(ReadingName::Buffered) => Reading::Buffered,
             Some(ReadingName::Direct) => Reading::Direct,
@@ -85,7 +89,7 @@ impl ReadingArguments {
                 Reading::Mapped
             }
         };
-        disk_read(reading)
+        Ok(disk_read(reading))
     }
 }
 

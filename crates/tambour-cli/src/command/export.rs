@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &ExportArguments, console: Console) -> anyhow::Resu
         let file = arguments.file.display();
         return Err(Failure::Conflict(format!("{file} exists: --force replaces it")).into());
     }
-    let table = Table::open_on(&arguments.reading.disk(), &arguments.table)?;
+    let table = Table::open_on(&arguments.reading.storage_of(&arguments.table)?, &arguments.table)?;
     let mut options = ExportOptions::default();
     options.columns.clone_from(&arguments.columns);
     options.format = Some(format);

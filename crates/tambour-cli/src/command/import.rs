@@ -16,6 +16,7 @@ use tambour::table::SIDECAR;
 use tambour::table::insert::Existing;
 use tambour::table::schema::expression::Expression;
 use tambour::table::schema::{ColumnDefinition, TableDefinition};
+use tambour::table::store::refuse_url;
 use tambour::{
     Clause, Error, ImportError, ImportEvent, ImportOptions, ImportSummary, ImportTypes, TypeChange,
 };
@@ -23,6 +24,7 @@ use tambour::{
 /// Imports and tells what came of it.
 pub(crate) fn run(arguments: &ImportArguments, console: Console) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen();
+    refuse_url(&arguments.into)?;
     refuse_existing(arguments)?;
     let options = options(arguments)?;
     let mut progress: Option<Progress> = None;

@@ -13,11 +13,13 @@ use serde_json::json;
 use tambour::storage;
 use tambour::table::Table;
 use tambour::table::merge::{ChooseCodec, OptimizeOptions, optimize_with};
+use tambour::table::store::refuse_url;
 
 mod watch;
 
 /// Merges and tells what came of it.
 pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Result<()> {
+    arguments.tables.iter().try_for_each(|table| refuse_url(table))?;
     if arguments.watch {
         return watch::run(arguments, console);
     }

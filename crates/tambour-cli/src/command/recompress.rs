@@ -11,12 +11,14 @@ use tambour::codec::spec::CodecSpec;
 use tambour::storage;
 use tambour::table::Table;
 use tambour::table::recompress::recompress;
+use tambour::table::store::refuse_url;
 
 /// Recompresses and tells what came of it.
 pub(crate) fn run(arguments: &RecompressArguments, console: Console) -> anyhow::Result<()> {
     // Ended at once, the work leaves the parts that are done, and the others as they were.
     let _interrupt = Interrupt::listen();
     check_portable(arguments.portable, arguments.codec.iter().map(|choice| &choice.codec))?;
+    refuse_url(&arguments.table)?;
     let table = Table::open(&arguments.table)?;
     check_columns(&table, &arguments.codec)?;
     let mut total = 0;

@@ -10,11 +10,15 @@ use serde_json::json;
 use std::io::Write;
 use tambour::storage;
 use tambour::table::salvage::{Loss, Salvage, SalvageOptions, salvage};
+use tambour::table::store::refuse_url;
 
 /// Salvages and tells each loss.
 pub(crate) fn run(arguments: &SalvageArguments, console: Console) -> anyhow::Result<()> {
     // Ended at once, it leaves no table behind.
     let _interrupt = Interrupt::listen();
+    for path in [&arguments.part, &arguments.to] {
+        refuse_url(path)?;
+    }
     let definition = arguments.create.as_deref().map(create_statement).transpose()?;
     let options =
         SalvageOptions { definition, fill: arguments.fill, threads: threads(arguments.threads) };

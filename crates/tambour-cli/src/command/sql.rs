@@ -5,7 +5,7 @@ use crate::argument::ByteSize;
 use crate::cli::{ResultFormat, SqlArguments, StringsName};
 use crate::exit::{Exit, Failure};
 use crate::interrupt::Interrupt;
-use crate::output::{self, Console, stdout, terminal_width};
+use crate::output::{self, Console, quantity, stdout, terminal_width};
 use crate::query::{self, Style, confirm, outside, parameter, statement};
 use crate::shell;
 use anyhow::Context;
@@ -19,6 +19,7 @@ use tambour::sql::{Session, SessionOptions};
 use tambour::storage::{self, Storage};
 use tambour::table::Table;
 use tambour::table::server::{ServerDisk, is_archive};
+use tambour::table::store::{Traffic, is_url, refuse_url, traffic};
 use tambour_report::machine;
 use tokio::runtime::Runtime;
 
@@ -88,6 +89,7 @@ impl Work<'_> {
     ) -> anyhow::Result<()> {
         let Self { session, runtime, interrupt, style } = *self;
         let mut target = stdout::data();
+        let before = traffic();
         let statement = parameter::substituted(statement, &arguments.param)?;
         let statement = statement.as_ref();
         confirm::removal(statement, style)?;
@@ -98,7 +100,20 @@ impl Work<'_> {
         if arguments.stats || (is_for_people(style) && style.width.is_some()) {
             console.note(query::summary(&outcome, arguments.stats));
         }
+        if arguments.stats {
+            tell_traffic(before, console);
+        }
         Ok(())
+    }
+}
+
+/// What stores were asked for a statement, if any was.
+fn tell_traffic(before: Traffic, console: Console) {
+    let now = traffic();
+    if now.requests > 0 {
+        let requests = quantity::counted(now.requests - before.requests, "request", "requests");
+        let bytes = quantity::bytes(now.bytes - before.bytes);
+        console.note(format!("object stores: {requests}, {bytes} ({} to open)", before.requests));
     }
 }
 
@@ -179,7 +194,7 @@ fn tables_and_query(arguments: &SqlArguments) -> Result<(Vec<Named>, Option<Stri
 
 /// `DIRECTORY` or `NAME=DIRECTORY`, if that is one; archives are directories.
 fn named_table(argument: &str) -> Option<Named> {
-    let is_tables = |path: &Path| path.is_dir() || is_archive(path);
+    let is_tables = |path: &Path| is_url(path) || path.is_dir() || is_archive(path);
     if is_tables(Path::new(argument)) {
         return Some(Named { name: None, path: argument.into() });
     }
@@ -211,6 +226,7 @@ fn session(
     if arguments.deterministic {
         kernels::be_deterministic();
     }
+    arguments.database.as_deref().map_or(Ok(()), refuse_url)?;
     let options = SessionOptions {
         threads,
         memory_bytes: memory(arguments),
@@ -228,16 +244,16 @@ fn session(
     let session = Session::new(&options)?;
     outside::register(&session, threads);
     session.register_database()?;
-    let disk = arguments.reading.disk();
     for Named { name, path } in tables {
-        if RecordStore::is_at(storage::disk().as_ref(), path) {
+        if !is_url(path) && RecordStore::is_at(storage::disk().as_ref(), path) {
             register_records(&session, name.as_deref(), path)?;
             continue;
         }
-        if register_server(&session, &disk, path, console)? {
+        let storage = arguments.reading.storage_of(path)?;
+        if register_server(&session, &storage, path, console)? {
             continue;
         }
-        let table = Arc::new(Table::open_on(&disk, path)?);
+        let table = Arc::new(Table::open_on(&storage, path)?);
         tell_unproven(&table, console);
         let name = name.clone().unwrap_or_else(|| table.name().to_owned());
         if session.tables().iter().any(|(taken, _)| *taken == name) {
@@ -268,11 +284,11 @@ pub(super) fn tell_unproven(table: &Table, console: Console) {
 /// hinders no other.
 fn register_server(
     session: &Session,
-    disk: &Arc<dyn Storage>,
+    storage: &Arc<dyn Storage>,
     path: &Path,
     console: Console,
 ) -> anyhow::Result<bool> {
-    let Some(found) = ServerDisk::open(disk, path)? else { return Ok(false) };
+    let Some(found) = ServerDisk::open(storage, path)? else { return Ok(false) };
     for table in &found.tables {
         match found.table(table) {
             Ok(opened) => session.register_in_database(Arc::new(opened))?,

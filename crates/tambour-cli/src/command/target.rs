@@ -9,6 +9,7 @@ use tambour::codec::block::{Block, Header};
 use tambour::sample::is_part;
 use tambour::storage;
 use tambour::table::server::{ServerDisk, is_archive};
+use tambour::table::store::{is_url, storage_of};
 
 /// Bytes by which a file is known; the first block of a stream is rarely longer.
 const HEAD_BYTES: u64 = 4 << 20;
@@ -39,8 +40,22 @@ impl Target {
         }
     }
 
+    /// The same for a URL: files of blocks and of frames are looked at on this machine only.
+    fn in_store(path: &Path) -> anyhow::Result<Self> {
+        let storage = storage_of(path)?;
+        if let Some(disk) = ServerDisk::open(&storage, path)? {
+            return Ok(Self::Server(disk));
+        }
+        let columns = path.join("columns.txt");
+        let is_part = storage.exists(&columns).with_context(|| columns.display().to_string())?;
+        Ok(if is_part { Self::Part } else { Self::Table })
+    }
+
     /// Looks at what is there.
     pub(crate) fn identify(path: &Path) -> anyhow::Result<Self> {
+        if is_url(path) {
+            return Self::in_store(path);
+        }
         let place = || path.display().to_string();
         let is_directory = std::fs::metadata(path).with_context(place)?.is_dir();
         if is_directory && is_part(path) {

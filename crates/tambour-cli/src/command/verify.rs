@@ -37,9 +37,9 @@ pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Resu
         return tell(arguments, &target, &report, time, console);
     }
     let (report, time) = match &target {
-        Target::Table => verify_table(&arguments.reading.disk(), path, console)?,
+        Target::Table => verify_table(&arguments.reading.storage_of(path)?, path, console)?,
         Target::Server(disk) => verify_server(disk, console),
-        Target::Part => verify_part(&arguments.reading.disk(), path, console),
+        Target::Part => verify_part(&arguments.reading.storage_of(path)?, path, console),
         Target::Blocks => verify_blocks(path, console)?,
         Target::Pages => return super::pages::verify(path, arguments.json, console),
         Target::Frames => verify_frames(path, arguments.dictionary.as_deref(), console)?,

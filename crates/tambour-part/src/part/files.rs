@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tambour_kernel::hash::{FileHasher, Hash128};
-use tambour_storage::{ReadAt, Storage};
+use tambour_storage::{Entry, ReadAt, Storage};
 
 /// Files that `checksums.txt` never lists.
 const UNLISTED: [&str; 8] = [
@@ -76,10 +76,42 @@ pub(crate) fn refuse_holes(file: &dyn ReadAt, path: &Path) -> Result<(), PartErr
     Err(PartError::limit(Place::file(path), "size of a file with holes", limit, file.len()))
 }
 
+/// The entries of a directory that its `checksums.txt` says, and of the files that belong into none.
+fn listed_by_itself(storage: &Arc<dyn Storage>, path: &Path) -> Result<Vec<Entry>, PartError> {
+    let sums = path.join(CHECKSUMS_FILE);
+    let bytes = storage.read(&sums, CHECKSUMS_BYTES_MAX);
+    let bytes = bytes.map_err(|cause| PartError::io(&sums, "read", cause))?;
+    let listed = Checksums::parse(&sums, &bytes)?.files;
+    let entry = |name: &str, length, is_directory| {
+        let name = name.to_owned();
+        Entry { name, is_directory, is_file: !is_directory, length }
+    };
+    let entries = listed.iter().map(|(name, sum)| {
+        let is_directory = name.ends_with(PROJECTION_SUFFIX);
+        entry(name, if is_directory { 0 } else { sum.size }, is_directory)
+    });
+    let mut entries: Vec<Entry> = entries.collect();
+    for name in UNLISTED.into_iter().chain([GUARD_FILE]).filter(|it| !listed.contains_key(*it)) {
+        let file = path.join(name);
+        match storage.open(&file) {
+            Ok(opened) => entries.push(entry(name, opened.len(), false)),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => {}
+            Err(cause) => return Err(PartError::io(&file, "open", cause)),
+        }
+    }
+    Ok(entries)
+}
+
 impl PartFiles {
     /// Lists a directory. Anything but files and directories is refused.
     pub(crate) fn list(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, PartError> {
-        let entries = storage.list(path).map_err(|cause| PartError::io(path, "list", cause))?;
+        let entries = match storage.list(path) {
+            // A web server lists nothing; the part lists itself.
+            Err(cause) if cause.kind() == ErrorKind::Unsupported => {
+                listed_by_itself(storage, path)?
+            }
+            entries => entries.map_err(|cause| PartError::io(path, "list", cause))?,
+        };
         let mut lengths = BTreeMap::new();
         let mut directories = Vec::new();
         for entry in entries {

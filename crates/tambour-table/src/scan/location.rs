@@ -1,10 +1,14 @@
-//! Directories as URLs, byte by byte: a path need not be text.
+//! Directories as URLs, byte by byte: a path need not be text. One in an object store is a URL already.
 
 use crate::TableError;
+use crate::store::is_url;
 use std::path::{Path, PathBuf};
 
 /// The URL of a directory.
 pub(super) fn url_of(path: &Path) -> Result<String, TableError> {
+    if let Some(url) = path.to_str().filter(|_| is_url(path)) {
+        return Ok(url.to_owned());
+    }
     let path = std::path::absolute(path).map_err(TableError::file("find", path))?;
     let mut url = "file://".to_owned();
     for &byte in path.as_os_str().as_encoded_bytes() {
@@ -19,6 +23,9 @@ pub(super) fn url_of(path: &Path) -> Result<String, TableError> {
 
 /// The directory that a URL names.
 pub(super) fn path_of(url: &str) -> Result<PathBuf, TableError> {
+    if is_url(Path::new(url)) {
+        return Ok(PathBuf::from(url));
+    }
     let bad = |problem: &str| TableError::Scan { problem: format!("{problem}: {url}") };
     let rest = url.strip_prefix("file://").ok_or_else(|| bad("not a file URL"))?;
     let mut bytes = Vec::with_capacity(rest.len());

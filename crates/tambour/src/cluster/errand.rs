@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use tambour_cluster::{Errands, Root};
 use tambour_files::Format;
 use tambour_part::write::Dialect;
-use tambour_storage::disk;
 use tambour_table::insert::InsertSummary;
 use tambour_table::schema::TableDefinition;
+use tambour_table::store::storage_of;
 use tambour_table::verify::verify_parts;
 
 /// The errands of [`Cluster::verify`](super::Cluster::verify) and [`Cluster::import`](super::Cluster::import), for
@@ -85,7 +85,8 @@ impl Errands for TableErrands {
             Errand::Verify { table, parts } => {
                 let table = root.existing(&table)?;
                 let seen =
-                    verify_parts(&disk(), &table, &parts).map_err(|it| chained(&it.into()))?;
+                    storage_of(&table).and_then(|storage| verify_parts(&storage, &table, &parts));
+                let seen = seen.map_err(|it| chained(&it.into()))?;
                 answer(&Verified {
                     parts: seen.parts,
                     files: seen.files,

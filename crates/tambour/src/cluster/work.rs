@@ -15,6 +15,7 @@ use tambour_table::catalog::rename_table;
 use tambour_table::insert::{Existing, Insert, InsertOptions, InsertSummary};
 use tambour_table::rewrite::Rewrite;
 use tambour_table::schema::TableDefinition;
+use tambour_table::store::{is_url, storage_of};
 use tambour_table::verify::{VerifyProgress, parts_of};
 
 /// Errands for each thread of a worker: enough that a slow one does not keep the others waiting.
@@ -62,7 +63,7 @@ impl Cluster {
         progress: &mut (dyn FnMut(&VerifyProgress) + Send),
     ) -> Result<ClusterVerification, Error> {
         let table = absolute(table)?;
-        let (parts, damage) = parts_of(&disk(), &table)?;
+        let (parts, damage) = parts_of(&storage_of(&table)?, &table)?;
         let workers = self.workers()?;
         let errands: Vec<String> = shares(parts.len(), &workers)
             .map(|range| Errand::Verify { table: table.clone(), parts: parts[range].to_vec() })
@@ -199,6 +200,9 @@ fn shares(
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    if is_url(path) {
+        return Ok(path.to_owned());
+    }
     let cause = |cause| Error::from(StorageError::file("resolve", path)(cause));
     std::path::absolute(path).map_err(cause)
 }

@@ -15,6 +15,7 @@ use tambour::advise::{AdviseOptions, advise, alter};
 use tambour::codec::kernels;
 use tambour::files::ReadOptions;
 use tambour::sample::{self, Rows, Seen};
+use tambour::table::store::is_url;
 use tambour_report::{Machine, clock::thread_time};
 
 /// Advises.
@@ -75,7 +76,7 @@ fn read(arguments: &AdviseArguments, console: Console) -> anyhow::Result<Rows> {
         Ok(interrupt.check()?)
     };
     match &arguments.paths[..] {
-        [path] if path.is_dir() => sample::of_table(path, &mut observe),
+        [path] if path.is_dir() || is_url(path) => sample::of_table(path, &mut observe),
         paths => {
             let options = ReadOptions {
                 format: arguments.format.map(Into::into),

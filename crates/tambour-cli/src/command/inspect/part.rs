@@ -11,9 +11,9 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use tambour::part::types::Strings;
-use tambour::storage;
 use tambour::table::PartName;
 use tambour::table::Table;
+use tambour::table::store::{is_url, storage_of};
 use tambour::{DataType, Part};
 
 /// Entries of the primary index that are shown from the start and from the end.
@@ -21,7 +21,7 @@ const ENTRIES_SHOWN: usize = 2;
 
 /// Shows a part.
 pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
-    let part = Part::open(&storage::disk(), &arguments.path)?;
+    let part = Part::open(&storage_of(&arguments.path)?, &arguments.path)?;
     let sizes = part.column_sizes()?;
     let columns: Vec<ColumnReport> = part
         .columns()
@@ -84,7 +84,10 @@ struct Index {
 
 impl Index {
     fn read(part: &Part) -> Option<Self> {
-        let directory = std::path::absolute(part.path()).ok()?;
+        let directory = match part.path() {
+            path if is_url(path) => path.to_owned(),
+            path => std::path::absolute(path).ok()?,
+        };
         let table = Table::open(directory.parent().unwrap_or(Path::new("/"))).ok()?;
         let definition = table.definition()?;
         let types = definition.primary_key_types().ok()?;
