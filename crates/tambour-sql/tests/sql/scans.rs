@@ -161,7 +161,7 @@ fn a_changed_table_is_refused() {
     // Nonsense is an error, too.
     assert_eq!(scan.run(7, &storage, None).unwrap_err().kind(), Kind::Argument);
     let mut nowhere = scan.clone();
-    nowhere.table = "https://example.org/t".to_owned();
+    nowhere.table = "ftp://example.org/t".to_owned();
     assert_eq!(nowhere.run(0, &storage, None).unwrap_err().kind(), Kind::Argument);
 }
 
