@@ -256,20 +256,7 @@ pub(super) fn translate(join: &mut Join) -> Result<(), DialectError> {
         JoinOperator::Anti(constraint) => JoinOperator::LeftAnti(constraint),
         other => other,
     };
-    let (JoinOperator::Join(constraint)
-    | JoinOperator::Inner(constraint)
-    | JoinOperator::Left(constraint)
-    | JoinOperator::LeftOuter(constraint)
-    | JoinOperator::Right(constraint)
-    | JoinOperator::RightOuter(constraint)
-    | JoinOperator::FullOuter(constraint)
-    | JoinOperator::LeftSemi(constraint)
-    | JoinOperator::RightSemi(constraint)
-    | JoinOperator::LeftAnti(constraint)
-    | JoinOperator::RightAnti(constraint)) = &mut join.join_operator
-    else {
-        return Ok(());
-    };
+    let Some(constraint) = constraint_of(&mut join.join_operator) else { return Ok(()) };
     match constraint {
         JoinConstraint::On(Expr::Lambda(lambda)) => {
             let mark = lambda.params.iter().next().map(|it| it.name.value.clone());
@@ -305,22 +292,26 @@ pub(super) fn translate(join: &mut Join) -> Result<(), DialectError> {
 
 /// The condition of a join, if it has one that is written out.
 pub(super) fn condition(operator: &mut JoinOperator) -> Option<&mut Expr> {
-    let (JoinOperator::Join(constraint)
-    | JoinOperator::Inner(constraint)
-    | JoinOperator::Left(constraint)
-    | JoinOperator::LeftOuter(constraint)
-    | JoinOperator::Right(constraint)
-    | JoinOperator::RightOuter(constraint)
-    | JoinOperator::FullOuter(constraint)
-    | JoinOperator::LeftSemi(constraint)
-    | JoinOperator::RightSemi(constraint)
-    | JoinOperator::LeftAnti(constraint)
-    | JoinOperator::RightAnti(constraint)) = operator
-    else {
-        return None;
-    };
-    match constraint {
+    match constraint_of(operator)? {
         JoinConstraint::On(condition) => Some(condition),
+        _ => None,
+    }
+}
+
+/// What says which rows of two tables a join takes, if something does.
+fn constraint_of(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint)
+        | JoinOperator::LeftSemi(constraint)
+        | JoinOperator::RightSemi(constraint)
+        | JoinOperator::LeftAnti(constraint)
+        | JoinOperator::RightAnti(constraint) => Some(constraint),
         _ => None,
     }
 }

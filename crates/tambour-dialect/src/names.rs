@@ -16,11 +16,10 @@ pub fn canonical(written: &str) -> Option<&'static str> {
     of_values.or_else(|| readable(written)).or_else(|| of_session(written))
 }
 
-/// Functions of the session, the moment and of chance, with their other names, which are taken in any case.
-pub const SESSION: [(&str, &[&str]); 14] = [
+/// Functions of the session and of chance, with their other names, which are taken in any case.
+pub const SESSION: [(&str, &[&str]); 12] = [
     ("currentDatabase", &["current_database", "DATABASE", "SCHEMA"]),
     ("currentUser", &["user", "current_user", "session_user"]),
-    ("hostName", &["hostname"]),
     ("isConstant", &[]),
     ("rand", &["rand32"]),
     ("rand64", &[]),
@@ -30,7 +29,6 @@ pub const SESSION: [(&str, &[&str]); 14] = [
     ("randomPrintableASCII", &[]),
     ("randomString", &[]),
     ("timezone", &["timeZone", "serverTimezone"]),
-    ("uptime", &[]),
     ("version", &[]),
 ];
 

@@ -9,7 +9,7 @@ use tambour_codec::Kind;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The URL is none that can be read.
+    /// The URL cannot be read.
     #[error("{url}: {problem}")]
     Address {
         /// The URL.
@@ -17,7 +17,7 @@ pub enum StoreError {
         /// What is wrong with it.
         problem: String,
     },
-    /// There are no credentials.
+    /// No credentials are set.
     #[error("{url}: no credentials are set: {wanted}")]
     NoCredentials {
         /// The store.
@@ -55,8 +55,8 @@ pub enum StoreError {
         /// The object.
         url: String,
     },
-    /// There is no such object.
-    #[error("{url}: there is no such object")]
+    /// The object does not exist.
+    #[error("{url}: the object does not exist")]
     NotFound {
         /// The object.
         url: String,

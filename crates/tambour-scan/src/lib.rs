@@ -13,6 +13,7 @@ pub mod exec;
 pub mod groups;
 mod late;
 pub mod limited;
+mod nodes;
 pub mod ordered;
 pub mod provider;
 pub mod pushdown;

@@ -4,6 +4,7 @@
 //! A rule puts [`LateColumnsExec`] above such a sort, and below it a scan of fewer columns that also says where its rows are.
 
 use crate::exec::{PLACE, Read, TambourScanExec};
+use crate::nodes::over;
 use crate::scan_options::ScanOptions;
 use arrow::array::{AsArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::concat_batches;
@@ -230,14 +231,16 @@ fn late(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>>
 /// The same rows, where only the first key of the order is read for all; none where that gains nothing.
 fn asked(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let Some(scan) = Limited::of(node).and_then(|it| it.asking()) else { return Ok(None) };
-    over(node, scan).map(Some)
+    over_scan(node, scan).map(Some)
 }
 
 /// A chain of operators over another scan.
-fn over(node: &Arc<dyn ExecutionPlan>, scan: TambourScanExec) -> Result<Arc<dyn ExecutionPlan>> {
+fn over_scan(
+    node: &Arc<dyn ExecutionPlan>,
+    scan: TambourScanExec,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let Some(child) = node.children().first().copied().cloned() else { return Ok(Arc::new(scan)) };
-    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-    Arc::clone(node).replace_children(vec![over(&child, scan)?], options)
+    over(Arc::clone(node), over_scan(&child, scan)?)
 }
 
 /// Where a column that is handed out comes from: its place in the input, or among those that are read here.

@@ -6,6 +6,7 @@
 
 use super::runs;
 use super::stream::evaluated;
+use crate::nodes::over;
 use crate::scan_options::ScanOptions;
 use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch, Scalar};
 use arrow::buffer::ScalarBuffer;
@@ -87,14 +88,6 @@ fn limit_of(node: &Arc<dyn ExecutionPlan>) -> Option<usize> {
         return Some(limit.fetch());
     }
     node.downcast_ref::<CoalescePartitionsExec>()?.fetch()
-}
-
-fn over(
-    node: Arc<dyn ExecutionPlan>,
-    child: Arc<dyn ExecutionPlan>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-    node.replace_children(vec![child], options)
 }
 
 /// The node over the rows of `limit` keys, if it hands out groups.

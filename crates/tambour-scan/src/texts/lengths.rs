@@ -6,6 +6,7 @@
 use crate::exec::TambourScanExec;
 use crate::groups::GroupsExec;
 use crate::groups::runs::RunsExec;
+use crate::nodes::over;
 use crate::scan_options::ScanOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};
@@ -19,9 +20,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, ExecutionPlan, Partitioning, PhysicalExpr, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{ExecutionPlan, Partitioning, PhysicalExpr};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -79,15 +78,6 @@ fn of_lengths(
     };
     let below = of_lengths(dealing.input(), columns)?;
     below.map(|below| over(Arc::clone(node), below)).transpose()
-}
-
-/// An operator over another input of the same rows.
-fn over(
-    node: Arc<dyn ExecutionPlan>,
-    below: Arc<dyn ExecutionPlan>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-    node.replace_children(vec![below], options)
 }
 
 /// All expressions of an operator that hands out nothing but their values.

@@ -1,4 +1,4 @@
-//! Functions whose values come from the session, from the moment, or by chance.
+//! Functions whose values come from the session or by chance. None reads a clock or a file: that is for the edges.
 
 use arrow::array::{ArrayRef, Float64Array, StringViewArray, UInt32Array, UInt64Array};
 use arrow::compute::cast;
@@ -12,7 +12,6 @@ use datafusion::logical_expr::{
 };
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::time::Instant;
 use tambour_dialect::{DATABASE, names};
 
 /// Bytes of a text by chance at most, as in ClickHouse.
@@ -25,17 +24,14 @@ pub(super) struct OfSession {
     aliases: Vec<String>,
     what: What,
     signature: Signature,
-    started: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum What {
     Database,
     User,
-    Host,
     IsConstant,
     Zone,
-    Uptime,
     Version,
     /// The same number for all rows.
     Constant,
@@ -51,15 +47,12 @@ enum What {
 
 /// All of them.
 pub(super) fn all() -> Vec<OfSession> {
-    let started = now();
     let one = |(name, aliases): &(&'static str, &[&str])| {
         let what = what(name)?;
         let volatility = match what {
-            What::Database | What::User | What::Host | What::Zone | What::Version => {
-                Volatility::Immutable
-            }
+            What::Database | What::User | What::Zone | What::Version => Volatility::Immutable,
             What::IsConstant => Volatility::Immutable,
-            What::Uptime | What::Constant => Volatility::Stable,
+            What::Constant => Volatility::Stable,
             _ => Volatility::Volatile,
         };
         let lower = std::iter::once(name.to_ascii_lowercase()).filter(|it| it != name);
@@ -71,22 +64,15 @@ pub(super) fn all() -> Vec<OfSession> {
                 vec![TypeSignature::Nullary, TypeSignature::VariadicAny],
                 volatility,
             ),
-            started,
         })
     };
     names::SESSION.iter().filter_map(one).collect()
-}
-
-#[expect(clippy::disallowed_methods, reason = "how long the session runs is asked for")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 fn what(name: &str) -> Option<What> {
     Some(match name {
         "currentDatabase" => What::Database,
         "currentUser" => What::User,
-        "hostName" => What::Host,
         "isConstant" => What::IsConstant,
         "rand" => What::U32,
         "rand64" => What::U64,
@@ -96,7 +82,6 @@ fn what(name: &str) -> Option<What> {
         "randomPrintableASCII" => What::Text(true),
         "randomString" => What::Text(false),
         "timezone" => What::Zone,
-        "uptime" => What::Uptime,
         "version" => What::Version,
         _ => return None,
     })
@@ -179,12 +164,6 @@ impl OfSession {
     }
 }
 
-fn host() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = name.trim();
-    if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
-}
-
 impl ScalarUDFImpl for OfSession {
     fn name(&self) -> &str {
         self.name
@@ -222,14 +201,11 @@ impl ScalarUDFImpl for OfSession {
             return plan_err!("{} takes numbers", self.name);
         }
         Ok(match self.what {
-            What::Database
-            | What::User
-            | What::Host
-            | What::Zone
-            | What::Version
-            | What::Text(_) => ArrowType::Utf8View,
+            What::Database | What::User | What::Zone | What::Version | What::Text(_) => {
+                ArrowType::Utf8View
+            }
             What::IsConstant => ArrowType::UInt8,
-            What::Uptime | What::Constant | What::U32 => ArrowType::UInt32,
+            What::Constant | What::U32 => ArrowType::UInt32,
             What::U64 => ArrowType::UInt64,
             What::Canonical | What::Uniform => ArrowType::Float64,
         })
@@ -247,16 +223,11 @@ impl ScalarUDFImpl for OfSession {
         let value = match self.what {
             What::Database => text(DATABASE),
             What::User => text("default"),
-            What::Host => text(&host()),
             What::Zone => text("UTC"),
             What::Version => text(env!("CARGO_PKG_VERSION")),
             What::IsConstant => {
                 let is_constant = matches!(args.args.first(), Some(ColumnarValue::Scalar(_)));
                 ScalarValue::UInt8(Some(u8::from(is_constant)))
-            }
-            What::Uptime => {
-                let seconds = now().duration_since(self.started).as_secs();
-                ScalarValue::UInt32(Some(u32::try_from(seconds).unwrap_or(u32::MAX)))
             }
             What::Constant => ScalarValue::UInt32(Some(Chance::new().short())),
             _ => return Ok(ColumnarValue::Array(self.by_chance(&args)?)),
