@@ -12,7 +12,7 @@ const READABLE: [(&str, &[&str]); 3] = [
 /// The name under which a function is registered, if `written` is a name of it: exact, or in any case where ClickHouse takes
 /// any.
 pub fn canonical(written: &str) -> Option<&'static str> {
-    let of_values = function::find_in_queries(written).map(function::Function::name);
+    let of_values = tambour_aggregate::find_in_queries(written).map(function::Function::name);
     of_values.or_else(|| readable(written)).or_else(|| of_session(written))
 }
 
@@ -52,5 +52,5 @@ fn readable(written: &str) -> Option<&'static str> {
 
 /// True for a function whose result is 0 or 1 and means no or yes.
 pub(crate) fn is_predicate(name: &str) -> bool {
-    function::find_in_queries(name).is_some_and(function::Function::is_predicate)
+    tambour_aggregate::find_in_queries(name).is_some_and(function::Function::is_predicate)
 }

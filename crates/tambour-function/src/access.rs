@@ -28,7 +28,7 @@ const BATCH_MAX: usize = 1 << 32;
 
 /// What an argument may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// String or FixedString.
     Text,
     /// String only.
@@ -43,10 +43,13 @@ pub(super) enum Kind {
     Number,
     /// Integers, floats and decimals.
     Numeric,
+    /// Any array.
     Array,
     /// An array of texts.
     Texts,
+    /// Any map.
     Map,
+    /// Any type.
     Any,
 }
 
@@ -93,7 +96,8 @@ impl Kind {
     }
 }
 
-pub(super) fn is_moment(data_type: &DataType) -> bool {
+/// True for dates and times.
+pub fn is_moment(data_type: &DataType) -> bool {
     matches!(
         data_type,
         DataType::Date | DataType::Date32 | DataType::DateTime { .. } | DataType::DateTime64 { .. }
@@ -101,7 +105,7 @@ pub(super) fn is_moment(data_type: &DataType) -> bool {
 }
 
 /// An error unless the arguments are of these kinds; the last ones may be missing.
-pub(super) fn takes(
+pub fn takes(
     name: &'static str,
     s: &[Signature],
     kinds: &[Kind],
@@ -143,22 +147,22 @@ macro_rules! rule {
 pub(super) use rule;
 
 /// `Array(T)`.
-pub(super) fn array_of(item: DataType) -> DataType {
+pub fn array_of(item: DataType) -> DataType {
     DataType::Array(Box::new(item))
 }
 
 /// `Nullable(T)`, where there is such a type.
-pub(super) fn nullable(data_type: DataType) -> DataType {
+pub fn nullable(data_type: DataType) -> DataType {
     data_type.made_nullable()
 }
 
 /// The type of an argument; the count of arguments is checked before.
-pub(super) fn type_at(s: &[Signature], index: usize) -> &DataType {
+pub fn type_at(s: &[Signature], index: usize) -> &DataType {
     s.get(index).map_or(&DataType::String, |argument| &argument.data_type)
 }
 
 /// The items of an array type.
-pub(super) fn item_of(data_type: &DataType) -> &DataType {
+pub fn item_of(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Array(item) => item,
         other => other,
@@ -166,67 +170,71 @@ pub(super) fn item_of(data_type: &DataType) -> &DataType {
 }
 
 /// Texts of an argument.
-pub(super) struct TextColumn {
+#[derive(Debug)]
+pub struct TextColumn {
     texts: Texts,
     is_constant: bool,
 }
 
 impl TextColumn {
     /// The bytes of a row; none of a NULL.
-    pub(super) fn get(&self, row: usize) -> &[u8] {
+    pub fn get(&self, row: usize) -> &[u8] {
         self.texts.value(if self.is_constant { 0 } else { row }).unwrap_or_default()
     }
-    pub(super) fn is_constant(&self) -> bool {
+    /// True if every row has the same text.
+    pub fn is_constant(&self) -> bool {
         self.is_constant
     }
 }
 
 /// Integers of an argument, 0 for NULL.
-pub(super) struct Integers {
+#[derive(Debug)]
+pub struct Integers {
     values: Vec<i128>,
     is_constant: bool,
 }
 
 impl Integers {
-    pub(super) fn get(&self, row: usize) -> i128 {
+    /// The integer of a row.
+    pub fn get(&self, row: usize) -> i128 {
         let row = if self.is_constant { 0 } else { row };
         self.values.get(row).copied().unwrap_or(0)
     }
-}
-
-impl Integers {
     /// The same as numbers of places, which have a sign there: a UInt64 past the half counts from the end.
-    pub(super) fn place(&self, row: usize) -> i128 {
+    pub fn place(&self, row: usize) -> i128 {
         i128::from(self.get(row) as i64)
     }
 }
 
 /// Floats of an argument, 0 for NULL.
-pub(super) struct Floats {
+#[derive(Debug)]
+pub struct Floats {
     values: Vec<f64>,
     is_constant: bool,
 }
 
 impl Floats {
-    pub(super) fn get(&self, row: usize) -> f64 {
+    /// The float of a row.
+    pub fn get(&self, row: usize) -> f64 {
         let row = if self.is_constant { 0 } else { row };
         self.values.get(row).copied().unwrap_or(0.0)
     }
 }
 
 /// Arrays of an argument: all items, and which are those of a row.
-pub(super) struct Lists {
+#[derive(Debug)]
+pub struct Lists {
     /// The items without `Nullable` and `LowCardinality` around their type.
-    pub(super) items: Operand,
+    pub items: Operand,
     /// The type of the items as it was.
-    pub(super) item_type: DataType,
+    pub item_type: DataType,
     offsets: Vec<i32>,
     is_constant: bool,
 }
 
 impl Lists {
     /// Where the items of a row are.
-    pub(super) fn range(&self, row: usize) -> Range<usize> {
+    pub fn range(&self, row: usize) -> Range<usize> {
         let row = if self.is_constant { 0 } else { row };
         match self.offsets.get(row..row + 2) {
             Some([from, to]) => *from as usize..*to as usize,
@@ -234,44 +242,47 @@ impl Lists {
         }
     }
     /// The items as texts.
-    pub(super) fn texts(&self) -> Texts {
+    pub fn texts(&self) -> Texts {
         Texts::of(&self.items.values)
     }
-    pub(super) fn is_null(&self, at: usize) -> bool {
+    /// True if the item at this place is NULL.
+    pub fn is_null(&self, at: usize) -> bool {
         self.items.values.is_null(at)
     }
 }
 
 impl Call<'_> {
-    pub(super) fn operand(&self, index: usize) -> Result<&Operand, FunctionError> {
+    /// An argument.
+    pub fn operand(&self, index: usize) -> Result<&Operand, FunctionError> {
         self.operands.get(index).ok_or_else(|| wrong(self.name, "an argument is missing"))
     }
-    pub(super) fn texts(&self, index: usize) -> Result<TextColumn, FunctionError> {
+    /// The texts of an argument.
+    pub fn texts(&self, index: usize) -> Result<TextColumn, FunctionError> {
         let operand = self.operand(index)?;
         Ok(TextColumn { texts: Texts::of(&operand.values), is_constant: operand.is_constant })
     }
     /// The texts of an argument, if it is there.
-    pub(super) fn optional_texts(&self, index: usize) -> Result<Option<TextColumn>, FunctionError> {
+    pub fn optional_texts(&self, index: usize) -> Result<Option<TextColumn>, FunctionError> {
         if index < self.operands.len() { self.texts(index).map(Some) } else { Ok(None) }
     }
-    pub(super) fn integers(&self, index: usize) -> Result<Integers, FunctionError> {
+    /// The integers of an argument.
+    pub fn integers(&self, index: usize) -> Result<Integers, FunctionError> {
         let operand = self.operand(index)?;
         Ok(Integers { values: wide_integers(&operand.values)?, is_constant: operand.is_constant })
     }
     /// The integers of an argument, if it is there.
-    pub(super) fn optional_integers(
-        &self,
-        index: usize,
-    ) -> Result<Option<Integers>, FunctionError> {
+    pub fn optional_integers(&self, index: usize) -> Result<Option<Integers>, FunctionError> {
         if index < self.operands.len() { self.integers(index).map(Some) } else { Ok(None) }
     }
-    pub(super) fn floats(&self, index: usize) -> Result<Floats, FunctionError> {
+    /// The floats of an argument.
+    pub fn floats(&self, index: usize) -> Result<Floats, FunctionError> {
         let operand = self.operand(index)?;
         let wide = cast(&operand.values, &ArrowType::Float64)?;
         let values = wide.as_primitive::<Float64Type>().iter().map(Option::unwrap_or_default);
         Ok(Floats { values: values.collect(), is_constant: operand.is_constant })
     }
-    pub(super) fn lists(&self, index: usize) -> Result<Lists, FunctionError> {
+    /// The arrays of an argument.
+    pub fn lists(&self, index: usize) -> Result<Lists, FunctionError> {
         let operand = self.operand(index)?;
         let item_type = item_of(&operand.data_type).clone();
         let list = as_list(&operand.values)
@@ -290,7 +301,7 @@ impl Call<'_> {
         Ok(Lists { items: undress(&items)?, item_type, offsets, is_constant: operand.is_constant })
     }
     /// The same, and an error if an item is NULL.
-    pub(super) fn full_lists(&self, index: usize) -> Result<Lists, FunctionError> {
+    pub fn full_lists(&self, index: usize) -> Result<Lists, FunctionError> {
         let lists = self.lists(index)?;
         if lists.items.values.null_count() > 0 {
             return Err(wrong(self.name, "it does not take NULLs in arrays"));
@@ -308,22 +319,23 @@ impl Call<'_> {
         Ok(Lists { items: undress(&items)?, item_type, offsets, is_constant })
     }
     /// The constant text of an argument.
-    pub(super) fn constant_text(&self, index: usize) -> Result<Vec<u8>, FunctionError> {
+    pub fn constant_text(&self, index: usize) -> Result<Vec<u8>, FunctionError> {
         Ok(self.texts(index)?.get(0).to_vec())
     }
     /// True if a row has a NULL in any argument, so that its result counts for nothing.
-    pub(super) fn is_null(&self, row: usize) -> bool {
+    pub fn is_null(&self, row: usize) -> bool {
         self.operands.iter().any(|operand| {
             let row = if operand.is_constant { 0 } else { row };
             row < operand.values.len() && operand.values.is_null(row)
         })
     }
-    fn wants_bytes(&self) -> bool {
+    /// True if texts of the result may be any bytes, as those of an argument may.
+    pub fn wants_bytes(&self) -> bool {
         self.operands.iter().any(|operand| has_bytes(operand.values.data_type()))
     }
 
     /// A text per row.
-    pub(super) fn make_texts(
+    pub fn make_texts(
         &self,
         mut make: impl FnMut(usize, &mut Vec<u8>),
     ) -> Result<ArrayRef, FunctionError> {
@@ -333,7 +345,7 @@ impl Call<'_> {
         })
     }
     /// A text per row, or an error.
-    pub(super) fn try_texts(
+    pub fn try_texts(
         &self,
         mut make: impl FnMut(usize, &mut Vec<u8>) -> Result<(), FunctionError>,
     ) -> Result<ArrayRef, FunctionError> {
@@ -352,14 +364,15 @@ impl Call<'_> {
         }
         Ok(as_texts(builder.finish(), self.wants_bytes()))
     }
-    pub(super) fn check_size(&self, row: usize, size: usize) -> Result<(), FunctionError> {
+    /// An error if a row has more bytes or items than a result may have.
+    pub fn check_size(&self, row: usize, size: usize) -> Result<(), FunctionError> {
         if size <= RESULT_MAX {
             return Ok(());
         }
         Err(self.value_error(row, format!("the result is larger than {RESULT_MAX}")))
     }
     /// An array of texts per row.
-    pub(super) fn make_text_lists(
+    pub fn make_text_lists(
         &self,
         mut make: impl FnMut(usize, &mut TextList),
     ) -> Result<ArrayRef, FunctionError> {
@@ -375,7 +388,7 @@ impl Call<'_> {
         list_array(lengths, values, &DataType::String)
     }
     /// Bytes of the fixed width of the result.
-    pub(super) fn make_fixed(
+    pub fn make_fixed(
         &self,
         width: usize,
         mut make: impl FnMut(usize, &mut Vec<u8>),
@@ -391,38 +404,35 @@ impl Call<'_> {
     }
     /// A number per row.
     #[expect(clippy::unnecessary_wraps, reason = "called where its siblings are, which can fail")]
-    pub(super) fn make_numbers<T: ArrowPrimitiveType>(
+    pub fn make_numbers<T: ArrowPrimitiveType>(
         &self,
         make: impl FnMut(usize) -> T::Native,
     ) -> Result<ArrayRef, FunctionError> {
         Ok(Arc::new(PrimitiveArray::<T>::from_iter_values((0..self.rows).map(make))))
     }
     /// A flag per row.
-    pub(super) fn make_flags(
+    pub fn make_flags(
         &self,
         mut make: impl FnMut(usize) -> bool,
     ) -> Result<ArrayRef, FunctionError> {
         self.make_numbers::<UInt8Type>(|row| u8::from(make(row)))
     }
     /// Numbers of the type of the result; bits that do not fit are dropped.
-    pub(super) fn make_integers(
+    pub fn make_integers(
         &self,
         make: impl FnMut(usize) -> i128,
     ) -> Result<ArrayRef, FunctionError> {
         integer_array(self.name, self.result, (0..self.rows).map(make))
     }
     /// Numbers or NULLs of the type of the result.
-    pub(super) fn make_optional_integers(
+    pub fn make_optional_integers(
         &self,
         make: impl FnMut(usize) -> Option<i128>,
     ) -> Result<ArrayRef, FunctionError> {
         optional_integers(self.name, super::bare(self.result), (0..self.rows).map(make))
     }
     /// Floats of the type of the result.
-    pub(super) fn make_floats(
-        &self,
-        make: impl FnMut(usize) -> f64,
-    ) -> Result<ArrayRef, FunctionError> {
+    pub fn make_floats(&self, make: impl FnMut(usize) -> f64) -> Result<ArrayRef, FunctionError> {
         match self.result {
             DataType::Float32 => {
                 let floats = (0..self.rows).map(make).map(|float| float as f32);
@@ -434,20 +444,23 @@ impl Call<'_> {
 }
 
 /// Where the texts of an array are pushed to.
-pub(super) struct TextList {
+#[derive(Debug)]
+pub struct TextList {
     builder: BinaryViewBuilder,
     count: usize,
 }
 
 impl TextList {
-    pub(super) fn push(&mut self, text: &[u8]) {
+    /// One more text.
+    pub fn push(&mut self, text: &[u8]) {
         self.count += 1;
         // The limit of a row is checked when the row is done.
         if self.count <= RESULT_MAX {
             self.builder.append_value(text);
         }
     }
-    pub(super) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         self.count
     }
 }
@@ -508,7 +521,7 @@ fn dense(list: &ListArray) -> Result<ListArray, FunctionError> {
 }
 
 /// A list of items, in the form of `Array(item)`.
-pub(super) fn list_array(
+pub fn list_array(
     lengths: Vec<usize>,
     values: ArrayRef,
     item: &DataType,
@@ -523,7 +536,7 @@ pub(super) fn list_array(
 }
 
 /// The field of items of this type, as these values are.
-pub(super) fn item_field(item: &DataType, values: &ArrayRef) -> arrow_schema::FieldRef {
+pub fn item_field(item: &DataType, values: &ArrayRef) -> arrow_schema::FieldRef {
     let nullable = matches!(item, DataType::Nullable(_))
         || matches!(item, DataType::LowCardinality(inner) if matches!(**inner, DataType::Nullable(_)))
         || values.null_count() > 0;
@@ -531,7 +544,7 @@ pub(super) fn item_field(item: &DataType, values: &ArrayRef) -> arrow_schema::Fi
 }
 
 /// All integers as 128 bits, 0 for NULL.
-pub(super) fn wide_integers(values: &ArrayRef) -> Result<Vec<i128>, FunctionError> {
+pub fn wide_integers(values: &ArrayRef) -> Result<Vec<i128>, FunctionError> {
     if let Some(unsigned) = values.as_primitive_opt::<UInt64Type>() {
         return Ok(unsigned.iter().map(|number| i128::from(number.unwrap_or(0))).collect());
     }
@@ -540,7 +553,7 @@ pub(super) fn wide_integers(values: &ArrayRef) -> Result<Vec<i128>, FunctionErro
 }
 
 /// Integers as the array of a type.
-pub(super) fn integer_array(
+pub fn integer_array(
     name: &str,
     data_type: &DataType,
     values: impl Iterator<Item = i128>,
@@ -584,6 +597,6 @@ pub(super) fn is_nested(data_type: &DataType) -> bool {
 }
 
 /// The sum of floats: 0 if there are none, where the library's is -0.
-pub(super) fn total(floats: impl Iterator<Item = f64>) -> f64 {
+pub fn total(floats: impl Iterator<Item = f64>) -> f64 {
     floats.reduce(|sum, float| sum + float).unwrap_or(0.0)
 }

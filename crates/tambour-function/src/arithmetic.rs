@@ -34,13 +34,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 /// Width in bits and signedness of an integer type of at most 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Integer {
-    pub(super) bits: u8,
-    pub(super) is_signed: bool,
+pub struct Integer {
+    /// Its width.
+    pub bits: u8,
+    /// True if it may be negative.
+    pub is_signed: bool,
 }
 
 /// What kind of integer a type is, if it is one.
-pub(super) fn integer(data_type: &DataType) -> Option<Integer> {
+pub fn integer(data_type: &DataType) -> Option<Integer> {
     let (bits, is_signed) = match data_type {
         DataType::UInt8 | DataType::Bool => (8, false),
         DataType::UInt16 => (16, false),
@@ -56,7 +58,8 @@ pub(super) fn integer(data_type: &DataType) -> Option<Integer> {
 }
 
 impl Integer {
-    pub(super) fn data_type(self) -> DataType {
+    /// The type of this width and sign.
+    pub fn data_type(self) -> DataType {
         match (self.bits, self.is_signed) {
             (8, false) => DataType::UInt8,
             (16, false) => DataType::UInt16,

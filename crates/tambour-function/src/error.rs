@@ -60,7 +60,7 @@ impl FunctionError {
     }
 
     /// A [`FunctionError::Arrow`].
-    pub(crate) fn arrow(operation: &'static str) -> impl FnOnce(ArrowError) -> Self {
+    pub fn arrow(operation: &'static str) -> impl FnOnce(ArrowError) -> Self {
         move |cause| Self::Arrow { operation, cause }
     }
 }

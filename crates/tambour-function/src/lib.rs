@@ -40,7 +40,6 @@ mod period;
 mod piece;
 mod quotient;
 mod reading;
-mod reduce;
 mod reinterpret;
 mod retype;
 mod shift;
@@ -54,6 +53,26 @@ mod truncate;
 mod url;
 mod week;
 mod written;
+
+/// What functions are written with, for the crate of aggregates.
+pub mod kit {
+    pub use crate::access::{
+        Floats, Integers, Kind, Lists, TextColumn, TextList, array_of, integer_array, is_moment,
+        item_field, item_of, list_array, nullable, takes, total, type_at, wide_integers,
+    };
+    pub use crate::arithmetic::{Integer, integer};
+    pub use crate::array::compare::Comparable;
+    pub use crate::array::make::sum_type;
+    pub use crate::array::{
+        Picks, compare_items, key_items, null_at, one_each, one_each_or_null, plain_item,
+    };
+    pub use crate::map::map_array;
+    pub use crate::moment::constant_integer;
+    pub use crate::piece::shown;
+    pub use crate::small::tuples;
+    pub use crate::text::Texts;
+    pub use crate::{Call, expect_count, take, undress, wrong};
+}
 
 pub use error::FunctionError;
 pub use supertype::supertype;
@@ -115,24 +134,28 @@ impl Operand {
 }
 
 /// A call with its operands, as the functions see it: no `Nullable`, no `LowCardinality`, nulls only in the arrays.
-pub(crate) struct Call<'a> {
-    pub(crate) name: &'static str,
-    pub(crate) operands: &'a [Operand],
-    pub(crate) result: &'a DataType,
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// Name of the function.
+    pub name: &'static str,
+    /// The arguments.
+    pub operands: &'a [Operand],
+    /// The type of the result.
+    pub result: &'a DataType,
     /// Rows of the operands that are not constant; 1 if all are.
-    pub(crate) rows: usize,
+    pub rows: usize,
 }
 
 impl Call<'_> {
     /// The values of an argument, one per row.
-    fn values(&self, index: usize) -> Result<ArrayRef, FunctionError> {
+    pub fn values(&self, index: usize) -> Result<ArrayRef, FunctionError> {
         match self.operands.get(index) {
             Some(operand) => operand.expanded(self.rows),
             None => Err(wrong(self.name, "an argument is missing")),
         }
     }
     /// An error about one row.
-    fn value_error(&self, row: usize, problem: impl Into<String>) -> FunctionError {
+    pub fn value_error(&self, row: usize, problem: impl Into<String>) -> FunctionError {
         FunctionError::Value { function: self.name.to_owned(), row, problem: problem.into() }
     }
 }
@@ -146,8 +169,10 @@ pub enum Growth {
     Monotonic,
 }
 
-type Typing = fn(&'static str, &[Signature]) -> Result<DataType, FunctionError>;
-type Evaluation = fn(&Call) -> Result<ArrayRef, FunctionError>;
+/// Gives the type of a result, or says what is wrong with the arguments.
+pub type Typing = fn(&'static str, &[Signature]) -> Result<DataType, FunctionError>;
+/// Gives the values of a result.
+pub type Evaluation = fn(&Call) -> Result<ArrayRef, FunctionError>;
 
 /// A function.
 #[derive(Clone, Copy, Debug)]
@@ -195,15 +220,6 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     math::integer::FUNCTIONS,
     math::round::FUNCTIONS,
     math::vector::FUNCTIONS,
-    reduce::category::FUNCTIONS,
-    reduce::combine::FUNCTIONS,
-    reduce::event::FUNCTIONS,
-    reduce::interval::FUNCTIONS,
-    reduce::list::FUNCTIONS,
-    reduce::number::FUNCTIONS,
-    reduce::pair::FUNCTIONS,
-    reduce::sample::FUNCTIONS,
-    reduce::sequence::FUNCTIONS,
     string::distance::FUNCTIONS,
     string::edit::FUNCTIONS,
     string::encode::FUNCTIONS[0],
@@ -250,7 +266,7 @@ pub fn all() -> impl Iterator<Item = &'static Function> {
     FAMILIES.iter().flat_map(|family| family.iter())
 }
 
-/// All functions, also those that keys cannot use.
+/// All functions of single values, also those that keys cannot use.
 pub fn all_in_queries() -> impl Iterator<Item = &'static Function> {
     let all = all().chain(QUERY_FAMILIES.iter().flat_map(|family| family.iter()));
     all.filter(|function| !WITHHELD.contains(&function.name))
@@ -284,7 +300,8 @@ pub fn find_in_queries(name: &str) -> Option<&'static Function> {
     find_among(all_in_queries, name)
 }
 
-fn find_among<I: Iterator<Item = &'static Function>>(
+/// The function of this name among those of a registry.
+pub fn find_among<I: Iterator<Item = &'static Function>>(
     all: fn() -> I,
     name: &str,
 ) -> Option<&'static Function> {
@@ -297,7 +314,8 @@ fn find_among<I: Iterator<Item = &'static Function>>(
 }
 
 impl Function {
-    const fn new(name: &'static str, typing: Typing, evaluation: Evaluation) -> Self {
+    /// A function with nothing special about it.
+    pub const fn new(name: &'static str, typing: Typing, evaluation: Evaluation) -> Self {
         Self {
             name,
             aliases: &[],
@@ -311,29 +329,32 @@ impl Function {
         }
     }
     /// Other names, in any case.
-    const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
         self
     }
-    const fn any_case(mut self) -> Self {
+    /// Its name may be written in any case.
+    pub const fn any_case(mut self) -> Self {
         self.any_case = true;
         self
     }
-    const fn monotonic(mut self) -> Self {
+    /// It never decreases over the range of its first argument.
+    pub const fn monotonic(mut self) -> Self {
         self.growth = Growth::Monotonic;
         self
     }
-    const fn predicate(mut self) -> Self {
+    /// Its result is 0 or 1, and means no or yes.
+    pub const fn predicate(mut self) -> Self {
         self.is_predicate = true;
         self
     }
     /// A NULL is a value to it, and not its result.
-    const fn takes_nulls(mut self) -> Self {
+    pub const fn takes_nulls(mut self) -> Self {
         self.takes_nulls = true;
         self
     }
     /// Its texts may be any bytes, whatever its arguments are.
-    const fn bytes(mut self) -> Self {
+    pub const fn bytes(mut self) -> Self {
         self.gives_bytes = true;
         self
     }
@@ -448,7 +469,7 @@ fn dress(result: DataType, arguments: &[Signature]) -> DataType {
 
 /// The operand without `LowCardinality` and `Nullable`: the type bare, dictionaries of texts unpacked. Enums stay
 /// dictionaries, their keys are positions in the type.
-fn undress(operand: &Operand) -> Result<Operand, FunctionError> {
+pub fn undress(operand: &Operand) -> Result<Operand, FunctionError> {
     let data_type = bare(&operand.data_type).clone();
     let is_enum = matches!(data_type, DataType::Enum8(_) | DataType::Enum16(_));
     let values = match operand.values.data_type() {
@@ -514,18 +535,18 @@ pub fn cast(values: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, FunctionE
 }
 
 /// Arrow's take, as an error of ours.
-pub(crate) fn take(values: &ArrayRef, indices: &UInt32Array) -> Result<ArrayRef, FunctionError> {
+pub fn take(values: &ArrayRef, indices: &UInt32Array) -> Result<ArrayRef, FunctionError> {
     arrow_select::take::take(values, indices, None)
         .map_err(|cause| FunctionError::Arrow { operation: "repeating values", cause })
 }
 
 /// An error about the arguments of a function.
-pub(crate) fn wrong(function: &str, problem: impl Into<String>) -> FunctionError {
+pub fn wrong(function: &str, problem: impl Into<String>) -> FunctionError {
     FunctionError::Function { function: function.to_owned(), problem: problem.into() }
 }
 
 /// An error if there are fewer or more arguments than a function takes.
-pub(crate) fn expect_count(
+pub fn expect_count(
     function: &str,
     arguments: &[Signature],
     range: std::ops::RangeInclusive<usize>,

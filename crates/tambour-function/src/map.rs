@@ -84,7 +84,7 @@ fn sides(call: &Call, of_keys: bool) -> Result<ArrayRef, FunctionError> {
 }
 
 /// A map with these keys and values, this many in each row.
-pub(super) fn map_array(
+pub fn map_array(
     lengths: Vec<usize>,
     keys: ArrayRef,
     values: ArrayRef,

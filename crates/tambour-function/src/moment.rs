@@ -108,7 +108,7 @@ pub(super) fn zone(call: &Call, index: usize) -> Result<Zone, FunctionError> {
 }
 
 /// An argument that must be a constant integer, if it is there.
-pub(super) fn constant_integer(
+pub fn constant_integer(
     name: &'static str,
     s: &[Signature],
     index: usize,

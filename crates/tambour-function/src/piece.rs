@@ -161,7 +161,7 @@ pub(super) fn as_texts(operand: &Operand, rows: usize) -> Result<ArrayRef, Funct
 }
 
 /// The same as `toString` gives them: a FixedString loses the zeros at its end.
-pub(super) fn shown(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
+pub fn shown(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
     let operands = std::slice::from_ref(operand);
     format::to_string(&Call { name: "toString", operands, result: &DataType::String, rows })
 }

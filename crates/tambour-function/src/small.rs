@@ -143,7 +143,7 @@ fn range_type(
 }
 
 /// Tuples of the type of the result, of these columns.
-pub(super) fn tuples(call: &Call, ends: Vec<ArrayRef>) -> Result<ArrayRef, FunctionError> {
+pub fn tuples(call: &Call, ends: Vec<ArrayRef>) -> Result<ArrayRef, FunctionError> {
     let ArrowType::Struct(fields) = call.result.arrow(Strings::Utf8) else {
         return Err(wrong(call.name, "its result is a Tuple"));
     };

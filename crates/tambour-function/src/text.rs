@@ -57,19 +57,20 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 /// Texts in any of their Arrow forms.
-pub(super) struct Texts(ArrayRef);
+#[derive(Debug)]
+pub struct Texts(ArrayRef);
 
 impl Texts {
     /// The texts of an array; one that holds none is taken as texts of no rows when read.
-    pub(super) fn of(values: &ArrayRef) -> Self {
+    pub fn of(values: &ArrayRef) -> Self {
         Self(values.clone())
     }
     /// Number of rows.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.len()
     }
     /// The bytes of a row, if it is not NULL.
-    pub(super) fn value(&self, index: usize) -> Option<&[u8]> {
+    pub fn value(&self, index: usize) -> Option<&[u8]> {
         (!self.0.is_null(index)).then(|| self.bytes(index))
     }
     fn bytes(&self, index: usize) -> &[u8] {
@@ -85,7 +86,7 @@ impl Texts {
         }
     }
     /// The first text, if it is valid UTF-8: a constant.
-    pub(super) fn first(&self) -> Option<String> {
+    pub fn first(&self) -> Option<String> {
         (self.len() > 0)
             .then(|| self.value(0))
             .flatten()
@@ -98,7 +99,7 @@ impl Texts {
         matches!(self.0.data_type(), ArrowType::Utf8View | ArrowType::Utf8 | ArrowType::LargeUtf8)
     }
     /// Reads every text; one that cannot be read is an error that names the row.
-    pub(super) fn map_to<T: ArrowPrimitiveType>(
+    pub fn map_to<T: ArrowPrimitiveType>(
         &self,
         call: &Call,
         expected: &str,
@@ -117,7 +118,7 @@ impl Texts {
         Ok(PrimitiveArray::new(values.into(), self.nulls()))
     }
     /// Makes a text from every text. `make` must keep UTF-8 valid.
-    pub(super) fn map_texts(&self, make: impl Fn(&[u8], &mut Vec<u8>)) -> ArrayRef {
+    pub fn map_texts(&self, make: impl Fn(&[u8], &mut Vec<u8>)) -> ArrayRef {
         let mut scratch = Vec::new();
         let mut next = |index: usize| {
             scratch.clear();

@@ -12,16 +12,17 @@ use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// Values in a form that can be compared: NaN after all numbers, one zero, NULLs last.
-pub(in super::super) struct Comparable(Rows);
+#[derive(Debug)]
+pub struct Comparable(Rows);
 
 impl Comparable {
     /// All values of operands of one type, one after the other.
-    pub(in super::super) fn of(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
+    pub fn of(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
         let forms = operands.iter().map(|operand| ordered(&operand.values, &operand.data_type));
         Self::of_forms(&forms.collect::<Result<Vec<_>, _>>()?)
     }
     /// The same for tables of hashes, in which 0 and -0 are two values, as in ClickHouse's.
-    pub(in super::super) fn of_keys(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
+    pub fn of_keys(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
         let form = |operand: &&Operand| match bare(&operand.data_type) {
             DataType::Float32 | DataType::Float64 => one_nan(&operand.values),
             other => ordered(&operand.values, other),
@@ -39,15 +40,18 @@ impl Comparable {
         };
         forms.iter().map(rows).collect()
     }
-    pub(in super::super) fn one_of_keys(operand: &Operand) -> Result<Self, FunctionError> {
+    /// The values of one operand, as keys.
+    pub fn one_of_keys(operand: &Operand) -> Result<Self, FunctionError> {
         let mut all = Self::of_keys(&[operand])?;
         all.pop().ok_or_else(|| super::super::wrong("arrays", "there is nothing to compare"))
     }
-    pub(in super::super) fn one(operand: &Operand) -> Result<Self, FunctionError> {
+    /// The values of one operand.
+    pub fn one(operand: &Operand) -> Result<Self, FunctionError> {
         let mut all = Self::of(&[operand])?;
         all.pop().ok_or_else(|| super::super::wrong("arrays", "there is nothing to compare"))
     }
-    pub(in super::super) fn get(&self, at: usize) -> &[u8] {
+    /// The bytes of a value.
+    pub fn get(&self, at: usize) -> &[u8] {
         self.0.row(at).data()
     }
 }

@@ -299,7 +299,7 @@ fn empty_to_single(call: &Call) -> Result<ArrayRef, FunctionError> {
 }
 
 /// The integer type of sums of items.
-pub(in super::super) fn sum_type(item: &DataType) -> Option<DataType> {
+pub fn sum_type(item: &DataType) -> Option<DataType> {
     match (super::super::bare(item), integer(super::super::bare(item))) {
         (_, Some(it)) => Some(if it.is_signed { DataType::Int64 } else { DataType::UInt64 }),
         (DataType::Float32 | DataType::Float64, _) => Some(DataType::Float64),

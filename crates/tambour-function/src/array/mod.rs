@@ -15,40 +15,36 @@ use arrow_array::{Array, ArrayRef, UInt32Array};
 use tambour_part::types::DataType;
 
 /// Arrays made of items of the arrays of an argument, by their places among all items.
-pub(super) struct Picks {
+#[derive(Debug)]
+pub struct Picks {
     indices: Vec<Option<u32>>,
     lengths: Vec<usize>,
 }
 
 impl Picks {
-    pub(super) fn new(call: &Call) -> Self {
+    /// No rows yet.
+    pub fn new(call: &Call) -> Self {
         Self { indices: Vec::new(), lengths: Vec::with_capacity(call.rows) }
     }
     /// The next row: the items at these places; `None` is a NULL.
-    pub(super) fn row(&mut self, places: impl IntoIterator<Item = usize>) {
+    pub fn row(&mut self, places: impl IntoIterator<Item = usize>) {
         let before = self.indices.len();
         self.indices.extend(places.into_iter().map(|place| Some(place as u32)));
         self.lengths.push(self.indices.len() - before);
     }
     /// The arrays, with items of this type. (Items of a `LowCardinality` come out plain.)
-    pub(super) fn arrays(self, lists: &Lists, item: &DataType) -> Result<ArrayRef, FunctionError> {
+    pub fn arrays(self, lists: &Lists, item: &DataType) -> Result<ArrayRef, FunctionError> {
         self.arrays_of(&lists.items.values, item)
     }
-    pub(super) fn arrays_of(
-        self,
-        values: &ArrayRef,
-        item: &DataType,
-    ) -> Result<ArrayRef, FunctionError> {
+    /// The same from these items.
+    pub fn arrays_of(self, values: &ArrayRef, item: &DataType) -> Result<ArrayRef, FunctionError> {
         let values = take(values, &UInt32Array::from(self.indices))?;
         list_array(self.lengths, values, item)
     }
 }
 
 /// One item per row; the default of the type where there is none.
-pub(super) fn one_each(
-    values: &ArrayRef,
-    places: Vec<Option<usize>>,
-) -> Result<ArrayRef, FunctionError> {
+pub fn one_each(values: &ArrayRef, places: Vec<Option<usize>>) -> Result<ArrayRef, FunctionError> {
     let default = super::element::default_of(values)?;
     let places: Vec<(usize, usize)> =
         places.into_iter().map(|place| place.map_or((1, 0), |place| (0, place))).collect();
@@ -57,7 +53,7 @@ pub(super) fn one_each(
 }
 
 /// One item per row; NULL where there is none.
-pub(super) fn one_each_or_null(
+pub fn one_each_or_null(
     values: &ArrayRef,
     places: Vec<Option<usize>>,
 ) -> Result<ArrayRef, FunctionError> {
@@ -67,7 +63,7 @@ pub(super) fn one_each_or_null(
 }
 
 /// The item type of arrays that are made of those of an argument.
-pub(super) fn plain_item(item: &DataType) -> DataType {
+pub fn plain_item(item: &DataType) -> DataType {
     match item {
         DataType::LowCardinality(inner) => inner.as_ref().clone(),
         other => other.clone(),
@@ -75,17 +71,17 @@ pub(super) fn plain_item(item: &DataType) -> DataType {
 }
 
 /// True if a row of an array is NULL.
-pub(super) fn null_at(values: &ArrayRef, row: usize) -> bool {
+pub fn null_at(values: &ArrayRef, row: usize) -> bool {
     row < values.len() && values.is_null(row)
 }
 
 /// Values in a form for a table of hashes, in which 0 and -0 are two values.
-pub(super) fn key_items(operand: &super::Operand) -> Result<compare::Comparable, FunctionError> {
+pub fn key_items(operand: &super::Operand) -> Result<compare::Comparable, FunctionError> {
     compare::Comparable::one_of_keys(operand)
 }
 
 /// Values of one type in a form that can be compared.
-pub(super) fn compare_items(
+pub fn compare_items(
     operands: &[&super::Operand],
 ) -> Result<Vec<compare::Comparable>, FunctionError> {
     compare::Comparable::of(operands)

@@ -8,7 +8,7 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{Expr, ExprSchemable};
 use std::sync::Arc;
-use tambour_function::{self as function, Operand};
+use tambour_function::Operand;
 use tambour_part::types::{DataType, Strings, TYPE_KEY};
 
 /// The ClickHouse type of a field without `Nullable` and `LowCardinality`.
@@ -118,7 +118,7 @@ pub(super) fn ticks_per_second(arrow: &ArrowType) -> Option<i64> {
 
 /// What a conversion of the store makes of a text.
 fn read(conversion: &str, text: &str) -> Result<ScalarValue> {
-    let Some(function) = function::find_in_queries(conversion) else {
+    let Some(function) = tambour_aggregate::find_in_queries(conversion) else {
         return datafusion::common::plan_err!("there is no function {conversion}");
     };
     let values: Arc<dyn Array> = Arc::new(StringViewArray::from_iter_values([text]));

@@ -72,7 +72,7 @@ pub(crate) fn context(
 
 /// Adds all functions to a context.
 pub fn register(context: &SessionContext) -> Result<(), SqlError> {
-    for function in function::all_in_queries() {
+    for function in tambour_aggregate::all_in_queries() {
         context.register_udf(ScalarUDF::new_from_impl(scalar::Wrapped::new(function)));
     }
     for readable in readable::all() {
@@ -101,7 +101,7 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
 /// Names of all functions that ClickHouse has and this crate adds or renames, for completion.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> =
-        function::all_in_queries().map(function::Function::name).collect();
+        tambour_aggregate::all_in_queries().map(function::Function::name).collect();
     names.extend(readable::all().iter().map(readable::Readable::canonical_name));
     names.extend(tambour_dialect::names::SESSION.iter().map(|(name, _)| *name));
     names.extend(tambour_dialect::renamed());

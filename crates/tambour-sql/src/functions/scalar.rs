@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use tambour_function::{self as function, Function, Growth, Operand, Signature};
+use tambour_function::{Function, Growth, Operand, Signature};
 use tambour_part::types::{DataType, Strings, TYPE_KEY};
 
 /// What does not fit is an error and not NULL.
@@ -91,7 +91,7 @@ impl Hash for Wrapped {
 
 /// A call of a function of the store by its name.
 pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Option<Expr> {
-    let function = function::find_in_queries(name)?;
+    let function = tambour_aggregate::find_in_queries(name)?;
     Some(ScalarUDF::new_from_impl(Wrapped::new(function)).call(arguments))
 }
 

@@ -1,20 +1,21 @@
 //! Numbers reduced to one: moments, entropies, exact quantiles, weighted averages.
 
-use super::super::access::{Kind, Lists, array_of, item_of, list_array, takes, total, type_at};
-use super::super::arithmetic::integer;
-use super::super::array::{compare_items, null_at, one_each, plain_item};
-use super::super::{Call, Function, Signature, bare, cast, expect_count, wrong};
-use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, Float64Array};
 use arrow_schema::DataType as ArrowType;
 use std::collections::HashMap;
 use std::sync::Arc;
+use tambour_function::kit::{
+    Call, Kind, Lists, array_of, compare_items, expect_count, integer, integer_array, is_moment,
+    item_of, list_array, null_at, one_each, plain_item, sum_type, takes, total, type_at,
+    wide_integers, wrong,
+};
+use tambour_function::{Function, FunctionError, Signature, bare, cast};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceSkewPop", numbers_type, |c| moments(c, 3, 0)),
     Function::new("reduceSkewSamp", numbers_type, |c| moments(c, 3, 1)),
     Function::new("reduceKurtPop", numbers_type, |c| moments(c, 4, 0)),
@@ -81,7 +82,7 @@ fn is_half(level: f64) -> bool {
     (level - 0.5).abs() < f64::EPSILON
 }
 
-pub(super) fn is_number(data_type: &DataType) -> bool {
+pub(crate) fn is_number(data_type: &DataType) -> bool {
     integer(bare(data_type)).is_some()
         || matches!(bare(data_type), DataType::Float32 | DataType::Float64)
 }
@@ -96,7 +97,7 @@ fn numbers_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
     }
 }
 
-pub(super) fn floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
+pub(crate) fn floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
     Ok(cast(values, &ArrowType::Float64)?.as_primitive::<Float64Type>().clone())
 }
 
@@ -178,7 +179,7 @@ fn delta_sum(call: &Call) -> Result<ArrayRef, FunctionError> {
             total(values.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)))
         });
     }
-    let items = super::super::access::wide_integers(&lists.items.values)?;
+    let items = wide_integers(&lists.items.values)?;
     call.make_integers(|row| {
         let there: Vec<i128> =
             lists.range(row).filter(|at| !lists.is_null(*at)).map(|at| items[at]).collect();
@@ -186,7 +187,7 @@ fn delta_sum(call: &Call) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-pub(super) fn pairs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+pub(crate) fn pairs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array], &[])?;
     match item_of(type_at(s, 0)) {
         DataType::Tuple(elements)
@@ -199,7 +200,7 @@ pub(super) fn pairs_type(name: &'static str, s: &[Signature]) -> Result<DataType
 }
 
 /// The pairs of each row, without those of which a part is NULL.
-pub(super) fn pairs(call: &Call) -> Result<Vec<Vec<(f64, f64)>>, FunctionError> {
+pub(crate) fn pairs(call: &Call) -> Result<Vec<Vec<(f64, f64)>>, FunctionError> {
     let lists = call.lists(0)?;
     let Some(pairs) = lists.items.values.as_struct_opt() else {
         return Err(wrong(call.name, "it takes pairs"));
@@ -256,7 +257,7 @@ fn level_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     expect_count(name, s, 2..=2)?;
     takes(name, s, &[Kind::Array, Kind::Any], &[])?;
     let item = item_of(type_at(s, 0));
-    let is_taken = is_number(item) || super::super::access::is_moment(bare(item));
+    let is_taken = is_number(item) || is_moment(bare(item));
     if !is_taken {
         return Err(wrong(name, format!("it takes numbers, dates and times, not {item}")));
     }
@@ -280,7 +281,7 @@ fn as_floats(lists: &Lists) -> Result<Float64Array, FunctionError> {
     moments_as_floats(&lists.items.values)
 }
 
-pub(super) fn moments_as_floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
+pub(crate) fn moments_as_floats(values: &ArrayRef) -> Result<Float64Array, FunctionError> {
     match values.data_type() {
         ArrowType::Date32 => floats(&cast(values, &ArrowType::Int32)?),
         ArrowType::Timestamp(..) => floats(&cast(values, &ArrowType::Int64)?),
@@ -305,8 +306,7 @@ fn weighted_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
     match item_of(type_at(s, 0)) {
         DataType::Tuple(elements)
             if elements.len() == 2
-                && (is_number(&elements[0].1)
-                    || super::super::access::is_moment(bare(&elements[0].1)))
+                && (is_number(&elements[0].1) || is_moment(bare(&elements[0].1)))
                 && integer(bare(&elements[1].1)).is_some() =>
         {
             Ok(bare(&plain_item(&elements[0].1)).clone())
@@ -320,7 +320,7 @@ fn with_weights(call: &Call, lists: &Lists) -> Result<(ArrayRef, Vec<i128>), Fun
     let Some(pairs) = lists.items.values.as_struct_opt() else {
         return Err(wrong(call.name, "it takes pairs"));
     };
-    let weights = super::super::access::wide_integers(pairs.column(1))?;
+    let weights = wide_integers(pairs.column(1))?;
     if weights.iter().any(|weight| *weight < 0) {
         return Err(wrong(call.name, "a weight is less than 0"));
     }
@@ -392,7 +392,7 @@ fn interpolated(call: &Call, place: impl Fn(f64, f64) -> f64) -> Result<ArrayRef
 fn moving_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array], &[Kind::ConstInteger])?;
     let item = item_of(type_at(s, 0));
-    match super::super::array::make::sum_type(item) {
+    match sum_type(item) {
         Some(sum) => Ok(array_of(sum)),
         None => Err(wrong(name, format!("it takes numbers, not {item}"))),
     }
@@ -435,10 +435,10 @@ fn moving(call: &Call, is_average: bool) -> Result<ArrayRef, FunctionError> {
         });
         Arc::new(Float64Array::from_iter_values(values))
     } else {
-        let items = super::super::access::wide_integers(&lists.items.values)?;
+        let items = wide_integers(&lists.items.values)?;
         let sums = (0..call.rows).flat_map(windows);
         let sums = sums.map(|(range, _)| range.map(|at| items[at]).sum());
-        super::super::access::integer_array(call.name, item, sums)?
+        integer_array(call.name, item, sums)?
     };
     list_array(lengths, values, item)
 }

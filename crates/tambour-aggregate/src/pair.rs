@@ -1,19 +1,18 @@
 //! Pairs of numbers reduced to a few: smoothed averages, the line through points, tests of two samples, matrices of
 //! covariances.
 
-use super::super::access::{Kind, array_of, item_of, list_array, takes, total, type_at};
-use super::super::arithmetic::integer;
-use super::super::small::tuples;
-use super::super::{Call, Function, Signature, bare, wrong};
 use super::number::{floats, is_number, pairs, pairs_type};
-use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Float64Array};
 use std::sync::Arc;
+use tambour_function::kit::{
+    Call, Kind, array_of, integer, item_of, list_array, takes, total, tuples, type_at, wrong,
+};
+use tambour_function::{Function, FunctionError, Signature, bare};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceExponentialMovingAverage", decay_type, |c| decayed(c, smoothed)),
     Function::new("reduceExponentialTimeDecayedSum", decay_type, |c| {
         decayed(c, |decay, pairs| {
@@ -45,13 +44,13 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
 ];
 
 /// A tuple of named floats.
-pub(super) fn of_floats(names: &[&str]) -> DataType {
+pub(crate) fn of_floats(names: &[&str]) -> DataType {
     let element = |name: &&str| (Some((*name).to_owned()), DataType::Float64);
     DataType::Tuple(names.iter().map(element).collect())
 }
 
 /// A tuple of this many floats for the pairs of each row.
-pub(super) fn rows(
+pub(crate) fn rows(
     call: &Call,
     width: usize,
     reduce: impl Fn(&[(f64, f64)]) -> Vec<f64>,
@@ -192,7 +191,7 @@ fn matrix(call: &Call, of_sums: impl Fn(Sums) -> f64) -> Result<ArrayRef, Functi
 }
 
 /// Pairs of which the second says by 0 or not to which of two samples the first belongs.
-pub(super) fn samples_type(name: &'static str, s: &[Signature]) -> Result<(), FunctionError> {
+pub(crate) fn samples_type(name: &'static str, s: &[Signature]) -> Result<(), FunctionError> {
     pairs_type(name, s.get(..1).unwrap_or_default())?;
     match item_of(type_at(s, 0)) {
         DataType::Tuple(elements) if elements.len() == 2 => match integer(bare(&elements[1].1)) {

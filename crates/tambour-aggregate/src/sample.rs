@@ -1,11 +1,10 @@
 //! Tests of whether two samples have the same mean: Student's, Welch's, with known variances, and by ranks.
 
-use super::super::access::{Kind, takes, total};
-use super::super::{Call, Function, Signature, wrong};
 use super::pair::{of_floats, rows, samples_type};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use std::cmp::Ordering;
+use tambour_function::kit::{Call, Kind, takes, total, wrong};
+use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
 
 /// Steps of the search for a quantile, past the digits of a float.
@@ -14,7 +13,7 @@ const STEPS: usize = 200;
 const TERMS_MAX: u32 = 10_000;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceStudentTTest", test_type, |c| {
         t_test(c, pooled, |[a, b]| a.count.min(b.count) > 0.0 && a.count + b.count > 2.0)
     }),

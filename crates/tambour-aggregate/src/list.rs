@@ -1,20 +1,19 @@
 //! Values of a group that stay values: `groupArraySorted`, `groupArrayLast`, `anyHeavy`, `singleValueOrNull`,
 //! `groupConcat`.
 
-use super::super::access::{Kind, array_of, item_of, list_array, nullable, takes, type_at};
-use super::super::array::{Picks, compare_items, one_each, one_each_or_null, plain_item};
-use super::super::piece::shown;
-use super::super::text::Texts;
-use super::super::{Call, Function, Signature, bare, cast, take, wrong};
-use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray, UInt32Array};
 use arrow_schema::{DataType as ArrowType, Field};
 use std::sync::Arc;
+use tambour_function::kit::{
+    Call, Kind, Picks, Texts, array_of, compare_items, item_of, list_array, nullable, one_each,
+    one_each_or_null, plain_item, shown, take, takes, type_at, wrong,
+};
+use tambour_function::{Function, FunctionError, Signature, bare, cast};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceGroupArrayLast", counted_type, |c| {
         let count = size(c)?;
         picked(c, |places| places.split_off(places.len().saturating_sub(count)))

@@ -1,18 +1,18 @@
 //! Intervals of a group: how many meet, where, and how much they cover.
 
-use super::super::access::{Kind, is_moment, item_of, takes, type_at, wide_integers};
-use super::super::arithmetic::integer;
-use super::super::{Call, Function, Signature, bare, cast, wrong};
 use super::number::floats;
-use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::cmp::Ordering;
+use tambour_function::kit::{
+    Call, Kind, integer, is_moment, item_of, takes, type_at, wide_integers, wrong,
+};
+use tambour_function::{Function, FunctionError, Signature, bare, cast};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new(
         "reduceMaxIntersections",
         |n, s| ends_type(n, s, false).map(|_| DataType::UInt64),

@@ -1,15 +1,14 @@
 //! Patterns of events in the order of their times: `sequenceMatch`, `sequenceCount`. A row is a tuple of a time and
 //! conditions; rows that meet none are not looked at.
 
-use super::super::access::{Kind, is_moment, item_of, takes, type_at, wide_integers};
-use super::super::arithmetic::integer;
-use super::super::text::Texts;
-use super::super::{Call, Function, Signature, bare, cast, wrong};
-use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::cmp::Ordering;
+use tambour_function::kit::{
+    Call, Kind, Texts, integer, is_moment, item_of, takes, type_at, wide_integers, wrong,
+};
+use tambour_function::{Function, FunctionError, Signature, bare, cast};
 use tambour_part::types::DataType;
 
 /// Most steps of the search in one group: patterns with several `.*` may take very many.
@@ -20,7 +19,7 @@ const STEPS_OF_PATTERN_MAX: usize = 1000;
 const CONDITIONS_MAX: usize = 32;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new(
         "reduceSequenceMatch",
         |n, s| sequence_type(n, s, DataType::UInt8),

@@ -1,16 +1,16 @@
 //! How much two columns of categories say about each other: Cramér's V, the contingency coefficient, Theil's U.
 
-use super::super::access::{Kind, item_of, takes, total, type_at};
-use super::super::array::compare_items;
-use super::super::{Call, Function, Operand, Signature, bare, undress, wrong};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use std::collections::BTreeMap;
+use tambour_function::kit::{
+    Call, Kind, compare_items, item_of, takes, total, type_at, undress, wrong,
+};
+use tambour_function::{Function, FunctionError, Operand, Signature, bare};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceCramersV", pair_type, |c| {
         measured(c, |table| (table.phi_squared() / (table.width.min(table.height) - 1.0)).sqrt())
     }),

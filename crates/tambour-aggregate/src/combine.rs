@@ -1,27 +1,25 @@
 //! Arrays and maps of a group put together: what the combinators `-Array`, `-ForEach` and `-Map` look at, and the most
 //! frequent values of a group.
 
-use super::super::access::{
-    Kind, array_of, is_moment, item_field, item_of, list_array, takes, type_at,
-};
-use super::super::arithmetic::integer;
-use super::super::array::{Picks, compare_items, key_items, null_at, plain_item};
-use super::super::moment::constant_integer;
-use super::super::text::Texts;
-use super::super::{Call, Function, Operand, Signature, bare, cast, find_in_queries, take, wrong};
-use crate::FunctionError;
+use crate::find_in_queries;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray, UInt32Array, UInt64Array};
 use arrow_schema::DataType as ArrowType;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use tambour_function::kit::{
+    Call, Kind, Lists, Picks, Texts, array_of, compare_items, constant_integer, integer, is_moment,
+    item_field, item_of, key_items, list_array, map_array, null_at, plain_item, take, takes,
+    type_at, undress, wide_integers, wrong,
+};
+use tambour_function::{Function, FunctionError, Operand, Signature, bare, cast};
 use tambour_part::types::DataType;
 
 /// Counters that ClickHouse keeps for each value that `topK` is to find.
 const COUNTERS: i64 = 3;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceConcat", concat_type, concat),
     Function::new("reduceForEach", for_each_type, for_each),
     Function::new("reduceMap", map_type, by_key),
@@ -74,7 +72,7 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
 }
 
 /// The inner arrays of an array of them.
-fn inner_lists(call: &Call, items: &Operand) -> Result<super::super::access::Lists, FunctionError> {
+fn inner_lists(call: &Call, items: &Operand) -> Result<Lists, FunctionError> {
     let operands = std::slice::from_ref(items);
     let rows = items.values.len();
     Call { name: call.name, operands, result: call.result, rows }.lists(0)
@@ -166,8 +164,8 @@ fn by_key(call: &Call) -> Result<ArrayRef, FunctionError> {
         values: values.clone(),
         is_constant: false,
     };
-    let keys = super::super::undress(&operand(key_type, maps.keys()))?;
-    let values = super::super::undress(&operand(value_type, maps.values()))?;
+    let keys = undress(&operand(key_type, maps.keys()))?;
+    let values = undress(&operand(value_type, maps.values()))?;
     let compared = compare_items(&[&keys])?;
     let Some(compared) = compared.first() else { return Err(wrong(call.name, "it takes maps")) };
     let offsets = maps.value_offsets();
@@ -187,7 +185,7 @@ fn by_key(call: &Call) -> Result<ArrayRef, FunctionError> {
     }
     let keys = take(&keys.values, &UInt32Array::from(firsts))?;
     let values = reduced(call, &values, groups)?;
-    super::super::map::map_array(lengths, keys, values, call.result)
+    map_array(lengths, keys, values, call.result)
 }
 
 fn count_of(name: &'static str, s: &[Signature]) -> Result<i64, FunctionError> {
@@ -273,8 +271,8 @@ fn counters(call: &Call, is_weighted: bool) -> Result<Counters, FunctionError> {
             let values = pairs.column(0).clone();
             let data_type = elements[0].1.clone();
             let items = Operand { data_type, values, is_constant: false };
-            let weights = super::super::access::wide_integers(pairs.column(1))?;
-            (super::super::undress(&items)?, Some(weights))
+            let weights = wide_integers(pairs.column(1))?;
+            (undress(&items)?, Some(weights))
         }
         _ => (lists.items.clone(), None),
     };
@@ -348,6 +346,6 @@ fn wrapping_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
 /// The sum in the type of the values.
 fn wrapping_sum(call: &Call) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
-    let items = super::super::access::wide_integers(&lists.items.values)?;
+    let items = wide_integers(&lists.items.values)?;
     call.make_integers(|row| lists.range(row).map(|at| items[at]).fold(0, i128::wrapping_add))
 }

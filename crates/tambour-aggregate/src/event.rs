@@ -1,16 +1,14 @@
 //! Chains of events: `windowFunnel`, `retention`. A row is a tuple of a time and conditions, or of conditions alone. Events of
 //! one time are in the order of the conditions that they meet.
 
-use super::super::access::{
-    Kind, array_of, integer_array, is_moment, item_of, list_array, takes, type_at, wide_integers,
-};
-use super::super::arithmetic::integer;
-use super::super::text::Texts;
-use super::super::{Call, Function, Operand, Signature, bare, cast, expect_count, wrong};
-use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
+use tambour_function::kit::{
+    Call, Kind, Texts, array_of, expect_count, integer, integer_array, is_moment, item_of,
+    list_array, takes, type_at, wide_integers, wrong,
+};
+use tambour_function::{Function, FunctionError, Operand, Signature, bare, cast};
 use tambour_part::types::DataType;
 
 /// Most conditions of a chain, as in ClickHouse.
@@ -19,7 +17,7 @@ const CONDITIONS_MAX: usize = 32;
 const CHAINS_MAX: usize = 1 << 20;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceRetention", retention_type, retention),
     Function::new("reduceWindowFunnel", funnel_type, funnel),
 ];
