@@ -1,7 +1,9 @@
 //! Calls of functions: names as ClickHouse users write them, and functions that are syntax for DataFusion.
 
 use super::rewrite::condition_of;
-use super::{aggregate, gathered, lambda, meant, moved, operator, refused, retype, sets, tuples};
+use super::{
+    aggregate, clock, gathered, lambda, meant, moved, operator, refused, retype, sets, tuples,
+};
 use crate::DialectError;
 use crate::names;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -15,6 +17,7 @@ use datafusion::sql::sqlparser::ast::{
 const RENAMED: &[(&str, &str)] = &[
     ("ifNull", "coalesce"),
     ("today", "current_date"),
+    ("curdate", "current_date"),
     ("tuple", "struct"),
     ("array", "make_array"),
     ("generateUUIDv4", "uuid"),
@@ -48,6 +51,9 @@ const SYNTAX: &[&str] = &[
     "isNull",
     "isNotNull",
     "not",
+    "toIntervalNanosecond",
+    "toIntervalMicrosecond",
+    "toIntervalMillisecond",
     "toIntervalSecond",
     "toIntervalMinute",
     "toIntervalHour",
@@ -69,6 +75,7 @@ pub fn renamed() -> impl Iterator<Item = &'static str> {
         .chain(gathered::names().copied())
         .chain(lambda::names())
         .chain(operator::NAMES.iter().copied())
+        .chain(clock::names())
 }
 
 /// Rewrites an expression whose parts are rewritten already.
@@ -304,6 +311,9 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectErro
     if let Some(replacement) = aggregate::rewrite(function, &written)? {
         return Ok(Some(replacement));
     }
+    if let Some(time) = clock::rewrite(function, &written)? {
+        return Ok(Some(time));
+    }
     moved::unit_as_text(function, &written);
     if let Some(moved) = moved::rewrite(function, &written)? {
         return Ok(Some(moved));
@@ -480,6 +490,9 @@ fn interval(value: &str, unit: DateTimeField) -> Expr {
 /// `toIntervalDay(7)` is `INTERVAL '7' DAY`; intervals of columns have no literal.
 fn interval_of(name: &str, argument: Expr) -> Expr {
     let unit = match name {
+        "toIntervalNanosecond" => DateTimeField::Nanosecond,
+        "toIntervalMicrosecond" => DateTimeField::Microsecond,
+        "toIntervalMillisecond" => DateTimeField::Millisecond,
         "toIntervalSecond" => DateTimeField::Second,
         "toIntervalMinute" => DateTimeField::Minute,
         "toIntervalHour" => DateTimeField::Hour,

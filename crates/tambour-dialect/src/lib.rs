@@ -17,6 +17,7 @@ mod ambiguous;
 mod array_join;
 mod call;
 mod change;
+mod clock;
 mod columns;
 mod combinator;
 mod ends;

@@ -15,14 +15,21 @@ const NAMES: &[(&str, bool)] = &[
     ("dateAdd", false),
     ("timestamp_add", false),
     ("timestampAdd", false),
+    ("addDate", false),
+    ("addInterval", false),
     ("date_sub", true),
     ("dateSub", true),
     ("timestamp_sub", true),
     ("timestampSub", true),
+    ("subDate", true),
+    ("subtractInterval", true),
 ];
 
 /// Units with the functions that add and take away.
 const UNITS: &[(&str, [&str; 2])] = &[
+    ("nanosecond", ["addNanoseconds", "subtractNanoseconds"]),
+    ("microsecond", ["addMicroseconds", "subtractMicroseconds"]),
+    ("millisecond", ["addMilliseconds", "subtractMilliseconds"]),
     ("second", ["addSeconds", "subtractSeconds"]),
     ("minute", ["addMinutes", "subtractMinutes"]),
     ("hour", ["addHours", "subtractHours"]),
@@ -38,7 +45,13 @@ fn function_of(unit: &str, is_back: bool) -> Option<&'static str> {
     found.map(|(_, functions)| functions[usize::from(is_back)])
 }
 
-/// The function and the count of an interval that is not a constant.
+/// Units that the engine's intervals have, and whose sums have ClickHouse's type.
+fn is_whole(unit: &str) -> bool {
+    !unit.to_ascii_lowercase().ends_with("osecond") && !unit.eq_ignore_ascii_case("millisecond")
+}
+
+/// The function and the count of an interval that is not a constant, or of fractions of seconds, which give the result another
+/// type.
 fn by_column(side: &mut Expr, is_back: bool) -> Option<(&'static str, Expr)> {
     let inner = match side {
         Expr::Nested(inner) => return by_column(inner, is_back),
@@ -48,14 +61,28 @@ fn by_column(side: &mut Expr, is_back: bool) -> Option<(&'static str, Expr)> {
     let Interval { value, leading_field: Some(unit), last_field: None, .. } = inner else {
         return None;
     };
-    if is_constant(value) {
-        return None;
-    }
     let unit = match unit {
         DateTimeField::Week(None) => "week".to_owned(),
         other => other.to_string(),
     };
-    function_of(&unit, is_back).map(|name| (name, take(value)))
+    let unit = unit.strip_suffix(['s', 'S']).unwrap_or(&unit);
+    if is_constant(value) && is_whole(unit) {
+        return None;
+    }
+    function_of(unit, is_back).map(|name| (name, as_number(take(value))))
+}
+
+/// A count that was written as a text.
+fn as_number(count: Expr) -> Expr {
+    match &count {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) if text.parse::<i64>().is_ok() => {
+                Expr::value(Value::Number(text.clone(), false))
+            }
+            _ => count,
+        },
+        _ => count,
+    }
 }
 
 fn is_constant(value: &Expr) -> bool {

@@ -108,7 +108,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("toStartOfHour", start_time_type, |c| start_time(c, 3600)).monotonic(),
     Function::new("toStartOfFifteenMinutes", start_time_type, |c| start_time(c, 900)).monotonic(),
     Function::new("toStartOfTenMinutes", start_time_type, |c| start_time(c, 600)).monotonic(),
-    Function::new("toStartOfFiveMinutes", start_time_type, |c| start_time(c, 300)).monotonic(),
+    Function::new("toStartOfFiveMinutes", start_time_type, |c| start_time(c, 300))
+        .aliases(&["toStartOfFiveMinute"])
+        .monotonic(),
     Function::new("toStartOfMinute", start_time_type, |c| start_time(c, 60)).monotonic(),
     Function::new("toStartOfSecond", start_second_type, start_of_second).monotonic(),
 ];

@@ -16,13 +16,16 @@ mod age;
 mod arithmetic;
 mod array;
 mod calendar;
+mod change;
 mod compose;
 mod conversion;
 mod decimal;
 mod digest;
 mod element;
+mod epoch;
 mod error;
 mod format;
+mod fraction;
 mod hash;
 mod identifier;
 mod instant;
@@ -247,6 +250,10 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     compose::FUNCTIONS,
     decimal::FUNCTIONS,
     digest::FUNCTIONS,
+    fraction::SHIFTS,
+    fraction::STARTS,
+    change::FUNCTIONS,
+    epoch::FUNCTIONS,
     hash::FUNCTIONS[1],
     mixing::FUNCTIONS[1],
     period::FUNCTIONS,

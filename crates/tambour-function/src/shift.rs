@@ -1,6 +1,7 @@
 //! Dates and times that are moved and measured: `addDays`, `subtractMonths`, `dateDiff`, `toStartOfInterval`.
 
 use super::civil;
+use super::fraction;
 use super::moment::{self, Moments, constant_integer, expect_moment, from_ticks};
 use super::text::Texts;
 use super::zone::{Clock, Fixed, Zone, with_clock};
@@ -13,6 +14,9 @@ use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
 use std::sync::Arc;
 use tambour_part::types::DataType;
+
+/// Digits of the fraction of a text that is moved.
+const TEXT_DIGITS: u8 = 3;
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,13 +141,12 @@ fn add_months(day: i64, months: i64) -> i64 {
 }
 
 fn shift_type(name: &'static str, s: &[Signature], unit: Unit) -> Result<DataType, FunctionError> {
-    expect_count(name, s, 2..=2)?;
-    expect_moment(name, s)?;
-    let [moment, count] = s else { return Err(wrong(name, "it takes 2 arguments")) };
-    let is_float = matches!(count.data_type, DataType::Float32 | DataType::Float64);
-    if !is_float && super::arithmetic::integer(&count.data_type).is_none() {
-        return Err(wrong(name, format!("the number cannot be {}", count.data_type)));
+    fraction::expect_count_of_units(name, s)?;
+    let Some(moment) = s.first() else { return Err(wrong(name, "it takes 2 arguments")) };
+    if moment.data_type == DataType::String {
+        return Ok(DataType::DateTime64 { precision: TEXT_DIGITS, zone: None });
     }
+    expect_moment(name, s)?;
     Ok(match &moment.data_type {
         DataType::Date if unit.seconds().is_some() => DataType::DateTime { zone: None },
         DataType::Date32 if unit.seconds().is_some() => {
@@ -160,6 +163,10 @@ fn move_instant(clock: impl Clock, zone: &Zone, instant: i64, unit: Unit, count:
 }
 
 fn shift(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> {
+    fraction::read_text(call, TEXT_DIGITS, |call| shift_moments(call, unit, sign))
+}
+
+fn shift_moments(call: &Call, unit: Unit, sign: i64) -> Result<ArrayRef, FunctionError> {
     let zone = moment::zone(call, usize::MAX)?;
     let counts = cast(&call.values(1)?, &ArrowType::Int64)?;
     let counts = counts.as_primitive::<Int64Type>();
