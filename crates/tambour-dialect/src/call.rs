@@ -3,6 +3,7 @@
 use super::rewrite::condition_of;
 use super::{
     aggregate, clock, gathered, lambda, meant, moved, operator, refused, retype, sets, tuples,
+    windows,
 };
 use crate::DialectError;
 use crate::names;
@@ -20,7 +21,6 @@ const RENAMED: &[(&str, &str)] = &[
     ("curdate", "current_date"),
     ("tuple", "struct"),
     ("array", "make_array"),
-    ("generateUUIDv4", "uuid"),
     ("arrayJoin", "unnest"),
     ("toTypeName", "toTypeName"),
     ("array_remove", "array_remove_all"),
@@ -76,6 +76,7 @@ pub fn renamed() -> impl Iterator<Item = &'static str> {
         .chain(lambda::names())
         .chain(operator::NAMES.iter().copied())
         .chain(clock::names())
+        .chain(windows::NAMES.iter().copied())
 }
 
 /// Rewrites an expression whose parts are rewritten already.
@@ -130,6 +131,11 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
         }
         Expr::BinaryOp { left, op, right } if *op == BinaryOperator::MyIntegerDivide => {
             *expr = Expr::Function(call("intDiv", vec![take(left), take(right)]));
+        }
+        Expr::BinaryOp { left, op, right } if meant::pattern_operator(op).is_some() => {
+            if let Some(form) = meant::pattern_operator(op) {
+                *expr = meant::matched(take(left), take(right), form);
+            }
         }
         Expr::Interval(interval) => quote_interval(interval),
         Expr::RLike { negated, expr: text, pattern, .. } => {
@@ -313,6 +319,9 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectErro
     }
     if let Some(time) = clock::rewrite(function, &written)? {
         return Ok(Some(time));
+    }
+    if let Some(window) = windows::rewrite(function, &written)? {
+        return Ok(Some(window));
     }
     moved::unit_as_text(function, &written);
     if let Some(moved) = moved::rewrite(function, &written)? {

@@ -48,6 +48,7 @@ fn word(token: &Token) -> Option<Word> {
 
 /// Takes the words out and puts the marks in.
 pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) -> Result<(), DialectError> {
+    sides_first(tokens);
     let mut index = 0;
     while index < tokens.len() {
         let is_join = is_keyword(&tokens[index].token, Keyword::JOIN);
@@ -80,6 +81,25 @@ pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) -> Result<(), DialectError> 
         }
     }
     Ok(())
+}
+
+/// `SEMI LEFT JOIN` is `LEFT SEMI JOIN`.
+fn sides_first(tokens: &mut [TokenWithSpan]) {
+    let is_one = |tokens: &[TokenWithSpan], at: usize, words: &[Keyword]| {
+        words.iter().any(|word| is_keyword(&tokens[at].token, *word))
+    };
+    for at in 0..tokens.len() {
+        let (Some(side), true) =
+            (next(tokens, at), is_one(tokens, at, &[Keyword::SEMI, Keyword::ANTI]))
+        else {
+            continue;
+        };
+        let is_join = next(tokens, side).is_some_and(|join| is_one(tokens, join, &[Keyword::JOIN]));
+        if is_join && is_one(tokens, side, &[Keyword::LEFT, Keyword::RIGHT]) {
+            let word = tokens[at].token.clone();
+            tokens[at].token = std::mem::replace(&mut tokens[side].token, word);
+        }
+    }
 }
 
 /// `a PASTE JOIN b` is `a GLOBAL CROSS JOIN b` for the parser; where somebody writes that, GLOBAL is taken out.
@@ -314,6 +334,29 @@ fn constraint_of(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
         | JoinOperator::RightAnti(constraint) => Some(constraint),
         _ => None,
     }
+}
+
+/// Refuses `*` of a SEMI or ANTI JOIN: ClickHouse shows the columns of both tables, the engine has those of one.
+pub(super) fn check_semi(select: &Select) -> Result<(), DialectError> {
+    let is_semi = select.from.iter().flat_map(|table| &table.joins).any(|join| {
+        matches!(
+            join.join_operator,
+            JoinOperator::LeftSemi(_)
+                | JoinOperator::RightSemi(_)
+                | JoinOperator::LeftAnti(_)
+                | JoinOperator::RightAnti(_)
+                | JoinOperator::Semi(_)
+                | JoinOperator::Anti(_)
+        )
+    });
+    let is_all = select.projection.iter().any(|item| matches!(item, SelectItem::Wildcard(_)));
+    if is_semi && is_all {
+        return Err(refused(
+            "* of a SEMI or ANTI JOIN",
+            "name the columns, which are those of one table",
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses `a.k` beside `a FULL JOIN b USING (k)`, whose `k` is that of both.

@@ -40,6 +40,7 @@ mod moved;
 pub mod names;
 mod naming;
 mod operator;
+mod original;
 mod outermost;
 mod postfix;
 mod retype;
@@ -57,6 +58,7 @@ mod unstored;
 mod using;
 mod values;
 mod walk;
+mod windows;
 mod within;
 mod written;
 

@@ -87,7 +87,8 @@ fn of_select(
 
 /// A SELECT without FROM is over the one row of `system.one`; its column is called `dummy`.
 pub(super) fn over_one_row(select: &mut Select) -> Result<(), DialectError> {
-    if select.from.is_empty() && Calls::of(&*select).names.contains("dummy") {
+    let is_all = select.projection.iter().any(|item| matches!(item, SelectItem::Wildcard(_)));
+    if select.from.is_empty() && (is_all || Calls::of(&*select).names.contains("dummy")) {
         select.from = array_join::one_row()?;
     }
     Ok(())

@@ -5,13 +5,26 @@ use super::refused;
 use crate::DialectError;
 use crate::names;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, UnaryOperator, Value, WindowFrameBound, WindowFrameUnits, WindowSpec,
-    WindowType,
+    BinaryOperator, Expr, Function, UnaryOperator, Value, WindowFrameBound, WindowFrameUnits,
+    WindowSpec, WindowType,
 };
 
 /// The names that are rewritten here.
-pub(super) const NAMES: &[&str] =
-    &["match", "dateTrunc", "left", "right", "lagInFrame", "leadInFrame", "instr", "isNullable"];
+pub(super) const NAMES: &[&str] = &[
+    "match",
+    "dateTrunc",
+    "left",
+    "right",
+    "lagInFrame",
+    "leadInFrame",
+    "instr",
+    "isNullable",
+    "clamp",
+    "generateUUIDv4",
+    "rowNumberInAllBlocks",
+    "matchCaseInsensitive",
+    "notMatchCaseInsensitive",
+];
 
 /// Names that the engine takes for something else, and the function that ClickHouse means.
 const OTHERS: &[(&str, &str)] = &[
@@ -129,6 +142,40 @@ pub(super) fn rewrite(
             rename(function, "ln");
             None
         }
+        "clamp" => {
+            let Ok([value, low, high]) = <[Expr; 3]>::try_from(take(function)) else {
+                return Err(refused("clamp with these arguments", "it takes a value and two ends"));
+            };
+            let raised = Expr::Function(call("greatest", vec![value, low]));
+            Some(Expr::Function(call("least", vec![raised, high])))
+        }
+        // An argument tells two calls apart there; here every call has values of its own.
+        "generateuuidv4" => {
+            set_arguments(function, Vec::new());
+            rename(function, "uuid");
+            None
+        }
+        "rownumberinallblocks" => {
+            let mut number = call("row_number", Vec::new());
+            number.over = Some(WindowType::WindowSpec(WindowSpec {
+                window_name: None,
+                partition_by: Vec::new(),
+                order_by: Vec::new(),
+                window_frame: None,
+            }));
+            let (left, right) = (Box::new(Expr::Function(number)), Box::new(self::number(1)));
+            let from_zero = Expr::BinaryOp { left, op: BinaryOperator::Minus, right };
+            Some(Expr::Function(call("toUInt64", vec![from_zero])))
+        }
+        "matchcaseinsensitive" | "notmatchcaseinsensitive" => {
+            let Ok([string, pattern]) = <[Expr; 2]>::try_from(take(function)) else {
+                return Err(refused(
+                    format!("{written} with these arguments"),
+                    "it takes a text and a pattern",
+                ));
+            };
+            Some(matched(string, pattern, (true, lower.starts_with("not"))))
+        }
         "laginframe" => {
             if !begins_before(function) {
                 return Err(refused(
@@ -149,6 +196,30 @@ pub(super) fn rewrite(
         }
         _ => None,
     })
+}
+
+/// What an operator of patterns is: whether case counts not, and whether it asks for no match.
+pub(super) fn pattern_operator(op: &BinaryOperator) -> Option<(bool, bool)> {
+    Some(match op {
+        BinaryOperator::PGRegexMatch => (false, false),
+        BinaryOperator::PGRegexIMatch => (true, false),
+        BinaryOperator::PGRegexNotMatch => (false, true),
+        BinaryOperator::PGRegexNotIMatch => (true, true),
+        _ => return None,
+    })
+}
+
+/// A match as ClickHouse's function.
+pub(super) fn matched(string: Expr, pattern: Expr, (any_case, negated): (bool, bool)) -> Expr {
+    let pattern = if any_case {
+        Expr::Function(call("concat", vec![text("(?i)"), pattern]))
+    } else {
+        pattern
+    };
+    if negated {
+        return Expr::Function(call("notMatch", vec![string, pattern]));
+    }
+    matches(string, pattern)
 }
 
 /// `FROM_UNIXTIME(n)` is `toDateTime(n)`; with a format, the text of that.

@@ -17,7 +17,7 @@ pub fn canonical(written: &str) -> Option<&'static str> {
 }
 
 /// Functions of the session and of chance, with their other names, which are taken in any case.
-pub const SESSION: [(&str, &[&str]); 12] = [
+pub const SESSION: [(&str, &[&str]); 18] = [
     ("currentDatabase", &["current_database", "DATABASE", "SCHEMA"]),
     ("currentUser", &["user", "current_user", "session_user"]),
     ("isConstant", &[]),
@@ -25,6 +25,12 @@ pub const SESSION: [(&str, &[&str]); 12] = [
     ("rand64", &[]),
     ("randCanonical", &[]),
     ("randConstant", &[]),
+    ("randBernoulli", &[]),
+    ("randBinomial", &[]),
+    ("randExponential", &[]),
+    ("randLogNormal", &[]),
+    ("randNormal", &[]),
+    ("randPoisson", &[]),
     ("randUniform", &[]),
     ("randomPrintableASCII", &[]),
     ("randomString", &[]),

@@ -3,6 +3,7 @@
 
 use super::call;
 use super::lexical::{closing, is_word, next};
+use super::meant;
 use crate::marks::LOGIC;
 use crate::names;
 use datafusion::sql::sqlparser::ast::{
@@ -161,6 +162,8 @@ const CONDITIONS: &[&str] = &[
     "ilike",
     "notILike",
     "match",
+    "matchCaseInsensitive",
+    "notMatchCaseInsensitive",
     "JSONExtractBool",
     "simpleJSONExtractBool",
 ];
@@ -328,7 +331,7 @@ fn is_condition(expr: &Expr) -> bool {
             | BinaryOperator::LtEq
             | BinaryOperator::Gt
             | BinaryOperator::GtEq => true,
-            _ => false,
+            other => meant::pattern_operator(other).is_some(),
         },
         Expr::IsNull(_)
         | Expr::IsNotNull(_)

@@ -4,7 +4,8 @@ use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
     alias, ambiguous, array_join, call, exists, joins, lambda, lifted, limits, merged, naming,
-    outermost, refused, retype, sample, scalar, settings, unions, unstored, using, values, within,
+    original, outermost, refused, retype, sample, scalar, settings, unions, unstored, using,
+    values, within,
 };
 use crate::DialectError;
 use crate::marks::Strictness;
@@ -93,6 +94,7 @@ impl<'a> Rewriter<'a> {
 
     fn query(&mut self, query: &mut Query) -> Result<(), DialectError> {
         scalar::inline(query)?;
+        original::by_aliases(query);
         ambiguous::of_with(query, self.catalog, &mut self.queries);
         unstored::translate(query, &self.scope())?;
         using::translate(query, &self.scope())?;
@@ -134,6 +136,7 @@ impl<'a> Rewriter<'a> {
         }
         lifted::over_one_row(select)?;
         array_join::from(select, self.catalog)?;
+        joins::check_semi(select)?;
         for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
             joins::translate(join)?;
         }

@@ -85,8 +85,8 @@ fn to_julian(call: &Call, or_null: bool) -> Result<ArrayRef, FunctionError> {
 fn from_julian(call: &Call, or_null: bool) -> Result<ArrayRef, FunctionError> {
     let numbers = call.integers(0)?;
     let day = |row: usize| {
-        // Wider numbers lose their upper bits first, as in ClickHouse.
-        let day = i64::from(numbers.get(row) as i32) - JULIAN;
+        // A UInt64 past the half is negative, as in ClickHouse.
+        let day = (numbers.get(row) as i64).saturating_sub(JULIAN);
         let range = i64::from(civil::FIRST_DAY)..=i64::from(civil::LAST_DAY);
         i32::try_from(day).ok().filter(|_| range.contains(&day))
     };

@@ -20,13 +20,16 @@ mod change;
 mod compose;
 mod conversion;
 mod decimal;
+mod delta;
 mod digest;
+mod effort;
 mod element;
 mod epoch;
 mod error;
 mod format;
 mod fraction;
 mod hash;
+mod host;
 mod identifier;
 mod instant;
 mod json;
@@ -249,6 +252,8 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     age::FUNCTIONS,
     compose::FUNCTIONS,
     decimal::FUNCTIONS,
+    delta::FUNCTIONS,
+    host::FUNCTIONS,
     digest::FUNCTIONS,
     fraction::SHIFTS,
     fraction::STARTS,
@@ -262,6 +267,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     transform::FUNCTIONS,
     truncate::FUNCTIONS,
     reading::FUNCTIONS,
+    reading::AMERICAN,
     reinterpret::FUNCTIONS,
     retype::FUNCTIONS[0],
     retype::FUNCTIONS[1],

@@ -70,6 +70,17 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let texts = c.texts(0)?;
         c.make_fixed(16, |row, out| out.extend(ipv6(texts.get(row)).unwrap_or_default()))
     }),
+    Function::new("cutIPv6", cut_type, |c| {
+        let (texts, wide, narrow) = (c.texts(0)?, c.integers(1)?, c.integers(2)?);
+        c.make_texts(|row, out| {
+            let mut bytes: [u8; 16] = texts.get(row).try_into().unwrap_or_default();
+            let is_mapped = Ipv6Addr::from(bytes).to_ipv4_mapped().is_some();
+            let count = if is_mapped { narrow.get(row) } else { wide.get(row) };
+            let count = usize::try_from(count).unwrap_or(0);
+            bytes.iter_mut().rev().take(count).for_each(|byte| *byte = 0);
+            out.extend(shown(Ipv6Addr::from(bytes)).into_bytes());
+        })
+    }),
     Function::new("isIPv4String", rule!(Text => DataType::UInt8), |c| {
         let texts = c.texts(0)?;
         c.make_flags(|row| ipv4(texts.get(row)).is_some())
@@ -97,6 +108,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
         })
     }),
 ];
+
+fn cut_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 3..=3)?;
+    address_type(name, s.get(..1).unwrap_or_default())?;
+    takes(name, s.get(1..).unwrap_or_default(), &[Kind::ConstInteger, Kind::ConstInteger], &[])?;
+    for index in [1, 2] {
+        let count = super::moment::constant_integer(name, s, index)?;
+        if !count.is_some_and(|count| (0..=16).contains(&count)) {
+            return Err(wrong(name, "the number of bytes must be 0 to 16"));
+        }
+    }
+    Ok(DataType::String)
+}
 
 fn number_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=1)?;

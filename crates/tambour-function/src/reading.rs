@@ -1,10 +1,11 @@
 //! Dates and times read from texts: `parseDateTime` after a pattern, `parseDateTimeBestEffort` in the usual notations; and
 //! `formatDateTimeInJodaSyntax`.
 //!
-//! A best effort that is not clear (`01/02/2020`, names of months) is an error here, also with `…OrNull`.
+//! A best effort that is not clear (`12 2020`) is an error here, also with `…OrNull`.
 
 use super::access::{Kind, takes};
 use super::civil;
+use super::effort::{self, Order};
 use super::moment::{
     self, Moments, constant_integer, expect_moment, ticks_per_second, zone_argument,
 };
@@ -56,6 +57,24 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |c| by_effort(c, Failure::Null),
     ),
     Function::new("formatDateTimeInJodaSyntax", joda_type, joda),
+];
+
+/// The same with the month before the day, where numbers do not tell.
+pub(super) const AMERICAN: &[Function] = &[
+    Function::new("parseDateTimeBestEffortUS", effort_type, |c| by_effort(c, Failure::Error)),
+    Function::new("parseDateTimeBestEffortUSOrZero", effort_type, |c| by_effort(c, Failure::Zero)),
+    Function::new(
+        "parseDateTimeBestEffortUSOrNull",
+        |n, s| effort_type(n, s).map(DataType::made_nullable),
+        |c| by_effort(c, Failure::Null),
+    ),
+    Function::new("parseDateTime64BestEffortUS", ticks_type, |c| by_effort(c, Failure::Error)),
+    Function::new("parseDateTime64BestEffortUSOrZero", ticks_type, |c| by_effort(c, Failure::Zero)),
+    Function::new(
+        "parseDateTime64BestEffortUSOrNull",
+        |n, s| ticks_type(n, s).map(DataType::made_nullable),
+        |c| by_effort(c, Failure::Null),
+    ),
 ];
 
 /// What a pattern is made of.
@@ -237,6 +256,7 @@ fn by_effort(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
     };
     let is_narrow = matches!(bare(call.result), DataType::DateTime { .. });
     let zone = Zone::of(zone.as_deref())?;
+    let order = if call.name.contains("US") { Order::MonthFirst } else { Order::DayFirst };
     let texts = Texts::of(&call.values(0)?);
     let read = |text: &[u8]| {
         let (seconds, nanoseconds) = parse::date_time(text, &zone)?;
@@ -249,7 +269,11 @@ fn by_effort(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
     };
     let of_row = |row: usize| {
         let Some(text) = texts.value(row) else { return Ok(None) };
-        let found = if is_clear(text) { read(text) } else { None };
+        let found = if is_clear(text) {
+            read(text)
+        } else {
+            effort::rewritten(text, order).and_then(|text| read(&text))
+        };
         // What has no digit is certainly no date.
         let is_hopeless = !text.iter().any(u8::is_ascii_digit);
         match (found, failure) {

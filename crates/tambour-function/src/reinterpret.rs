@@ -5,8 +5,8 @@ use super::access::type_at;
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::types::{
-    Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
+    Date32Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use std::sync::Arc;
@@ -69,6 +69,16 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |n, s| number(n, s, DataType::Date),
         |c| numbers::<Date32Type, 2>(c, |bytes| i32::from(u16::from_le_bytes(bytes))),
     ),
+    Function::new(
+        "reinterpretAsDateTime",
+        |n, s| number(n, s, DataType::DateTime { zone: None }),
+        |c| numbers::<TimestampSecondType, 4>(c, |bytes| i64::from(u32::from_le_bytes(bytes))),
+    ),
+    Function::new("reinterpretAsInt128", |n, s| number(n, s, DataType::Int128), |c| wide(c, 16)),
+    Function::new("reinterpretAsUInt128", |n, s| number(n, s, DataType::UInt128), |c| wide(c, 16)),
+    Function::new("reinterpretAsInt256", |n, s| number(n, s, DataType::Int256), |c| wide(c, 32)),
+    Function::new("reinterpretAsUInt256", |n, s| number(n, s, DataType::UInt256), |c| wide(c, 32)),
+    Function::new("reinterpretAsUUID", |n, s| number(n, s, DataType::Uuid), uuids),
     Function::new("reinterpretAsString", text_type, texts).bytes(),
 ];
 
@@ -153,4 +163,48 @@ fn texts(call: &Call) -> Result<ArrayRef, FunctionError> {
         made.push(if is_text { bytes } else { bytes.get(..last).unwrap_or_default() }.to_vec());
     })?;
     call.make_texts(|row, out| out.extend_from_slice(made.get(row).map_or(&[], Vec::as_slice)))
+}
+
+/// Integers of 128 and 256 bits: as many bytes, zeros after those that are there.
+fn wide(call: &Call, width: usize) -> Result<ArrayRef, FunctionError> {
+    let mut made = Vec::with_capacity(call.rows * width);
+    let mut rows = 0;
+    each(call, |bytes| {
+        rows += 1;
+        made.extend_from_slice(bytes.get(..bytes.len().min(width)).unwrap_or_default());
+        made.resize(rows * width, 0);
+    })?;
+    if width > 16 {
+        return call.make_fixed(width, |row, out| {
+            out.extend_from_slice(made.get(row * width..(row + 1) * width).unwrap_or_default());
+        });
+    }
+    let is_signed = matches!(call.result, DataType::Int128);
+    let integers = made.chunks_exact(16).map(|bytes| {
+        let number = u128::from_le_bytes(bytes.try_into().unwrap_or_default());
+        let high = if is_signed && number >> 127 == 1 { -1 } else { 0 };
+        arrow_buffer::i256::from_parts(number, high)
+    });
+    let array = PrimitiveArray::<Decimal256Type>::from_iter_values(integers)
+        .with_precision_and_scale(76, 0)
+        .map_err(FunctionError::arrow("make wide integers"))?;
+    let typed = call.result.field("", tambour_part::types::Strings::Utf8);
+    super::cast(&(Arc::new(array) as ArrayRef), typed.data_type())
+}
+
+/// The halves of a UUID are integers of 64 bits, which the machine writes backwards.
+fn uuids(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let mut made: Vec<[u8; 16]> = Vec::with_capacity(call.rows);
+    each(call, |bytes| {
+        let mut whole = [0; 16];
+        let length = bytes.len().min(16);
+        if let (Some(to), Some(from)) = (whole.get_mut(..length), bytes.get(..length)) {
+            to.copy_from_slice(from);
+        }
+        for half in whole.chunks_mut(8) {
+            half.reverse();
+        }
+        made.push(whole);
+    })?;
+    call.make_fixed(16, |row, out| out.extend_from_slice(&made[row]))
 }

@@ -190,6 +190,11 @@ fn is_number(data_type: &DataType) -> bool {
 
 /// The function that makes values of a plain type, with its further arguments.
 pub(super) fn own_function(target: &DataType) -> Option<(&'static Function, Vec<Operand>)> {
+    function_with(target, "")
+}
+
+/// The same with something after its name, as `OrNull`.
+fn function_with(target: &DataType, suffix: &str) -> Option<(&'static Function, Vec<Operand>)> {
     let text = |text: &String| Operand {
         data_type: DataType::String,
         values: Arc::new(StringArray::from(vec![text.clone()])),
@@ -208,7 +213,30 @@ pub(super) fn own_function(target: &DataType) -> Option<(&'static Function, Vec<
         }
         other => (format!("to{other}"), Vec::new()),
     };
-    super::find_in_queries(&name).map(|function| (function, others))
+    super::find_in_queries(&(name + suffix)).map(|function| (function, others))
+}
+
+/// Values of texts; NULL where a text is none, as ClickHouse has it where the result may be NULL. `None` for types of which
+/// every text has a value, or an error.
+fn read_or_null(
+    call: &Call,
+    operand: &Operand,
+    wanted: &DataType,
+) -> Result<Option<ArrayRef>, FunctionError> {
+    match wanted {
+        DataType::Bool | DataType::String => Ok(None),
+        DataType::Decimal { .. } => {
+            decimal::decimals(call, operand, wanted, Failure::Null).map(Some)
+        }
+        DataType::Int128 | DataType::UInt128 | DataType::Int256 | DataType::UInt256 => {
+            wide(call, operand, wanted, Failure::Null).map(Some)
+        }
+        other => {
+            let Some((function, others)) = function_with(other, "OrNull") else { return Ok(None) };
+            let all: Vec<Operand> = std::iter::once(operand.clone()).chain(others).collect();
+            function.evaluate(&all).map(|result| Some(result.values))
+        }
+    }
 }
 
 /// Values in another type.
@@ -230,10 +258,12 @@ pub(super) fn retyped(
     }
     let operand = undress(operand)?;
     let wanted = bare(target);
-    let values = if operand.data_type == *wanted {
-        operand.values.clone()
-    } else {
-        bare_values(call, &operand, wanted)?
+    let may_fail = target.is_nullable() && operand.data_type == DataType::String;
+    let read = if may_fail { read_or_null(call, &operand, wanted)? } else { None };
+    let values = match read {
+        Some(values) => values,
+        None if operand.data_type == *wanted => operand.values.clone(),
+        None => bare_values(call, &operand, wanted)?,
     };
     match target {
         DataType::LowCardinality(_) => super::encode(&values, target),

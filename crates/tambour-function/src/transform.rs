@@ -35,7 +35,7 @@ fn common(
 fn transform_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 3..=4)?;
     let (from, to) = (listed(name, s, 1)?, listed(name, s, 2)?);
-    common(name, bare(type_at(s, 0)), &from)?;
+    compared(name, bare(type_at(s, 0)), &from)?;
     if matches!(from, DataType::Float32 | DataType::Float64) {
         return Err(wrong(name, "it does not take floats"));
     }
@@ -43,6 +43,19 @@ fn transform_type(name: &'static str, s: &[Signature]) -> Result<DataType, Funct
     let other = type_at(s, if s.len() > 3 { 3 } else { 0 });
     let found = common(name, &to, bare(other))?;
     Ok(if super::is_nullable(other) { found.made_nullable() } else { found })
+}
+
+/// As what values and the items of a list are compared. Items written as numbers are signed here; those below zero are not
+/// among values without a sign.
+fn compared(
+    name: &'static str,
+    value: &DataType,
+    item: &DataType,
+) -> Result<DataType, FunctionError> {
+    match (value, item) {
+        (DataType::UInt64, DataType::Int64) => Ok(DataType::UInt64),
+        _ => common(name, value, item),
+    }
 }
 
 fn transform(call: &Call) -> Result<ArrayRef, FunctionError> {
@@ -58,7 +71,7 @@ fn transform(call: &Call) -> Result<ArrayRef, FunctionError> {
         return Err(wrong(call.name, "it does not take NULLs in arrays"));
     }
     let values = operand(0)?;
-    let compared_as = common(call.name, &values.data_type, &from.items.data_type)?;
+    let compared_as = compared(call.name, &values.data_type, &from.items.data_type)?;
     let side = |operand: &Operand| -> Result<Operand, FunctionError> {
         let values = widened(&operand.values, &compared_as)?;
         Ok(Operand { data_type: compared_as.clone(), values, is_constant: false })

@@ -8,6 +8,7 @@
 
 pub mod address;
 pub mod civil;
+pub mod delta;
 mod error;
 pub mod json;
 pub mod number;

@@ -5,6 +5,7 @@ use super::super::{Call, Function};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::types::UInt64Type;
+use std::collections::HashSet;
 use tambour_part::types::DataType;
 
 /// Longest strings whose distance is computed: it takes the product of their lengths.
@@ -14,6 +15,26 @@ const LENGTH_MAX: usize = 1 << 16;
 pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("editDistance", rule!(Text Text => DataType::UInt64), |c| edit(c, false))
         .aliases(&["levenshteinDistance"]),
+    Function::new("editDistanceUTF8", rule!(Text Text => DataType::UInt64), |c| edit(c, true))
+        .aliases(&["levenshteinDistanceUTF8"]),
+    Function::new("stringJaccardIndex", rule!(Text Text => DataType::Float64), |c| {
+        let (left, right) = (c.texts(0)?, c.texts(1)?);
+        jaccard(c, |row| {
+            let bytes = |text: &[u8]| text.iter().map(|byte| u32::from(*byte)).collect();
+            Some([bytes(left.get(row)), bytes(right.get(row))])
+        })
+    }),
+    Function::new("stringJaccardIndexUTF8", rule!(Text Text => DataType::Float64), |c| {
+        let (left, right) = (c.texts(0)?, c.texts(1)?);
+        jaccard(c, |row| {
+            let [left, right] = [left.get(row), right.get(row)].map(std::str::from_utf8);
+            Some([left.ok()?, right.ok()?].map(|text| text.chars().map(u32::from).collect()))
+        })
+    }),
+    Function::new("soundex", rule!(Text => DataType::String), |c| {
+        let texts = c.texts(0)?;
+        c.make_texts(|row, out| out.extend_from_slice(&soundex(texts.get(row))))
+    }),
     Function::new("damerauLevenshteinDistance", rule!(Text Text => DataType::UInt64), |c| {
         let (left, right) = (c.texts(0)?, c.texts(1)?);
         numbers(c, |row| damerau(left.get(row), right.get(row)))
@@ -32,6 +53,47 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         floats(c, |row| jaro(left.get(row), right.get(row)))
     }),
 ];
+
+/// How many characters two texts have in common, of all that they have; two texts without any have none.
+fn jaccard(
+    call: &Call,
+    texts: impl Fn(usize) -> Option<[HashSet<u32>; 2]>,
+) -> Result<ArrayRef, FunctionError> {
+    let mut found = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let Some([left, right]) = texts(row) else {
+            return Err(call.value_error(row, "the strings are not UTF-8"));
+        };
+        let common = left.intersection(&right).count();
+        let all = (left.len() + right.len() - common).max(1);
+        found.push(common as f64 / all as f64);
+    }
+    call.make_floats(|row| found[row])
+}
+
+/// The code of American Soundex; zeros if there is no letter.
+fn soundex(text: &[u8]) -> [u8; 4] {
+    /// Digits of the letters from A to Z. Letters without one stand between two that have the same, H and W too.
+    const DIGITS: &[u8; 26] = b"01230120022455012623010202";
+    let mut code = [b'0'; 4];
+    let mut length = 0;
+    let mut last = b'0';
+    for letter in text.iter().map(u8::to_ascii_uppercase).filter(u8::is_ascii_uppercase) {
+        let digit = DIGITS.get(usize::from(letter - b'A')).copied().unwrap_or(b'0');
+        if length == 0 {
+            code[0] = letter;
+            length = 1;
+        } else if digit != b'0' && digit != last {
+            code[length] = digit;
+            length += 1;
+        }
+        last = digit;
+        if length == code.len() {
+            break;
+        }
+    }
+    code
+}
 
 fn checked(call: &Call, row: usize, value: Option<f64>) -> Result<f64, FunctionError> {
     value.ok_or_else(|| {
@@ -63,12 +125,18 @@ fn edit(call: &Call, letters: bool) -> Result<ArrayRef, FunctionError> {
     let mut found = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         let texts = [left.get(row), right.get(row)].map(std::str::from_utf8);
+        let bytes = [left.get(row), right.get(row)].map(<[u8]>::len);
         let [Ok(left), Ok(right)] = texts else {
             return Err(call.value_error(row, "the strings are not UTF-8"));
         };
         let (left, right): (Vec<char>, Vec<char>) =
             (left.chars().collect(), right.chars().collect());
-        let distance = levenshtein(&left, &right).map(|distance| distance as f64);
+        // Beside a text without characters, ClickHouse counts bytes.
+        let distance = match (left.len(), right.len()) {
+            (0, _) | (_, 0) => Some(bytes[0].max(bytes[1])),
+            _ => levenshtein(&left, &right),
+        };
+        let distance = distance.map(|distance| distance as f64);
         found.push(checked(call, row, distance)? as u64);
     }
     call.make_numbers::<UInt64Type>(|row| found[row])

@@ -290,9 +290,15 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(Expr::InList(list)))
 }
 
-/// A pattern that is not a constant is read by the function, which knows ClickHouse's escapes.
-fn with_pattern(like: Like) -> Transformed<Expr> {
-    if like.escape_char.is_some() || matches!(*like.pattern, Expr::Literal(..) | Expr::Cast(_)) {
+/// A pattern that is not a constant is read by the function, which knows ClickHouse's escapes, and so are texts of a fixed
+/// width, which the engine does not take.
+fn with_pattern(like: Like, schema: &DFSchema) -> Transformed<Expr> {
+    let is_fixed = like
+        .expr
+        .get_type(schema)
+        .is_ok_and(|data_type| matches!(data_type, ArrowType::FixedSizeBinary(_)));
+    let is_constant = matches!(*like.pattern, Expr::Literal(..) | Expr::Cast(_));
+    if like.escape_char.is_some() || is_constant && !is_fixed {
         return Transformed::no(Expr::Like(like));
     }
     let name = match (like.case_insensitive, like.negated) {
@@ -310,7 +316,7 @@ fn with_pattern(like: Like) -> Transformed<Expr> {
 fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
         Expr::InList(list) => in_list(list, schema),
-        Expr::Like(like) => Ok(with_pattern(like)),
+        Expr::Like(like) => Ok(with_pattern(like, schema)),
         Expr::Between(mut between) => {
             let field = field_of(&between.expr, schema)?;
             if let Some(compared) = between_by_form(&between, schema)? {

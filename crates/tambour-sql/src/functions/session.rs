@@ -1,5 +1,6 @@
 //! Functions whose values come from the session or by chance. None reads a clock or a file: that is for the edges.
 
+use super::chance::{Chance, Distribution};
 use arrow::array::{ArrayRef, Float64Array, StringViewArray, UInt32Array, UInt64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float64Type, UInt64Type};
@@ -10,7 +11,6 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, TypeSignature,
     Volatility,
 };
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use tambour_dialect::{DATABASE, names};
 
@@ -41,6 +41,8 @@ enum What {
     Canonical,
     /// Between two numbers.
     Uniform,
+    /// By a distribution, of one or two numbers.
+    Drawn(Distribution),
     /// A text of some length, of printable characters or of any bytes that are a text.
     Text(bool),
 }
@@ -79,6 +81,12 @@ fn what(name: &str) -> Option<What> {
         "randCanonical" => What::Canonical,
         "randConstant" => What::Constant,
         "randUniform" => What::Uniform,
+        "randNormal" => What::Drawn(Distribution::Normal),
+        "randLogNormal" => What::Drawn(Distribution::LogNormal),
+        "randExponential" => What::Drawn(Distribution::Exponential),
+        "randBernoulli" => What::Drawn(Distribution::Bernoulli),
+        "randBinomial" => What::Drawn(Distribution::Binomial),
+        "randPoisson" => What::Drawn(Distribution::Poisson),
         "randomPrintableASCII" => What::Text(true),
         "randomString" => What::Text(false),
         "timezone" => What::Zone,
@@ -87,44 +95,36 @@ fn what(name: &str) -> Option<What> {
     })
 }
 
-/// Numbers by chance, another row of them each time: a counter, mixed (SplitMix64 by Steele, Lea and Flood).
-struct Chance(u64);
-
-impl Chance {
-    fn new() -> Self {
-        Self(RandomState::new().hash_one(0_u64))
-    }
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-    fn short(&mut self) -> u32 {
-        let [_, _, _, _, a, b, c, d] = self.next().to_le_bytes();
-        u32::from_le_bytes([a, b, c, d])
-    }
-    /// At least 0 and less than 1.
-    fn unit(&mut self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
-        let unit = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
-        unit
-    }
-    fn text(&mut self, length: u64, is_printable: bool) -> String {
-        // From the blank to the tilde; bytes that are a text are those below 128.
-        let (first, count) = if is_printable { (32, 95) } else { (0, 128) };
-        let bytes = (0..length).map(|_| first + u8::try_from(self.next() % count).unwrap_or(0));
-        bytes.map(char::from).collect()
-    }
-}
-
 impl OfSession {
     fn numbers(&self, args: &ScalarFunctionArgs, place: usize) -> Result<ArrayRef> {
         let Some(value) = args.args.get(place) else {
             return exec_err!("{}: argument {} is missing", self.name, place + 1);
         };
         value.to_array(args.number_rows)
+    }
+
+    /// Numbers of a distribution, whose parameters are the same for all rows or columns.
+    fn drawn(
+        &self,
+        args: &ScalarFunctionArgs,
+        distribution: Distribution,
+        chance: &mut Chance,
+    ) -> Result<ArrayRef> {
+        let parameter = |place| cast(&self.numbers(args, place)?, &ArrowType::Float64);
+        let first = parameter(0)?;
+        let second = if distribution.parameters() > 1 { parameter(1)? } else { first.clone() };
+        let first = as_primitive_array::<Float64Type>(&first)?;
+        let second = as_primitive_array::<Float64Type>(&second)?;
+        let draw = |(first, second): (Option<f64>, Option<f64>)| {
+            let (first, second) = (first.unwrap_or(0.0), second.unwrap_or(0.0));
+            match distribution.draw(chance, first, second) {
+                Some(number) => Ok(number),
+                None => exec_err!("{} does not take {first}, {second}", self.name),
+            }
+        };
+        let numbers = first.iter().zip(second).map(draw).collect::<Result<Float64Array>>()?;
+        let numbers: ArrayRef = Arc::new(numbers);
+        Ok(if distribution.is_counted() { cast(&numbers, &ArrowType::UInt64)? } else { numbers })
     }
 
     fn by_chance(&self, args: &ScalarFunctionArgs) -> Result<ArrayRef> {
@@ -146,6 +146,7 @@ impl OfSession {
                 };
                 Arc::new(low.iter().zip(high).map(between).collect::<Float64Array>())
             }
+            What::Drawn(distribution) => self.drawn(args, distribution, &mut chance)?,
             What::Text(is_printable) => {
                 let lengths = cast(&self.numbers(args, 0)?, &ArrowType::UInt64)?;
                 let lengths = as_primitive_array::<UInt64Type>(&lengths)?;
@@ -180,6 +181,7 @@ impl ScalarUDFImpl for OfSession {
     fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
         let wanted = match self.what {
             What::Uniform => 2..=2,
+            What::Drawn(distribution) => distribution.parameters()..=distribution.parameters(),
             What::IsConstant | What::Text(_) => 1..=1,
             // Any value tells two calls apart, as in ClickHouse.
             What::U32 | What::U64 | What::Canonical | What::Constant => 0..=1,
@@ -207,7 +209,8 @@ impl ScalarUDFImpl for OfSession {
             What::IsConstant => ArrowType::UInt8,
             What::Constant | What::U32 => ArrowType::UInt32,
             What::U64 => ArrowType::UInt64,
-            What::Canonical | What::Uniform => ArrowType::Float64,
+            What::Drawn(distribution) if distribution.is_counted() => ArrowType::UInt64,
+            What::Canonical | What::Uniform | What::Drawn(_) => ArrowType::Float64,
         })
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
