@@ -86,6 +86,8 @@ TYPED = [
     "SELECT CAST(['a', '1'] AS Array(Nullable(UInt8))), CAST('x', 'Nullable(UUID)'), CAST('x', 'Nullable(Decimal(9, 2))'), CAST('300', 'Nullable(UInt8)')",
     "SELECT transform(number, [2, 4, 6], ['a', 'b', 'c'], 'other') FROM numbers(7)",
     "SELECT x.b FROM (SELECT 1 AS a, 2 AS b) AS x SEMI LEFT JOIN (SELECT 1 AS a) AS y ON x.a = y.a",
+    "SELECT k, n, va, m FROM (SELECT 1 AS k, [7, 8] AS va) AS q LEFT ARRAY JOIN va, arrayMap(x -> x + length(va), va) AS m, arrayEnumerate(va) AS n",
+    "SELECT va, v FROM (SELECT [7, 8] AS va) ARRAY JOIN va AS v, arrayReverse(va) AS va",
     "SELECT toDateTime64('2024-01-01 00:00:00.123456', 6) AS t, toStartOfMillisecond(t), addMicroseconds(t, -7)",
 ]
 
@@ -102,6 +104,8 @@ def test_tables_with_an_alias_keep_their_name(server, tambour, tmp_path):
         "SELECT named.a, y.c FROM {} AS x JOIN (SELECT 2 AS a, 7 AS c) AS y ON named.a = y.a",
         "SELECT named.* FROM {} x WHERE named.a IN (SELECT named.a FROM {} WHERE named.b > 1)",
     ]
+    # Elements that are called as a column hide it.
+    queries += ["SELECT a, b FROM {} ARRAY JOIN [10, 20] AS b WHERE b > 10 ORDER BY a", "SELECT a, b FROM {} ARRAY JOIN range(a) AS b ORDER BY a, b"]
     (tmp_path / "rows.csv").write_text("a,b\n1,1\n2,2\n3,3\n")
     tambour.run("import", tmp_path / "rows.csv", "--into", tmp_path / "named")
     server.run("DROP TABLE IF EXISTS default.named SYNC")

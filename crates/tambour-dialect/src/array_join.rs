@@ -121,7 +121,16 @@ pub(super) fn from(select: &mut Select, catalog: &Catalog) -> Result<(), Dialect
             .find_map(|(index, join)| Some((index, kind(&join.join_operator)?)));
         match found {
             Some((index, keeps_empty)) => {
-                joined(&mut select.from, at, index, keeps_empty, catalog, &mut nested)?;
+                let is_all =
+                    select.projection.iter().any(|it| matches!(it, SelectItem::Wildcard(_)));
+                let shadowed =
+                    joined(&mut select.from, at, index, keeps_empty, catalog, &mut nested)?;
+                if let Some(name) = shadowed.filter(|_| is_all) {
+                    return Err(refused(
+                        format!("* beside elements that are called {name}, as a column is"),
+                        "give the elements another name with AS",
+                    ));
+                }
             }
             None => at += 1,
         }
@@ -178,7 +187,7 @@ fn joined(
     keeps_empty: bool,
     catalog: &Catalog,
     nested: &mut Nested,
-) -> Result<(), DialectError> {
+) -> Result<Option<String>, DialectError> {
     let mut rest: Vec<Join> = from[at].joins.split_off(index);
     let first = rest.remove(0).relation;
     let mut members = vec![first];
@@ -189,17 +198,75 @@ fn joined(
         rest = joins;
     }
     let arrays = members.into_iter().map(|it| array(it, catalog)).collect::<Result<Vec<_>, _>>()?;
-    let arrays = arrays.into_iter().flat_map(|array| nested.arrays(array, catalog)).collect();
-    over(&mut from[at], arrays, keeps_empty)?;
+    let mut arrays: Vec<(Expr, Ident)> =
+        arrays.into_iter().flat_map(|array| nested.arrays(array, catalog)).collect();
+    if let TableFactor::Derived { alias: alias @ None, .. } = &mut from[at].relation
+        && arrays.len() > 1
+    {
+        // The name tells its columns from the elements.
+        let name = Ident::with_quote('"', BASE);
+        *alias = Some(TableAlias { explicit: true, name, columns: Vec::new(), at: None });
+    }
+    let (shadowed, table) = match &from[at] {
+        table if !table.joins.is_empty() => (BTreeSet::new(), None),
+        table => (shadowed(&table.relation, &arrays, catalog), name(&table.relation)),
+    };
+    if let Some(table) = table {
+        let mut columns = Columns {
+            table: table.name,
+            names: arrays.iter().map(|(_, own)| own.value.clone()).collect(),
+        };
+        for (array, own) in &mut arrays {
+            if !matches!(array, Expr::Identifier(name) if name.value == own.value) {
+                let _ = walk_mut(array, &mut columns);
+            }
+        }
+    }
+    let first = shadowed.first().cloned();
+    over(&mut from[at], arrays, keeps_empty, &shadowed)?;
     from[at].joins = rest;
-    Ok(())
+    Ok(first)
+}
+
+/// The name of a subquery that has none.
+const BASE: &str = "arrays";
+
+/// Columns of a table that elements of other arrays hide.
+fn shadowed(table: &TableFactor, arrays: &[(Expr, Ident)], catalog: &Catalog) -> BTreeSet<String> {
+    let TableFactor::Table { name, args: None, .. } = table else { return BTreeSet::new() };
+    let Some(own) = name.0.last().and_then(|part| part.as_ident()) else { return BTreeSet::new() };
+    let columns = catalog.get(&own.value).map(Vec::as_slice).unwrap_or_default();
+    let others = arrays
+        .iter()
+        .filter(|(array, own)| !matches!(array, Expr::Identifier(name) if name.value == own.value));
+    let names = others.map(|(_, own)| own.value.clone());
+    names.filter(|name| columns.contains(name)).collect()
+}
+
+/// Puts the table in front of its columns, where elements have their names: an array is a function of whole arrays.
+struct Columns {
+    table: Ident,
+    names: BTreeSet<String>,
+}
+
+impl VisitorMut for Columns {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Identifier(name) = &*expr
+            && self.names.contains(&name.value)
+        {
+            *expr = Expr::CompoundIdentifier(vec![self.table.clone(), name.clone()]);
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// The only table of a SELECT with the elements of some arrays, each joined by itself.
 pub(super) fn below(select: &mut Select, arrays: Vec<(Expr, Ident)>) -> Result<(), DialectError> {
     for array in arrays {
         if let Some(table) = select.from.first_mut() {
-            over(table, vec![array], false)?;
+            over(table, vec![array], false, &BTreeSet::new())?;
         }
     }
     Ok(())
@@ -210,10 +277,11 @@ fn over(
     below: &mut TableWithJoins,
     arrays: Vec<(Expr, Ident)>,
     keeps_empty: bool,
+    shadowed: &BTreeSet<String>,
 ) -> Result<(), DialectError> {
     let base = std::mem::take(&mut below.joins);
     let alias = if base.is_empty() { name(&below.relation) } else { None };
-    let mut query = parsed(&text(&arrays))?;
+    let mut query = parsed(&text(&arrays, shadowed))?;
     if let SetExpr::Select(inner) = &mut *query.body
         && let Some(table) = inner.from.first_mut()
     {
@@ -295,11 +363,14 @@ fn elements(array: Expr, keeps_empty: bool) -> Expr {
 }
 
 /// The query of all columns and the elements.
-fn text(arrays: &[(Expr, Ident)]) -> String {
+fn text(arrays: &[(Expr, Ident)], shadowed: &BTreeSet<String>) -> String {
     let quoted = |name: &Ident| Ident::with_quote('"', name.value.clone()).to_string();
     let hidden: Vec<String> = arrays
         .iter()
-        .filter(|(expr, own)| matches!(expr, Expr::Identifier(name) if name.value == own.value))
+        .filter(|(expr, own)| {
+            let is_own = matches!(expr, Expr::Identifier(name) if name.value == own.value);
+            is_own || shadowed.contains(&own.value)
+        })
         .map(|(_, own)| quoted(own))
         .collect();
     let except = match hidden.as_slice() {

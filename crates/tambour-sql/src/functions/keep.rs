@@ -293,10 +293,7 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
 /// A pattern that is not a constant is read by the function, which knows ClickHouse's escapes, and so are texts of a fixed
 /// width, which the engine does not take.
 fn with_pattern(like: Like, schema: &DFSchema) -> Transformed<Expr> {
-    let is_fixed = like
-        .expr
-        .get_type(schema)
-        .is_ok_and(|data_type| matches!(data_type, ArrowType::FixedSizeBinary(_)));
+    let is_fixed = matches!(like.expr.get_type(schema), Ok(ArrowType::FixedSizeBinary(_)));
     let is_constant = matches!(*like.pattern, Expr::Literal(..) | Expr::Cast(_));
     if like.escape_char.is_some() || is_constant && !is_fixed {
         return Transformed::no(Expr::Like(like));
