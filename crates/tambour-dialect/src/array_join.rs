@@ -1,5 +1,6 @@
 //! `ARRAY JOIN a, f(b) AS c`: a subquery that has a row for each element.
 
+use super::ambiguous::Scope;
 use super::columns::Catalog;
 use super::grammar::Grammar;
 use super::lexical::{closing, is_keyword, next};
@@ -233,9 +234,8 @@ const BASE: &str = "arrays";
 
 /// Columns of a table that elements of other arrays hide.
 fn shadowed(table: &TableFactor, arrays: &[(Expr, Ident)], catalog: &Catalog) -> BTreeSet<String> {
-    let TableFactor::Table { name, args: None, .. } = table else { return BTreeSet::new() };
-    let Some(own) = name.0.last().and_then(|part| part.as_ident()) else { return BTreeSet::new() };
-    let columns = catalog.get(&own.value).map(Vec::as_slice).unwrap_or_default();
+    let queries = Catalog::new();
+    let columns = Scope { catalog, queries: &queries }.of_relation(table).unwrap_or_default();
     let others = arrays
         .iter()
         .filter(|(array, own)| !matches!(array, Expr::Identifier(name) if name.value == own.value));
