@@ -8,6 +8,7 @@
 
 mod array;
 mod boolean;
+mod bulk;
 mod bytes;
 mod coerce;
 mod date;
@@ -44,6 +45,7 @@ use arrow_buffer::Buffer;
 use fault::{Fault, Way};
 use tree::{Context, Decode, Encode, Nulls};
 
+pub use bulk::read_bulk;
 pub use join::concat;
 pub use nested::{check_shared_sizes, shared_sizes};
 pub use single::{read_single, write_single};
