@@ -85,6 +85,17 @@ impl Entry {
     }
 }
 
+/// Decodes one entry of an index in a file with this extension, as a query does; the number of values in it, of a filter its bits. An
+/// error if the bytes are no such entry.
+pub fn decode(index: &Index, extension: &str, bytes: &[u8]) -> Result<usize, IndexError> {
+    Ok(match Entry::read(index, extension, 0, bytes)? {
+        Entry::Silent => 0,
+        Entry::Ranges(ends) => ends.iter().map(|it| it.len()).sum(),
+        Entry::Rows(_, rows) => rows,
+        Entry::Filters(filters, _) => 8 * filters.iter().map(Vec::len).sum::<usize>(),
+    })
+}
+
 /// Decodes entries of minima and maxima that lie one after the other: for each column all minima and then all maxima.
 pub(crate) fn ranges(
     index: &Index,

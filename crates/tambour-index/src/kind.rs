@@ -82,7 +82,7 @@ pub struct Index {
 
 impl Index {
     /// An index of a table with these columns.
-    pub(crate) fn new(definition: IndexDefinition, columns: &[Column]) -> Self {
+    pub fn new(definition: IndexDefinition, columns: &[Column]) -> Self {
         let kind = Kind::of(&definition);
         let find = |name: &String| columns.iter().find(|it| it.name == *name).cloned();
         let known: Option<Vec<Column>> = definition.columns.iter().map(find).collect();

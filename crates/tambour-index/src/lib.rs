@@ -15,6 +15,7 @@ mod probe;
 mod prune;
 mod verify;
 
+pub use entry::decode;
 pub use error::IndexError;
 pub use kind::{Index, Kind, Shape};
 pub use look::{Found, look_into};
