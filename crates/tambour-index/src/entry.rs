@@ -20,7 +20,7 @@ pub(crate) enum Entry {
     Silent,
     /// Minima and maxima: an array of two for each column.
     Ranges(Vec<ArrayRef>),
-    /// All combinations of values: an array of so many for each column.
+    /// All combinations of values: an array of this many for each column.
     Rows(Vec<ArrayRef>, usize),
     /// A filter for each column.
     Filters(Vec<Vec<u8>>, Scheme),
@@ -75,7 +75,7 @@ impl Entry {
                     index.columns.iter().zip(filters).zip(rows.columns())
                 {
                     let mut each = |hashes: &[u64]| {
-                        is_right &= hashes.iter().all(|hash| scheme.has(filter, *hash))
+                        is_right &= hashes.iter().all(|hash| scheme.has(filter, *hash));
                     };
                     hashes_of_column(index.kind, values, &column.data_type, &mut each)?;
                 }
@@ -86,11 +86,11 @@ impl Entry {
 }
 
 /// Decodes one entry of an index in a file with this extension, as a query does; the number of values in it, of a filter its bits. An
-/// error if the bytes are no such entry.
+/// error if the bytes are not an entry of it.
 pub fn decode(index: &Index, extension: &str, bytes: &[u8]) -> Result<usize, IndexError> {
     Ok(match Entry::read(index, extension, 0, bytes)? {
         Entry::Silent => 0,
-        Entry::Ranges(ends) => ends.iter().map(|it| it.len()).sum(),
+        Entry::Ranges(ends) => ends.iter().map(Array::len).sum(),
         Entry::Rows(_, rows) => rows,
         Entry::Filters(filters, _) => 8 * filters.iter().map(Vec::len).sum::<usize>(),
     })
@@ -209,7 +209,7 @@ fn lie_between(
 
 /// Rows of values as keys that are equal where the values are; nothing for those that are not asked after.
 fn keys(values: &[ArrayRef], index: &Index) -> Result<Vec<Option<Vec<u8>>>, IndexError> {
-    let rows = values.first().map_or(0, |it| it.len());
+    let rows = values.first().map_or(0, Array::len);
     let mut keys = vec![Some(Vec::new()); rows];
     for (column, values) in index.columns.iter().zip(values) {
         let Some(ranks) = ranks(values, &column.data_type)? else { return Ok(Vec::new()) };

@@ -43,7 +43,7 @@ const ROUNDED: f64 = 1.02;
 /// Where the bits of values lie in a filter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scheme {
-    /// Of a `bloom_filter`: so many of the seeds.
+    /// Of a `bloom_filter`: this many of the seeds.
     Seeds(usize),
     /// Of a filter of fixed size.
     Pair(Shape),
@@ -73,7 +73,7 @@ impl Scheme {
         }
     }
 
-    /// Of a `bloom_filter` with this rate of false answers: how many seeds are surely used if a value has so many bits. Fewer than
+    /// Of a `bloom_filter` with this rate of false answers: how many seeds are surely used if a value has this many bits. Fewer than
     /// there are only answer less often.
     pub(crate) fn of_rate(rate: f64, bits: usize) -> Self {
         let bits = f64::from(u32::try_from(bits.clamp(1, BITS_USED_MAX)).unwrap_or(1));
@@ -88,7 +88,7 @@ impl Scheme {
     }
 }
 
-/// The bits of each value in a `bloom_filter` of this size for so many values; `None` if it is no such size.
+/// The bits of each value in a `bloom_filter` of this size for this many values; `None` if it is no such size.
 pub(crate) fn bits_per_value(bytes: usize, values: usize) -> Option<usize> {
     let bits = (8 * bytes).checked_div(values)?.min(BITS_MAX);
     (bits > 0 && (bits * values).div_ceil(8) == bytes).then_some(bits)
@@ -150,7 +150,7 @@ pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = (&[u8], bool)> {
     })
 }
 
-/// All runs of so many characters; `None` if the text is not UTF-8.
+/// All runs of this many characters; `None` if the text is not UTF-8.
 fn grams(text: &[u8], length: usize) -> Option<Vec<&[u8]>> {
     let text = std::str::from_utf8(text).ok()?;
     let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);

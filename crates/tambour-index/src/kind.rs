@@ -22,7 +22,7 @@ pub enum Kind {
     Bloom(f64),
     /// A Bloom filter of fixed size of the words of texts.
     Words(Shape),
-    /// A Bloom filter of fixed size of all runs of so many characters of texts.
+    /// A Bloom filter of fixed size of all runs of this many characters of texts.
     Grams(usize, Shape),
     /// One that is listed and not used.
     Other,

@@ -13,6 +13,7 @@ use tambour_part::part::SkipFile;
 use tambour_table::predicate::Predicate;
 use tambour_table::prune::Sieve;
 use tambour_table::scan::{Pruned, Scan, ScanRange, ScanRequest};
+use tambour_table::schema::TableDefinition;
 use tambour_table::{Table, TableError};
 
 /// Whole files of an index up to this size are compared with their hash before they are believed.
@@ -90,7 +91,7 @@ impl Sift {
 impl Indexes {
     /// Those of a table's definition; none of a table without one.
     pub fn new(table: &Table) -> Self {
-        let definitions = table.definition().map(|it| it.indexes()).unwrap_or_default();
+        let definitions = table.definition().map(TableDefinition::indexes).unwrap_or_default();
         let all = definitions.into_iter().map(|it| Index::new(it, table.columns())).collect();
         Self { all, trusted: Mutex::default() }
     }

@@ -157,7 +157,7 @@ impl Pruned {
         .into_iter()
     }
 
-    /// Notes what the primary index left of a part of so many granules; `None` of a part that was left out before.
+    /// Notes what the primary index left of a part of this many granules; `None` of a part that was left out before.
     fn count(&mut self, granules: usize, left: Option<&[Range<usize>]>) {
         self.parts_total += 1;
         self.granules_total += granules;

@@ -10,7 +10,7 @@ use arrow_array::{Array, ArrayRef};
 /// How values lie one after the other in the bytes of a dense column.
 #[derive(Debug)]
 pub(super) enum Form {
-    /// So many bytes each; the default is all zeros.
+    /// This many bytes each; the default is all zeros.
     Fixed(usize),
     /// A length before each; the default is empty. Lengths go to a stream of their own if there is one.
     Text(Option<StreamName>),
@@ -75,16 +75,13 @@ impl Encode for Writer {
                 self.defaults += 1;
             } else {
                 put_varint(&mut offsets, std::mem::take(&mut before));
-                match &self.form {
-                    Form::Text(Some(sizes)) => {
-                        let size = (length as u64).to_le_bytes();
-                        sinks.stream(sizes).extend_from_slice(&size);
-                        sinks.stream(&self.values).extend_from_slice(value);
-                    }
-                    _ => {
-                        let whole = bytes.get(at..at + head + length).unwrap_or_default();
-                        sinks.stream(&self.values).extend_from_slice(whole);
-                    }
+                if let Form::Text(Some(sizes)) = &self.form {
+                    let size = (length as u64).to_le_bytes();
+                    sinks.stream(sizes).extend_from_slice(&size);
+                    sinks.stream(&self.values).extend_from_slice(value);
+                } else {
+                    let whole = bytes.get(at..at + head + length).unwrap_or_default();
+                    sinks.stream(&self.values).extend_from_slice(whole);
                 }
             }
             at += head + length;

@@ -116,7 +116,7 @@ pub(crate) fn amended(
     serde_json::to_vec(&document).map_err(|cause| wrong(cause.to_string()))
 }
 
-/// One of the files above with sparse columns of so many rows, by their names and how many of the rows have the default value.
+/// One of the files above with sparse columns of this many rows, by their names and how many of the rows have the default value.
 pub(crate) fn with_sparse(
     plain: &[u8],
     sparse: &[(&str, u64)],

@@ -1,6 +1,6 @@
 //! Skip indexes of ClickHouse's: the files of one index, its entries as bytes (`docs/format/part.md`, "Skip indexes").
 //!
-//! An index is a run of entries, one for so many granules as the table says. What an entry means is nothing that the part
+//! An index is a run of entries, one for as many granules as the table says. What an entry means is nothing that the part
 //! says; here it is a piece of a file between two marks. Small indexes lie together in `skp_idx.packed`.
 
 use super::{Part, PartFiles};
@@ -210,9 +210,10 @@ impl Part {
     pub fn check_skip_file(&self, name: &str) -> Result<(), PartError> {
         let found = self.skip_files()?;
         let stem = format!("{SKIP_INDEX_PREFIX}_{}.", escape(name));
-        let own = found.iter().filter(|(it, lies)| it.starts_with(&stem) && lies.piece.is_none());
+        let mut own =
+            found.iter().filter(|(it, lies)| it.starts_with(&stem) && lies.piece.is_none());
         // One that is packed was hashed when the list in front was read.
-        own.map(|(_, lies)| self.files.check_whole(&lies.file)).collect()
+        own.try_for_each(|(_, lies)| self.files.check_whole(&lies.file))
     }
 
     fn skip_files(&self) -> Result<Found, PartError> {

@@ -45,7 +45,7 @@ impl Sieve {
     pub fn ranges(&self, values: &[ArrayRef], entries: usize) -> Result<Vec<bool>, TableError> {
         self.check(values, 2 * entries)?;
         let encoded = self.pruner.encode(values)?;
-        let nulls: Vec<_> = values.iter().map(|it| it.logical_nulls()).collect();
+        let nulls: Vec<_> = values.iter().map(Array::logical_nulls).collect();
         let may_match = |entry: usize| {
             let ends = nulls.iter().map(|nulls| {
                 let is_null = |at| nulls.as_ref().is_some_and(|nulls| nulls.is_null(at));

@@ -73,7 +73,7 @@ fn implicit(column: &str) -> IndexDefinition {
     }
 }
 
-/// Parses an element of a column list; `None` of one that is no index.
+/// Parses an element of a column list; `None` of one that is not an index.
 fn parse(text: &str) -> Result<Option<IndexDefinition>, TableError> {
     let mut cursor = Cursor::new(text)?;
     if !cursor.take_words(&["INDEX"]) {
