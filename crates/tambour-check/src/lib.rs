@@ -22,6 +22,7 @@ pub mod column;
 pub mod frame;
 pub mod generate;
 pub mod hash;
+pub mod index;
 pub mod integer;
 pub mod look;
 pub mod lz4;

@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         dialect: if dialect == "old" { Dialect::Old } else { Dialect::New },
         threads: 2,
         strings: StringLayout::Inline,
+        sparse_ratio: None,
     };
     let mut writer = PartWriter::create(&storage, Path::new(to), spec)?;
     let request = ReadRequest {

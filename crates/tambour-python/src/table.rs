@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tambour::index::verify;
 use tambour::part::types::{Strings, arrow_schema};
 use tambour::storage::disk;
 use tambour::table::insert::{Existing, InsertSummary};
@@ -21,7 +22,6 @@ use tambour::table::merge::{OptimizeOptions, optimize_with};
 use tambour::table::recompress::recompress;
 use tambour::table::salvage::{SalvageOptions, salvage};
 use tambour::table::store::storage_of;
-use tambour::table::verify::verify;
 use tambour::{AttachOptions, CodecSpec, ExportOptions, ImportEvent, ImportOptions, ImportTypes};
 
 /// A table: what it was when it was opened or last changed through this handle.

@@ -297,7 +297,7 @@ fn properties(table: &Table, scan: &Scan, schema: &SchemaRef) -> Arc<PlanPropert
 
 impl DisplayAs for TambourScanExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pruned { parts_total, parts_left, granules_total, granules_left } = self.pruned;
+        let Pruned { parts_total, parts_left, granules_total, granules_left, .. } = self.pruned;
         let (separator, head) = match format {
             DisplayFormatType::TreeRender => ("\n", ""),
             _ => (", ", "TambourScanExec: "),

@@ -2,6 +2,7 @@
 
 use crate::exec::TambourScanExec;
 use crate::pushdown::Pushdown;
+use crate::scan_options::ScanOptions;
 use crate::statistics;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
@@ -12,6 +13,7 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::{Arc, OnceLock};
+use tambour_index::Indexes;
 use tambour_part::types::{Strings, arrow_schema};
 use tambour_table::Table;
 use tambour_table::predicate::Predicate;
@@ -25,6 +27,7 @@ pub struct TambourTable {
     strings: Strings,
     batch_rows: usize,
     definition: Option<String>,
+    indexes: Indexes,
     statistics: OnceLock<Statistics>,
 }
 
@@ -33,8 +36,8 @@ impl TambourTable {
     pub fn new(table: Arc<Table>, strings: Strings, batch_rows: usize) -> Self {
         let schema = Arc::new(arrow_schema(table.columns(), strings));
         let definition = table.definition().map(ToString::to_string);
-        let statistics = OnceLock::new();
-        Self { table, schema, strings, batch_rows, definition, statistics }
+        let (indexes, statistics) = (Indexes::new(&table), OnceLock::new());
+        Self { table, schema, strings, batch_rows, definition, indexes, statistics }
     }
     /// The table.
     pub fn table(&self) -> &Arc<Table> {
@@ -68,7 +71,11 @@ impl TambourTable {
             batch_rows: self.batch_rows,
             strings: self.strings,
         };
-        let planned = Scan::plan(&self.table, &request);
+        let mut planned = Scan::plan(&self.table, &request);
+        if ScanOptions::of(state.config_options()).scan_indexes {
+            planned = planned
+                .and_then(|(scan, pruned)| self.indexes.prune(&self.table, &request, scan, pruned));
+        }
         let (scan, pruned) = planned.map_err(|error| DataFusionError::External(Box::new(error)))?;
         let all = Arc::new(self.all_statistics().clone().project(Some(&projection)));
         Ok(TambourScanExec::new(Arc::clone(&self.table), scan, pruned, schema, all))

@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::DataType as ArrowType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Cast, InList, Like, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
-use tambour_part::types::{Column, Strings};
+use tambour_part::types::{Column, DataType, Strings};
 use tambour_table::predicate::{Comparison, Constant, Predicate};
 use tambour_table::schema::expression::Expression;
 
@@ -20,6 +20,9 @@ pub struct Pushdown<'a> {
     /// How its strings are handed out.
     pub strings: Strings,
 }
+
+/// ClickHouse's function of arrays.
+const HAS: &str = "has";
 
 /// One side of a comparison: an expression of the store, and the Arrow type in which it is compared.
 struct Side {
@@ -53,6 +56,12 @@ impl Pushdown<'_> {
             Expr::Like(like) => self.like(like, negated),
             Expr::Literal(ScalarValue::Boolean(Some(value)), _) if *value == negated => {
                 Some(Predicate::Or(Vec::new()))
+            }
+            Expr::Cast(cast) if !negated && *cast.field.data_type() == ArrowType::Boolean => {
+                match &*cast.expr {
+                    Expr::ScalarFunction(call) => self.has(call),
+                    _ => None,
+                }
             }
             // A column of type Bool is a condition by itself.
             Expr::Column(_) => {
@@ -117,6 +126,23 @@ impl Pushdown<'_> {
             let above = self.compare(expression, Comparison::Greater, high)?;
             Predicate::any([below, above])
         })
+    }
+
+    /// `has(array, element)`: a number that is a condition.
+    fn has(&self, call: &ScalarFunction) -> Option<Predicate> {
+        let (HAS, [Expr::Column(column), Expr::Literal(element, _)]) =
+            (call.name(), call.args.as_slice())
+        else {
+            return None;
+        };
+        let column = self.columns.iter().find(|it| it.name == column.name)?;
+        let DataType::Array(inner) = &column.data_type else { return None };
+        // Numbers are compared by what they are worth, whatever their types.
+        let (own, compared) = (element.data_type(), inner.unwrapped().arrow(self.strings));
+        let are_integers = own.is_integer() && compared.is_integer();
+        let element = constant(element, if are_integers { &own } else { &compared })?;
+        (element != Constant::Null)
+            .then(|| Predicate::Has(Expression::Column(column.name.clone()), element))
     }
 
     fn list(&self, list: &InList, negated: bool) -> Option<Predicate> {

@@ -603,6 +603,9 @@ pub struct ScanStatistics {
     pub granules: (u64, u64),
     /// Parts of the tables, and those that were left after pruning.
     pub parts: (u64, u64),
+    /// Granules that were left out, by what did it: partitions and ranges of parts, the primary index, skip indexes of the kinds
+    /// minmax and set, and Bloom filters ([`tambour_table::scan::Pruned::left_out`]).
+    pub left_out: [u64; 5],
 }
 
 /// A running statement.
@@ -647,6 +650,9 @@ impl Execution {
             total.granules.1 += pruned.granules_left as u64;
             total.parts.0 += pruned.parts_total as u64;
             total.parts.1 += pruned.parts_left as u64;
+            for (sum, (_, granules)) in total.left_out.iter_mut().zip(pruned.left_out()) {
+                *sum += granules as u64;
+            }
         }
         total
     }

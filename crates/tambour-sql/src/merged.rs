@@ -241,13 +241,7 @@ impl MergedScanExec {
 
     /// Says what pruning has left, as scans of stored rows say it.
     fn tell(&self) {
-        let Pruned { parts_total, parts_left, granules_total, granules_left } = self.pruned;
-        for (name, count) in [
-            ("parts", parts_total),
-            ("parts_left", parts_left),
-            ("granules", granules_total),
-            ("granules_left", granules_left),
-        ] {
+        for (name, count) in Pruned::NAMES.into_iter().zip(self.pruned.figures()) {
             MetricBuilder::new(&self.metrics).global_counter(name).add(count);
         }
     }
@@ -255,7 +249,7 @@ impl MergedScanExec {
 
 impl DisplayAs for MergedScanExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pruned { parts_total, parts_left, granules_total, granules_left } = self.pruned;
+        let Pruned { parts_total, parts_left, granules_total, granules_left, .. } = self.pruned;
         let (separator, head) = match format {
             DisplayFormatType::TreeRender => ("\n", ""),
             _ => (", ", "MergedScanExec: "),

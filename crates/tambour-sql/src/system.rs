@@ -3,6 +3,7 @@
 //! They are made anew for each query, from the tables that the session knows by then. What ClickHouse shows of a running
 //! server (memory, removal, moves) is left out.
 
+mod indexes;
 mod work;
 
 use arrow::array::{Array, AsArray, Int64Array};
@@ -59,17 +60,19 @@ pub(crate) enum Kind {
     Parts,
     Columns,
     Codecs,
+    DataSkippingIndices,
     DetachedParts,
     Merges,
     Mutations,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Tables,
         Self::Parts,
         Self::Columns,
         Self::Codecs,
+        Self::DataSkippingIndices,
         Self::DetachedParts,
         Self::Merges,
         Self::Mutations,
@@ -81,6 +84,7 @@ impl Kind {
             Self::Parts => "parts",
             Self::Columns => "columns",
             Self::Codecs => "codecs",
+            Self::DataSkippingIndices => "data_skipping_indices",
             Self::DetachedParts => "detached_parts",
             Self::Merges => "merges",
             Self::Mutations => "mutations",
@@ -92,6 +96,7 @@ impl Kind {
             Self::Parts => parts_sheet(tables),
             Self::Columns => columns_sheet(tables),
             Self::Codecs => Ok(codecs_sheet()),
+            Self::DataSkippingIndices => Ok(indexes::sheet(tables)),
             Self::DetachedParts => detached_sheet(tables),
             Self::Merges => Ok(work::merges(tables, now_ms)),
             Self::Mutations => work::mutations(tables),

@@ -111,6 +111,19 @@ pub enum TableError {
         #[source]
         cause: ArrowError,
     },
+    /// A skip index of a part is damaged or wrong. Queries do without it.
+    #[error("table {table:?}, part {part:?}: skip index `{index}`")]
+    Index {
+        /// The table's directory.
+        table: PathBuf,
+        /// The part's name.
+        part: String,
+        /// The index's name.
+        index: String,
+        /// What is wrong.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A part of a table cannot be used.
     #[error("table {table:?}, part {part:?}")]
     Part {
@@ -365,6 +378,7 @@ impl TableError {
             | Self::Changed { .. }
             | Self::DefinitionDiffers { .. } => Kind::Conflict,
             Self::Sidecar { .. }
+            | Self::Index { .. }
             | Self::IndexUnsorted { .. }
             | Self::Statistics { .. }
             | Self::SidecarSyntax { .. }
@@ -388,7 +402,7 @@ impl TableError {
     }
 
     /// A [`TableError::Part`] for a part of a table.
-    pub(crate) fn part(table: &Path, part: &str) -> impl FnOnce(PartError) -> Self + use<> {
+    pub fn part(table: &Path, part: &str) -> impl FnOnce(PartError) -> Self + use<> {
         let (table, part) = (table.to_owned(), part.to_owned());
         move |cause| Self::Part { table, part, cause }
     }

@@ -33,7 +33,7 @@ mod ordinal;
 mod parallel;
 mod partition;
 pub mod predicate;
-mod prune;
+pub mod prune;
 pub mod recompress;
 mod recover;
 pub mod rewrite;

@@ -96,6 +96,8 @@ pub enum Predicate {
     IsNull(Expression, bool),
     /// The string starts with these bytes (`LIKE 'abc%'`).
     StartsWith(Expression, Vec<u8>),
+    /// The array has this element.
+    Has(Expression, Constant),
 }
 
 impl Predicate {
@@ -138,7 +140,8 @@ impl Predicate {
                 Self::Compare(expression, ..)
                 | Self::In(expression, ..)
                 | Self::IsNull(expression, _)
-                | Self::StartsWith(expression, _) => names.extend(expression.columns()),
+                | Self::StartsWith(expression, _)
+                | Self::Has(expression, _) => names.extend(expression.columns()),
             }
         }
         names.sort_unstable();
@@ -203,6 +206,7 @@ impl fmt::Display for Predicate {
             Self::IsNull(expression, not) => {
                 write!(f, "{expression} IS {}NULL", if *not { "NOT " } else { "" })
             }
+            Self::Has(expression, constant) => write!(f, "has({expression}, {constant})"),
             Self::StartsWith(expression, bytes) => {
                 write!(f, "{expression} LIKE '{}%'", bytes.escape_ascii())
             }

@@ -16,8 +16,10 @@
 
 mod encoded;
 mod monotonic;
+mod sieve;
 
 pub(super) use encoded::Encoded;
+pub use sieve::{Sieve, constants, ranks};
 
 use self::monotonic::{column_name, evaluate, follows, has_zone, slack, within};
 use super::ordinal::{Order, Ordinal, bare, constant_array, moved, order};
@@ -170,7 +172,7 @@ impl Pruner {
 
     fn compile(&mut self, predicate: &Predicate) -> Result<Test, TableError> {
         match predicate {
-            Predicate::Unknown => Ok(Test::Maybe),
+            Predicate::Unknown | Predicate::Has(..) => Ok(Test::Maybe),
             Predicate::And(parts) => {
                 let parts: Result<Vec<_>, _> = parts.iter().map(|it| self.compile(it)).collect();
                 Ok(Test::all(parts?))

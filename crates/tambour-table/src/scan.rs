@@ -88,8 +88,88 @@ pub struct Pruned {
     pub parts_left: usize,
     /// Granules of the table.
     pub granules_total: usize,
-    /// Granules left after the primary index.
+    /// Granules left after all of it.
     pub granules_left: usize,
+    /// Granules of parts left out whole, by their partition and the extremes of their columns.
+    pub granules_by_parts: usize,
+    /// Granules left out by the primary index.
+    pub granules_by_key: usize,
+    /// Granules left out by skip indexes: of the kind `minmax`, of the kind `set`, by Bloom filters.
+    pub granules_by_indexes: [usize; 3],
+}
+
+impl Pruned {
+    /// Names of its figures.
+    pub const NAMES: [&str; 9] = [
+        "parts",
+        "parts_left",
+        "granules",
+        "granules_left",
+        "granules_by_parts",
+        "granules_by_key",
+        "granules_by_minmax",
+        "granules_by_set",
+        "granules_by_bloom",
+    ];
+
+    /// Its figures, in the order of the names.
+    pub fn figures(self) -> [usize; 9] {
+        let [minmax, set, bloom] = self.granules_by_indexes;
+        let (parts, key) = (self.granules_by_parts, self.granules_by_key);
+        let Self { parts_total, parts_left, granules_total, granules_left, .. } = self;
+        [parts_total, parts_left, granules_total, granules_left, parts, key, minmax, set, bloom]
+    }
+
+    /// What has these figures.
+    pub fn of_figures(figures: [usize; 9]) -> Self {
+        let [
+            parts_total,
+            parts_left,
+            granules_total,
+            granules_left,
+            parts,
+            key,
+            minmax,
+            set,
+            bloom,
+        ] = figures;
+        Self {
+            parts_total,
+            parts_left,
+            granules_total,
+            granules_left,
+            granules_by_parts: parts,
+            granules_by_key: key,
+            granules_by_indexes: [minmax, set, bloom],
+        }
+    }
+
+    /// What left granules out, in words, and how many.
+    pub fn left_out(self) -> impl Iterator<Item = (&'static str, usize)> {
+        let [minmax, set, bloom] = self.granules_by_indexes;
+        [
+            ("partitions and ranges of parts", self.granules_by_parts),
+            ("the primary index", self.granules_by_key),
+            ("skip indexes (minmax)", minmax),
+            ("skip indexes (set)", set),
+            ("skip indexes (bloom filter)", bloom),
+        ]
+        .into_iter()
+    }
+
+    /// Notes what the primary index left of a part of this many granules; `None` of a part that was left out before.
+    fn count(&mut self, granules: usize, left: Option<&[Range<usize>]>) {
+        self.parts_total += 1;
+        self.granules_total += granules;
+        let Some(left) = left else {
+            self.granules_by_parts += granules;
+            return;
+        };
+        let left: usize = left.iter().map(ExactSizeIterator::len).sum();
+        self.parts_left += usize::from(left > 0);
+        self.granules_left += left;
+        self.granules_by_key += granules.saturating_sub(left);
+    }
 }
 
 /// How a scan is wanted.
@@ -137,14 +217,9 @@ impl Scan {
         let pruning = Pruning::new(table, &request.predicate)?;
         for (part, name) in table.parts().iter().zip(table.part_names()) {
             let granules = part.granules();
-            pruned.parts_total += 1;
-            pruned.granules_total += granules.len();
             let ranges = pruning.granules(part, name)?;
-            if ranges.is_empty() {
-                continue;
-            }
-            pruned.parts_left += 1;
-            pruned.granules_left += ranges.iter().map(ExactSizeIterator::len).sum::<usize>();
+            pruned.count(granules.len(), ranges.as_deref());
+            let Some(ranges) = ranges.filter(|ranges| !ranges.is_empty()) else { continue };
             left.push(ranges);
             parts.push(ScanPart {
                 name: name.clone(),

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tambour_codec::spec::CodecSpec;
 use tambour_part::types::{Column, DataType};
-use tambour_part::write::{Dialect, PartSpec, StringLayout};
+use tambour_part::write::{Dialect, PartSpec, SPARSE_RATIO_DEFAULT, StringLayout};
 use tambour_storage::{Barrier, Storage};
 
 /// How parts are written, and where.
@@ -24,6 +24,7 @@ pub(super) struct Shape {
     primary_key: Vec<Expression>,
     key_types: Vec<DataType>,
     granularity: usize,
+    sparse_ratio: f64,
     dialect: Dialect,
     /// Threads of everything together.
     pub threads: usize,
@@ -90,6 +91,13 @@ impl Work {
     }
 }
 
+/// The share of defaults above which columns are sparse.
+fn sparse_ratio(definition: &TableDefinition) -> f64 {
+    let written = definition.setting("ratio_of_defaults_for_sparse_serialization");
+    let ratio = written.and_then(|it| it.parse().ok()).filter(|it| (0.0..=1.0).contains(it));
+    ratio.unwrap_or(SPARSE_RATIO_DEFAULT)
+}
+
 impl Shape {
     /// The shape of parts of this definition.
     pub(super) fn new(
@@ -111,6 +119,7 @@ impl Shape {
             primary_key: definition.primary_key.clone(),
             key_types: definition.primary_key_types()?,
             granularity: definition.index_granularity(),
+            sparse_ratio: sparse_ratio(definition),
             dialect,
             threads: threads.max(1),
             work: Arc::clone(work),
@@ -149,6 +158,7 @@ impl Shape {
             dialect: self.dialect,
             threads: self.threads,
             strings: if is_draft { StringLayout::Inline } else { StringLayout::Smaller },
+            sparse_ratio: (!is_draft).then_some(self.sparse_ratio),
         }
     }
 

@@ -154,6 +154,8 @@ pub use tambour_codec as codec;
 pub use tambour_files as files;
 #[cfg(feature = "tables")]
 pub use tambour_function as function;
+#[cfg(feature = "tables")]
+pub use tambour_index as index;
 pub use tambour_int as varint;
 pub use tambour_kernel as kernel;
 #[cfg(feature = "messages")]

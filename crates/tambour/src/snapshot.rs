@@ -14,10 +14,11 @@ use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
 #[cfg(feature = "files")]
 use tambour_files::Format;
+use tambour_index::verify;
 use tambour_storage::{Storage, disk};
 use tambour_table::merge::{OptimizeOptions, OptimizeSummary, optimize_with};
 use tambour_table::recompress::{RecompressSummary, recompress};
-use tambour_table::verify::{TableVerification, verify};
+use tambour_table::verify::TableVerification;
 
 /// An opened table: a snapshot of its definition and its parts, cheap to clone. Whoever writes to the table later does not
 /// change what is read through this one.

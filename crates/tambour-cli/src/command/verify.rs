@@ -18,10 +18,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tambour::Part;
 use tambour::codec::frame::{self, DecompressOptions, Dictionary};
+use tambour::index::verify;
 use tambour::storage::Storage;
 use tambour::table::Table;
 use tambour::table::server::ServerDisk;
-use tambour::table::verify::{TableVerification, verify};
+use tambour::table::verify::TableVerification;
 
 /// Verifies and lists the damage.
 pub(crate) fn run(arguments: &VerifyArguments, console: Console) -> anyhow::Result<()> {

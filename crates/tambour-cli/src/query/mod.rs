@@ -23,6 +23,7 @@ use tambour::files;
 use tambour::part::{BlockCache, CacheCounts};
 use tambour::sql::context::ScanStatistics;
 use tambour::sql::{Execution, Session};
+use tambour::table::scan::Pruned;
 
 /// How results look.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +146,13 @@ pub(crate) fn summary(outcome: &Outcome, detailed: bool) -> String {
             quantity::counted(read.granules.0, "granule", "granules"),
             quantity::bytes(read.compressed),
         );
+        let by = Pruned::default().left_out().map(|(by, _)| by).zip(read.left_out);
+        let by = by.filter(|(_, granules)| *granules > 0);
+        let by: Vec<String> =
+            by.map(|(by, granules)| format!("{} by {by}", quantity::grouped(granules))).collect();
+        if !by.is_empty() {
+            text += &format!("\nGranules left out: {}.", by.join(", "));
+        }
         if let Some(CacheCounts { hits, misses }) = outcome.cached {
             let blocks = quantity::counted(hits + misses, "block", "blocks");
             text += &format!("\nFound {} of {blocks} in the cache.", quantity::grouped(hits));

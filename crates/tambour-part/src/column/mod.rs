@@ -8,6 +8,7 @@
 
 mod array;
 mod boolean;
+mod bulk;
 mod bytes;
 mod coerce;
 mod date;
@@ -29,6 +30,7 @@ mod opaque;
 mod path;
 mod single;
 mod sparse;
+mod sparse_write;
 mod string;
 mod string_write;
 #[cfg(test)]
@@ -44,6 +46,7 @@ use arrow_buffer::Buffer;
 use fault::{Fault, Way};
 use tree::{Context, Decode, Encode, Nulls};
 
+pub use bulk::read_bulk;
 pub use join::concat;
 pub use nested::{check_shared_sizes, shared_sizes};
 pub use single::{read_single, write_single};
@@ -103,6 +106,12 @@ pub struct Layout {
 /// LowCardinality has three, as `columns_substreams.txt` lists them: `.dict_prefix`, `.dict` (empty), and the indexes.
 pub fn streams(column: &str, data_type: &DataType, layout: &Layout) -> Vec<Stream> {
     tree::streams(column, data_type, layout)
+}
+
+/// True of types whose columns are written sparse where most values are the default: those that ClickHouse does it for, but for
+/// Tuples, Nullable, and types whose default is not all zeros.
+pub fn can_be_sparse(data_type: &DataType) -> bool {
+    *data_type == DataType::String || tree::sparse_width(data_type).is_some()
 }
 
 /// A positioned source of one stream's decompressed bytes.
@@ -221,7 +230,8 @@ impl ColumnWriter {
         Self::with_layout(column, data_type, &Layout::default())
     }
 
-    /// A writer for a layout, of which only the sizes of strings count: nothing is written sparse or compact.
+    /// A writer for a layout, of which the sizes of strings and whether the column itself is sparse count; it must be of a type that
+    /// [`can_be_sparse`]. Nothing is written compact.
     pub fn with_layout(
         column: &str,
         data_type: &DataType,
@@ -231,6 +241,11 @@ impl ColumnWriter {
             .map_err(|fault| fault.into_error(column, 0, Way::Write))?;
         let (column, data_type) = (column.to_owned(), data_type.clone());
         Ok(Self { column, data_type, root, rows: 0, learned: 0 })
+    }
+
+    /// Rows so far that have the default value, of a sparse column.
+    pub fn defaults(&self) -> u64 {
+        self.root.defaults()
     }
 
     /// True if the column has a dictionary to which no record refers yet: keys that are learned now can be sorted.

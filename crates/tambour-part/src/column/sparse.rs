@@ -10,7 +10,7 @@ use arrow_schema::DataType as ArrowType;
 use std::cmp::Ordering;
 
 /// Marks the number of defaults after a granule's last value.
-const END: u64 = 1 << 62;
+pub(super) const END: u64 = 1 << 62;
 /// The most rows of one read: nine bytes can claim any number of them.
 const ROWS_MAX: usize = 1 << 26;
 /// The most bytes of wide values of one read, for the same reason.

@@ -4,8 +4,8 @@ use super::fault::Fault;
 use super::path::Path;
 use super::{Layout, Sinks, Sources, Stream, StreamKind, StreamName};
 use super::{
-    array, fixed, low_cardinality, low_cardinality_write, map, nullable, sparse, string,
-    string_write, tuple,
+    array, fixed, low_cardinality, low_cardinality_write, map, nullable, sparse, sparse_write,
+    string, string_write, tuple,
 };
 use crate::PartError;
 use crate::types::{DataType, Strings};
@@ -61,6 +61,10 @@ pub(super) trait Encode: Debug + Send + Sync {
     ) -> Result<(), Fault>;
     /// Appends what comes at the end of the part.
     fn finish(&mut self, _sinks: &mut dyn Sinks) {}
+    /// Rows so far that have the default value, if it is sparse.
+    fn defaults(&self) -> u64 {
+        0
+    }
     /// The dictionary that it writes, if it is one.
     fn dictionary(&mut self) -> Option<&mut dyn Dictionary> {
         None
@@ -239,6 +243,9 @@ fn encode(
     data_type: &DataType,
     context: Context<'_>,
 ) -> Result<Box<dyn Encode>, Fault> {
+    if context.sparse(data_type) {
+        return encode_sparse(path, data_type, context);
+    }
     Ok(match data_type {
         DataType::Nullable(inner) if inner.can_be_nullable() => {
             let values = encode(path, inner, context.inside())?;
@@ -275,6 +282,61 @@ fn encode(
         }
         _ => Box::new(fixed::Writer::new(path.values(), fixed(data_type)?)),
     })
+}
+
+/// Bytes of a value of a type that is written sparse.
+pub(super) fn sparse_width(data_type: &DataType) -> Option<usize> {
+    let is_plain = matches!(
+        data_type,
+        DataType::Bool
+            | DataType::UInt8
+            | DataType::UInt16
+            | DataType::UInt32
+            | DataType::UInt64
+            | DataType::UInt128
+            | DataType::UInt256
+            | DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::Int128
+            | DataType::Int256
+            | DataType::Float32
+            | DataType::Float64
+            | DataType::Decimal { .. }
+            | DataType::Date
+            | DataType::DateTime { .. }
+            | DataType::DateTime64 { .. }
+            | DataType::FixedString(_)
+            | DataType::Uuid
+            | DataType::Ipv4
+            | DataType::Ipv6
+    );
+    data_type.fixed_width().filter(|width| is_plain && *width > 0)
+}
+
+fn encode_sparse(
+    path: &Path,
+    data_type: &DataType,
+    context: Context<'_>,
+) -> Result<Box<dyn Encode>, Fault> {
+    let (form, dense): (_, Box<dyn Encode>) = match (data_type, sparse_width(data_type)) {
+        (DataType::String, _) => {
+            let sizes = context.string_sizes().then(|| path.helper(".size"));
+            let dense = string_write::Writer::new(path.values(), None);
+            (sparse_write::Form::Text(sizes), Box::new(dense))
+        }
+        (_, Some(width)) => {
+            let dense = fixed::Writer::new(path.values(), fixed(data_type)?);
+            (sparse_write::Form::Fixed(width), Box::new(dense))
+        }
+        _ => {
+            let reason = format!("{data_type} is not written sparse");
+            return Err(Fault::Other { reason });
+        }
+    };
+    let offsets = path.helper(".sparse.idx");
+    Ok(Box::new(sparse_write::Writer::new(offsets, path.values(), form, dense)))
 }
 
 pub(super) fn streams(column: &str, data_type: &DataType, layout: &Layout) -> Vec<Stream> {

@@ -17,6 +17,9 @@ pub(crate) const SIZED_STRINGS: &[u8] =
 /// What it writes where nested strings have sizes as well. Releases that do not know the last word refuse the part.
 pub(crate) const SIZED_STRINGS_INSIDE: &[u8] = br#"{"columns":[],"propagate_types_serialization_versions_to_nested_types":true,"types_serialization_versions":{"string":1},"version":1}"#;
 
+/// Where strings are inline and only sparse columns are to be listed.
+pub(crate) const INLINE_STRINGS: &[u8] = br#"{"columns":[],"version":0}"#;
+
 /// Newest version that is read.
 const VERSION_MAX: u64 = 1;
 /// Deepest nesting of `subcolumns`.
@@ -111,6 +114,27 @@ pub(crate) fn amended(
         });
     }
     serde_json::to_vec(&document).map_err(|cause| wrong(cause.to_string()))
+}
+
+/// One of the files above with sparse columns of this many rows, by their names and how many of the rows have the default value.
+pub(crate) fn with_sparse(
+    plain: &[u8],
+    sparse: &[(&str, u64)],
+    rows: u64,
+) -> Result<Vec<u8>, PartError> {
+    let wrong = |cause: serde_json::Error| {
+        PartError::malformed(Place::file(SERIALIZATION_FILE), cause.to_string())
+    };
+    let mut document: Value = serde_json::from_slice(plain).map_err(wrong)?;
+    let columns = sparse.iter().map(|(name, defaults)| {
+        serde_json::json!({
+            "kind": "Sparse", "name": name, "num_defaults": defaults, "num_rows": rows,
+        })
+    });
+    if let Some(slot) = document.get_mut("columns") {
+        *slot = columns.collect();
+    }
+    serde_json::to_vec(&document).map_err(wrong)
 }
 
 /// The layout of a column that is not listed.

@@ -240,6 +240,11 @@ impl PartFiles {
         files.map(|(name, sum)| (name.as_str(), sum, self.check_presence(name, sum)))
     }
 
+    /// Compares the size of a file with what `checksums.txt` says.
+    pub(crate) fn check_size(&self, name: &str) -> Result<(), PartError> {
+        self.sum(name).map_or(Ok(()), |sum| self.check_presence(name, sum))
+    }
+
     fn check_presence(&self, name: &str, sum: &FileSum) -> Result<(), PartError> {
         let missing = || PartError::Missing { place: Box::new(self.place(name)) };
         if name.ends_with(PROJECTION_SUFFIX) {

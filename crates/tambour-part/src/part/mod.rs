@@ -7,10 +7,12 @@ mod layouts;
 mod marks;
 mod open;
 mod sizes;
+mod skip;
 mod view;
 
 pub(crate) use files::{PROJECTION_SUFFIX, PartFiles, file_hash, refuse_holes};
 pub(crate) use open::ROW_EXISTS;
+pub(crate) use skip::SKIP_INDEX_PREFIX;
 
 use crate::PartError;
 use crate::column::{Layout, Stream};
@@ -27,6 +29,7 @@ use tambour_storage::{Lock, Storage};
 pub use crate::budget::BATCH_BYTES_MAX;
 pub use crate::read::{CACHED_GRANULES_MAX, PartReader, RowFilter};
 pub use crate::verify::{Damage, Verification};
+pub use skip::{SkipFile, SkipSizes};
 pub(crate) use view::single;
 pub use view::{Derive, Seen, SeenKey, Source, View};
 

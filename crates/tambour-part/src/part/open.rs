@@ -3,8 +3,8 @@
 use super::layouts::Shown;
 use super::marks::{check_compact, fixed_granules, has_rows, load, marks_file};
 use super::{
-    COMPACT_FILE, CompactLayout, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn,
-    file_hash,
+    COMPACT_FILE, CompactLayout, OpenOptions, Part, PartFiles, SKIP_INDEX_PREFIX, StoredColumn,
+    UnreadableColumn, file_hash,
 };
 use crate::column::streams;
 use crate::manifest::columns::{self, COLUMNS_FILE, ColumnLine};
@@ -28,8 +28,6 @@ pub(super) const COUNT_FILE: &str = "count.txt";
 const PACKED_FILE: &str = "data.packed";
 /// Start of the directory name of a patch part.
 const PATCH_PREFIX: &str = "patch-";
-/// Start of the file names of skip indexes.
-const SKIP_INDEX_PREFIX: &str = "skp_idx";
 /// The mask of lightweight deletes.
 pub(crate) const ROW_EXISTS: &str = "_row_exists";
 /// Rows that any part may claim.
@@ -71,8 +69,11 @@ pub(super) fn open(
         // What Tambour wrote had checksums; only without both files it may be a part of old.
         files.require_sums()?;
     }
-    for (_, _, presence) in files.listed() {
-        presence?;
+    for (name, _, presence) in files.listed() {
+        // Rows can be read without indexes; who reads an index looks at its files.
+        if !name.starts_with(SKIP_INDEX_PREFIX) {
+            presence?;
+        }
     }
     let columns_file = files.read(COLUMNS_FILE, TEXT_BYTES_MAX)?;
     let lines = columns::parse(&files.path_of(COLUMNS_FILE), &columns_file)?;

@@ -5,8 +5,8 @@ mod bounds;
 use crate::manifest::TEXT_BYTES_MAX;
 use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::part::{
-    COMPACT_FILE, OpenOptions, PROJECTION_SUFFIX, Part, PartFiles, PartReader, StoredColumn,
-    refuse_holes,
+    COMPACT_FILE, OpenOptions, PROJECTION_SUFFIX, Part, PartFiles, PartReader, SKIP_INDEX_PREFIX,
+    StoredColumn, refuse_holes,
 };
 use crate::stream::{blocks, headers::BlockInfo};
 use crate::types::Strings;
@@ -114,8 +114,11 @@ fn check_files(files: &PartFiles, seen: &mut Verification) -> FileBlocks {
     good
 }
 
-/// True for a file that is a run of blocks.
-fn has_blocks(name: &str) -> bool {
+/// True for a file that is a run of blocks. Of the files of skip indexes it is those that checksums.txt says so of.
+fn has_blocks(files: &PartFiles, name: &str) -> bool {
+    if name.starts_with(SKIP_INDEX_PREFIX) {
+        return files.sum(name).is_some_and(|sum| sum.contents.is_some());
+    }
     let Some((_, extension)) = name.rsplit_once('.') else { return false };
     matches!(extension, "bin" | "cidx" | "cmrk" | "cmrk2" | "cmrk3" | "cmrk4")
 }
@@ -130,14 +133,16 @@ fn check_file(
     let path = files.path_of(name);
     let file = files.storage.open(&path).map_err(|cause| PartError::io(&path, "open", cause))?;
     refuse_holes(file.as_ref(), &path)?;
-    let scanned = blocks::scan(file.as_ref(), &path, has_blocks(name), errors)?;
+    let scanned = blocks::scan(file.as_ref(), &path, has_blocks(files, name), errors)?;
     let Some(sum) = files.sum(name).filter(|sum| sum.size == scanned.size && errors.is_empty())
     else {
         return Ok(scanned.blocks);
     };
     files.check_hash(name, "hash", sum.hash, scanned.hash)?;
     // The contents of a compact part's data.bin are summed up in a way of their own.
-    if let (Some((size, hash)), true) = (sum.contents, has_blocks(name) && name != COMPACT_FILE) {
+    if let (Some((size, hash)), true) =
+        (sum.contents, has_blocks(files, name) && name != COMPACT_FILE)
+    {
         let (got_size, got_hash) = scanned.contents;
         if size != got_size {
             let place = files.place(name);

@@ -12,7 +12,7 @@ use crate::manifest::guard::GUARD_FILE;
 use crate::manifest::serialization::{self, SERIALIZATION_FILE, Serialization};
 use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::name::file_stem;
-use crate::part::{Form, Part, StoredColumn, file_hash};
+use crate::part::{Form, Part, SKIP_INDEX_PREFIX, StoredColumn, file_hash};
 use crate::read::PartReader;
 use crate::statistics::{ColumnStatistics, Gatherer};
 use crate::stream::write::write_file;
@@ -30,8 +30,6 @@ use tambour_storage::Storage;
 
 /// Rows of a mask that are read at a time.
 const BATCH_ROWS: usize = 1 << 20;
-/// Start of the file names of skip indexes.
-const SKIP_INDEX_PREFIX: &str = "skp_idx";
 
 /// What becomes of the columns of a part.
 #[derive(Clone, Debug, Default)]

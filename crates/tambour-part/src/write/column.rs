@@ -143,6 +143,11 @@ impl ColumnEncoder {
         Ok(Self { name: name.clone(), writer, sinks, held, started: false })
     }
 
+    /// Rows so far that have the default value, of a sparse column.
+    pub(crate) fn defaults(&self) -> u64 {
+        self.writer.defaults()
+    }
+
     /// Appends the pieces of a batch.
     pub(crate) fn write(&mut self, values: &ArrayRef, pieces: &[Piece]) -> Result<(), PartError> {
         if !self.started {

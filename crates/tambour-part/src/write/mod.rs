@@ -5,18 +5,20 @@ mod column;
 mod cost;
 mod mask;
 mod recode;
+mod sparse;
 mod strings;
 
 pub use amend::{Amender, Amendment, can_amend};
 pub use mask::{can_mask, mask};
 pub use recode::{RecodeSummary, check as check_recode, recode};
+pub use sparse::SPARSE_RATIO_DEFAULT;
 pub use strings::{StringLayout, stored_bytes};
 
-use crate::column::{check_shared_sizes, write_single};
+use crate::column::{Layout, check_shared_sizes, write_single};
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums};
 use crate::manifest::columns::{self, COLUMNS_FILE};
 use crate::manifest::guard::{GUARD_FILE, Guard, files_hash};
-use crate::manifest::serialization::{SERIALIZATION_FILE, SIZED_STRINGS, SIZED_STRINGS_INSIDE};
+use crate::manifest::serialization::SERIALIZATION_FILE;
 use crate::name::escape;
 use crate::part::file_hash;
 use crate::partition;
@@ -76,6 +78,9 @@ pub struct PartSpec {
     pub threads: usize,
     /// How strings are laid out; the old dialect has them inline.
     pub strings: StringLayout,
+    /// A column is written sparse if a larger share of its first rows than this has the default value: read by ClickHouse 22.1 and
+    /// later. `None`, or 1: no column, as in the old dialect.
+    pub sparse_ratio: Option<f64>,
 }
 
 impl PartSpec {
@@ -167,6 +172,8 @@ pub struct PartWriter {
     /// The columns of the spec.
     schema: Vec<Column>,
     strings: StringLayout,
+    /// Columns that are written sparse.
+    sparse: Vec<bool>,
     /// Rows that wait until the layout is chosen.
     opening: Option<Opening>,
     open: OpenGranule,
@@ -188,12 +195,14 @@ impl PartWriter {
     ) -> Result<Self, PartError> {
         spec.check()?;
         let candidates = strings::candidates(&spec);
+        let has_choice = !candidates.is_empty() || spec.has_sparse_candidates();
         let strings = match (spec.strings, spec.dialect) {
             (StringLayout::Smaller, _) | (_, Dialect::Old) => StringLayout::Inline,
             (asked, Dialect::New) => asked,
         };
         // Made in any case, so that what cannot be written is refused at once.
-        let columns = encoders(storage, path, &spec, strings)?;
+        let sparse = vec![false; spec.columns.len()];
+        let columns = encoders(storage, path, &spec, strings, &sparse)?;
         let schema = spec.columns.iter().map(|(column, _)| column.clone()).collect();
         let gatherers = spec.columns.iter().map(|_| None).collect();
         let created = storage.create_directory(path);
@@ -206,7 +215,8 @@ impl PartWriter {
             gatherers,
             schema,
             strings,
-            opening: (!candidates.is_empty()).then(|| Opening::new(candidates)),
+            sparse,
+            opening: has_choice.then(|| Opening::new(candidates)),
             open: OpenGranule::default(),
             granules: Vec::new(),
             rows: 0,
@@ -238,8 +248,12 @@ impl PartWriter {
     fn begin(&mut self) -> Result<(), PartError> {
         let Some(opening) = self.opening.take() else { return Ok(()) };
         self.failed = true;
-        self.strings = opening.choose(&self.spec)?;
-        self.columns = encoders(&self.storage, &self.path, &self.spec, self.strings)?;
+        if let Some(strings) = opening.choose(&self.spec)? {
+            self.strings = strings;
+        }
+        self.sparse = self.spec.sparse_columns(opening.rows, |column| opening.values(column))?;
+        let (storage, path, spec) = (&self.storage, &self.path, &self.spec);
+        self.columns = encoders(storage, path, spec, self.strings, &self.sparse)?;
         self.failed = false;
         for (batch, keys) in opening.batches {
             self.append(&batch, &keys)?;
@@ -350,6 +364,11 @@ impl PartWriter {
         }
         self.begin()?;
         let (storage, path, dialect) = (&self.storage, &self.path, self.spec.dialect);
+        let sparse = self.schema.iter().zip(&self.columns).zip(&self.sparse);
+        let sparse = sparse.filter(|(_, is_sparse)| **is_sparse);
+        let sparse: Vec<(&str, u64)> =
+            sparse.map(|((column, it), _)| (column.name.as_str(), it.defaults())).collect();
+        let serialization = sparse::serialization(self.strings, &sparse, self.rows)?;
         let rows = (dialect == Dialect::New).then_some(self.granules.as_slice());
         let done = Mutex::new(Vec::new());
         in_parallel(self.spec.threads, self.columns.into_iter(), |column| {
@@ -364,13 +383,8 @@ impl PartWriter {
 
         let mut small = partition_files(partition, self.rows)?;
         small.push(("count.txt".to_owned(), self.rows.to_string().into_bytes()));
-        let serialization = match self.strings {
-            StringLayout::Inline | StringLayout::Smaller => None,
-            StringLayout::Sized => Some(SIZED_STRINGS),
-            StringLayout::SizedInside => Some(SIZED_STRINGS_INSIDE),
-        };
         if let Some(serialization) = serialization {
-            small.push((SERIALIZATION_FILE.to_owned(), serialization.to_vec()));
+            small.push((SERIALIZATION_FILE.to_owned(), serialization));
         }
         if !self.spec.key_types.is_empty() {
             let mut index = self.index;
@@ -423,17 +437,18 @@ fn encoders(
     path: &Path,
     spec: &PartSpec,
     strings: StringLayout,
+    sparse: &[bool],
 ) -> Result<Vec<ColumnEncoder>, PartError> {
     let is_dictionary = |column: &Column| matches!(column.data_type, DataType::LowCardinality(_));
     let dictionaries = spec.columns.iter().filter(|(column, _)| is_dictionary(column)).count();
     let mut owners = HashMap::new();
     let mut made = Vec::with_capacity(spec.columns.len());
-    for (column, codec) in &spec.columns {
+    for ((column, codec), is_sparse) in spec.columns.iter().zip(sparse) {
         let codec = match spec.dialect {
             Dialect::New => codec.clone(),
             Dialect::Old => codec.plain(),
         };
-        let layout = strings.layout();
+        let layout = Layout { sparse: *is_sparse, ..strings.layout() };
         made.push(ColumnEncoder::new(
             (storage, path),
             column,

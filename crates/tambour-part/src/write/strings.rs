@@ -8,6 +8,7 @@ use crate::column::{ColumnWriter, Layout, Sinks, StreamName, streams};
 use crate::stream::write::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN};
 use crate::types::Column;
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use std::sync::Arc;
 use tambour_codec::choose::Choice;
 use tambour_codec::spec::CodecSpec;
 
@@ -76,7 +77,7 @@ impl StringLayout {
 }
 
 /// Whether a codec leaves the choice, for servers of a release and later.
-fn leaves_choice(codec: &CodecSpec, release: (u16, u16)) -> bool {
+pub(super) fn leaves_choice(codec: &CodecSpec, release: (u16, u16)) -> bool {
     codec.calls.iter().any(|call| {
         matches!(Choice::of(call), Some(Ok(choice)) if !choice.plain && choice.since >= release)
     })
@@ -112,16 +113,23 @@ impl Opening {
         self.rows >= ROWS_MAX || self.bytes >= BYTES_MAX
     }
 
-    /// The layout that takes the fewest bytes.
-    pub(super) fn choose(&self, spec: &PartSpec) -> Result<StringLayout, PartError> {
+    /// The values of a column.
+    pub(super) fn values(&self, column: usize) -> Vec<ArrayRef> {
+        self.batches.iter().map(|(batch, _)| Arc::clone(batch.column(column))).collect()
+    }
+
+    /// The layout that takes the fewest bytes; `None` if there is nothing to choose.
+    pub(super) fn choose(&self, spec: &PartSpec) -> Result<Option<StringLayout>, PartError> {
+        if self.candidates.is_empty() {
+            return Ok(None);
+        }
         let mut inline = 0;
         let mut totals = vec![0; self.candidates.len()];
         for (index, (column, codec)) in spec.columns.iter().enumerate() {
             if !self.candidates.iter().any(|layout| layout.changes(column)) {
                 continue;
             }
-            let arrays: Vec<ArrayRef> =
-                self.batches.iter().map(|(batch, _)| batch.column(index).clone()).collect();
+            let arrays = self.values(index);
             let bytes = |layout| stored_bytes(column, codec, layout, &arrays);
             let plain = bytes(StringLayout::Inline)?;
             inline += plain;
@@ -143,17 +151,17 @@ impl Opening {
             }
         }
         let best = self.candidates.iter().zip(totals).min_by_key(|(_, total)| *total);
-        Ok(match best {
+        Ok(Some(match best {
             Some((layout, total)) if (total as f64) < inline as f64 * (1.0 - GAIN_MIN) => *layout,
             _ => StringLayout::Inline,
-        })
+        }))
     }
 }
 
 /// The streams of a column in memory.
-struct Memory {
-    streams: Vec<(StreamName, Vec<u8>)>,
-    stray: Vec<u8>,
+pub(super) struct Memory {
+    pub(super) streams: Vec<(StreamName, Vec<u8>)>,
+    pub(super) stray: Vec<u8>,
 }
 
 impl Sinks for Memory {

@@ -2,7 +2,9 @@
 
 use super::support::{Writing, memory, one, read_granules};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, Int16Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int16Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+};
 use arrow_schema::DataType as Arrow;
 use std::path::Path;
 use std::sync::Arc;
@@ -214,4 +216,61 @@ fn what_does_not_fit_is_refused_before_it_is_learned() {
     let error = writing.write(&storage, Path::new(PATH), &rows, &Partition::default()).unwrap_err();
     assert!(error.to_string().contains("row 1"), "{error}");
     assert!(rows.column(0).as_string::<i32>().is_null(1));
+}
+
+/// Rows of which one in twenty is not the default.
+fn rare(count: u32) -> RecordBatch {
+    let is_rare = |n: &u32| n % 20 == 7;
+    let number = |n: u32| if is_rare(&n) { i64::from(n) - 5_000 } else { 0 };
+    let float = |n: u32| match n % 40 {
+        7 => -0.0,
+        27 => f64::NAN,
+        _ => 0.0,
+    };
+    let text = |n: u32| if is_rare(&n) { sentence(n) } else { String::new() };
+    RecordBatch::try_from_iter_with_nullable([
+        ("k", Arc::new(UInt32Array::from_iter_values(0..count)) as ArrayRef, false),
+        ("i", Arc::new((0..count).map(|n| Some(number(n))).collect::<Int64Array>()) as _, false),
+        ("f", Arc::new((0..count).map(|n| Some(float(n))).collect::<Float64Array>()) as _, false),
+        ("s", Arc::new(StringArray::from_iter_values((0..count).map(text))) as _, false),
+    ])
+    .unwrap()
+}
+
+#[test]
+fn columns_of_defaults_are_sparse() {
+    let rows = rare(15_000);
+    let types = [("k", "UInt32"), ("i", "Int64"), ("f", "Float64"), ("s", "String")];
+    let mut writing = Writing::new(&columns(&types), Dialect::New);
+    writing.index_granularity = 1_000;
+    for (ratio, strings, wanted) in [
+        (Some(0.9), Inline, true),
+        (Some(0.9), Sized, true),
+        (Some(0.9), SizedInside, true),
+        (Some(0.95), Inline, false),
+        (Some(1.0), Inline, false),
+        (None, Inline, false),
+    ] {
+        (writing.sparse_ratio, writing.strings) = (ratio, strings);
+        for rows_per_call in [700, usize::MAX] {
+            writing.rows_per_call = rows_per_call;
+            let (file, part) = strings_of(&writing, &rows);
+            let told = file.map(|bytes| String::from_utf8(bytes).unwrap()).unwrap_or_default();
+            let count =
+                part.files().iter().filter(|(it, _)| it.ends_with(".sparse.idx.bin")).count();
+            assert_eq!(count, if wanted { 3 } else { 0 }, "{ratio:?}, {strings:?}");
+            assert_eq!(told.matches("\"num_defaults\":14250,\"num_rows\":15000").count(), count);
+        }
+    }
+    // Neither old servers nor those that a codec is chosen for.
+    writing.sparse_ratio = Some(0.9);
+    writing.codec = "auto(size, 'since=21.12')";
+    let is_sparse = |part: &Part| part.files().iter().any(|(it, _)| it.contains(".sparse."));
+    assert!(!is_sparse(&strings_of(&writing, &rows).1));
+    (writing.codec, writing.dialect) = ("LZ4", Dialect::Old);
+    assert!(!is_sparse(&strings_of(&writing, &rows).1));
+    // One row, all of which is the default, and none.
+    writing.dialect = Dialect::New;
+    assert!(is_sparse(&strings_of(&writing, &rare(1)).1));
+    assert!(!is_sparse(&strings_of(&writing, &rare(0)).1));
 }

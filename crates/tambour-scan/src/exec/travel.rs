@@ -16,9 +16,6 @@ use tambour_table::scan::{Pruned, Scan};
 /// Rows per batch that are asked of another process at most; room for them is taken at once.
 const BATCH_ROWS_MAX: usize = 1 << 20;
 
-/// Metrics: parts and granules before and after pruning.
-const PRUNED: [&str; 4] = ["parts", "parts_left", "granules", "granules_left"];
-
 /// Metric: rows that all shares of a scan read at most.
 const PLANNED: &str = "rows_planned";
 
@@ -65,14 +62,9 @@ impl Read {
 
 /// What pruning left of the table of a node that stands for a scan; `None` of other nodes.
 fn pruned_of(metrics: &MetricsSet) -> Option<Pruned> {
-    let [parts_total, parts_left, granules_total, granules_left] =
-        PRUNED.map(|name| metrics.sum_by_name(name).map(|value| value.as_usize()));
-    Some(Pruned {
-        parts_total: parts_total?,
-        parts_left: parts_left?,
-        granules_total: granules_total?,
-        granules_left: granules_left?,
-    })
+    let named = |name: &str| metrics.sum_by_name(name).map(|value| value.as_usize());
+    named(Pruned::NAMES[0])?;
+    Some(Pruned::of_figures(Pruned::NAMES.map(|name| named(name).unwrap_or_default())))
 }
 
 impl TambourScanExec {
@@ -148,10 +140,7 @@ impl TambourScanExec {
     }
 
     fn sharing(&self, scans: Vec<Scan>) -> Vec<Self> {
-        let Pruned { parts_total, parts_left, granules_total, granules_left } = self.pruned;
-        for (name, value) in
-            PRUNED.into_iter().zip([parts_total, parts_left, granules_total, granules_left])
-        {
+        for (name, value) in Pruned::NAMES.into_iter().zip(self.pruned.figures()) {
             MetricBuilder::new(&self.metrics).global_counter(name).add(value);
         }
         let rows = usize::try_from(self.planned_rows_max()).unwrap_or(usize::MAX);

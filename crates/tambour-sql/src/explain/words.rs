@@ -80,12 +80,21 @@ fn scan(plan: &Arc<dyn ExecutionPlan>) -> Option<Words> {
 }
 
 fn pruned(pruned: Pruned) -> Vec<String> {
-    let Pruned { parts_total, parts_left, granules_total, granules_left } = pruned;
-    vec![format!(
+    let Pruned { parts_total, parts_left, granules_total, granules_left, .. } = pruned;
+    let mut words = vec![format!(
         "{parts_left} of {}, {granules_left} of {}",
         counted(parts_total, "part"),
         counted(granules_total, "granule")
-    )]
+    )];
+    let left_out: Vec<String> = pruned
+        .left_out()
+        .filter(|(_, count)| *count > 0)
+        .map(|(by, count)| format!("{count} by {by}"))
+        .collect();
+    if !left_out.is_empty() {
+        words.push(format!("granules left out: {}", left_out.join(", ")));
+    }
+    words
 }
 
 fn columns(names: &[&str]) -> Vec<String> {

@@ -264,6 +264,7 @@ fn hidden_rows_are_in_no_answer() {
         dialect: Dialect::New,
         threads: 1,
         strings: StringLayout::Inline,
+        sparse_ratio: None,
     };
     let mut writer = PartWriter::create(&storage, &path.join("all_1_1_0"), spec).unwrap();
     writer.write(&rows, &[]).unwrap();

@@ -291,6 +291,8 @@ fn matches(predicate: &Predicate, batch: &RecordBatch, row: usize) -> bool {
         Predicate::StartsWith(expression, prefix) => {
             matches!(value(expression), Plain::Bytes(bytes) if bytes.starts_with(prefix))
         }
+        // A key is never an array.
+        Predicate::Has(..) => true,
     }
 }
 

@@ -186,8 +186,11 @@ fn of_definition(column: &ColumnDefinition) -> (Column, CodecSpec) {
 
 /// True if an index of the table reads one of these columns.
 fn reads_any(definition: &TableDefinition, columns: &[&str]) -> Result<bool, TableError> {
+    // What an ALIAS reads is not looked into.
+    let aliases = definition.unstored.iter().map(|column| column.column.name.as_str());
+    let names: Vec<&str> = columns.iter().copied().chain(aliases).collect();
     for text in &definition.clauses.elements {
-        for name in columns {
+        for name in &names {
             if renamed(text, name, name)?.is_some() {
                 return Ok(true);
             }

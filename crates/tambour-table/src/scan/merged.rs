@@ -200,14 +200,9 @@ fn sources(
     let pruning = Pruning::new(table, predicate)?;
     let (mut pruned, mut sources) = (Pruned::default(), Vec::new());
     for (part, name) in table.parts().iter().zip(table.part_names()) {
-        pruned.parts_total += 1;
-        pruned.granules_total += part.granules().len();
         let granules = pruning.granules(part, name)?;
-        if granules.is_empty() {
-            continue;
-        }
-        pruned.parts_left += 1;
-        pruned.granules_left += granules.iter().map(ExactSizeIterator::len).sum::<usize>();
+        pruned.count(part.granules().len(), granules.as_deref());
+        let Some(granules) = granules.filter(|granules| !granules.is_empty()) else { continue };
         let starts = if primary.is_empty() || !part.has_primary_index() {
             None
         } else {

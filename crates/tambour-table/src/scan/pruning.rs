@@ -60,18 +60,18 @@ impl<'a> Pruning<'a> {
         })
     }
 
-    /// The granules of a part that may hold a match.
+    /// The granules of a part that may hold a match; `None` if no primary index had to be asked to see that there is none.
     pub(super) fn granules(
         &self,
         part: &Part,
         name: &str,
-    ) -> Result<Vec<Range<usize>>, TableError> {
+    ) -> Result<Option<Vec<Range<usize>>>, TableError> {
         let count = part.granules().len();
         if count == 0 || !self.may_match(part, name)? {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         if self.by_key.is_idle() || !part.has_primary_index() {
-            return Ok(std::iter::once(0..count).collect());
+            return Ok(Some(std::iter::once(0..count).collect()));
         }
         let entries =
             part.primary_index(&self.key_types).map_err(TableError::part(self.table, name))?;
@@ -93,7 +93,7 @@ impl<'a> Pruning<'a> {
                 entry,
             });
         }
-        Ok(encoded.granules(count, length))
+        Ok(Some(encoded.granules(count, length)))
     }
 
     /// May the part hold a match, by its partition and the extremes of its columns?

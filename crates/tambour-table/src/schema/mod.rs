@@ -8,6 +8,7 @@ pub mod alter;
 mod check;
 mod create;
 pub mod expression;
+mod index;
 mod parts;
 mod permit;
 mod print;
@@ -17,6 +18,7 @@ pub mod ttl;
 
 use crate::TableError;
 use expression::Expression;
+pub use index::IndexDefinition;
 pub use permit::permit;
 use tambour_codec::spec::CodecSpec;
 use tambour_part::types::{Column, DataType};

@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use tambour_cluster::{Errands, Root};
 use tambour_files::Format;
+use tambour_index::verify_parts;
 use tambour_part::write::Dialect;
 use tambour_table::insert::InsertSummary;
 use tambour_table::schema::TableDefinition;
 use tambour_table::store::storage_of;
-use tambour_table::verify::verify_parts;
 
 /// The errands of [`Cluster::verify`](super::Cluster::verify) and [`Cluster::import`](super::Cluster::import), for
 /// [`WorkerOptions::errands`](super::WorkerOptions).

@@ -8,6 +8,7 @@ use serde_json::json;
 use std::io::Write;
 use std::sync::Arc;
 use tambour::Part;
+use tambour::index::{Found, look_into};
 use tambour::part::part::{ColumnSize, Form};
 use tambour::table::Table;
 
@@ -34,6 +35,10 @@ pub(super) fn run(arguments: &InspectArguments) -> anyhow::Result<()> {
     write_columns(&mut target, &columns)?;
     writeln!(target)?;
     write_grid(&mut target, &part_grid(&table))?;
+    if let Some(grid) = index_grid(&look_into(&table)) {
+        writeln!(target)?;
+        write_grid(&mut target, &grid)?;
+    }
     target.flush()?;
     if arguments.blocks {
         for part in table.parts() {
@@ -72,6 +77,52 @@ fn part_grid(table: &Table) -> Grid {
         ]);
     }
     grid
+}
+
+/// The skip indexes of the table; nothing if there are none.
+fn index_grid(found: &[Found]) -> Option<Grid> {
+    let mut grid = Grid::new(vec![
+        Heading::text("index"),
+        Heading::text("type"),
+        Heading::text("over"),
+        Heading::number("granules"),
+        Heading::number("parts"),
+        Heading::number("bytes"),
+        Heading::text("use"),
+    ]);
+    for it in found {
+        let used = match it.refused {
+            _ if !it.index.is_usable() => "listed only".to_owned(),
+            0 => "prunes".to_owned(),
+            refused => format!("not in {}", quantity::counted(refused as u64, "part", "parts")),
+        };
+        grid.push([
+            it.index.definition.name.clone(),
+            it.index.definition.kind_full.clone(),
+            it.index.definition.expression.clone(),
+            quantity::grouped(it.index.definition.granularity as u64),
+            quantity::grouped(it.parts as u64),
+            quantity::grouped(it.sizes.compressed + it.sizes.marks),
+            used,
+        ]);
+    }
+    (!found.is_empty()).then_some(grid)
+}
+
+fn index_json(found: &Found) -> serde_json::Value {
+    let definition = &found.index.definition;
+    json!({
+        "name": definition.name,
+        "type": definition.kind_full,
+        "expression": definition.expression,
+        "granularity": definition.granularity,
+        "parts": found.parts,
+        "parts_refused": found.refused,
+        "compressed_bytes": found.sizes.compressed,
+        "uncompressed_bytes": found.sizes.uncompressed,
+        "marks_bytes": found.sizes.marks,
+        "prunes": found.index.is_usable(),
+    })
 }
 
 /// The word for a part's form.
@@ -132,5 +183,6 @@ fn to_json(table: &Table, columns: &[ColumnReport]) -> serde_json::Value {
         "bytes_on_disk": bytes_on_disk(table),
         "columns": columns.iter().map(ColumnReport::to_json).collect::<Vec<_>>(),
         "parts": parts,
+        "skip_indexes": look_into(table).iter().map(index_json).collect::<Vec<_>>(),
     })
 }

@@ -70,6 +70,7 @@ pub(crate) struct Writing {
     pub(crate) dialect: Dialect,
     pub(crate) threads: usize,
     pub(crate) strings: StringLayout,
+    pub(crate) sparse_ratio: Option<f64>,
     /// Rows of each call.
     pub(crate) rows_per_call: usize,
 }
@@ -84,6 +85,7 @@ impl Writing {
             dialect,
             threads: 1,
             strings: StringLayout::Inline,
+            sparse_ratio: None,
             rows_per_call: usize::MAX,
         }
     }
@@ -98,6 +100,7 @@ impl Writing {
             dialect: self.dialect,
             threads: self.threads,
             strings: self.strings,
+            sparse_ratio: self.sparse_ratio,
         }
     }
 

@@ -1,0 +1,3 @@
+//! Any bytes as an entry of a skip index.
+#![no_main]
+libfuzzer_sys::fuzz_target!(|input: &[u8]| tambour_check::index::fuzz_entry(input));
