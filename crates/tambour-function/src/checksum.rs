@@ -62,7 +62,7 @@ fn power(call: &Call, base: u64) -> Result<ArrayRef, FunctionError> {
     let exponents = call.floats(0)?;
     let is_nan = |row: &usize| exponents.get(*row).is_nan() && !call.is_null(*row);
     if let Some(row) = (0..call.rows).find(is_nan) {
-        return Err(call.value_error(row, "NaN is no exponent"));
+        return Err(call.value_error(row, "NaN is not an exponent"));
     }
     call.make_numbers::<UInt64Type>(|row| match exponents.get(row) {
         negative if negative < 0.0 => 0,
@@ -70,13 +70,14 @@ fn power(call: &Call, base: u64) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-/// Eight digits to a byte, from the end on; what is not 0 counts as 1.
+/// Eight digits to a byte, from the end on; what is not 0 counts as 1. Fewer digits at the front are left out if they are zeros.
 fn unpacked(text: &[u8], out: &mut Vec<u8>) {
     let (head, tail) = text.split_at(text.len() % 8);
     let packed =
         |digits: &[u8]| digits.iter().fold(0_u8, |sum, byte| sum << 1 | u8::from(*byte != b'0'));
-    if !head.is_empty() {
-        out.push(packed(head));
+    let first = packed(head);
+    if first != 0 || tail.is_empty() && !head.is_empty() {
+        out.push(first);
     }
     out.extend(tail.chunks(8).map(packed));
 }

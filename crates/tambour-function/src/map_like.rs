@@ -110,7 +110,7 @@ fn series(call: &Call) -> Result<ArrayRef, FunctionError> {
         };
         let last = ends.as_ref().map_or(*greatest, |ends| ends.get(row));
         if last > greatest_of {
-            return Err(call.value_error(row, format!("{last} is no key of this map")));
+            return Err(call.value_error(row, format!("{last} is not a key of this map")));
         }
         let count = (last - least + 1).max(0);
         if count > KEYS_MAX || keys.len() as i128 + count > i128::from(u32::MAX >> 2) {

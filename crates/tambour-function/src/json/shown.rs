@@ -109,15 +109,15 @@ fn of_tuples(
         Some(out)
     });
     let names: Option<Vec<Vec<u8>>> = names.collect();
-    let of_row = |row: usize| match &names {
-        Some(names) => {
+    let of_row = |row: usize| {
+        if let Some(names) = &names {
             let members = names.iter().zip(&columns);
-            let members: Vec<Vec<u8>> = members
-                .map(|(name, column)| [name, b":".as_slice(), &column[row]].concat())
-                .collect();
+            let member = |(name, column): (&Vec<u8>, &Vec<Vec<u8>>)| {
+                [name, b":".as_slice(), &column[row]].concat()
+            };
+            let members: Vec<Vec<u8>> = members.map(member).collect();
             [b"{".as_slice(), &members.join(b",".as_slice()), b"}"].concat()
-        }
-        None => {
+        } else {
             let items: Vec<&[u8]> = columns.iter().map(|column| column[row].as_slice()).collect();
             [b"[".as_slice(), &items.join(b",".as_slice()), b"]"].concat()
         }
