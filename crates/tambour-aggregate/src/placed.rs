@@ -82,7 +82,7 @@ fn placed(call: &Call) -> Result<ArrayRef, FunctionError> {
         for at in lists.range(row).filter(|at| !values.is_null(*at)) {
             let place = of_places[at];
             if !(0..PLACES_MAX).contains(&place) {
-                return Err(call.value_error(row, format!("{place} is no place of an array")));
+                return Err(call.value_error(row, format!("{place} is not a place of an array")));
             }
             if size.is_none_or(|size| place < size) {
                 found.entry(place).or_insert(at);
@@ -121,7 +121,7 @@ fn limited_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
     Ok(array_of(bare(&plain_item(item_of(type_at(s, 0)))).clone()))
 }
 
-/// The first different values, up to so many.
+/// The first different values, at most this many.
 fn unique(call: &Call) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let Ok(most @ 1..) = usize::try_from(call.integers(1)?.get(0)) else {

@@ -75,7 +75,7 @@ fn curve(call: &Call, make: impl Fn(&[(f64, bool)]) -> f64) -> Result<ArrayRef, 
         }
         let pairs = a.zip(b).map(|(a, b)| (of_scores.value(a), of_labels.value(b) > 0.0));
         let mut samples: Vec<(f64, bool)> = pairs.collect();
-        samples.sort_by(|a, b| b.0.total_cmp(&a.0));
+        samples.sort_by(|a, b| (b.0 + 0.0).total_cmp(&(a.0 + 0.0)));
         found.push(make(&samples));
     }
     call.make_floats(|row| found[row])
@@ -85,7 +85,7 @@ fn curve(call: &Call, make: impl Fn(&[(f64, bool)]) -> f64) -> Result<ArrayRef, 
 fn walk(samples: &[(f64, bool)], step: impl Fn([f64; 2], [f64; 2]) -> f64) -> (f64, [f64; 2]) {
     let (mut sum, mut counts) = (0.0, [0.0; 2]);
     // Equal scores are one step; 0 and -0 are.
-    for group in samples.chunk_by(|a, b| a.0 + 0.0 == b.0 + 0.0) {
+    for group in samples.chunk_by(|a, b| (a.0 + 0.0).total_cmp(&(b.0 + 0.0)).is_eq()) {
         let before = counts;
         for (_, is_positive) in group {
             counts[usize::from(!is_positive)] += 1.0;
@@ -147,7 +147,7 @@ fn distances(call: &Call) -> Result<Vec<(f64, f64)>, FunctionError> {
     let [left, right] = items.as_slice() else {
         return Err(wrong(call.name, "it takes two arrays"));
     };
-    if sides.iter().any(|side| has_nan(side)) {
+    if sides.iter().any(has_nan) {
         return Err(wrong(call.name, "NaN is not equal to itself; leave it out"));
     }
     let of_items = [weights(call, 2)?, weights(call, 3)?];

@@ -2,7 +2,7 @@
 //! (`arrayZipUnaligned`), places (`indexOfAssumeSorted`), and correlations.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, StructArray, UInt32Array};
 use arrow_schema::{DataType as ArrowType, Field};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn shingles_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
     Ok(array_of(array_of(plain_item(item_of(type_at(s, 0))))))
 }
 
-/// All runs of so many items.
+/// All runs of this many items.
 fn shingles(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (lists, widths) = (call.lists(0)?, call.integers(1)?);
     let (mut places, mut inner, mut outer) = (Vec::new(), Vec::new(), Vec::new());
@@ -128,7 +128,7 @@ fn flat_length(call: &Call) -> Result<ArrayRef, FunctionError> {
         }
         _ => None,
     };
-    let below = below.as_ref().map(|it| it.as_primitive::<arrow_array::types::UInt64Type>());
+    let below = below.as_ref().map(AsArray::as_primitive::<UInt64Type>);
     call.make_integers(|row| match below {
         Some(counts) => lists.range(row).map(|at| i128::from(counts.value(at))).sum(),
         None => lists.range(row).len() as i128,
@@ -195,7 +195,7 @@ fn top(call: &Call, is_greatest: bool) -> Result<ArrayRef, FunctionError> {
         }
         _ => None,
     };
-    let nans = nans.as_ref().map(|floats| floats.as_primitive::<Float64Type>());
+    let nans = nans.as_ref().map(AsArray::as_primitive::<Float64Type>);
     let is_nan = |at: usize| nans.is_some_and(|floats| floats.value(at).is_nan());
     let mut picks = Picks::new(call);
     for row in 0..call.rows {
@@ -225,7 +225,7 @@ fn correlation_type(name: &'static str, s: &[Signature]) -> Result<DataType, Fun
     Ok(array_of(DataType::Float64))
 }
 
-/// The correlation of an array with itself moved by 0, 1, 2 … places, up to so many of them.
+/// The correlation of an array with itself moved by 0, 1, 2 … places, at most as many as asked for.
 fn correlation(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (lists, most) = (call.full_lists(0)?, call.optional_integers(1)?);
     let items = crate::number::floats(&lists.items.values)?;
