@@ -1,6 +1,6 @@
 //! ClickHouse's aggregates as functions of Arrow arrays: what a group holds is gathered into an array, and the array is
 //! reduced here. The same functions serve `arrayReduce`. Values of several arguments are tuples. Parameters follow the array
-//! as constants.
+//! as constants. Functions of whole arrays that need no lambda and no key are beside them.
 //!
 //! The crate also has the registry of all functions of queries: those of `tambour-function` and these.
 #![forbid(unsafe_code)]
@@ -16,8 +16,11 @@ mod interval;
 mod list;
 mod number;
 mod pair;
+mod placed;
 mod sample;
+mod score;
 mod sequence;
+mod series;
 
 use tambour_function::Function;
 
@@ -29,8 +32,11 @@ const FAMILIES: &[&[Function]] = &[
     list::FUNCTIONS,
     number::FUNCTIONS,
     pair::FUNCTIONS,
+    placed::FUNCTIONS,
     sample::FUNCTIONS,
+    score::FUNCTIONS,
     sequence::FUNCTIONS,
+    series::FUNCTIONS,
 ];
 
 /// All functions of queries: those of single values, and aggregates of arrays.

@@ -16,7 +16,14 @@ use tambour_part::types::DataType;
 pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceGroupArrayLast", counted_type, |c| {
         let count = size(c)?;
-        picked(c, |places| places.split_off(places.len().saturating_sub(count)))
+        // Written around in a ring, which is not turned back at the end.
+        picked(c, |places| {
+            let first = places.len().saturating_sub(count);
+            let mut last = places.split_off(first);
+            let turns = if last.is_empty() { 0 } else { first % last.len() };
+            last.rotate_right(turns);
+            last
+        })
     }),
     Function::new("reduceGroupArray", counted_type, |c| {
         let count = size(c)?;

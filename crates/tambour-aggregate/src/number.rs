@@ -87,7 +87,7 @@ pub(crate) fn is_number(data_type: &DataType) -> bool {
         || matches!(bare(data_type), DataType::Float32 | DataType::Float64)
 }
 
-fn numbers_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+pub(crate) fn numbers_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array], &[])?;
     let item = item_of(type_at(s, 0));
     if is_number(item) {

@@ -84,7 +84,7 @@ fn separate([a, b]: [Moments; 2]) -> (f64, f64) {
     (both.sqrt(), freedom)
 }
 
-fn confidence(call: &Call, index: usize) -> Result<f64, FunctionError> {
+pub(crate) fn confidence(call: &Call, index: usize) -> Result<f64, FunctionError> {
     let level = call.floats(index)?.get(0);
     if level > 0.0 && level < 1.0 {
         Ok(level)
@@ -209,7 +209,7 @@ fn ranks(pairs: &[(f64, f64)]) -> (f64, f64) {
 }
 
 /// The place at which a condition that holds from 0 on ends.
-fn quantile(holds: impl Fn(f64) -> bool) -> f64 {
+pub(crate) fn quantile(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while holds(high) && high < f64::MAX / 4.0 {
         (low, high) = (high, high * 2.0);
@@ -222,7 +222,7 @@ fn quantile(holds: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// The regularized incomplete beta function, by its continued fraction.
-fn incomplete_beta(left: f64, right: f64, place: f64) -> f64 {
+pub(crate) fn incomplete_beta(left: f64, right: f64, place: f64) -> f64 {
     if place <= 0.0 || place >= 1.0 {
         return if place <= 0.0 { 0.0 } else { 1.0 };
     }

@@ -46,6 +46,13 @@ const fn matrix(name: &'static str, reduced_by: &'static str) -> Gathered {
 
 const ALL: &[Gathered] = &[
     one("groupArraySorted", "reduceGroupArraySorted", Some("16777216")),
+    one("groupArrayLast", "reduceGroupArrayLast", None),
+    two("groupArrayInsertAt", "reduceGroupArrayInsertAt"),
+    two("deltaSumTimestamp", "reduceDeltaSumTimestamp"),
+    one("gini", "reduceGini", None),
+    two("studentTTestOneSample", "reduceStudentTTestOneSample"),
+    two("analysisOfVariance", "reduceAnalysisOfVariance"),
+    two("anova", "reduceAnalysisOfVariance"),
     one("groupConcat", "reduceGroupConcat", None),
     one("group_concat", "reduceGroupConcat", None),
     one("groupBitmap", "reduceGroupBitmap", None),
@@ -157,21 +164,27 @@ fn is_not_null(expr: &Expr) -> Expr {
     Expr::IsNotNull(Box::new(Expr::Nested(Box::new(expr.clone()))))
 }
 
-/// What a call of one of these is; `groupArray` is one if it has a parameter.
+/// What a call of one of these is; `groupArray` and `groupUniqArray` are some if they have a parameter.
 pub(super) fn rewrite(
     function: &mut Function,
     written: &str,
 ) -> Result<Option<Expr>, DialectError> {
     const FIRST: Gathered = one("groupArray", "reduceGroupArray", None);
+    const UNIQUE: Gathered = one("groupUniqArray", "reduceGroupUniqArray", None);
     let mut of_call = parameters(function);
     let quantiles = written.strip_prefix("quantiles").filter(|rest| !rest.is_empty());
     let single = quantiles.map(|rest| format!("quantile{rest}"));
     let gathered = match find(single.as_deref().unwrap_or(written)) {
         Some(found) => found,
         None if written == "groupArray" && !of_call.is_empty() => &FIRST,
+        None if written == "groupUniqArray" && !of_call.is_empty() => &UNIQUE,
         None => return Ok(None),
     };
-    let all = arguments(function).unwrap_or_default();
+    let mut all = arguments(function).unwrap_or_default();
+    // `groupConcat(x, ',')` is `groupConcat(',')(x)`.
+    if gathered.reduced_by == "reduceGroupConcat" && all.len() == 2 && of_call.is_empty() {
+        of_call.extend(all.pop());
+    }
     if !gathered.arguments.contains(&all.len()) {
         let (least, most) = (gathered.arguments.start(), gathered.arguments.end());
         let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
@@ -179,6 +192,10 @@ pub(super) fn rewrite(
             format!("{written} of {} arguments", all.len()),
             format!("it takes {expected}"),
         ));
+    }
+    let gives_array = written.starts_with("groupArray") || written == "groupUniqArray";
+    if gives_array && all.first().is_some_and(super::call::is_null) {
+        return Err(refused(format!("{written}(NULL)"), "there is nothing to gather"));
     }
     if of_call.is_empty()
         && let Some(default) = gathered.parameter

@@ -146,6 +146,8 @@ const KEEPING: &[&str] = &[
 
 /// Conditions that are written as functions.
 const CONDITIONS: &[&str] = &[
+    "mapAll",
+    "mapExists",
     "equals",
     "notEquals",
     "less",

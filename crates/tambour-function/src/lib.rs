@@ -17,6 +17,7 @@ mod arithmetic;
 mod array;
 mod calendar;
 mod change;
+mod checksum;
 mod compose;
 mod conversion;
 mod decimal;
@@ -34,9 +35,12 @@ mod identifier;
 mod instant;
 mod json;
 mod map;
+mod map_like;
 mod math;
 mod mixing;
 mod moment;
+mod morton;
+mod named;
 mod nested;
 mod network;
 mod number;
@@ -215,7 +219,15 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     array::make::FUNCTIONS[1],
     array::number::FUNCTIONS,
     array::set::FUNCTIONS,
-    json::extract::FUNCTIONS,
+    json::extract::FUNCTIONS[0],
+    json::extract::FUNCTIONS[1],
+    json::extract::FUNCTIONS[2],
+    json::document::FUNCTIONS,
+    json::shown::FUNCTIONS,
+    map_like::FUNCTIONS,
+    named::FUNCTIONS,
+    morton::FUNCTIONS,
+    checksum::FUNCTIONS,
     json::path::FUNCTIONS,
     json::simple::FUNCTIONS,
     map::FUNCTIONS,

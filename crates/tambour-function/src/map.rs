@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, MapArray, StructArray, UInt32Array};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType as ArrowType, Field};
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -40,15 +40,15 @@ fn map_types(name: &'static str, s: &[Signature]) -> Result<(DataType, DataType)
 
 /// The keys, the values and where those of each row are.
 pub(super) struct Maps {
-    keys: ArrayRef,
-    values: ArrayRef,
+    pub(super) keys: ArrayRef,
+    pub(super) values: ArrayRef,
     key_type: DataType,
     offsets: Vec<i32>,
     is_constant: bool,
 }
 
 impl Maps {
-    fn of(call: &Call, index: usize) -> Result<Self, FunctionError> {
+    pub(super) fn of(call: &Call, index: usize) -> Result<Self, FunctionError> {
         let operand = call.operand(index)?;
         let (Some(map), DataType::Map(key, _)) = (operand.values.as_map_opt(), &operand.data_type)
         else {
@@ -308,23 +308,19 @@ impl Several {
     }
 }
 
-/// All pairs one after the other; with `update` those of equal keys once, with the later value.
+/// All pairs one after the other; with `update` those of the first map whose keys the second has not, and then the second's.
 fn merge(call: &Call, update: bool) -> Result<ArrayRef, FunctionError> {
     let Several { maps, keys, values, items } = Several::of(call)?;
     let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
     for row in 0..call.rows {
         let mut of_row: Vec<(usize, usize)> = Vec::new();
-        let mut seen: HashMap<&[u8], usize> = HashMap::new();
+        let later: HashSet<&[u8]> = match maps.get(1) {
+            Some(second) if update => second.range(row).map(|at| items[1].get(at)).collect(),
+            _ => HashSet::new(),
+        };
         for (index, maps) in maps.iter().enumerate() {
-            for at in maps.range(row) {
-                let known = if update { seen.get(items[index].get(at)).copied() } else { None };
-                if let Some(known) = known.filter(|_| index > 0) {
-                    of_row[known] = (index, at);
-                } else {
-                    seen.insert(items[index].get(at), of_row.len());
-                    of_row.push((index, at));
-                }
-            }
+            let stays = |at: &usize| index > 0 || !later.contains(items[index].get(*at));
+            of_row.extend(maps.range(row).filter(stays).map(|at| (index, at)));
         }
         lengths.push(of_row.len());
         places.extend(of_row);

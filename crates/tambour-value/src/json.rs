@@ -78,6 +78,8 @@ impl<'de> Visitor<'de> for Reader {
 pub enum Step<'a> {
     /// The member of this name.
     Name(&'a [u8]),
+    /// The first member of this name in any case of ASCII letters.
+    AnyCase(&'a [u8]),
     /// The item or member of this number: from 1, or from the end.
     Index(i128),
 }
@@ -91,6 +93,11 @@ impl Json {
         }
     }
 
+    /// The same with integers beyond 64 bits as floats, and not as texts.
+    pub fn read_numbers(text: &[u8]) -> Option<Self> {
+        serde_json::from_slice(text).ok()
+    }
+
     /// What stands at the end of a path, with the name under which it stands.
     pub fn at<'a>(&'a self, path: &[Step]) -> Option<(Option<&'a str>, &'a Self)> {
         let mut found: (Option<&str>, &Self) = (None, self);
@@ -99,6 +106,12 @@ impl Json {
                 (Self::Object(members), Step::Name(name)) => {
                     let (name, value) =
                         members.iter().find(|(other, _)| other.as_bytes() == *name)?;
+                    (Some(name), value)
+                }
+                (Self::Object(members), Step::AnyCase(name)) => {
+                    let is_it =
+                        |other: &&(String, Self)| other.0.as_bytes().eq_ignore_ascii_case(name);
+                    let (name, value) = members.iter().find(is_it)?;
                     (Some(name), value)
                 }
                 (Self::Object(members), Step::Index(index)) => {
@@ -213,7 +226,8 @@ fn place(index: i128, length: usize) -> Option<usize> {
     if index == 0 { None } else { usize::try_from(at).ok() }
 }
 
-fn write_text(out: &mut String, text: &str) {
+/// Writes a text with its quotes and escapes.
+pub fn write_text(out: &mut String, text: &str) {
     out.push('"');
     for letter in text.chars() {
         // Writing to a String does not fail.

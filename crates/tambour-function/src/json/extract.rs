@@ -9,8 +9,113 @@ use crate::FunctionError;
 use arrow_array::ArrayRef;
 use tambour_part::types::DataType;
 
+macro_rules! extractors {
+    ($int:literal $uint:literal $float:literal $bool:literal $string:literal
+     $raw:literal $items:literal $keys:literal $typed:literal) => {
+        &[
+            Function::new(
+                $int,
+                |n, s| path_type(n, s, 0).map(|()| DataType::Int64),
+                |c| {
+                    let found =
+                        each(c, 0, |value| value.and_then(|it| number(it, false)).unwrap_or(0))?;
+                    c.make_integers(|row| i64::try_from(found[row]).map_or(0, i128::from))
+                },
+            ),
+            Function::new(
+                $uint,
+                |n, s| path_type(n, s, 0).map(|()| DataType::UInt64),
+                |c| {
+                    let found =
+                        each(c, 0, |value| value.and_then(|it| number(it, false)).unwrap_or(0))?;
+                    c.make_integers(|row| u64::try_from(found[row]).map_or(0, i128::from))
+                },
+            ),
+            Function::new(
+                $float,
+                |n, s| path_type(n, s, 0).map(|()| DataType::Float64),
+                |c| {
+                    let found = each(c, 0, |value| value.and_then(float).unwrap_or(0.0))?;
+                    c.make_floats(|row| found[row])
+                },
+            ),
+            Function::new(
+                $bool,
+                |n, s| path_type(n, s, 0).map(|()| flag_type(n)),
+                |c| {
+                    let found = each(c, 0, |value| match value {
+                        Some(Json::Bool(value)) => *value,
+                        Some(Json::Unsigned(number)) => *number != 0,
+                        Some(Json::Signed(number)) => *number != 0,
+                        _ => false,
+                    })?;
+                    if *c.result == DataType::UInt8 {
+                        return c.make_flags(|row| found[row]);
+                    }
+                    let flags: arrow_array::BooleanArray = found.into_iter().map(Some).collect();
+                    Ok(std::sync::Arc::new(flags))
+                },
+            ),
+            Function::new(
+                $string,
+                |n, s| path_type(n, s, 0).map(|()| DataType::String),
+                |c| {
+                    let found = each(c, 0, text_of)?;
+                    c.make_texts(|row, out| out.extend_from_slice(found[row].as_bytes()))
+                },
+            ),
+            Function::new(
+                $raw,
+                |n, s| path_type(n, s, 0).map(|()| DataType::String),
+                |c| {
+                    let found = each(c, 0, |value| value.map_or_else(String::new, raw))?;
+                    c.make_texts(|row, out| out.extend_from_slice(found[row].as_bytes()))
+                },
+            ),
+            Function::new(
+                $items,
+                |n, s| path_type(n, s, 0).map(|()| array_of(DataType::String)),
+                |c| {
+                    let found = each(c, 0, |value| match value {
+                        Some(Json::Array(items)) => items.iter().map(raw).collect(),
+                        _ => Vec::new(),
+                    })?;
+                    text_lists(c, &found)
+                },
+            ),
+            Function::new(
+                $keys,
+                |n, s| path_type(n, s, 0).map(|()| array_of(DataType::String)),
+                |c| {
+                    let found = each(c, 0, |value| match value {
+                        Some(Json::Object(members)) => {
+                            members.iter().map(|(name, _)| name.clone()).collect()
+                        }
+                        _ => Vec::new(),
+                    })?;
+                    text_lists(c, &found)
+                },
+            ),
+            Function::new($typed, extract_type, extract),
+        ]
+    };
+}
+
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(in super::super) const FUNCTIONS: [&[Function]; 3] = [
+    PLAIN,
+    extractors!(
+        "JSONExtractInt" "JSONExtractUInt" "JSONExtractFloat" "JSONExtractBool" "JSONExtractString"
+        "JSONExtractRaw" "JSONExtractArrayRaw" "JSONExtractKeys" "JSONExtract"
+    ),
+    // Names of members in any case: ASCII letters alone have two.
+    extractors!(
+        "JSONExtractIntCaseInsensitive" "JSONExtractUIntCaseInsensitive" "JSONExtractFloatCaseInsensitive" "JSONExtractBoolCaseInsensitive" "JSONExtractStringCaseInsensitive"
+        "JSONExtractRawCaseInsensitive" "JSONExtractArrayRawCaseInsensitive" "JSONExtractKeysCaseInsensitive" "JSONExtractCaseInsensitive"
+    ),
+];
+
+const PLAIN: &[Function] = &[
     Function::new(
         "isValidJSON",
         |n, s| takes(n, s, &[Kind::Text], &[]).map(|()| DataType::UInt8),
@@ -44,84 +149,6 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("JSONType", |n, s| path_type(n, s, 0).map(|()| kinds()), json_type),
     Function::new("JSONKey", |n, s| path_type(n, s, 0).map(|()| DataType::String), json_key),
     Function::new(
-        "JSONExtractInt",
-        |n, s| path_type(n, s, 0).map(|()| DataType::Int64),
-        |c| {
-            let found = each(c, 0, |value| value.and_then(|it| number(it, false)).unwrap_or(0))?;
-            c.make_integers(|row| i64::try_from(found[row]).map_or(0, i128::from))
-        },
-    ),
-    Function::new(
-        "JSONExtractUInt",
-        |n, s| path_type(n, s, 0).map(|()| DataType::UInt64),
-        |c| {
-            let found = each(c, 0, |value| value.and_then(|it| number(it, false)).unwrap_or(0))?;
-            c.make_integers(|row| u64::try_from(found[row]).map_or(0, i128::from))
-        },
-    ),
-    Function::new(
-        "JSONExtractFloat",
-        |n, s| path_type(n, s, 0).map(|()| DataType::Float64),
-        |c| {
-            let found = each(c, 0, |value| value.and_then(float).unwrap_or(0.0))?;
-            c.make_floats(|row| found[row])
-        },
-    ),
-    Function::new(
-        "JSONExtractBool",
-        |n, s| path_type(n, s, 0).map(|()| DataType::Bool),
-        |c| {
-            let found = each(c, 0, |value| match value {
-                Some(Json::Bool(value)) => *value,
-                Some(Json::Unsigned(number)) => *number != 0,
-                Some(Json::Signed(number)) => *number != 0,
-                _ => false,
-            })?;
-            let flags: arrow_array::BooleanArray = found.into_iter().map(Some).collect();
-            Ok(std::sync::Arc::new(flags))
-        },
-    ),
-    Function::new(
-        "JSONExtractString",
-        |n, s| path_type(n, s, 0).map(|()| DataType::String),
-        |c| {
-            let found = each(c, 0, text_of)?;
-            c.make_texts(|row, out| out.extend_from_slice(found[row].as_bytes()))
-        },
-    ),
-    Function::new(
-        "JSONExtractRaw",
-        |n, s| path_type(n, s, 0).map(|()| DataType::String),
-        |c| {
-            let found = each(c, 0, |value| value.map_or_else(String::new, raw))?;
-            c.make_texts(|row, out| out.extend_from_slice(found[row].as_bytes()))
-        },
-    ),
-    Function::new(
-        "JSONExtractArrayRaw",
-        |n, s| path_type(n, s, 0).map(|()| array_of(DataType::String)),
-        |c| {
-            let found = each(c, 0, |value| match value {
-                Some(Json::Array(items)) => items.iter().map(raw).collect(),
-                _ => Vec::new(),
-            })?;
-            text_lists(c, &found)
-        },
-    ),
-    Function::new(
-        "JSONExtractKeys",
-        |n, s| path_type(n, s, 0).map(|()| array_of(DataType::String)),
-        |c| {
-            let found = each(c, 0, |value| match value {
-                Some(Json::Object(members)) => {
-                    members.iter().map(|(name, _)| name.clone()).collect()
-                }
-                _ => Vec::new(),
-            })?;
-            text_lists(c, &found)
-        },
-    ),
-    Function::new(
         "JSONArrayLength",
         |n, s| takes(n, s, &[Kind::String], &[]).map(|()| nullable(DataType::UInt64)),
         |c| {
@@ -133,8 +160,16 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         },
     )
     .aliases(&["JSON_ARRAY_LENGTH"]),
-    Function::new("JSONExtract", extract_type, extract),
 ];
+
+/// A Bool, but a number where names are taken in any case.
+fn flag_type(name: &str) -> DataType {
+    if is_any_case(name) { DataType::UInt8 } else { DataType::Bool }
+}
+
+fn is_any_case(name: &str) -> bool {
+    name.ends_with("CaseInsensitive")
+}
 
 fn text_lists(call: &Call, found: &[Vec<String>]) -> Result<ArrayRef, FunctionError> {
     call.make_text_lists(|row, list| {
@@ -142,13 +177,13 @@ fn text_lists(call: &Call, found: &[Vec<String>]) -> Result<ArrayRef, FunctionEr
     })
 }
 
-fn raw(value: &Json) -> String {
+pub(super) fn raw(value: &Json) -> String {
     let mut out = String::new();
     value.write(&mut out);
     out
 }
 
-fn text_of(value: Option<&Json>) -> String {
+pub(super) fn text_of(value: Option<&Json>) -> String {
     match value {
         None | Some(Json::Null) => String::new(),
         Some(Json::Text(text)) => text.clone(),
@@ -157,7 +192,11 @@ fn text_of(value: Option<&Json>) -> String {
 }
 
 /// A text, then names and numbers; this many arguments at the end are something else.
-fn path_type(name: &'static str, s: &[Signature], others: usize) -> Result<(), FunctionError> {
+pub(super) fn path_type(
+    name: &'static str,
+    s: &[Signature],
+    others: usize,
+) -> Result<(), FunctionError> {
     expect_count(name, s, 1 + others..=usize::MAX)?;
     let path = s.get(..s.len() - others).unwrap_or_default();
     takes(name, path.get(..1).unwrap_or_default(), &[Kind::String], &[])?;
@@ -187,8 +226,9 @@ impl Steps {
             })
             .collect()
     }
-    fn get(&self, row: usize) -> Step<'_> {
+    fn get(&self, row: usize, any_case: bool) -> Step<'_> {
         match self {
+            Self::Names(names) if any_case => Step::AnyCase(names.get(row)),
             Self::Names(names) => Step::Name(names.get(row)),
             // They are 32 bits wide there.
             Self::Indexes(indexes) => Step::Index(i128::from(indexes.get(row) as i32)),
@@ -197,13 +237,14 @@ impl Steps {
 }
 
 /// Something for each row of what stands at the end of its path.
-fn each<T>(
+pub(super) fn each<T>(
     call: &Call,
     others: usize,
     make: impl Fn(Option<&Json>) -> T,
 ) -> Result<Vec<T>, FunctionError> {
     let (texts, steps) = (call.texts(0)?, Steps::of(call, others)?);
     let constant = texts.is_constant().then(|| Json::read(texts.get(0)));
+    let any_case = is_any_case(call.name);
     let of_row = |row: usize| {
         let own;
         let document = if let Some(constant) = &constant {
@@ -212,7 +253,7 @@ fn each<T>(
             own = Json::read(texts.get(row));
             &own
         };
-        let path: Vec<Step> = steps.iter().map(|steps| steps.get(row)).collect();
+        let path: Vec<Step> = steps.iter().map(|steps| steps.get(row, any_case)).collect();
         make(document.as_ref().and_then(|document| document.at(&path)).map(|(_, value)| value))
     };
     Ok((0..call.rows).map(of_row).collect())
@@ -289,7 +330,7 @@ fn json_type(call: &Call) -> Result<ArrayRef, FunctionError> {
 fn json_key(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (texts, steps) = (call.texts(0)?, Steps::of(call, 0)?);
     call.make_texts(|row, out| {
-        let path: Vec<Step> = steps.iter().map(|steps| steps.get(row)).collect();
+        let path: Vec<Step> = steps.iter().map(|steps| steps.get(row, false)).collect();
         let document = Json::read(texts.get(row));
         let found = document.as_ref().and_then(|document| document.at(&path));
         let name = found.and_then(|(name, _)| name).unwrap_or_default();
@@ -310,7 +351,7 @@ fn extract_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
     Ok(wanted)
 }
 
-fn check_type(name: &'static str, wanted: &DataType) -> Result<(), FunctionError> {
+pub(super) fn check_type(name: &'static str, wanted: &DataType) -> Result<(), FunctionError> {
     match wanted {
         DataType::Array(item) => check_type(name, item),
         DataType::Nullable(inner) | DataType::LowCardinality(inner) => check_type(name, inner),
@@ -338,7 +379,7 @@ fn extract(call: &Call) -> Result<ArrayRef, FunctionError> {
 }
 
 /// Values of a type: what does not fit is NULL where the type has NULLs, else the default.
-fn build(
+pub(super) fn build(
     name: &str,
     wanted: &DataType,
     values: &[Option<&Json>],

@@ -4,4 +4,5 @@ pub(super) mod bit;
 pub(super) mod float;
 pub(super) mod integer;
 pub(super) mod round;
+mod tuple;
 pub(super) mod vector;

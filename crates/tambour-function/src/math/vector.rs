@@ -3,6 +3,7 @@
 use super::super::access::{Kind, Lists, item_of, takes, total, type_at};
 use super::super::arithmetic::{Integer, integer};
 use super::super::{Call, Function, Signature, bare, cast, wrong};
+use super::tuple;
 use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
@@ -66,12 +67,18 @@ fn float_of(s: &[Signature]) -> DataType {
 }
 
 fn one_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if tuple::is_asked(s) {
+        return tuple::vector_type(name, s, 1);
+    }
     takes(name, s, &[Kind::Array], &[])?;
     items_are_numbers(name, s)?;
     Ok(float_of(s))
 }
 
 fn two_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if tuple::is_asked(s) {
+        return tuple::vector_type(name, s, 2);
+    }
     takes(name, s, &[Kind::Array, Kind::Array], &[])?;
     items_are_numbers(name, s)?;
     Ok(float_of(s))
@@ -87,6 +94,9 @@ fn squares(vector: &[f64]) -> f64 {
 }
 
 fn norm(call: &Call, make: impl Fn(&[f64]) -> f64) -> Result<ArrayRef, FunctionError> {
+    if of_tuples(call)? {
+        return tuple::vector(call);
+    }
     let lists = call.full_lists(0)?;
     let items = floats(&lists)?;
     call.make_floats(|row| make(items.get(lists.range(row)).unwrap_or_default()))
@@ -109,6 +119,9 @@ fn pairs_of(
 }
 
 fn distance(call: &Call, make: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef, FunctionError> {
+    if of_tuples(call)? {
+        return tuple::vector(call);
+    }
     let (left, right) = (call.full_lists(0)?, call.full_lists(1)?);
     let (a, b) = (floats(&left)?, floats(&right)?);
     let mut found = Vec::with_capacity(call.rows);
@@ -119,7 +132,10 @@ fn distance(call: &Call, make: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef
 }
 
 fn dot_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
-    two_type(name, s)?;
+    let found = two_type(name, s)?;
+    if tuple::is_asked(s) {
+        return Ok(found);
+    }
     let integers = (integer(bare(item_of(type_at(s, 0)))), integer(bare(item_of(type_at(s, 1)))));
     Ok(match integers {
         (Some(left), Some(right)) => Integer {
@@ -131,7 +147,14 @@ fn dot_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
     })
 }
 
+fn of_tuples(call: &Call) -> Result<bool, FunctionError> {
+    Ok(matches!(call.operand(0)?.data_type, DataType::Tuple(_)))
+}
+
 fn dot(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if of_tuples(call)? {
+        return tuple::vector(call);
+    }
     if matches!(call.result, DataType::Float32 | DataType::Float64) {
         return distance(call, |pairs| total(pairs.iter().map(|(a, b)| a * b)));
     }

@@ -45,6 +45,19 @@ fn like(call: &Call, any_case: bool, negated: bool) -> Result<ArrayRef, Function
     })
 }
 
+/// A pattern of `LIKE`.
+#[derive(Debug)]
+pub(in super::super) struct Pattern(Vec<Piece>);
+
+impl Pattern {
+    pub(in super::super) fn of(pattern: &[u8]) -> Self {
+        Self(pieces(pattern))
+    }
+    pub(in super::super) fn matches(&self, text: &[u8]) -> bool {
+        matches(text, &self.0)
+    }
+}
+
 /// A piece of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Piece {

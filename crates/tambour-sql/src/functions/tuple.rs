@@ -74,10 +74,14 @@ fn place(fields: &Fields, element: Option<&ScalarValue>) -> Result<usize> {
         _ => return plan_err!("the element of a tuple is a constant number or name"),
     };
     let found = match (number, element.and_then(super::literal::text)) {
-        (Some(number), _) => usize::try_from(number)
-            .ok()
-            .and_then(|number| number.checked_sub(1))
-            .filter(|index| *index < fields.len()),
+        (Some(number), _) => {
+            // Below 0 from the end.
+            let count = i64::try_from(fields.len()).unwrap_or(i64::MAX);
+            let index = if number < 0 { number.checked_add(count) } else { number.checked_sub(1) };
+            index
+                .and_then(|index| usize::try_from(index).ok())
+                .filter(|index| *index < fields.len())
+        }
         (None, Some(name)) => fields.iter().position(|field| field.name() == name),
         (None, None) => None,
     };
