@@ -403,7 +403,6 @@ impl Call<'_> {
         Ok(Arc::new(array.map_err(FunctionError::arrow("make fixed strings"))?))
     }
     /// A number per row.
-    #[expect(clippy::unnecessary_wraps, reason = "called where its siblings are, which can fail")]
     pub fn make_numbers<T: ArrowPrimitiveType>(
         &self,
         make: impl FnMut(usize) -> T::Native,
@@ -458,6 +457,10 @@ impl TextList {
         if self.count <= RESULT_MAX {
             self.builder.append_value(text);
         }
+    }
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
     }
     /// How many there are.
     pub fn len(&self) -> usize {

@@ -96,7 +96,7 @@ fn size(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
     if failure != Failure::Null {
         return Ok(numbers);
     }
-    let is_absent = BooleanArray::from_iter(sizes.iter().map(|size| Some(size.is_none())));
+    let is_absent = sizes.iter().map(|size| Some(size.is_none())).collect::<BooleanArray>();
     arrow_select::nullif::nullif(&numbers, &is_absent)
         .map_err(FunctionError::arrow("marking NULLs"))
 }

@@ -103,7 +103,7 @@ fn from_julian(call: &Call, or_null: bool) -> Result<ArrayRef, FunctionError> {
     if !or_null {
         return Ok(texts);
     }
-    let is_absent = BooleanArray::from_iter((0..call.rows).map(|row| Some(day(row).is_none())));
+    let is_absent = (0..call.rows).map(|row| Some(day(row).is_none())).collect::<BooleanArray>();
     arrow_select::nullif::nullif(&texts, &is_absent).map_err(FunctionError::arrow("marking NULLs"))
 }
 

@@ -65,6 +65,10 @@ impl Texts {
     pub fn of(values: &ArrayRef) -> Self {
         Self(values.clone())
     }
+    /// True if there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -87,7 +91,7 @@ impl Texts {
     }
     /// The first text, if it is valid UTF-8: a constant.
     pub fn first(&self) -> Option<String> {
-        (self.len() > 0)
+        (!self.is_empty())
             .then(|| self.value(0))
             .flatten()
             .and_then(|text| std::str::from_utf8(text).ok().map(str::to_owned))

@@ -85,7 +85,8 @@ fn take(mut ticks: f64, per_tick: f64, smallest: Unit, largest: Unit, parts: &mu
         let whole = (ticks / length).trunc();
         ticks -= whole * length;
         if whole > 0.0 {
-            let plural = if whole == 1.0 { "" } else { "s" };
+            // Whole numbers: less than two is one.
+            let plural = if whole < 2.0 { "" } else { "s" };
             parts.push(format!("{whole} {name}{plural}"));
         }
     }
