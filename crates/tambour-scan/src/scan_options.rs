@@ -32,6 +32,10 @@ extensions_options! {
         pub scan_first_keys: bool, default = true
         /// Under a limit and an order, columns that the order does not need are read for the rows that are left.
         pub scan_late_columns: bool, default = true
+        /// In comparisons of a column with a subquery the value of the subquery is known to the scan, and to the primary index.
+        pub scan_subqueries: bool, default = true
+        /// For `min` or `max` of the first column of the sorting key alone, rows at one end of each part are read.
+        pub scan_ends: bool, default = true
         /// Bytes that one batch of a scan may take, decoded; a granule that takes more is refused. `--memory` lowers it.
         pub scan_batch_bytes: u64, default = BATCH_BYTES_MAX
     }
@@ -45,7 +49,7 @@ impl ScanOptions {
     /// The defaults, unless the environment switches something off: `TAMBOUR_SCAN_FILTERS=0`,
     /// `TAMBOUR_SCAN_DYNAMIC_FILTERS=0`, `TAMBOUR_SCAN_GROUPS=0`, `TAMBOUR_SCAN_STATISTICS=0`, `TAMBOUR_SCAN_BYTES=0`,
     /// `TAMBOUR_SCAN_LENGTHS=0`, `TAMBOUR_SCAN_DICTIONARIES=0`, `TAMBOUR_SCAN_FIRST_KEYS=0`,
-    /// `TAMBOUR_SCAN_LATE_COLUMNS=0`.
+    /// `TAMBOUR_SCAN_LATE_COLUMNS=0`, `TAMBOUR_SCAN_SUBQUERIES=0`, `TAMBOUR_SCAN_ENDS=0`.
     pub fn of_environment() -> Self {
         let is_on = |name| std::env::var_os(name).is_none_or(|value| value != "0");
         Self {
@@ -58,6 +62,8 @@ impl ScanOptions {
             scan_dictionaries: is_on("TAMBOUR_SCAN_DICTIONARIES"),
             scan_first_keys: is_on("TAMBOUR_SCAN_FIRST_KEYS"),
             scan_late_columns: is_on("TAMBOUR_SCAN_LATE_COLUMNS"),
+            scan_subqueries: is_on("TAMBOUR_SCAN_SUBQUERIES"),
+            scan_ends: is_on("TAMBOUR_SCAN_ENDS"),
             scan_batch_bytes: BATCH_BYTES_MAX,
         }
     }

@@ -14,6 +14,7 @@ mod views;
 use crate::answers::AnswersFromStatistics;
 use crate::arrival::OrderOfArrival;
 use crate::doubled::WithoutDoubled;
+use crate::exec::ends::EndsOfParts;
 use crate::exec::estimates::EstimatesOfJoins;
 use crate::limited::LateColumns;
 use crate::scan_options::ScanOptions;
@@ -51,6 +52,7 @@ pub fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(place, Arc::new(LengthsOfTexts));
     rules.insert(place, Arc::new(GroupsByPosition));
     rules.insert(place, Arc::new(FirstKeys));
+    rules.insert(place, Arc::new(EndsOfParts));
     rules.insert(place, Arc::new(AnswersFromStatistics));
     let place = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or_default();
     rules.insert(place, Arc::new(EstimatesOfJoins));
