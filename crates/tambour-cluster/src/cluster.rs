@@ -140,6 +140,7 @@ impl Cluster {
             scans.scan_dynamic_filters = false;
             scans.scan_first_keys = false;
             scans.scan_late_columns = false;
+            scans.scan_ends = false;
         }
         let urls = self.urls.clone();
         let mut builder = builder

@@ -5,7 +5,9 @@
 //! the engine polls each from its own task.
 
 mod bytes;
+pub(crate) mod ends;
 pub(crate) mod estimates;
+pub(crate) mod found;
 mod share;
 mod stream;
 mod travel;
@@ -83,6 +85,8 @@ pub struct TambourScanExec {
     lengths: BTreeSet<usize>,
     /// The last granules first.
     is_reversed: bool,
+    /// Of each part no more is read once a row is left: see [`ends`].
+    is_of_ends: bool,
     /// The last column that is handed out says where the row is.
     places: bool,
     /// Why statistics that are there are not used.
@@ -105,7 +109,7 @@ impl TambourScanExec {
         let metrics = ExecutionPlanMetricsSet::new();
         let filters = Filters::default();
         let read = Arc::clone(&schema);
-        let (is_reversed, places, note) = (false, false, None);
+        let (is_reversed, is_of_ends, places, note) = (false, false, false, None);
         Self {
             table,
             scan,
@@ -117,6 +121,7 @@ impl TambourScanExec {
             filters,
             lengths: BTreeSet::new(),
             is_reversed,
+            is_of_ends,
             places,
             note,
             properties,
@@ -176,6 +181,7 @@ impl TambourScanExec {
         } else if self.properties.output_ordering().is_some() {
             words.push("in the order of the sorting key".to_owned());
         }
+        words.extend(self.is_of_ends.then(|| "of each part until a row is left".to_owned()));
         words.extend(self.scan.limit.map(|limit| format!("at most {limit} rows")));
         words
     }
@@ -327,6 +333,9 @@ impl DisplayAs for TambourScanExec {
         }
         if self.is_reversed {
             write!(f, "{separator}reversed=true")?;
+        }
+        if self.is_of_ends {
+            write!(f, "{separator}ends=true")?;
         }
         if let Some(limit) = self.scan.limit {
             write!(f, "{separator}limit={limit}")?;

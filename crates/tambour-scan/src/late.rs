@@ -5,10 +5,12 @@
 //! granules are left out. A moving filter may be asked at any time: it only ever drops rows that nobody above wants, so it is
 //! left out again while it keeps nearly all.
 
+use crate::exec::ends::Ends;
+use crate::exec::found::comparisons;
 use crate::texts::dictionary::over_dictionaries;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::{and, cast, prep_null_mask_filter};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, Result, exec_err, internal_err};
 use datafusion::error::DataFusionError;
@@ -41,6 +43,8 @@ pub(crate) struct Filters {
     pub(crate) moving: Vec<Arc<dyn PhysicalExpr>>,
     /// The column that moving filters are asked about alone, in the form that it decides: the first of an order by several.
     pub(crate) first: Option<String>,
+    /// Those of the query have constants that were not known when the scan was planned.
+    pub(crate) is_found: bool,
 }
 
 impl Filters {
@@ -60,8 +64,8 @@ impl Filters {
             let moved = filters.iter().map(|it| reassign_expr_columns(Arc::clone(it), schema));
             moved.collect::<Result<Vec<_>>>()
         };
-        let first = self.first.clone();
-        Ok(Self { fixed: move_all(&self.fixed)?, moving: move_all(&self.moving)?, first })
+        let (fixed, moving) = (move_all(&self.fixed)?, move_all(&self.moving)?);
+        Ok(Self { fixed, moving, ..self.clone() })
     }
     /// The columns that are read before others, by place.
     fn leading(&self, schema: &SchemaRef) -> BTreeSet<usize> {
@@ -95,6 +99,8 @@ pub(crate) struct Chooser {
     index: IndexColumn,
     counts: Counts,
     places: Option<Places>,
+    /// Of each part rows are wanted until one is left.
+    ends: Option<Ends>,
     error: Option<DataFusionError>,
 }
 
@@ -137,6 +143,10 @@ struct IndexColumn {
     column: Option<String>,
     /// Its values at the starts of the granules of the part that is read.
     entries: Option<Bounds>,
+    /// What constants say of it that were not known when granules were left out.
+    found: Option<Arc<dyn PhysicalExpr>>,
+    /// The granules of the part that have such values.
+    left: Vec<bool>,
 }
 
 /// The least and the greatest value of the first key column in each granule; NULL where it is not known.
@@ -179,6 +189,11 @@ impl Chooser {
             let fixed = Filters { moving: Vec::new(), ..filters.clone() }.moved_to(&schema)?;
             Filters { moving: filters.moving.clone(), ..fixed }
         };
+        let mut index =
+            IndexColumn::new(table, &schema, filters.moving.is_empty() && !filters.is_found);
+        if filters.is_found {
+            index.find(&filters.fixed, &schema);
+        }
         if asks_once {
             for filter in &mut filters.fixed {
                 *filter = over_dictionaries(filter, &schema)?;
@@ -195,14 +210,17 @@ impl Chooser {
         });
         let fixed = (!filters.fixed.is_empty()).then(|| conjunction(filters.fixed));
         let moving: Vec<Moving> = moving.collect();
-        let index = IndexColumn::new(table, &schema, moving.is_empty());
-        let (places, error) = (None, None);
-        Ok(Self { leading, schema, fixed, moving, index, counts, places, error })
+        let (places, ends, error) = (None, None, None);
+        Ok(Self { leading, schema, fixed, moving, index, counts, places, ends, error })
     }
     /// The same, which also tells where the rows are that it keeps.
     pub(crate) fn telling_places(self, scan: &Scan) -> Self {
         let (part, starts, start, kept) = (None, Vec::new(), None, Vec::new());
         Self { places: Some(Places { scan: scan.clone(), part, starts, start, kept }), ..self }
+    }
+    /// The same, which of each part wants rows until one is left.
+    pub(crate) fn until_a_row(self) -> Self {
+        Self { ends: Some(Ends::default()), ..self }
     }
     /// Where the rows of the last batch are ([`RowPlace`]), if they are told.
     pub(crate) fn take_places(&mut self) -> Option<UInt64Array> {
@@ -238,6 +256,9 @@ impl Chooser {
         if let Some(places) = &mut self.places {
             places.note(&kept)?;
         }
+        if let Some(ends) = &mut self.ends {
+            ends.note(kept.true_count());
+        }
         Ok(kept)
     }
 }
@@ -257,6 +278,9 @@ impl ScanFilter for Chooser {
         if let Some(places) = &mut self.places {
             places.open(part);
         }
+        if let Some(ends) = &mut self.ends {
+            ends.open();
+        }
         for moving in &mut self.moving {
             moving.wanted = None;
         }
@@ -266,18 +290,24 @@ impl ScanFilter for Chooser {
             places.start = places.starts.get(granules.start).copied();
             places.kept.clear();
         }
+        if self.ends.as_ref().is_some_and(Ends::are_read) {
+            self.counts.granules.add(granules.len());
+            return false;
+        }
         let Some(bounds) = &self.index.entries else { return true };
-        let is_wanted = self.moving.iter_mut().all(|moving| {
-            moving.look();
-            if moving.wanted.is_none() {
-                // What cannot be pruned with is wanted.
-                let wanted = moving.asked(&self.schema);
-                let wanted = wanted.and_then(|it| bounds.wanted(&it, &self.schema));
-                moving.wanted = Some(wanted.unwrap_or_default());
-            }
-            let wanted = moving.wanted.as_deref().unwrap_or_default();
-            wanted.get(granules.clone()).is_none_or(|wanted| wanted.contains(&true))
-        });
+        let is_left = self.index.has_left(granules);
+        let is_wanted = is_left
+            && self.moving.iter_mut().all(|moving| {
+                moving.look();
+                if moving.wanted.is_none() {
+                    // What cannot be pruned with is wanted.
+                    let wanted = moving.asked(&self.schema);
+                    let wanted = wanted.and_then(|it| bounds.wanted(&it, &self.schema));
+                    moving.wanted = Some(wanted.unwrap_or_default());
+                }
+                let wanted = moving.wanted.as_deref().unwrap_or_default();
+                wanted.get(granules.clone()).is_none_or(|wanted| wanted.contains(&true))
+            });
         if !is_wanted {
             self.counts.granules.add(granules.len());
         }
@@ -357,12 +387,21 @@ impl IndexColumn {
             is_used.then(|| (types, name.clone()))
         });
         let (types, column) = found.map_or((Vec::new(), None), |it| (it.0, Some(it.1)));
-        Self { types, column, entries: None }
+        Self { types, column, entries: None, found: None, left: Vec::new() }
+    }
+    /// Takes what filters say of the column.
+    fn find(&mut self, fixed: &[Arc<dyn PhysicalExpr>], schema: &Schema) {
+        self.found = self.column.as_ref().and_then(|it| comparisons(fixed, it, schema));
+    }
+    /// False if no row of these granules passes.
+    fn has_left(&self, granules: &Range<usize>) -> bool {
+        self.left.get(granules.clone()).is_none_or(|left| left.contains(&true))
     }
 
     /// Loads the bounds of a part; what cannot be read is reported by whoever needs it.
     fn open(&mut self, part: &Part, schema: &SchemaRef) {
         self.entries = None;
+        self.left.clear();
         let Some(column) = &self.column else { return };
         // A part from before a change of the column's type has an index of the older one.
         let is_same = |it: &tambour_part::types::Column| {
@@ -377,6 +416,9 @@ impl IndexColumn {
             return;
         };
         self.entries = Bounds::new(column, &keys, part.granules().len());
+        if let (Some(bounds), Some(found)) = (&self.entries, &self.found) {
+            self.left = bounds.wanted(found, schema).unwrap_or_default();
+        }
     }
 }
 

@@ -27,10 +27,12 @@ impl TambourScanExec {
         context: &Arc<TaskContext>,
         accepted: &BTreeSet<usize>,
     ) -> Result<Option<SendableRecordBatchStream>> {
-        if !ScanOptions::of(context.session_config().options()).scan_bytes {
+        let options = ScanOptions::of(context.session_config().options());
+        if !options.scan_bytes {
             return Ok(None);
         }
-        self.over_bytes(accepted)?.map(|scan| scan.stream(partition, context)).transpose()
+        let over = self.with_found(&options).over_bytes(accepted)?;
+        over.map(|scan| scan.stream(partition, context)).transpose()
     }
 
     /// The same scan with texts as bytes; none if there is none of them, or one is needed as a text.
@@ -117,21 +119,24 @@ impl TambourScanExec {
         context: &Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let options = ScanOptions::of(context.session_config().options());
+        let scan = self.with_found(&options);
+        let filters = &scan.filters;
         let bytes_max = options.scan_batch_bytes;
         let lengths = if options.scan_lengths { self.only_lengths() } else { Vec::new() };
         let count = |name| MetricBuilder::new(&self.metrics).counter(name, partition);
         // What operators above wait for is not held back.
-        let is_held = !self.filters.fixed.is_empty() && self.filters.moving.is_empty();
+        let is_held = !filters.fixed.is_empty() && filters.moving.is_empty();
         let gathered =
             is_held.then(|| BatchCoalescer::new(Arc::clone(&self.schema), self.scan.batch_rows));
         let counts =
             Counts { granules: count(SKIPPED), rows: count(FILTERED), bytes: count(DECODED) };
         let asks_once = options.scan_dictionaries;
-        let chooser = (self.places || !self.filters.is_empty())
-            .then(|| Chooser::new(&self.filters, &self.table, &self.read, counts, asks_once))
+        let chooser = (self.places || self.is_of_ends || !filters.is_empty())
+            .then(|| Chooser::new(filters, &self.table, &self.read, counts, asks_once))
             .transpose()?;
         let chooser = match chooser {
             Some(chooser) if self.places => Some(chooser.telling_places(&self.scan)),
+            Some(chooser) if self.is_of_ends => Some(chooser.until_a_row()),
             chooser => chooser,
         };
         let stream = ScanStream {

@@ -124,6 +124,7 @@ impl TambourScanExec {
             read,
             schema,
             is_reversed,
+            is_of_ends: false,
             places: false,
         })
     }
@@ -171,6 +172,7 @@ impl TambourScanExec {
     /// Rows that it plans to read; `None` where a limit or deleted rows leave that open.
     pub fn planned_rows(&self) -> Option<u64> {
         let is_open = self.scan.limit.is_some()
+            || self.is_of_ends
             || self.table.has_deleted_rows()
             || !self.filters.moving.is_empty();
         (!is_open).then(|| self.planned_rows_max())

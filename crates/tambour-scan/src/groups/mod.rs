@@ -14,6 +14,7 @@ mod views;
 use crate::answers::AnswersFromStatistics;
 use crate::arrival::OrderOfArrival;
 use crate::doubled::WithoutDoubled;
+use crate::exec::ends::EndsOfParts;
 use crate::exec::estimates::EstimatesOfJoins;
 use crate::limited::LateColumns;
 use crate::scan_options::ScanOptions;
@@ -51,6 +52,7 @@ pub fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(place, Arc::new(LengthsOfTexts));
     rules.insert(place, Arc::new(GroupsByPosition));
     rules.insert(place, Arc::new(FirstKeys));
+    rules.insert(place, Arc::new(EndsOfParts));
     rules.insert(place, Arc::new(AnswersFromStatistics));
     let place = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or_default();
     rules.insert(place, Arc::new(EstimatesOfJoins));
@@ -125,7 +127,7 @@ fn replaced(aggregate: &AggregateExec, is_free: bool) -> Result<Option<Arc<dyn E
     if !is_plain(aggregate) || !(is_linear || (is_free && is_whole)) {
         return Ok(None);
     }
-    let Some(partial) = first_stage(aggregate)? else { return Ok(None) };
+    let Some(partial) = first_stage(aggregate, is_whole)? else { return Ok(None) };
     match aggregate.mode() {
         AggregateMode::Partial if partial.schema() == aggregate.schema() => Ok(Some(partial)),
         AggregateMode::Single if partial.output_partitioning().partition_count() == 1 => {
@@ -145,7 +147,10 @@ fn replaced(aggregate: &AggregateExec, is_free: bool) -> Result<Option<Arc<dyn E
 }
 
 /// The first stage of an aggregate by runs or by position; none if its keys allow neither.
-fn first_stage(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+fn first_stage(
+    aggregate: &AggregateExec,
+    is_whole: bool,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let (input, group) = (aggregate.input(), aggregate.group_expr());
     let schema = input.schema();
     let partial = || {
@@ -166,7 +171,8 @@ fn first_stage(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan
             return Ok(None);
         }
     }
-    Ok(Some(Arc::new(GroupsExec::new(Arc::new(partial()?)))))
+    let groups = GroupsExec::new(Arc::new(partial()?));
+    Ok(Some(Arc::new(GroupsExec { is_whole, ..groups })))
 }
 
 /// A partial aggregate with groups by position.
@@ -174,6 +180,8 @@ fn first_stage(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan
 pub struct GroupsExec {
     /// The engine's operator for the same.
     stock: Arc<AggregateExec>,
+    /// All rows come here, and the last stage right after: wide keys are hashed there once, and not here as well.
+    is_whole: bool,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -187,7 +195,7 @@ impl GroupsExec {
     pub fn new(stock: Arc<AggregateExec>) -> Self {
         let properties = Arc::new(in_no_order(&stock, EmissionType::Final));
         let metrics = ExecutionPlanMetricsSet::new();
-        Self { stock, properties, metrics }
+        Self { stock, is_whole: false, properties, metrics }
     }
 }
 
@@ -247,7 +255,8 @@ impl ExecutionPlan for GroupsExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(child) = children.pop() else { return Ok(self) };
-        Ok(Arc::new(Self::new(Arc::new(over(&self.stock, child)?))))
+        let groups = Self::new(Arc::new(over(&self.stock, child)?));
+        Ok(Arc::new(Self { is_whole: self.is_whole, ..groups }))
     }
     fn with_new_children(
         self: Arc<Self>,
@@ -261,7 +270,7 @@ impl ExecutionPlan for GroupsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        stream::run(&self.stock, &self.metrics, partition, context)
+        stream::run(&self.stock, self.is_whole, &self.metrics, partition, context)
     }
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())

@@ -29,10 +29,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Metric: partitions whose keys turned out wide.
 const WIDE: &str = "wide_keys";
 
+/// Aggregates whose state for a single row costs no more than the row.
+const CHEAP: &[&str] = &["count", "sum", "avg", "min", "max"];
+
 /// Groups in the making.
 struct Groups {
     stock: Arc<AggregateExec>,
     context: Arc<TaskContext>,
+    /// See [`super::GroupsExec`].
+    is_whole: bool,
     keys: Keys,
     key_expressions: Vec<Arc<dyn PhysicalExpr>>,
     arguments: Vec<Vec<Arc<dyn PhysicalExpr>>>,
@@ -56,6 +61,7 @@ enum State {
 /// Runs one partition of an aggregate.
 pub(super) fn run(
     stock: &Arc<AggregateExec>,
+    is_whole: bool,
     metrics: &ExecutionPlanMetricsSet,
     partition: usize,
     context: Arc<TaskContext>,
@@ -88,6 +94,7 @@ pub(super) fn run(
         baseline: BaselineMetrics::new(metrics, partition),
         wide: MetricBuilder::new(metrics).counter(WIDE, partition),
         stock: Arc::clone(stock),
+        is_whole,
         context: Arc::clone(&context),
     };
     let rows = context.session_config().batch_size();
@@ -110,7 +117,8 @@ async fn next(mut state: State, rows: usize) -> Result<Option<(RecordBatch, Stat
                         State::Rest(groups.stock.execute(groups.partition, groups.context)?)
                     } else {
                         groups.wide.add(1);
-                        let rest = rest(&groups.stock, batch, input, &groups.context)?;
+                        let context = groups.context_of_rest();
+                        let rest = rest(&groups.stock, batch, input, &context)?;
                         State::Handing(groups.hand_out()?, 0, Some(rest))
                     }
                 }
@@ -135,6 +143,31 @@ async fn next(mut state: State, rows: usize) -> Result<Option<(RecordBatch, Stat
 }
 
 impl Groups {
+    /// Where the last stage follows right away, the engine's first stage hands on each row as a group of its own.
+    fn context_of_rest(&self) -> Arc<TaskContext> {
+        let config = self.context.session_config();
+        let mut calls = self.stock.aggr_expr().iter();
+        let is_cheap = calls.all(|it| CHEAP.contains(&it.fun().name()));
+        if !self.is_whole || !is_cheap || !ScanOptions::of(config.options()).scan_wide_groups {
+            return Arc::clone(&self.context);
+        }
+        let mut config = config.clone();
+        let execution = &mut config.options_mut().execution;
+        execution.skip_partial_aggregation_probe_rows_threshold = 0;
+        execution.skip_partial_aggregation_probe_ratio_threshold = 0.0;
+        let context = &self.context;
+        Arc::new(TaskContext::new(
+            context.task_id(),
+            context.session_id(),
+            config,
+            context.scalar_functions().clone(),
+            context.higher_order_functions().clone(),
+            context.aggregate_functions().clone(),
+            context.window_functions().clone(),
+            context.runtime_env(),
+        ))
+    }
+
     /// Adds rows to their groups; `false` if the keys are wide, or memory for more is refused.
     fn add(&mut self, batch: &RecordBatch) -> Result<bool> {
         let time = self.baseline.elapsed_compute().clone();

@@ -9,7 +9,7 @@ use tambour_sql::{Session, SessionOptions};
 use tambour_table::Table;
 use tambour_table::schema::TableDefinition;
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 21] = [
     // Fails for the empty text, which every dictionary begins with.
     "intDiv(12, length(l))",
     "upper(l)",
@@ -30,6 +30,9 @@ const KEYS: [&str; 18] = [
     "toStartOfDay(t)",
     // Wide: the engine's own operator takes over.
     "id * 1000003",
+    "k * 30000001",
+    "n * 30000001",
+    "if(n > 0, NULL, id * 1000003)",
 ];
 const AGGREGATES: [&str; 13] = [
     "sum(length(l))",
@@ -81,11 +84,13 @@ fn same(fixture: &Fixture, seed: u64, count: u64) {
     set(&without, "tambour.scan_dictionaries", false);
     let texts = fixture.session(2);
     set(&texts, "tambour.scan_bytes", false);
+    let twice = fixture.session(1);
+    set(&twice, "tambour.scan_wide_groups", false);
     for number in 0..count {
         let chance = seed * 1000 + number;
         let statement = query(&mut Numbers::new(chance), "t");
         let naive = lines(&without, &query(&mut Numbers::new(chance), "naive"));
-        for session in with.iter().chain([&without, &texts]) {
+        for session in with.iter().chain([&without, &texts, &twice]) {
             assert_eq!(lines(session, &statement), naive, "seed {chance}: {statement}");
         }
     }

@@ -116,7 +116,7 @@ fn columns_that_the_order_does_not_need_are_read_for_the_rows_of_the_limit() {
 }
 
 /// A counter of EXPLAIN ANALYZE.
-fn counter(session: &Session, statement: &str, name: &str) -> u64 {
+pub(crate) fn counter(session: &Session, statement: &str, name: &str) -> u64 {
     let text = text(session, &format!("EXPLAIN ANALYZE VERBOSE {statement}"));
     let Some((_, after)) = text.split_once(&format!("{name}=")) else { return 0 };
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();

@@ -5,6 +5,8 @@ mod answers;
 #[cfg(test)]
 mod dictionaries;
 #[cfg(test)]
+mod ends;
+#[cfg(test)]
 mod filters;
 #[cfg(test)]
 mod groups;
