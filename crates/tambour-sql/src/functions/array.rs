@@ -33,6 +33,21 @@ fn with_item(lists: &ListArray, item: &FieldRef) -> Result<ArrayRef> {
     Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, nulls)?))
 }
 
+/// The type of items of which some hold tuples that may have a NULL, and others do not.
+fn merged(left: &ArrowType, right: &ArrowType) -> ArrowType {
+    match (left, right) {
+        (ArrowType::Struct(a), ArrowType::Struct(b)) if a.len() == b.len() => {
+            let fields = a.iter().zip(b).map(|(a, b)| {
+                let data_type = merged(a.data_type(), b.data_type());
+                let is_nullable = a.is_nullable() || b.is_nullable();
+                a.as_ref().clone().with_data_type(data_type).with_nullable(is_nullable)
+            });
+            ArrowType::Struct(fields.collect())
+        }
+        _ => left.clone(),
+    }
+}
+
 impl ScalarUDFImpl for WrittenArray {
     fn name(&self) -> &'static str {
         "make_array"
@@ -50,7 +65,8 @@ impl ScalarUDFImpl for WrittenArray {
         make_array_udf().return_type(types)
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
-        let item = args.arg_fields.first().map_or(ArrowType::Null, |it| it.data_type().clone());
+        let types = args.arg_fields.iter().map(|it| it.data_type().clone());
+        let item = types.reduce(|all, it| merged(&all, &it)).unwrap_or(ArrowType::Null);
         // An array without items holds no NULL either.
         let has_nulls = args.arg_fields.iter().any(|it| it.is_nullable());
         Ok(Arc::new(Field::new(self.name(), ArrowType::new_list(item, has_nulls), false)))
@@ -59,6 +75,11 @@ impl ScalarUDFImpl for WrittenArray {
         let ArrowType::List(item) = args.return_field.data_type().clone() else {
             return exec_err!("an array is a list");
         };
+        if matches!(item.data_type(), ArrowType::Struct(_)) {
+            for value in &mut args.args {
+                *value = value.cast_to(item.data_type(), None)?;
+            }
+        }
         // The engine's own function is held to the type that it would have said.
         let data_type = ArrowType::new_list(item.data_type().clone(), true);
         args.return_field = Arc::new(Field::new(self.name(), data_type, false));

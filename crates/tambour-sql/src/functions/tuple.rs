@@ -56,6 +56,18 @@ impl ScalarUDFImpl for Tuple {
         };
         Ok(ArrowType::Struct(types.iter().enumerate().map(field).collect()))
     }
+    /// Elements that are never NULL say so in the type, as ClickHouse's do.
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        if args.arg_fields.is_empty() {
+            return plan_err!("a tuple has at least one element");
+        }
+        let field = |(place, field): (usize, &FieldRef)| {
+            let name = (place + 1).to_string();
+            Field::new(name, field.data_type().clone(), field.is_nullable())
+        };
+        let fields = args.arg_fields.iter().enumerate().map(field).collect();
+        Ok(Arc::new(Field::new(self.name(), ArrowType::Struct(fields), false)))
+    }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let ArrowType::Struct(fields) = args.return_type() else {
             return plan_err!("a tuple is a struct");
