@@ -1,6 +1,7 @@
 //! Tables that have an alias may also be called by their own name, as in ClickHouse: `FROM events AS e WHERE events.id = 1`.
 
 use super::ambiguous;
+use super::array_join::is_array;
 use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
@@ -38,6 +39,10 @@ pub(super) fn by_aliases(query: &mut Query) {
 
 /// The aliases of tables, by the names that no other table in FROM has.
 fn aliases(select: &Select) -> BTreeMap<String, Ident> {
+    // What ARRAY JOIN names are columns, which keep their names beside those of their elements.
+    if select.from.iter().flat_map(|it| &it.joins).any(|join| is_array(&join.join_operator)) {
+        return BTreeMap::new();
+    }
     let joins = select.from.iter().flat_map(|it| it.joins.iter().map(|join| &join.relation));
     let factors: Vec<&TableFactor> =
         select.from.iter().map(|it| &it.relation).chain(joins).collect();
