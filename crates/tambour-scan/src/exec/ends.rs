@@ -10,7 +10,7 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::config::ConfigOptions;
-use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::expressions::{CastExpr, Column};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
@@ -62,11 +62,22 @@ fn of_ends(node: &Arc<dyn ExecutionPlan>) -> Option<TambourScanExec> {
     };
     let arguments = call.expressions();
     let [argument] = arguments.as_slice() else { return None };
-    scan.until_a_row(argument.downcast_ref::<Column>()?, is_last)
+    // Of a dictionary its values are asked for.
+    let values = argument.downcast_ref::<CastExpr>().filter(|cast| {
+        matches!(cast.cast_type(), DataType::Utf8 | DataType::Utf8View)
+            && cast.expr().data_type(&scan.schema()).is_ok_and(
+                |it| matches!(it, DataType::Dictionary(_, values) if values.as_ref() == &DataType::Utf8),
+            )
+    });
+    let column = values.map_or(argument, |cast| cast.expr()).downcast_ref::<Column>()?;
+    scan.until_a_row(column, is_last)
 }
 
 /// True if equal values are the same, and none is outside their order.
 fn is_ordered(data_type: &DataType) -> bool {
+    if let DataType::Dictionary(_, values) = data_type {
+        return matches!(**values, DataType::Utf8 | DataType::Utf8View | DataType::Binary);
+    }
     data_type.is_integer()
         || matches!(
             data_type,

@@ -6,7 +6,7 @@
 use super::TambourScanExec;
 use crate::scan_options::ScanOptions;
 use arrow::array::RecordBatch;
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::Schema;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, Literal};
@@ -101,7 +101,6 @@ pub(crate) fn comparisons(
                 same == Some(&value.data_type())
                     && !value.is_null()
                     && !value.data_type().is_floating()
-                    && !matches!(value.data_type(), DataType::Dictionary(..))
             })
     };
     let all = filters.iter().flat_map(split_conjunction).filter(is_one).cloned();

@@ -3,7 +3,13 @@
 use crate::filters::condition;
 use crate::late::{counter, pick, set};
 use crate::support::{Fixture, Numbers, batches, definition, insert, lines, text};
-use tambour_sql::Session;
+use arrow::array::{ArrayRef, DictionaryArray, RecordBatch, UInt64Array};
+use arrow::datatypes::Int32Type;
+use std::sync::Arc;
+use tambour_part::types::{Strings, arrow_schema};
+use tambour_sql::{Session, SessionOptions};
+use tambour_table::Table;
+use tambour_table::schema::TableDefinition;
 
 /// Columns of the table.
 const COLUMNS: [&str; 11] = ["k", "t", "id", "x", "n", "p", "d", "s", "l", "e", "u"];
@@ -166,4 +172,56 @@ fn values_of_subqueries_leave_granules_out() {
     assert_eq!(lines(&session, statement), sum);
     let none = "SELECT count() FROM t WHERE s = (SELECT max(s) FROM t WHERE k > 1000)";
     assert!(batches(&session, none).iter().any(|it| it.num_rows() == 1));
+}
+
+/// Texts in dictionaries that are never NULL, in two parts.
+#[test]
+fn ends_of_dictionaries() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("w");
+    let definition = TableDefinition::parse(
+        "CREATE TABLE w (w LowCardinality(String), v UInt64) ENGINE = MergeTree ORDER BY w SETTINGS index_granularity = 64",
+    )
+    .unwrap();
+    let schema = Arc::new(arrow_schema(&definition.plain_columns(), Strings::Utf8));
+    for part in 0..2_u64 {
+        let mut numbers = Numbers::new(part + 5);
+        let texts: Vec<String> =
+            (0..3000).map(|_| format!("{:03}", numbers.below(400) * (part + 1))).collect();
+        let texts: DictionaryArray<Int32Type> = texts.iter().map(String::as_str).collect();
+        let values = UInt64Array::from_iter_values((0..3000).map(|it| it * 7 % 1000));
+        let rows = vec![Arc::new(texts) as ArrayRef, Arc::new(values)];
+        insert(&path, &definition, RecordBatch::try_new(Arc::clone(&schema), rows).unwrap());
+    }
+    let sessions = [1, 1, 3].into_iter().map(|threads| {
+        let options = SessionOptions { threads, batch_rows: 256, ..SessionOptions::default() };
+        let session = Session::new(&options).unwrap();
+        session.register(Arc::new(Table::open(&path).unwrap())).unwrap();
+        set(&session, "tambour.scan_statistics", false);
+        session
+    });
+    let sessions: Vec<Session> = sessions.collect();
+    for setting in ["tambour.scan_ends", "tambour.scan_subqueries"] {
+        set(&sessions[0], setting, false);
+    }
+    let mut numbers = Numbers::new(77);
+    for _ in 0..60 {
+        let end = pick(&mut numbers, &["min", "max"]);
+        let comparison = pick(&mut numbers, &["=", "!=", "<", "<=", ">", ">="]);
+        let bound = format!("w {} '{:03}'", pick(&mut numbers, &["<", ">"]), numbers.below(900));
+        let statement = match numbers.below(3) {
+            0 => format!("SELECT {end}(w) FROM w WHERE v > {} AND {bound}", numbers.below(1100)),
+            _ => format!(
+                "SELECT count(), sum(v) FROM w WHERE w {comparison} (SELECT {end}(w) FROM w WHERE {bound})"
+            ),
+        };
+        let plain = lines(&sessions[0], &statement);
+        for session in &sessions[1..] {
+            assert_eq!(lines(session, &statement), plain, "{statement}");
+        }
+    }
+    let statement = "SELECT sum(v) FROM w WHERE w = (SELECT max(w) FROM w WHERE w < '300')";
+    assert!(counter(&sessions[1], statement, "granules_skipped") > 60);
+    let statement = "SELECT max(w) FROM w WHERE v < 900";
+    assert!(counter(&sessions[1], statement, "granules_skipped") > 60);
 }
