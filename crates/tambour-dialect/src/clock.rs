@@ -7,7 +7,7 @@ use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{Expr, Function, Value};
 
 /// Names of functions that give the time in seconds.
-const SECONDS: &[&str] = &["now", "current_timestamp", "localtimestamp", "localtime", "nowInBlock"];
+const SECONDS: &[&str] = &["now", "current_timestamp", "localtimestamp", "nowInBlock"];
 /// Names of functions that give it with a fraction.
 const FRACTIONS: &[&str] = &["now64", "nowInBlock64"];
 /// Names of functions that give it in UTC.

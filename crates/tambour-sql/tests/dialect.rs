@@ -82,10 +82,6 @@ mod tests {
                     "the parametric function histogram is not supported: those here are quantile, quantiles and their like",
                 ),
                 (
-                    "SELECT groupUniqArray(3)(s) FROM t",
-                    "groupUniqArray with a limit is not supported: take a part of the array with array_slice",
-                ),
-                (
                     "SELECT quantile(1.5)(f) FROM t",
                     "quantile with these parameters is not supported: levels are numbers from 0 to 1",
                 ),
@@ -239,7 +235,7 @@ mod tests {
             let tables = answer(&session, "SHOW TABLES FROM system").await.unwrap();
             assert_eq!(
                 tables,
-                "codecs\ncolumns\ndetached_parts\nfunctions\nmerges\nmutations\nnumbers\none\nparts\nsettings\ntables\n"
+                "codecs\ncolumns\ndata_skipping_indices\ndetached_parts\nfunctions\nmerges\nmutations\nnumbers\none\nparts\nsettings\ntables\n"
             );
             assert!(session.sql("DESCRIBE SHOW TABLES").await.is_err());
             for statement in ["DESCRIBE x", "SHOW CREATE TABLE x", "SHOW COLUMNS FROM x"] {
