@@ -117,10 +117,10 @@ impl OfSession {
         let second = as_primitive_array::<Float64Type>(&second)?;
         let draw = |(first, second): (Option<f64>, Option<f64>)| {
             let (first, second) = (first.unwrap_or(0.0), second.unwrap_or(0.0));
-            match distribution.draw(chance, first, second) {
-                Some(number) => Ok(number),
-                None => exec_err!("{} does not take {first}, {second}", self.name),
-            }
+            let Some(number) = distribution.draw(chance, first, second) else {
+                return exec_err!("{} does not take {first}, {second}", self.name);
+            };
+            Ok(number)
         };
         let numbers = first.iter().zip(second).map(draw).collect::<Result<Float64Array>>()?;
         let numbers: ArrayRef = Arc::new(numbers);
