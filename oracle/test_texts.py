@@ -88,6 +88,7 @@ TYPED = [
     "SELECT x.b FROM (SELECT 1 AS a, 2 AS b) AS x SEMI LEFT JOIN (SELECT 1 AS a) AS y ON x.a = y.a",
     "SELECT k, n, va, m FROM (SELECT 1 AS k, [7, 8] AS va) AS q LEFT ARRAY JOIN va, arrayMap(x -> x + length(va), va) AS m, arrayEnumerate(va) AS n",
     "SELECT va, v FROM (SELECT [7, 8] AS va) ARRAY JOIN va AS v, arrayReverse(va) AS va",
+    "SELECT toDateTime64(1546300800000, 3), toDateTime64(-1e15, 2, 'Asia/Tokyo'), toDateTime64(1e15, 2, 'America/New_York'), toDateTime64(-1.25, 1)",
     "SELECT toDateTime64('2024-01-01 00:00:00.123456', 6) AS t, toStartOfMillisecond(t), addMicroseconds(t, -7)",
 ]
 

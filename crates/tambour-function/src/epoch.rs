@@ -61,12 +61,17 @@ pub(super) const FUNCTIONS: &[Function] = &[
         .aliases(&["from_utc_timestamp"]),
 ];
 
+/// True for what may be `YYYY-MM-DD`; month 0 has no days here.
+fn is_date(text: &[u8]) -> bool {
+    text.len() == 10 && text.get(5..) != Some(b"00-00")
+}
+
 fn to_julian(call: &Call, or_null: bool) -> Result<ArrayRef, FunctionError> {
     let texts = call.texts(0)?;
     let mut failed = None;
     let numbers: Vec<Option<i128>> = (0..call.rows)
         .map(|row| {
-            let day = Some(texts.get(row)).filter(|text| text.len() == 10).and_then(parse::date);
+            let day = Some(texts.get(row)).filter(|text| is_date(text)).and_then(parse::date);
             if day.is_none() && !or_null && !call.is_null(row) {
                 failed.get_or_insert(row);
             }

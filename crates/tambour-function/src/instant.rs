@@ -144,6 +144,13 @@ fn to_date_time64(call: &Call) -> Result<ArrayRef, FunctionError> {
     // Digits beyond the precision are cut off, also where Arrow's unit could hold them.
     let step = per_second / 10_i64.pow(u32::from(*precision));
     let cut = |tick: i64| tick - tick.rem_euclid(step);
+    // Numbers past the calendar, in UTC or in the zone, are its ends.
+    let first = (i64::from(civil::FIRST_DAY) * civil::DAY).max(zone.instant(civil::FIRST_DAY, 0));
+    let first = first.saturating_mul(per_second);
+    let end = (i64::from(civil::LAST_DAY) + 1) * civil::DAY;
+    let end = end.min(zone.instant(civil::LAST_DAY, civil::DAY - 1) + 1).checked_mul(per_second);
+    let last = end.map_or(i64::MAX, |end| end - step);
+    let within = |tick: i64| tick.clamp(first, last);
     let result: Int64Array = match Source::of(call)? {
         Source::Moments(Moments::Ticks(ticks, have)) => ticks.unary(|tick| {
             cut(if have > per_second {
@@ -157,9 +164,11 @@ fn to_date_time64(call: &Call) -> Result<ArrayRef, FunctionError> {
         }
         Source::Numbers(Numbers::Floats(floats)) => {
             Numbers::Floats(floats.unary(|float: f64| float * per_second as f64))
-                .map(call, |number| Some(cut(number)))?
+                .map(call, |number| Some(within(number - number % step)))?
         }
-        Source::Numbers(numbers) => numbers.map(call, |number| number.checked_mul(per_second))?,
+        Source::Numbers(numbers) => {
+            numbers.map(call, |number| Some(within(number.saturating_mul(per_second))))?
+        }
         Source::Texts(texts) => texts.map_to(call, "a date and time", |text| {
             let (seconds, nanoseconds) = parse::date_time(text, &zone)?;
             let fraction = i64::from(nanoseconds) / (1_000_000_000 / per_second);
