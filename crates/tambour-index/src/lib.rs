@@ -3,7 +3,7 @@
 //!
 //! An index has an entry for a number of granules: minima and maxima, all different values, or a Bloom filter of them. [`Indexes`]
 //! leaves out of a scan the granules in which no row can match. An index is never needed: one that is missing, damaged, or of
-//! another table says nothing, and [`verify`] tells so.
+//! another table says nothing, and [`verify()`] tells so.
 #![forbid(unsafe_code)]
 
 mod entry;
