@@ -75,12 +75,14 @@ def test_texts_by_chance(server, tambour, make, expression):
 TYPED = [
     "SELECT 'Hello' ~* 'HELL.*', 'a' !~ 'b', 'a' ~ 'A', 'x' !~* 'X', matchCaseInsensitive('Ab', '^aB$'), NOT 'a' ~ 'b'",
     "SELECT * WHERE 1",
-    "SELECT clamp(5, 1, 3), clamp(-1.5, 0, 9), clamp('b', 'c', 'd')",
+    "SELECT clamp(5, 1, 3), clamp(-1.5, 0, 9), clamp('b', 'c', 'd'), clamp(1, 2, nan), clamp(nan, 1, 2), clamp(5, NULL, 3), toTypeName(clamp(1::UInt8, -5::Int64, 300))",
+    "SELECT clamp(number, 3, 7), clamp(if(number = 2, NULL, number), 0, 3) AS c, toTypeName(c) FROM numbers(5)",
     "SELECT rowNumberInAllBlocks(), number FROM numbers(3)",
     "SELECT toTypeName(now()), toTypeName(now64()), toTypeName(now64(9, 'Asia/Tokyo')), toTypeName(now('Asia/Tokyo')), now() = CURRENT_TIMESTAMP",
     "SELECT toDateTime('2024-01-01 00:00:00') + INTERVAL 5 MILLISECOND, toDateTime('2024-01-01 00:00:00') - toIntervalNanosecond(5)",
     "SELECT addDate(toDate('2018-01-01'), INTERVAL 3 YEAR), date_add(millisecond, 3, toDateTime('1998-06-16 00:00:00'))",
     "SELECT tumble(toDateTime('2020-01-09 12:00:01'), INTERVAL 5 MINUTE), tumbleEnd(tumble(toDateTime('2020-01-09 12:00:01'), INTERVAL 1 DAY))",
+    "SELECT tumble(if(number = 1, NULL, toDateTime('2020-01-01 00:00:01')), INTERVAL 1 DAY), tumble(NULL, INTERVAL 1 DAY) FROM numbers(2)",
     "SELECT hop(toDateTime('2020-01-09 12:00:01'), INTERVAL 1 MONTH, INTERVAL 3 MONTH), hopStart(toDateTime('2020-01-09 12:00:01'), INTERVAL '1' DAY, INTERVAL '3' DAY)",
     "SELECT toFixedString('AA', 2) LIKE '%A', toFixedString('AA', 2) ILIKE '%a', toFixedString('AA', 2) NOT LIKE 'A'",
     "SELECT CAST(['a', '1'] AS Array(Nullable(UInt8))), CAST('x', 'Nullable(UUID)'), CAST('x', 'Nullable(Decimal(9, 2))'), CAST('300', 'Nullable(UInt8)')",
@@ -116,6 +118,14 @@ def test_tables_with_an_alias_keep_their_name(server, tambour, tmp_path):
         theirs = server.run(query.replace("{}", "default.named"))
         ours = tambour.run("sql", f"named={tmp_path / 'named'}", "--format", "tsv", "--no-header", query.replace("{}", "named"))
         assert theirs and ours == theirs, query
+
+
+def test_ends_that_are_no_range_are_refused(server, tambour):
+    for query in ["SELECT clamp(5, 9, 3)", "SELECT clamp(number, 3, number) FROM numbers(5)"]:
+        with pytest.raises(Exception, match="minimum"):
+            server.run(query)
+        with pytest.raises(Exception, match="minimum"):
+            tambour.run("sql", query)
 
 
 def test_all_columns_of_a_semi_join_are_refused(tambour):

@@ -462,7 +462,7 @@ fn null_if(arguments: Vec<Expr>) -> Result<Expr, DialectError> {
 }
 
 /// `if(c, a, b)`, `multiIf(c1, a1, c2, a2, b)`
-fn case(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, DialectError> {
+pub(super) fn case(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, DialectError> {
     let is_well_formed = arguments.len() >= 3
         && arguments.len() % 2 == 1
         && (name == "multiIf" || arguments.len() == 3);

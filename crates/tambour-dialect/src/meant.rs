@@ -19,7 +19,6 @@ pub(super) const NAMES: &[&str] = &[
     "leadInFrame",
     "instr",
     "isNullable",
-    "clamp",
     "generateUUIDv4",
     "rowNumberInAllBlocks",
     "matchCaseInsensitive",
@@ -141,13 +140,6 @@ pub(super) fn rewrite(
         "log" => {
             rename(function, "ln");
             None
-        }
-        "clamp" => {
-            let Ok([value, low, high]) = <[Expr; 3]>::try_from(take(function)) else {
-                return Err(refused("clamp with these arguments", "it takes a value and two ends"));
-            };
-            let raised = Expr::Function(call("greatest", vec![value, low]));
-            Some(Expr::Function(call("least", vec![raised, high])))
         }
         // An argument tells two calls apart there; here every call has values of its own.
         "generateuuidv4" => {

@@ -40,13 +40,22 @@ const UNITS: &[(&str, [&str; 2])] = &[
     ("year", ["addYears", "subtractYears"]),
 ];
 
-fn function_of(unit: &str, is_back: bool) -> Option<&'static str> {
+pub(super) fn function_of(unit: &str, is_back: bool) -> Option<&'static str> {
     let found = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
     found.map(|(_, functions)| functions[usize::from(is_back)])
 }
 
+/// The name of a unit: lower case, one of them.
+pub(super) fn unit_of(field: &DateTimeField) -> String {
+    let name = match field {
+        DateTimeField::Week(None) => "week".to_owned(),
+        other => other.to_string().to_ascii_lowercase(),
+    };
+    name.strip_suffix('s').unwrap_or(&name).to_owned()
+}
+
 /// Units that the engine's intervals have, and whose sums have ClickHouse's type.
-fn is_whole(unit: &str) -> bool {
+pub(super) fn is_whole(unit: &str) -> bool {
     !unit.to_ascii_lowercase().ends_with("osecond") && !unit.eq_ignore_ascii_case("millisecond")
 }
 
@@ -61,15 +70,11 @@ fn by_column(side: &mut Expr, is_back: bool) -> Option<(&'static str, Expr)> {
     let Interval { value, leading_field: Some(unit), last_field: None, .. } = inner else {
         return None;
     };
-    let unit = match unit {
-        DateTimeField::Week(None) => "week".to_owned(),
-        other => other.to_string(),
-    };
-    let unit = unit.strip_suffix(['s', 'S']).unwrap_or(&unit);
-    if is_constant(value) && is_whole(unit) {
+    let unit = unit_of(unit);
+    if is_constant(value) && is_whole(&unit) {
         return None;
     }
-    function_of(unit, is_back).map(|name| (name, as_number(take(value))))
+    function_of(&unit, is_back).map(|name| (name, as_number(take(value))))
 }
 
 /// A count that was written as a text.

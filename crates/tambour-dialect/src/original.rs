@@ -4,8 +4,8 @@ use super::ambiguous;
 use super::array_join::is_array;
 use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
-    TableFactor, VisitorMut,
+    Expr, Ident, ObjectNamePart, OrderByKind, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, TableFactor, VisitorMut,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ pub(super) fn by_aliases(query: &mut Query) {
             && let [part] = name.0.as_mut_slice()
             && let Some(alias) = part.as_ident().and_then(|name| aliases.get(&name.value))
         {
-            *part = datafusion::sql::sqlparser::ast::ObjectNamePart::Identifier(alias.clone());
+            *part = ObjectNamePart::Identifier(alias.clone());
         }
     }
     let Some(order_by) = &mut query.order_by else { return };

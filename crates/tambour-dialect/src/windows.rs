@@ -1,43 +1,27 @@
 //! Windows of time: `tumble(t, INTERVAL 5 MINUTE)` and `hop(t, INTERVAL 1 DAY, INTERVAL 3 DAY)`, their starts and ends.
 
-use super::call::{arguments, call};
-use super::refused;
+use super::call::{arguments, call, case, is_null};
+use super::{moved, refused};
 use crate::DialectError;
-use datafusion::sql::sqlparser::ast::{DateTimeField, Expr, Function, Interval, Value};
+use datafusion::sql::sqlparser::ast::{Expr, Function, Interval, Value};
 
 /// Names of the functions.
 pub(super) const NAMES: &[&str] =
     &["tumble", "tumbleStart", "tumbleEnd", "hop", "hopStart", "hopEnd"];
-
-/// Units whose windows are counted from a fixed moment.
-const UNITS: &[(&str, &str)] = &[
-    ("second", "addSeconds"),
-    ("minute", "addMinutes"),
-    ("hour", "addHours"),
-    ("day", "addDays"),
-    ("week", "addWeeks"),
-    ("month", "addMonths"),
-    ("quarter", "addQuarters"),
-    ("year", "addYears"),
-];
 
 fn number(number: i64) -> Expr {
     Expr::value(Value::Number(number.to_string(), false))
 }
 
 /// How many units an interval has, its unit, and the function that moves by it.
-fn parts(interval: &Expr) -> Option<(i64, &'static str, &'static str)> {
+fn parts(interval: &Expr) -> Option<(i64, String, &'static str)> {
     let Expr::Interval(Interval { value, leading_field: Some(unit), .. }) = interval else {
         return None;
     };
-    let unit = match unit {
-        DateTimeField::Week(None) => "week".to_owned(),
-        other => other.to_string().to_ascii_lowercase(),
-    };
-    let unit = unit.strip_suffix('s').unwrap_or(&unit);
-    let (name, function) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let unit = moved::unit_of(unit);
+    let function = moved::function_of(&unit, false).filter(|_| moved::is_whole(&unit))?;
     let count = value.to_string().trim_matches('\'').parse().ok().filter(|count| *count > 0)?;
-    Some((count, name, function))
+    Some((count, unit, function))
 }
 
 /// Which element of a window a function gives.
@@ -78,10 +62,11 @@ pub(super) fn rewrite(
     let (Some((step, unit, add)), Some((width, other, _))) = (parts(&step), parts(&width)) else {
         return Err(wrong());
     };
-    if rest.len() > 1 || unit != other || is_hop && width < step {
+    let is_odd = rest.len() > 1 || rest.iter().any(is_null);
+    if is_odd || unit != other || is_hop && width < step {
         return Err(wrong());
     }
-    let text = Expr::value(Value::SingleQuotedString(unit.to_owned()));
+    let text = Expr::value(Value::SingleQuotedString(unit));
     let begin = std::iter::once(time).chain([number(step), text]).chain(rest).collect();
     let begin = Expr::Function(call("toStartOfInterval", begin));
     let moved = |by: i64| Expr::Function(call(add, vec![begin.clone(), number(by)]));
@@ -89,7 +74,12 @@ pub(super) fn rewrite(
     let (start, end) =
         if is_hop { (moved(step - width), moved(step)) } else { (begin.clone(), moved(step)) };
     Ok(Some(match written {
-        "tumble" | "hop" => Expr::Function(call("struct", vec![start, end])),
+        // A window of no moment is NULL, and not two of them.
+        "tumble" | "hop" => {
+            let is_absent = Expr::IsNull(Box::new(begin));
+            let ends = Expr::Function(call("struct", vec![start, end]));
+            case("if", vec![is_absent, Expr::value(Value::Null), ends])?
+        }
         "tumbleStart" | "hopStart" => start,
         _ => end,
     }))

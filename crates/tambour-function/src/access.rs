@@ -26,6 +26,14 @@ pub(super) const RESULT_MAX: usize = 1 << 28;
 /// Most bytes of all texts that a function makes at a time.
 const BATCH_MAX: usize = 1 << 32;
 
+/// What a text that cannot be read becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failure {
+    Error,
+    Zero,
+    Null,
+}
+
 /// What an argument may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

@@ -38,10 +38,6 @@ const DEFAULTS: &[Function] = with_default! {
     "toInt16OrDefault" DataType::Int16;
     "toInt32OrDefault" DataType::Int32;
     "toInt64OrDefault" DataType::Int64;
-    "toUInt128OrDefault" DataType::UInt128;
-    "toUInt256OrDefault" DataType::UInt256;
-    "toInt128OrDefault" DataType::Int128;
-    "toInt256OrDefault" DataType::Int256;
     "toFloat32OrDefault" DataType::Float32;
     "toFloat64OrDefault" DataType::Float64;
     "toDateOrDefault" DataType::Date;

@@ -3,6 +3,7 @@
 //! Integers wrap as in ClickHouse (`toUInt8(300)` is 44). A text that is not a number is an error, or with `…OrZero` a 0,
 //! with `…OrNull` a NULL.
 
+use super::access::Failure;
 use super::moment::Moments;
 use super::numbers::{Numbers, in_places};
 use super::text::Texts;
@@ -88,14 +89,6 @@ const fn functions() -> [Function; 31] {
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] = &functions();
-
-/// What a text that cannot be read becomes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Failure {
-    Error,
-    Zero,
-    Null,
-}
 
 /// What conversions read from.
 pub(super) enum Source {

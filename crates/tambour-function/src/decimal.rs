@@ -1,7 +1,7 @@
 //! Decimals: conversions to them, which cut digits off and never round, products and quotients with a scale of one's
 //! choice, and remainders.
 
-use super::access::{Kind, takes, wide_integers};
+use super::access::{Failure, Kind, takes, type_at, wide_integers};
 use super::arithmetic::integer;
 use super::moment::constant_integer;
 use super::text::Texts;
@@ -14,17 +14,6 @@ use arrow_buffer::i256;
 use arrow_schema::DataType as ArrowType;
 use std::sync::Arc;
 use tambour_part::types::DataType;
-
-/// What a value that cannot be converted becomes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// An error.
-    Error,
-    /// A zero.
-    Zero,
-    /// NULL.
-    Null,
-}
 
 macro_rules! conversions {
     ($($name:literal $or_zero:literal $or_null:literal $or_default:literal $precision:literal;)+) => {
@@ -119,6 +108,10 @@ fn default_type(
     precision: u8,
 ) -> Result<DataType, FunctionError> {
     expect_count(name, s, 2..=3)?;
+    // ClickHouse gives the default for each of them.
+    if let wide @ (DataType::Int128 | DataType::UInt128) = bare(type_at(s, 0)) {
+        return Err(wrong(name, format!("it does not take {wide}")));
+    }
     let result = decimal_type(name, s.get(..2).unwrap_or_default(), precision)?;
     match s.get(2) {
         Some(default) if default.data_type != result => {
@@ -158,6 +151,13 @@ pub(super) fn decimals(
     };
     let source = Source::of(operand)?;
     let limit = power(*precision);
+    // Where a text may fail, one of a FixedString with zeros at its end fails, as in ClickHouse.
+    let is_strict =
+        failure != Failure::Error && matches!(operand.data_type, DataType::FixedString(_));
+    let texts = is_strict.then(|| Texts::of(&operand.values));
+    let is_filled = |row: usize| {
+        texts.as_ref().and_then(|texts| texts.value(row)).is_some_and(|text| text.ends_with(&[0]))
+    };
     let mut numbers = Vec::with_capacity(operand.values.len());
     for row in 0..operand.values.len() {
         if operand.values.is_null(row) {
@@ -165,7 +165,8 @@ pub(super) fn decimals(
             continue;
         }
         let found = source.scaled(row, *scale).filter(|number| {
-            number.checked_abs().is_some_and(|size| limit.is_none_or(|limit| size < limit))
+            !is_filled(row)
+                && number.checked_abs().is_some_and(|size| limit.is_none_or(|limit| size < limit))
         });
         numbers.push(match (found, failure) {
             (Some(number), _) => Some(number),

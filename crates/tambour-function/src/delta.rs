@@ -1,6 +1,6 @@
 //! Spans of time and sizes as people write them: `formatReadableTimeDelta`, `parseTimeDelta`, `parseReadableSize`.
 
-use super::access::{Kind, rule, takes};
+use super::access::{Failure, Kind, rule, takes};
 use super::text::Texts;
 use super::{Call, Function, Signature, wrong};
 use crate::FunctionError;
@@ -36,14 +36,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |c| size(c, Failure::Null),
     ),
 ];
-
-/// What a text that is not a size becomes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Failure {
-    Error,
-    Zero,
-    Null,
-}
 
 /// The units that a call names: the largest and the smallest.
 fn units(name: &'static str, s: &[Signature]) -> Result<(Unit, Unit), FunctionError> {

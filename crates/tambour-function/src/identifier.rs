@@ -1,6 +1,6 @@
 //! UUIDs and addresses from texts: `toUUID`, `toIPv4`, `toIPv6`, each with `…OrZero` and `…OrNull`.
 
-use super::access::{Kind, takes, type_at};
+use super::access::{Failure, Kind, takes, type_at};
 use super::moment::constant_integer;
 use super::text::Texts;
 use super::value::{Reject, address};
@@ -11,14 +11,6 @@ use arrow_array::{ArrayRef, FixedSizeBinaryArray, PrimitiveArray};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use std::sync::Arc;
 use tambour_part::types::DataType;
-
-/// What a text that cannot be read becomes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Failure {
-    Error,
-    Zero,
-    Null,
-}
 
 macro_rules! conversion {
     ($name:literal, $or_zero:literal, $or_null:literal, $result:ident, $read:expr) => {

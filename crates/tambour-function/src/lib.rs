@@ -30,7 +30,6 @@ mod error;
 mod format;
 mod fraction;
 mod hash;
-mod host;
 mod identifier;
 mod instant;
 mod json;
@@ -265,7 +264,6 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     compose::FUNCTIONS,
     decimal::FUNCTIONS,
     delta::FUNCTIONS,
-    host::FUNCTIONS,
     digest::FUNCTIONS,
     fraction::SHIFTS,
     fraction::STARTS,

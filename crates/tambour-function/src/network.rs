@@ -1,11 +1,11 @@
 //! Addresses: `IPv4NumToString`, `IPv4StringToNum`, `IPv6NumToString`, `isIPv4String`, `isIPAddressInRange`,
-//! `MACNumToString`.
+//! `MACNumToString`, `MACStringToNum`.
 
 use super::access::{Kind, nullable, rule, takes, type_at};
 use super::arithmetic::{Integer, integer};
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
-use arrow_array::types::UInt32Type;
+use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -107,7 +107,28 @@ pub(super) const FUNCTIONS: &[Function] = &[
             out.extend(parts.join(":").into_bytes());
         })
     }),
+    Function::new("MACStringToNum", rule!(Text => DataType::UInt64), |c| card(c, 6)),
+    Function::new("MACStringToOUI", rule!(Text => DataType::UInt64), |c| card(c, 3)),
 ];
+
+/// The first bytes of an address as a number; 0 if the text is not one.
+fn card(call: &Call, bytes: usize) -> Result<ArrayRef, FunctionError> {
+    let texts = call.texts(0)?;
+    call.make_numbers::<UInt64Type>(|row| address(texts.get(row), bytes).unwrap_or(0))
+}
+
+/// Pairs of hexadecimal digits with one byte in between, whatever it is.
+fn address(text: &[u8], bytes: usize) -> Option<u64> {
+    let is_whole = text.len() == 17 || bytes == 3 && (8..17).contains(&text.len());
+    let mut number = 0;
+    for pair in text.chunks(3).take(bytes).filter(|_| is_whole) {
+        let &[high, low, ..] = pair else { return None };
+        // What is not a digit is 255, as in ClickHouse, and reaches into the pair before.
+        let digits = [high, low].map(|digit| char::from(digit).to_digit(16).unwrap_or(0xff));
+        number = number << 8 | u64::from(digits[0] << 4 | digits[1]);
+    }
+    is_whole.then_some(number)
+}
 
 fn cut_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 3..=3)?;

@@ -3,7 +3,7 @@
 //!
 //! A best effort that is not clear (`12 2020`) is an error here, also with `…OrNull`.
 
-use super::access::{Kind, takes};
+use super::access::{Failure, Kind, takes};
 use super::civil;
 use super::effort::{self, Order};
 use super::moment::{
@@ -19,14 +19,6 @@ use crate::FunctionError;
 use arrow_array::{ArrayRef, Int64Array};
 use std::fmt::Write;
 use tambour_part::types::DataType;
-
-/// What a text that cannot be read becomes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Failure {
-    Error,
-    Zero,
-    Null,
-}
 
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[Function] = &[

@@ -165,7 +165,7 @@ fn texts(call: &Call) -> Result<ArrayRef, FunctionError> {
     call.make_texts(|row, out| out.extend_from_slice(made.get(row).map_or(&[], Vec::as_slice)))
 }
 
-/// Integers of 128 and 256 bits: as many bytes, zeros after those that are there.
+/// Integers of 128 and 256 bits: the bytes of a value, filled up with zeros.
 fn wide(call: &Call, width: usize) -> Result<ArrayRef, FunctionError> {
     let mut made = Vec::with_capacity(call.rows * width);
     let mut rows = 0;

@@ -3,9 +3,9 @@
 //!
 //! Plain types are converted by their own functions (`toUInt8`); arrays, tuples and maps element by element.
 
-use super::access::{Kind, as_list, takes};
+use super::access::{Failure, Kind, as_list, takes};
 use super::arithmetic::integer;
-use super::decimal::{self, Failure};
+use super::decimal;
 use super::text::Texts;
 use super::value::number;
 use super::{Call, Function, Operand, Signature, bare, cast, expect_count, undress, wrong};

@@ -2,12 +2,15 @@
 
 use super::access::{Kind, rule, takes, type_at};
 use super::arithmetic::integer;
-use super::{Call, Function, Signature, expect_count, wrong};
+use super::array::compare_items;
+use super::supertype::{supertype, widened};
+use super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, FixedSizeBinaryArray, StructArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, StructArray, UInt32Array};
 use arrow_schema::{DataType as ArrowType, Fields};
+use arrow_select::interleave::interleave;
 use std::sync::Arc;
 use tambour_part::types::{DataType, Strings};
 
@@ -25,6 +28,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         let texts = c.texts(0)?;
         c.make_texts(|row, out| capitalized(texts.get(row), out))
     }),
+    Function::new("clamp", clamp_type, clamp),
     Function::new("toNullable", nullable_type, |c| c.values(0)).takes_nulls(),
     Function::new("IPv4CIDRToRange", |n, s| range_type(n, s, &DataType::Ipv4), ranges_4),
     Function::new("IPv6CIDRToRange", |n, s| range_type(n, s, &DataType::Ipv6), ranges_6),
@@ -41,6 +45,38 @@ fn nullable_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
         }
         plain => Ok(plain.clone().made_nullable()),
     }
+}
+
+fn clamp_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 3..=3)?;
+    s.iter().skip(1).try_fold(type_at(s, 0).clone(), |common, it| {
+        supertype(&common, &it.data_type).ok_or_else(|| {
+            wrong(name, format!("there is no common type of {common} and {}", it.data_type))
+        })
+    })
+}
+
+/// The value, or the end of the range that it is beyond. A NaN is greater than all numbers.
+fn clamp(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let mut sides = Vec::with_capacity(3);
+    for index in 0..3 {
+        let values = widened(&call.values(index)?, call.result)?;
+        sides.push(Operand { data_type: call.result.clone(), values, is_constant: false });
+    }
+    let compared = compare_items(&sides.iter().collect::<Vec<_>>())?;
+    let [value, low, high] = compared.as_slice() else {
+        return Err(wrong(call.name, "it takes 3 arguments"));
+    };
+    let place = |row: usize| {
+        let (value, low, high) = (value.get(row), low.get(row), high.get(row));
+        if low > high && !call.is_null(row) {
+            return Err(call.value_error(row, "the minimum is greater than the maximum"));
+        }
+        Ok((if value < low { 1 } else { usize::from(value > high) * 2 }, row))
+    };
+    let places = (0..call.rows).map(place).collect::<Result<Vec<_>, _>>()?;
+    let values: Vec<&dyn Array> = sides.iter().map(|side| side.values.as_ref()).collect();
+    interleave(&values, &places).map_err(FunctionError::arrow("take values"))
 }
 
 fn bar_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

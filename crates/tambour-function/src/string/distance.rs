@@ -71,7 +71,7 @@ fn jaccard(
     call.make_floats(|row| found[row])
 }
 
-/// The code of American Soundex; zeros if there is no letter.
+/// The Soundex code; four zeros for a text without letters.
 fn soundex(text: &[u8]) -> [u8; 4] {
     /// Digits of the letters from A to Z. Letters without one stand between two that have the same, H and W too.
     const DIGITS: &[u8; 26] = b"01230120022455012623010202";

@@ -66,7 +66,7 @@ impl Distribution {
     pub(super) fn is_counted(self) -> bool {
         matches!(self, Self::Bernoulli | Self::Binomial | Self::Poisson)
     }
-    /// One number; `None` if there is no such distribution.
+    /// Draws a number; `None` if the parameters are out of range.
     pub(super) fn draw(self, chance: &mut Chance, first: f64, second: f64) -> Option<f64> {
         let is_probability = |number: f64| (0.0..=1.0).contains(&number);
         match self {
