@@ -1,6 +1,6 @@
 """The measurements of docs/benchmarks.md at full size, beside ClickHouse (chdb). Prints a table; `--json FILE` keeps the figures.
 
-    cargo xtask scale [--only study,sum,tpch] [--rows 10000000] [--folder DIR]
+    cargo xtask scale [--only study,sum,tpch,changes] [--rows 10000000] [--folder DIR]
     cargo xtask scale --only study-queries,texts,lineitem,tpch-queries [--rounds 5] [--threads 1] [--same-parts]
     cargo xtask scale --only listed --queries FILE --table NAME=FILE.parquet:KEY
 
@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 
+import changing
 import questions
 from conftest import ROOT, ClickHouse, parts_of
 from race import Duck, Theirs, race
@@ -196,6 +197,8 @@ def main():
             sums(server, table, options.rounds, report)
         if "tpch" in options.only:
             tpch(server, options.folder, options.scale, report)
+        if "changes" in options.only:
+            changing.measure(TAMBOUR, server, options.folder, options, report)
     for name, figures in report.items():
         shown = ", ".join(f"{key} {value:.3f}" if isinstance(value, float) else f"{key} {value}" for key, value in figures.items())
         print(f"{name:<34} {shown}")

@@ -1,6 +1,6 @@
 //! Rules about the sources that no compiler checks.
 
-use crate::{Outcome, book, contenders, layers, lines, picture, snippets, words};
+use crate::{Outcome, book, contenders, layers, lines, output, picture, snippets, words};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,32 @@ const CODE_LINES_MAX: usize = 600;
 /// Files that are longer for a reason. This list may only shrink.
 const LONGER: [(&str, usize); 0] = [];
 
+/// What lies at the root. A file that is not here was left by a test or an experiment.
+const AT_ROOT: [&str; 18] = [
+    ".gitignore",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "GLOSSARY.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "Makefile",
+    "README.md",
+    "STYLE.md",
+    "book.toml",
+    "clippy.toml",
+    "deny.toml",
+    "pyproject.toml",
+    "rust-toolchain.toml",
+    "rustfmt.toml",
+];
+
 /// Runs every rule and lists all violations.
 pub(crate) fn check(root: &Path) -> Outcome {
     let mut found = Vec::new();
+    strays(root, &mut found)?;
     layers::check(root, &mut found)?;
     contenders::check(root, &mut found)?;
     sources(root, &mut found)?;
@@ -31,6 +54,15 @@ pub(crate) fn check(root: &Path) -> Outcome {
 
 pub(crate) fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Files that git has at the root although nobody put them there on purpose.
+fn strays(root: &Path, found: &mut Vec<String>) -> Outcome {
+    let shown = root.display().to_string();
+    let listed = output("git", &["-C", &shown, "ls-files", "--cached", ":(glob)*"])?;
+    let strays = listed.lines().filter(|name| !AT_ROOT.contains(name));
+    found.extend(strays.map(|name| format!("{name}: does not belong at the root; remove it")));
+    Ok(())
 }
 
 /// File lengths, module docs, unfinished places, ASCII.

@@ -81,12 +81,14 @@ fn extremes(
     let mut found: Option<(Precision<ScalarValue>, Precision<ScalarValue>)> = None;
     // Other engines of the family drop rows on insert, after the extremes were taken.
     let is_plain = table.definition().is_some_and(|it| it.clauses.engine.is_none());
+    // Asked of the table once: it counts the granules of all parts.
+    let types = index_types(table, name, data_type);
     let parts = table.parts().iter().zip(table.part_names());
     for (part, part_name) in parts.filter(|(part, _)| part.rows() > 0) {
         let is_fresh = is_plain
             && PartName::parse(part_name).is_some_and(|it| it.level == 0 && it.mutation.is_none());
-        let of_part = from_index(table, part, name, data_type, arrow)
-            .or_else(|| from_minmax(part, name, arrow, is_fresh));
+        let of_index = types.as_ref().and_then(|types| from_index(part, types, arrow));
+        let of_part = of_index.or_else(|| from_minmax(part, name, arrow, is_fresh));
         let Some((min, max)) = of_part else { return absent };
         found = Some(match found {
             None => (min, max),
@@ -114,26 +116,31 @@ fn from_minmax(
     Some((precision(0), precision(1)))
 }
 
-/// From the primary index, for its first column: the key of the first row and, with a final mark, that of the last.
-fn from_index(
-    table: &Table,
-    part: &Part,
-    name: &str,
-    data_type: &DataType,
-    arrow: &ArrowType,
-) -> Option<(Precision<ScalarValue>, Precision<ScalarValue>)> {
+/// The types of the primary key if this column is its first, of this very type, and the indexes are small enough to be read.
+fn index_types(table: &Table, name: &str, data_type: &DataType) -> Option<Vec<DataType>> {
     let definition = table.definition()?;
     let is_first = matches!(
         definition.primary_key.first(),
         Some(Expression::Column(column)) if column == name
     );
     let granules: usize = table.parts().iter().map(|part| part.granules().len()).sum();
-    if !is_first || granules > INDEX_GRANULES || !part.has_primary_index() {
+    if !is_first || granules > INDEX_GRANULES {
         return None;
     }
-    let types = definition.primary_key_types().ok()?;
-    let entries = part.primary_index(&types).ok()?;
-    let keys = entries.first().filter(|_| types.first() == Some(data_type))?;
+    definition.primary_key_types().ok().filter(|types| types.first() == Some(data_type))
+}
+
+/// From the primary index, for its first column: the key of the first row and, with a final mark, that of the last.
+fn from_index(
+    part: &Part,
+    types: &[DataType],
+    arrow: &ArrowType,
+) -> Option<(Precision<ScalarValue>, Precision<ScalarValue>)> {
+    if !part.has_primary_index() {
+        return None;
+    }
+    let entries = part.primary_index(types).ok()?;
+    let keys = entries.first()?;
     let exact = |row| value_at(keys, row, arrow).map_or(Precision::Absent, Precision::Exact);
     let last = keys.len().checked_sub(1)?;
     Some((exact(0), if part.has_final_mark() { exact(last) } else { Precision::Absent }))
