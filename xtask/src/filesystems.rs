@@ -1,4 +1,4 @@
-//! The page store on real file systems: images of ext4, xfs and btrfs in memory, mounted by loop, and a small tmpfs.
+//! Page stores and tables on real file systems: images of ext4, xfs and btrfs in memory, mounted by loop, and a small tmpfs.
 //!
 //! Needs root, and the programs of Debian's packages `e2fsprogs`, `xfsprogs` and `btrfs-progs`. What cannot be mounted is told
 //! and left out; that nothing could be mounted is an error.
@@ -74,7 +74,13 @@ impl Drop for Mount {
     }
 }
 
-/// Runs the page store's tests of real file systems on each kind.
+/// The tests: package, target, filter, and the variable that says where.
+const TESTS: [[&str; 4]; 2] = [
+    ["tambour-page", "--lib", "tests::disk", "TAMBOUR_PAGES_DIRECTORY"],
+    ["tambour-cli", "--test=cli", "full_disk", "TAMBOUR_TABLES_DIRECTORY"],
+];
+
+/// Runs the tests of real file systems on each kind.
 pub(crate) fn all() -> Outcome {
     let mut tried = 0;
     let mut failures = Vec::new();
@@ -89,21 +95,14 @@ pub(crate) fn all() -> Outcome {
         };
         tried += 1;
         let place = mount.place.display().to_string();
-        // One after the other: they fill the file system up.
-        let test = [
-            "test",
-            "--locked",
-            "--package",
-            "tambour-page",
-            "--lib",
-            "tests::disk",
-            "--",
-            "--include-ignored",
-            "--test-threads=1",
-            "--nocapture",
-        ];
-        if let Err(reason) = run_with("cargo", &test, &[("TAMBOUR_PAGES_DIRECTORY", &place)]) {
-            failures.push(format!("{}: {reason}", kind.name));
+        for [package, target, filter, variable] in TESTS {
+            let test = ["test", "--locked", "--package", package, target, filter];
+            // One after the other: they fill the file system up.
+            let manner = ["--", "--include-ignored", "--test-threads=1", "--nocapture"];
+            let line = [&test[..], &manner[..]].concat();
+            if let Err(reason) = run_with("cargo", &line, &[(variable, &place)]) {
+                failures.push(format!("{}: {reason}", kind.name));
+            }
         }
     }
     match (tried, failures.is_empty()) {

@@ -17,7 +17,7 @@
 //! | `aarch64` | the kernels' tests for AArch64 under qemu-user (needs the rustup target, gcc-aarch64-linux-gnu, qemu-user) |
 //! | `deny` | licences and advisories (cargo-deny) |
 //! | `report` | the page of the benchmarks, opened in headless Chromium (Debian's package `chromium`) |
-//! | `filesystems` | the page store on images of ext4, xfs and btrfs, and on a full disk (root, loop devices, mkfs of each) |
+//! | `filesystems` | page stores and tables on images of ext4, xfs and btrfs, and on a full disk (root, loop devices, mkfs of each) |
 //! | `flips` | every bit of a record store of a megabyte (`TAMBOUR_FLIP_STEP=N`: every Nth; `TAMBOUR_FLIP_FIRST=K`: from the Kth on) |
 //! | `lines [CHECKOUT]` | lines of code per crate, without comments and tests |
 //! | `mariadb DIRECTORY` | unpacks a MariaDB server of Debian's packages there, for `bench pages --mariadb` (apt-get, dpkg; installs nothing) |

@@ -13,6 +13,8 @@ mod damage;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]
+mod full_disk;
+#[cfg(test)]
 mod messages;
 #[cfg(test)]
 mod pages;
