@@ -12,7 +12,7 @@ use crate::TableError;
 use crate::schema::TableDefinition;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tambour_part::part::OpenOptions;
 use tambour_part::types::{Column, DataType};
 use tambour_part::{Part, PartError};
@@ -381,7 +381,8 @@ fn assemble(
     let (names, parts) = parts.into_iter().unzip();
     let (storage, name, path) = (Arc::clone(storage), directory_name(path), path.to_owned());
     let database = None;
-    Ok(Table { storage, path, name, database, definition, columns, names, parts, rows })
+    let places = OnceLock::new();
+    Ok(Table { storage, path, name, database, definition, columns, names, parts, rows, places })
 }
 
 /// The columns of parts without a definition: all that any of them has, in the order of the newest, in the widest type.

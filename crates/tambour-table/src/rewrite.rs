@@ -358,9 +358,8 @@ impl Rewrite {
     }
 
     fn part(&self, name: &str) -> Result<Arc<Part>, TableError> {
-        let mut parts = self.table.part_names().iter().zip(self.table.parts());
-        let found = parts.find(|(other, _)| *other == name);
-        found.map(|(_, part)| Arc::clone(part)).ok_or_else(|| self.missing(name))
+        let found = self.table.part_by_name(name);
+        found.map(|(part, _)| Arc::clone(part)).ok_or_else(|| self.missing(name))
     }
 
     fn name(&self, part: &str) -> Result<PartName, TableError> {

@@ -335,8 +335,7 @@ impl Scan {
             expected: expected.to_string(),
             got: got.to_string(),
         };
-        let mut parts = table.parts().iter().zip(table.part_names());
-        let Some((part, name)) = parts.find(|(_, name)| **name == wanted.name) else {
+        let Some((part, name)) = table.part_by_name(&wanted.name) else {
             return Err(changed("name", &wanted.name, &"no such part"));
         };
         let hash = part.content_hash();

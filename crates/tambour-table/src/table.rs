@@ -2,8 +2,9 @@
 
 use crate::schema::TableDefinition;
 use crate::{TableError, open, store, unproven};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tambour_part::types::Column;
 use tambour_part::{BlockCache, Part};
 use tambour_storage::Storage;
@@ -21,6 +22,8 @@ pub struct Table {
     pub(crate) names: Vec<String>,
     pub(crate) parts: Vec<Arc<Part>>,
     pub(crate) rows: u64,
+    /// Where each part is in `parts`, by name; made when one is looked for.
+    pub(crate) places: OnceLock<HashMap<String, usize>>,
 }
 
 impl Table {
@@ -61,6 +64,14 @@ impl Table {
     pub fn part_names(&self) -> &[String] {
         &self.names
     }
+    /// A live part and its name.
+    pub fn part_by_name(&self, name: &str) -> Option<(&Arc<Part>, &str)> {
+        let places = self.places.get_or_init(|| {
+            self.names.iter().enumerate().map(|(index, name)| (name.clone(), index)).collect()
+        });
+        let index = *places.get(name)?;
+        Some((&self.parts[index], &self.names[index]))
+    }
     /// Rows of all live parts; those that lightweight deletes hide are counted too, see [`Table::has_deleted_rows`].
     pub fn rows(&self) -> u64 {
         self.rows
@@ -77,8 +88,7 @@ impl Table {
     }
     /// The same table with one of its parts only, by name.
     pub fn only(&self, part: &str) -> Option<Self> {
-        let index = self.names.iter().position(|name| name == part)?;
-        let only = Arc::clone(&self.parts[index]);
+        let only = Arc::clone(self.part_by_name(part)?.0);
         Some(Self {
             storage: Arc::clone(&self.storage),
             path: self.path.clone(),
@@ -89,6 +99,7 @@ impl Table {
             names: vec![part.to_owned()],
             rows: only.rows(),
             parts: vec![only],
+            places: OnceLock::new(),
         })
     }
     /// What a flipped bit could have changed without a word, since `columns.txt` of the only part is all that says it: names of

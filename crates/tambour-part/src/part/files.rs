@@ -9,7 +9,7 @@ use crate::name::{hashed, hex, is_plain};
 use crate::stream::blocks;
 use crate::{PartError, Place};
 use std::collections::{BTreeMap, HashMap};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tambour_kernel::hash::{FileHasher, Hash128};
@@ -28,6 +28,8 @@ const UNLISTED: [&str; 8] = [
 ];
 /// Files up to this size tell whether checksums.txt is of this part.
 const SMALL_BYTES: u64 = 1 << 20;
+/// Files up to this size are read with as few calls as can be.
+const AT_ONCE_BYTES: u64 = 1 << 16;
 /// Files up to this size may have holes.
 const HOLES_MIN: u64 = 1 << 30;
 /// Most bytes of a longer file for each that is on disk: no block takes less of it.
@@ -278,12 +280,7 @@ impl PartFiles {
             return Ok(file);
         }
         let path = self.path_of(name);
-        let file = match (self.storage.open(&path), &self.renamed_to) {
-            (Err(cause), Some(other)) if cause.kind() == ErrorKind::NotFound => {
-                self.storage.open(&other.join(name))
-            }
-            (file, _) => file,
-        };
+        let file = self.at_either(name, |path| self.storage.open(path));
         let file = file.map_err(|cause| PartError::io(&path, "open", cause))?;
         refuse_holes(file.as_ref(), &path)?;
         // The part is immutable: a file that has another length by now is not the one that was listed.
@@ -295,19 +292,50 @@ impl PartFiles {
         Err(PartError::mismatch(self.place(name), "size", expected, file.len()))
     }
 
+    /// What a file gives where the part was when it was listed, or where it has been renamed to.
+    fn at_either<T>(&self, name: &str, get: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+        match (get(&self.path_of(name)), &self.renamed_to) {
+            (Err(cause), Some(other)) if cause.kind() == ErrorKind::NotFound => {
+                get(&other.join(name))
+            }
+            (got, _) => got,
+        }
+    }
+
     /// Reads a file of at most `limit` bytes and checks its hash where one is listed.
     pub(crate) fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>, PartError> {
-        let file = self.open(name)?;
-        if file.len() > limit {
-            return Err(PartError::limit(self.place(name), "size", limit, file.len()));
+        self.require(name)?;
+        let length = self.length(name);
+        if length > limit {
+            return Err(PartError::limit(self.place(name), "size", limit, length));
         }
-        let mut bytes = vec![0; usize::try_from(file.len()).unwrap_or(0)];
-        let answer = file.read_exact_at(&mut bytes, 0);
-        answer.map_err(|cause| PartError::io(&self.path_of(name), "read", cause))?;
+        let bytes = if length <= AT_ONCE_BYTES {
+            self.read_small(name, usize::try_from(length).unwrap_or(0))?
+        } else {
+            let file = self.open(name)?;
+            let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+            let answer = file.read_exact_at(&mut bytes, 0);
+            answer.map_err(|cause| PartError::io(&self.path_of(name), "read", cause))?;
+            bytes
+        };
         if let Some(sum) = self.sum(name) {
             self.check_hash(name, "hash", sum.hash, file_hash(&bytes))?;
         }
         Ok(bytes)
+    }
+
+    /// Opening a table of many parts is little else than this.
+    fn read_small(&self, name: &str, length: usize) -> Result<Vec<u8>, PartError> {
+        let bytes = self.at_either(name, |path| self.storage.read_known(path, length));
+        bytes.map_err(|cause| match cause.kind() {
+            // Says both lengths, with the words for a file of another length.
+            ErrorKind::InvalidData => match self.open(name) {
+                Err(error) => error,
+                Ok(_) => PartError::io(&self.path_of(name), "read", cause),
+            },
+            ErrorKind::UnexpectedEof => PartError::io(&self.path_of(name), "read", cause),
+            _ => PartError::io(&self.path_of(name), "open", cause),
+        })
     }
 
     pub(crate) fn check_hash(

@@ -86,9 +86,8 @@ impl Rewrite {
     pub fn copy_part(&mut self, source: &Table, name: &str) -> Result<(), TableError> {
         let missing =
             || TableError::PartMissing { table: source.path().to_owned(), part: name.to_owned() };
-        let index = source.part_names().iter().position(|it| it == name).ok_or_else(missing)?;
         let parsed = PartName::parse(name).ok_or_else(missing)?;
-        let part = source.parts().get(index).ok_or_else(missing)?;
+        let (part, _) = source.part_by_name(name).ok_or_else(missing)?;
         self.check_defaults(source, part)?;
         let (storage, path) = (Arc::clone(self.table.storage()), self.table.path().to_owned());
         let directory = self.work.directory();
