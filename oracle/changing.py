@@ -106,7 +106,7 @@ def changes(both, count, rounds, report):
     create = f"({COLUMNS}) ENGINE = MergeTree {KEY}"
     origin = both.folder / "changing_origin"
     shutil.rmtree(origin, ignore_errors=True)
-    both.ours("import", source, "--into", origin, "--create", f"CREATE TABLE changing_origin {create}")
+    both.ours("import", source, "--into", origin, "--codec", "LZ4", "--create", f"CREATE TABLE changing_origin {create}")
     for name, statement in CHANGES:
         ours, theirs = [], []
         for _ in range(rounds):
@@ -139,7 +139,7 @@ def finals(both, count, rounds, report):
         shutil.rmtree(origin, ignore_errors=True)
         for part in range(5):
             source = parquet(both.server, both.folder, f"replacing-{label.replace(' ', '_')}-{count}-{part}", rows.format(count // 5, part))
-            how = ["--append"] if part else ["--create", f"CREATE TABLE replacing_origin {create}"]
+            how = ["--append"] if part else ["--codec", "LZ4", "--create", f"CREATE TABLE replacing_origin {create}"]
             both.ours("import", source, "--into", origin, *how)
         table = both.begin("replacing", create, origin)
         for query in FINALS:

@@ -104,6 +104,8 @@ pub struct Session {
     pub(crate) batch_rows: usize,
     pub(crate) strings: Strings,
     pub(crate) threads: usize,
+    /// Bytes of memory for operators, and for rows that are written.
+    pub(crate) memory_bytes: Option<u64>,
     /// Statements may change tables.
     pub(crate) write: bool,
     /// Tables that live as long as this.
@@ -166,6 +168,7 @@ impl Session {
             batch_rows,
             strings,
             threads,
+            memory_bytes: options.memory_bytes,
             write,
             temporaries: Temporaries::default(),
             switches,

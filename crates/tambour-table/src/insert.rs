@@ -62,8 +62,9 @@ impl Default for InsertOptions {
 }
 
 /// Rows that wait take at most one part in this many of the memory; then there are the rows being sorted and written, their
-/// keys, and the blocks being filled.
-const CHUNK_SHARE: u64 = 4;
+/// keys, and the blocks being filled. Larger chunks are slower: sorting leaves the caches, and the system fills fresh memory
+/// with zeros.
+const CHUNK_SHARE: u64 = 8;
 
 /// An insert in progress: owns the table's lock and a temporary directory. Dropped without `commit`: nothing happened.
 #[derive(Debug)]

@@ -212,6 +212,16 @@ impl Keys {
         }
     }
 
+    /// A key as a number in their order, if they are numbers.
+    pub(super) fn number(&self, row: usize) -> Option<u128> {
+        match self {
+            Self::None(_) => Some(0),
+            Self::Small(keys) => Some(u128::from(keys[row])),
+            Self::Large(keys) => Some(keys[row]),
+            Self::Rows(_) => None,
+        }
+    }
+
     /// True if two of them are the same.
     pub(super) fn are_equal(&self, row: usize, other: usize) -> bool {
         match self {

@@ -42,6 +42,23 @@ struct Contender<'a> {
     batch: usize,
     keys: Keys,
     row: usize,
+    /// The key of its row, if keys are numbers: what nearly all comparisons are about.
+    head: Option<u128>,
+}
+
+impl Contender<'_> {
+    fn stand_at(&mut self, row: usize) {
+        self.row = row;
+        self.head = if row < self.keys.len() { self.keys.number(row) } else { None };
+    }
+
+    /// The order of one of its rows and the row at which another source stands.
+    fn compare(&self, row: usize, other: &Self) -> Ordering {
+        match (self.keys.number(row), other.head) {
+            (Some(key), Some(head)) => key.cmp(&head),
+            _ => self.keys.compare(row, &other.keys, other.row),
+        }
+    }
 }
 
 /// Rows of one batch that are next in the result.
@@ -55,7 +72,8 @@ struct Piece {
 impl<'a> Tournament<'a> {
     /// Merges sources into batches of `rows_max` rows.
     pub(super) fn new(sources: Vec<Sorted<'a>>, rows_max: usize) -> Self {
-        let contender = |batches| Contender { batches, batch: 0, keys: Keys::None(0), row: 0 };
+        let contender =
+            |batches| Contender { batches, batch: 0, keys: Keys::None(0), row: 0, head: None };
         Self {
             sources: sources.into_iter().map(contender).collect(),
             heap: Vec::new(),
@@ -102,7 +120,7 @@ impl<'a> Tournament<'a> {
             None => Ok(false),
             Some((batch, keys)) => {
                 contender.keys = keys;
-                contender.row = 0;
+                contender.stand_at(0);
                 contender.batch = self.arena.len();
                 self.arena.push(self.dictionaries.unify(batch)?);
                 Ok(true)
@@ -113,7 +131,11 @@ impl<'a> Tournament<'a> {
     /// The order of the current rows of two sources.
     fn compare(&self, left: usize, right: usize) -> Ordering {
         let (one, other) = (&self.sources[left], &self.sources[right]);
-        one.keys.compare(one.row, &other.keys, other.row).then(left.cmp(&right))
+        let order = match (one.head, other.head) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            _ => one.keys.compare(one.row, &other.keys, other.row),
+        };
+        order.then(left.cmp(&right))
     }
 
     fn sift_down(&mut self, mut position: usize) {
@@ -147,10 +169,8 @@ impl<'a> Tournament<'a> {
     /// How many rows of the leader come before the first row of the runner-up; at most `limit`, at least one.
     fn lead(&self, leader: usize, runner_up: usize, limit: usize) -> usize {
         let (one, other) = (&self.sources[leader], &self.sources[runner_up]);
-        let is_before = |rows: usize| {
-            let order = one.keys.compare(one.row + rows, &other.keys, other.row);
-            order.then(leader.cmp(&runner_up)).is_lt()
-        };
+        let is_before =
+            |rows: usize| one.compare(one.row + rows, other).then(leader.cmp(&runner_up)).is_lt();
         // Rows below `low` are before, the one at `high` is not (or is out of reach).
         let (mut low, mut step) = (1, 1);
         while low < limit && is_before(low) {
@@ -181,7 +201,7 @@ impl<'a> Tournament<'a> {
         let contender = &mut self.sources[leader];
         let (batch, start) = (contender.batch, contender.row);
         self.pieces.push(Piece { source: leader, batch, start, rows });
-        contender.row += rows;
+        contender.stand_at(start + rows);
         self.rows += rows;
         if rows == left && !self.load(leader)? {
             self.heap.swap_remove(0);

@@ -289,7 +289,7 @@ pub(crate) struct SqlArguments {
     /// A value for {name:Type} in the statements; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
     pub(crate) param: Vec<(String, String)>,
-    /// Memory for sorts, joins and groups, which go to temporary files past it [default: half of the machine's]
+    /// Memory for sorts, joins, groups and rows to write, which go to files past it [default: half of the machine's]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<ByteSize>,
     /// Keep decoded blocks of small reads, up to this many bytes: the same rows are found faster the next time [default: none]

@@ -116,7 +116,9 @@ impl Session {
     }
 
     fn insert_options(&self) -> InsertOptions {
-        InsertOptions { threads: self.threads, ..InsertOptions::default() }
+        let options = InsertOptions::default();
+        let memory_bytes = self.memory_bytes.unwrap_or(u64::MAX).min(options.memory_bytes);
+        InsertOptions { threads: self.threads, memory_bytes, ..options }
     }
 }
 
