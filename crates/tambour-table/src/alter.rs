@@ -11,7 +11,7 @@ use super::widen::widens;
 use crate::TableError;
 use crate::schema::alter::{Action, Alter, Modification, Property, Spot, renamed, texts};
 use crate::schema::expression::Expression;
-use crate::schema::{ColumnDefinition, TableDefinition};
+use crate::schema::{ChooseCodec, ColumnDefinition, TableDefinition};
 use arrow_array::RecordBatch;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,6 +77,18 @@ impl Altered {
         let altered = Self { before: before.clone(), after, origins };
         altered.check_types()?;
         Ok(altered)
+    }
+
+    /// Other codecs for the columns for which `choose` has one.
+    pub fn with_codecs(
+        before: &TableDefinition,
+        choose: &ChooseCodec<'_>,
+    ) -> Result<Self, TableError> {
+        let mut after = before.clone();
+        after.choose_codecs(choose);
+        after.check()?;
+        let origins = (0..before.columns.len()).map(Some).collect();
+        Ok(Self { before: before.clone(), after, origins })
     }
 
     /// The new definition.
@@ -461,7 +473,7 @@ impl Draft {
 }
 
 /// The key that reads a column, if any.
-fn key_of(definition: &TableDefinition, name: &str) -> Option<&'static str> {
+pub(super) fn key_of(definition: &TableDefinition, name: &str) -> Option<&'static str> {
     let keys = [
         ("ORDER BY", &definition.order_by),
         ("PRIMARY KEY", &definition.primary_key),

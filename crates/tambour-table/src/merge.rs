@@ -1,5 +1,6 @@
 //! Merging: a streaming k-way merge of sorted parts with bounded memory.
 
+use super::alter::key_of;
 use super::conform::fit;
 use super::engine::{Engine, Fold, Folded, Use};
 use super::expire::Expiry;
@@ -14,13 +15,13 @@ use super::sidecar::LivePart;
 use super::statistics;
 use super::tournament::{Sorted, Tournament};
 use crate::TableError;
-use crate::schema::TableDefinition;
+use crate::schema::{ChooseCodec, TableDefinition};
 use crate::task::{MergeTask, Task};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use tambour_codec::spec::CodecSpec;
 use tambour_part::Part;
 use tambour_part::part::Form;
 use tambour_part::types::{Column, Strings, arrow_schema};
@@ -76,9 +77,6 @@ const QUEUE: usize = 2;
 /// How many rows are written before others are told again.
 const SHOWN_ROWS: u64 = 1 << 18;
 
-/// The codec that a column gets; `None` if it stays what it is.
-pub type ChooseCodec<'a> = dyn Fn(&str) -> Option<CodecSpec> + 'a;
-
 /// Asked between batches; true ends a merge, which leaves the table as it was.
 pub type Halt<'a> = dyn Fn() -> bool + Sync + 'a;
 
@@ -126,10 +124,8 @@ fn optimize_locked(
         return Err(TableError::DefinitionUnknown { table: path, operation: "merging" });
     };
     let engine = Engine::of(&definition)?;
-    for column in &mut definition.columns {
-        if let Some(codec) = codecs.and_then(|choose| choose(&column.column.name)) {
-            column.codec = Some(codec);
-        }
+    if let Some(choose) = codecs {
+        definition.choose_codecs(choose);
     }
     super::recompress::forget(table)?;
     let expiry = Expiry::new(&definition, options.now).map(Arc::new);
@@ -146,7 +142,7 @@ fn optimize_locked(
             next.parts.push(only.clone());
             continue;
         }
-        check_mutations(&path, &group)?;
+        check_mutations(&path, names_of(&group))?;
         let done = summary.rows;
         let mut told = |rows| progress(done + rows);
         let what = (&definition, group.as_slice());
@@ -184,8 +180,11 @@ fn is_to_rewrite(
     }
     let granularity = Some(definition.index_granularity());
     let part = open_live_part(table.storage(), table.path(), live, granularity)?;
+    let mut opened = vec![(live.name.clone(), part)];
+    let definition = written_columns((definition, engine), expiry, &opened);
     let columns = definition.plain_columns();
-    let part = fit(table.path(), &live.name, (&columns, Some(definition)), part)?;
+    let Some((name, part)) = opened.pop() else { return Ok(false) };
+    let part = fit(table.path(), &name, (&columns, Some(&definition)), part)?;
     if part.form() == Form::Compact || part.has_deleted_rows() || part.is_outdated() {
         return Ok(true);
     }
@@ -195,13 +194,32 @@ fn is_to_rewrite(
     }
 }
 
+/// Names of the parts of each partition of a table, of which a merge makes one, oldest first. An error if it could not.
+pub fn partitions(table: &Path, parts: &[String]) -> Result<Vec<Vec<String>>, TableError> {
+    // The names were checked when the table was opened.
+    let names: Vec<PartName> = parts.iter().filter_map(|name| PartName::parse(name)).collect();
+    let partitions = names.chunk_by(|a, b| a.partition == b.partition);
+    let named = |partition: &[PartName]| {
+        check_mutations(table, partition.iter())?;
+        Ok(partition.iter().map(ToString::to_string).collect())
+    };
+    partitions.map(named).collect()
+}
+
+fn names_of(group: &[(PartName, LivePart)]) -> impl Iterator<Item = &PartName> + Clone {
+    group.iter().map(|(name, _)| name)
+}
+
 /// A part that still waits for a mutation cannot become one with a part that has had it: nobody could tell any more.
-fn check_mutations(path: &Path, group: &[(PartName, LivePart)]) -> Result<(), TableError> {
-    let last = group.iter().filter_map(|(name, _)| name.mutation).max().unwrap_or(0);
-    let waits = |name: &PartName| name.mutation.unwrap_or(0) < last && name.block_min < last;
-    match group.iter().find(|(name, _)| waits(name)) {
+fn check_mutations<'a>(
+    path: &Path,
+    group: impl Iterator<Item = &'a PartName> + Clone,
+) -> Result<(), TableError> {
+    let last = group.clone().filter_map(|name| name.mutation).max().unwrap_or(0);
+    let waits = |name: &&PartName| name.mutation.unwrap_or(0) < last && name.block_min < last;
+    match group.clone().find(waits) {
         None => Ok(()),
-        Some((name, _)) => {
+        Some(name) => {
             let what = format!("merging part {name}, which waits for mutation {last}");
             Err(TableError::Unsupported { path: path.to_owned(), what })
         }
@@ -233,17 +251,22 @@ fn merge_parts(
     progress: &mut dyn FnMut(u64),
 ) -> Result<(Option<LivePart>, u64), TableError> {
     let (storage, path) = (table.storage(), table.path());
-    let open = |(_, live): &(PartName, LivePart)| {
-        let granularity = Some(definition.index_granularity());
-        let part = open_live_part(storage, path, live, granularity)?;
-        let part = fit(path, &live.name, (&definition.plain_columns(), Some(definition)), part)?;
+    let granularity = Some(definition.index_granularity());
+    let opened = group.iter().map(|(_, live)| {
+        Ok((live.name.clone(), open_live_part(storage, path, live, granularity)?))
+    });
+    let opened: Vec<(String, Part)> = opened.collect::<Result<_, TableError>>()?;
+    let engine = Engine::of(definition)?;
+    let definition = &written_columns((definition, &engine), expiry.map(Arc::as_ref), &opened);
+    let fitted = |(name, part): (String, Part)| {
+        let part = fit(path, &name, (&definition.plain_columns(), Some(definition)), part)?;
         if let Some(column) = part.unreadable_columns().first() {
-            let what = format!("column {:?} of part {:?}", column.name, live.name);
+            let what = format!("column {:?} of part {name:?}", column.name);
             return Err(TableError::Unsupported { path: path.to_owned(), what });
         }
-        Ok((live.name.clone(), Arc::new(part)))
+        Ok((name, Arc::new(part)))
     };
-    let parts: Parts = group.iter().map(open).collect::<Result<_, TableError>>()?;
+    let parts: Parts = opened.into_iter().map(fitted).collect::<Result<_, TableError>>()?;
     let is_old = parts.iter().all(|(_, part)| part.mark_extension() == "mrk");
     let dialect = if is_old { Dialect::Old } else { Dialect::New };
     let place = (storage, path);
@@ -269,13 +292,37 @@ fn merge_parts(
     let runs = parts.into_iter().map(|part| vec![part]).collect();
     let run = merge.merge(runs, row_bytes, &values, None, &mut told)?;
     let [segment] = run.segments.as_slice() else { return Ok((None, 0)) };
-    let granularity = Some(definition.index_granularity());
     let part = open_part(storage, &path.join(&segment.directory), granularity)
         .map_err(TableError::part(path, &segment.directory))?;
     statistics::keep(storage.as_ref(), path, &part, &segment.summary.statistics);
     let directory = Some(segment.directory.clone());
     let live = LivePart::new(&name, directory, part.content_hash(), part.rows());
     Ok((Some(live), segment.summary.rows))
+}
+
+/// The definition with the columns that the merged part has. As in ClickHouse, one that no part has and that is given no DEFAULT is
+/// left out: its rows have the DEFAULT that it may get later. Engines and TTLs see all columns.
+fn written_columns(
+    (definition, engine): (&TableDefinition, &Engine),
+    expiry: Option<&Expiry>,
+    parts: &[(String, Part)],
+) -> TableDefinition {
+    let mut written = definition.clone();
+    if expiry.is_some() || !engine.is_plain() {
+        return written;
+    }
+    let stored: HashSet<&str> = parts
+        .iter()
+        .flat_map(|(_, part)| part.stored_columns())
+        .map(|it| it.name.as_str())
+        .collect();
+    written.columns.retain(|column| {
+        let name = column.column.name.as_str();
+        stored.contains(name)
+            || column.clauses.default.is_some()
+            || key_of(definition, name).is_some()
+    });
+    written
 }
 
 /// A merge as others are told of it.
@@ -369,34 +416,39 @@ impl<'a> Merge<'a> {
         Self { halt, ..self }
     }
 
-    /// Merges runs into one, in several passes if there are too many to read at once. The result is durable.
+    /// Merges runs into one, in several passes if there are too many to read at once; the earlier ones then merge no more than they
+    /// must. The result is durable.
     pub(super) fn merge(
         &self,
-        mut runs: Vec<Parts>,
+        runs: Vec<Parts>,
         row_bytes: u64,
         values: &Values,
         rows_per_part: Option<u64>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Run, TableError> {
         let (fan_in, batch_rows) = self.plan(runs.len(), row_bytes);
-        let mut drafts: Vec<Run> = Vec::new();
+        let mut runs: Vec<(Parts, Option<Run>)> = runs.into_iter().map(|run| (run, None)).collect();
         while runs.len() > fan_in {
+            let mut excess = runs.len() - fan_in;
+            let mut next = Vec::with_capacity(fan_in);
+            let mut left = runs.into_iter();
             // Neighbours only, so that equal keys keep the order of their runs.
-            let mut merged = Vec::with_capacity(runs.len().div_ceil(fan_in));
-            let mut next_drafts = Vec::new();
-            while !runs.is_empty() {
-                let group: Vec<Parts> = runs.drain(..fan_in.min(runs.len())).collect();
+            while excess > 0 && left.len() > 1 {
+                let group = left.by_ref().take((excess + 1).min(fan_in));
+                let (group, drafts): (Vec<Parts>, Vec<Option<Run>>) = group.unzip();
+                excess -= group.len() - 1;
                 let writer = self.writer(values, None, true);
                 let run = self.pass(group, batch_rows, writer, false, &mut |_| {})?;
-                merged.push(run.open(&self.shape)?);
-                next_drafts.push(run);
+                remove_all(drafts, &self.shape)?;
+                next.push((run.open(&self.shape)?, Some(run)));
             }
-            remove_all(&drafts, &self.shape)?;
-            (runs, drafts) = (merged, next_drafts);
+            next.extend(left);
+            runs = next;
         }
+        let (runs, drafts): (Vec<Parts>, Vec<Option<Run>>) = runs.into_iter().unzip();
         let writer = self.writer(values, rows_per_part, false);
         let run = self.pass(runs, batch_rows, writer, true, progress)?;
-        remove_all(&drafts, &self.shape)?;
+        remove_all(drafts, &self.shape)?;
         Ok(run)
     }
 
@@ -508,6 +560,6 @@ fn write_beside(
     })
 }
 
-fn remove_all(runs: &[Run], shape: &Shape) -> Result<(), TableError> {
-    runs.iter().try_for_each(|run| run.remove(shape))
+fn remove_all(drafts: Vec<Option<Run>>, shape: &Shape) -> Result<(), TableError> {
+    drafts.into_iter().flatten().try_for_each(|run| run.remove(shape))
 }

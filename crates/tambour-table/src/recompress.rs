@@ -8,7 +8,7 @@ use super::shape::Work;
 use super::sidecar::{LivePart, Sidecar};
 use super::statistics;
 use crate::TableError;
-use crate::schema::TableDefinition;
+use crate::schema::{ChooseCodec, TableDefinition};
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::spec::CodecSpec;
@@ -45,7 +45,7 @@ pub struct RecompressSummary {
 pub fn recompress(
     storage: &Arc<dyn Storage>,
     path: &Path,
-    choose: &dyn Fn(&str) -> Option<CodecSpec>,
+    choose: &ChooseCodec<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<RecompressSummary, TableError> {
     let mut table = LockedTable::acquire(storage, path, false, "recompressing")?;
@@ -58,7 +58,7 @@ pub fn recompress(
 
 fn recompress_locked(
     table: &mut LockedTable,
-    choose: &dyn Fn(&str) -> Option<CodecSpec>,
+    choose: &ChooseCodec<'_>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<RecompressSummary, TableError> {
     let path = table.path().to_owned();
@@ -69,11 +69,7 @@ fn recompress_locked(
     let Some(mut definition) = definition else {
         return Err(TableError::DefinitionUnknown { table: path, operation: "recompressing" });
     };
-    for column in &mut definition.columns {
-        if let Some(codec) = choose(&column.column.name) {
-            column.codec = Some(codec);
-        }
-    }
+    definition.choose_codecs(choose);
     let mut note = Note::read(table.storage().as_ref(), &path, definition.stored())?;
     sidecar.statement = definition.stored();
     let mut summary = RecompressSummary::default();

@@ -1,6 +1,7 @@
 //! Queries over several workers, for programs that wait for the answer.
 
 mod errand;
+mod parts;
 mod told;
 mod work;
 

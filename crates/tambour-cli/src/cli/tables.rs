@@ -12,6 +12,12 @@ use tambour::storage::lock::set_patience;
 use tambour::storage::{Reading, Storage, disk_read};
 use tambour::table::store::{is_url, storage_of};
 
+/// What does not go with `--watch`.
+#[cfg(feature = "cluster")]
+const WITHOUT_WATCH: [&str; 3] = ["codec", "lock_wait", "workers"];
+#[cfg(not(feature = "cluster"))]
+const WITHOUT_WATCH: [&str; 2] = ["codec", "lock_wait"];
+
 /// Save what a damaged part still holds into a new table
 ///
 /// Rows are kept where every column can be read; a column of which nothing can be read is left out. Names and types come from
@@ -107,7 +113,7 @@ pub(crate) struct OptimizeArguments {
     #[arg(value_name = "TABLE", value_hint = ValueHint::DirPath, required = true)]
     pub(crate) tables: Vec<PathBuf>,
     /// Merge parts in the background until SIGTERM or Ctrl-C
-    #[arg(long, conflicts_with_all = ["codec", "lock_wait"])]
+    #[arg(long, conflicts_with_all = WITHOUT_WATCH)]
     pub(crate) watch: bool,
     /// Bytes of the parts that --watch merges at once, at most
     #[arg(long, value_name = "SIZE", default_value = "150GiB", requires = "watch")]
@@ -133,6 +139,10 @@ pub(crate) struct OptimizeArguments {
     /// Print the result as one JSON object; with --watch, one per merge and line
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Let workers merge the partitions of a table.
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) cluster: super::ErrandArguments,
 }
 
 /// Give the parts of a table other codecs
@@ -158,6 +168,10 @@ pub(crate) struct RecompressArguments {
     /// Print the result as one JSON object
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Let workers write the partitions of a table.
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) cluster: super::ErrandArguments,
 }
 
 /// Read and check everything

@@ -10,9 +10,11 @@ use crate::interrupt::Interrupt;
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
 use serde_json::json;
+use std::path::Path;
 use tambour::storage;
 use tambour::table::Table;
-use tambour::table::merge::{ChooseCodec, OptimizeOptions, optimize_with};
+use tambour::table::merge::{OptimizeOptions, OptimizeSummary, optimize_with};
+use tambour::table::schema::ChooseCodec;
 use tambour::table::store::refuse_url;
 
 mod watch;
@@ -41,7 +43,7 @@ pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Re
         if arguments.codec.is_empty() { None } else { Some(&choose) };
     let mut progress = console.progress("optimize", Total::Rows(rows));
     let mut told = |rows| progress.update(0, rows);
-    let summary = optimize_with(&storage::disk(), table, &options, codecs, &mut told)?;
+    let summary = merge(arguments, table, &options, codecs, &mut told)?;
     let time = progress.elapsed();
     drop(progress);
 
@@ -80,6 +82,21 @@ pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Re
         ));
     }
     Ok(())
+}
+
+/// Here, or on the workers that were named.
+fn merge(
+    arguments: &OptimizeArguments,
+    table: &Path,
+    options: &OptimizeOptions,
+    codecs: Option<&ChooseCodec<'_>>,
+    told: &mut (dyn FnMut(u64) + Send),
+) -> anyhow::Result<OptimizeSummary> {
+    #[cfg(feature = "cluster")]
+    if let Some(cluster) = super::worker::errands(&arguments.cluster)? {
+        return Ok(cluster.optimize(table, options, codecs, told)?);
+    }
+    Ok(optimize_with(&storage::disk(), table, options, codecs, told)?)
 }
 
 fn options(arguments: &OptimizeArguments) -> OptimizeOptions {

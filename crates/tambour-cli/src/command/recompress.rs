@@ -10,7 +10,8 @@ use serde_json::json;
 use tambour::codec::spec::CodecSpec;
 use tambour::storage;
 use tambour::table::Table;
-use tambour::table::recompress::recompress;
+use tambour::table::recompress::{RecompressSummary, recompress};
+use tambour::table::schema::ChooseCodec;
 use tambour::table::store::refuse_url;
 
 /// Recompresses and tells what came of it.
@@ -28,9 +29,7 @@ pub(crate) fn run(arguments: &RecompressArguments, console: Console) -> anyhow::
     drop(table);
     let mut progress = console.progress("recompress", Total::Bytes(total));
     let choose = |column: &str| chosen(&arguments.codec, column);
-    let summary = recompress(&storage::disk(), &arguments.table, &choose, &mut |bytes| {
-        progress.update(bytes, 0);
-    })?;
+    let summary = write(arguments, &choose, &mut |bytes| progress.update(bytes, 0))?;
     let time = progress.elapsed();
     drop(progress);
     if arguments.json {
@@ -60,6 +59,19 @@ pub(crate) fn run(arguments: &RecompressArguments, console: Console) -> anyhow::
         quantity::seconds(time),
     ));
     Ok(())
+}
+
+/// Here, or on the workers that were named.
+fn write(
+    arguments: &RecompressArguments,
+    choose: &ChooseCodec<'_>,
+    told: &mut (dyn FnMut(u64) + Send),
+) -> anyhow::Result<RecompressSummary> {
+    #[cfg(feature = "cluster")]
+    if let Some(cluster) = super::worker::errands(&arguments.cluster)? {
+        return Ok(cluster.recompress(&arguments.table, choose, told)?);
+    }
+    Ok(recompress(&storage::disk(), &arguments.table, choose, told)?)
 }
 
 /// The last choice for a column, else the last for all.

@@ -249,3 +249,98 @@ fn an_import_on_workers_is_all_or_nothing() {
     import(&list, &[]).expect(0);
     assert_eq!(names(&sandbox), ["new"]);
 }
+
+/// A table of three partitions with several parts each, rows that replace each other, hidden ones and expired ones.
+fn parts_to_merge(sandbox: &Sandbox, name: &str) {
+    let create = format!(
+        "CREATE TABLE {name} (id UInt32, k UInt32, v String, day Date) ENGINE = ReplacingMergeTree \
+         PARTITION BY k % 3 ORDER BY (k, id) TTL day + INTERVAL 1 DAY"
+    );
+    sandbox.file("none.csv", "id,k,v,day\n");
+    sandbox.run(&["import", "none.csv", "--into", name, "--create", &create]).expect(0);
+    for round in 0..4 {
+        let insert = format!(
+            "INSERT INTO {name} (id, k, v, day) SELECT number % 500, number % 30, '{round}', \
+             if(number % 11 = 0, toDate('2001-01-01'), toDate('2100-01-01')) FROM numbers({})",
+            900 + round * 40
+        );
+        sandbox.run(&["sql", name, "--write", &insert]).expect(0);
+    }
+    let delete = format!("DELETE FROM {name} WHERE id % 13 = 4");
+    sandbox.run(&["sql", name, "--write", &delete]).expect(0);
+}
+
+fn rows_in_order(sandbox: &Sandbox, table: &str) -> String {
+    let query = format!("SELECT * FROM {table} ORDER BY k, id, v, day");
+    sandbox.run(&["sql", table, &query, "--format", "TSV"]).expect(0).stdout
+}
+
+#[test]
+fn workers_merge_and_recompress_as_one_process_does() {
+    let sandbox = Sandbox::new();
+    let workers: Vec<Worker> = (0..2).map(|_| Worker::start(&sandbox, &["--write"])).collect();
+    let list = both(&workers);
+    for name in ["here", "there"] {
+        parts_to_merge(&sandbox, name);
+    }
+    let codecs = ["--codec", "ZSTD(3)", "--codec", "v=LZ4HC(9)"];
+    let shown = |table: &str| {
+        let parts = format!(
+            "SELECT partition_id, count(), sum(rows), max(level) FROM system.parts WHERE table = '{table}' \
+             GROUP BY 1 ORDER BY 1"
+        );
+        let columns = format!(
+            "SELECT name, type, compression_codec FROM system.columns WHERE table = '{table}' ORDER BY name"
+        );
+        let tell =
+            |query: &str| sandbox.run(&["sql", table, query, "--format", "TSV"]).expect(0).stdout;
+        (tell(&parts), tell(&columns))
+    };
+    for command in ["recompress", "optimize"] {
+        let here = sandbox.run(&[&[command, "here", "--json"][..], &codecs].concat()).expect(0);
+        let there = [command, "there", "--json", "--workers", &list];
+        let there = sandbox.run(&[&there[..], &codecs].concat()).expect(0);
+        for field in ["parts", "parts_before", "parts_after", "rows", "rows_expired", "bytes_after"]
+        {
+            assert_eq!(there.json()[field], here.json()[field], "{command}: {field}");
+        }
+        assert_eq!(shown("there"), shown("here"), "{command}");
+        let rows = [rows_in_order(&sandbox, "there"), rows_in_order(&sandbox, "here")];
+        assert!(rows[0] == rows[1], "{command}: other rows");
+        sandbox.run(&["verify", "there"]).expect(0);
+    }
+    // There is nothing left to merge, and nothing left beside the table.
+    let done = sandbox.run(&["optimize", "there", "--json", "--workers", &list]).expect(0).json();
+    assert_eq!((&done["parts_after"], &done["rows"]), (&3.into(), &0.into()));
+    let hidden = std::fs::read_dir(sandbox.path()).unwrap().filter(|entry| {
+        entry.as_ref().unwrap().file_name().to_string_lossy().starts_with(".there")
+    });
+    assert_eq!(hidden.count(), 0);
+}
+
+#[test]
+fn a_merge_on_workers_is_all_or_nothing() {
+    let sandbox = Sandbox::new();
+    parts_to_merge(&sandbox, "t");
+    let before = rows_in_order(&sandbox, "t");
+    let reading = Worker::start(&sandbox, &[]);
+    let merge = |workers: &str| sandbox.run(&["optimize", "t", "--workers", workers]);
+    merge(&reading.address).expect(1).says(&["start it with --write", &reading.address]);
+    // One that has gone is named before anything is begun; one that goes later has its work done by the other.
+    let writing = [Worker::start(&sandbox, &["--write"]), Worker::start(&sandbox, &["--write"])];
+    let watched = sandbox.run(&["optimize", "t", "--watch", "--workers", &writing[0].address]);
+    watched.expect(2).says(&["--workers"]);
+    let part = std::fs::read_dir(sandbox.path().join("t")).unwrap().find_map(|entry| {
+        let path = entry.unwrap().path().join("v.bin");
+        path.exists().then_some(path)
+    });
+    let (part, whole) = part.map(|path| (path.clone(), std::fs::read(path).unwrap())).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 4;
+    std::fs::write(&part, damaged).unwrap();
+    merge(&both(&writing)).expect(1).says(&["v.bin"]);
+    std::fs::write(&part, whole).unwrap();
+    assert_eq!(rows_in_order(&sandbox, "t"), before);
+    merge(&both(&writing)).expect(0);
+    sandbox.run(&["verify", "t"]).expect(0);
+}

@@ -4,7 +4,9 @@
 pub use super::choose::Rule;
 
 use super::choose::{Candidate, choose};
-use super::{Halt, OptimizeOptions, OptimizeSummary, by_partition, check_mutations, merge_parts};
+use super::{
+    Halt, OptimizeOptions, OptimizeSummary, by_partition, check_mutations, merge_parts, names_of,
+};
 use crate::TableError;
 use crate::engine::Engine;
 use crate::expire::Expiry;
@@ -110,7 +112,7 @@ impl Watcher {
         let bytes_max = self.ceiling.map_or(u64::MAX, |(bytes, _)| bytes).min(self.rule.bytes_max);
         let rule = Rule { bytes_max, ..self.rule };
         for group in by_partition(&sidecar.parts) {
-            if check_mutations(&self.path, &group).is_err() {
+            if check_mutations(&self.path, names_of(&group)).is_err() {
                 continue;
             }
             let known = |(_, part): &(PartName, LivePart)| {
@@ -236,7 +238,7 @@ fn merge_locked(
     }
     let groups = by_partition(chosen);
     let [group] = groups.as_slice() else { return Ok(None) };
-    check_mutations(&path, group)?;
+    check_mutations(&path, names_of(group))?;
     // Says what only a server can merge.
     Engine::of(&definition)?;
     let expiry = Expiry::new(&definition, options.now).map(Arc::new);

@@ -152,7 +152,19 @@ pub struct TableClauses {
     pub comment: Option<String>,
 }
 
+/// The codec that a column gets; `None` if it stays what it is.
+pub type ChooseCodec<'a> = dyn Fn(&str) -> Option<CodecSpec> + 'a;
+
 impl TableDefinition {
+    /// Gives columns other codecs.
+    pub fn choose_codecs(&mut self, choose: &ChooseCodec<'_>) {
+        for column in &mut self.columns {
+            if let Some(codec) = choose(&column.column.name) {
+                column.codec = Some(codec);
+            }
+        }
+    }
+
     /// Parses `CREATE TABLE … ENGINE = MergeTree …`.
     ///
     /// Also `ATTACH TABLE`, `IF NOT EXISTS`, `UUID '…'`, `ON CLUSTER …` (these leave no trace in the definition), and all

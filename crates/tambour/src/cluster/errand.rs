@@ -1,5 +1,6 @@
-//! What workers do beside queries: verify parts, and import files into tables that the coordinator puts together.
+//! What workers do beside queries: verify parts, write them anew, and import files into tables that the coordinator puts together.
 
+use super::parts::Partition;
 use super::told::Told;
 use crate::{Error, ImportOptions, import_with};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use tambour_table::insert::InsertSummary;
 use tambour_table::schema::TableDefinition;
 use tambour_table::store::storage_of;
 
-/// The errands of [`Cluster::verify`](super::Cluster::verify) and [`Cluster::import`](super::Cluster::import), for
+/// The errands of [`Cluster`](super::Cluster)'s `verify`, `import`, `optimize` and `recompress`, for
 /// [`WorkerOptions::errands`](super::WorkerOptions).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TableErrands {
@@ -28,6 +29,8 @@ pub(super) enum Errand {
     Verify { table: PathBuf, parts: Vec<String> },
     /// Import files into a new table.
     Import(Share),
+    /// Write the parts of a partition anew.
+    Partition(Partition),
 }
 
 impl Errand {
@@ -97,15 +100,16 @@ impl Errands for TableErrands {
                     notes: seen.notes.iter().map(Told::of).collect(),
                 })
             }
-            Errand::Import(_) if !self.write => {
+            Errand::Import(_) | Errand::Partition(_) if !self.write => {
                 Err("it may not write: start it with --write".to_owned())
             }
             Errand::Import(share) => import(&share, root),
+            Errand::Partition(partition) => partition.run(root),
         }
     }
 }
 
-fn answer(answer: &impl Serialize) -> Result<String, String> {
+pub(super) fn answer(answer: &impl Serialize) -> Result<String, String> {
     serde_json::to_string(answer).map_err(|error| error.to_string())
 }
 
@@ -133,8 +137,8 @@ fn import(share: &Share, root: &Root) -> Result<String, String> {
     answer(&Imported { table, bytes_read, rows, uncompressed })
 }
 
-/// A name that no table in a directory has. The directory is the import's own: names are taken by making them.
-fn free_name(staging: &std::path::Path) -> Result<PathBuf, String> {
+/// A name that no table in a directory has. The directory belongs to one operation: names are taken by making them.
+pub(super) fn free_name(staging: &std::path::Path) -> Result<PathBuf, String> {
     for number in 0..u32::MAX {
         let claim = staging.join(format!("claim{number}"));
         match std::fs::File::create_new(&claim) {
@@ -147,6 +151,6 @@ fn free_name(staging: &std::path::Path) -> Result<PathBuf, String> {
 }
 
 /// An error and its causes in one line.
-fn chained(error: &Error) -> String {
+pub(super) fn chained(error: &Error) -> String {
     Told::of(error).to_string()
 }

@@ -130,7 +130,7 @@ impl Cluster {
         let bytes_total = files.iter().map(|(_, bytes)| bytes).sum();
         tell(ImportEvent::Opened { bytes_total: Some(bytes_total) })?;
         tell(ImportEvent::Schema(&definition))?;
-        let staging = Staging::beside(&table)?;
+        let staging = Staging::beside(&table, "import")?;
         let workers = self.workers()?;
         let errands: Vec<String> = shares(files.len(), &workers)
             .map(|range| share(&paths[range], &staging.0, &definition, options))
@@ -155,7 +155,7 @@ impl Cluster {
     }
 
     /// Sends errands and reads the answers, in the order of the errands. The first that is refused ends it.
-    fn answers<A: serde::de::DeserializeOwned + Send>(
+    pub(super) fn answers<A: serde::de::DeserializeOwned + Send>(
         &self,
         errands: &[String],
         workers: &[WorkerInfo],
@@ -199,7 +199,7 @@ fn shares(
     (0..count).step_by(each).map(move |start| start..count.min(start + each))
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Error> {
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     if is_url(path) {
         return Ok(path.to_owned());
     }
@@ -241,13 +241,13 @@ fn share(
 
 /// A directory beside a table, for the parts that are not in it yet; removed with all that is in it.
 #[derive(Debug)]
-struct Staging(PathBuf);
+pub(super) struct Staging(pub(super) PathBuf);
 
 impl Staging {
-    fn beside(table: &Path) -> Result<Self, Error> {
+    pub(super) fn beside(table: &Path, what: &str) -> Result<Self, Error> {
         let directory = table.parent().unwrap_or(Path::new("/"));
         let name = table.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = directory.join(format!(".{name}.import-{}", std::process::id()));
+        let path = directory.join(format!(".{name}.{what}-{}", std::process::id()));
         let failed = |cause| Error::from(StorageError::file("create", &path)(cause));
         std::fs::create_dir(&path).map_err(failed)?;
         Ok(Self(path))
@@ -302,7 +302,7 @@ fn unite(
 }
 
 /// Names and content hashes.
-fn parts_in(table: &tambour_table::Table) -> Vec<(String, String)> {
+pub(super) fn parts_in(table: &tambour_table::Table) -> Vec<(String, String)> {
     let names = table.part_names().iter().cloned();
     names.zip(table.parts().iter().map(|part| part.content_hash())).collect()
 }
