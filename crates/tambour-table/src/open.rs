@@ -282,7 +282,7 @@ fn open_live(
 }
 
 /// Opens a part that is not removed as long as it is open: a writer who replaces it leaves it to the next one.
-fn open_held_part(
+pub(super) fn open_held_part(
     storage: &Arc<dyn Storage>,
     path: &Path,
     live: &LivePart,

@@ -3,7 +3,7 @@
 use super::conform::fit;
 use super::key::{Key, Keys};
 use super::name::PartName;
-use super::open::{self, Found, load_sidecar, open_live_part, open_part};
+use super::open::{self, Found, load_sidecar, open_held_part, open_part};
 use super::partition::{RangeColumns, Ranges};
 use super::run::{RunReader, RunRequest};
 use super::sidecar::LivePart;
@@ -67,26 +67,61 @@ enum Candidate {
 /// Rows read at a time when order and partition are checked.
 const BATCH_ROWS: usize = 65_536;
 
+/// How often parts that writers have put in the place of others are looked at in turn.
+const ROUNDS_MAX: usize = 16;
+
 /// Reads and checks everything: the sidecar, every live part with all its files, the order of the rows, the primary index
 /// against the rows, the partition values against the rows. Damage is collected, not returned as an error; an error means
-/// that there is nothing to verify.
+/// that there is nothing to verify. A part that a writer replaces before it could be held is no damage: what came in its place is
+/// verified.
 pub fn verify(
     storage: &Arc<dyn Storage>,
     path: &Path,
     progress: &mut dyn FnMut(&VerifyProgress),
 ) -> Result<TableVerification, TableError> {
     let mut total = TableVerification::default();
-    let (candidates, definition) = candidates(storage, path, &mut total.damage)?;
-    let definition = definition.as_ref();
-    let look = |candidate: &Candidate| look(storage, path, definition, candidate);
-    let mut told = VerifyProgress { parts_total: candidates.len() as u64, ..Default::default() };
+    let mut told = VerifyProgress::default();
+    let mut looked_at: HashSet<(String, String)> = HashSet::new();
+    for _ in 0..ROUNDS_MAX {
+        let mut damage = Vec::new();
+        let (mut candidates, definition) = candidates(storage, path, &mut damage)?;
+        candidates.retain(|candidate| looked_at.insert(candidate.identity()));
+        total.damage.extend(damage);
+        told.parts_total += candidates.len() as u64;
+        let look = |candidate: &Candidate| look(storage, path, definition.as_ref(), candidate);
+        let results = look_at_all(&candidates, &look, &mut |result| {
+            told.parts += 1;
+            told.rows += result.rows;
+            told.bytes += result.bytes;
+            progress(&told);
+        });
+        let mut kept = 0;
+        for (candidate, result) in candidates.iter().zip(results) {
+            if result.damage.is_empty() || !is_replaced(storage, path, candidate) {
+                total.add(result);
+                kept += 1;
+            }
+        }
+        if kept == candidates.len() {
+            break;
+        }
+    }
+    Ok(total)
+}
+
+/// Looks at parts on all processors; the results are in the order of the parts.
+fn look_at_all(
+    candidates: &[Candidate],
+    look: &(dyn Fn(&Candidate) -> TableVerification + Sync),
+    seen: &mut dyn FnMut(&TableVerification),
+) -> Vec<TableVerification> {
     let mut results: Vec<(usize, TableVerification)> = Vec::with_capacity(candidates.len());
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let (sender, receiver) = crossbeam_channel::unbounded();
         for _ in 0..threads.min(candidates.len()) {
-            let (sender, next, candidates, look) = (sender.clone(), &next, &candidates, &look);
+            let (sender, next) = (sender.clone(), &next);
             scope.spawn(move || {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
@@ -99,18 +134,23 @@ pub fn verify(
         }
         drop(sender);
         for (index, result) in receiver {
-            told.parts += 1;
-            told.rows += result.rows;
-            told.bytes += result.bytes;
-            progress(&told);
+            seen(&result);
             results.push((index, result));
         }
     });
     results.sort_by_key(|(index, _)| *index);
-    for (_, result) in results {
-        total.add(result);
-    }
-    Ok(total)
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// True if the table has another part, or none, where this one was.
+fn is_replaced(storage: &Arc<dyn Storage>, path: &Path, candidate: &Candidate) -> bool {
+    let Candidate::Live(live) = candidate else { return false };
+    let sidecar = load_sidecar(storage.as_ref(), path);
+    sidecar.is_ok_and(|sidecar| {
+        sidecar.is_some_and(|sidecar| {
+            !sidecar.parts.iter().any(|now| now.name == live.name && now.hash == live.hash)
+        })
+    })
 }
 
 /// The names of the parts that [`verify`] would look at, and what is wrong with the sidecar.
@@ -132,18 +172,31 @@ pub fn verify_parts(
     let (candidates, definition) = candidates(storage, path, &mut Vec::new())?;
     let mut total = TableVerification::default();
     for part in parts {
-        if let Some(candidate) = candidates.iter().find(|it| it.name() == part) {
-            total.add(look(storage, path, definition.as_ref(), candidate));
-        } else {
-            // It has been merged since, or is lost: whoever asked knew it.
-            let (table, part) = (path.to_owned(), part.clone());
-            total.damage.push(TableError::PartMissing { table, part });
+        let candidate = candidates.iter().find(|it| it.name() == part);
+        let seen = candidate.map(|it| (it, look(storage, path, definition.as_ref(), it)));
+        match seen {
+            Some((it, seen)) if seen.damage.is_empty() || !is_replaced(storage, path, it) => {
+                total.add(seen);
+            }
+            // It has been replaced since: whoever asked knew it.
+            _ => {
+                let (table, part) = (path.to_owned(), part.clone());
+                total.notes.push(TableError::PartMissing { table, part });
+            }
         }
     }
     Ok(total)
 }
 
 impl Candidate {
+    /// What tells it from others: its name, and its content where that is known.
+    fn identity(&self) -> (String, String) {
+        let hash = match self {
+            Self::Live(live) => live.hash.clone(),
+            Self::Named(_) | Self::Itself(_) => String::new(),
+        };
+        (self.name().to_owned(), hash)
+    }
     fn name(&self) -> &str {
         match self {
             Self::Live(live) => &live.name,
@@ -207,7 +260,7 @@ fn look(
     };
     let opened = match candidate {
         Candidate::Live(live) => {
-            let part = open_live_part(storage, path, live, granularity);
+            let part = open_held_part(storage, path, live, granularity);
             part.map(|part| (live.name.clone(), part))
         }
         Candidate::Named(name) => open_at(&path.join(name), name),

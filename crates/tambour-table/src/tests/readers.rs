@@ -7,6 +7,7 @@ use super::{
 use crate::Table;
 use crate::recompress::recompress;
 use crate::schema::TableDefinition;
+use crate::verify::verify;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -78,6 +79,30 @@ fn queries_beside_writers_read_all_rows_and_removal_waits() {
     assert!(reads.load(Ordering::Relaxed) > 3);
     write_rounds(&storage, &path, 3);
     assert_tidy(&storage, &path);
+}
+
+#[test]
+fn verification_beside_writers_finds_nothing() {
+    let directory = scratch();
+    let path = directory.path().join("t");
+    let storage = disk();
+    append(&storage, &path, &definition(STATEMENT), 0);
+    let (is_over, times) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let seen = verify(&storage, &path, &mut |_| {}).unwrap();
+                    assert!(seen.damage.is_empty(), "{:?}", seen.damage);
+                    assert!(seen.rows >= ROWS, "{} rows", seen.rows);
+                    times.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        write_rounds(&storage, &path, 24);
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert!(times.load(Ordering::Relaxed) > 3);
 }
 
 #[test]
