@@ -2,7 +2,7 @@
 //! reduced here. The same functions serve `arrayReduce`. Values of several arguments are tuples. Parameters follow the array
 //! as constants. Functions of whole arrays that need no lambda and no key are beside them.
 //!
-//! The crate also has the registry of all functions of queries: those of `tambour-function` and these.
+//! The crate also has the registry of all functions of queries: those of `tambour-function`, those of texts and these.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::cast_possible_truncation,
@@ -39,10 +39,10 @@ const FAMILIES: &[&[Function]] = &[
     series::FUNCTIONS,
 ];
 
-/// All functions of queries: those of single values, and aggregates of arrays.
+/// All functions of queries: those of single values, those of texts, and aggregates of arrays.
 pub fn all_in_queries() -> impl Iterator<Item = &'static Function> {
     let aggregates = FAMILIES.iter().flat_map(|family| family.iter());
-    tambour_function::all_in_queries().chain(aggregates)
+    tambour_function::all_in_queries().chain(tambour_text_function::all()).chain(aggregates)
 }
 
 /// The function of queries of this name, spelled as [`tambour_function::find`] takes it.

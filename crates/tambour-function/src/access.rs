@@ -21,16 +21,19 @@ use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// Most bytes of one text that a function makes, and most elements of one array: beyond them it is an error.
-pub(super) const RESULT_MAX: usize = 1 << 28;
+pub const RESULT_MAX: usize = 1 << 28;
 
 /// Most bytes of all texts that a function makes at a time.
 const BATCH_MAX: usize = 1 << 32;
 
 /// What a text that cannot be read becomes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failure {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// An error that names the row.
     Error,
+    /// The default of the type.
     Zero,
+    /// NULL.
     Null,
 }
 
@@ -138,19 +141,20 @@ pub fn takes(
 
 /// The types of arguments, optional ones in brackets, and the type of the result:
 /// `rule!(Text Text [Integer] => DataType::UInt64)`.
+#[macro_export]
 macro_rules! rule {
     ($($kind:ident)* [$($optional:ident)*] => $result:expr) => {
         |name, s| {
-            $crate::access::takes(
+            $crate::kit::takes(
                 name,
                 s,
-                &[$($crate::access::Kind::$kind),*],
-                &[$($crate::access::Kind::$optional),*],
+                &[$($crate::kit::Kind::$kind),*],
+                &[$($crate::kit::Kind::$optional),*],
             )?;
             Ok($result)
         }
     };
-    ($($kind:ident)* => $result:expr) => { rule!($($kind)* [] => $result) };
+    ($($kind:ident)* => $result:expr) => { $crate::rule!($($kind)* [] => $result) };
 }
 pub(super) use rule;
 
@@ -477,7 +481,7 @@ impl TextList {
 }
 
 /// Texts if all of them are, and bytes are not wanted.
-pub(super) fn as_texts(bytes: BinaryViewArray, wants_bytes: bool) -> ArrayRef {
+pub fn as_texts(bytes: BinaryViewArray, wants_bytes: bool) -> ArrayRef {
     if wants_bytes {
         return Arc::new(bytes);
     }
@@ -501,7 +505,7 @@ pub(super) fn has_bytes(arrow: &ArrowType) -> bool {
 }
 
 /// The array as a list with 32-bit offsets.
-pub(super) fn as_list(values: &ArrayRef) -> Option<ListArray> {
+pub fn as_list(values: &ArrayRef) -> Option<ListArray> {
     match values.data_type() {
         ArrowType::List(_) => Some(values.as_list::<i32>().clone()),
         ArrowType::LargeList(item) | ArrowType::FixedSizeList(item, _) => {
@@ -591,7 +595,7 @@ pub fn integer_array(
 }
 
 /// The same with NULLs.
-pub(super) fn optional_integers(
+pub fn optional_integers(
     name: &str,
     data_type: &DataType,
     values: impl Iterator<Item = Option<i128>>,
@@ -603,7 +607,8 @@ pub(super) fn optional_integers(
     Ok(arrow_array::make_array(data.map_err(FunctionError::arrow("mark NULLs"))?))
 }
 
-pub(super) fn is_nested(data_type: &DataType) -> bool {
+/// True for arrays, tuples and maps, of which there are no NULLs.
+pub fn is_nested(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..))
 }
 

@@ -82,7 +82,7 @@ fn written(operand: &Operand) -> Result<Vec<Vec<u8>>, FunctionError> {
             let plain = match data_type {
                 // With the zero bytes at the end.
                 DataType::FixedString(_) => values.clone(),
-                _ => piece::as_texts(&operand, rows)?,
+                _ => piece::texts_of(&operand, rows)?,
             };
             let plain = Texts::of(&plain);
             for row in 0..rows {

@@ -2,7 +2,7 @@
 //! `arrayStringConcat`, `hex`. They are for queries only: a piece of text that ends within a letter has no form that both
 //! texts and bytes have.
 
-use super::access::as_texts as bytes_as_texts;
+use super::access::as_texts;
 use super::text::{Texts, push_all};
 use super::{Call, Function, Operand, Signature, cast, expect_count, format, undress, wrong};
 use crate::FunctionError;
@@ -52,7 +52,7 @@ impl Builder {
         self.bytes.append_option(text);
     }
     fn finish(mut self) -> ArrayRef {
-        bytes_as_texts(self.bytes.finish(), self.is_bytes)
+        as_texts(self.bytes.finish(), self.is_bytes)
     }
 }
 
@@ -152,7 +152,7 @@ fn scalar_type(name: &'static str, data_type: &DataType) -> Result<(), FunctionE
 }
 
 /// The values of an operand as texts, one for each of `rows` rows.
-pub(super) fn as_texts(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
+pub fn texts_of(operand: &Operand, rows: usize) -> Result<ArrayRef, FunctionError> {
     // A FixedString keeps its zeros.
     if is_text(&operand.data_type) {
         return operand.expanded(rows);
@@ -178,7 +178,7 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
     let columns: Vec<Texts> = call
         .operands
         .iter()
-        .map(|operand| Ok(Texts::of(&as_texts(operand, call.rows)?)))
+        .map(|operand| Ok(Texts::of(&texts_of(operand, call.rows)?)))
         .collect::<Result<_, FunctionError>>()?;
     let mut builder = Builder::new(call);
     let mut text = Vec::new();
@@ -216,7 +216,7 @@ fn join(call: &Call) -> Result<ArrayRef, FunctionError> {
     };
     let operand = Operand { data_type: item, values: list.values().clone(), is_constant: false };
     let items = undress(&operand)?;
-    let texts = Texts::of(&as_texts(&items, items.values.len())?);
+    let texts = Texts::of(&texts_of(&items, items.values.len())?);
     let separator = match call.operands.get(1) {
         Some(separator) => Texts::of(&separator.values).value(0).unwrap_or_default().to_vec(),
         None => Vec::new(),

@@ -1,20 +1,13 @@
 //! Functions of strings. Strings are bytes: functions count bytes unless their name ends with `UTF8`, and bytes that are not
 //! UTF-8 are taken as they are.
 
-pub(super) mod distance;
-pub(super) mod edit;
-pub(super) mod encode;
 pub(super) mod like;
-pub(super) mod pad;
-pub(super) mod regexp;
-pub(super) mod replace;
 pub(super) mod search;
-pub(super) mod split;
 
 use std::borrow::Cow;
 
 /// Bytes of the letter that begins with this byte, as its first byte tells.
-pub(super) fn letter_width(first: u8) -> usize {
+pub fn letter_width(first: u8) -> usize {
     match first {
         0xc0..=0xdf => 2,
         0xe0..=0xef => 3,
@@ -24,17 +17,17 @@ pub(super) fn letter_width(first: u8) -> usize {
 }
 
 /// True for bytes that begin a letter.
-pub(super) fn is_letter_start(byte: u8) -> bool {
+pub fn is_letter_start(byte: u8) -> bool {
     byte & 0xc0 != 0x80
 }
 
 /// Number of letters: of bytes that begin one.
-pub(super) fn letters(text: &[u8]) -> usize {
+pub fn letters(text: &[u8]) -> usize {
     text.iter().filter(|byte| is_letter_start(**byte)).count()
 }
 
 /// The place of the letter after `count` others; the end if there are fewer.
-pub(super) fn letter_at(text: &[u8], count: usize) -> usize {
+pub fn letter_at(text: &[u8], count: usize) -> usize {
     let mut starts = text.iter().enumerate().filter(|(_, byte)| is_letter_start(**byte));
     starts.nth(count).map_or(text.len(), |(at, _)| at)
 }

@@ -1,16 +1,14 @@
 //! Spans of time and sizes as people write them: `formatReadableTimeDelta`, `parseTimeDelta`, `parseReadableSize`.
 
-use super::access::{Failure, Kind, rule, takes};
-use super::text::Texts;
-use super::{Call, Function, Signature, wrong};
-use crate::FunctionError;
 use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, BooleanArray};
+use tambour_function::kit::{Call, Failure, Kind, Texts, rule, takes, wrong};
+use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
 use tambour_value::delta::{self, Unit};
 
 /// The functions of this room.
-pub(super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("formatReadableTimeDelta", format_type, format),
     Function::new("parseTimeDelta", rule!(Text => DataType::Float64), |c| {
         let texts = c.texts(0)?;
@@ -63,7 +61,8 @@ fn format_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
 }
 
 fn format(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let signatures: Vec<Signature> = call.operands.iter().map(super::Operand::signature).collect();
+    let signatures: Vec<Signature> =
+        call.operands.iter().map(tambour_function::Operand::signature).collect();
     let (largest, smallest) = units(call.name, &signatures)?;
     let seconds = call.floats(0)?;
     call.try_texts(|row, out| {

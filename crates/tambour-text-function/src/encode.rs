@@ -1,14 +1,12 @@
 //! Bytes as texts and back: `unhex`, `bin`, `base64Encode`, `base32Encode`, `base58Encode`, `char`, `encodeXMLComponent`.
 
-use super::super::access::{Kind, RESULT_MAX, rule, takes};
-use super::super::arithmetic::integer;
-use super::super::{Call, Function, Signature, expect_count};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use tambour_function::kit::{Call, Kind, RESULT_MAX, expect_count, integer, rule, takes};
+use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
 
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -64,7 +62,7 @@ const BASES: &[Function] = decoders! {
 };
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[&[Function]] = &[BASES, OTHERS];
+pub(crate) const FUNCTIONS: &[&[Function]] = &[BASES, OTHERS];
 
 const OTHERS: &[Function] = &[
     Function::new("unhex", rule!(Text => DataType::String), |c| {
@@ -151,10 +149,10 @@ fn bin(call: &Call) -> Result<ArrayRef, FunctionError> {
     };
     let numbers = match &call.operand(0)?.data_type {
         DataType::Date => {
-            let days = super::super::cast(&call.values(0)?, &arrow_schema::DataType::Int32)?;
-            super::super::access::wide_integers(&days)?
+            let days = tambour_function::cast(&call.values(0)?, &arrow_schema::DataType::Int32)?;
+            tambour_function::kit::wide_integers(&days)?
         }
-        _ => super::super::access::wide_integers(&call.values(0)?)?,
+        _ => tambour_function::kit::wide_integers(&call.values(0)?)?,
     };
     call.make_texts(|row, out| {
         let bytes = numbers[row].to_be_bytes();

@@ -1,18 +1,18 @@
 //! Addresses: `IPv4NumToString`, `IPv4StringToNum`, `IPv6NumToString`, `isIPv4String`, `isIPAddressInRange`,
 //! `MACNumToString`, `MACStringToNum`.
 
-use super::access::{Kind, nullable, rule, takes, type_at};
-use super::arithmetic::{Integer, integer};
-use super::{Call, Function, Signature, expect_count, wrong};
-use crate::FunctionError;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
+use tambour_function::kit::{
+    Call, Integer, Kind, expect_count, integer, nullable, rule, takes, type_at, wrong,
+};
+use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("IPv4NumToString", number_type, |c| {
         let numbers = c.integers(0)?;
         c.make_texts(|row, out| {
@@ -135,7 +135,7 @@ fn cut_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
     address_type(name, s.get(..1).unwrap_or_default())?;
     takes(name, s.get(1..).unwrap_or_default(), &[Kind::ConstInteger, Kind::ConstInteger], &[])?;
     for index in [1, 2] {
-        let count = super::moment::constant_integer(name, s, index)?;
+        let count = tambour_function::kit::constant_integer(name, s, index)?;
         if !count.is_some_and(|count| (0..=16).contains(&count)) {
             return Err(wrong(name, "the number of bytes must be 0 to 16"));
         }

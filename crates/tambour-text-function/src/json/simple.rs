@@ -1,14 +1,13 @@
 //! `simpleJSON…`: the first `"name":` is looked for, and what comes after it is read, without a look at the rest of the
 //! document.
 
-use super::super::access::rule;
-use super::super::{Call, Function};
-use crate::FunctionError;
 use memchr::memmem;
+use tambour_function::kit::{Call, rule};
+use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("simpleJSONHas", rule!(String ConstText => DataType::UInt8), |c| {
         let found = each(c, |value| value.is_some())?;
         c.make_flags(|row| found[row])

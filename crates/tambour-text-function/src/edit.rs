@@ -1,18 +1,18 @@
 //! Strings changed byte by byte or letter by letter: `reverse`, `initcap`, `translate`, `overlay`, `concatWithSeparator`,
 //! `toValidUTF8`, `ascii`.
 
-use super::super::access::{Kind, is_nested, rule, takes};
-use super::super::piece::as_texts;
-use super::super::text::Texts;
-use super::super::{Call, Function, Signature, expect_count, wrong};
-use super::{letter_width, letters};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::types::Int32Type;
+use tambour_function::kit::texts_of;
+use tambour_function::kit::{
+    Call, Kind, Texts, expect_count, is_nested, letter_at, letter_width, letters, rule, takes,
+    wrong,
+};
+use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reverseUTF8", rule!(Text => DataType::String), reverse_utf8),
     Function::new("initcap", rule!(String => DataType::String), initcap).any_case(),
     Function::new("toValidUTF8", rule!(String => DataType::String), |c| {
@@ -141,7 +141,7 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
 
 fn columns(call: &Call, from: usize) -> Result<Vec<Texts>, FunctionError> {
     let operands = call.operands.iter().skip(from);
-    operands.map(|operand| Ok(Texts::of(&as_texts(operand, call.rows)?))).collect()
+    operands.map(|operand| Ok(Texts::of(&texts_of(operand, call.rows)?))).collect()
 }
 
 fn separated_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
@@ -208,7 +208,7 @@ fn overlay(call: &Call, letters_count: bool) -> Result<ArrayRef, FunctionError> 
     let size = |text: &[u8]| if letters_count { letters(text) } else { text.len() } as i128;
     let place = |text: &[u8], count: i128| {
         let count = count as usize;
-        if letters_count { super::letter_at(text, count) } else { count.min(text.len()) }
+        if letters_count { letter_at(text, count) } else { count.min(text.len()) }
     };
     call.make_texts(|row, out| {
         let (text, other) = (texts.get(row), others.get(row));

@@ -1,18 +1,16 @@
 //! Checksums of 32 bits, powers as integers, and digits of bits as texts: `CRC32`, `intExp2`, `unbin`.
 
-use super::access::{Kind, rule, takes, type_at};
-use super::arithmetic::integer;
-use super::{Call, Function, Signature};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::types::UInt64Type;
+use tambour_function::kit::{Call, Kind, integer, rule, takes, type_at};
+use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
 
 /// IEEE 802.3, its bits turned around.
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
 /// The functions of this room.
-pub(super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("CRC32", rule!(Text => DataType::UInt32), |c| checksum(c, u32::MAX)).any_case(),
     Function::new("CRC32IEEE", rule!(Text => DataType::UInt32), |c| checksum(c, 0)).any_case(),
     Function::new("intExp2", power_type, |c| power(c, 2)),

@@ -1,18 +1,17 @@
 //! How far strings are apart: `editDistance`, `jaroSimilarity`, `byteHammingDistance`.
 
-use super::super::access::rule;
-use super::super::{Call, Function};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::types::UInt64Type;
 use std::collections::HashSet;
+use tambour_function::kit::{Call, rule};
+use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 
 /// Longest strings whose distance is computed: it takes the product of their lengths.
 const LENGTH_MAX: usize = 1 << 16;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("editDistance", rule!(Text Text => DataType::UInt64), |c| edit(c, false))
         .aliases(&["levenshteinDistance"]),
     Function::new("editDistanceUTF8", rule!(Text Text => DataType::UInt64), |c| edit(c, true))

@@ -1,15 +1,13 @@
 //! The beginning and the end of strings: `left`, `right`, `leftPad`, `repeat`, `trim…`, `substringIndex`.
 
-use super::super::access::rule;
-use super::super::{Call, Function};
-use super::{letter_at, letters};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use memchr::memmem;
+use tambour_function::kit::{Call, letter_at, letters, rule, wrong};
+use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("left", rule!(Text Integer => DataType::String), |c| end(c, false, true))
         .bytes()
         .any_case(),
@@ -184,7 +182,7 @@ fn substring_index(call: &Call) -> Result<ArrayRef, FunctionError> {
     let delimiter = call.constant_text(1)?;
     let is_utf8 = call.name.ends_with("UTF8");
     if is_utf8 && letters(&delimiter) != 1 || !is_utf8 && delimiter.len() != 1 {
-        return Err(super::super::wrong(call.name, "the second argument must be one character"));
+        return Err(wrong(call.name, "the second argument must be one character"));
     }
     call.make_texts(|row, out| {
         let text = texts.get(row);
@@ -208,7 +206,7 @@ fn append_trailing(call: &Call) -> Result<ArrayRef, FunctionError> {
     let texts = call.texts(0)?;
     let tail = call.constant_text(1)?;
     if tail.len() != 1 {
-        return Err(super::super::wrong(call.name, "the second argument must be one byte"));
+        return Err(wrong(call.name, "the second argument must be one byte"));
     }
     call.make_texts(|row, out| {
         let text = texts.get(row);

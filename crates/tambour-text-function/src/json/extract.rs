@@ -1,13 +1,13 @@
 //! `JSONExtract…` and its kin: a document, a path into it of names and numbers, and for `JSONExtract` a type.
 
-use super::super::access::{Integers, Kind, TextColumn, array_of, as_texts, nullable, takes};
-use super::super::arithmetic::integer;
-use super::super::text::Texts;
-use super::super::value::json::{Json, Step};
-use super::super::{Call, Function, Signature, bare, expect_count, wrong};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
+use tambour_function::kit::{
+    Call, Integers, Kind, TextColumn, Texts, array_of, as_texts, expect_count, integer, nullable,
+    takes, wrong,
+};
+use tambour_function::{Function, FunctionError, Signature, bare};
 use tambour_part::types::DataType;
+use tambour_value::json::{Json, Step};
 
 macro_rules! extractors {
     ($int:literal $uint:literal $float:literal $bool:literal $string:literal
@@ -102,7 +102,7 @@ macro_rules! extractors {
 }
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: [&[Function]; 3] = [
+pub(crate) const FUNCTIONS: [&[Function]; 3] = [
     PLAIN,
     extractors!(
         "JSONExtractInt" "JSONExtractUInt" "JSONExtractFloat" "JSONExtractBool" "JSONExtractString"
@@ -384,9 +384,9 @@ pub(super) fn build(
     wanted: &DataType,
     values: &[Option<&Json>],
 ) -> Result<ArrayRef, FunctionError> {
-    use super::super::access::{list_array, optional_integers};
     use arrow_array::builder::BinaryViewBuilder;
-    let is_nullable = super::super::is_nullable(wanted);
+    use tambour_function::kit::{list_array, optional_integers};
+    let is_nullable = tambour_function::kit::is_nullable(wanted);
     let is_null = |value: Option<&Json>| matches!(value, None | Some(Json::Null));
     match bare(wanted) {
         DataType::Array(item) => {
@@ -432,7 +432,7 @@ pub(super) fn build(
             });
             let floats: ArrayRef =
                 std::sync::Arc::new(floats.collect::<arrow_array::Float64Array>());
-            super::super::cast(&floats, &float_type.arrow(tambour_part::types::Strings::Utf8))
+            tambour_function::cast(&floats, &float_type.arrow(tambour_part::types::Strings::Utf8))
         }
         other => {
             let Some(width) = integer(other) else {

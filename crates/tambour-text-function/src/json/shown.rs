@@ -1,17 +1,15 @@
 //! `toJSONString`: any value as JSON, as ClickHouse writes it with its default settings.
 
-use super::super::access::as_list;
-use super::super::arithmetic::integer;
-use super::super::text::Texts;
-use super::super::{Call, Function, Operand, Signature, bare, expect_count, piece, undress, wrong};
-use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
+use tambour_function::kit::{
+    Call, Texts, as_list, expect_count, integer, texts_of, undress, wrong,
+};
+use tambour_function::{Function, FunctionError, Operand, Signature, bare};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] =
-    &[Function::new("toJSONString", shown_type, shown)];
+pub(crate) const FUNCTIONS: &[Function] = &[Function::new("toJSONString", shown_type, shown)];
 
 fn shown_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=1)?;
@@ -130,7 +128,7 @@ fn of_scalars(data_type: &DataType, operand: &Operand) -> Result<Vec<Vec<u8>>, F
     let plain = match data_type {
         // With the zero bytes at the end.
         DataType::FixedString(_) => operand.values.clone(),
-        _ => piece::as_texts(operand, rows)?,
+        _ => texts_of(operand, rows)?,
     };
     let texts = Texts::of(&plain);
     let is_number = integer(data_type).is_some()

@@ -1,16 +1,14 @@
 //! Strings taken apart into arrays: `splitByWhitespace`, `alphaTokens`, `ngrams`, and with a limit `splitByChar` and
 //! `splitByString`.
 
-use super::super::access::{TextList, array_of, rule};
-use super::super::{Call, Function, wrong};
-use super::is_letter_start;
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use memchr::memmem;
+use tambour_function::kit::{Call, TextList, array_of, is_letter_start, rule, wrong};
+use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new(
         "splitByChar",
         rule!(ConstText Text [ConstInteger] => array_of(DataType::String)),

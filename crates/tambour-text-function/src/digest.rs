@@ -1,12 +1,11 @@
 //! Cryptographic digests of texts, as bytes of a fixed length: `MD5`, `SHA1`, `SHA256` and their siblings.
 
-use super::access::rule;
-use super::{Call, Function};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512, Sha512_256};
+use tambour_function::kit::{Call, rule};
+use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 
 macro_rules! digests {
@@ -26,7 +25,7 @@ macro_rules! digests {
 }
 
 /// The functions of this room.
-pub(super) const FUNCTIONS: &[Function] = digests! {
+pub(crate) const FUNCTIONS: &[Function] = digests! {
     "MD5" Md5 16;
     "SHA1" Sha1 20;
     "SHA224" Sha224 28;

@@ -1,16 +1,14 @@
 //! Strings with parts replaced or filled in: `replaceAll`, `format`, `regexpQuoteMeta`.
 
-use super::super::access::{Kind, is_nested, rule, takes};
-use super::super::piece::as_texts;
-use super::super::text::Texts;
-use super::super::{Call, Function, Signature, expect_count, wrong};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use memchr::memmem;
+use tambour_function::kit::texts_of;
+use tambour_function::kit::{Call, Kind, Texts, expect_count, is_nested, rule, takes, wrong};
+use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("replaceAll", rule!(Text Text Text => DataType::String), |c| replace(c, false))
         .aliases(&["replace"]),
     Function::new("replaceOne", rule!(Text Text Text => DataType::String), |c| replace(c, true)),
@@ -119,7 +117,7 @@ fn format(call: &Call) -> Result<ArrayRef, FunctionError> {
     let pieces = pieces(call.name, &call.constant_text(0)?, call.operands.len() - 1)?;
     let operands = call.operands.iter().skip(1);
     let columns: Vec<Texts> = operands
-        .map(|operand| Ok(Texts::of(&as_texts(operand, call.rows)?)))
+        .map(|operand| Ok(Texts::of(&texts_of(operand, call.rows)?)))
         .collect::<Result<_, FunctionError>>()?;
     call.make_texts(|row, out| {
         for piece in &pieces {

@@ -3,20 +3,19 @@
 //! The `regex` crate has the same limits (linear time, no references back) and a syntax that differs in small things:
 //! [`translated`] writes one as the other.
 
-use super::super::access::{array_of, list_array, rule};
-use super::super::{Call, Function, wrong};
-use crate::FunctionError;
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use regex::bytes::{Regex, RegexBuilder};
 use std::sync::Arc;
+use tambour_function::kit::{Call, array_of, list_array, rule, wrong};
+use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 
 /// Most groups of an expression whose groups are handed out.
 const GROUPS_MAX: usize = 128;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("match", rule!(Text Text => DataType::UInt8), |c| matching(c, false))
         .predicate()
         .aliases(&["REGEXP_MATCHES"]),

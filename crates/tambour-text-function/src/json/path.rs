@@ -1,14 +1,12 @@
 //! Paths of SQL/JSON: `JSON_VALUE(doc, '$.a.b[0]')`, `JSON_QUERY`, `JSON_EXISTS`. A path is made of names and numbers.
 
-use super::super::access::{Kind, takes};
-use super::super::text::Texts;
-use super::super::value::json::{Json, Step};
-use super::super::{Call, Function, Signature, wrong};
-use crate::FunctionError;
+use tambour_function::kit::{Call, Kind, Texts, takes, wrong};
+use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
+use tambour_value::json::{Json, Step};
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new(
         "JSON_VALUE",
         |n, s| path_type(n, s, DataType::String),

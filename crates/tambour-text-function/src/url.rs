@@ -1,11 +1,10 @@
 //! Parts of URLs as ClickHouse finds them: byte by byte, without a check that they are URLs.
 
-use super::access::{array_of, rule};
-use super::{Call, Function};
-use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::types::UInt16Type;
 use memchr::memchr;
+use tambour_function::kit::{Call, array_of, rule};
+use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 use tambour_value::url::{
     before, cut_parameter, domain, fragment, parameter, parameters, path, path_full, port_of,
@@ -13,7 +12,7 @@ use tambour_value::url::{
 };
 
 /// The functions of this room.
-pub(super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("protocol", rule!(String => DataType::String), |c| part(c, protocol)),
     Function::new("domain", rule!(String => DataType::String), |c| part(c, domain)),
     Function::new("domainWithoutWWW", rule!(String => DataType::String), |c| {

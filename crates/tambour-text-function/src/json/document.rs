@@ -1,14 +1,15 @@
 //! Functions of whole documents and objects: `JSONMergePatch`, `prettyPrintJSON`, `JSONExtractKeysAndValues`.
 
-use super::super::access::{Kind, array_of, list_array, takes};
-use super::super::value::json::{Json, write_text};
-use super::super::{Call, Function, Signature, expect_count, is_nullable, wrong};
 use super::extract::{build, check_type, each, path_type, raw};
-use crate::FunctionError;
 use arrow_array::{Array, ArrayRef, StringArray, StructArray};
 use arrow_schema::Field;
 use std::sync::Arc;
+use tambour_function::kit::{
+    Call, Kind, array_of, expect_count, is_nullable, list_array, takes, wrong,
+};
+use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
+use tambour_value::json::{Json, write_text};
 
 const INDENT: &str = "    ";
 /// What floats are written: their digits, those after the point, and their powers of ten.
@@ -17,7 +18,7 @@ const PLACES_MAX: i32 = 4;
 const PLAIN: std::ops::Range<i32> = -4..4;
 
 /// The functions of this room.
-pub(in super::super) const FUNCTIONS: &[Function] = &[
+pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("JSONMergePatch", merge_type, merge).aliases(&["jsonMergePatch"]),
     Function::new(
         "prettyPrintJSON",
@@ -177,7 +178,7 @@ fn pairs(
     ];
     let tuples = StructArray::try_new(fields.into(), vec![names, values], None);
     let tuples = Arc::new(tuples.map_err(FunctionError::arrow("make tuples"))?);
-    list_array(lengths, tuples, super::super::access::item_of(call.result))
+    list_array(lengths, tuples, tambour_function::kit::item_of(call.result))
 }
 
 fn raw_pairs(call: &Call) -> Result<ArrayRef, FunctionError> {
@@ -195,7 +196,7 @@ fn raw_pairs(call: &Call) -> Result<ArrayRef, FunctionError> {
 fn typed_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     path_type(name, s, 1)?;
     let constant = s.last().and_then(|last| last.constant.as_ref());
-    let text = constant.and_then(|constant| super::super::text::Texts::of(constant).first());
+    let text = constant.and_then(|constant| tambour_function::kit::Texts::of(constant).first());
     let wanted: DataType = text
         .and_then(|text| text.parse().ok())
         .ok_or_else(|| wrong(name, "the type must be a constant text"))?;
@@ -208,7 +209,7 @@ fn typed_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
 
 /// Members whose values are of the type; others are left out, but for NULLs where there may be some.
 fn typed_pairs(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let wanted = match super::super::access::item_of(call.result) {
+    let wanted = match tambour_function::kit::item_of(call.result) {
         DataType::Tuple(elements) if elements.len() == 2 => elements[1].1.clone(),
         _ => return Err(wrong(call.name, "its result is an array of pairs")),
     };
