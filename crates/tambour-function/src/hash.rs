@@ -5,7 +5,7 @@
 //! joined from left to right, a tuple counts as its elements, an array as its length and then its elements, and a map as an
 //! array of tuples.
 
-use super::{Call, Function, Operand, Signature, bare, mixing, undress, wrong};
+use super::{Call, Function, Operand, Signature, bare, farm, mixing, undress, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -32,6 +32,12 @@ const OF_KEYS: &[Function] = &[
 ];
 
 const OF_QUERIES: &[Function] = &[
+    Function::new("farmHash64", |n, s| hash_type(n, s, DataType::UInt64), |c| hash(c, Kind::Farm)),
+    Function::new(
+        "metroHash64",
+        |n, s| hash_type(n, s, DataType::UInt64),
+        |c| hash(c, Kind::Metro),
+    ),
     Function::new(
         "murmurHash2_32",
         |n, s| hash_type(n, s, DataType::UInt32),
@@ -63,6 +69,8 @@ const OF_QUERIES: &[Function] = &[
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     City,
+    Farm,
+    Metro,
     Sip,
     Xx32,
     Xx64,
@@ -79,6 +87,8 @@ impl Kind {
     fn of_bytes(self, bytes: &[u8]) -> u64 {
         match self {
             Self::City => city_hash_64(bytes),
+            Self::Farm => farm::farm_hash_64(bytes),
+            Self::Metro => farm::metro_hash_64(bytes),
             Self::Sip => sip_hash_64(bytes),
             Self::Xx32 => xxh32(bytes, 0).into(),
             Self::Xx64 => xxh64(bytes, 0),
@@ -96,23 +106,12 @@ impl Kind {
 
     /// A number by its bytes as stored, up to eight.
     fn of_number(self, bytes: &[u8]) -> u64 {
-        if self != Self::City {
+        if !matches!(self, Self::City | Self::Farm | Self::Metro) {
             return self.of_bytes(bytes);
         }
         let mut word = [0; 8];
         word[..bytes.len()].copy_from_slice(bytes);
         mixing::mixed_64(u64::from_le_bytes(word))
-    }
-
-    fn is_murmur(self) -> bool {
-        matches!(
-            self,
-            Self::Murmur2Narrow
-                | Self::Murmur2
-                | Self::Murmur2Gcc
-                | Self::Murmur3Narrow
-                | Self::Murmur3
-        )
     }
 
     /// The length of an array.
@@ -126,7 +125,9 @@ impl Kind {
     /// Two hashes as one.
     fn join(self, first: u64, second: u64) -> u64 {
         match self {
-            Self::City | Self::Xx64 | Self::Xx3 => city_hash_join(first, second),
+            Self::City | Self::Farm | Self::Metro | Self::Xx64 | Self::Xx3 => {
+                city_hash_join(first, second)
+            }
             Self::Sip => {
                 let mut both = [0; 16];
                 both[..8].copy_from_slice(&first.to_le_bytes());
@@ -187,10 +188,6 @@ impl Joined {
 
     fn add(&mut self, name: &'static str, operand: &Operand) -> Result<(), FunctionError> {
         let operand = undress(operand)?;
-        let is_nested = super::access::is_nested(&operand.data_type);
-        if is_nested && self.kind.is_murmur() {
-            return Err(wrong(name, format!("it does not take {}", operand.data_type)));
-        }
         match &operand.data_type {
             DataType::Tuple(elements) => {
                 let columns = operand.values.as_struct().columns();
@@ -321,6 +318,10 @@ fn scalars(name: &'static str, kind: Kind, operand: &Operand) -> Result<Vec<u64>
         }
         DataType::String | DataType::FixedString(_) => {
             let texts = super::text::Texts::of(values);
+            let is_long = |row: usize| texts.value(row).is_some_and(|it| it.len() > farm::FARM_MAX);
+            if kind == Kind::Farm && (0..values.len()).any(is_long) {
+                return Err(wrong(name, "it takes texts of up to 256 bytes"));
+            }
             (0..values.len()).map(|row| kind.of_bytes(texts.value(row).unwrap_or(&[]))).collect()
         }
         _ => return Err(refused()),
@@ -374,6 +375,9 @@ fn fixed(values: &ArrayRef, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
 fn enums<const N: usize>(kind: Kind, values: &ArrayRef, names: &[[u8; N]]) -> Vec<u64> {
     let hashes: Vec<u64> = names.iter().map(|name| kind.of_number(name)).collect();
     let dictionary = values.as_any_dictionary();
+    if dictionary.values().is_empty() {
+        return vec![0; values.len()];
+    }
     let keys = dictionary.normalized_keys();
     keys.into_iter().map(|key| hashes.get(key).copied().unwrap_or_default()).collect()
 }

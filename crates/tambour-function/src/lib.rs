@@ -24,6 +24,7 @@ mod effort;
 mod element;
 mod epoch;
 mod error;
+mod farm;
 mod format;
 mod fraction;
 mod hash;
@@ -54,6 +55,7 @@ mod text;
 mod total;
 mod transform;
 mod truncate;
+mod tuple;
 mod week;
 mod written;
 
@@ -220,6 +222,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     morton::FUNCTIONS,
     map::FUNCTIONS,
     math::bit::FUNCTIONS,
+    math::bit_text::FUNCTIONS,
     math::float::FUNCTIONS[0],
     math::float::FUNCTIONS[1],
     math::float::FUNCTIONS[2],
@@ -253,6 +256,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     total::FUNCTIONS,
     transform::FUNCTIONS,
     truncate::FUNCTIONS,
+    tuple::FUNCTIONS,
     reading::FUNCTIONS,
     reading::AMERICAN,
     reinterpret::FUNCTIONS,

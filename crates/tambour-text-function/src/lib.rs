@@ -14,9 +14,12 @@ mod digest;
 mod distance;
 mod edit;
 mod encode;
+mod figure;
 mod json;
 mod network;
+mod ngram;
 mod pad;
+mod printf;
 mod regexp;
 mod replace;
 mod split;
@@ -32,6 +35,7 @@ const FAMILIES: &[&[Function]] = &[
     edit::FUNCTIONS,
     encode::FUNCTIONS[0],
     encode::FUNCTIONS[1],
+    figure::FUNCTIONS,
     json::document::FUNCTIONS,
     json::extract::FUNCTIONS[0],
     json::extract::FUNCTIONS[1],
@@ -40,7 +44,9 @@ const FAMILIES: &[&[Function]] = &[
     json::shown::FUNCTIONS,
     json::simple::FUNCTIONS,
     network::FUNCTIONS,
+    ngram::FUNCTIONS,
     pad::FUNCTIONS,
+    printf::FUNCTIONS,
     regexp::FUNCTIONS,
     replace::FUNCTIONS,
     split::FUNCTIONS,

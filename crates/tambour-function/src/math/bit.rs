@@ -3,6 +3,7 @@
 use super::super::access::{Kind, array_of, list_array, rule, takes, type_at};
 use super::super::arithmetic::{Integer, integer};
 use super::super::{Call, Function, Signature, expect_count, wrong};
+use super::bit_text;
 use crate::FunctionError;
 use arrow_array::ArrayRef;
 use arrow_array::types::UInt8Type;
@@ -22,20 +23,28 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         })
     })
     .any_case(),
-    Function::new("bitShiftLeft", pair_type, |c| {
+    Function::new("bitShiftLeft", shift_type, |c| {
+        if is_text(c)? {
+            return bit_text::shift(c, true);
+        }
         let (numbers, by, bits) = (c.integers(0)?, counts(c)?, width(c, 0)?.into());
         c.make_integers(|row| {
             let by = by.get(row);
             if (0..bits).contains(&by) { numbers.get(row) << by } else { 0 }
         })
-    }),
-    Function::new("bitShiftRight", pair_type, |c| {
+    })
+    .bytes(),
+    Function::new("bitShiftRight", shift_type, |c| {
+        if is_text(c)? {
+            return bit_text::shift(c, false);
+        }
         let (numbers, by, bits) = (c.integers(0)?, counts(c)?, width(c, 0)?.into());
         c.make_integers(|row| {
             let by = by.get(row);
             if (0..bits).contains(&by) { in_result(c, numbers.get(row)) >> by } else { 0 }
         })
-    }),
+    })
+    .bytes(),
     Function::new("bitRotateLeft", pair_type, |c| rotate(c, true)),
     Function::new("bitRotateRight", pair_type, |c| rotate(c, false)),
     Function::new("bitTest", rule!(Integer Integer => DataType::UInt8), |c| {
@@ -115,6 +124,18 @@ fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
         DataType::Bool => DataType::UInt8,
         other => other.clone(),
     })
+}
+
+fn shift_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    match bit_text::shift_type(name, s)? {
+        Some(text) => Ok(text),
+        None => pair_type(name, s),
+    }
+}
+
+fn is_text(call: &Call) -> Result<bool, FunctionError> {
+    let data_type = &call.operand(0)?.data_type;
+    Ok(matches!(data_type, DataType::String | DataType::FixedString(_)))
 }
 
 fn pair_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

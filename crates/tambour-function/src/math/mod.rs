@@ -1,6 +1,7 @@
 //! Functions of numbers.
 
 pub(super) mod bit;
+pub(super) mod bit_text;
 pub(super) mod float;
 pub(super) mod integer;
 pub(super) mod round;

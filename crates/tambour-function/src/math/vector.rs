@@ -46,6 +46,26 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         })
     })
     .aliases(&["distanceCosine"]),
+    Function::new(
+        "LpNorm",
+        |n, s| power_type(n, s, 1),
+        |c| {
+            let power = power_of(c, 1)?;
+            norm(c, |v| total(v.iter().map(|x| x.abs().powf(power))).powf(1.0 / power))
+        },
+    )
+    .aliases(&["normLp"]),
+    Function::new(
+        "LpDistance",
+        |n, s| power_type(n, s, 2),
+        |c| {
+            let power = power_of(c, 2)?;
+            distance(c, |pairs| {
+                total(pairs.iter().map(|(a, b)| (a - b).abs().powf(power))).powf(1.0 / power)
+            })
+        },
+    )
+    .aliases(&["distanceLp"]),
     Function::new("arrayDotProduct", dot_type, dot).aliases(&["dotProduct", "scalarProduct"]),
 ];
 
@@ -73,6 +93,28 @@ fn one_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
     takes(name, s, &[Kind::Array], &[])?;
     items_are_numbers(name, s)?;
     Ok(float_of(s))
+}
+
+/// Vectors, and a constant power from 1 on.
+fn power_type(
+    name: &'static str,
+    s: &[Signature],
+    vectors: usize,
+) -> Result<DataType, FunctionError> {
+    let power = s.get(vectors).and_then(|power| power.constant.as_ref());
+    let power = power.map(|power| cast(power, &ArrowType::Float64)).transpose()?;
+    let power = power.map(|power| power.as_primitive::<Float64Type>().value(0));
+    if s.len() != vectors + 1 || !power.is_some_and(|power| (1.0..f64::INFINITY).contains(&power)) {
+        return Err(wrong(name, "it takes vectors and a constant power of 1 or more"));
+    }
+    if tuple::is_asked(s) {
+        return Err(wrong(name, "it takes arrays here"));
+    }
+    if vectors == 1 { one_type(name, &s[..1]) } else { two_type(name, &s[..2]) }
+}
+
+fn power_of(call: &Call, index: usize) -> Result<f64, FunctionError> {
+    Ok(call.floats(index)?.get(0))
 }
 
 fn two_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
