@@ -1,5 +1,6 @@
 //! `JSONExtract…` and its kin: a document, a path into it of names and numbers, and for `JSONExtract` a type.
 
+use super::nested;
 use arrow_array::ArrayRef;
 use tambour_function::kit::{
     Call, Integers, Kind, TextColumn, Texts, array_of, as_texts, expect_count, integer, nullable,
@@ -354,12 +355,18 @@ fn extract_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
 pub(super) fn check_type(name: &'static str, wanted: &DataType) -> Result<(), FunctionError> {
     match wanted {
         DataType::Array(item) => check_type(name, item),
+        DataType::Tuple(elements) => {
+            elements.iter().try_for_each(|(_, element)| check_type(name, element))
+        }
+        DataType::Map(key, value) if *bare(key) == DataType::String => check_type(name, value),
         DataType::Nullable(inner) | DataType::LowCardinality(inner) => check_type(name, inner),
         DataType::String | DataType::Float32 | DataType::Float64 | DataType::Bool => Ok(()),
         other if integer(other).is_some() => Ok(()),
         other => Err(wrong(
             name,
-            format!("it extracts numbers, strings, Bool and arrays of them, not {other}"),
+            format!(
+                "it extracts numbers, strings, Bool, and arrays, tuples and maps of them, not {other}"
+            ),
         )),
     }
 }
@@ -401,6 +408,8 @@ pub(super) fn build(
             }
             list_array(lengths, build(name, item, &items)?, item)
         }
+        DataType::Tuple(elements) => nested::tuples(name, elements, values),
+        DataType::Map(..) => nested::maps(name, bare(wanted), values),
         DataType::String => {
             let mut builder = BinaryViewBuilder::with_capacity(values.len());
             for value in values {

@@ -2,6 +2,7 @@
 
 pub(crate) mod document;
 pub(crate) mod extract;
+pub(crate) mod nested;
 pub(crate) mod path;
 pub(crate) mod shown;
 pub(crate) mod simple;
