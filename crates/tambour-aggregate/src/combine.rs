@@ -1,7 +1,7 @@
 //! Arrays and maps of a group put together: what the combinators `-Array`, `-ForEach` and `-Map` look at, and the most
 //! frequent values of a group.
 
-use crate::find_in_queries;
+use crate::{find_in_queries, mapped};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray, UInt32Array, UInt64Array};
 use arrow_schema::DataType as ArrowType;
@@ -79,7 +79,10 @@ fn inner_lists(call: &Call, items: &Operand) -> Result<Lists, FunctionError> {
 }
 
 /// The function of arrays that a constant text names.
-fn reducer(name: &'static str, s: &[Signature]) -> Result<&'static Function, FunctionError> {
+pub(crate) fn reducer(
+    name: &'static str,
+    s: &[Signature],
+) -> Result<&'static Function, FunctionError> {
     let constant = s.get(1).and_then(|argument| argument.constant.as_ref());
     let text = constant.and_then(|constant| Texts::of(constant).first());
     text.and_then(|text| find_in_queries(&text))
@@ -104,7 +107,7 @@ fn signatures(call: &Call) -> Vec<Signature> {
 }
 
 /// Groups of items, given by their places, reduced to one each.
-fn reduced(
+pub(crate) fn reduced(
     call: &Call,
     items: &Operand,
     groups: Vec<Vec<usize>>,
@@ -148,6 +151,7 @@ fn map_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
                 reducer(name, s)?.data_type(&[Signature { data_type, constant: None }])?;
             Ok(DataType::Map(key.clone(), Box::new(reduced)))
         }
+        DataType::Tuple(elements) => mapped::data_type(name, s, elements),
         other => Err(wrong(name, format!("it takes maps here, not {other}"))),
     }
 }
@@ -155,6 +159,9 @@ fn map_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
 /// The values of each key reduced to one, in the order of the keys.
 fn by_key(call: &Call) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
+    if let DataType::Tuple(elements) = &lists.items.data_type {
+        return mapped::reduce(call, &lists, elements);
+    }
     let DataType::Map(key_type, value_type) = &lists.items.data_type else {
         return Err(wrong(call.name, "it takes maps"));
     };

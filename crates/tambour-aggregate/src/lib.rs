@@ -14,6 +14,7 @@ mod combine;
 mod event;
 mod interval;
 mod list;
+mod mapped;
 mod number;
 mod pair;
 mod placed;

@@ -36,8 +36,20 @@ const OF_ARRAYS: &[(&str, &str)] = &[
     ("groupUniqArray", "arrayDistinct"),
 ];
 
+/// Names of their own for `-Map` of arrays.
+const MAPPED: &[(&str, &str)] =
+    &[("sumMappedArrays", "sum"), ("minMappedArrays", "min"), ("maxMappedArrays", "max")];
+
+/// The names of their own.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    MAPPED.iter().map(|(name, _)| *name)
+}
+
 /// The aggregate before the last combinator of a name, and the combinator.
 pub(super) fn split(written: &str) -> Option<(&str, &'static str)> {
+    if let Some((_, base)) = MAPPED.iter().find(|(name, _)| *name == written) {
+        return Some((base, "Map"));
+    }
     let combinator = ALL.iter().find(|it| written.ends_with(**it))?;
     let base = written.strip_suffix(combinator)?;
     let is_known = aggregate::is_name(base);
@@ -98,7 +110,12 @@ fn gathered(function: &mut Function, written: &str) -> Result<Expr, DialectError
     if !matches!(function.parameters, FunctionArguments::None) {
         return Err(refused(format!("{written} with parameters"), "it takes none here"));
     }
-    let list = arguments(function).unwrap_or_default();
+    let mut list = arguments(function).unwrap_or_default();
+    let is_mapped = written.ends_with("Map") || written.ends_with("MappedArrays");
+    if list.len() > 1 && is_mapped {
+        // Keys and values beside each other: an array of keys, and arrays of values.
+        list = vec![Expr::Function(call("struct", list))];
+    }
     if list.len() != 1 {
         return Err(refused(format!("{written} of {} arguments", list.len()), "it takes one here"));
     }

@@ -1,0 +1,198 @@
+//! Maps as arrays beside each other, one of keys and some of values: `sumMap(keys, values)`, `minMap`, `maxMap`.
+
+use super::combine::{reduced, reducer};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, StructArray, UInt32Array};
+use arrow_schema::Field;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tambour_function::kit::{
+    Call, Comparable, Lists, array_of, compare_items, is_nested, is_nullable, item_field, item_of,
+    list_array, null_at, plain_item, take, undress, wrong,
+};
+use tambour_function::{FunctionError, Operand, Signature, bare};
+use tambour_part::types::DataType;
+
+/// The type of the keys and of the reduced values.
+pub(crate) fn data_type(
+    name: &'static str,
+    s: &[Signature],
+    elements: &[(Option<String>, DataType)],
+) -> Result<DataType, FunctionError> {
+    let mut items = Vec::with_capacity(elements.len());
+    for (_, element) in elements {
+        match bare(element) {
+            DataType::Array(item) => items.push(plain_item(item)),
+            other => return Err(wrong(name, format!("it takes arrays or maps, not {other}"))),
+        }
+    }
+    let Some((key, values)) = items.split_first().filter(|(_, values)| !values.is_empty()) else {
+        return Err(wrong(name, "it takes keys and values"));
+    };
+    let function = reducer(name, s)?;
+    if is_nullable(key) || is_nested(key) {
+        return Err(wrong(name, format!("keys are not {key} here")));
+    }
+    if !matches!(function.name(), "arraySum" | "arrayMin" | "arrayMax") {
+        return Err(wrong(name, "arrays beside each other have sumMap, minMap and maxMap"));
+    }
+    let mut all = vec![(None, array_of(key.clone()))];
+    for value in values {
+        if is_nullable(value) && function.name() != "arraySum" {
+            return Err(wrong(name, "what the least of NULLs is there is not settled"));
+        }
+        let data_type = array_of(bare(value).clone());
+        let result = function.data_type(&[Signature { data_type, constant: None }])?;
+        all.push((None, array_of(result)));
+    }
+    Ok(DataType::Tuple(all))
+}
+
+/// The arrays of a column of tuples, as lists.
+fn columns(call: &Call, lists: &Lists) -> Result<Vec<Lists>, FunctionError> {
+    let DataType::Tuple(elements) = &lists.items.data_type else {
+        return Err(wrong(call.name, "it takes arrays"));
+    };
+    let values = lists.items.values.as_struct().columns();
+    let column = |((_, data_type), values): (&(Option<String>, DataType), &ArrayRef)| {
+        let operand =
+            Operand { data_type: data_type.clone(), values: values.clone(), is_constant: false };
+        let operands = [undress(&operand)?];
+        Call { name: call.name, operands: &operands, result: call.result, rows: values.len() }
+            .lists(0)
+    };
+    elements.iter().zip(values).map(column).collect()
+}
+
+/// Keys of each row in their order, and the values of each.
+pub(crate) fn reduce(
+    call: &Call,
+    lists: &Lists,
+    elements: &[(Option<String>, DataType)],
+) -> Result<ArrayRef, FunctionError> {
+    let columns = columns(call, lists)?;
+    let (Some((keys, values)), true) = (columns.split_first(), elements.len() > 1) else {
+        return Err(wrong(call.name, "it takes keys and values"));
+    };
+    let compared = compare_items(&[&keys.items])?;
+    let Some(compared) = compared.first() else { return Err(wrong(call.name, "it takes keys")) };
+    let mut found =
+        Found { firsts: Vec::new(), groups: vec![Vec::new(); values.len()], lengths: Vec::new() };
+    for row in 0..call.rows {
+        found.row(call, lists.range(row), (keys, compared), values)?;
+    }
+    let Found { mut firsts, groups, mut lengths } = found;
+    let mut results = Vec::with_capacity(values.len());
+    for (value, groups) in values.iter().zip(groups) {
+        let there = |group: Vec<usize>| {
+            group.into_iter().filter(|at| !null_at(&value.items.values, *at)).collect()
+        };
+        let groups = groups.into_iter().map(there).collect();
+        results.push(reduced(call, &value.items, groups)?);
+    }
+    if reducer(call.name, &call.operands.iter().map(Operand::signature).collect::<Vec<_>>())?.name()
+        == "arraySum"
+    {
+        without_zeros(&mut firsts, &mut lengths, &mut results)?;
+    }
+    let firsts = UInt32Array::from(firsts);
+    let mut arrays = vec![take(&keys.items.values, &firsts)?];
+    arrays.extend(results);
+    assembled(call, &lengths, arrays)
+}
+
+/// What all rows have: a place of each key, and the places of its values in each of the columns.
+struct Found {
+    firsts: Vec<u32>,
+    groups: Vec<Vec<Vec<usize>>>,
+    lengths: Vec<usize>,
+}
+
+impl Found {
+    fn row(
+        &mut self,
+        call: &Call,
+        places: std::ops::Range<usize>,
+        (keys, compared): (&Lists, &Comparable),
+        values: &[Lists],
+    ) -> Result<(), FunctionError> {
+        let mut of_row: BTreeMap<&[u8], (usize, Vec<Vec<usize>>)> = BTreeMap::new();
+        for at in places {
+            let range = keys.range(at);
+            if values.iter().any(|value| value.range(at).len() != range.len()) {
+                return Err(wrong(call.name, "keys and values are not as many"));
+            }
+            for (index, key) in range.enumerate() {
+                let entry = of_row
+                    .entry(compared.get(key))
+                    .or_insert_with(|| (key, vec![Vec::new(); values.len()]));
+                for (group, value) in entry.1.iter_mut().zip(values) {
+                    group.push(value.range(at).start + index);
+                }
+            }
+        }
+        self.lengths.push(of_row.len());
+        for (first, groups) in of_row.into_values() {
+            self.firsts.push(first as u32);
+            for (all, group) in self.groups.iter_mut().zip(groups) {
+                all.push(group);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Leaves out keys all of whose sums are 0, as ClickHouse does.
+fn without_zeros(
+    firsts: &mut Vec<u32>,
+    lengths: &mut [usize],
+    sums: &mut [ArrayRef],
+) -> Result<(), FunctionError> {
+    let floats =
+        sums.iter().map(|sums| tambour_function::cast(sums, &arrow_schema::DataType::Float64));
+    let floats = floats.collect::<Result<Vec<_>, _>>()?;
+    let is_zero = |at: usize| {
+        floats.iter().all(|sums| {
+            let sums = sums.as_primitive::<arrow_array::types::Float64Type>();
+            sums.is_null(at) || sums.value(at) == 0.0
+        })
+    };
+    let kept: Vec<u32> = (0..firsts.len()).filter(|at| !is_zero(*at)).map(|at| at as u32).collect();
+    let mut start = 0;
+    for length in lengths {
+        let end = start + *length;
+        *length = (start..end).filter(|at| !is_zero(*at)).count();
+        start = end;
+    }
+    *firsts = kept.iter().map(|at| firsts[*at as usize]).collect();
+    let kept = UInt32Array::from(kept);
+    for sums in sums {
+        *sums = take(sums, &kept)?;
+    }
+    Ok(())
+}
+
+/// A tuple of arrays, all of the same lengths.
+fn assembled(
+    call: &Call,
+    lengths: &[usize],
+    columns: Vec<ArrayRef>,
+) -> Result<ArrayRef, FunctionError> {
+    let DataType::Tuple(elements) = call.result else {
+        return Err(wrong(call.name, "its result is a tuple"));
+    };
+    let arrays = elements
+        .iter()
+        .zip(columns)
+        .map(|((_, data_type), values)| list_array(lengths.to_vec(), values, item_of(data_type)));
+    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+    let places = 1_usize..;
+    let fields: Vec<Field> = places
+        .zip(elements.iter().zip(&arrays))
+        .map(|(place, ((_, data_type), array))| {
+            item_field(data_type, array).as_ref().clone().with_name(place.to_string())
+        })
+        .collect();
+    let tuples = StructArray::try_new(fields.into(), arrays, None);
+    Ok(Arc::new(tuples.map_err(FunctionError::arrow("join keys and values"))?))
+}
