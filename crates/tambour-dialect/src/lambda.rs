@@ -143,6 +143,10 @@ pub(super) fn applied(
         values.insert(parameter.to_owned(), value);
     }
     let mut body = (*lambda.body).clone();
+    // Other names that the statement gives stand for their values here, too.
+    let mut others = aliases.clone();
+    others.retain(|name, _| *name != written && !values.contains_key(name));
+    alias::apply_to(&mut body, &others)?;
     alias::apply_to(&mut body, &values)?;
     Ok(Some(Expr::Nested(Box::new(body))))
 }

@@ -3,7 +3,8 @@
 //! [`super::joins`] finds them.
 
 use super::{
-    array_join, change, columns, joins, limits, members, merged, refused, retype, scalar, within,
+    array_join, change, columns, joins, limits, members, merged, parentheses, refused, retype,
+    scalar, within,
 };
 use crate::DialectError;
 use datafusion::error::DataFusionError;
@@ -25,6 +26,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
         }
         index += 1;
     }
+    parentheses::arrange(&mut tokens);
     change::arrange(&mut tokens);
     array_join::arrange(&mut tokens);
     columns::arrange(&mut tokens);

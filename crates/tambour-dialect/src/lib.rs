@@ -42,6 +42,7 @@ mod naming;
 mod operator;
 mod original;
 mod outermost;
+mod parentheses;
 mod postfix;
 mod retype;
 mod rewrite;

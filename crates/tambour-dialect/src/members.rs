@@ -59,6 +59,10 @@ fn arrange_one(tokens: &mut Vec<TokenWithSpan>, at: usize) {
                 // A function gives one value, which is refused later on if it is a whole set.
                 Some(Some(end)) => {
                     let span = tokens[at].span;
+                    if ARRAYS.contains(&word.value.as_str()) {
+                        items_of(tokens, at, end);
+                        return;
+                    }
                     tokens.insert(end + 1, TokenWithSpan { token: Token::RParen, span });
                     tokens.insert(at, TokenWithSpan { token: Token::LParen, span });
                 }
@@ -74,6 +78,39 @@ fn arrange_one(tokens: &mut Vec<TokenWithSpan>, at: usize) {
         }
         _ => {}
     }
+}
+
+/// Functions that give arrays whatever they are given: the items of one are a set.
+const ARRAYS: &[&str] = &[
+    "array",
+    "arrayConcat",
+    "arrayDistinct",
+    "arrayFilter",
+    "arrayMap",
+    "arrayReverse",
+    "arraySlice",
+    "arraySort",
+    "range",
+    "splitByChar",
+    "splitByString",
+];
+
+/// `f(…)` after IN is `(SELECT arrayJoin(f(…)))`.
+fn items_of(tokens: &mut Vec<TokenWithSpan>, at: usize, end: usize) {
+    let span = tokens[at].span;
+    let with_span = |token| TokenWithSpan { token, span };
+    for _ in 0..2 {
+        tokens.insert(end + 1, with_span(Token::RParen));
+    }
+    let space = Token::Whitespace(Whitespace::Space);
+    let before = [
+        Token::LParen,
+        Token::make_keyword("SELECT"),
+        space,
+        Token::make_word("arrayJoin", None),
+        Token::LParen,
+    ];
+    tokens.splice(at..at, before.map(with_span));
 }
 
 /// Puts tokens in parentheses in the place of one.

@@ -113,6 +113,12 @@ pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr
             is_null,
         )));
     }
+    if matches!(name, "tuplePlus" | "tupleMinus" | "tupleMultiply" | "tupleDivide")
+        && all.len() > 2
+        && let Some(op) = operator(name)
+    {
+        return Ok(all.into_iter().reduce(|left, right| joined(left, op.clone(), right)));
+    }
     let Ok([left, right]) = <[Expr; 2]>::try_from(all) else { return Err(wrong("it takes two")) };
     Ok(Some(match (name, operator(name)) {
         (_, Some(op)) => joined(left, op, right),
