@@ -2,8 +2,8 @@
 
 use super::rewrite::condition_of;
 use super::{
-    aggregate, clock, gathered, lambda, meant, moved, operator, refused, retype, sets, tuples,
-    windows,
+    aggregate, clock, combinator, gathered, lambda, meant, moved, operator, refused, retype, sets,
+    tuples, windows,
 };
 use crate::DialectError;
 use crate::names;
@@ -73,6 +73,7 @@ pub fn renamed() -> impl Iterator<Item = &'static str> {
     let names = names.chain(SYNTAX.iter().copied()).chain(aggregate::NAMES.iter().copied());
     names
         .chain(gathered::names().copied())
+        .chain(combinator::names())
         .chain(lambda::names())
         .chain(operator::NAMES.iter().copied())
         .chain(clock::names())
@@ -336,6 +337,7 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectErro
             "those here are quantile, quantiles and their like",
         ));
     }
+    meant::check_hash(function, &written)?;
     if lambda::rewrite(function, &written)? || rewrite_plain(function, &written) {
         return Ok(None);
     }

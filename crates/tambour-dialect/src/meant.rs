@@ -5,8 +5,8 @@ use super::refused;
 use crate::DialectError;
 use crate::names;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, UnaryOperator, Value, WindowFrameBound, WindowFrameUnits,
-    WindowSpec, WindowType,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator,
+    Value, WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType,
 };
 
 /// The names that are rewritten here.
@@ -24,6 +24,52 @@ pub(super) const NAMES: &[&str] = &[
     "matchCaseInsensitive",
     "notMatchCaseInsensitive",
 ];
+
+/// What `map(…)` is rewritten to.
+const MAP: &str = "mapFromArrays";
+
+/// Hashes for which the width of a number counts.
+const HASHES_OF_WIDTHS: &[&str] = &[
+    "gccMurmurHash",
+    "murmurHash2_32",
+    "murmurHash2_64",
+    "murmurHash3_32",
+    "murmurHash3_64",
+    "sipHash64",
+    "xxHash32",
+    "xxHash64",
+    "xxh3",
+];
+
+/// Refuses hashes of maps that are written out with numbers: the engine's have 64 bits.
+pub(super) fn check_hash(function: &Function, written: &str) -> Result<(), DialectError> {
+    if !HASHES_OF_WIDTHS.contains(&written) {
+        return Ok(());
+    }
+    let FunctionArguments::List(list) = &function.args else { return Ok(()) };
+    let is_call = |argument: &FunctionArg, wanted: &str| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Function(inner))) => {
+            super::call::name(inner) == Some(wanted)
+        }
+        _ => false,
+    };
+    let is_written = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Function(inner))) => match &inner.args {
+            FunctionArguments::List(parts) => {
+                is_call(argument, MAP) && parts.args.iter().any(|it| is_call(it, "make_array"))
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    if list.args.iter().any(is_written) {
+        return Err(refused(
+            format!("{written} of a map that is written out"),
+            "its numbers may have fewer bits in ClickHouse: say the type, like CAST(... AS Map(String, UInt8))",
+        ));
+    }
+    Ok(())
+}
 
 /// Names that the engine takes for something else, and the function that ClickHouse means.
 const OTHERS: &[(&str, &str)] = &[
@@ -130,6 +176,17 @@ pub(super) fn rewrite(
             }
             let lowered = list.into_iter().map(|it| Expr::Function(call("lower", vec![it])));
             Some(Expr::Function(call("position", lowered.collect())))
+        }
+        // What a constant of a type that has NULLs becomes is no longer known when the function is asked.
+        // What a constant of a type that has NULLs becomes is no longer known when the function is asked.
+        "defaultvalueofargumenttype" => {
+            let list = take(function);
+            let is_nullable = |it: &Expr| matches!(it, Expr::Function(inner) if super::call::name(inner) == Some("toNullable"));
+            if list.first().is_some_and(is_nullable) {
+                return Ok(Some(Expr::value(Value::Null)));
+            }
+            set_arguments(function, list);
+            None
         }
         "isnullable" if written == "isNullable" => {
             let named = Expr::Function(call("toTypeName", take(function)));

@@ -288,6 +288,9 @@ pub(super) fn numbers_within(expr: &mut Expr) {
             if call::name(function).is_some_and(|name| name.eq_ignore_ascii_case("toTypeName")) =>
         {
             arguments(function).for_each(|argument| *argument = shown(call::take(argument)));
+            if let Some(name) = name_of_tuple(function) {
+                *expr = name;
+            }
         }
         Expr::Function(function) => {
             let is_map = call::name(function)
@@ -304,6 +307,24 @@ pub(super) fn numbers_within(expr: &mut Expr) {
         }
         _ => {}
     }
+}
+
+/// The name of the type of a tuple that is written out, from those of its elements: a number in a query has as few bits as it
+/// can.
+fn name_of_tuple(function: &mut Function) -> Option<Expr> {
+    let Some(Expr::Tuple(elements)) = arguments(function).next() else { return None };
+    let text = |text: &str| Expr::value(Value::SingleQuotedString(text.to_owned()));
+    let mut parts = vec![text("Tuple(")];
+    for (place, element) in std::mem::take(elements).into_iter().enumerate() {
+        if place > 0 {
+            parts.push(text(", "));
+        }
+        let mut name = Expr::Function(call::call("toTypeName", vec![element]));
+        numbers_within(&mut name);
+        parts.push(name);
+    }
+    parts.push(text(")"));
+    Some(Expr::Function(call::call("concat", parts)))
 }
 
 fn arguments(function: &mut Function) -> impl Iterator<Item = &mut Expr> {

@@ -2,7 +2,8 @@
 //! NULL and ClickHouse's NaN; where a value is infinite or NaN, ClickHouse's variances are 0.
 
 use super::call::{call, rename, rewrite_plain};
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Function, Value};
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion::sql::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Function, Value};
 
 /// Aggregates that may be NaN of rows that there are, and one that is NULL only if there are none.
 const LONE: &[(&str, &str)] = &[
@@ -53,5 +54,29 @@ pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
     };
     let nothing = over_zero(renamed(witness), BinaryOperator::Multiply);
     let nan = over_zero(nothing, BinaryOperator::Divide);
-    Some(Expr::Function(call("coalesce", vec![value, nan])))
+    let value = Expr::Function(call("coalesce", vec![value, nan]));
+    if !written.ends_with("Stable") {
+        return Some(value);
+    }
+    // Of one row these are infinite, whatever it holds.
+    let is_of_two = written.starts_with("co");
+    let count = renamed(if is_of_two { "regr_count" } else { "count" });
+    let number = |text: &str| Expr::value(Value::Number(text.to_owned(), false));
+    let condition = Expr::BinaryOp {
+        left: Box::new(count),
+        op: BinaryOperator::Eq,
+        right: Box::new(number("1")),
+    };
+    let infinite = Expr::BinaryOp {
+        left: Box::new(number("1.0")),
+        op: BinaryOperator::Divide,
+        right: Box::new(zero()),
+    };
+    Some(Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen { condition, result: Expr::Nested(Box::new(infinite)) }],
+        else_result: Some(Box::new(value)),
+    })
 }

@@ -276,6 +276,8 @@ impl ScalarUDFImpl for DefaultOfType {
         let [only] = args.arg_fields.as_slice() else {
             return exec_err!("{} takes one argument", self.name());
         };
+        // A constant that was worked out says no more whether its type has NULLs.
+        let only = &only.as_ref().clone().with_nullable(args.return_field.is_nullable());
         // The first date of the narrow calendar; elsewhere a date that is not there is 1970-01-01.
         if bare_type(only) == Some(tambour_part::types::DataType::Date32) && !only.is_nullable() {
             return Ok(ColumnarValue::Scalar(ScalarValue::Date32(Some(-25_567))));

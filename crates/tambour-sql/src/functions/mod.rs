@@ -13,6 +13,7 @@ mod array;
 mod average;
 mod chance;
 mod comparison;
+mod correlated;
 mod decimals;
 mod default;
 mod elementwise;

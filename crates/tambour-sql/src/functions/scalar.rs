@@ -178,19 +178,30 @@ fn is_bytes(arrow: &ArrowType) -> bool {
 }
 
 /// Hashes to which numbers of different widths are different.
-const WIDTH_COUNTS: [&str; 4] = ["sipHash64", "xxHash32", "xxHash64", "xxh3"];
+const WIDTH_COUNTS: [&str; 9] = [
+    "gccMurmurHash",
+    "murmurHash2_32",
+    "murmurHash2_64",
+    "murmurHash3_32",
+    "murmurHash3_64",
+    "sipHash64",
+    "xxHash32",
+    "xxHash64",
+    "xxh3",
+];
 
-/// A list or a tuple of numbers that was written out, whose type is the engine's.
+/// A list, a tuple or a map of numbers that was written out, whose type is the engine's.
 fn is_of_literals(field: &Field) -> bool {
-    let is_plain = !field.metadata().contains_key(TYPE_KEY);
+    if field.metadata().contains_key(TYPE_KEY) {
+        return false;
+    }
+    let holds_number = |inner: &Field| {
+        *inner.data_type() == ArrowType::Int64 && !inner.metadata().contains_key(TYPE_KEY)
+    };
     match field.data_type() {
-        ArrowType::List(item) => is_plain && *item.data_type() == ArrowType::Int64,
-        ArrowType::Struct(fields) => {
-            let is_number = |it: &Arc<Field>| {
-                *it.data_type() == ArrowType::Int64 && !it.metadata().contains_key(TYPE_KEY)
-            };
-            is_plain && fields.iter().any(is_number)
-        }
+        ArrowType::List(item) => holds_number(item) || is_of_literals(item),
+        ArrowType::Map(entries, _) => is_of_literals(entries),
+        ArrowType::Struct(fields) => fields.iter().any(|it| holds_number(it) || is_of_literals(it)),
         _ => false,
     }
 }
