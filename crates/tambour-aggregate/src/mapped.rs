@@ -83,17 +83,21 @@ pub(crate) fn reduce(
     }
     let Found { mut firsts, groups, mut lengths } = found;
     let mut results = Vec::with_capacity(values.len());
+    let mut absent = Vec::with_capacity(values.len());
     for (value, groups) in values.iter().zip(groups) {
-        let there = |group: Vec<usize>| {
+        let there = |group: Vec<usize>| -> Vec<usize> {
             group.into_iter().filter(|at| !null_at(&value.items.values, *at)).collect()
         };
-        let groups = groups.into_iter().map(there).collect();
+        let groups: Vec<Vec<usize>> = groups.into_iter().map(there).collect();
+        // Of values that may be NULL, 0 is a sum like others, and one of nothing is absent.
+        let are_empty = groups.iter().map(Vec::is_empty).collect();
+        absent.push(is_nullable(&value.item_type).then_some(are_empty));
         results.push(reduced(call, &value.items, groups)?);
     }
     if reducer(call.name, &call.operands.iter().map(Operand::signature).collect::<Vec<_>>())?.name()
         == "arraySum"
     {
-        without_zeros(&mut firsts, &mut lengths, &mut results)?;
+        without_zeros(&absent, &mut firsts, &mut lengths, &mut results)?;
     }
     let firsts = UInt32Array::from(firsts);
     let mut arrays = vec![take(&keys.items.values, &firsts)?];
@@ -144,6 +148,7 @@ impl Found {
 
 /// Leaves out keys all of whose sums are 0, as ClickHouse does.
 fn without_zeros(
+    absent: &[Option<Vec<bool>>],
     firsts: &mut Vec<u32>,
     lengths: &mut [usize],
     sums: &mut [ArrayRef],
@@ -152,7 +157,10 @@ fn without_zeros(
         sums.iter().map(|sums| tambour_function::cast(sums, &arrow_schema::DataType::Float64));
     let floats = floats.collect::<Result<Vec<_>, _>>()?;
     let is_zero = |at: usize| {
-        floats.iter().all(|sums| {
+        floats.iter().zip(absent).all(|(sums, absent)| {
+            if let Some(absent) = absent {
+                return absent[at];
+            }
             let sums = sums.as_primitive::<arrow_array::types::Float64Type>();
             sums.is_null(at) || sums.value(at) == 0.0
         })

@@ -2,8 +2,8 @@
 
 use super::rewrite::condition_of;
 use super::{
-    aggregate, clock, combinator, gathered, lambda, meant, moved, operator, refused, retype, sets,
-    tuples, windows,
+    aggregate, clock, combinator, gathered, lambda, meant, moved, operator, pattern, refused,
+    retype, sets, tuples, windows,
 };
 use crate::DialectError;
 use crate::names;
@@ -120,6 +120,22 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
             } else if let Some(call) = retype::cast(inner, data_type) {
                 *expr = call;
             }
+        }
+        Expr::Like { negated, any: false, expr: text, pattern, escape_char: None } => {
+            if let Some(like) = pattern::like(text, pattern, *negated, false) {
+                *expr = like;
+            }
+        }
+        Expr::ILike { negated, any: false, expr: text, pattern, escape_char: None } => {
+            if let Some(like) = pattern::like(text, pattern, *negated, true) {
+                *expr = like;
+            }
+        }
+        Expr::AnyOp { left, compare_op, right, .. } => {
+            *expr = pattern::quantified(left, compare_op, right, false)?;
+        }
+        Expr::AllOp { left, compare_op, right } => {
+            *expr = pattern::quantified(left, compare_op, right, true)?;
         }
         // DataFusion's own POSITION counts characters and looks the other way round.
         Expr::Position { expr: needle, r#in } => {
@@ -338,6 +354,7 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectErro
         ));
     }
     meant::check_hash(function, &written)?;
+    retype::check_choice(function, &written)?;
     if lambda::rewrite(function, &written)? || rewrite_plain(function, &written) {
         return Ok(None);
     }

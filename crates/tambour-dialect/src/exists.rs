@@ -56,11 +56,11 @@ impl VisitorMut for Values {
 /// 1 or 0 by whether a query has rows.
 fn counted(query: Query, negated: bool) -> Result<Expr, DialectError> {
     let op = if negated { BinaryOperator::Eq } else { BinaryOperator::Gt };
-    let count = Expr::BinaryOp {
-        left: Box::new(Expr::Function(call("count", Vec::new()))),
-        op,
-        right: Box::new(Expr::value(Value::Number("0".to_owned(), false))),
-    };
+    let zero = || Expr::value(Value::Number("0".to_owned(), false));
+    // A count of no rows is NULL in a subquery that depends on the query around it.
+    let known = call("coalesce", vec![Expr::Function(call("count", Vec::new())), zero()]);
+    let count =
+        Expr::BinaryOp { left: Box::new(Expr::Function(known)), op, right: Box::new(zero()) };
     let counting = SelectItem::UnnamedExpr(Expr::Function(call("toUInt8", vec![count])));
     let mut query = query;
     if let Some(select) = plain(&mut query) {

@@ -43,6 +43,7 @@ mod operator;
 mod original;
 mod outermost;
 mod parentheses;
+mod pattern;
 mod postfix;
 mod retype;
 mod rewrite;

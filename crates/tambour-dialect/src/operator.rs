@@ -27,6 +27,7 @@ pub(super) const NAMES: &[&str] = &[
     "isNotDistinctFrom",
     "isZeroOrNull",
     "caseWithExpression",
+    "fromUnixTimestampInJodaSyntax",
     "materialize",
     "identity",
     "ignore",
@@ -83,6 +84,9 @@ pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr
     if name == "caseWithExpression" {
         return case(all).ok_or_else(|| wrong("it takes a value, pairs, and one result")).map(Some);
     }
+    if name == "fromUnixTimestampInJodaSyntax" {
+        return joda(all).ok_or_else(|| wrong("it takes seconds and a pattern")).map(Some);
+    }
     if name == "ignore" {
         return Ok(Some(Expr::value(Value::Number("0".to_owned(), false))));
     }
@@ -125,6 +129,15 @@ pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr
         ("isDistinctFrom", _) => Expr::IsDistinctFrom(Box::new(left), Box::new(right)),
         _ => Expr::IsNotDistinctFrom(Box::new(left), Box::new(right)),
     }))
+}
+
+/// `fromUnixTimestampInJodaSyntax(seconds, pattern, zone)`.
+fn joda(all: Vec<Expr>) -> Option<Expr> {
+    let mut all = all.into_iter();
+    let (seconds, pattern) = (all.next()?, all.next()?);
+    let time = Expr::Function(super::call::call("toDateTime", vec![seconds]));
+    let arguments = [time, pattern].into_iter().chain(all).collect();
+    Some(Expr::Function(super::call::call("formatDateTimeInJodaSyntax", arguments)))
 }
 
 fn case(mut all: Vec<Expr>) -> Option<Expr> {

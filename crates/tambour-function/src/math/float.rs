@@ -64,8 +64,12 @@ const ANY_CASE: &[Function] = unary_any_case! {
 pub(in super::super) const FUNCTIONS: &[&[Function]] = &[UNARY, ANY_CASE, OTHERS];
 
 const OTHERS: &[Function] = &[
-    Function::new("greatestFloat", extreme_type, |c| extreme(c, |a, b| a > b)).takes_nulls(),
-    Function::new("leastFloat", extreme_type, |c| extreme(c, |a, b| a < b)).takes_nulls(),
+    Function::new("greatestFloat", extreme_type, |c| extreme(c, false, |a, b| a > b)).takes_nulls(),
+    Function::new("leastFloat", extreme_type, |c| extreme(c, false, |a, b| a < b)).takes_nulls(),
+    Function::new("greatestOrderedFloat", extreme_type, |c| extreme(c, true, |a, b| a > b))
+        .takes_nulls(),
+    Function::new("leastOrderedFloat", extreme_type, |c| extreme(c, true, |a, b| a < b))
+        .takes_nulls(),
     Function::new("e", rule!(=> DataType::Float64), |c| c.make_floats(|_| std::f64::consts::E)),
     Function::new("pi", rule!(=> DataType::Float64), |c| c.make_floats(|_| std::f64::consts::PI))
         .any_case(),
@@ -105,16 +109,19 @@ fn extreme_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
 }
 
 /// `greatest` and `least` of floats: the value so far stays if it is before the next one. So a NaN that is first goes, and one
-/// that is last stays. Where a value may be NULL, NULLs are left out, and NaNs beside a number.
-fn extreme(call: &Call, is_before: fn(f64, f64) -> bool) -> Result<ArrayRef, FunctionError> {
+/// that is last stays. Where a value may be NULL, and of more than two values, NULLs are left out, and NaNs beside a number.
+fn extreme(
+    call: &Call,
+    are_ordered: bool,
+    is_before: fn(f64, f64) -> bool,
+) -> Result<ArrayRef, FunctionError> {
     let sides = (0..call.operands.len()).map(|index| {
         Ok(call.values(index)?.as_primitive::<arrow_array::types::Float64Type>().clone())
     });
     let sides = sides.collect::<Result<Vec<Float64Array>, FunctionError>>()?;
-    let may_be_null = call.result.is_nullable();
     let of_row = |row: usize| {
         let there = sides.iter().filter(|side| !side.is_null(row)).map(|side| side.value(row));
-        there.reduce(|sofar, next| match (may_be_null, sofar.is_nan(), next.is_nan()) {
+        there.reduce(|sofar, next| match (are_ordered, sofar.is_nan(), next.is_nan()) {
             (true, false, true) => sofar,
             _ if is_before(sofar, next) => sofar,
             _ => next,

@@ -252,11 +252,25 @@ fn check_items(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
 fn extreme_float(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
     let types = call.args.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
     let types = types.collect::<Result<Vec<ArrowType>>>()?;
+    let is_instant = |it: &ArrowType| matches!(it, ArrowType::Timestamp(..));
+    if types.contains(&ArrowType::Date32) && types.iter().any(is_instant) {
+        return plan_err!("{} of dates and times: convert the dates by toDateTime", call.name());
+    }
     let is_number = |it: &ArrowType| it.is_numeric() || it.is_null();
     if !types.iter().all(is_number) || !types.iter().any(ArrowType::is_floating) {
         return Ok(None);
     }
-    let own = if call.name() == "greatest" { "greatestFloat" } else { "leastFloat" };
+    // Two values that are never NULL are compared as numbers, others by an order in which a NaN is last.
+    let mut are_ordered = call.args.len() > 2;
+    for (argument, data_type) in call.args.iter().zip(&types) {
+        are_ordered |= data_type.is_null() || argument.nullable(schema)?;
+    }
+    let own = match (call.name(), are_ordered) {
+        ("greatest", false) => "greatestFloat",
+        ("greatest", true) => "greatestOrderedFloat",
+        (_, false) => "leastFloat",
+        (_, true) => "leastOrderedFloat",
+    };
     let is_float = |it: &ArrowType| *it == ArrowType::Float64;
     let wide = call.args.iter().zip(&types).map(|(expr, data_type)| {
         if is_float(data_type) { expr.clone() } else { called("toFloat64", expr) }

@@ -31,6 +31,7 @@ fn tuple(elements: Vec<Expr>) -> Expr {
 /// The sum, difference, product or quotient of tuples, or of a tuple and a number.
 pub(super) fn arithmetic(
     left: &Expr,
+    operator: Operator,
     right: &Expr,
     schema: &DFSchema,
     of_elements: impl Fn(&Expr, &Expr) -> Result<Expr>,
@@ -41,11 +42,32 @@ pub(super) fn arithmetic(
             a.iter().zip(&b).map(|(a, b)| of_elements(a, b)).collect::<Result<_>>()?
         }
         (Some(_), Some(_)) => return plan_err!("the tuples have different lengths"),
+        (None, Some(intervals))
+            if matches!(operator, Operator::Plus | Operator::Minus) && is_moment(left, schema)? =>
+        {
+            // One interval after the other.
+            let moved = intervals.iter().try_fold(left.clone(), |sum, it| of_elements(&sum, it));
+            return moved.map(Some);
+        }
+        (Some(_), None) | (None, Some(_))
+            if matches!(operator, Operator::Plus | Operator::Minus) =>
+        {
+            return plan_err!("a tuple and another value have no sum");
+        }
+        (None, Some(_)) if operator == Operator::Divide => {
+            return plan_err!("a number is not divided by a tuple");
+        }
         (Some(a), None) => a.iter().map(|a| of_elements(a, right)).collect::<Result<_>>()?,
         (None, Some(b)) => b.iter().map(|b| of_elements(left, b)).collect::<Result<_>>()?,
         (None, None) => return Ok(None),
     };
     Ok(Some(tuple(made)))
+}
+
+/// True for dates and times.
+fn is_moment(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    let field = super::literal::field_of(expr, schema)?;
+    Ok(matches!(field.data_type(), ArrowType::Date32 | ArrowType::Timestamp(..)))
 }
 
 /// A comparison of tuples; `None` unless both sides are. NULLs in them are those of AND and OR.

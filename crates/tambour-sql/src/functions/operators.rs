@@ -134,7 +134,7 @@ fn planned(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBi
     );
     if is_arithmetic
         && let Some(planned) =
-            elementwise::arithmetic(&expr.left, &expr.right, schema, |left, right| {
+            elementwise::arithmetic(&expr.left, operator, &expr.right, schema, |left, right| {
                 let planned = arithmetic(left, operator, right, schema)?;
                 Ok(planned.unwrap_or_else(|| binary(left.clone(), operator, right.clone())))
             })?
