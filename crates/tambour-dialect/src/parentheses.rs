@@ -47,7 +47,7 @@ fn is_name(token: &Token) -> bool {
     matches!(token, Token::Word(_))
 }
 
-/// The comma before the end of parentheses that are no call's.
+/// The comma before the end of parentheses that follow no name.
 fn last_comma(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
     let mut before = tokens[..open].iter().rev().map(|it| &it.token);
     let stands_alone = match before.find(|it| !matches!(it, Token::Whitespace(_))) {

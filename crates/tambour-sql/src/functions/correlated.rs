@@ -8,10 +8,10 @@ use datafusion::functions::core::expr_fn::nullif;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Subquery, lit};
 use std::sync::Arc;
 
-/// The subquery with NULL in the place of a count of 0 rows, if it counts.
-pub(super) fn without_zeros(query: &Subquery) -> Result<Option<Subquery>> {
+/// The subquery with NULL in the place of a count of 0 rows.
+pub(super) fn without_zeros(query: Subquery) -> Result<Transformed<Expr>> {
     if query.outer_ref_columns.is_empty() {
-        return Ok(None);
+        return Ok(Transformed::no(Expr::ScalarSubquery(query)));
     }
     let mut is_changed = false;
     let plan = query.subquery.as_ref().clone().transform_down(|node| {
@@ -31,7 +31,8 @@ pub(super) fn without_zeros(query: &Subquery) -> Result<Option<Subquery>> {
         let shown = Projection::try_new(exprs.collect::<Result<_>>()?, Arc::clone(&shown.input))?;
         Ok(Transformed::yes(LogicalPlan::Projection(shown)))
     })?;
-    Ok(is_changed.then(|| Subquery { subquery: Arc::new(plan.data), ..query.clone() }))
+    let query = Expr::ScalarSubquery(Subquery { subquery: Arc::new(plan.data), ..query });
+    Ok(if is_changed { Transformed::yes(query) } else { Transformed::no(query) })
 }
 
 /// Names of the counts of all rows.

@@ -1,14 +1,29 @@
 //! `groupArray` over a window: the engine's `array_agg`, which may not be turned around. To save a sort the engine runs windows
-//! backwards, and says of `array_agg` that it may; but an array of values that come backwards is another array.
+//! backwards, and says of `array_agg` that it may; but an array of values that come backwards is another array. And what
+//! `groupUniqArray` does not take.
 
+use super::literal::{bare_type, field_of};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
-use datafusion::common::ScalarValue;
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::functions_aggregate::array_agg::array_agg_udaf;
-use datafusion::logical_expr::expr::WindowFunctionDefinition;
+use datafusion::logical_expr::expr::{AggregateFunction, WindowFunctionDefinition};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature};
 use std::sync::Arc;
+use tambour_part::types::DataType;
+
+/// ClickHouse forgets the zone of the times that `groupUniqArray` gathers, and shows them in the server's.
+pub(super) fn check_zone(call: &AggregateFunction, schema: &DFSchema) -> Result<()> {
+    let is_one = call.func.name() == "array_agg" && call.params.distinct;
+    let Some(only) = call.params.args.first().filter(|_| is_one) else { return Ok(()) };
+    match bare_type(&*field_of(only, schema)?) {
+        Some(DataType::DateTime { zone: Some(zone) }) if zone != "UTC" => plan_err!(
+            "groupUniqArray of times in a zone shows them in another one in ClickHouse: use arrayDistinct(groupArray(x))"
+        ),
+        _ => Ok(()),
+    }
+}
 
 /// Replaces `array_agg` over a window; true if it was that.
 pub(super) fn forwards(function: &mut WindowFunctionDefinition) -> bool {

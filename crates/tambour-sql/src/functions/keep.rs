@@ -6,12 +6,11 @@
 //! it back around what they return.
 
 use super::aggregate::{Summand, is_moment};
-use super::correlated;
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use super::quantile::engines_own;
 use super::typed::{Typed, needs_name};
-use super::{alike, comparison, default, nested, scalar, shown};
+use super::{alike, comparison, correlated, default, nested, scalar, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
@@ -371,10 +370,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(if is_one { Transformed::yes(typed.data) } else { typed })
         }
         Expr::AggregateFunction(call) => aggregate(call, schema),
-        Expr::ScalarSubquery(query) => Ok(match correlated::without_zeros(&query)? {
-            Some(query) => Transformed::yes(Expr::ScalarSubquery(query)),
-            None => Transformed::no(Expr::ScalarSubquery(query)),
-        }),
+        Expr::ScalarSubquery(query) => correlated::without_zeros(query),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
     }
@@ -493,21 +489,8 @@ fn unwrapped(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr
 }
 
 /// `min` and `max` look at values in another form; the first of rows in the order of a float (`argMax`) is never a NaN.
-/// ClickHouse forgets the zone of the times that `groupUniqArray` gathers, and shows them in the server's.
-fn without_zone(arguments: &[Expr], schema: &DFSchema) -> Result<()> {
-    let Some(only) = arguments.first() else { return Ok(()) };
-    match bare_type(&*field_of(only, schema)?) {
-        Some(DataType::DateTime { zone: Some(zone) }) if zone != "UTC" => plan_err!(
-            "groupUniqArray of times in a zone shows them in another one in ClickHouse: use arrayDistinct(groupArray(x))"
-        ),
-        _ => Ok(()),
-    }
-}
-
 fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    if call.func.name() == "array_agg" && call.params.distinct {
-        without_zone(&call.params.args, schema)?;
-    }
+    super::gather::check_zone(&call, schema)?;
     let is_changed = extreme(call.func.name(), &mut call.params.args, schema)?
         | engines_own(&mut call.func, &call.params.args, schema)?;
     let mut is_reordered = false;
