@@ -128,7 +128,14 @@ fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, Diale
             // `0xFF` is as long as its digits and two; `x'FF'` has its quotes besides.
             let (start, end) = (tokens[0].span.start, tokens[0].span.end);
             let length = end.column.saturating_sub(start.column);
+            let is_followed = matches!(next, Some(it) if matches!(it.token, Token::Word(_) | Token::Number(..) | Token::Period));
             if length == digits.len() as u64 + 2 {
+                if is_followed {
+                    return Err(refused(
+                        format!("the number that begins with 0x{digits}"),
+                        "numbers to the base 16 are whole here",
+                    ));
+                }
                 Some((number(digits, 16)?, 1))
             } else {
                 Some((Token::SingleQuotedString(text_of_digits(digits, 16)?), 1))

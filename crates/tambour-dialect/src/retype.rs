@@ -411,6 +411,8 @@ fn is_condition(expr: &Expr) -> bool {
         | Expr::InList { .. }
         | Expr::InSubquery { .. }
         | Expr::Between { .. }
+        | Expr::AnyOp { .. }
+        | Expr::AllOp { .. }
         | Expr::Like { .. }
         | Expr::ILike { .. } => true,
         _ => false,

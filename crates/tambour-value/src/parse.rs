@@ -130,9 +130,22 @@ pub fn date_time(text: &[u8], zone: &Zone) -> Option<(i64, u32)> {
     cursor.0.is_empty().then_some((seconds, nanoseconds))
 }
 
-/// Digits of Unix time, with a fraction perhaps.
+/// Digits of Unix time, with a fraction perhaps. 13 of them are milliseconds, 16 microseconds, 19 nanoseconds; other counts
+/// from 11 on are none.
 fn unix_time(text: &[u8], digits: usize) -> Option<(i64, u32)> {
-    let seconds = std::str::from_utf8(&text[..digits]).ok()?.parse().ok()?;
+    let number: i64 = std::str::from_utf8(&text[..digits]).ok()?.parse().ok()?;
+    let per_second = match digits {
+        ..=10 => 1,
+        13 => 1_000,
+        16 => 1_000_000,
+        19 => 1_000_000_000,
+        _ => return None,
+    };
+    let seconds = number.div_euclid(per_second);
+    if per_second > 1 {
+        let part = number.rem_euclid(per_second) * (1_000_000_000 / per_second);
+        return (digits == text.len()).then_some((seconds, u32::try_from(part).ok()?));
+    }
     let mut cursor = Cursor(&text[digits..]);
     let nanoseconds = if cursor.one_of(b".").is_some() { fraction(&mut cursor)? } else { 0 };
     cursor.0.is_empty().then_some((seconds, nanoseconds))
