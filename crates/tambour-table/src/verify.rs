@@ -72,7 +72,7 @@ const ROUNDS_MAX: usize = 16;
 
 /// Reads and checks everything: the sidecar, every live part with all its files, the order of the rows, the primary index
 /// against the rows, the partition values against the rows. Damage is collected, not returned as an error; an error means
-/// that there is nothing to verify. A part that a writer replaces before it could be held is no damage: what came in its place is
+/// that there is nothing to verify. A part that a writer replaces before it can be held is left out: what came in its place is
 /// verified.
 pub fn verify(
     storage: &Arc<dyn Storage>,

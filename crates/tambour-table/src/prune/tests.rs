@@ -501,7 +501,7 @@ proptest! {
             let key = key(&all[pick % columns().len()], Ends::Loose);
             let ordered = sorted(&part, std::slice::from_ref(&key));
             let values = key.expression.evaluate(&ordered).unwrap();
-            // As ClickHouse does it: NaN is no extreme unless there is nothing else.
+            // As ClickHouse does it: NaN is an extreme only if there is nothing else.
             let count = (0..values.len()).take_while(|row| {
                 !matches!(plain(&values, *row), Plain::Float(it) if it.is_nan())
             }).count();
