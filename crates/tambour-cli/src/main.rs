@@ -11,7 +11,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[expect(unsafe_code, reason = "mimalloc's own interface, which its crate does not pass on")]
 mod options {
     use super::{c_int, c_long};
-    // SAFETY: both are mimalloc's, with these types; they take and return numbers, and any thread may call them at any time.
+    // Safe to call: both are mimalloc's, with these types; they take and return numbers, and any thread may call them at any time.
     unsafe extern "C" {
         /// What an option is set to.
         pub(super) safe fn mi_option_get(option: c_int) -> c_long;

@@ -6,8 +6,8 @@ use super::{aggregate, joins, lambda, naming, refused};
 use crate::DialectError;
 use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem, Value,
-    VisitMut, Visitor, VisitorMut,
+    Distinct, Expr, Function, GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem,
+    Value, VisitMut, Visitor, VisitorMut,
 };
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -194,7 +194,8 @@ impl<'a> Substitution<'a> {
             ControlFlow::Break(error) => Err(error),
         }
     }
-    /// What comes in the place of a name.
+    /// What comes in the place of a name. In what it stands for, too, the parameters of the lambdas around are parameters, as in
+    /// ClickHouse: `WITH x + 1 AS y` makes `x -> x * y` mean `x -> x * (x + 1)`.
     fn replacement(&mut self, name: &Ident) -> Result<Option<Expr>, DialectError> {
         let aliases = self.aliases;
         let Some(expr) = aliases.get(&name.value) else { return Ok(None) };
@@ -208,17 +209,40 @@ impl<'a> Substitution<'a> {
             return Ok(Some(constant(expr)));
         }
         let mut expr = expr.clone();
-        let parameters = std::mem::take(&mut self.parameters);
         self.active.push(name.value.clone());
         self.replaced += 1;
         let flow = walk_mut(&mut expr, self);
         self.replaced -= 1;
         self.active.pop();
-        self.parameters = parameters;
         match flow {
             ControlFlow::Continue(()) => Ok(Some(in_parentheses(expr))),
             ControlFlow::Break(error) => Err(error),
         }
+    }
+    /// What comes in the place of a call of a lambda that has a name.
+    fn applied(&mut self, function: &mut Function) -> Result<Option<Expr>, DialectError> {
+        let aliases = self.aliases;
+        let Some((lambda, values)) = lambda::called(function, aliases)? else { return Ok(None) };
+        let written = function.name.to_string();
+        if self.active.contains(&written) {
+            return Err(refused(format!("{written} in its own lambda"), "it would have no end"));
+        }
+        let mut body = (*lambda.body).clone();
+        let parameters = std::mem::replace(&mut self.parameters, values.keys().cloned().collect());
+        let into_subqueries = std::mem::replace(&mut self.into_subqueries, true);
+        self.active.push(written);
+        self.replaced += 1;
+        let flow = walk_mut(&mut body, self);
+        self.replaced -= 1;
+        self.active.pop();
+        self.into_subqueries = into_subqueries;
+        self.parameters = parameters;
+        if let ControlFlow::Break(error) = flow {
+            return Err(error);
+        }
+        self.added += lambda::bind(&mut body, &values)?;
+        check_added(self.added)?;
+        Ok(Some(Expr::Nested(Box::new(body))))
     }
     /// Refuses aggregates where they cannot be computed.
     fn check(&self, name: &Ident, expr: &Expr) -> Result<(), DialectError> {
@@ -270,9 +294,8 @@ impl VisitorMut for Substitution<'_> {
                 let what = "levels of a statement with the names of results replaced";
                 return ControlFlow::Break(DialectError::Limit { what, limit: DEPTH_MAX });
             }
-            if self.added > ADDED_MAX {
-                let what = "expressions that stand for the names of results";
-                return ControlFlow::Break(DialectError::Limit { what, limit: ADDED_MAX });
+            if let Err(error) = check_added(self.added) {
+                return ControlFlow::Break(error);
             }
         }
         match expr {
@@ -292,7 +315,7 @@ impl VisitorMut for Substitution<'_> {
                 self.parameters.truncate(left);
             }
             Expr::Function(function) if aggregate::is_one(function) => self.aggregates -= 1,
-            Expr::Function(function) => match lambda::applied(function, self.aliases) {
+            Expr::Function(function) => match self.applied(function) {
                 Ok(Some(applied)) => *expr = applied,
                 Ok(None) => {}
                 Err(error) => return ControlFlow::Break(error),
@@ -306,6 +329,15 @@ impl VisitorMut for Substitution<'_> {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Refuses a statement that grows without bounds.
+pub(super) fn check_added(added: usize) -> Result<(), DialectError> {
+    if added <= ADDED_MAX {
+        return Ok(());
+    }
+    let what = "expressions that stand for the names of results";
+    Err(DialectError::Limit { what, limit: ADDED_MAX })
 }
 
 /// What an expression adds to the depth of those inside.
@@ -331,7 +363,7 @@ fn constant(literal: &Expr) -> Expr {
 }
 
 /// Operators around it must not take it apart.
-fn in_parentheses(expr: Expr) -> Expr {
+pub(super) fn in_parentheses(expr: Expr) -> Expr {
     match expr {
         Expr::Identifier(_)
         | Expr::CompoundIdentifier(_)

@@ -1,16 +1,12 @@
 //! `EXISTS (SELECT …)` as a value: DataFusion knows it in conditions only. A result is 1 or 0 by the count of the rows.
 
-use super::alias;
 use super::call::call;
+use super::{alias, sets};
 use crate::DialectError;
-use crate::grammar::Grammar;
 use crate::walk::walk_mut;
-use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, Query, Select, SelectItem, SetExpr, TableFactor, Value,
-    VisitorMut,
+    BinaryOperator, Expr, GroupByExpr, Query, Select, SelectItem, SetExpr, Value, VisitorMut,
 };
-use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
 /// Rewrites what stands among the results of a SELECT.
@@ -67,19 +63,11 @@ fn counted(query: Query, negated: bool) -> Result<Expr, DialectError> {
         select.projection = vec![counting];
         return Ok(Expr::Subquery(Box::new(query)));
     }
-    let mut outer = Parser::new(&Grammar)
-        .try_with_sql("SELECT 1 FROM (SELECT 1)")
-        .and_then(|mut parser| parser.parse_query())
-        .map_err(DataFusionError::from)?;
-    if let SetExpr::Select(select) = &mut *outer.body {
+    sets::within("SELECT 1 FROM (SELECT 1)", &mut query)?;
+    if let SetExpr::Select(select) = &mut *query.body {
         select.projection = vec![counting];
-        if let Some(from) = select.from.first_mut()
-            && let TableFactor::Derived { subquery, .. } = &mut from.relation
-        {
-            **subquery = query;
-        }
     }
-    Ok(Expr::Subquery(outer))
+    Ok(Expr::Subquery(Box::new(query)))
 }
 
 /// The SELECT of a query that is nothing else, whose rows are those of its tables: it may depend on the query around it.

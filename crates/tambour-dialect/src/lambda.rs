@@ -4,9 +4,10 @@
 use super::call::{arguments, call, name, rename, set_arguments};
 use super::{alias, refused};
 use crate::DialectError;
-use crate::walk::walk_mut;
+use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, Visitor,
+    VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -123,32 +124,109 @@ pub(super) fn lists_as_calls(body: &mut Expr) {
     let _ = walk_mut(body, &mut Lists);
 }
 
-/// A call of a lambda that has a name: `WITH x -> x + 1 AS f SELECT f(a)` asks for `a + 1`.
-pub(super) fn applied(
+/// The lambda that a call names, and the expressions for its parameters: `WITH x -> x + 1 AS f SELECT f(a)` asks for `a + 1`.
+pub(super) fn called<'a>(
     function: &mut Function,
-    aliases: &alias::Aliases,
-) -> Result<Option<Expr>, DialectError> {
+    aliases: &'a alias::Aliases,
+) -> Result<Option<(&'a LambdaFunction, alias::Aliases)>, DialectError> {
     let Some(written) = name(function).map(str::to_owned) else { return Ok(None) };
     let Some(Expr::Lambda(lambda)) = aliases.get(&written).map(bare) else { return Ok(None) };
     let given = arguments(function).unwrap_or_default();
-    let parameters: Vec<&str> = lambda.params.iter().map(|it| it.name.value.as_str()).collect();
-    if given.len() != parameters.len() {
+    if given.len() != lambda.params.len() {
         return Err(refused(
             format!("{written} of {} arguments", given.len()),
-            format!("its lambda takes {}", parameters.len()),
+            format!("its lambda takes {}", lambda.params.len()),
         ));
     }
-    let mut values = alias::Aliases::new();
-    for (parameter, value) in parameters.into_iter().zip(given) {
-        values.insert(parameter.to_owned(), value);
+    let parameters = lambda.params.iter().map(|it| it.name.value.clone());
+    let values: alias::Aliases = parameters.zip(given).collect();
+    if values.len() < lambda.params.len() {
+        return Err(refused(lambda.to_string(), "two of its parameters have one name"));
     }
-    let mut body = (*lambda.body).clone();
-    // Other names that the statement gives stand for their values here, too.
-    let mut others = aliases.clone();
-    others.retain(|name, _| *name != written && !values.contains_key(name));
-    alias::apply_to(&mut body, &others)?;
-    alias::apply_to(&mut body, &values)?;
-    Ok(Some(Expr::Nested(Box::new(body))))
+    Ok(Some((lambda, values)))
+}
+
+/// Puts the expressions for parameters in their places, all at once: what comes in is not looked at again. Returns how many
+/// expressions came in, with those inside of them.
+pub(super) fn bind(body: &mut Expr, values: &alias::Aliases) -> Result<usize, DialectError> {
+    let mut work = Binding { values, inner: Vec::new(), added: 0 };
+    match walk_mut(body, &mut work) {
+        ControlFlow::Continue(()) => Ok(work.added),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// The walk that puts them in.
+struct Binding<'a> {
+    values: &'a alias::Aliases,
+    /// Parameters of the lambdas around, inside of the body.
+    inner: Vec<String>,
+    /// Expressions that came in.
+    added: usize,
+}
+
+impl Binding<'_> {
+    fn value(&mut self, name: &str) -> Result<Option<Expr>, DialectError> {
+        if self.inner.iter().any(|inner| inner == name) {
+            return Ok(None);
+        }
+        let Some(value) = self.values.get(name) else { return Ok(None) };
+        let mut mentions = Mentions { names: &self.inner, expressions: 0 };
+        if let Some(taken) = walk(value, &mut mentions).break_value() {
+            return Err(refused(
+                format!("{value} for the parameter {name}"),
+                format!(
+                    "the lambda has another lambda inside with a parameter {taken}; give that one another name"
+                ),
+            ));
+        }
+        self.added += mentions.expressions;
+        alias::check_added(self.added)?;
+        Ok(Some(alias::in_parentheses(value.clone())))
+    }
+}
+
+impl VisitorMut for Binding<'_> {
+    type Break = DialectError;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
+        if let Expr::Lambda(lambda) = expr {
+            self.inner.extend(lambda.params.iter().map(|it| it.name.value.clone()));
+        }
+        ControlFlow::Continue(())
+    }
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
+        match expr {
+            Expr::Lambda(lambda) => self.inner.truncate(self.inner.len() - lambda.params.len()),
+            Expr::Identifier(name) => match self.value(&name.value) {
+                Ok(Some(value)) => *expr = value,
+                Ok(None) => {}
+                Err(error) => return ControlFlow::Break(error),
+            },
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Looks for names in an expression, and counts the expressions that it is made of.
+struct Mentions<'a> {
+    names: &'a [String],
+    expressions: usize,
+}
+
+impl Visitor for Mentions<'_> {
+    type Break = String;
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<String> {
+        self.expressions += 1;
+        match expr {
+            Expr::Identifier(name) if self.names.contains(&name.value) => {
+                ControlFlow::Break(name.value.clone())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
 }
 
 fn bare(expr: &Expr) -> &Expr {

@@ -28,22 +28,9 @@ pub(super) const NAMES: &[&str] = &[
 /// What `map(…)` is rewritten to.
 const MAP: &str = "mapFromArrays";
 
-/// Hashes for which the width of a number counts.
-const HASHES_OF_WIDTHS: &[&str] = &[
-    "gccMurmurHash",
-    "murmurHash2_32",
-    "murmurHash2_64",
-    "murmurHash3_32",
-    "murmurHash3_64",
-    "sipHash64",
-    "xxHash32",
-    "xxHash64",
-    "xxh3",
-];
-
 /// Refuses hashes of maps that are written out with numbers: the engine's have 64 bits.
 pub(super) fn check_hash(function: &Function, written: &str) -> Result<(), DialectError> {
-    if !HASHES_OF_WIDTHS.contains(&written) {
+    if !tambour_function::HASHES_OF_WIDTHS.contains(&written) {
         return Ok(());
     }
     let FunctionArguments::List(list) = &function.args else { return Ok(()) };
@@ -177,7 +164,6 @@ pub(super) fn rewrite(
             let lowered = list.into_iter().map(|it| Expr::Function(call("lower", vec![it])));
             Some(Expr::Function(call("position", lowered.collect())))
         }
-        // What a constant of a type that has NULLs becomes is no longer known when the function is asked.
         // What a constant of a type that has NULLs becomes is no longer known when the function is asked.
         "defaultvalueofargumenttype" => {
             let list = take(function);

@@ -1,25 +1,48 @@
 //! Parentheses that ClickHouse does not need and the parser does: `f(x, y -> x + y, a)` is `f((x, y) -> x + y, a)`, and
 //! `('a',)`, a tuple of one, is `tuple('a')`.
 
-use super::lexical::{closing, next};
+use super::lexical::next;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 /// Puts them in.
 pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
-    for open in (0..tokens.len()).rev() {
-        if tokens[open].token != Token::LParen {
-            continue;
+    let mut added: Vec<(usize, Token)> = Vec::new();
+    let mut opened = Vec::new();
+    for at in 0..tokens.len() {
+        match tokens[at].token {
+            Token::LParen => {
+                opened.push(at);
+                if let Some((first, last)) = parameters(tokens, at) {
+                    added.extend([(first, Token::LParen), (last + 1, Token::RParen)]);
+                }
+            }
+            Token::LBracket => opened.push(at),
+            Token::RParen | Token::RBracket => {
+                if let Some(open) = opened.pop()
+                    && tokens[open].token == Token::LParen
+                    && let Some(comma) = last_comma(tokens, open, at)
+                {
+                    tokens[comma].token = Token::Whitespace(Whitespace::Space);
+                    added.push((open, Token::make_word("tuple", None)));
+                }
+            }
+            _ => {}
         }
-        if let Some((first, last)) = parameters(tokens, open) {
-            let (start, end) = (tokens[first].span, tokens[last].span);
-            tokens.insert(last + 1, TokenWithSpan { token: Token::RParen, span: end });
-            tokens.insert(first, TokenWithSpan { token: Token::LParen, span: start });
-        } else if let Some(comma) = last_comma(tokens, open) {
-            tokens[comma].token = Token::Whitespace(Whitespace::Space);
-            let span = tokens[open].span;
-            tokens.insert(open, TokenWithSpan { token: Token::make_word("tuple", None), span });
+    }
+    if added.is_empty() {
+        return;
+    }
+    added.sort_by_key(|(at, _)| *at);
+    let mut added = added.into_iter().peekable();
+    let before = std::mem::take(tokens);
+    tokens.reserve(before.len() + added.len());
+    for (at, token) in before.into_iter().enumerate() {
+        let span = token.span;
+        while let Some((_, token)) = added.next_if(|(place, _)| *place == at) {
+            tokens.push(TokenWithSpan { token, span });
         }
+        tokens.push(token);
     }
 }
 
@@ -48,17 +71,16 @@ fn is_name(token: &Token) -> bool {
 }
 
 /// The comma before the end of parentheses that follow no name.
-fn last_comma(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
-    let mut before = tokens[..open].iter().rev().map(|it| &it.token);
-    let stands_alone = match before.find(|it| !matches!(it, Token::Whitespace(_))) {
+fn last_comma(tokens: &[TokenWithSpan], open: usize, end: usize) -> Option<usize> {
+    let is_blank = |it: &usize| matches!(tokens[*it].token, Token::Whitespace(_));
+    let comma = (open + 1..end).rev().find(|it| !is_blank(it))?;
+    let before = (0..open).rev().find(|it| !is_blank(it)).map(|it| &tokens[it].token);
+    let stands_alone = match before {
         Some(Token::LParen | Token::LBracket | Token::Comma | Token::Eq) => true,
         Some(Token::Word(word)) => word.keyword == Keyword::SELECT,
         _ => false,
     };
-    let end = closing(tokens, open).filter(|_| stands_alone)?;
-    let is_blank = |it: &usize| matches!(tokens[*it].token, Token::Whitespace(_));
-    let comma = (open + 1..end).rev().find(|it| !is_blank(it))?;
-    (tokens[comma].token == Token::Comma).then_some(comma)
+    (stands_alone && tokens[comma].token == Token::Comma).then_some(comma)
 }
 
 #[cfg(test)]
@@ -74,6 +96,8 @@ mod tests {
         assert_eq!(of("f(x, y -> x, a)"), "f((x, y) -> x, a)");
         assert_eq!(of("f(x -> g(a, b -> c), a)"), "f(x -> g((a, b) -> c), a)");
         assert_eq!(of("SELECT ('a', ), f((1,), 2)"), "SELECT tuple('a'  ), f(tuple(1 ), 2)");
+        assert_eq!(of("((1,), [(2, )])"), "(tuple(1 ), [tuple(2  )])");
         assert_eq!(of("a IN (1,)"), "a IN (1,)");
+        assert_eq!(of(")(,](1,"), ")(,](1,");
     }
 }

@@ -2,7 +2,7 @@
 //! escapes nothing, and comparisons with ANY and ALL.
 
 use super::call::{call, take};
-use super::refused;
+use super::{refused, sets};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value};
 
@@ -56,26 +56,38 @@ fn with_backslashes(pattern: &str) -> String {
     out
 }
 
-/// `a = ANY (SELECT …)` and `a != ALL (SELECT …)` are IN and NOT IN.
+/// `a = ANY (SELECT …)` and `a != ALL (SELECT …)` are IN and NOT IN; `a > ALL (SELECT …)` compares with the greatest.
 pub(super) fn quantified(
     left: &mut Expr,
     op: &BinaryOperator,
     right: &mut Expr,
     is_all: bool,
 ) -> Result<Expr, DialectError> {
-    let word = if is_all { "ALL" } else { "ANY" };
-    let (is_in, is_not_in) =
-        (!is_all && *op == BinaryOperator::Eq, is_all && *op == BinaryOperator::NotEq);
-    match right {
-        Expr::Subquery(query) if is_in || is_not_in => {
-            let subquery = query.clone();
-            Ok(Expr::InSubquery { expr: Box::new(take(left)), subquery, negated: is_not_in })
+    let Expr::Subquery(query) = right else {
+        return Err(refused("ANY or ALL of an expression", "write (SELECT ...) or has(array, x)"));
+    };
+    let mut subquery = query.clone();
+    let (least, greatest) = (
+        r#"SELECT min("value") FROM (SELECT 1) AS "set" ("value")"#,
+        r#"SELECT max("value") FROM (SELECT 1) AS "set" ("value")"#,
+    );
+    let outer = match (op, is_all) {
+        (BinaryOperator::Eq, false) | (BinaryOperator::NotEq, true) => {
+            let expr = Box::new(take(left));
+            return Ok(Expr::InSubquery { expr, subquery, negated: is_all });
         }
-        _ => Err(refused(
-            format!("{op} {word}"),
-            "= ANY (SELECT ...) and != ALL (SELECT ...) are here; write the others with min or max",
-        )),
-    }
+        (BinaryOperator::Gt | BinaryOperator::GtEq, false)
+        | (BinaryOperator::Lt | BinaryOperator::LtEq, true) => least,
+        (BinaryOperator::Gt | BinaryOperator::GtEq, true)
+        | (BinaryOperator::Lt | BinaryOperator::LtEq, false) => greatest,
+        _ => {
+            let word = if is_all { "ALL" } else { "ANY" };
+            return Err(refused(format!("{op} {word}"), "write IN or NOT IN"));
+        }
+    };
+    sets::within(outer, &mut subquery)?;
+    let (left, right) = (Box::new(take(left)), Box::new(Expr::Subquery(subquery)));
+    Ok(Expr::Nested(Box::new(Expr::BinaryOp { left, op: op.clone(), right })))
 }
 
 #[cfg(test)]

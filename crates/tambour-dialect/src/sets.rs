@@ -1,12 +1,10 @@
 //! NULLs in sets. For SQL `x NOT IN (1, NULL)` is never true, as NULL could be anything; ClickHouse leaves NULLs out of sets.
 
 use super::call;
-use super::grammar::Grammar;
-use crate::DialectError;
+use crate::{DialectError, parse_query};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, GroupByExpr, Query, Select, SelectItem, SetExpr, TableFactor, Value,
 };
-use datafusion::sql::sqlparser::parser::Parser;
 
 /// A list without its NULLs; what comes in the place of a list of nothing else.
 pub(super) fn list(expr: &mut Expr) -> Option<Expr> {
@@ -47,10 +45,12 @@ pub(super) fn subquery(query: &mut Query) -> Result<(), DialectError> {
     if filter(query) {
         return Ok(());
     }
-    let mut outer = Parser::new(&Grammar)
-        .try_with_sql(WITHOUT_NULLS)
-        .and_then(|mut parser| parser.parse_query())
-        .map_err(datafusion::error::DataFusionError::from)?;
+    within(WITHOUT_NULLS, query)
+}
+
+/// Puts a query in the place of the subquery in FROM of one that is written out.
+pub(super) fn within(outer: &str, query: &mut Query) -> Result<(), DialectError> {
+    let mut outer = parse_query(outer)?;
     if let SetExpr::Select(select) = &mut *outer.body
         && let Some(inner) = derived(select)
     {

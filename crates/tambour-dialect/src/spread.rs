@@ -58,7 +58,7 @@ pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
     if !written.ends_with("Stable") {
         return Some(value);
     }
-    // Of one row these are infinite, whatever it holds.
+    // These are infinite if there is only one row, whatever it holds.
     let is_of_two = written.starts_with("co");
     let count = renamed(if is_of_two { "regr_count" } else { "count" });
     let number = |text: &str| Expr::value(Value::Number(text.to_owned(), false));

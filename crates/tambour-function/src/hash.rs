@@ -20,6 +20,19 @@ use tambour_kernel::hash::column::{Keys, XXH3_64_VARIANTS, XXH64_VARIANTS};
 use tambour_kernel::hash::{city_hash_64, city_hash_join, sip_hash_64, xxh3_64, xxh32, xxh64};
 use tambour_part::types::DataType;
 
+/// Hashes for which the width of a number counts: those of `1_u8` and `1_u64` differ.
+pub const HASHES_OF_WIDTHS: &[&str] = &[
+    "gccMurmurHash",
+    "murmurHash2_32",
+    "murmurHash2_64",
+    "murmurHash3_32",
+    "murmurHash3_64",
+    "sipHash64",
+    "xxHash32",
+    "xxHash64",
+    "xxh3",
+];
+
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[&[Function]] = &[OF_KEYS, OF_QUERIES];
 

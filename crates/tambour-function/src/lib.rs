@@ -83,6 +83,7 @@ pub mod kit {
 }
 
 pub use error::FunctionError;
+pub use hash::HASHES_OF_WIDTHS;
 pub use supertype::supertype;
 pub use tambour_value as value;
 pub use tambour_value::Zone;

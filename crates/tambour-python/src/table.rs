@@ -261,7 +261,7 @@ impl Table {
         }
         let summary = self.change(py, |watch, path| {
             let choose = |column: &str| chosen(&codecs, column);
-            let choose: Option<&tambour::table::merge::ChooseCodec<'_>> =
+            let choose: Option<&tambour::table::schema::ChooseCodec<'_>> =
                 if codecs.is_empty() { None } else { Some(&choose) };
             Ok(optimize_with(&disk(), path, &options, choose, &mut |_| watch.leave())?)
         })?;

@@ -123,8 +123,8 @@ fn index_types(table: &Table, name: &str, data_type: &DataType) -> Option<Vec<Da
         definition.primary_key.first(),
         Some(Expression::Column(column)) if column == name
     );
-    let granules: usize = table.parts().iter().map(|part| part.granules().len()).sum();
-    if !is_first || granules > INDEX_GRANULES {
+    let granules = || table.parts().iter().map(|part| part.granules().len()).sum::<usize>();
+    if !is_first || granules() > INDEX_GRANULES {
         return None;
     }
     definition.primary_key_types().ok().filter(|types| types.first() == Some(data_type))

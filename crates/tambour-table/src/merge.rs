@@ -180,11 +180,9 @@ fn is_to_rewrite(
     }
     let granularity = Some(definition.index_granularity());
     let part = open_live_part(table.storage(), table.path(), live, granularity)?;
-    let mut opened = vec![(live.name.clone(), part)];
-    let definition = written_columns((definition, engine), expiry, &opened);
+    let definition = written_columns((definition, engine), expiry, [&part]);
     let columns = definition.plain_columns();
-    let Some((name, part)) = opened.pop() else { return Ok(false) };
-    let part = fit(table.path(), &name, (&columns, Some(&definition)), part)?;
+    let part = fit(table.path(), &live.name, (&columns, Some(&definition)), part)?;
     if part.form() == Form::Compact || part.has_deleted_rows() || part.is_outdated() {
         return Ok(true);
     }
@@ -194,16 +192,17 @@ fn is_to_rewrite(
     }
 }
 
-/// Names of the parts of each partition of a table, of which a merge makes one, oldest first. An error if it could not.
-pub fn partitions(table: &Path, parts: &[String]) -> Result<Vec<Vec<String>>, TableError> {
-    // The names were checked when the table was opened.
+/// The names of parts, in the order of a table, by partition: those that a merge makes one part of.
+pub fn partitions(parts: &[String]) -> Vec<Vec<String>> {
+    let partition = |name: &String| PartName::parse(name).map(|name| name.partition);
+    let groups = parts.chunk_by(|a, b| partition(a) == partition(b));
+    groups.map(<[String]>::to_vec).collect()
+}
+
+/// An error if some of the parts of a partition still wait for a mutation that others have had.
+pub fn check_merge(table: &Path, parts: &[String]) -> Result<(), TableError> {
     let names: Vec<PartName> = parts.iter().filter_map(|name| PartName::parse(name)).collect();
-    let partitions = names.chunk_by(|a, b| a.partition == b.partition);
-    let named = |partition: &[PartName]| {
-        check_mutations(table, partition.iter())?;
-        Ok(partition.iter().map(ToString::to_string).collect())
-    };
-    partitions.map(named).collect()
+    check_mutations(table, names.iter())
 }
 
 fn names_of(group: &[(PartName, LivePart)]) -> impl Iterator<Item = &PartName> + Clone {
@@ -257,7 +256,8 @@ fn merge_parts(
     });
     let opened: Vec<(String, Part)> = opened.collect::<Result<_, TableError>>()?;
     let engine = Engine::of(definition)?;
-    let definition = &written_columns((definition, &engine), expiry.map(Arc::as_ref), &opened);
+    let sources = opened.iter().map(|(_, part)| part);
+    let definition = &written_columns((definition, &engine), expiry.map(Arc::as_ref), sources);
     let fitted = |(name, part): (String, Part)| {
         let part = fit(path, &name, (&definition.plain_columns(), Some(definition)), part)?;
         if let Some(column) = part.unreadable_columns().first() {
@@ -302,20 +302,17 @@ fn merge_parts(
 
 /// The definition with the columns that the merged part has. As in ClickHouse, one that no part has and that is given no DEFAULT is
 /// left out: its rows have the DEFAULT that it may get later. Engines and TTLs see all columns.
-fn written_columns(
+fn written_columns<'a>(
     (definition, engine): (&TableDefinition, &Engine),
     expiry: Option<&Expiry>,
-    parts: &[(String, Part)],
+    parts: impl IntoIterator<Item = &'a Part>,
 ) -> TableDefinition {
     let mut written = definition.clone();
     if expiry.is_some() || !engine.is_plain() {
         return written;
     }
-    let stored: HashSet<&str> = parts
-        .iter()
-        .flat_map(|(_, part)| part.stored_columns())
-        .map(|it| it.name.as_str())
-        .collect();
+    let columns = parts.into_iter().flat_map(Part::stored_columns);
+    let stored: HashSet<&str> = columns.map(|it| it.name.as_str()).collect();
     written.columns.retain(|column| {
         let name = column.column.name.as_str();
         stored.contains(name)

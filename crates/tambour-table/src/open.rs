@@ -10,6 +10,7 @@ use super::unproven;
 use super::widen::widens;
 use crate::TableError;
 use crate::schema::TableDefinition;
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -260,6 +261,20 @@ fn open_with_sidecar(storage: &Arc<dyn Storage>, path: &Path) -> Result<Option<T
         sidecar = now;
     }
     Ok(None)
+}
+
+/// Opens some of the parts of a table: the others are not looked at. Without a sidecar, all are.
+pub(super) fn open_some(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    parts: &[String],
+) -> Result<Table, TableError> {
+    let Some(mut sidecar) = load_sidecar(storage.as_ref(), path)? else {
+        return open(storage, path);
+    };
+    let wanted: HashSet<&String> = parts.iter().collect();
+    sidecar.parts.retain(|live| wanted.contains(&live.name));
+    open_live(storage, path, &sidecar)
 }
 
 fn open_live(

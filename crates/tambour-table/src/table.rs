@@ -36,6 +36,14 @@ impl Table {
     pub fn open_on(storage: &Arc<dyn Storage>, path: &Path) -> Result<Self, TableError> {
         open::open(storage, path)
     }
+    /// A table with some of its parts, by name.
+    pub fn open_parts(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        parts: &[String],
+    ) -> Result<Self, TableError> {
+        open::open_some(storage, path, parts)
+    }
     /// The directory.
     pub fn path(&self) -> &Path {
         &self.path

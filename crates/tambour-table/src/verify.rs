@@ -53,6 +53,8 @@ pub struct TableVerification {
     pub damage: Vec<TableError>,
     /// What is not as it should be, and changes no answer: statistics that cannot be used.
     pub notes: Vec<TableError>,
+    /// Parts that writers replaced before they could be looked at to the end; others have their rows.
+    pub replaced: Vec<String>,
 }
 
 /// A part to look at, and what is known of it beforehand.
@@ -68,12 +70,11 @@ enum Candidate {
 const BATCH_ROWS: usize = 65_536;
 
 /// How often parts that writers have put in the place of others are looked at in turn.
-const ROUNDS_MAX: usize = 16;
+pub const ROUNDS_MAX: usize = 16;
 
 /// Reads and checks everything: the sidecar, every live part with all its files, the order of the rows, the primary index
 /// against the rows, the partition values against the rows. Damage is collected, not returned as an error; an error means
-/// that there is nothing to verify. A part that a writer replaces before it can be held is left out: what came in its place is
-/// verified.
+/// that there is nothing to verify. A part that a writer replaces meanwhile may be left out; its replacement is verified instead.
 pub fn verify(
     storage: &Arc<dyn Storage>,
     path: &Path,
@@ -83,10 +84,9 @@ pub fn verify(
     let mut told = VerifyProgress::default();
     let mut looked_at: HashSet<(String, String)> = HashSet::new();
     for _ in 0..ROUNDS_MAX {
-        let mut damage = Vec::new();
-        let (mut candidates, definition) = candidates(storage, path, &mut damage)?;
+        total.replaced.clear();
+        let (mut candidates, definition) = candidates(storage, path, &mut total.damage)?;
         candidates.retain(|candidate| looked_at.insert(candidate.identity()));
-        total.damage.extend(damage);
         told.parts_total += candidates.len() as u64;
         let look = |candidate: &Candidate| look(storage, path, definition.as_ref(), candidate);
         let results = look_at_all(&candidates, &look, &mut |result| {
@@ -95,14 +95,8 @@ pub fn verify(
             told.bytes += result.bytes;
             progress(&told);
         });
-        let mut kept = 0;
-        for (candidate, result) in candidates.iter().zip(results) {
-            if result.damage.is_empty() || !is_replaced(storage, path, candidate) {
-                total.add(result);
-                kept += 1;
-            }
-        }
-        if kept == candidates.len() {
+        total.add_live(storage, path, candidates.iter().zip(results));
+        if total.replaced.is_empty() {
             break;
         }
     }
@@ -142,15 +136,10 @@ fn look_at_all(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// True if the table has another part, or none, where this one was.
-fn is_replaced(storage: &Arc<dyn Storage>, path: &Path, candidate: &Candidate) -> bool {
-    let Candidate::Live(live) = candidate else { return false };
-    let sidecar = load_sidecar(storage.as_ref(), path);
-    sidecar.is_ok_and(|sidecar| {
-        sidecar.is_some_and(|sidecar| {
-            !sidecar.parts.iter().any(|now| now.name == live.name && now.hash == live.hash)
-        })
-    })
+/// The parts that a table has now, by name and content; nothing if that is not known.
+fn live_now(storage: &Arc<dyn Storage>, path: &Path) -> Option<HashSet<(String, String)>> {
+    let sidecar = load_sidecar(storage.as_ref(), path).ok()??;
+    Some(sidecar.parts.into_iter().map(|live| (live.name, live.hash)).collect())
 }
 
 /// The names of the parts that [`verify`] would look at, and what is wrong with the sidecar.
@@ -163,7 +152,8 @@ pub fn parts_of(
     Ok((candidates.iter().map(|it| it.name().to_owned()).collect(), damage))
 }
 
-/// The same as [`verify`] for some of the parts, one after the other: for callers who share a table among processes.
+/// The same as [`verify`] for some of the parts, one after the other: for callers who share a table among processes. Those that the
+/// table does not have any more are told as replaced.
 pub fn verify_parts(
     storage: &Arc<dyn Storage>,
     path: &Path,
@@ -171,20 +161,14 @@ pub fn verify_parts(
 ) -> Result<TableVerification, TableError> {
     let (candidates, definition) = candidates(storage, path, &mut Vec::new())?;
     let mut total = TableVerification::default();
-    for part in parts {
-        let candidate = candidates.iter().find(|it| it.name() == part);
-        let seen = candidate.map(|it| (it, look(storage, path, definition.as_ref(), it)));
-        match seen {
-            Some((it, seen)) if seen.damage.is_empty() || !is_replaced(storage, path, it) => {
-                total.add(seen);
-            }
-            // It has been replaced since: whoever asked knew it.
-            _ => {
-                let (table, part) = (path.to_owned(), part.clone());
-                total.notes.push(TableError::PartMissing { table, part });
-            }
-        }
-    }
+    let wanted: HashSet<&str> = parts.iter().map(String::as_str).collect();
+    let found: Vec<&Candidate> =
+        candidates.iter().filter(|it| wanted.contains(it.name())).collect();
+    let results = found.iter().map(|it| look(storage, path, definition.as_ref(), it));
+    total.add_live(storage, path, found.iter().copied().zip(results));
+    let known: HashSet<&str> = found.iter().map(|it| it.name()).collect();
+    let gone = parts.iter().filter(|part| !known.contains(part.as_str())).cloned();
+    total.replaced.extend(gone);
     Ok(total)
 }
 
@@ -214,6 +198,30 @@ impl TableVerification {
         self.rows += other.rows;
         self.damage.extend(other.damage);
         self.notes.extend(other.notes);
+        self.replaced.extend(other.replaced);
+    }
+
+    /// Adds what was seen of parts. Of one that is damaged and that a writer has replaced meanwhile, its name alone.
+    fn add_live<'a>(
+        &mut self,
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        results: impl Iterator<Item = (&'a Candidate, Self)>,
+    ) {
+        let mut now = None;
+        for (candidate, result) in results {
+            let is_replaced = !result.damage.is_empty()
+                && matches!(candidate, Candidate::Live(_))
+                && now
+                    .get_or_insert_with(|| live_now(storage, path))
+                    .as_ref()
+                    .is_some_and(|now| !now.contains(&candidate.identity()));
+            if is_replaced {
+                self.replaced.push(candidate.name().to_owned());
+            } else {
+                self.add(result);
+            }
+        }
     }
 }
 

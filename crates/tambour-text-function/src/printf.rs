@@ -79,10 +79,10 @@ fn specifier(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Spec
     let is_whole = matches!(found.kind, 'd' | 'i' | 'u' | 'x' | 'X' | 'o');
     match found.kind {
         'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 's' | 'e' | 'E' | 'f' | 'F' => {}
-        other => return Err(format!("%{other} is not there")),
+        other => return Err(format!("there is no %{other}")),
     }
     if is_whole && found.precision.is_some() || found.kind == 's' && found.has_zeros {
-        return Err("this precision or flag is not there".to_owned());
+        return Err("this specifier takes no such precision or flag".to_owned());
     }
     Ok(found)
 }

@@ -170,6 +170,7 @@ fn verify_on(
     for note in &seen.notes {
         console.note(note);
     }
+    tell_replaced(&seen.replaced, console);
     let report = Report {
         parts: seen.parts,
         files: seen.files,
@@ -191,11 +192,22 @@ fn verify_server(disk: &ServerDisk, console: Console) -> (Report, Duration) {
     (table_report(seen, console), progress.elapsed())
 }
 
+/// Writers that replaced parts all the time have left some that nobody has looked at.
+fn tell_replaced(replaced: &[String], console: Console) {
+    if let Some(first) = replaced.first() {
+        let parts = quantity::counted(replaced.len() as u64, "part was", "parts were");
+        console.note(format_args!(
+            "{parts} replaced while the table was read, {first} among them: verify again when no writer is at work"
+        ));
+    }
+}
+
 /// Tells the notes.
 fn table_report(seen: TableVerification, console: Console) -> Report {
     for note in &seen.notes {
         console.note(failure::chain(note).join(": "));
     }
+    tell_replaced(&seen.replaced, console);
     Report {
         parts: seen.parts,
         files: seen.files,

@@ -333,8 +333,10 @@ impl PartFiles {
                 Err(error) => error,
                 Ok(_) => PartError::io(&self.path_of(name), "read", cause),
             },
-            ErrorKind::UnexpectedEof => PartError::io(&self.path_of(name), "read", cause),
-            _ => PartError::io(&self.path_of(name), "open", cause),
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
+                PartError::io(&self.path_of(name), "open", cause)
+            }
+            _ => PartError::io(&self.path_of(name), "read", cause),
         })
     }
 

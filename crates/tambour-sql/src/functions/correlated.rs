@@ -1,8 +1,8 @@
 //! Counts in subqueries that refer to the row around them. Where no row matches, ClickHouse's subquery has no row, and is NULL;
 //! elsewhere a count of no rows is 0.
 
+use datafusion::common::plan_err;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, plan_err};
 use datafusion::error::Result;
 use datafusion::functions::core::expr_fn::nullif;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Subquery, lit};
@@ -13,26 +13,27 @@ pub(super) fn without_zeros(query: Subquery) -> Result<Transformed<Expr>> {
     if query.outer_ref_columns.is_empty() {
         return Ok(Transformed::no(Expr::ScalarSubquery(query)));
     }
-    let mut is_changed = false;
-    let plan = query.subquery.as_ref().clone().transform_down(|node| {
-        let LogicalPlan::Projection(shown) = &node else { return Ok(Transformed::no(node)) };
-        let LogicalPlan::Aggregate(aggregate) = shown.input.as_ref() else {
-            return Ok(Transformed::no(node));
-        };
-        if !aggregate.group_expr.is_empty() {
+    let plan = query.subquery.as_ref().clone().transform_up(|node| {
+        let LogicalPlan::Aggregate(aggregate) = &node else { return Ok(Transformed::no(node)) };
+        let is_of_outer_row = aggregate.input.exists(|it| Ok(it.contains_outer_reference()))?;
+        if !aggregate.group_expr.is_empty() || !is_of_outer_row {
             return Ok(Transformed::no(node));
         }
         let counts = counts(&aggregate.aggr_expr)?;
         if counts.is_empty() {
             return Ok(Transformed::no(node));
         }
-        is_changed = true;
-        let exprs = shown.expr.iter().map(|expr| or_null(expr.clone(), &counts));
-        let shown = Projection::try_new(exprs.collect::<Result<_>>()?, Arc::clone(&shown.input))?;
-        Ok(Transformed::yes(LogicalPlan::Projection(shown)))
+        let columns = node.schema().columns().into_iter().map(|column| {
+            let name = column.name.clone();
+            let is_count = counts.contains(&name);
+            let column = Expr::Column(column);
+            if is_count { nullif(column, lit(0_i64)).alias(name) } else { column }
+        });
+        let columns = columns.collect();
+        Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(node))?)))
     })?;
-    let query = Expr::ScalarSubquery(Subquery { subquery: Arc::new(plan.data), ..query });
-    Ok(if is_changed { Transformed::yes(query) } else { Transformed::no(query) })
+    let query = Subquery { subquery: Arc::new(plan.data), ..query };
+    Ok(Transformed::new_transformed(Expr::ScalarSubquery(query), plan.transformed))
 }
 
 /// Names of the counts of all rows.
@@ -55,16 +56,4 @@ fn counts(aggregates: &[Expr]) -> Result<Vec<String>> {
         names.push(aggregate.schema_name().to_string());
     }
     Ok(names)
-}
-
-fn or_null(expr: Expr, counts: &[String]) -> Result<Expr> {
-    let replaced = expr.transform_up(|part| {
-        let is_count = matches!(&part, Expr::Column(Column { name, .. }) if counts.contains(name));
-        Ok(if is_count {
-            Transformed::yes(nullif(part, lit(0_i64)))
-        } else {
-            Transformed::no(part)
-        })
-    });
-    Ok(replaced?.data)
 }

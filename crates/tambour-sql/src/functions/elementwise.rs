@@ -55,7 +55,7 @@ pub(super) fn arithmetic(
             return plan_err!("a tuple and another value have no sum");
         }
         (None, Some(_)) if operator == Operator::Divide => {
-            return plan_err!("a number is not divided by a tuple");
+            return plan_err!("a number cannot be divided by a tuple");
         }
         (Some(a), None) => a.iter().map(|a| of_elements(a, right)).collect::<Result<_>>()?,
         (None, Some(b)) => b.iter().map(|b| of_elements(left, b)).collect::<Result<_>>()?,

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use tambour_function::{Function, Growth, Operand, Signature};
+use tambour_function::{Function, Growth, HASHES_OF_WIDTHS, Operand, Signature};
 use tambour_part::types::{DataType, Strings, TYPE_KEY};
 
 /// What does not fit is an error and not NULL.
@@ -177,19 +177,6 @@ fn is_bytes(arrow: &ArrowType) -> bool {
     }
 }
 
-/// Hashes to which numbers of different widths are different.
-const WIDTH_COUNTS: [&str; 9] = [
-    "gccMurmurHash",
-    "murmurHash2_32",
-    "murmurHash2_64",
-    "murmurHash3_32",
-    "murmurHash3_64",
-    "sipHash64",
-    "xxHash32",
-    "xxHash64",
-    "xxh3",
-];
-
 /// A list, a tuple or a map of numbers that was written out, whose type is the engine's.
 fn is_of_literals(field: &Field) -> bool {
     if field.metadata().contains_key(TYPE_KEY) {
@@ -326,7 +313,8 @@ impl ScalarUDFImpl for Wrapped {
                 Ok(Signature { data_type, constant })
             })
             .collect::<Result<_>>()?;
-        if WIDTH_COUNTS.contains(&self.name()) && arg_fields.iter().any(|it| is_of_literals(it)) {
+        if HASHES_OF_WIDTHS.contains(&self.name()) && arg_fields.iter().any(|it| is_of_literals(it))
+        {
             return plan_err!(
                 "{} counts the width of numbers: say the type, like CAST([1, 2] AS Array(UInt8))",
                 self.name()

@@ -173,6 +173,12 @@ fn refusals_say_what_to_write() {
             ("SELECT CAST(NULL AS String)", "write CAST(NULL AS Nullable(String))"),
             ("SELECT number FROM numbers(3) LIMIT 1 WITH TIES", "name the order"),
             ("WITH x -> x + 1 AS f SELECT f(1, 2)", "its lambda takes 1"),
+            ("WITH (x, x) -> x AS f SELECT f(1, 2)", "one name"),
+            ("WITH x -> f(x) AS f SELECT f(1)", "no end"),
+            (
+                "WITH x -> arrayMap(y -> x + y, [1]) AS f SELECT f(y) FROM (SELECT 1 AS y)",
+                "give that one another name",
+            ),
             ("SELECT min([toNullable(1)])", "its elements may be NULL"),
             (
                 "SELECT age('hour', toDateTime(0, 'UTC'), toDateTime(0, 'Asia/Tokyo'))",

@@ -17,7 +17,7 @@ use crate::statistics;
 use crate::table::Table;
 use crate::verify::compare_rows;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::Part;
 use tambour_part::types::Column;
@@ -89,30 +89,70 @@ impl Rewrite {
         let parsed = PartName::parse(name).ok_or_else(missing)?;
         let (part, _) = source.part_by_name(name).ok_or_else(missing)?;
         self.check_defaults(source, part)?;
-        let (storage, path) = (Arc::clone(self.table.storage()), self.table.path().to_owned());
+        let (directory, linked) = self.linked(source, part)?;
+        self.add_part(&parsed, directory, linked.content_hash(), linked.rows());
+        Ok(())
+    }
+
+    /// Puts the parts of another table in the place of some of a partition, as if they had been merged here into one, or written
+    /// anew one by one: they have the names that they would have then. No part in the place of all drops them.
+    pub fn replace_parts(&mut self, parts: &[String], source: &Table) -> Result<(), TableError> {
+        let names: Vec<PartName> =
+            parts.iter().map(|part| self.name(part)).collect::<Result<_, _>>()?;
+        let groups: Vec<&[PartName]> = match source.parts().len() {
+            0 => Vec::new(),
+            1 => vec![&names],
+            count if count == names.len() => names.chunks(1).collect(),
+            count => {
+                let problem = format!("{count} parts in the place of {}", names.len());
+                return Err(self.mismatch(problem));
+            }
+        };
+        let mut written = Vec::with_capacity(groups.len());
+        for (part, group) in source.parts().iter().zip(groups) {
+            let (directory, linked) = self.linked(source, part)?;
+            let name = PartName::merged(group).ok_or_else(|| TableError::Unsupported {
+                path: self.table.path().to_owned(),
+                what: "a part of a level above 4294967295".to_owned(),
+            })?;
+            let (hash, rows) = (linked.content_hash(), linked.rows());
+            written.push(LivePart::new(&name, Some(directory), hash, rows));
+        }
+        for part in parts {
+            self.drop_part(part)?;
+        }
+        self.summary.rows_after += written.iter().map(|it| it.rows).sum::<u64>();
+        self.next.parts.extend(written);
+        Ok(())
+    }
+
+    /// A directory of this table's with the files of a part of another.
+    fn linked(&self, source: &Table, part: &Part) -> Result<(String, Part), TableError> {
+        let (storage, path) = (self.table.storage(), self.table.path());
         let directory = self.work.directory();
         let target = path.join(&directory);
         link_tree(storage.as_ref(), part.path(), &target)?;
         self.make_durable(&target)?;
-        let copied = self.written(&directory)?;
-        let (expected, got) = (part.content_hash(), copied.content_hash());
+        let linked = self.written(&directory)?;
+        let (expected, got) = (part.content_hash(), linked.content_hash());
         if expected != got {
-            let (table, part) = (source.path().to_owned(), name.to_owned());
-            return Err(TableError::PartDiffers {
-                table,
-                part,
-                field: "content hash",
-                expected,
-                got,
-            });
+            let (table, part) = (source.path().to_owned(), part.name().to_owned());
+            let field = "content hash";
+            return Err(TableError::PartDiffers { table, part, field, expected, got });
         }
-        check_readable(&path, &directory, &copied)?;
+        check_readable(path, &directory, &linked)?;
         let known = statistics::known(storage.as_ref(), source.path(), part);
-        statistics::keep(storage.as_ref(), &path, &copied, &known);
-        let rows = copied.rows();
-        fit(&path, &directory, (self.table.columns(), Some(&self.definition)), copied)?;
-        self.add_part(&parsed, directory, got, rows);
-        Ok(())
+        statistics::keep(storage.as_ref(), path, &linked, &known);
+        let columns = (self.table.columns(), Some(&self.definition));
+        Ok((directory.clone(), fit(path, &directory, columns, linked)?))
+    }
+
+    /// A directory for what others write before it becomes parts; it goes with the change, whatever comes of it.
+    pub fn scratch(&self) -> Result<PathBuf, TableError> {
+        let path = self.table.path().join(self.work.directory());
+        let made = self.table.storage().create_directory(&path);
+        made.map_err(TableError::file("create", &path))?;
+        Ok(path)
     }
 
     /// Says what keeps the parts of another table from being parts of this one.

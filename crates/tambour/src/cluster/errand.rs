@@ -67,6 +67,7 @@ pub(super) struct Verified {
     pub(super) rows: u64,
     pub(super) damage: Vec<Told>,
     pub(super) notes: Vec<Told>,
+    pub(super) replaced: Vec<String>,
 }
 
 /// What a worker has imported.
@@ -98,6 +99,7 @@ impl Errands for TableErrands {
                     rows: seen.rows,
                     damage: seen.damage.iter().map(Told::of).collect(),
                     notes: seen.notes.iter().map(Told::of).collect(),
+                    replaced: seen.replaced,
                 })
             }
             Errand::Import(_) | Errand::Partition(_) if !self.write => {

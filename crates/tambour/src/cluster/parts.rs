@@ -1,22 +1,24 @@
 //! Parts that workers write anew: merges and other codecs.
 //!
-//! A worker links the parts of one partition into a table of its own beside the real one and merges or recompresses that, as if it
-//! were alone in the world. The coordinator holds the lock of the real table all the while, takes the new parts for the old ones,
-//! and commits once. So a worker that dies has touched nothing, and its partition is given to another one.
+//! A worker links the parts of one partition into a table of its own, in a temporary directory of the real one, and merges or
+//! recompresses that as if it were alone in the world. The coordinator holds the lock of the real table all the while, takes the
+//! new parts for the old ones, and commits once. So a worker that dies has touched nothing, and its partition is given to another.
 
 use super::Cluster;
 use super::errand::{Errand, answer, chained, free_name};
-use super::work::{Staging, absolute, parts_in};
+use super::work::{Staging, absolute};
 use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tambour_cluster::Root;
+use tambour_cluster::{Root, WorkerInfo};
 use tambour_codec::spec::CodecSpec;
 use tambour_storage::disk;
 use tambour_table::alter::Altered;
 use tambour_table::insert::{Insert, InsertOptions};
-use tambour_table::merge::{OptimizeOptions, OptimizeSummary, optimize_with, partitions};
+use tambour_table::merge::{
+    OptimizeOptions, OptimizeSummary, check_merge, optimize_with, partitions,
+};
 use tambour_table::recompress::{RecompressSummary, recompress};
 use tambour_table::rewrite::Rewrite;
 use tambour_table::schema::ChooseCodec;
@@ -46,6 +48,14 @@ struct Merging {
     now: Option<i64>,
 }
 
+impl Merging {
+    /// A worker merges as many partitions at a time as it has threads, in the memory that is given for all.
+    fn among(self, workers: &[WorkerInfo]) -> Self {
+        let abreast = workers.iter().map(|worker| worker.threads).max().unwrap_or(1).max(1);
+        Self { memory_bytes: self.memory_bytes / abreast as u64, ..self }
+    }
+}
+
 /// What a worker has made of a partition.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Written {
@@ -71,7 +81,7 @@ impl Partition {
 
     fn write(&self, source: &Path, target: &Path) -> Result<Written, Error> {
         let storage = disk();
-        let source = Table::open_on(&storage, source)?;
+        let source = Table::open_parts(&storage, source, &self.parts)?;
         let Some(definition) = source.definition() else {
             let table = source.path().to_owned();
             return Err(TableError::DefinitionUnknown { table, operation: LINKING }.into());
@@ -83,7 +93,7 @@ impl Partition {
             links.copy_part(&source, part)?;
         }
         links.commit()?;
-        let before = hashes(target)?;
+        let before = names(target)?;
         let codecs = self.codecs()?;
         let choose = |column: &str| codecs.get(column).cloned();
         let mut written = Written {
@@ -94,23 +104,20 @@ impl Partition {
             bytes_after: 0,
             uncompressed: 0,
         };
-        match self.merge {
-            Some(Merging { memory_bytes, now }) => {
-                let options = OptimizeOptions { memory_bytes, threads: 1, now };
-                let choose: Option<&ChooseCodec<'_>> =
-                    if codecs.is_empty() { None } else { Some(&choose) };
-                let done = optimize_with(&storage, target, &options, choose, &mut |_| {})?;
-                (written.rows, written.rows_expired) = (done.rows, done.rows_expired);
-                if hashes(target)? == before {
-                    written.table = None;
-                }
+        if let Some(Merging { memory_bytes, now }) = self.merge {
+            let options = OptimizeOptions { memory_bytes, threads: 1, now };
+            let choose: Option<&ChooseCodec<'_>> =
+                if codecs.is_empty() { None } else { Some(&choose) };
+            let done = optimize_with(&storage, target, &options, choose, &mut |_| {})?;
+            (written.rows, written.rows_expired) = (done.rows, done.rows_expired);
+            if names(target)? == before {
+                written.table = None;
             }
-            None => {
-                let done = recompress(&storage, target, &choose, &mut |_| {})?;
-                written.bytes_before = done.bytes_before;
-                written.bytes_after = done.bytes_after;
-                written.uncompressed = done.uncompressed;
-            }
+        } else {
+            let done = recompress(&storage, target, &choose, &mut |_| {})?;
+            written.bytes_before = done.bytes_before;
+            written.bytes_after = done.bytes_after;
+            written.uncompressed = done.uncompressed;
         }
         Ok(written)
     }
@@ -121,10 +128,9 @@ impl Partition {
     }
 }
 
-/// Content hashes of the parts of a table, in order.
-fn hashes(table: &Path) -> Result<Vec<String>, Error> {
-    let table = Table::open_on(&disk(), table)?;
-    Ok(parts_in(&table).into_iter().map(|(_, hash)| hash).collect())
+/// The names of the parts of a table: one that is written anew has another.
+fn names(table: &Path) -> Result<Vec<String>, Error> {
+    Ok(Table::open_on(&disk(), table)?.part_names().to_vec())
 }
 
 impl Cluster {
@@ -214,7 +220,10 @@ impl Cluster {
         refuse_url(table)?;
         let table = absolute(table)?;
         let mut rewrite = Rewrite::begin(&disk(), &table, operation, InsertOptions::default())?;
-        let partitions = partitions(&table, rewrite.table().part_names())?;
+        let partitions = partitions(rewrite.table().part_names());
+        if merge.is_some() {
+            partitions.iter().try_for_each(|parts| check_merge(&table, parts))?;
+        }
         let mut codecs = BTreeMap::new();
         if let Some(choose) = choose {
             let names = rewrite.definition().columns.iter().map(|column| &column.column.name);
@@ -222,24 +231,21 @@ impl Cluster {
             codecs.extend(chosen);
             rewrite.redefine(Altered::with_codecs(rewrite.definition(), choose)?)?;
         }
-        let staging = Staging::beside(&table, "merge")?;
+        let workers = self.workers()?;
+        let merge = merge.map(|merging| merging.among(&workers));
+        let staging = Staging(rewrite.scratch()?);
         let errand = |parts: &Vec<String>| {
             let (table, parts, codecs) = (table.clone(), parts.clone(), codecs.clone());
             Errand::Partition(Partition { table, parts, staging: staging.0.clone(), codecs, merge })
         };
         let errands: Vec<String> = partitions.iter().map(|parts| errand(parts).text()).collect();
-        let written = self.answers(&errands, &self.workers()?, seen)?;
+        let written = self.answers(&errands, &workers, seen)?;
         let before = partitions.iter().map(Vec::len).sum::<usize>() as u64;
         let mut after = before;
         for (parts, written) in partitions.iter().zip(&written) {
             let Some(made) = &written.table else { continue };
             let made = Table::open_on(&disk(), made)?;
-            for part in parts {
-                rewrite.drop_part(part)?;
-            }
-            for part in made.part_names() {
-                rewrite.copy_part(&made, part)?;
-            }
+            rewrite.replace_parts(parts, &made)?;
             after = after - parts.len() as u64 + made.part_names().len() as u64;
         }
         rewrite.commit()?;

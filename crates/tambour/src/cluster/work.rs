@@ -5,6 +5,7 @@ use super::told::Told;
 use super::{Cluster, runtime};
 use crate::import::{definition_of, options_of};
 use crate::{Error, ImportError, ImportEvent, ImportOptions, ImportSummary, Table};
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use tambour_table::insert::{Existing, Insert, InsertOptions, InsertSummary};
 use tambour_table::rewrite::Rewrite;
 use tambour_table::schema::TableDefinition;
 use tambour_table::store::{is_url, storage_of};
-use tambour_table::verify::{VerifyProgress, parts_of};
+use tambour_table::verify::{ROUNDS_MAX, VerifyProgress, parts_of};
 
 /// Errands for each thread of a worker: enough that a slow one does not keep the others waiting.
 const ERRANDS_PER_THREAD: usize = 4;
@@ -39,6 +40,21 @@ pub struct ClusterVerification {
     pub damage: Vec<Told>,
     /// What is not as it should be, and changes no answer.
     pub notes: Vec<Told>,
+    /// Parts that writers replaced before they could be looked at to the end; others have their rows.
+    pub replaced: Vec<String>,
+}
+
+impl ClusterVerification {
+    fn add(&mut self, answer: Verified) {
+        self.parts += answer.parts;
+        self.files += answer.files;
+        self.blocks += answer.blocks;
+        self.bytes += answer.bytes;
+        self.rows += answer.rows;
+        self.damage.extend(answer.damage);
+        self.notes.extend(answer.notes);
+        self.replaced.extend(answer.replaced);
+    }
 }
 
 impl Cluster {
@@ -63,32 +79,33 @@ impl Cluster {
         progress: &mut (dyn FnMut(&VerifyProgress) + Send),
     ) -> Result<ClusterVerification, Error> {
         let table = absolute(table)?;
-        let (parts, damage) = parts_of(&storage_of(&table)?, &table)?;
+        let storage = storage_of(&table)?;
         let workers = self.workers()?;
-        let errands: Vec<String> = shares(parts.len(), &workers)
-            .map(|range| Errand::Verify { table: table.clone(), parts: parts[range].to_vec() })
-            .map(|errand| errand.text())
-            .collect();
-        let mut total = ClusterVerification {
-            damage: damage.iter().map(Told::of).collect(),
-            ..ClusterVerification::default()
-        };
-        let mut told =
-            VerifyProgress { parts_total: parts.len() as u64, ..VerifyProgress::default() };
-        let answers = self.answers(&errands, &workers, &mut |answer: &Verified| {
-            told.parts += answer.parts;
-            told.rows += answer.rows;
-            told.bytes += answer.bytes;
-            progress(&told);
-        })?;
-        for answer in answers {
-            total.parts += answer.parts;
-            total.files += answer.files;
-            total.blocks += answer.blocks;
-            total.bytes += answer.bytes;
-            total.rows += answer.rows;
-            total.damage.extend(answer.damage);
-            total.notes.extend(answer.notes);
+        let mut total = ClusterVerification::default();
+        let mut told = VerifyProgress::default();
+        let mut looked_at = HashSet::new();
+        for _ in 0..ROUNDS_MAX {
+            total.replaced.clear();
+            let (mut parts, damage) = parts_of(&storage, &table)?;
+            total.damage.extend(damage.iter().map(Told::of));
+            parts.retain(|part| looked_at.insert(part.clone()));
+            told.parts_total += parts.len() as u64;
+            let errands: Vec<String> = shares(parts.len(), &workers)
+                .map(|range| Errand::Verify { table: table.clone(), parts: parts[range].to_vec() })
+                .map(|errand| errand.text())
+                .collect();
+            let answers = self.answers(&errands, &workers, &mut |answer: &Verified| {
+                told.parts += answer.parts;
+                told.rows += answer.rows;
+                told.bytes += answer.bytes;
+                progress(&told);
+            })?;
+            for answer in answers {
+                total.add(answer);
+            }
+            if total.replaced.is_empty() {
+                break;
+            }
         }
         Ok(total)
     }
@@ -130,7 +147,7 @@ impl Cluster {
         let bytes_total = files.iter().map(|(_, bytes)| bytes).sum();
         tell(ImportEvent::Opened { bytes_total: Some(bytes_total) })?;
         tell(ImportEvent::Schema(&definition))?;
-        let staging = Staging::beside(&table, "import")?;
+        let staging = Staging::beside(&table)?;
         let workers = self.workers()?;
         let errands: Vec<String> = shares(files.len(), &workers)
             .map(|range| share(&paths[range], &staging.0, &definition, options))
@@ -244,10 +261,10 @@ fn share(
 pub(super) struct Staging(pub(super) PathBuf);
 
 impl Staging {
-    pub(super) fn beside(table: &Path, what: &str) -> Result<Self, Error> {
+    fn beside(table: &Path) -> Result<Self, Error> {
         let directory = table.parent().unwrap_or(Path::new("/"));
         let name = table.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let path = directory.join(format!(".{name}.{what}-{}", std::process::id()));
+        let path = directory.join(format!(".{name}.import-{}", std::process::id()));
         let failed = |cause| Error::from(StorageError::file("create", &path)(cause));
         std::fs::create_dir(&path).map_err(failed)?;
         Ok(Self(path))
@@ -302,7 +319,7 @@ fn unite(
 }
 
 /// Names and content hashes.
-pub(super) fn parts_in(table: &tambour_table::Table) -> Vec<(String, String)> {
+fn parts_in(table: &tambour_table::Table) -> Vec<(String, String)> {
     let names = table.part_names().iter().cloned();
     names.zip(table.parts().iter().map(|part| part.content_hash())).collect()
 }
